@@ -5,11 +5,11 @@ import { parseJson } from "./json.ts";
 export const MASTER_KEY_BYTES = 32;
 
 const credentials = z.object({
-  /** False until the first start has its store in `sandbox.db`; absent from then on, and in older files. */
+  /** False until the first start has its store in `sandbox.db`; absent from then on. */
   ready: z.optional(z.literal(false)),
   stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
 });
-/** The older form, with the key of the only store. */
+/** That of development versions, with the key of the only store: read, so that a start refuses their database by name. */
 const oldCredentials = z.pipe(
   z.object({ store_id: z.string(), api_key: z.string() }),
   z.transform(({ store_id: id, api_key }) => ({ stores: { [id]: { name: "Sandbox Store", api_key } } })),

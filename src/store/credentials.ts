@@ -37,14 +37,12 @@ CREATE TABLE credentials (
   key_hash   TEXT NOT NULL UNIQUE CHECK (length(key_hash) = 64),
   last_four  TEXT NOT NULL CHECK (length(last_four) = 4),
   scopes     TEXT NOT NULL,
+  -- 1 for a key that ends with its drill.
+  for_drill  INTEGER NOT NULL DEFAULT 0 CHECK (for_drill IN (0, 1)),
   created_at INTEGER NOT NULL,
   revoked_at INTEGER
 ) STRICT;
-`;
-
-/** The migration that tells the keys of drills, so that those which a stop left in force can be revoked. */
-export const KEYS_OF_DRILLS = `
-ALTER TABLE credentials ADD COLUMN for_drill INTEGER NOT NULL DEFAULT 0 CHECK (for_drill IN (0, 1));
+CREATE INDEX credentials_of_store ON credentials (store_id);
 `;
 
 /** API keys, as hashes (interface 24). */

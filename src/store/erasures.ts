@@ -1,49 +1,17 @@
 import type { Connection } from "./connection/database.ts";
 import { lazily } from "./connection/lazily.ts";
 
-/** The trigger that keeps the rows of a table, but for those of a store that is being reset. */
-function keptUnlessReset(table: string, said: string, storeOfRow = "OLD.store_id"): string {
-  return `
-DROP TRIGGER ${table}_are_kept;
-CREATE TRIGGER ${table}_are_kept BEFORE DELETE ON ${table}
-  WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = ${storeOfRow})
-  BEGIN SELECT RAISE(ABORT, '${said}'); END;`;
-}
-
 /**
- * The migration that brings resets. A row of `resets` names a store whose rows may be deleted, and cannot be committed:
- * it refers to a row that cannot exist, which is checked at the commit. The indexes are those of references that a
- * deletion follows; without them it would take the square of the number of rows.
+ * The DDL of resets and erasures. A row of `resets` names a store whose rows may be deleted, and cannot be committed: it
+ * refers to a row that cannot exist, which is checked at the commit. A row of `erasures` is a store whose rows are being
+ * deleted, in several transactions. Each table has indexes that lead to the rows of a store, and from a deleted row to those
+ * that refer to it: what a deletion costs depends on its own store alone.
  */
-export const RESETS_DDL = `
+export const ERASURES_DDL = `
 CREATE TABLE committed_resets (store_id TEXT PRIMARY KEY CHECK (false)) STRICT;
 CREATE TABLE resets (
   store_id TEXT PRIMARY KEY REFERENCES committed_resets (store_id) DEFERRABLE INITIALLY DEFERRED
 ) STRICT;
-CREATE INDEX idempotency_keys_of_checkout ON idempotency_keys (checkout_id);
-CREATE INDEX deliveries_of_checkout ON deliveries (checkout_id) WHERE checkout_id IS NOT NULL;
-CREATE INDEX faults_of_event ON faults (event_id) WHERE event_id IS NOT NULL;
-${[
-  keptUnlessReset("checkouts", "checkouts are never deleted"),
-  keptUnlessReset("events", "events are immutable"),
-  keptUnlessReset("deliveries", "deliveries are audited"),
-  keptUnlessReset(
-    "delivery_attempts",
-    "delivery attempts are audited",
-    "(SELECT store_id FROM deliveries WHERE id = OLD.delivery_id)",
-  ),
-  keptUnlessReset("admin_acts", "the audit log is immutable"),
-  keptUnlessReset("drills", "what a drill has shown is immutable"),
-  keptUnlessReset("waivers", "a waiver is immutable"),
-].join("")}
-`;
-
-/**
- * The migration that brings erasures: stores whose rows are being deleted, in several transactions. The indexes are those
- * that lead to the rows of a store, and from a deleted row to those that refer to it: what a deletion costs depends on
- * its own store alone.
- */
-export const ERASURES_DDL = `
 CREATE TABLE erasures (
   store_id TEXT PRIMARY KEY REFERENCES stores (id),
   kind     TEXT NOT NULL CHECK (kind IN ('reset', 'delete'))
@@ -53,12 +21,6 @@ CREATE TABLE event_floor (
   id       INTEGER PRIMARY KEY CHECK (id = 1),
   position INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX deliveries_of_store ON deliveries (store_id);
-CREATE INDEX faults_of_store ON faults (store_id);
-CREATE INDEX faults_of_endpoint ON faults (endpoint_id);
-CREATE INDEX credentials_of_store ON credentials (store_id);
-CREATE INDEX signing_secrets_of_store ON signing_secrets (store_id);
-CREATE INDEX stores_of_merchant ON stores (merchant_id);
 `;
 
 /** A store whose rows are being deleted. `reset`: what has happened in it; `delete`: the store itself too. */

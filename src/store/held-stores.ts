@@ -2,7 +2,7 @@ import type { Connection } from "./connection/database.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import { remembered } from "./connection/remembered.ts";
 
-/** The migration that brings stores of other sandboxes' snapshots, which deliver nothing until they are adopted. */
+/** The DDL of stores of other sandboxes' snapshots, which deliver nothing until they are adopted. */
 export const HELD_STORES_DDL = `
 CREATE TABLE held_stores (
   store_id TEXT PRIMARY KEY REFERENCES stores (id)

@@ -1,7 +1,7 @@
 import type { Connection } from "./connection/database.ts";
 
 /**
- * The migration that brings the id of the instance (decision 96), and what a snapshot says of itself (decision 95): a
+ * The DDL of the id of the instance (decision 96), and of what a snapshot says of itself (decision 95): a
  * snapshot has the tables of a sandbox, so that what migrates the one migrates the other; a sandbox has no row in
  * `snapshot`.
  */

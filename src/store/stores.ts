@@ -46,6 +46,7 @@ CREATE TABLE stores (
   clock_offset    INTEGER NOT NULL DEFAULT 0,
   clock_frozen_at INTEGER
 ) STRICT;
+CREATE INDEX stores_of_merchant ON stores (merchant_id);
 `;
 
 /** Merchants, stores and what stores may do. */

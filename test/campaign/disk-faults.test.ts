@@ -3,7 +3,8 @@ import { basename, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { REAL } from "../support/real.ts";
-import { FIRST_FORMAT, openDatabase, type FileKind } from "../../src/store/connection/database.ts";
+import { currentFormat, type FileKind } from "../../src/store/connection/database.ts";
+import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
 import { openControl } from "../support/control.ts";
@@ -208,7 +209,7 @@ function migrate(template: string, seen: Acknowledged): Scenario {
 
 const MIGRATE = join(import.meta.dirname, "../support/migrate-program.ts");
 /** The format that a file may have, and what is in it then of the made-up migrations. */
-const PRESENT = FIRST_FORMAT + SANDBOX_FILE.migrations.length - 1;
+const PRESENT = currentFormat(SANDBOX_FILE);
 const FORMATS = [
   `${PRESENT}`,
   `${PRESENT + 1} checkouts.label labels`,

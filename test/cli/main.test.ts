@@ -735,15 +735,15 @@ test("the databases of a development version are refused, and left as they are",
     database.close();
   }
   const rows = [
-    ["database", "sandbox.db", "sandbox start"],
-    ["journal", "journal.db", "idempotency list"],
+    ["database", "sandbox.db", "sandbox start", "all but journal.db* in its folder"],
+    ["journal", "journal.db", "idempotency list", "the file"],
   ] as const;
-  for (const [what, name, command] of rows) {
+  for (const [what, name, command, aside] of rows) {
     const before = readFileSync(file(name));
     const refused = await harness.run([...command.split(" "), "--json"]);
     expect([name, refused.code, refused.stdout]).toEqual([name, 1, ""]);
     expect(json(refused.stderr)).toMatchObject({ error: { code: `${what}_development_version` } });
-    expect(refused.stderr).toContain("move its folder away, or use a new folder with --dir");
+    expect(refused.stderr).toContain(`move ${aside} away, or use another folder with --dir`);
     expect(readFileSync(file(name)).equals(before)).toBe(true);
   }
 });

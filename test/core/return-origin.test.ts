@@ -2,7 +2,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseReturnOrigin, parseReturnPath, returnAddress } from "../../src/core/checkout/return-origin.ts";
-import { openDatabase } from "../../src/store/connection/database.ts";
+import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { openStore } from "../../src/store/store.ts";
 import { SEED } from "../support/campaign.ts";
@@ -323,7 +323,7 @@ test("what the core takes the table takes, and some of what it refuses the table
   const connection = opened.value;
   connection.exec(`INSERT INTO merchants VALUES ('m', 'm', 1);
     INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);`);
-  const insert = connection.prepare<[string]>("INSERT INTO return_origins VALUES ('s', ?, 1, '/')");
+  const insert = connection.prepare<[string]>("INSERT INTO return_origins VALUES ('s', ?, '/', 1)");
   for (const origin of GOOD) insert.run(origin);
   const refused = [
     "https://shop.example/",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Ready } from "../../src/cli/sandbox/ready.ts";
 import { newApiKey } from "../../src/sandbox/runtime/keys.ts";
-import { tellsOfLogAlone } from "../../src/store/connection/log-index.ts";
+import { tellsOfLogAlone } from "../../src/store/connection/log.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Files } from "../../src/world.ts";
 import { createHarness, type Harness } from "../support/harness.ts";

@@ -17,9 +17,6 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { makeStateFolder } from "../../src/host/folder/state-folder.ts";
 import { REAL } from "../support/real.ts";
-import { FIRST_FORMAT, type FileKind } from "../../src/store/connection/database.ts";
-import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
-import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import type { PathFacts, Service } from "../../src/world.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -377,42 +374,4 @@ test("a state that was copied or moved delivers nothing, and says so, until it i
       expect((await later.stop()).stderr).not.toContain("no events are delivered");
     }
   }
-});
-
-/** Puts a file of the first format in the place of a newer one, with its rows; columns that came later are left out. */
-function makeOld(path: string, kind: FileKind): void {
-  const old = new Database(`${path}.old`);
-  old.pragma(`application_id = ${kind.applicationId}`);
-  old.exec(kind.migrations[0] ?? "");
-  old.pragma(`user_version = ${FIRST_FORMAT}`);
-  old.pragma("foreign_keys = OFF");
-  old.prepare("ATTACH ? AS newer").run(path);
-  const tables = old.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[];
-  for (const table of tables) {
-    const columnsOf = (database: string): string[] =>
-      (old.pragma(`${database}.table_info(${table})`) as { name: string }[]).map(({ name }) => name);
-    const [columns, newer] = [columnsOf("main"), columnsOf("newer")];
-    // A table that was made anew has other columns; nothing of it is needed.
-    if (columns.some((name) => !newer.includes(name))) continue;
-    const copied = columns.join();
-    old.exec(`INSERT INTO main.${table} (${copied}) SELECT ${copied} FROM newer.${table}`);
-  }
-  old.close();
-  for (const end of ["", "-wal", "-shm"]) rmSync(path + end, { force: true });
-  renameSync(`${path}.old`, path);
-}
-
-test("a folder of the version before opens silently, delivers, and gets its record", async () => {
-  const { harness, folder, received } = await delivering();
-  makeOld(join(folder, "sandbox.db"), SANDBOX_FILE);
-  makeOld(join(folder, "journal.db"), JOURNAL_FILE);
-  const first = await harness.start(["--port", "0", "--quiet"]);
-  await harness.run(CREATE.map((word) => (word === "o-1" ? "o-2" : word)));
-  await pass(harness);
-  expect(received.length).toBe(2);
-  expect((await first.stop()).stderr).toBe("");
-  const cwd = beside(harness, "copy");
-  cpSync(folder, join(cwd, ".checkout"), { recursive: true });
-  const copy = await harness.start(["--port", "0", "--quiet"], { cwd });
-  expect((await copy.stop()).stderr).toContain(folder);
 });

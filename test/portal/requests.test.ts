@@ -1,12 +1,7 @@
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { LoggedRequest } from "../../src/core/request/logged-request.ts";
-import {
-  REQUESTS_DDL,
-  REQUEST_BATCHES_DDL,
-  REQUEST_LINES_DDL,
-  requestsTable,
-} from "../../src/store/request/requests.ts";
+import { REQUESTS_DDL, requestsTable } from "../../src/store/request/requests.ts";
 import { curlOf } from "../../src/core/request/curl.ts";
 import { createHarness } from "../support/harness.ts";
 import { REQUEST_TEXTS } from "../../src/sandbox/pages/portal/request/texts.ts";
@@ -128,7 +123,7 @@ test("a look for what is rare is bounded, says how far it looked, and goes on", 
 
 test("the log is read by an index, from any place on, and what a store does not keep any more is not shown", () => {
   const connection = new Database(":memory:");
-  connection.exec(REQUESTS_DDL + REQUEST_BATCHES_DDL + REQUEST_LINES_DDL);
+  connection.exec(REQUESTS_DDL);
   const asked: string[] = [];
   const prepare = connection.prepare.bind(connection);
   Object.assign(connection, { prepare: (sql: string) => (asked.push(sql), prepare(sql)) });

@@ -1080,24 +1080,6 @@ test("the real program applies a file that is larger than any other body, and no
   expect(again.output.stderr).not.toContain("added");
 });
 
-test("keys of an older credentials.json are read, and kept when the next one is written", async () => {
-  const harness = createHarness();
-  const sandbox = await harness.start();
-  const { store_id: id, api_key: apiKey, merchant_id } = sandbox.ready;
-  const path = join(harness.cwd, ".checkout/credentials.json");
-  writeFileSync(path, JSON.stringify({ merchant_id, store_id: id, api_key: apiKey }));
-  expect((await ask(harness, "whoami")).said).toMatchObject({ store_id: { value: id } });
-  save(harness.cwd, { stores: [TEA] });
-  expect((await ask(harness, "config apply")).code).toBe(0);
-  const { stores } = JSON.parse(readFileSync(path, "utf8")) as {
-    stores: Record<string, { api_key: string }>;
-  };
-  expect(Object.keys(stores)).toEqual([id, SECOND]);
-  expect(stores[id]?.api_key).toBe(apiKey);
-  await sandbox.stop();
-  expect((await harness.start()).ready).toMatchObject({ store_id: id, api_key: apiKey });
-});
-
 test("a file in a folder of another user is not believed unless it is named", async () => {
   const { nearestConfig, findConfig } = await import("../../src/host/config/find.ts");
   const folder = tempFolder();

@@ -12,9 +12,10 @@ import {
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { checkDatabase } from "../../src/store/connection/database-check.ts";
-import { openDatabase, type FileKind } from "../../src/store/connection/database.ts";
+import type { FileKind } from "../../src/store/connection/database.ts";
+import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { LOG_MARK_DDL, marker } from "../../src/store/connection/log-mark.ts";
-import { withLog } from "../../src/store/connection/log-replay.ts";
+import { withLog } from "../../src/store/connection/log.ts";
 import { seededRandom } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -22,6 +23,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 const KIND: FileKind = {
   name: "test",
   applicationId: 77,
+  firstFormat: 10,
   migrations: [`CREATE TABLE a (x INTEGER PRIMARY KEY, filling TEXT) STRICT; ${LOG_MARK_DDL}`],
   aside: "the file",
 };

@@ -99,6 +99,11 @@ const receiver = (status: number, body = ""): Service => ({
   refuse: () => ({ status: 400, headers: {}, body: "" }),
 });
 const moveAside = ({ folder }: Patient): void => renameSync(folder, `${folder}.aside`);
+const moveAllButJournal = ({ folder }: Patient): void => {
+  mkdirSync(`${folder}.aside`);
+  for (const name of readdirSync(folder))
+    if (!name.startsWith("journal.db")) renameSync(join(folder, name), join(`${folder}.aside`, name));
+};
 
 type Broken = {
   readonly what: string;
@@ -162,7 +167,7 @@ const BROKEN: readonly Broken[] = [
   ...(["sandbox.db", "journal.db"] as const).flatMap((name): Broken[] => {
     const row = { check: name, status: "problem" } as const;
     const away = (one: Patient): void =>
-      name === "sandbox.db" ? moveAside(one) : renameSync(one.file(name), one.file("aside"));
+      name === "sandbox.db" ? moveAllButJournal(one) : renameSync(one.file(name), one.file("aside"));
     return [
       {
         ...row,
@@ -172,7 +177,8 @@ const BROKEN: readonly Broken[] = [
           writeFileSync(file(name), bytes.fill(0xff, 4096, 8192));
         },
         found: /is damaged/,
-        next: name === "sandbox.db" ? /^move its folder away/ : /^move the file away/,
+        next:
+          name === "sandbox.db" ? /^move all but journal\.db\* in its folder away/ : /^move the file away/,
         remedy: away,
       },
       {
@@ -180,7 +186,8 @@ const BROKEN: readonly Broken[] = [
         what: `${name} cut to nothing`,
         breaks: ({ file }) => writeFileSync(file(name), ""),
         found: /is empty/,
-        next: name === "sandbox.db" ? /^move its folder away/ : /^move the file away/,
+        next:
+          name === "sandbox.db" ? /^move all but journal\.db\* in its folder away/ : /^move the file away/,
         remedy: away,
       },
       {
@@ -188,7 +195,8 @@ const BROKEN: readonly Broken[] = [
         what: `${name} of another program`,
         breaks: ({ file }) => writeFileSync(file(name), "GIF89a".repeat(100)),
         found: /is not an SQLite database/,
-        next: name === "sandbox.db" ? /^move its folder away/ : /^move the file away/,
+        next:
+          name === "sandbox.db" ? /^move all but journal\.db\* in its folder away/ : /^move the file away/,
         remedy: away,
       },
       {

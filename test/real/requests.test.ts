@@ -9,9 +9,9 @@ import {
   type RequestFilter,
 } from "../../src/core/request/logged-request.ts";
 import { createRequestLog } from "../../src/sandbox/runtime/request-log.ts";
-import { IN_MEMORY, openDatabase } from "../../src/store/connection/database.ts";
+import { IN_MEMORY } from "../../src/store/connection/database.ts";
+import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { openRequestFile, REQUESTS_FILE } from "../../src/store/request/request-file.ts";
-import { REQUEST_BATCHES_DDL, REQUESTS_DDL } from "../../src/store/request/requests.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { run, startSandbox } from "../support/program.ts";
@@ -462,58 +462,8 @@ test("positions grow on after a restart and a reset, and beside another process 
   expect(reported).toEqual([]);
 });
 
-test("a log with a row for each request is taken over", () => {
+test("requests of a batch come back in their order, whatever their texts hold", () => {
   const path = join(tempFolder(), "requests.db");
-  const refused = { message: "no", headers: ["Host", "here"], body: "{}" };
-  const rows = [
-    ["a", 7, "id-7", 201, null, null, "", null],
-    ["a", 8, "id-8", 409, "order_conflict", "order-1", "4,8", JSON.stringify(refused)],
-    ["b", 1, "id-9", 200, null, "order-2", "9", null],
-  ];
-  const kind = { ...REQUESTS_FILE, migrations: [REQUESTS_DDL] };
-  const before = openDatabase(path, { kind });
-  if (!before.ok) throw new Error(before.refusal.message);
-  const insert = before.value.prepare(
-    `INSERT INTO requests (store_id, position, request_id, status, code, order_id, decisions, refused,
-       at, store_at, method, path, duration_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 5, 6, 'GET', '/v1/x', 1.5)`,
-  );
-  for (const row of rows) insert.run(...row);
-  before.value.close();
-  const opened = openRequestFile(path, {});
-  if (!opened.ok) throw new Error(opened.refusal.message);
-  const common = { fault: null, at: 5, storeAt: 6, method: "GET", path: "/v1/x", durationMs: 1.5 };
-  expect(opened.value.list("a", ALL)).toEqual([
-    {
-      ...common,
-      position: 8,
-      requestId: "id-8",
-      status: 409,
-      code: "order_conflict",
-      orderId: "order-1",
-      decisions: [4, 8],
-      refused,
-    },
-    {
-      ...common,
-      position: 7,
-      requestId: "id-7",
-      status: 201,
-      code: null,
-      orderId: null,
-      decisions: [],
-      refused: null,
-    },
-  ]);
-  expect([opened.value.last("a"), opened.value.last("b")]).toEqual([8, 1]);
-  expect(opened.value.find("b", "id-9")?.decisions).toEqual([9]);
-  opened.value.close();
-});
-
-test("a log with an array for each batch is taken over, in the order of its requests", () => {
-  const path = join(tempFolder(), "requests.db");
-  const kind = { ...REQUESTS_FILE, migrations: [REQUESTS_DDL, REQUEST_BATCHES_DDL] };
-  const before = openDatabase(path, { kind });
-  if (!before.ok) throw new Error(before.refusal.message);
   const common = { fault: null, at: 5, storeAt: 6, method: "GET", path: "/v1/x", durationMs: 1.5 };
   const requests = Array.from({ length: 10 }, (_, index) => ({
     ...common,
@@ -525,12 +475,9 @@ test("a log with an array for each batch is taken over, in the order of its requ
     decisions: [index],
     refused: { message: "no\n},{", headers: ["Host", "here"], body: '[{"position":1}]' },
   }));
-  before.value
-    .prepare("INSERT INTO request_batches (store_id, last, requests) VALUES ('a', 10, ?)")
-    .run(JSON.stringify(requests, (name, value: unknown) => (name === "fault" ? undefined : value)));
-  before.value.close();
   const opened = openRequestFile(path, {});
   if (!opened.ok) throw new Error(opened.refusal.message);
+  opened.value.append([{ storeId: "a", requests }], 10);
   const newest = requests.toReversed();
   expect(opened.value.list("a", ALL)).toEqual(newest);
   const ordered = newest.filter(({ orderId }) => orderId !== null);

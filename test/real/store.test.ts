@@ -5,15 +5,17 @@ import { statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { FIRST_FORMAT, openDatabase, type FileKind } from "../../src/store/connection/database.ts";
+import type { FileKind } from "../../src/store/connection/database.ts";
+import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { createGroupCommit } from "../../src/store/connection/group-commit.ts";
 import { StorageUnavailable } from "../../src/store/connection/storage-failure.ts";
 import { failureInVerdict, storageFailureOf } from "../../src/store/connection/storage-failure.ts";
 import { REAL } from "../support/real.ts";
-import { JOURNAL_FILE, openJournal, openSeenEvents } from "../../src/store/journal/journal.ts";
+import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
+import { REQUESTS_FILE } from "../../src/store/request/request-file.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import { openWatched } from "../../src/store/connection/watched-database.ts";
+import { openWatched, transactor } from "../../src/store/connection/watched-database.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const scheduler = {
@@ -23,6 +25,7 @@ const scheduler = {
 const KIND: FileKind = {
   name: "test file",
   applicationId: 7,
+  firstFormat: 10,
   migrations: ["CREATE TABLE a (x INTEGER) STRICT"],
   aside: "the file",
 };
@@ -32,23 +35,6 @@ function open(path: string, kind = KIND): Database.Database {
   const opened = openDatabase(path, { kind });
   if (!opened.ok) throw new Error(opened.refusal.message);
   return opened.value;
-}
-
-/** A file as a crashed development version left it: its mark, and a write that is only in the write-ahead log. */
-function developmentFile(kind: FileKind, format: number): string {
-  const [running, crashed] = [join(tempFolder(), "old.db"), join(tempFolder(), "old.db")];
-  const file = new Database(running);
-  file.pragma(`application_id = ${kind.applicationId}`);
-  file.pragma(`user_version = ${format}`);
-  file.pragma("journal_mode = WAL");
-  file.exec("CREATE TABLE merchants (id TEXT PRIMARY KEY) STRICT; INSERT INTO merchants VALUES ('m')");
-  for (const end of ["", "-wal"]) copyFileSync(running + end, crashed + end);
-  file.close();
-  return crashed;
-}
-
-function hashes(path: string): readonly string[] {
-  return [path, `${path}-wal`].map((file) => hash("sha256", readFileSync(file)));
 }
 
 function openSandboxStore(path: string): Store {
@@ -113,393 +99,24 @@ test("an older file is backed up, then migrated; a failing migration leaves it a
 
   const migrated = open(path, NEXT);
   expect(migrated.prepare("SELECT * FROM a").all()).toEqual([{ x: 42, y: null }]);
-  expect(migrated.pragma("user_version", { simple: true })).toBe(FIRST_FORMAT + 1);
+  expect(migrated.pragma("user_version", { simple: true })).toBe(11);
   migrated.close();
-  const backup = new Database(join(folder, `a.db.v${FIRST_FORMAT}.backup`), { readonly: true });
+  const backup = new Database(join(folder, "a.db.v10.backup"), { readonly: true });
   expect(backup.prepare("SELECT * FROM a").all()).toEqual([{ x: 42 }]);
   backup.close();
 });
 
-test("a file of a development version is refused with reason and remedy, and never written to", () => {
-  const rows = [
-    {
-      kind: SANDBOX_FILE,
-      formats: [1, 2, 3, 4, 5],
-      openers: [(path: string) => openStore(path, { nativeBinding: undefined, scheduler })],
-    },
-    {
-      kind: JOURNAL_FILE,
-      formats: [1, 2],
-      openers: [
-        (path: string) => openJournal(path),
-        (path: string) => openSeenEvents(path, { now: Date.now() }),
-      ],
-    },
-  ];
-  for (const { kind, formats, openers } of rows) {
-    for (const format of formats) {
-      const path = developmentFile(kind, format);
-      const before = hashes(path);
-      for (const openIt of openers) {
-        const opened = openIt(path);
-        expect(opened.ok ? "opened" : opened.refusal).toEqual({
-          reason: "development_version",
-          message: `${path} was made by a development version of checkout (format ${format}; released versions start at ${FIRST_FORMAT}); nothing was written to it`,
-          remedy: "move its folder away, or use a new folder with --dir",
-        });
-      }
-      expect(hashes(path)).toEqual(before);
-    }
-  }
-});
-
-test("format 12 keeps the drills and API keys of format 11, and takes the new kinds", () => {
-  const path = join(tempFolder(), "sandbox.db");
-  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 2) });
-  const id = "0199a3c4-5d00-7000-8000-000000000001";
-  old.exec(`
-    INSERT INTO merchants (id, name, created_at) VALUES ('m', 'Merchant', 1);
-    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('${id}', 'm', 'Store', 1, 2);
-    INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at)
-      VALUES ('k', '${id}', '${"a".repeat(64)}', 'last', 'orders:write', 3)`);
-  const insert =
-    "INSERT INTO drills (id, store_id, kind, subject, passed, steps, at) VALUES (?, ?, ?, ?, ?, ?, ?)";
-  const drill = (last: number, kind: string) => [
-    id.slice(0, -1) + String(last),
-    id,
-    kind,
-    "it",
-    1,
-    "[]",
-    last,
-  ];
-  for (const [last, kind] of ["webhook", "idempotency", "browser_return"].entries())
-    old.prepare(insert).run(...drill(last, kind));
-  expect(() => old.prepare(insert).run(...drill(4, "duplicates"))).toThrow(/CHECK/);
-  const before = old.prepare("SELECT rowid, * FROM drills ORDER BY rowid").all();
-  old.close();
-
-  const migrated = open(path, SANDBOX_FILE);
-  expect(migrated.prepare("SELECT rowid, * FROM drills ORDER BY rowid").all()).toEqual(before);
-  expect(migrated.prepare("SELECT id, for_drill FROM credentials").all()).toEqual([
-    { id: "k", for_drill: 0 },
-  ]);
-  migrated.prepare(insert).run(...drill(4, "duplicates"));
-  for (const sql of ["UPDATE drills SET passed = 0", "DELETE FROM drills"])
-    expect(() => migrated.exec(sql)).toThrow(/immutable/);
-  migrated.exec(
-    `INSERT INTO waivers (store_id, drill, reason, at) VALUES ('${id}', 'duplicates', 'by hand', 1)`,
-  );
-  for (const sql of ["UPDATE waivers SET reason = 'x'", "DELETE FROM waivers"])
-    expect(() => migrated.exec(sql)).toThrow(/immutable/);
-  migrated.close();
-});
-
-test("format 13 keeps what format 12 holds, and lets it go with a reset of its store alone", () => {
-  const path = join(tempFolder(), "sandbox.db");
-  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 3) });
-  const id = (last: number): string => `0199a3c4-5d00-7000-8000-00000000000${last}`;
-  old.exec(`
-    INSERT INTO merchants VALUES ('m', 'm', 1);
-    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);
-    INSERT INTO checkouts VALUES ('${id(1)}', 's', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2);
-    INSERT INTO events VALUES (1, '${id(3)}', 's', '${id(1)}', 'order.created', 1, '{}', 1);`);
-  const read = (file: Database.Database): unknown[] =>
-    ["checkouts", "events"].map((name) => file.prepare(`SELECT rowid, * FROM ${name}`).all());
-  const before = read(old);
-  old.close();
-  const migrated = open(path, SANDBOX_FILE);
-  expect(read(migrated)).toEqual(before);
-  const goes = "DELETE FROM events; DELETE FROM checkouts;";
-  expect(() => migrated.exec(goes)).toThrow(/immutable/);
-  migrated.exec(`BEGIN; INSERT INTO resets VALUES ('s'); ${goes} DELETE FROM resets; COMMIT`);
-  expect(read(migrated)).toEqual([[], []]);
-  migrated.close();
-});
-
-test("format 14 keeps the return origins of format 13, each with the root as its path", () => {
-  const path = join(tempFolder(), "sandbox.db");
-  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 4) });
-  old.exec(`
-    INSERT INTO merchants VALUES ('m', 'm', 1);
-    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);
-    INSERT INTO return_origins VALUES ('s', 'https://shop.example', 2), ('s', 'http://localhost:3000', 1);`);
-  const select = "SELECT rowid, store_id, origin, created_at FROM return_origins ORDER BY rowid";
-  const before = old.prepare(select).all();
-  old.close();
-  const migrated = open(path, SANDBOX_FILE);
-  expect([before.length, migrated.prepare(select).all()]).toEqual([2, before]);
-  expect(migrated.prepare("SELECT DISTINCT path FROM return_origins").pluck().all()).toEqual(["/"]);
-  migrated.exec("UPDATE return_origins SET path = '/thanks'");
-  for (const wrong of ["thanks", "//evil.example", "/?paid", "/a b", ""])
-    expect(() => migrated.exec(`UPDATE return_origins SET path = '${wrong}'`)).toThrow(/CHECK/);
-  migrated.close();
-});
-
-test("format 15 keeps prices and the audit log of format 14, and takes approvals of prices", () => {
-  const path = join(tempFolder(), "sandbox.db");
-  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 5) });
-  old.exec(`
-    INSERT INTO merchants VALUES ('m', 'm', 1);
-    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);
-    INSERT INTO prices VALUES ('s', 'tea', 'Tea', 700, 'EUR', 'alipay_plus', 1), ('s', 'mate', '', 1, 'JPY', 'wechat_pay', 0);
-    INSERT INTO admin_acts (store_id, actor, action, subject, note, at)
-      VALUES ('s', 'administrator', 'enable_capability', 'EUR', 'why', 1), ('s', 'merchant', 'request_production', NULL, NULL, 2);`);
-  const insert = `INSERT INTO admin_acts (store_id, actor, action, subject, at)
-    VALUES ('s', 'administrator', 'approve_price', 'tea', 3)`;
-  expect(() => old.exec(insert)).toThrow(/CHECK/);
-  const read = (file: Database.Database, name: string): object[] =>
-    file.prepare<[], object>(`SELECT * FROM ${name}`).all();
-  const [prices, acts] = [read(old, "prices"), read(old, "admin_acts")];
-  old.close();
-
-  const migrated = open(path, SANDBOX_FILE);
-  const added = { billing_model: "one_time", retired: 0 };
-  expect(read(migrated, "prices")).toEqual(prices.map((price) => Object.assign(price, added)));
-  expect(read(migrated, "admin_acts")).toEqual(acts);
-  for (const change of ["billing_model = 'monthly'", "retired = 2"])
-    expect(() => migrated.exec(`UPDATE prices SET ${change}`)).toThrow(/CHECK/);
-  migrated.exec(insert);
-  expect(read(migrated, "admin_acts").at(-1)).toMatchObject({ position: 3, action: "approve_price" });
-  // The log is as immutable as before, and goes with a reset of its store alone.
-  const other = `INSERT OR REPLACE INTO admin_acts (position, store_id, actor, action, at)
-    VALUES (1, 's', 'administrator', 'activate', 1)`;
-  for (const sql of ["UPDATE admin_acts SET at = 9", "DELETE FROM admin_acts", other])
-    expect(() => migrated.exec(sql)).toThrow(/immutable/);
-  migrated.exec("BEGIN; INSERT INTO resets VALUES ('s'); DELETE FROM admin_acts; DELETE FROM resets; COMMIT");
-  expect(read(migrated, "admin_acts")).toEqual([]);
-  expect(
-    migrated
-      .prepare("SELECT name FROM sqlite_schema WHERE name LIKE 'admin_acts%' ORDER BY name")
-      .pluck()
-      .all(),
-  ).toEqual([
-    "admin_acts",
-    "admin_acts_are_added",
-    "admin_acts_are_immutable",
-    "admin_acts_are_kept",
-    "admin_acts_of_store",
-  ]);
-  migrated.close();
-});
-
-test("format 17 keeps what format 16 holds, and what an erasure needs is there", async () => {
-  const path = join(tempFolder(), "sandbox.db");
-  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 7) });
-  const id = (last: number): string => `0199a3c4-5d00-7000-8000-00000000000${last}`;
-  old.exec(`
-    INSERT INTO merchants VALUES ('m', 'm', 1);
-    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('r', 'm', 'r', 1, 1), ('s', 'm', 's', 1, 1);
-    INSERT INTO endpoints VALUES ('${id(1)}', 's', 'url', 'http://localhost/', '*', 'enabled', NULL, NULL, 1, 2);
-    INSERT INTO checkouts VALUES ('${id(2)}', 's', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2);
-    INSERT INTO events VALUES (7, '${id(3)}', 's', '${id(2)}', 'order.created', 1, '{}', 1);`);
-  const read = (file: Database.Database): unknown[] =>
-    ["stores", "endpoints", "checkouts", "events"].map((name) =>
-      file.prepare(`SELECT rowid, * FROM ${name}`).all(),
-    );
-  const before = read(old);
-  old.close();
-  const migrated = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 8) });
-  expect(read(migrated)).toEqual(before);
-  for (const sql of [
-    "INSERT INTO erasures VALUES ('s', 'other')",
-    "INSERT INTO erasures VALUES ('unknown', 'reset')",
-    "INSERT INTO event_floor VALUES (2, 1)",
-  ])
-    expect(() => migrated.exec(sql)).toThrow(/CHECK|FOREIGN KEY/);
-  migrated.close();
-  const store = openSandboxStore(path);
-  const erasure = { storeId: "s", kind: "delete" } as const;
-  await store.write(() => store.erasures.begin(erasure));
-  expect(await store.write(() => store.erasures.eraseSome([erasure]))).toEqual([]);
-  await store.write(() =>
-    store.events.insert({
-      id: id(3),
-      storeId: "r",
-      checkoutId: null,
-      type: "webhook.test",
-      sequence: 1,
-      body: "{}",
-      createdAt: 1,
-    }),
-  );
-  expect(store.events.find(id(3))?.position).toBe(8);
-  expect(store.clocks.storeIds()).toEqual(["r"]);
-  store.close();
-});
-
-test("the format with endpoints that get one delivery at a time keeps those that are there as they were", () => {
-  const path = join(tempFolder(), "sandbox.db");
-  const at = SANDBOX_FILE.migrations.findIndex((sql) => sql.includes("in_order INTEGER NOT NULL DEFAULT 0"));
-  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, at) });
-  const id = (last: number): string => `0199a3c4-5d00-7000-8000-00000000000${last}`;
-  const insert = (last: number, more = "") =>
-    `INSERT INTO endpoints VALUES ('${id(last)}', 's', 'url', 'http://localhost/', '*', 'paused', 'why', 3, 1, NULL${more})`;
-  old.exec(`
-    INSERT INTO merchants VALUES ('m', 'm', 1);
-    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);`);
-  old.exec(insert(1));
-  const read = (file: Database.Database) => file.prepare<[], object>("SELECT rowid, * FROM endpoints").all();
-  const before = read(old);
-  old.close();
-  const migrated = open(path, SANDBOX_FILE);
-  expect(read(migrated)).toEqual(before.map((row) => Object.assign(row, { in_order: 0 })));
-  migrated.exec(insert(2, ", 1"));
-  expect(() => migrated.exec(insert(3, ", 2"))).toThrow(/CHECK/);
-  migrated.close();
-});
-
-test("the format with faults of v1 too keeps those that could still hit, and what deliveries had met", () => {
-  const path = join(tempFolder(), "sandbox.db");
-  const at = SANDBOX_FILE.migrations.findIndex((sql) => sql.includes("lose_answer"));
-  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, at) });
-  const id = (last: number): string => `0199a3c4-5d00-7000-8000-00000000000${last}`;
-  old.exec(`
-    INSERT INTO merchants VALUES ('m', 'm', 1);
-    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);
-    INSERT INTO endpoints VALUES ('${id(1)}', 's', 'url', 'http://localhost/', '*', 'enabled', NULL, NULL, 1, NULL, 0);
-    INSERT INTO events VALUES (7, '${id(2)}', 's', NULL, 'webhook.test', 1, '{}', 1);
-    INSERT INTO deliveries VALUES ('${id(3)}', 's', '${id(1)}', '${id(2)}', NULL, 1, 'event', 1, 'failed', 1, 1, 1);
-    INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
-      VALUES ('${id(3)}', 1, 1, 'u', '{}', '${"e".repeat(64)}', 'stale_timestamp');
-    INSERT INTO faults VALUES ('${id(5)}', 's', '${id(1)}', '${id(2)}', 'stale_timestamp', 2000, 3, 9),
-      ('${id(4)}', 's', '${id(1)}', NULL, 'delay', 5000, 1, 8), ('${id(6)}', 's', '${id(1)}', NULL, 'drop', 0, 0, 7);`);
-  old.close();
-  open(path, SANDBOX_FILE).close();
-  const store = openSandboxStore(path);
-  const any = { method: null, path: null, eventType: null, orderId: null, nth: 1, probability: null };
-  const rest = { ...any, status: null, retryAfterS: null, until: null, matched: 0, applied: 0 };
-  const shared = { ...rest, storeId: "s", endpointId: id(1) };
-  expect(store.faults.now("s")).toEqual([
-    {
-      ...shared,
-      id: id(4),
-      action: "delay",
-      eventId: null,
-      latencyMs: 5000,
-      times: 1,
-      seed: id(4),
-      createdAt: 8,
-    },
-    {
-      ...shared,
-      id: id(5),
-      action: "stale",
-      eventId: id(2),
-      latencyMs: null,
-      times: 3,
-      seed: id(5),
-      createdAt: 9,
-    },
-  ]);
-  expect(store.deliveries.find(id(3))).toMatchObject({ fault: null, state: "failed" });
-  expect(store.deliveryAttempts.of(id(3))).toMatchObject([{ fault: "stale" }]);
-  store.close();
-  const raw = new Database(path);
-  const insert = (columns: string, values: string): void =>
-    void raw.exec(
-      `INSERT INTO faults (id, store_id, nth, seed, matched, applied, created_at, ${columns})
-       VALUES ('${id(8)}', 's', 1, '', 0, 0, 1, ${values})`,
-    );
-  for (const [columns, values] of [
-    ["action, times", "'rain', 1"],
-    ["action, times", "'drop', 0"],
-    ["action", "'drop'"],
-    ["action, times, probability", "'drop', 1, 1.5"],
-    ["action, times, method", "'reset', 1, 'PUT'"],
-    ["action, times, status", "'status', 1, 200"],
-  ] as const)
-    expect(() => insert(columns, values)).toThrow("CHECK");
-  raw.close();
-});
-
-test("the format with the indexes of lists keeps what is there, and one open or paid checkout of an order", () => {
-  const path = join(tempFolder(), "sandbox.db");
-  const at = SANDBOX_FILE.migrations.findIndex((sql) => sql.includes("checkouts_of_kind"));
-  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, at) });
-  old.exec(`
-    INSERT INTO merchants VALUES ('m', 'm', 1);
-    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);`);
-  const insert = (status: string, last: number) =>
-    `INSERT INTO checkouts VALUES ('0199a3c4-5d00-7000-8000-00000000000${last}', 's', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, '${status}', 1, 2)`;
-  for (const [last, status] of ["failed", "cancelled", "expired", "succeeded"].entries())
-    old.exec(insert(status, last));
-  const read = (file: Database.Database): unknown[] => file.prepare("SELECT rowid, * FROM checkouts").all();
-  const before = read(old);
-  old.close();
-  const migrated = open(path, SANDBOX_FILE);
-  expect(read(migrated)).toEqual(before);
-  for (const status of ["created", "pending", "succeeded"])
-    expect(() => migrated.exec(insert(status, 5))).toThrow(/UNIQUE/);
-  for (const [last, status] of ["failed", "cancelled", "expired"].entries())
-    migrated.exec(insert(status, 5 + last));
-  expect(migrated.pragma("integrity_check", { simple: true })).toBe("ok");
-  migrated.close();
-});
-
-test("the format with an instance makes room for it, and the journal's format 12 keeps its entries and events as of none", () => {
-  const path = join(tempFolder(), "sandbox.db");
-  open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, -1) }).close();
-  const migrated = open(path, SANDBOX_FILE);
-  migrated.exec("INSERT INTO instance VALUES (1, '00000000-0000-4000-8000-000000000001')");
-  expect(() =>
-    migrated.exec("INSERT INTO instance VALUES (2, '00000000-0000-4000-8000-000000000001')"),
-  ).toThrow(/CHECK/);
-  expect(() => migrated.exec("INSERT INTO snapshot VALUES (1, NULL, 1, zeroblob(31))")).toThrow(/CHECK/);
-  migrated.close();
-  const journal = join(tempFolder(), "journal.db");
-  const old = open(journal, { ...JOURNAL_FILE, migrations: JOURNAL_FILE.migrations.slice(0, 2) });
-  old.exec(`
-    INSERT INTO entries (key, service, endpoint, order_id, attempt, body, state, first_sent_at, updated_at)
-      VALUES ('key-00001', 's', 'orders', 'o', 1, '{}', 'pending', 1, 1);
-    INSERT INTO seen_events VALUES ('e', 1)`);
-  const read = (file: Database.Database): unknown[] =>
-    ["entries", "seen_events"].map((table) => file.prepare(`SELECT * FROM ${table}`).get());
-  const before = read(old);
-  old.close();
-  const renewed = open(journal, JOURNAL_FILE);
-  expect(read(renewed)).toEqual(before.map((row) => Object.assign({}, row, { instance: null })));
-  renewed.close();
-});
-
-test("the format with stores that are held back holds none of those that are there", () => {
-  const path = join(tempFolder(), "sandbox.db");
-  const at = SANDBOX_FILE.migrations.findIndex((sql) => sql.includes("held_stores"));
-  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, at) });
-  old.exec(`
-    INSERT INTO merchants VALUES ('m', 'm', 1);
-    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);`);
-  old.close();
-  const migrated = open(path, SANDBOX_FILE);
-  migrated.pragma("foreign_keys = ON");
-  expect(migrated.prepare("SELECT * FROM held_stores").all()).toEqual([]);
-  migrated.exec("INSERT INTO held_stores VALUES ('s')");
-  expect(() => migrated.exec("INSERT INTO held_stores VALUES ('s')")).toThrow(/UNIQUE/);
-  expect(() => migrated.exec("INSERT INTO held_stores VALUES ('t')")).toThrow(/FOREIGN KEY/);
-  expect(() => migrated.exec("DELETE FROM stores")).toThrow(/FOREIGN KEY/);
-  migrated.close();
-});
-
-test("a format stays as it is: a change of the schema is one more migration, noted here and tested", () => {
+test("a format stays as it is: a change of a schema is one more migration, noted here and tested", () => {
   const digests = ({ migrations }: FileKind): string[] =>
     migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
-  expect(digests(SANDBOX_FILE)).toEqual([
-    "5ee9c330d7ea0b2f",
-    "08060b2d92e7fca1",
-    "20934aba08d5560b",
-    "ccfd7eb606cc70cd",
-    "f9db9c000c5f0cc1",
-    "70cf94ed037eb99c",
-    "a241c849bb57a22d",
-    "d5dc72552f62ea19",
-    "7090641bde7eb4f6",
-    "4fb999c25cff6f50",
-    "fe99a2891e4e4a41",
-    "551741e8defb9031",
-    "7267d819e50cb0f4",
-    "f44334b3a6c16073",
+  expect(digests(SANDBOX_FILE)).toEqual(["db93b938836995be"]);
+  expect(digests(REQUESTS_FILE)).toEqual(["e42b38f512779c7b"]);
+  expect(digests(JOURNAL_FILE)).toEqual([
+    "8cf5d8ba216ac025",
+    "d86f3bb97423337b",
+    "26d044b90b6a8f9c",
+    "1be28265a8cd309e",
   ]);
-  expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b", "26d044b90b6a8f9c"]);
 });
 
 test("what a crash left half-written is in nobody's way, and goes with the next start; a live process keeps its own", () => {
@@ -721,7 +338,7 @@ test("a write waits for another process's lock, reads go on, and a lock that sta
   store.close();
 });
 
-/** A store with a row, and another sandbox's file of the same size. */
+/** A store with rows, and another sandbox's file of the same size; both are larger than what is compared. */
 async function usedStore(): Promise<{ store: Store; path: string; other: string }> {
   const folder = tempFolder();
   const [path, other] = [join(folder, "sandbox.db"), join(folder, "other.db")];
@@ -730,7 +347,7 @@ async function usedStore(): Promise<{ store: Store; path: string; other: string 
     [other, "m2"],
   ] as const) {
     const made = openSandboxStore(file);
-    await made.write(() => made.stores.insertMerchant({ id, name: "m", createdAt: 1 }));
+    await made.write(() => made.stores.insertMerchant({ id, name: "m".repeat(300_000), createdAt: 1 }));
     made.close();
   }
   const store = openSandboxStore(path);
@@ -749,6 +366,7 @@ test("a database whose files vanish, are replaced or are written to by others ta
     ["mv other -wal", (path, other) => renameSync(other, `${path}-wal`)],
     ["mv other -shm", (path, other) => renameSync(other, `${path}-shm`)],
     ["truncate", (path) => truncateSync(path)],
+    ["cut", (path) => truncateSync(path, statSync(path).size - 4096)],
     ["truncate -wal", (path) => truncateSync(`${path}-wal`)],
     ["cut -wal", (path) => truncateSync(`${path}-wal`, statSync(`${path}-wal`).size - 1)],
     ["cp other", (path, other) => copyFileSync(other, path)],
@@ -768,12 +386,42 @@ test("a database whose files vanish, are replaced or are written to by others ta
   }
 });
 
+test("a write is not acknowledged if a file of its database is deleted, replaced or cut off while it runs", async () => {
+  const lost: readonly (readonly [string, (path: string, other: string) => void])[] = [
+    ["rm", (path) => rmSync(path)],
+    ["rm -wal", (path) => rmSync(`${path}-wal`)],
+    ["mv other", (path, other) => renameSync(other, path)],
+    ["cut", (path) => truncateSync(path, statSync(path).size - 4096)],
+  ];
+  for (const [how, doIt] of lost) {
+    const { store, path, other } = await usedStore();
+    const write = store.write(() => {
+      store.stores.insertMerchant({ id: "m4", name: "m", createdAt: 1 });
+      doIt(path, other);
+    });
+    await expect(write, how).rejects.toMatchObject({ failure: { code: "database_changed" } });
+    store.close();
+    const journal = openWatched(join(tempFolder(), "journal.db"), { kind: JOURNAL_FILE });
+    if (!journal.ok) throw new Error(journal.refusal.message);
+    const { name: journalPath } = journal.value.connection;
+    const transact = transactor(journal.value);
+    const copy = `${journalPath}.copy`;
+    copyFileSync(journalPath, copy);
+    expect(() => transact(() => doIt(journalPath, copy)), how).toThrow(StorageUnavailable);
+    journal.value.close();
+  }
+});
+
 test("what others may do to the files of an open database is no loss", async () => {
   const harmless: readonly (readonly [string, (path: string) => void])[] = [
     ["touch", (path) => ["", "-wal", "-shm"].forEach((end) => utimesSync(path + end, 1, 1))],
     ["chmod", (path) => ["", "-wal", "-shm"].forEach((end) => chmodSync(path + end, 0o600))],
     ["move away and back", (path) => (renameSync(path, `${path}.x`), renameSync(`${path}.x`, path))],
     ["a commit of another process", (path) => writeAs(path, "wal_checkpoint(PASSIVE)")],
+    [
+      "a commit of another process, first in its log",
+      (path) => (copyLog(path), writeAs(path, "user_version")),
+    ],
     ["a reader that closes", (path) => openSandboxStore(path).close()],
   ];
   for (const [how, doIt] of harmless) {
@@ -789,6 +437,13 @@ test("what others may do to the files of an open database is no loss", async () 
     store.close();
   }
 });
+
+/** Makes the next commit begin the log anew. */
+function copyLog(path: string): void {
+  const other = new Database(path);
+  other.pragma("wal_checkpoint(RESTART)");
+  other.close();
+}
 
 function writeAs(path: string, pragma: string): void {
   const other = new Database(path);

@@ -122,7 +122,7 @@ function apiKeyOf(harness: Harness): string {
   return Object.values(stores)[0]?.api_key ?? "";
 }
 
-test("a snapshot proves the sandbox that took it: not one that was changed, is from before, or is of a copy of its folder", async () => {
+test("a snapshot proves the sandbox that took it: not one that was changed, has no proof, or is of a copy of its folder", async () => {
   const { harness, theirs, ours, file, received, listens, run } = await twoFolders();
   cpSync(join(theirs, ".checkout"), join(ours, ".checkout"), { recursive: true });
   const own = readFileSync(file);
@@ -135,7 +135,7 @@ test("a snapshot proves the sandbox that took it: not one that was changed, is f
     "with another name of its store": changedSnapshot(own, (copy) =>
       copy.exec("UPDATE stores SET name = 'Another'"),
     ),
-    "from before there were proofs": changedSnapshot(noProof, () => undefined),
+    "without a proof": changedSnapshot(noProof, () => undefined),
     "of a copy of the folder, with the same master key": readFileSync(copied),
   };
   listens();

@@ -267,11 +267,11 @@ const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
 const TOO_MANY: readonly (readonly [sql: string, said: RegExp])[] = [
   [
     `INSERT INTO endpoints SELECT printf('00000000-0000-7000-8000-%012d', n), id, 'url', printf('http://127.0.0.1:9/n%d', n), '*',
-       'enabled', NULL, NULL, 1, NULL, 0 FROM stores, numbers WHERE name = 'Second' AND n <= 20`,
+       0, 'enabled', NULL, NULL, 1, NULL FROM stores, numbers WHERE name = 'Second' AND n <= 20`,
     /endpoints, row .*at most 20 endpoints/,
   ],
   [
-    `INSERT INTO return_origins SELECT id, printf('https://n%d.example', n), 1, '/' FROM stores, numbers
+    `INSERT INTO return_origins SELECT id, printf('https://n%d.example', n), '/', 1 FROM stores, numbers
      WHERE name = 'Second' AND n <= 21`,
     /return_origins, row .*at most 20 return origins/,
   ],

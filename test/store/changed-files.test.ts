@@ -3,7 +3,8 @@ import { statSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Outcome } from "../../src/core/outcome.ts";
-import { openDatabase, type FileKind, type FileRefusal } from "../../src/store/connection/database.ts";
+import type { FileKind, FileRefusal } from "../../src/store/connection/database.ts";
+import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { StorageUnavailable } from "../../src/store/connection/storage-failure.ts";
 import { JOURNAL_FILE, openJournal, openSeenEvents } from "../../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
@@ -128,6 +129,8 @@ const CHANGES: readonly (readonly [string, (used: Used) => void])[] = [
     ({ path }) => overwrite(`${path}-wal`, Buffer.alloc(statSync(`${path}-wal`).size - 32), 32),
   ],
   ["one byte", ({ path }) => overwrite(`${path}-wal`, Buffer.from([0xa5]), 32 + 24 + 100)],
+  ["one byte of the sum of its header", ({ path }) => overwrite(`${path}-wal`, Buffer.from([0xa5]), 24)],
+  ["one byte of the salt of a page", ({ path }) => overwrite(`${path}-wal`, Buffer.from([0xa5]), 32 + 8)],
   ["nothing at all", ({ path }) => truncateSync(`${path}-wal`)],
   ["the half of it", ({ path }) => truncateSync(`${path}-wal`, statSync(`${path}-wal`).size / 2)],
   ["another's index", ({ path, other }) => overwrite(`${path}-shm`, readFileSync(`${other}-shm`))],

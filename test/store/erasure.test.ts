@@ -57,11 +57,11 @@ function fill(raw: Database.Database, letter: string): string {
     INSERT INTO stores VALUES ('${s}', 'm${letter}', 'Store ${letter}', 1, 1, 5, 6);
     INSERT INTO held_stores VALUES ('${s}');
     INSERT INTO capabilities VALUES ('${s}', 'currency', 'EUR', 1);
-    INSERT INTO credentials VALUES ('k${letter}', '${s}', '${letter.repeat(64)}', 'last', 'orders:write', 1, NULL, 0);
-    INSERT INTO endpoints VALUES ('${id(1)}', '${s}', 'url', 'http://localhost/', '*', 'enabled', NULL, NULL, 1, NULL, 0);
+    INSERT INTO credentials VALUES ('k${letter}', '${s}', '${letter.repeat(64)}', 'last', 'orders:write', 0, 1, NULL);
+    INSERT INTO endpoints VALUES ('${id(1)}', '${s}', 'url', 'http://localhost/', '*', 0, 'enabled', NULL, NULL, 1, NULL);
     INSERT INTO signing_secrets VALUES ('s${letter}', '${s}', CAST('${letter.repeat(12)}' AS BLOB), zeroblob(20), 1, NULL, NULL);
     INSERT INTO prices VALUES ('${s}', 'price', 'd', 1, 'EUR', 'alipay_plus', 1, 'one_time', 0);
-    INSERT INTO return_origins VALUES ('${s}', 'https://shop.example', 1, '/thanks');
+    INSERT INTO return_origins VALUES ('${s}', 'https://shop.example', '/thanks', 1);
     INSERT INTO checkouts VALUES ('${id(2)}', '${s}', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, 'pending', 1, 2);
     INSERT INTO attempts VALUES ('${id(2)}', 1, 1, 'declined', 2);
     INSERT INTO late_results VALUES ('${id(2)}', 1, 'succeeded', 3);

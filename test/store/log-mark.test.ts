@@ -2,7 +2,8 @@ import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFile
 import { join } from "node:path";
 import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { openDatabase, type FileKind } from "../../src/store/connection/database.ts";
+import { currentFormat, type FileKind } from "../../src/store/connection/database.ts";
+import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { LOG_MARK_DDL, marker } from "../../src/store/connection/log-mark.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -14,6 +15,7 @@ const PAIRS = size(0.1, 0.5);
 const OLD: FileKind = {
   name: "test file",
   applicationId: 7,
+  firstFormat: 10,
   migrations: ["CREATE TABLE a (x INTEGER PRIMARY KEY, filling TEXT) STRICT; CREATE INDEX b ON a (filling)"],
   aside: "the file",
 };
@@ -240,26 +242,33 @@ test("a database of before the mark opens with its log, and gets its mark; so do
     [OLD, KIND],
     [OLD, NEXT],
     [KIND, NEXT],
-  ] as const) {
-    const path = killedWith([1, 2, 3], from);
-    const migrated = openLine(path, to);
-    const left = join(tempFolder(), "a.db");
-    copy(path, left);
-    migrated.write([4]);
-    const leftLater = join(tempFolder(), "a.db");
-    copy(path, leftLater);
-    migrated.connection.close();
-    expect(openOutcome(left, to)).toEqual([1, 2, 3]);
-    expect(openOutcome(leftLater, to)).toEqual([1, 2, 3, 4]);
-  }
+  ] as const)
+    // Where it was closed, the migration begins the log.
+    for (const path of [killedWith([1, 2, 3], from), closedWith([1, 2, 3], from)]) {
+      const migrated = openLine(path, to);
+      const left = join(tempFolder(), "a.db");
+      copy(path, left);
+      migrated.write([4]);
+      const leftLater = join(tempFolder(), "a.db");
+      copy(path, leftLater);
+      migrated.connection.close();
+      expect(openOutcome(left, to)).toEqual([1, 2, 3]);
+      expect(openOutcome(leftLater, to)).toEqual([1, 2, 3, 4]);
+    }
 });
 
 test("a backup from before a migration does not take the log of what was migrated", () => {
-  const path = closedWith([1, 2, 3]);
-  const line = openLine(path, NEXT);
-  line.write([4]);
-  const backup = `${path}.v11.backup`;
-  copyFileSync(`${path}-wal`, `${backup}-wal`);
-  expect(openOutcome(backup)).toBe("foreign_log");
-  line.connection.close();
+  for (const [from, to] of [
+    [OLD, KIND],
+    [KIND, NEXT],
+  ] as const) {
+    const path = closedWith([1, 2, 3], from);
+    const backup = `${path}.v${currentFormat(from)}.backup`;
+    openLine(path, to).connection.close();
+    const line = openLine(path, to);
+    line.write([4]);
+    copyFileSync(`${path}-wal`, `${backup}-wal`);
+    expect([backup, openOutcome(backup)]).toEqual([backup, "foreign_log"]);
+    line.connection.close();
+  }
 });

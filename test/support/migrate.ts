@@ -1,4 +1,5 @@
-import { openDatabase, type FileKind } from "../../src/store/connection/database.ts";
+import type { FileKind } from "../../src/store/connection/database.ts";
+import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 
 /** The next formats of `sandbox.db`, as a release might have them: each migration makes a table and fills it. */

@@ -4,15 +4,10 @@ import { parseJson } from "../json.ts";
 import { isUuid } from "../text.ts";
 import type { LoggedRequest, RefusedRequest } from "./logged-request.ts";
 
-/**
- * Reads a request as the log has it; undefined for any text that is none, because other programs can write to the file. A
- * log that was written before there were faults of v1 names none.
- */
+/** Reads a request as the log has it; undefined for any text that is none, because other programs can write to the file. */
 export function readRequest(text: string): LoggedRequest | undefined {
   const value = parseJson(text);
-  if (!isRecord(value)) return undefined;
-  const request = value["fault"] === undefined ? Object.assign(value, { fault: null }) : value;
-  return isRequest(request) ? request : undefined;
+  return isRecord(value) && isRequest(value) ? value : undefined;
 }
 
 function isRequest(value: Fields): value is Fields & LoggedRequest {

@@ -175,7 +175,7 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
     url: addressForm,
     headers: json(z.record(z.string(), z.string())),
     body_hash: sha256,
-    fault: orNull(schema(z.enum([...DELIVERY_ACTIONS, "stale_timestamp"]))),
+    fault: orNull(schema(z.enum(DELIVERY_ACTIONS))),
     finished_at: moment,
     milliseconds: orNull(count),
     address: orNull(schema(z.union([z.ipv4(), z.ipv6()]))),

@@ -3,7 +3,7 @@ import type { Store } from "../../store/store.ts";
 
 /** What to do about a store that came with a snapshot of another sandbox. */
 const FROM_ANOTHER =
-  "came with a snapshot of another sandbox or of an older version; checkout snapshots restore <name> --adopt delivers its events, as checkout sandbox start --adopt does";
+  "came with a snapshot of another sandbox; checkout snapshots restore <name> --adopt delivers its events, as checkout sandbox start --adopt does";
 
 /** Why nothing is delivered from a store: its folder's reason, or it was restored and not adopted (decision 95). */
 export function holdOfStore({ store, folderHold }: HoldContext, storeId: string): string | undefined {

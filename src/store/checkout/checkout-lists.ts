@@ -1,6 +1,6 @@
 import { PAYMENT_METHODS, STATUSES, type Checkout, type Status } from "../../core/checkout/checkout.ts";
 import type { Connection } from "../connection/database.ts";
-import { COLUMNS_OF_CHECKOUT, LIVE_OR_ID } from "./checkouts.ts";
+import { COLUMNS_OF_CHECKOUT } from "./checkouts.ts";
 
 /** Where a checkout stands among all: the later it was created, the higher. */
 export type Place = number;
@@ -34,18 +34,6 @@ const MAX_LOOK = 10_000;
 const DENSE = 3;
 
 const OBJECTS = ["order", "checkout_session"] as const;
-
-/**
- * The indexes of lists. The end of each is the row's place, so that a list of any kind, and the whole one, is read from
- * the newest on. The index of orders is also decision 8 as a constraint, in place of one that knew live checkouts alone:
- * an order_id of a store never has two checkouts that are open or paid.
- */
-export const LISTS_OF_CHECKOUTS_DDL = `
-CREATE INDEX checkouts_of_store ON checkouts (store_id);
-CREATE INDEX checkouts_of_kind ON checkouts (store_id, status, object, payment_method);
-DROP INDEX live_checkout_of_order;
-CREATE UNIQUE INDEX checkouts_of_order ON checkouts (store_id, order_id, (${LIVE_OR_ID}));
-`;
 
 /** Reads the checkouts of a store, newest first. Each statement names the index that serves it. */
 export function checkoutLists(connection: Connection) {

@@ -7,33 +7,38 @@ export const COLUMNS_OF_CHECKOUT = `id, store_id AS storeId, object, order_id AS
   payment_method AS paymentMethod, description, price_id AS priceId, status, created_at AS createdAt, expires_at AS expiresAt`;
 
 /** Empty for the one checkout of an order that is open or paid, and the id of every other one: see `checkouts_of_order`. */
-export const LIVE_OR_ID = "CASE WHEN status IN ('created', 'pending', 'succeeded') THEN '' ELSE id END";
+const LIVE_OR_ID = "CASE WHEN status IN ('created', 'pending', 'succeeded') THEN '' ELSE id END";
 
-/** The DDL of checkouts. */
+/**
+ * The DDL of checkouts. The end of each index of lists is the row's place, so that a list of any kind, and the whole one,
+ * is read from the newest on.
+ */
 export const CHECKOUTS_DDL = `
 CREATE TABLE checkouts (
   id             TEXT PRIMARY KEY CHECK (length(id) = 36),
   store_id       TEXT NOT NULL REFERENCES stores (id),
   object         TEXT NOT NULL CHECK (object IN ('order', 'checkout_session')),
-  order_id       TEXT NOT NULL CHECK (octet_length(order_id) BETWEEN 1 AND 128),
+  order_id       TEXT NOT NULL CHECK (length(CAST(order_id AS BLOB)) BETWEEN 1 AND 128),
   amount_minor   INTEGER NOT NULL CHECK (amount_minor BETWEEN 1 AND 9007199254740991),
   currency       TEXT NOT NULL CHECK (currency GLOB '[A-Z][A-Z][A-Z]'),
   payment_method TEXT NOT NULL CHECK (payment_method IN ('alipay_plus', 'wechat_pay')),
-  description    TEXT CHECK (octet_length(description) <= 512),
+  description    TEXT CHECK (length(CAST(description AS BLOB)) <= 512),
   price_id       TEXT,
   status         TEXT NOT NULL
                  CHECK (status IN ('created', 'pending', 'succeeded', 'failed', 'cancelled', 'expired')),
   created_at     INTEGER NOT NULL,
   expires_at     INTEGER NOT NULL CHECK (expires_at > created_at)
 ) STRICT;
--- Decision 8 as a constraint: an order_id of a store never has two checkouts that are open or paid.
-CREATE UNIQUE INDEX live_checkout_of_order ON checkouts (store_id, order_id)
-  WHERE status IN ('created', 'pending', 'succeeded');
 CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
+CREATE INDEX checkouts_of_store ON checkouts (store_id);
+CREATE INDEX checkouts_of_kind ON checkouts (store_id, status, object, payment_method);
+-- Decision 8 as a constraint: an order_id of a store never has two checkouts that are open or paid.
+CREATE UNIQUE INDEX checkouts_of_order ON checkouts (store_id, order_id, (${LIVE_OR_ID}));
 CREATE TRIGGER checkout_terms_are_immutable BEFORE UPDATE OF
   id, store_id, object, order_id, amount_minor, currency, payment_method, description, price_id, created_at
   ON checkouts BEGIN SELECT RAISE(ABORT, 'the terms of a checkout are immutable'); END;
 CREATE TRIGGER checkouts_are_kept BEFORE DELETE ON checkouts
+  WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = OLD.store_id)
   BEGIN SELECT RAISE(ABORT, 'checkouts are never deleted'); END;
 -- Decision 10 as a constraint: the transitions that the core allows.
 CREATE TRIGGER checkout_moves BEFORE UPDATE OF status ON checkouts WHEN NOT (

@@ -41,15 +41,12 @@ CREATE TABLE events (
   created_at  INTEGER NOT NULL,
   UNIQUE (checkout_id, sequence)
 ) STRICT;
+CREATE INDEX events_of_store ON events (store_id, type);
 CREATE TRIGGER events_are_immutable BEFORE UPDATE ON events
   BEGIN SELECT RAISE(ABORT, 'events are immutable'); END;
 CREATE TRIGGER events_are_kept BEFORE DELETE ON events
+  WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = OLD.store_id)
   BEGIN SELECT RAISE(ABORT, 'events are immutable'); END;
-`;
-
-/** The index of lists: the events of a store, of one type, in the order of their positions. */
-export const EVENT_LISTS_DDL = `
-CREATE INDEX events_of_store ON events (store_id, type);
 `;
 
 /** The outbox: what happened, in the transaction in which it happened (decision 11). */

@@ -22,6 +22,7 @@ CREATE TABLE idempotency_keys (
   created_at  INTEGER NOT NULL,
   PRIMARY KEY (store_id, key)
 ) STRICT;
+CREATE INDEX idempotency_keys_of_checkout ON idempotency_keys (checkout_id);
 CREATE TRIGGER idempotency_keys_are_immutable BEFORE UPDATE ON idempotency_keys
   BEGIN SELECT RAISE(ABORT, 'an idempotency key keeps its first answer'); END;
 `;

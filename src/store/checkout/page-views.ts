@@ -2,14 +2,14 @@ import { MAX_PAGE_VIEWS, ONE_VIEW_MS, type PageView } from "../../core/checkout/
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 
-/** The migration that brings views of payment pages. Its numbers are `MAX_PAGE_VIEWS` and the longest return address. */
+/** The DDL of views of payment pages. Its numbers are `MAX_PAGE_VIEWS` and the longest return address. */
 export const PAGE_VIEWS_DDL = `
 CREATE TABLE page_views (
   checkout_id TEXT NOT NULL REFERENCES checkouts (id),
   kind        TEXT NOT NULL CHECK (kind IN ('opened', 'returned')),
   number      INTEGER NOT NULL CHECK (number BETWEEN 1 AND 20),
   at          INTEGER NOT NULL,
-  target      TEXT CHECK (octet_length(target) <= 1024),
+  target      TEXT CHECK (length(CAST(target AS BLOB)) <= 1024),
   PRIMARY KEY (checkout_id, kind, number),
   CHECK ((kind = 'returned') = (target IS NOT NULL))
 ) STRICT, WITHOUT ROWID;

@@ -17,32 +17,10 @@ CREATE TABLE prices (
   currency       TEXT NOT NULL CHECK (currency GLOB '[A-Z][A-Z][A-Z]'),
   payment_method TEXT NOT NULL CHECK (payment_method IN ('alipay_plus', 'wechat_pay')),
   approved       INTEGER NOT NULL CHECK (approved IN (0, 1)),
-  PRIMARY KEY (store_id, id)
-) STRICT, WITHOUT ROWID;
-`;
-
-/**
- * The migration that tells how a price is paid, and whether it is retired. The table is made again, because ALTER TABLE
- * reads the whole schema anew: a millisecond of every start in a new folder.
- */
-export const PRICES_WITH_BILLING = `
-CREATE TABLE prices_before AS SELECT * FROM prices;
-DROP TABLE prices;
-CREATE TABLE prices (
-  store_id       TEXT NOT NULL REFERENCES stores (id),
-  id             TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64),
-  description    TEXT NOT NULL,
-  amount_minor   INTEGER NOT NULL CHECK (amount_minor BETWEEN 1 AND 9007199254740991),
-  currency       TEXT NOT NULL CHECK (currency GLOB '[A-Z][A-Z][A-Z]'),
-  payment_method TEXT NOT NULL CHECK (payment_method IN ('alipay_plus', 'wechat_pay')),
-  approved       INTEGER NOT NULL CHECK (approved IN (0, 1)),
   billing_model  TEXT NOT NULL CHECK (billing_model = 'one_time'),
   retired        INTEGER NOT NULL CHECK (retired IN (0, 1)),
   PRIMARY KEY (store_id, id)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO prices (store_id, id, description, amount_minor, currency, payment_method, approved, billing_model, retired)
-  SELECT store_id, id, description, amount_minor, currency, payment_method, approved, 'one_time', 0 FROM prices_before;
-DROP TABLE prices_before;
 `;
 
 /** The catalog of each store. */

@@ -9,7 +9,7 @@ export const RETURN_ORIGINS_DDL = `
 CREATE TABLE return_origins (
   store_id   TEXT NOT NULL REFERENCES stores (id),
   origin     TEXT NOT NULL CHECK (
-               octet_length(origin) BETWEEN 11 AND 261
+               length(CAST(origin AS BLOB)) BETWEEN 11 AND 261
                AND origin NOT GLOB '*[^]a-z0-9:/.[-]*' AND origin NOT GLOB '*://*/*'
                AND origin NOT GLOB '*:' AND origin NOT GLOB '*:0*'
                AND (
@@ -18,17 +18,13 @@ CREATE TABLE return_origins (
                  OR rtrim(origin, '0123456789') IN ('http://localhost:', 'http://127.0.0.1:', 'http://[::1]:')
                )
              ),
+  path       TEXT NOT NULL DEFAULT '/' CHECK (
+               length(CAST(path AS BLOB)) BETWEEN 1 AND 256 AND instr(path, char(0)) = 0
+               AND path GLOB '/*' AND path NOT GLOB '//*' AND path NOT GLOB '*[^!-~]*' AND path NOT GLOB '*[?#\\]*'
+             ),
   created_at INTEGER NOT NULL,
   PRIMARY KEY (store_id, origin)
 ) STRICT;
-`;
-
-/** Format 14: the path on each origin (decision 88). */
-export const RETURN_PATHS = `
-ALTER TABLE return_origins ADD COLUMN path TEXT NOT NULL DEFAULT '/' CHECK (
-  octet_length(path) BETWEEN 1 AND 256 AND instr(path, char(0)) = 0
-  AND path GLOB '/*' AND path NOT GLOB '//*' AND path NOT GLOB '*[^!-~]*' AND path NOT GLOB '*[?#\\]*'
-);
 `;
 
 /** Where the customers of each store may be sent back to (decision 19). */

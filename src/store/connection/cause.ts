@@ -1,9 +1,27 @@
-import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdtempSync } from "node:fs";
-import { openSync, readSync, rmSync, statSync, writeSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { isError } from "../../core/outcome.ts";
-import { causeOfError, isFound, isSqliteError, namedByCode, noteCause } from "./storage-failure.ts";
-import { storageFailure, type Cause } from "./storage-failure.ts";
+import {
+  causeOfError,
+  isFound,
+  isSqliteError,
+  namedByCode,
+  noteCause,
+  storageFailure,
+  type Cause,
+} from "./storage-failure.ts";
 
 /** The files of a database, for the question why SQLite cannot use them. */
 export type Questioned = {

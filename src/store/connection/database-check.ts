@@ -12,7 +12,7 @@ import {
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
-import { withLog } from "./log-replay.ts";
+import { withLog } from "./log.ts";
 
 /** A database file that can be used: its size with that of its log, and its format if all of it was checked. */
 type CheckedFile = {

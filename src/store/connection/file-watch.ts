@@ -1,8 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, type Stats } from "node:fs";
 import { readToEnd } from "./cause.ts";
-import { INDEX_BYTES, isWholeLog } from "./log-index.ts";
+import { INDEX_BYTES, isWholeLog } from "./log.ts";
 import { isOwnLog } from "./log-mark.ts";
-import { LOG } from "./log-replay.ts";
 
 /** A watch over the files of an open database. */
 export type FileWatch = {
@@ -37,44 +36,34 @@ export const NO_FILES: FileWatch = {
 };
 
 /**
- * Watches the three files of a database by identity (device and inode), size and time of change. None of them ever
- * shrinks, because nothing of ours truncates the WAL or vacuums. Where a time changed, or what the -shm says of the log,
- * the log has to be the one that the -shm describes. The files begin as they did, or the -shm tells of a commit or a
- * checkpoint of another process; then the log has to follow the database by its marks. `marked`: whether a database of a
- * format has a mark.
+ * Watches the three files of a database by identity (device and inode) and size. None of them ever shrinks, because
+ * nothing of ours truncates the WAL or vacuums. Database and log are changed where their time is, the -shm where what it
+ * says of the log is. Then the log has to be the one that the -shm describes, and either the -shm is the same and the
+ * database begins as it did, or another process has committed or checkpointed, and the log follows the database by its
+ * marks. `marked`: whether a database of a format has a mark.
  */
 export function watchFiles(path: string, marked: (format: number) => boolean): FileWatch {
   const { database, log, index } = openParts(path);
-  const written = log === undefined ? [database] : [database, log];
-  const parts = index === undefined ? written : [...written, index];
+  const parts = [database, log, index].filter((part) => part !== undefined);
 
-  const noteWritten = (): boolean => {
-    index?.noteBytes();
-    return written.every((part) => part.note());
-  };
-  const isIndexSame = (): boolean => index === undefined || index.holdsSame();
-  const holdsSame = (): boolean => {
+  const noteWritten = (): boolean => parts.every((part) => part.note());
+  const isUntouched = (states: readonly State[]): boolean => states.every((state) => state === "same");
+  const holdsSame = (states: readonly State[]): boolean => {
+    if (states.includes("lost")) return false;
+    if (isUntouched(states)) return true;
     if (log === undefined || index === undefined) return database.holdsSame();
     if (!isWholeLog(log.descriptor, index.descriptor)) return false;
-    // What another process did is in the index; its log is still the database's own.
-    return isIndexSame()
-      ? written.every((part) => part.holdsSame())
-      : isOwnLog({ logFile: log.descriptor, databaseFile: database.descriptor }, marked);
+    if (index.holdsSame()) return database.holdsSame();
+    return isOwnLog({ logFile: log.descriptor, databaseFile: database.descriptor }, marked);
   };
   return {
     isIntact: () => {
       const states = parts.map((part) => part.look());
-      if (states.includes("lost")) return false;
-      const isUntouched = states.slice(0, written.length).every((state) => state === "same");
-      return (isUntouched && isIndexSame()) || (holdsSame() && noteWritten());
+      return holdsSame(states) && (isUntouched(states) || noteWritten());
     },
     noteWritten,
-    holdsOwn: () => {
-      const states = written.map((part) => part.lookInside());
-      if (states.some((state) => state === "lost")) return false;
-      return (states.every((state) => state === "same") && isIndexSame()) || holdsSame();
-    },
-    readAll: () => written.forEach((part) => readToEnd(part.descriptor)),
+    holdsOwn: () => holdsSame(parts.map((part) => part.lookInside())),
+    readAll: () => [database, log].forEach((part) => part && readToEnd(part.descriptor)),
     close: () => parts.forEach((part) => closeSync(part.descriptor)),
   };
 }
@@ -86,8 +75,8 @@ type Part = {
   readonly look: () => State;
   /** What became of the file that was opened, also where it has lost its name. */
   readonly lookInside: () => State;
+  /** Records what the file is now; false if it was deleted, replaced or cut off. */
   readonly note: () => boolean;
-  readonly noteBytes: () => void;
   readonly holdsSame: () => boolean;
 };
 
@@ -95,21 +84,21 @@ type Parts = {
   readonly database: Part;
   /** Where a file system cannot have a WAL, there is only the database. */
   readonly log?: Part;
-  /** It is changed through memory: its time and size tell nothing. */
   readonly index?: Part;
 };
 
 function openParts(path: string): Parts {
   const opened: Part[] = [];
-  const open = (ending: string, comparedBytes: number): Part => {
-    const part = watchPart(path + ending, comparedBytes);
+  const open = (ending: string, how: Parameters<typeof watchPart>[1]): Part => {
+    const part = watchPart(path + ending, how);
     opened.push(part);
     return part;
   };
   try {
-    const database = open("", DATABASE_BYTES);
+    const database = open("", { comparedBytes: DATABASE_BYTES, isMapped: false });
     if (!existsSync(`${path}-wal`) || !existsSync(`${path}-shm`)) return { database };
-    return { database, log: open("-wal", LOG.bytes), index: open("-shm", INDEX_BYTES) };
+    const log = open("-wal", { comparedBytes: 0, isMapped: false });
+    return { database, log, index: open("-shm", { comparedBytes: INDEX_BYTES, isMapped: true }) };
   } catch (error) {
     for (const { descriptor } of opened) closeSync(descriptor);
     throw error;
@@ -117,17 +106,22 @@ function openParts(path: string): Parts {
 }
 
 /**
- * The descriptor stays open until the connection is closed: closing one of a database file earlier would drop SQLite's
- * own locks of this process.
+ * `comparedBytes`: how many of its first bytes are compared. `isMapped`: it is written through memory, so that its time
+ * tells nothing. The descriptor stays open until the connection is closed: closing one of a database file earlier would
+ * drop SQLite's own locks of this process.
  */
-function watchPart(path: string, comparedBytes: number): Part {
+function watchPart(
+  path: string,
+  { comparedBytes, isMapped }: { readonly comparedBytes: number; readonly isMapped: boolean },
+): Part {
   const descriptor = openSync(path, "r");
   let known = fstatSync(descriptor);
   let bytes = firstBytes();
+  const holdsSame = (): boolean => firstBytes().equals(bytes);
   const stateOf = (found: Stats | undefined): State => {
     const isSameFile = found?.ino === known.ino && found.dev === known.dev && found.size >= known.size;
     if (!isSameFile) return "lost";
-    return found.mtimeMs === known.mtimeMs ? "same" : "changed";
+    return (isMapped ? holdsSame() : found.mtimeMs === known.mtimeMs) ? "same" : "changed";
   };
 
   function firstBytes(): Buffer {
@@ -140,15 +134,15 @@ function watchPart(path: string, comparedBytes: number): Part {
     lookInside: () => stateOf(fstatSync(descriptor)),
     // A file without a name was deleted or replaced; asking the descriptor takes a third of the time of a look.
     note: () => {
-      const found = fstatSync(descriptor);
+      const found = isMapped ? known : fstatSync(descriptor);
       if (found.nlink === 0 || found.size < known.size) return false;
-      const changed = found.mtimeMs !== known.mtimeMs;
-      known = found;
-      if (changed) bytes = firstBytes();
+      if (isMapped || found.mtimeMs !== known.mtimeMs) {
+        known = found;
+        bytes = firstBytes();
+      }
       return true;
     },
-    noteBytes: () => void (bytes = firstBytes()),
-    holdsSame: () => firstBytes().equals(bytes),
+    holdsSame,
   };
 }
 

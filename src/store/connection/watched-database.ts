@@ -1,9 +1,16 @@
 import Database from "better-sqlite3";
-import { statSync } from "node:fs";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { causeOf, type Questioned } from "./cause.ts";
-import { IN_MEMORY, isMarked, isSound, openDatabase, orRefusal } from "./database.ts";
-import type { Connection, FileRefusal, OpenOptions } from "./database.ts";
+import {
+  IN_MEMORY,
+  isMarked,
+  isSound,
+  orRefusal,
+  type Connection,
+  type FileRefusal,
+  type OpenOptions,
+} from "./database.ts";
+import { openDatabase } from "./open-database.ts";
 import { NO_FILES, watchFiles, type FileWatch } from "./file-watch.ts";
 import { filesLost } from "./group-commit.ts";
 import { marker } from "./log-mark.ts";
@@ -16,7 +23,7 @@ export type WatchedDatabase = {
   readonly findingCause: <Value>(work: () => Value) => Value;
   /** Closes it, and leaves the log as it is where somebody else has written to the files (decision 63). */
   readonly close: () => void;
-  /** The same, and leaves the log as it was found if nothing was changed through this connection. */
+  /** The same, and leaves a log as it is: of a start that is refused. */
   readonly leave: () => void;
 };
 
@@ -65,7 +72,7 @@ function watched(
     watch.close();
   };
   const close = (): void => closeWith(holdsOwn(watch) ? connection : reader);
-  const leave = (): void => (hasChanged(connection) || !hasLog(path) ? close() : closeWith(reader));
+  const leave = (): void => closeWith(reader);
   return { connection, watch, findingCause: (work) => findingCause(files, work), close, leave };
 }
 
@@ -129,14 +136,6 @@ function closedIfFailed<Value>(connection: Connection, work: () => Value): Value
     connection.close();
     throw error;
   }
-}
-
-function hasChanged(connection: Connection): boolean {
-  return connection.prepare<[], number>("SELECT total_changes()").pluck().get() !== 0;
-}
-
-function hasLog(path: string): boolean {
-  return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 /** What cannot be known counts as changed: a log that is left is taken by the next start. */

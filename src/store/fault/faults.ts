@@ -7,32 +7,11 @@ const COLUMNS = `id, store_id AS storeId, action, method, path, event_type AS ev
   endpoint_id AS endpointId, order_id AS orderId, nth, probability, seed, status, latency_ms AS latencyMs,
   retry_after_s AS retryAfterS, times, until, matched, applied, created_at AS createdAt`;
 
-/** The DDL of faults of deliveries alone, as the first formats had them. */
-export const DELIVERY_FAULTS_DDL = `
-CREATE TABLE faults (
-  id          TEXT PRIMARY KEY CHECK (length(id) = 36),
-  store_id    TEXT NOT NULL REFERENCES stores (id),
-  endpoint_id TEXT NOT NULL REFERENCES endpoints (id),
-  event_id    TEXT REFERENCES events (id),
-  kind        TEXT NOT NULL CHECK (kind IN ('duplicate', 'reorder', 'delay', 'drop', 'stale_timestamp',
-                'bad_signature', 'changed_body', 'old_secret')),
-  delay_ms    INTEGER NOT NULL CHECK (delay_ms >= 0),
-  remaining   INTEGER NOT NULL CHECK (remaining >= 0),
-  created_at  INTEGER NOT NULL
-) STRICT;
-CREATE INDEX scheduled_faults ON faults (endpoint_id) WHERE remaining > 0;
-`;
-
 /**
- * The migration to faults of v1 and of deliveries. A row is there as long as its fault can hit; the deliveries that one
- * has held back, dropped or doubled name it.
+ * The DDL of faults of v1 and of deliveries. A row is there as long as its fault can hit; the deliveries that one has held
+ * back, dropped or doubled name it.
  */
 export const FAULTS_DDL = `
-DROP INDEX scheduled_faults;
-DROP INDEX faults_of_event;
-DROP INDEX faults_of_store;
-DROP INDEX faults_of_endpoint;
-ALTER TABLE faults RENAME TO faults_before;
 CREATE TABLE faults (
   id            TEXT PRIMARY KEY CHECK (length(id) = 36),
   store_id      TEXT NOT NULL REFERENCES stores (id),
@@ -58,15 +37,9 @@ CREATE TABLE faults (
   created_at    INTEGER NOT NULL,
   CHECK (times IS NOT NULL OR until IS NOT NULL)
 ) STRICT;
-INSERT INTO faults (id, store_id, action, event_id, endpoint_id, nth, seed, latency_ms, times, matched, applied, created_at)
-  SELECT id, store_id, CASE kind WHEN 'stale_timestamp' THEN 'stale' ELSE kind END, event_id, endpoint_id, 1, id,
-    CASE WHEN kind IN ('delay', 'reorder') THEN delay_ms END, remaining, 0, 0, created_at
-  FROM faults_before WHERE remaining > 0 ORDER BY created_at, id;
-DROP TABLE faults_before;
 CREATE INDEX faults_of_store ON faults (store_id);
 CREATE INDEX faults_of_event ON faults (event_id) WHERE event_id IS NOT NULL;
 CREATE INDEX faults_of_endpoint ON faults (endpoint_id) WHERE endpoint_id IS NOT NULL;
-ALTER TABLE deliveries ADD COLUMN fault TEXT;
 `;
 
 /** The faults that were asked for and can still hit. */

@@ -5,16 +5,28 @@ import type { FileKind, FileRefusal, OpenOptions } from "../connection/database.
 import { LOG_MARK_DDL } from "../connection/log-mark.ts";
 import { openWatched } from "../connection/watched-database.ts";
 import { ENTRIES_DDL, ENTRIES_OF_INSTANCES, entriesTable } from "./entries.ts";
-import { SEEN_EVENTS_DDL, SEEN_EVENTS_OF_INSTANCES, seenEventsTable } from "./seen-events.ts";
+import {
+  SEEN_EVENTS_DDL,
+  SEEN_EVENTS_OF_ANY_PROGRAM,
+  SEEN_EVENTS_OF_INSTANCES,
+  seenEventsTable,
+} from "./seen-events.ts";
 
 /**
  * The kind of `journal.db`: "ckJL" in its header. A migration is never edited: a change of the schema is a new
- * one at the end, written beside its table, with its test.
+ * one at the end, written beside its table, with its test. It keeps every format that it ever had: its keys keep a create
+ * from being doubled (decision 60).
  */
 export const JOURNAL_FILE: FileKind = {
   name: "checkout journal",
   applicationId: 0x636b4a4c,
-  migrations: [ENTRIES_DDL + SEEN_EVENTS_DDL, LOG_MARK_DDL, ENTRIES_OF_INSTANCES + SEEN_EVENTS_OF_INSTANCES],
+  firstFormat: 10,
+  migrations: [
+    ENTRIES_DDL + SEEN_EVENTS_DDL,
+    LOG_MARK_DDL,
+    ENTRIES_OF_INSTANCES + SEEN_EVENTS_OF_INSTANCES,
+    SEEN_EVENTS_OF_ANY_PROGRAM,
+  ],
   aside: "the file",
 };
 

@@ -15,6 +15,23 @@ export const SEEN_EVENTS_OF_INSTANCES = `
 ALTER TABLE seen_events ADD COLUMN instance TEXT;
 `;
 
+/**
+ * The migration to a CHECK that SQLite 3.37 knows too (decision 60): older programs than 3.43 have no `octet_length`. The
+ * rows go by another table, because ALTER TABLE reads the whole schema anew.
+ */
+export const SEEN_EVENTS_OF_ANY_PROGRAM = `
+CREATE TABLE seen_events_before AS SELECT event_id, seen_at, instance FROM seen_events;
+DROP TABLE seen_events;
+CREATE TABLE seen_events (
+  event_id TEXT PRIMARY KEY CHECK (length(CAST(event_id AS BLOB)) BETWEEN 1 AND 1024),
+  seen_at  INTEGER NOT NULL,
+  instance TEXT
+) STRICT, WITHOUT ROWID;
+INSERT INTO seen_events (event_id, seen_at, instance) SELECT event_id, seen_at, instance FROM seen_events_before;
+DROP TABLE seen_events_before;
+CREATE INDEX seen_events_by_age ON seen_events (seen_at);
+`;
+
 /** The events that were forwarded already; those older than their retention are deleted when it is opened. */
 export function seenEventsTable(database: WatchedDatabase, now: number): SeenEvents {
   const { connection, close } = database;

@@ -8,45 +8,16 @@ CREATE TABLE admin_acts (
   store_id TEXT NOT NULL REFERENCES stores (id),
   actor    TEXT NOT NULL CHECK (actor IN ('merchant', 'administrator')),
   action   TEXT NOT NULL CHECK (action IN ('request_production', 'approve_credential', 'revoke_credential', 'activate',
-             'deactivate', 'enable_capability', 'disable_capability', 'open_gate', 'close_gate')),
-  -- The capability, if the action is about one.
+             'deactivate', 'enable_capability', 'disable_capability', 'approve_price', 'revoke_price', 'open_gate',
+             'close_gate')),
+  -- The capability or the price, if the action is about one.
   subject  TEXT,
-  note     TEXT CHECK (octet_length(note) <= 2000),
+  note     TEXT CHECK (length(CAST(note AS BLOB)) <= 2000),
   at       INTEGER NOT NULL,
   CHECK ((actor = 'merchant') = (action = 'request_production'))
 ) STRICT;
 CREATE INDEX admin_acts_of_store ON admin_acts (store_id, position);
 -- Without recursive_triggers, a program could replace a row without running the trigger that forbids it.
-CREATE TRIGGER admin_acts_are_added BEFORE INSERT ON admin_acts
-  WHEN EXISTS (SELECT 1 FROM admin_acts WHERE position = NEW.position)
-  BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;
-CREATE TRIGGER admin_acts_are_immutable BEFORE UPDATE ON admin_acts
-  BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;
-CREATE TRIGGER admin_acts_are_kept BEFORE DELETE ON admin_acts
-  BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;
-`;
-
-/** The migration that adds acts on prices: SQLite changes a CHECK only with its table, which takes its triggers along. */
-export const ADMIN_ACTS_ON_PRICES = `
-CREATE TABLE admin_acts_before AS SELECT * FROM admin_acts;
-DROP TABLE admin_acts;
-CREATE TABLE admin_acts (
-  position INTEGER PRIMARY KEY,
-  store_id TEXT NOT NULL REFERENCES stores (id),
-  actor    TEXT NOT NULL CHECK (actor IN ('merchant', 'administrator')),
-  action   TEXT NOT NULL CHECK (action IN ('request_production', 'approve_credential', 'revoke_credential', 'activate',
-             'deactivate', 'enable_capability', 'disable_capability', 'approve_price', 'revoke_price', 'open_gate',
-             'close_gate')),
-  -- The capability or the price, if the action is about one.
-  subject  TEXT,
-  note     TEXT CHECK (octet_length(note) <= 2000),
-  at       INTEGER NOT NULL,
-  CHECK ((actor = 'merchant') = (action = 'request_production'))
-) STRICT;
-INSERT INTO admin_acts (position, store_id, actor, action, subject, note, at)
-  SELECT position, store_id, actor, action, subject, note, at FROM admin_acts_before;
-DROP TABLE admin_acts_before;
-CREATE INDEX admin_acts_of_store ON admin_acts (store_id, position);
 CREATE TRIGGER admin_acts_are_added BEFORE INSERT ON admin_acts
   WHEN EXISTS (SELECT 1 FROM admin_acts WHERE position = NEW.position)
   BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;

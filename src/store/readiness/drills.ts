@@ -14,7 +14,7 @@ export const DRILLS_DDL = `
 CREATE TABLE drills (
   id       TEXT PRIMARY KEY CHECK (length(id) = 36),
   store_id TEXT NOT NULL REFERENCES stores (id),
-  kind     TEXT NOT NULL CHECK (kind IN ('webhook', 'idempotency', 'browser_return')),
+  kind     TEXT NOT NULL CHECK (kind IN ('webhook', 'duplicates', 'idempotency', 'browser_return')),
   -- What the result is about: it no longer counts when that has changed.
   subject  TEXT NOT NULL,
   passed   INTEGER NOT NULL CHECK (passed IN (0, 1)),
@@ -25,31 +25,7 @@ CREATE INDEX drills_of_store ON drills (store_id, kind, at);
 CREATE TRIGGER drills_are_immutable BEFORE UPDATE ON drills
   BEGIN SELECT RAISE(ABORT, 'what a drill has shown is immutable'); END;
 CREATE TRIGGER drills_are_kept BEFORE DELETE ON drills
-  BEGIN SELECT RAISE(ABORT, 'what a drill has shown is immutable'); END;
-`;
-
-/** The migration that adds a kind: SQLite changes a CHECK only with its table. */
-export const DRILLS_WITH_DUPLICATES = `
-DROP TRIGGER drills_are_immutable;
-DROP TRIGGER drills_are_kept;
-DROP INDEX drills_of_store;
-ALTER TABLE drills RENAME TO drills_before;
-CREATE TABLE drills (
-  id       TEXT PRIMARY KEY CHECK (length(id) = 36),
-  store_id TEXT NOT NULL REFERENCES stores (id),
-  kind     TEXT NOT NULL CHECK (kind IN ('webhook', 'duplicates', 'idempotency', 'browser_return')),
-  subject  TEXT NOT NULL,
-  passed   INTEGER NOT NULL CHECK (passed IN (0, 1)),
-  steps    TEXT NOT NULL,
-  at       INTEGER NOT NULL
-) STRICT;
-INSERT INTO drills (rowid, id, store_id, kind, subject, passed, steps, at)
-  SELECT rowid, id, store_id, kind, subject, passed, steps, at FROM drills_before;
-DROP TABLE drills_before;
-CREATE INDEX drills_of_store ON drills (store_id, kind, at);
-CREATE TRIGGER drills_are_immutable BEFORE UPDATE ON drills
-  BEGIN SELECT RAISE(ABORT, 'what a drill has shown is immutable'); END;
-CREATE TRIGGER drills_are_kept BEFORE DELETE ON drills
+  WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = OLD.store_id)
   BEGIN SELECT RAISE(ABORT, 'what a drill has shown is immutable'); END;
 `;
 

@@ -3,19 +3,20 @@ import type { Connection } from "../connection/database.ts";
 
 type WaiverOfStore = Waiver & { readonly storeId: string };
 
-/** The migration that brings waivers. */
+/** The DDL of waivers. */
 export const WAIVERS_DDL = `
 CREATE TABLE waivers (
   position INTEGER PRIMARY KEY,
   store_id TEXT NOT NULL REFERENCES stores (id),
   drill    TEXT NOT NULL CHECK (drill IN ('webhook', 'duplicates', 'idempotency', 'browser_return')),
-  reason   TEXT NOT NULL CHECK (octet_length(reason) BETWEEN 1 AND 2000),
+  reason   TEXT NOT NULL CHECK (length(CAST(reason AS BLOB)) BETWEEN 1 AND 2000),
   at       INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX waivers_of_store ON waivers (store_id, drill, position);
 CREATE TRIGGER waivers_are_immutable BEFORE UPDATE ON waivers
   BEGIN SELECT RAISE(ABORT, 'a waiver is immutable'); END;
 CREATE TRIGGER waivers_are_kept BEFORE DELETE ON waivers
+  WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = OLD.store_id)
   BEGIN SELECT RAISE(ABORT, 'a waiver is immutable'); END;
 `;
 

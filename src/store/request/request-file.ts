@@ -1,10 +1,18 @@
 import { existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { causeOf } from "../connection/cause.ts";
-import { IN_MEMORY, isSoundFile, openDatabase, orRefusal } from "../connection/database.ts";
-import type { Connection, FileKind, FileRefusal, OpenOptions } from "../connection/database.ts";
+import {
+  IN_MEMORY,
+  isSoundFile,
+  orRefusal,
+  type Connection,
+  type FileKind,
+  type FileRefusal,
+  type OpenOptions,
+} from "../connection/database.ts";
+import { openDatabase } from "../connection/open-database.ts";
 import { isSqliteError } from "../connection/storage-failure.ts";
-import { REQUEST_BATCHES_DDL, REQUEST_LINES_DDL, REQUESTS_DDL, requestsTable } from "./requests.ts";
+import { REQUESTS_DDL, requestsTable } from "./requests.ts";
 
 /**
  * The kind of `requests.db`: "ckRQ" in its header. It is beside `sandbox.db`, so that this stays small and a full or
@@ -13,7 +21,8 @@ import { REQUEST_BATCHES_DDL, REQUEST_LINES_DDL, REQUESTS_DDL, requestsTable } f
 export const REQUESTS_FILE: FileKind = {
   name: "checkout request log",
   applicationId: 0x636b5251,
-  migrations: [REQUESTS_DDL, REQUEST_BATCHES_DDL, REQUEST_LINES_DDL],
+  firstFormat: 30,
+  migrations: [REQUESTS_DDL],
   aside: "the file",
 };
 

@@ -10,53 +10,18 @@ import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 import { createOrderIndex } from "./order-index.ts";
 
-/** The DDL of a log with a row for each request. */
-export const REQUESTS_DDL = `
-CREATE TABLE requests (
-  store_id    TEXT NOT NULL,
-  position    INTEGER NOT NULL,
-  request_id  TEXT NOT NULL,
-  at          INTEGER NOT NULL,
-  store_at    INTEGER NOT NULL,
-  method      TEXT NOT NULL,
-  path        TEXT NOT NULL,
-  status      INTEGER NOT NULL,
-  code        TEXT,
-  order_id    TEXT,
-  duration_ms REAL NOT NULL,
-  decisions   TEXT NOT NULL,
-  refused     TEXT,
-  PRIMARY KEY (store_id, position)
-) STRICT, WITHOUT ROWID;
-`;
-
 /**
- * The migration to a row for each batch of a store: a JSON array of its requests in the order of their positions, of which
- * the row has the last. A row for each request cost a create a tenth of its time.
+ * The DDL of requests: a row for each batch of a store, with a line of JSON for each request, in the order of their
+ * positions, of which the row has the last. A row for each request cost a create a tenth of its time; a search parses no
+ * more than the lines that hold what it looks for.
  */
-export const REQUEST_BATCHES_DDL = `
+export const REQUESTS_DDL = `
 CREATE TABLE request_batches (
   store_id TEXT NOT NULL,
   last     INTEGER NOT NULL,
   requests TEXT NOT NULL,
   PRIMARY KEY (store_id, last)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO request_batches (store_id, last, requests)
-  SELECT store_id, position, json_array(json_object(
-    'position', position, 'requestId', request_id, 'at', at, 'storeAt', store_at, 'method', method, 'path', path,
-    'status', status, 'code', code, 'orderId', order_id, 'durationMs', duration_ms,
-    'decisions', json('[' || decisions || ']'), 'refused', json(ifnull(refused, 'null'))))
-  FROM requests;
-DROP TABLE requests;
-`;
-
-/**
- * The migration to a line for each request of a batch: a search parses no more than the lines that hold what it looks for.
- * A batch of a busy moment has hundreds, of which a checkout's page needs one.
- */
-export const REQUEST_LINES_DDL = `
-UPDATE request_batches SET requests = (
-  SELECT group_concat(value, char(10) ORDER BY key) FROM json_each(requests));
 `;
 
 const HOLDING = `SELECT requests FROM request_batches

@@ -9,18 +9,15 @@ import {
 } from "../../core/snapshot/origin.ts";
 import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
 import {
-  applyMigrations,
   currentFormat,
-  FIRST_FORMAT,
   formatOf,
   IN_MEMORY,
-  openDatabase,
   type Connection,
   type FileKind,
   type OpenOptions,
 } from "../connection/database.ts";
+import { applyMigrations, openDatabase } from "../connection/open-database.ts";
 import { isSqliteError, namedByCode } from "../connection/storage-failure.ts";
-import { INSTANCE_DDL } from "../instance.ts";
 import { SANDBOX_FILE } from "../schema.ts";
 import {
   copiedTables,
@@ -43,7 +40,10 @@ export const SNAPSHOT_FILE: FileKind = {
 };
 
 /** Why bytes are no snapshot that can be restored. */
-export type SnapshotRefusal = { readonly reason: "foreign" | "damaged" | "newer"; readonly message: string };
+export type SnapshotRefusal = {
+  readonly reason: "foreign" | "damaged" | "newer" | "development_version";
+  readonly message: string;
+};
 
 /** A snapshot that was checked and is of the format of this program: a database in memory. */
 export type SnapshotImage = SnapshotFacts & {
@@ -68,14 +68,11 @@ const APPLICATION_ID_OFFSET = 68;
 /** Where a snapshot keeps the checksum of its other bytes: SQLite has no use for this place of a header. */
 const CHECKSUM_OFFSET = 72;
 const CHECKSUM_BYTES = 4;
-/** Where it keeps the proof of the sandbox that took it; zeros in a snapshot from before there was one. */
+/** Where it keeps the proof of the sandbox that took it. */
 const ORIGIN_OFFSET = CHECKSUM_OFFSET + CHECKSUM_BYTES;
 const ORIGIN_END = ORIGIN_OFFSET + ORIGIN_PROOF_BYTES;
 /** Where a file says how it is written and read; 1 is a rollback journal, because there is no log beside memory. */
 const WRITE_VERSION_OFFSET = 18;
-/** Snapshots came with this format. */
-const FIRST_SNAPSHOT_FORMAT =
-  FIRST_FORMAT + SANDBOX_FILE.migrations.findIndex((one) => one.includes(INSTANCE_DDL));
 
 /** An empty snapshot of one format, and its schema. */
 type Template = { readonly bytes: Buffer; readonly schema: string };
@@ -166,7 +163,11 @@ function checkImage(
       "newer",
       `it was made by a newer version of checkout (format ${format}; this one knows up to ${newest}); update checkout`,
     );
-  if (format < FIRST_SNAPSHOT_FORMAT) return damaged(`no snapshot has format ${format}`);
+  if (format < kind.firstFormat)
+    return refused(
+      "development_version",
+      `it was made by a development version of checkout (format ${format}; released versions start at ${kind.firstFormat}); take a new one`,
+    );
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
     return damaged("its bytes are not those that were written");
   // Before anything else: a check, a migration or a query would run the expressions and triggers of a foreign schema.
@@ -211,7 +212,7 @@ function templateOf(options: ImageOptions, format: number): Template {
 }
 
 function makeTemplate({ kind, nativeBinding }: ImageOptions, format: number): Template {
-  const migrations = kind.migrations.slice(0, format - FIRST_FORMAT + 1);
+  const migrations = kind.migrations.slice(0, format - kind.firstFormat + 1);
   const made = openDatabase(IN_MEMORY, { kind: { ...kind, migrations }, nativeBinding });
   if (!made.ok) throw new Error(made.refusal.message);
   const connection = made.value;

@@ -4,7 +4,7 @@ import type { Outcome } from "../../core/outcome.ts";
 import { currentFormat, type Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 import type { Clearing } from "../erasures.ts";
-import { storageFailureOf } from "../connection/storage-failure.ts";
+import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
 import {
   hasOrigin,
   newImage,
@@ -24,7 +24,6 @@ import {
   type Reseal,
   type RowsOf,
 } from "./rows.ts";
-import { isSqliteError } from "../connection/storage-failure.ts";
 
 /** What a snapshot is to say of itself, and how its secrets are sealed. */
 type SnapshotPlan = Omit<SnapshotFacts, "format"> & {

@@ -69,25 +69,24 @@ CREATE TABLE deliveries (
   state       TEXT NOT NULL CHECK (state IN ('due', 'succeeded', 'failed', 'dropped')),
   tries       INTEGER NOT NULL DEFAULT 0,
   next_at     INTEGER NOT NULL,
-  created_at  INTEGER NOT NULL
+  created_at  INTEGER NOT NULL,
+  -- The fault that has held it back, dropped or doubled it.
+  fault       TEXT
 ) STRICT;
 CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due';
 CREATE INDEX waiting_deliveries ON deliveries (endpoint_id, checkout_id, sequence) WHERE state = 'due';
 CREATE INDEX deliveries_of_event ON deliveries (event_id);
+CREATE INDEX deliveries_of_checkout ON deliveries (checkout_id) WHERE checkout_id IS NOT NULL;
+-- In lists: the deliveries to an endpoint, of one state, in the order in which they were made.
+CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, state);
+CREATE INDEX deliveries_of_store ON deliveries (store_id);
+-- What has been tried and is tried again, which a backlog does not hide. Most deliveries are never in it.
+CREATE INDEX tried_deliveries ON deliveries (endpoint_id) WHERE state = 'due' AND tries > 0;
 CREATE TRIGGER settled_deliveries_are_final BEFORE UPDATE ON deliveries WHEN OLD.state <> 'due'
   BEGIN SELECT RAISE(ABORT, 'a settled delivery is final'); END;
 CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
+  WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = OLD.store_id)
   BEGIN SELECT RAISE(ABORT, 'deliveries are audited'); END;
-`;
-
-/** The index of lists: the deliveries to an endpoint, of one state, in the order in which they were made. */
-export const DELIVERY_LISTS_DDL = `
-CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, state);
-`;
-
-/** The index of what has been tried and is tried again, which a backlog does not hide. Most deliveries are never in it. */
-export const TRIED_DELIVERIES_DDL = `
-CREATE INDEX tried_deliveries ON deliveries (endpoint_id) WHERE state = 'due' AND tries > 0;
 `;
 
 /** The queue of deliveries: rows, so that a crash loses nothing. */

@@ -53,8 +53,7 @@ type NewAttempt = Pick<
 type LastTry = Pick<DeliveryAttempt, "number" | "startedAt" | "url" | "milliseconds" | "status" | "error">;
 type Place = Pick<DeliveryAttempt, "deliveryId" | "number">;
 
-const COLUMNS = `delivery_id AS deliveryId, number, started_at AS startedAt, url, headers, body_hash AS bodyHash,
-  CASE fault WHEN 'stale_timestamp' THEN 'stale' ELSE fault END AS fault,
+const COLUMNS = `delivery_id AS deliveryId, number, started_at AS startedAt, url, headers, body_hash AS bodyHash, fault,
   finished_at AS finishedAt, milliseconds, address, status, error, answer, next_at AS nextAt`;
 
 /** The DDL of attempts of deliveries. */
@@ -82,6 +81,7 @@ CREATE INDEX open_delivery_attempts ON delivery_attempts (delivery_id) WHERE fin
 CREATE TRIGGER finished_delivery_attempts_are_immutable BEFORE UPDATE ON delivery_attempts WHEN OLD.finished_at IS NOT NULL
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
+  WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = (SELECT store_id FROM deliveries WHERE id = OLD.delivery_id))
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 `;
 

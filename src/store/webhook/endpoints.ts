@@ -22,24 +22,16 @@ CREATE TABLE endpoints (
   kind          TEXT NOT NULL CHECK (kind IN ('url', 'listener')),
   url           TEXT NOT NULL CHECK (url GLOB 'http*://*'),
   event_types   TEXT NOT NULL,
+  -- 1 if it gets one delivery at a time.
+  in_order      INTEGER NOT NULL DEFAULT 0 CHECK (in_order IN (0, 1)),
   state         TEXT NOT NULL CHECK (state IN ('enabled', 'paused', 'disabled')),
   reason        TEXT,
   failing_since INTEGER,
   created_at    INTEGER NOT NULL,
   removed_at    INTEGER
 ) STRICT;
-CREATE INDEX endpoints_of_store ON endpoints (store_id) WHERE removed_at IS NULL;
-`;
-
-/** The index of a store's endpoints has those too that were removed: their deliveries are listed. */
-export const ALL_ENDPOINTS_DDL = `
-DROP INDEX endpoints_of_store;
+-- Those too that were removed: their deliveries are listed.
 CREATE INDEX endpoints_of_store ON endpoints (store_id);
-`;
-
-/** The column of endpoints that get one delivery at a time; those from before it were made without asking for that. */
-export const ENDPOINTS_IN_ORDER_DDL = `
-ALTER TABLE endpoints ADD COLUMN in_order INTEGER NOT NULL DEFAULT 0 CHECK (in_order IN (0, 1));
 `;
 
 /** Where events are delivered. An endpoint that was removed stays for its audit, and is no longer found. */

@@ -30,6 +30,7 @@ CREATE TABLE signing_secrets (
   endpoint_id TEXT REFERENCES endpoints (id)
 ) STRICT;
 CREATE INDEX signing_secrets_of_endpoint ON signing_secrets (endpoint_id) WHERE endpoint_id IS NOT NULL;
+CREATE INDEX signing_secrets_of_store ON signing_secrets (store_id);
 `;
 
 /** Signing secrets, sealed with the master key (decision 16); remembered for a moment, because every delivery asks. */

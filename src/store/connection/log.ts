@@ -1,0 +1,154 @@
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+
+/** Where SQLite keeps what in the header of a log, and in that of each of its frames (SQLite's WAL format). */
+const LOG = { bytes: 32, magic: 0, pageSize: 8, salt: 16, checksum: 24 } as const;
+const FRAME = { bytes: 24, page: 0, pages: 4, salt: 8, checksum: 16 } as const;
+const SALT_BYTES = 8;
+/** SQLite's mark of a log; its last bit tells the order of bytes in which checksums are made. */
+const LOG_MAGIC = 0x377f0682;
+
+/** A checksum of SQLite's. */
+type Sum = readonly [number, number];
+
+/** Fills a buffer with what a log has at a position, and returns how many bytes that were. */
+type Read = (buffer: Buffer, at: number) => number;
+
+/** One page of a log. */
+type Frame = {
+  readonly page: number;
+  /** Its bytes, until the next frame is read. */
+  readonly content: Buffer;
+  /** How many pages the database has after the commit that this frame ends; 0 within a commit. */
+  readonly pages: number;
+  /** The checksum of the log up to here, with `sums`. */
+  readonly sum: Sum;
+};
+
+/**
+ * The frames of a log: each has the salts of its log. With `sums` those that SQLite would read: the checksum of each
+ * follows that of the one before; to make them takes longer than to read the log.
+ */
+function* readFrames(check: "salts" | "sums", read: Read): Generator<Frame, void, undefined> {
+  const header = Buffer.alloc(LOG.bytes);
+  read(header, 0);
+  const magic = header.readUInt32BE(LOG.magic);
+  const pageSize = header.readUInt32BE(LOG.pageSize);
+  if ((magic & ~1) !== LOG_MAGIC || pageSize < 512 || pageSize > 65_536) return;
+  const isBigEndian = (magic & 1) === 1;
+  let sum = checksum(header.subarray(0, LOG.checksum), { from: [0, 0], isBigEndian });
+  if (!isSum(header, LOG.checksum, sum)) return;
+  // A buffer for each frame takes longer than to read it.
+  const frame = Buffer.alloc(FRAME.bytes + pageSize);
+  const content = frame.subarray(FRAME.bytes);
+  for (let at = LOG.bytes; ; at += frame.length) {
+    if (read(frame, at) !== frame.length) return;
+    if (frame.compare(header, LOG.salt, LOG.salt + SALT_BYTES, FRAME.salt, FRAME.salt + SALT_BYTES) !== 0)
+      return;
+    if (check === "sums") {
+      sum = checksum(frame.subarray(0, FRAME.salt), { from: sum, isBigEndian });
+      sum = checksum(content, { from: sum, isBigEndian });
+      if (!isSum(frame, FRAME.checksum, sum)) return;
+    }
+    yield { page: frame.readUInt32BE(FRAME.page), pages: frame.readUInt32BE(FRAME.pages), content, sum };
+  }
+}
+
+/** The frames of a log that is an open file, as `check` says. */
+export function framesOf(file: number, check: "salts" | "sums"): Iterable<Frame> {
+  return readFrames(check, (buffer, at) => readSync(file, buffer, 0, buffer.length, at));
+}
+
+/** A database with the committed frames of its log in their places, as SQLite would read both. */
+export function withLog(file: Buffer, log: Buffer): Buffer {
+  let image = file;
+  let pending: Frame[] = [];
+  for (const frame of readFrames("sums", (buffer, at) => log.copy(buffer, 0, at))) {
+    pending.push({ ...frame, content: Buffer.from(frame.content) });
+    if (frame.pages === 0) continue;
+    const bytes = frame.pages * frame.content.length;
+    image = bytes <= image.length ? image.subarray(0, bytes) : Buffer.concat([image], bytes);
+    for (const { page, content } of pending) content.copy(image, (page - 1) * content.length);
+    pending = [];
+  }
+  return image;
+}
+
+/** How many bytes of a -shm tell what is in the log. Behind them each reader says where it reads. */
+export const INDEX_BYTES = 100;
+
+/** Where a -shm keeps what, in numbers of 32 bits in the order of this machine. */
+const INDEX = { version: 0, frames: 4, sum: 6, copied: 24 } as const;
+const INDEX_VERSION = 3_007_000;
+
+const MAX_LOOKS = 20;
+
+/**
+ * Whether a log holds what the index in its -shm says that SQLite has written there: every frame, by the sum over all of
+ * them, which begins with the salts. Both are open files.
+ */
+export function isWholeLog(log: number, index: number): boolean {
+  let before = readIndex(index);
+  // Another process may commit between the reads of the two.
+  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+    if (isDescribed(log, before)) return true;
+    const now = readIndex(index);
+    if (now.every((number, at) => number === before[at])) return false;
+    before = now;
+  }
+  return false;
+}
+
+/**
+ * Whether an index tells of commits that are in the log and not yet in the database. Undefined if there is no index, or
+ * not a whole one.
+ */
+export function tellsOfLogAlone(path: string): boolean | undefined {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
+  const file = openSync(path, "r");
+  try {
+    const {
+      [INDEX.version]: version,
+      [INDEX.frames]: frames = 0,
+      [INDEX.copied]: copied = 0,
+    } = readIndex(file);
+    return version === INDEX_VERSION ? frames > copied : undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readIndex(file: number): Uint32Array {
+  const index = new Uint32Array(INDEX_BYTES / Uint32Array.BYTES_PER_ELEMENT);
+  readSync(file, index, 0, INDEX_BYTES, 0);
+  return index;
+}
+
+function isDescribed(log: number, index: Uint32Array): boolean {
+  let left = index[INDEX.frames];
+  // Nothing of the log is used, so nothing of it can be wrong.
+  if (left === undefined || left === 0) return true;
+  for (const { sum } of framesOf(log, "sums")) {
+    left -= 1;
+    if (left === 0) return sum[0] === index[INDEX.sum] && sum[1] === index[INDEX.sum + 1];
+  }
+  return false;
+}
+
+/** Whether a sum is the one that is kept at a place. */
+function isSum(bytes: Buffer, at: number, [one, other]: Sum): boolean {
+  return bytes.readUInt32BE(at) === one && bytes.readUInt32BE(at + 4) === other;
+}
+
+/** SQLite's running checksum over words of 32 bits, two at a time. */
+function checksum(
+  bytes: Buffer,
+  { from, isBigEndian }: { readonly from: Sum; readonly isBigEndian: boolean },
+): Sum {
+  const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let [one, other] = from;
+  for (let at = 0; at + 8 <= words.byteLength; at += 8) {
+    one = (one + words.getInt32(at, !isBigEndian) + other) | 0;
+    other = (other + words.getInt32(at + 4, !isBigEndian) + one) | 0;
+  }
+  return [one >>> 0, other >>> 0];
+}

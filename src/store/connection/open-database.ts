@@ -1,0 +1,226 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { accept, isError, type Outcome } from "../../core/outcome.ts";
+import {
+  currentFormat,
+  formatOf,
+  IN_MEMORY,
+  inspect,
+  lost,
+  markedFrom,
+  openAnd,
+  orRefusal,
+  unusable,
+  type Connection,
+  type FileKind,
+  type FileRefusal,
+  type OpenOptions,
+} from "./database.ts";
+import { marker, renewMark } from "./log-mark.ts";
+import { storageFailure } from "./storage-failure.ts";
+
+const SYNCHRONOUS_FULL = 2;
+
+/**
+ * Opens a database file, making it if it is not there and migrating it if it is older (decision 54).
+ * Refuses a file that is empty, foreign, damaged, newer or of a development version, without writing to it, and says
+ * which failure of the disk keeps it from being used. What could not be done whole leaves nothing behind.
+ */
+export function openDatabase(path: string, options: OpenOptions): Outcome<Connection, FileRefusal> {
+  if (path === IN_MEMORY) return accept(openInMemory(options));
+  return orRefusal(path, options, () => {
+    const refused = existsSync(path) ? inspect(path, options) : (lost(path) ?? createWhole(path, options));
+    return refused === undefined ? accept(openWhole(path, options)) : { ok: false, refusal: refused };
+  });
+}
+
+function openWhole(path: string, options: OpenOptions): Connection {
+  return openAnd(path, options, (connection) => {
+    connection.pragma("journal_mode = WAL");
+    makeDurable(connection);
+    migrate(connection, path, options);
+  });
+}
+
+/**
+ * Creates the file in a folder of its own, and names it only when it is whole and on disk, unless another process was
+ * faster: so neither a crash nor a failing disk leaves a half-made file, and two processes that create it at once end
+ * with one. Refuses what the disk did not keep.
+ */
+function createWhole(path: string, options: OpenOptions): FileRefusal | undefined {
+  return inFolderBeside(path, options, (unfinished) => {
+    writeFileSync(unfinished, newDatabase(options));
+    // No other file may have its mark. The mode is kept in the file, and set last: no part of it is in a log beside it.
+    openAnd(unfinished, options, (connection) => {
+      withoutFiles(connection);
+      renewMark(connection);
+      connection.pragma("journal_mode = WAL");
+    }).close();
+    const refused = inspect(unfinished, options);
+    if (refused !== undefined)
+      return unusable(path, { failure: storageFailure("disk_io_error"), detail: refused.message });
+    flush(unfinished);
+    nameOnce(unfinished, path);
+    flushFolder(dirname(path));
+    return undefined;
+  });
+}
+
+/** Passes a path in a new folder beside a file, and removes that folder in the end. */
+function inFolderBeside<Value>(
+  path: string,
+  { pid = 0 }: Pick<OpenOptions, "pid">,
+  make: (unfinished: string) => Value,
+): Value {
+  const folder = mkdtempSync(`${path}.${pid}.new-`);
+  const unfinished = join(folder, "whole.db");
+  try {
+    // SQLite would make it with the umask, which is a guest's host's; what it makes beside a file has that file's mode.
+    closeSync(openSync(unfinished, "wx", 0o600));
+    return make(unfinished);
+  } finally {
+    discard(folder);
+  }
+}
+
+/**
+ * Removes what is not needed any more; false where that fails. It is no reason to fail, and must not hide the reason for
+ * which something else has failed: a later command removes it, because its name says whose it was.
+ */
+function discard(folder: string): boolean {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function nameOnce(unfinished: string, path: string): void {
+  try {
+    linkSync(unfinished, path);
+  } catch (error) {
+    if (existsSync(path)) return;
+    // Some file systems have no hard links: there the last process wins.
+    if (!isError(error)) throw error;
+    renameSync(unfinished, path);
+  }
+}
+
+/** A new database of each kind. Its tables take longer to make than to copy, and a test suite starts many sandboxes. */
+const NEW_ONES = new WeakMap<FileKind, Buffer>();
+
+/** The bytes of a new database, with all tables and no rows of anybody. */
+function newDatabase(options: OpenOptions): Buffer {
+  const { kind } = options;
+  const made = NEW_ONES.get(kind);
+  if (made !== undefined) return made;
+  const connection = openAnd(IN_MEMORY, options, (fresh) => {
+    withoutFiles(fresh);
+    fresh.pragma(`application_id = ${kind.applicationId}`);
+    applyMigrations(fresh, kind);
+  });
+  const bytes = connection.serialize();
+  connection.close();
+  NEW_ONES.set(kind, bytes);
+  return bytes;
+}
+
+function openInMemory(options: OpenOptions): Connection {
+  return openAnd(newDatabase(options), options, withoutFiles);
+}
+
+/** Nothing is flushed: of what nobody else knows yet, or what ends with the process. */
+function withoutFiles(connection: Connection): void {
+  connection.pragma("journal_mode = MEMORY");
+  connection.pragma("synchronous = OFF");
+}
+
+function flush(path: string): void {
+  const file = openSync(path, "r+");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Makes a name survive a power failure. Windows has no such call, and some file systems refuse it. */
+function flushFolder(folder: string): void {
+  let file: number | undefined;
+  try {
+    file = openSync(folder, "r");
+    fsyncSync(file);
+  } catch (error) {
+    const refused = isError(error) && "code" in error && REFUSED_FLUSH.has(error.code);
+    if (!refused) throw error;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+const REFUSED_FLUSH: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
+
+function migrate(connection: Connection, path: string, options: OpenOptions): void {
+  const format = formatOf(connection);
+  if (format === currentFormat(options.kind)) return;
+  backUp(connection, path, { ...options, backup: `${path}.v${format}.backup` });
+  applyMigrations(connection, options.kind);
+}
+
+/** The disk gave back something else than was written to it. */
+class NotKept extends Error {
+  override readonly name = "NotKept";
+  readonly code = "EIO";
+}
+
+/** Writes a copy that gets its name when it is whole and on disk; an older copy is kept until then. */
+function backUp(
+  connection: Connection,
+  path: string,
+  { backup, ...options }: OpenOptions & { readonly backup: string },
+): void {
+  inFolderBeside(path, options, (unfinished) => {
+    connection.prepare("VACUUM INTO ?").run(unfinished);
+    openAnd(unfinished, options, renewMark).close();
+    const refused = inspect(unfinished, options);
+    if (refused !== undefined) throw new NotKept(`the backup is not whole: ${refused.message}`);
+    flush(unfinished);
+    renameSync(unfinished, backup);
+    flushFolder(dirname(path));
+  });
+}
+
+/** Applies the migrations that a file does not have yet; to a new file, which has format 0, all of them. */
+export function applyMigrations(connection: Connection, kind: FileKind): void {
+  for (const [index, migration] of kind.migrations.entries()) {
+    const format = kind.firstFormat + index;
+    const step = connection.transaction(() => {
+      // Read here, because another process may have been faster.
+      if (formatOf(connection) >= format) return;
+      connection.exec(migration);
+      connection.pragma(`user_version = ${format}`);
+      // Its commit may be the only one in the log.
+      if (format > markedFrom(kind)) marker(connection)("always");
+    });
+    step.immediate();
+  }
+}
+
+/** Makes every commit wait for the disk. Without it, WAL mode falls back to NORMAL with the first write. */
+function makeDurable(connection: Connection): void {
+  connection.pragma("synchronous = FULL");
+  const level = connection.pragma("synchronous", { simple: true });
+  if (level !== SYNCHRONOUS_FULL)
+    throw new Error(`SQLite did not keep synchronous=FULL: it reads ${String(level)}`);
+}

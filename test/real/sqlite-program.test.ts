@@ -1,0 +1,107 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { openSeenEvents } from "../../src/store/journal/journal.ts";
+import { createHarness } from "../support/harness.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** The first SQLite that has what the tables are made of. */
+const NEEDED = [3, 37];
+
+/** What the machine's sqlite3 prints; throws what it says on stderr, which it writes on any failure. */
+function sqlite(path: string, words: string, input = ""): string {
+  const { status, stdout, stderr } = spawnSync("sqlite3", ["-bail", path, ...(words === "" ? [] : [words])], {
+    input,
+    encoding: "utf8",
+    maxBuffer: 2 ** 28,
+  });
+  if (status !== 0 || stderr !== "") throw new Error(`sqlite3 ${words}: ${stderr}`);
+  return stdout;
+}
+
+/** The version of the machine's sqlite3, as far as it can read the files; undefined where there is none. */
+function versionHere(): string | undefined {
+  const { stdout } = spawnSync("sqlite3", ["--version"], { encoding: "utf8" });
+  const [version = ""] = (stdout ?? "").split(" ");
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [first = 0, second = 0] = NEEDED;
+  return major > first || (major === first && minor >= second) ? version : undefined;
+}
+
+/** The tables of a database, with all their rows. */
+function contentOf(path: string): unknown {
+  const database = new Database(path, { readonly: true });
+  const schema = database
+    .prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name")
+    .raw()
+    .all();
+  const tables = database
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+    .pluck()
+    .all();
+  const rows = tables.map((table) => [table, database.prepare(`SELECT * FROM ${table}`).raw().all()]);
+  database.close();
+  return { schema, rows };
+}
+
+test("an older sqlite3 checks, copies, prints and reads back each database of a folder that was used", async ({
+  annotate,
+}) => {
+  const version = versionHere();
+  if (version === undefined) {
+    await annotate("no sqlite3 from 3.37 on is installed: none was tried");
+    return;
+  }
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const done = async (line: string): Promise<void> => {
+    const { code, stderr } = await harness.run(line.split(" "));
+    expect([line, code, stderr]).toEqual([line, 0, expect.any(String)]);
+  };
+  await done("endpoints add http://127.0.0.1:3000/hooks");
+  await done("orders create --order-id bestellung-é-茶 --price-id price_coffee");
+  await done("return-origins add https://shop.example --path /thanks");
+  await done("faults add drop --times 3");
+  await done("checklist waive duplicates --reason größer");
+  expect((await sandbox.request({ path: "/v1/orders/unknown" })).status).toBe(404);
+  await done("requests list");
+  await done("snapshots create whole --all");
+  await sandbox.stop();
+  const folder = join(harness.cwd, ".checkout");
+  const seen = openSeenEvents(join(folder, "journal.db"), { now: harness.clock.now() });
+  if (!seen.ok) throw new Error(seen.refusal.message);
+  seen.value.add({ eventId: "event-é", instance: null }, harness.clock.now());
+  seen.value.close();
+
+  const names = ["sandbox.db", "journal.db", "requests.db", "snapshots/whole.snapshot"];
+  for (const name of names) {
+    const path = join(folder, name);
+    const copies = tempFolder();
+    const [vacuumed, read] = [join(copies, "vacuumed.db"), join(copies, "read.db")];
+    const before = contentOf(path);
+    expect([name, sqlite(path, "PRAGMA integrity_check")]).toEqual([name, "ok\n"]);
+    sqlite(path, `VACUUM INTO '${vacuumed}'`);
+    sqlite(read, "", sqlite(path, ".dump"));
+    for (const copy of [vacuumed, read]) {
+      expect([name, contentOf(copy)]).toEqual([name, before]);
+      expect([name, sqlite(copy, "PRAGMA integrity_check; PRAGMA foreign_key_check")]).toEqual([
+        name,
+        "ok\n",
+      ]);
+    }
+  }
+  // A copy is taken for the file itself.
+  for (const name of names.slice(0, 3)) {
+    const path = join(folder, name);
+    const copy = join(tempFolder(), name);
+    sqlite(path, `VACUUM INTO '${copy}'`);
+    copyFileSync(copy, path);
+  }
+  const again = await harness.start();
+  const { stdout } = await harness.run(["orders", "list", "--json"]);
+  expect(JSON.parse(stdout)).toMatchObject({ checkouts: [{ order_id: "bestellung-é-茶" }] });
+  expect((await again.stop()).code).toBe(0);
+  await annotate(`sqlite3 ${version}: ${names.join(", ")}`);
+});

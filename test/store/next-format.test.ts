@@ -1,0 +1,149 @@
+import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { currentFormat, formatOf, type FileKind } from "../../src/store/connection/database.ts";
+import { openDatabase } from "../../src/store/connection/open-database.ts";
+import { marker } from "../../src/store/connection/log-mark.ts";
+import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
+import { REQUESTS_FILE } from "../../src/store/request/request-file.ts";
+import { SANDBOX_FILE } from "../../src/store/schema.ts";
+import { newImage, openImage, SNAPSHOT_FILE, withChecksum } from "../../src/store/snapshot/image.ts";
+import { NEXT_FORMATS } from "../support/migrate.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const STORE = "00000000-0000-4000-8000-00000000000a";
+const ROWS = `
+  INSERT INTO merchants VALUES ('m', 'Merchant', 1);
+  INSERT INTO stores VALUES ('${STORE}', 'm', 'Store', 1, 1, 0, NULL);
+  INSERT INTO checkouts VALUES ('00000000-0000-4000-8000-000000000011', '${STORE}', 'order', 'o-1', 1, 'EUR',
+    'alipay_plus', NULL, NULL, 'created', 1, 2);`;
+
+function open(path: string, kind: FileKind): Database.Database {
+  const opened = openDatabase(path, { kind });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  return opened.value;
+}
+
+/** A kind of file with a format more, as a release might have it. */
+function withNext(kind: FileKind, migration = "CREATE TABLE planted (x INTEGER) STRICT"): FileKind {
+  return { ...kind, migrations: [...kind.migrations, migration] };
+}
+
+/** A `sandbox.db` of the present format with rows, closed; or its copy with its log, as a killed process left it. */
+function sandboxFile({ killed = false } = {}): string {
+  const path = join(tempFolder(), "sandbox.db");
+  const file = open(path, SANDBOX_FILE);
+  const mark = marker(file);
+  file.transaction(() => {
+    file.exec(ROWS);
+    mark();
+  })();
+  const copy = join(tempFolder(), "sandbox.db");
+  if (killed) for (const end of ["", "-wal"]) copyFileSync(path + end, copy + end);
+  file.close();
+  return killed ? copy : path;
+}
+
+test("the formats are what they are", () => {
+  const formats = [SANDBOX_FILE, REQUESTS_FILE, SNAPSHOT_FILE, JOURNAL_FILE].map((kind) => [
+    kind.firstFormat,
+    currentFormat(kind),
+  ]);
+  expect(formats).toEqual([
+    [30, 30],
+    [30, 30],
+    [30, 30],
+    [10, 13],
+  ]);
+});
+
+test("the next formats are applied once, with a backup of the one before, also to what a killed process left", () => {
+  for (const killed of [false, true]) {
+    const path = sandboxFile({ killed });
+    for (let times = 0; times < 2; times += 1) {
+      const migrated = open(path, NEXT_FORMATS);
+      expect(formatOf(migrated)).toBe(32);
+      expect(migrated.prepare("SELECT label FROM labels").pluck().all()).toEqual(["label of o-1"]);
+      expect(migrated.prepare("SELECT order_id, label FROM checkouts").raw().all()).toEqual([["o-1", null]]);
+      expect(migrated.pragma("integrity_check", { simple: true })).toBe("ok");
+      migrated.close();
+    }
+    expect(readdirSync(join(path, "..")).toSorted()).toEqual(["sandbox.db", "sandbox.db.v30.backup"]);
+    const backup = open(`${path}.v30.backup`, SANDBOX_FILE);
+    expect([formatOf(backup), backup.prepare("SELECT order_id FROM checkouts").pluck().all()]).toEqual([
+      30,
+      ["o-1"],
+    ]);
+    backup.close();
+  }
+});
+
+test("a format is applied whole or not at all: of one that fails nothing is left, and the one before it stays", () => {
+  const path = sandboxFile();
+  const broken = withNext(withNext(SANDBOX_FILE), "CREATE TABLE half (x INTEGER) STRICT; SELECT broken");
+  expect(() => open(path, broken)).toThrow(/broken/);
+  const left = open(path, withNext(SANDBOX_FILE));
+  expect(formatOf(left)).toBe(31);
+  const tables = left
+    .prepare("SELECT name FROM sqlite_schema WHERE name IN ('planted', 'half')")
+    .pluck()
+    .all();
+  expect([tables, left.prepare("SELECT order_id FROM checkouts").pluck().all()]).toEqual([
+    ["planted"],
+    ["o-1"],
+  ]);
+  left.close();
+});
+
+test("a program refuses each file of a later format as a newer version's, and does not change it", () => {
+  for (const kind of [SANDBOX_FILE, REQUESTS_FILE, JOURNAL_FILE]) {
+    const path = join(tempFolder(), "later.db");
+    const later = open(path, withNext(kind));
+    const format = currentFormat(kind) + 1;
+    later.exec("INSERT INTO planted VALUES (1)");
+    later.close();
+    // Migrated, but only in the log: what a killed process left.
+    const log = join(tempFolder(), "later.db");
+    open(log, kind).close();
+    const writer = open(log, withNext(kind));
+    const killed = join(tempFolder(), "later.db");
+    for (const end of ["", "-wal"]) copyFileSync(log + end, killed + end);
+    writer.close();
+    expect(readFileSync(killed).readInt32BE(60)).toBe(format - 1);
+    for (const file of [path, killed]) {
+      const before = readFileSync(file);
+      const opened = openDatabase(file, { kind });
+      expect(opened.ok ? "opened" : opened.refusal).toEqual({
+        reason: "newer",
+        message: `${file} was written by a newer version of checkout (format ${format}; this one knows up to ${format - 1})`,
+        remedy: "update checkout, or use another folder with --dir",
+      });
+      expect(readFileSync(file).equals(before)).toBe(true);
+      expect(existsSync(`${file}.v${format - 1}.backup`)).toBe(false);
+    }
+  }
+});
+
+test("a snapshot is migrated in memory, its bytes stay as they are, and one of a later format is refused", () => {
+  const image = newImage({ kind: SNAPSHOT_FILE, nativeBinding: undefined });
+  image.exec(`${ROWS} INSERT INTO snapshot VALUES (1, '${STORE}', 1, zeroblob(32));`);
+  const bytes = withChecksum(image.serialize());
+  image.close();
+  const next = { ...SNAPSHOT_FILE, migrations: NEXT_FORMATS.migrations };
+  const before = Buffer.from(bytes);
+  const migrated = openImage(bytes, { kind: next, nativeBinding: undefined });
+  if (!migrated.ok) throw new Error(migrated.refusal.message);
+  const { connection, storeIds } = migrated.value;
+  expect([formatOf(connection), storeIds]).toEqual([32, [STORE]]);
+  expect(connection.prepare("SELECT label FROM labels").pluck().all()).toEqual(["label of o-1"]);
+  const later = withChecksum(connection.serialize());
+  connection.close();
+  expect(bytes.equals(before)).toBe(true);
+  const refused = openImage(later, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
+  expect(refused.ok ? "opened" : refused.refusal).toEqual({
+    reason: "newer",
+    message:
+      "it was made by a newer version of checkout (format 32; this one knows up to 30); update checkout",
+  });
+});

@@ -1,0 +1,109 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openDatabase } from "../../src/store/connection/open-database.ts";
+import { checkDatabase } from "../../src/store/connection/database-check.ts";
+import { openRequestFile, REQUESTS_FILE } from "../../src/store/request/request-file.ts";
+import { SANDBOX_FILE } from "../../src/store/schema.ts";
+import { openImage, SNAPSHOT_FILE, withChecksum } from "../../src/store/snapshot/image.ts";
+import { openStore } from "../../src/store/store.ts";
+import { olderFiles, type OlderFile } from "../support/older-formats.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const BASELINE = 30;
+const FILES = olderFiles();
+/** Where SQLite keeps the format of a file. */
+const FORMAT_OFFSET = 60;
+const scheduler = { soon: setImmediate, after: () => undefined };
+
+/** The files of the formats that were used, and one of each kind that says that it has the last format before the baseline. */
+function allOlder(): readonly OlderFile[] {
+  const last = ["sandbox.db", "requests.db", "old.snapshot"].flatMap((name) => {
+    const newest = FILES.findLast((one) => one.name === name);
+    if (newest === undefined) return [];
+    const content = Buffer.from(newest.content);
+    content.writeInt32BE(BASELINE - 1, FORMAT_OFFSET);
+    const sealed = name === "old.snapshot" ? withChecksum(content) : content;
+    return [{ name, format: BASELINE - 1, content: sealed, log: newest.log }];
+  });
+  return [...FILES, ...last];
+}
+
+/** Puts a file into a folder of its own, with its log, under the name that it is opened by. */
+function place({ content, log }: OlderFile, name: string): string {
+  const path = join(tempFolder(), name);
+  writeFileSync(path, content);
+  if (log !== undefined) writeFileSync(`${path}-wal`, log);
+  return path;
+}
+
+/** Every file of a folder, with its bytes. */
+function filesIn(path: string): readonly (readonly [string, string])[] {
+  const folder = join(path, "..");
+  return readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "base64")]);
+}
+
+test("there is a file of each format that was ever used", () => {
+  const formats = new Map<string, number[]>();
+  for (const { name, format, content } of FILES) {
+    expect([name, content.readInt32BE(FORMAT_OFFSET)]).toEqual([name, format]);
+    const kind = name.endsWith(".backup") ? "backup" : name;
+    formats.set(kind, [...(formats.get(kind) ?? []), format]);
+  }
+  const span = (from: number, to: number): number[] =>
+    Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  expect(Object.fromEntries(formats)).toEqual({
+    "sandbox.db": span(10, 23),
+    // What is written before a file is migrated.
+    backup: span(10, 22),
+    "requests.db": span(10, 12),
+    // Snapshots came with format 20 of sandbox.db.
+    "old.snapshot": span(20, 23),
+  });
+});
+
+test("a database or backup of an older format is refused as a development version's, and not changed by one byte", () => {
+  const databases = allOlder().filter(({ name }) => name !== "old.snapshot");
+  for (const file of databases) {
+    const isLog = file.name === "requests.db";
+    const path = place(file, isLog ? "requests.db" : "sandbox.db");
+    const before = filesIn(path);
+    const aside = isLog ? "the file" : "all but journal.db* in its folder";
+    const refusal = {
+      reason: "development_version",
+      message: `${path} was made by a development version of checkout (format ${file.format}; released versions start at ${BASELINE}); nothing was written to it`,
+      remedy: `move ${aside} away, or use another folder with --dir`,
+    };
+    const kind = isLog ? REQUESTS_FILE : SANDBOX_FILE;
+    const openers = [
+      () => openDatabase(path, { kind }),
+      // As doctor does.
+      () => checkDatabase(path, { kind }),
+      () => (isLog ? openRequestFile(path, {}) : openStore(path, { nativeBinding: undefined, scheduler })),
+    ];
+    for (const open of openers) {
+      const opened = open();
+      expect([file.name, file.format, opened.ok ? "opened" : opened.refusal]).toEqual([
+        file.name,
+        file.format,
+        refusal,
+      ]);
+    }
+    expect(filesIn(path)).toEqual(before);
+  }
+  expect(databases).toHaveLength(14 + 13 + 3 + 2);
+});
+
+test("a snapshot of an older format is refused as a development version's", () => {
+  const snapshots = allOlder().filter(({ name }) => name === "old.snapshot");
+  for (const { format, content } of snapshots) {
+    const bytes = Buffer.from(content);
+    const opened = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
+    expect(opened.ok ? "opened" : opened.refusal).toEqual({
+      reason: "development_version",
+      message: `it was made by a development version of checkout (format ${format}; released versions start at ${BASELINE}); take a new one`,
+    });
+    expect(bytes.equals(content)).toBe(true);
+  }
+  expect(snapshots).toHaveLength(4 + 1);
+});
