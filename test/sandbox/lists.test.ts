@@ -281,6 +281,10 @@ const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
     "PRIMARY KEY (store_id=? AND last>? AND last<?)",
   ],
   [/SELECT max\(sequence\) FROM events/, "sqlite_autoindex_events_2 (checkout_id=?)"],
+  [/FROM events WHERE checkout_id IN/, "sqlite_autoindex_events_2 (checkout_id=?)"],
+  [/FROM events WHERE checkout_id IN/, "checkouts_of_order (store_id=? AND order_id=?)"],
+  [/FROM deliveries .* checkout_id IN/, "deliveries_of_checkout (checkout_id=? AND rowid<?)"],
+  [/FROM deliveries .* checkout_id IN/, "checkouts_of_order (store_id=? AND order_id=?)"],
 ];
 
 /** A statement as it stands in the code: on its way to SQLite each parameter became an expression. */
@@ -392,6 +396,32 @@ test("deliveries are listed part by part, with those to endpoints that were remo
   const lost = await harness.run(["deliveries", "list", "--before", id(1)]);
   expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining("to go on from")]);
   await sandbox.stop();
+});
+
+test("what a checkout and an order_id narrow is what both let through", async () => {
+  const { harness, sandbox } = await openLists();
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  await harness.run(["endpoints", "add", "http://localhost:3000/"]);
+  const made = await harness.run([
+    "orders",
+    "create",
+    "--order-id",
+    "a",
+    "--price-id",
+    "price_coffee",
+    "--json",
+  ]);
+  const checkout = (JSON.parse(made.stdout) as { data: { id: string } }).data.id;
+  const found = async (list: string, orderId: string): Promise<number> => {
+    const path = `/__sandbox/stores/default/${list}?checkout_id=${checkout}&order_id=${orderId}`;
+    const answer = await sandbox.request({ path, headers: { Authorization: `Bearer ${token}` } });
+    const { data } = JSON.parse(String(answer.body)) as {
+      data: Readonly<Record<string, readonly unknown[]>>;
+    };
+    return data[list]?.length ?? -1;
+  };
+  for (const list of ["events", "deliveries"])
+    expect([list, await found(list, "a"), await found(list, "b")]).toEqual([list, 1, 0]);
 });
 
 test("orders and sessions are listed, filtered and gone on with, newest first, and shown by the end of their id", async () => {

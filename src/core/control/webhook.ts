@@ -130,6 +130,7 @@ const eventsQuery = z.strictObject({
     z.string().check(z.refine((type) => EVENT_TYPES.includes(type), `expected ${AN_EVENT_TYPE}`)),
   ),
   checkoutId: z.optional(z.uuid()),
+  orderId: z.optional(z.string()),
   limit: z.optional(wholeInQuery(1, MAX_PAGE)),
   waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),
 });
@@ -137,6 +138,7 @@ const deliveriesQuery = z.strictObject({
   endpointId: z.optional(z.uuid()),
   eventId: z.optional(z.uuid()),
   checkoutId: z.optional(z.uuid()),
+  orderId: z.optional(z.string()),
   state: z.optional(z.enum(DELIVERY_STATES)),
   /** The id of the last one of the part before: `next_before` of its answer. */
   before: z.optional(z.uuid()),

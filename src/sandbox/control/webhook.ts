@@ -135,13 +135,13 @@ async function awaitEvents(
   storeId: string,
   query: RequestOf<"listEvents">,
 ): Promise<readonly StoredEvent[]> {
-  const { type = null, checkoutId = null, limit = DEFAULT_PAGE, waitMs = 0 } = query;
+  const { type = null, checkoutId = null, orderId, limit = DEFAULT_PAGE, waitMs = 0 } = query;
   const until = world.monotonic() + waitMs;
   for (let after = query.since; ;) {
     const events =
       after === undefined
-        ? store.events.latest({ storeId, type, checkoutId, limit })
-        : store.events.after({ storeId, after, type, checkoutId, limit });
+        ? store.events.latest({ storeId, type, checkoutId, orderId, limit })
+        : store.events.after({ storeId, after, type, checkoutId, orderId, limit });
     const left = until - world.monotonic();
     if (events.length > 0 || left <= 0 || storeGate.isClosed(storeId) || eventArrivals.isOver())
       return events;
@@ -155,9 +155,9 @@ function listDeliveries(
   wanted: Pick<DeliveryFilter, "storeId"> & RequestOf<"listDeliveries">,
 ): DeliveryEntry[] {
   const { storeId, endpointId = null, eventId = null, checkoutId = null, state = null } = wanted;
-  const { limit = DEFAULT_PAGE } = wanted;
+  const { orderId, before, limit = DEFAULT_PAGE } = wanted;
   return store.deliveries
-    .list({ storeId, endpointId, eventId, checkoutId, state, limit, before: wanted.before })
+    .list({ storeId, endpointId, eventId, checkoutId, orderId, state, limit, before })
     .map((delivery) => deliveryEntry(store, delivery));
 }
 

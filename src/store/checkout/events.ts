@@ -15,11 +15,12 @@ export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
   readonly type: string;
 };
 
-/** Which events of a store to list: of one type or all, of one checkout or all. */
+/** Which events of a store to list: of one type or all, of one checkout or all, of the checkouts of one order_id. */
 type EventFilter = {
   readonly storeId: string;
   readonly type: string | null;
   readonly checkoutId: string | null;
+  readonly orderId?: string | undefined;
   readonly limit: number;
 };
 /** Those after a position, and from a moment on; default: of all times. */
@@ -81,19 +82,27 @@ export function eventsTable(connection: Connection) {
 
     /** Events after a position, in the order of all events. */
     after: ({ from = 0, ...filter }: LaterEvents): StoredEvent[] => {
-      const { selectAfter, selectAfterOf, at } = lists();
-      if (filter.checkoutId !== null) return selectAfterOf.all({ ...filter, from });
-      const positions = typesOf(filter).flatMap((type) => selectAfter.all({ ...filter, from, type }));
+      const { selectAfter, selectAfterOf, selectOfOrder, at } = lists();
+      const { checkoutId, orderId } = filter;
+      if (checkoutId !== null && orderId === undefined) return selectAfterOf.all({ ...filter, from });
+      const positions =
+        orderId === undefined
+          ? typesOf(filter).flatMap((type) => selectAfter.all({ ...filter, from, type }))
+          : selectOfOrder.all({ ...filter, orderId, from, before: AFTER_ALL });
       const first = positions.toSorted((left, right) => left - right).slice(0, filter.limit);
       return first.flatMap((position) => at.get(position) ?? []);
     },
 
     /** The newest matching events, oldest first: of all, or of those of the store before a position. */
     latest: (wanted: EventFilter & { readonly before?: number }): StoredEvent[] => {
-      const filter = { before: Number.MAX_SAFE_INTEGER, ...wanted };
-      const { selectLatest, selectLatestOf, at } = lists();
-      if (filter.checkoutId !== null) return selectLatestOf.all(filter).toReversed();
-      const positions = typesOf(filter).flatMap((type) => selectLatest.all({ ...filter, type }));
+      const filter = { before: AFTER_ALL, ...wanted };
+      const { selectLatest, selectLatestOf, selectOfOrder, at } = lists();
+      const { checkoutId, orderId } = filter;
+      if (checkoutId !== null && orderId === undefined) return selectLatestOf.all(filter).toReversed();
+      const positions =
+        orderId === undefined
+          ? typesOf(filter).flatMap((type) => selectLatest.all({ ...filter, type }))
+          : selectOfOrder.all({ ...filter, orderId, after: 0, from: 0 });
       const last = positions.toSorted((left, right) => left - right).slice(-filter.limit);
       return last.flatMap((position) => at.get(position) ?? []);
     },
@@ -103,6 +112,9 @@ export function eventsTable(connection: Connection) {
   };
 }
 
+/** Before it are all events. */
+const AFTER_ALL = Number.MAX_SAFE_INTEGER;
+
 function typesOf({ type }: EventFilter): readonly string[] {
   return type === null ? EVENT_TYPES : [type];
 }
@@ -110,6 +122,8 @@ function typesOf({ type }: EventFilter): readonly string[] {
 /** Each statement names the index that serves it: that of the store's events of a type, or of a checkout's events. */
 function prepareLists(connection: Connection) {
   type OfType = EventFilter & { readonly type: string };
+  type Later = LaterEvents & { readonly from: number };
+  type OfOrder = Later & { readonly orderId: string; readonly before: number };
   return {
     at: connection.prepare<[number], StoredEvent>(`SELECT ${COLUMNS} FROM events WHERE position = ?`),
     selectLatest: connection
@@ -119,7 +133,7 @@ function prepareLists(connection: Connection) {
       )
       .pluck(),
     selectAfter: connection
-      .prepare<OfType & Required<LaterEvents>, number>(
+      .prepare<OfType & Later, number>(
         `SELECT position FROM events INDEXED BY events_of_store
          WHERE store_id = @storeId AND type = @type AND position > @after AND (@from = 0 OR created_at >= @from)
          ORDER BY position LIMIT @limit`,
@@ -131,11 +145,21 @@ function prepareLists(connection: Connection) {
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)
        ORDER BY sequence DESC LIMIT @limit`,
     ),
-    selectAfterOf: connection.prepare<Required<LaterEvents>, StoredEvent>(
+    selectAfterOf: connection.prepare<Later, StoredEvent>(
       `SELECT ${COLUMNS} FROM events
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)
          AND +position > @after AND created_at >= @from
        ORDER BY sequence LIMIT @limit`,
     ),
+    // The events of an order_id are few.
+    selectOfOrder: connection
+      .prepare<OfOrder, number>(
+        `SELECT position FROM events
+         WHERE checkout_id IN (
+             SELECT id FROM checkouts INDEXED BY checkouts_of_order WHERE store_id = @storeId AND order_id = @orderId)
+           AND (@checkoutId IS NULL OR +checkout_id = @checkoutId) AND (@type IS NULL OR type = @type)
+           AND +position > @after AND +position < @before AND created_at >= @from`,
+      )
+      .pluck(),
   };
 }

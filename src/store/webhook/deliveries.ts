@@ -34,6 +34,8 @@ export type DeliveryFilter = {
   readonly endpointId: string | null;
   readonly eventId: string | null;
   readonly checkoutId: string | null;
+  /** Only deliveries of the checkouts of this order_id; default: all. */
+  readonly orderId?: string | undefined;
   readonly state: DeliveryState | null;
   readonly limit: number;
   /** Only deliveries that were made before this one of the store; default: all. */
@@ -266,9 +268,13 @@ const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 /** A filter with the place before which a part of the list begins. */
 type Part = Omit<DeliveryFilter, "before"> & { readonly before: number };
 
-/** The deliveries of an event or a checkout are few; all others are read endpoint by endpoint, and state by state. */
+/** The deliveries of an event, a checkout or an order_id are few; all others are read endpoint by endpoint, and state by state. */
 function listPart(lists: ReturnType<typeof prepareLists>, part: Part): Delivery[] {
-  const { eventId, checkoutId } = part;
+  const { eventId, checkoutId, orderId, limit } = part;
+  if (orderId !== undefined) {
+    const places = lists.selectOfOrder.all({ ...part, orderId }).toSorted((left, right) => right - left);
+    return places.slice(0, limit).flatMap((place) => fromRow(lists.at.get(place)) ?? []);
+  }
   if (eventId !== null) return lists.selectOfEvent.all(part).map(fromKnownRow);
   if (checkoutId !== null) return lists.selectOfCheckout.all(part).map(fromKnownRow);
   return newestPlaces(lists, part).flatMap((place) => fromRow(lists.at.get(place)) ?? []);
@@ -309,9 +315,10 @@ function newestPlaces(lists: ReturnType<typeof prepareLists>, part: Part): reado
 
 /** Each statement names the index that serves it. */
 function prepareLists(connection: Connection) {
-  const filtered = `store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)
+  const matching = `store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)
     AND (@checkoutId IS NULL OR checkout_id = @checkoutId) AND (@state IS NULL OR state = @state)
-    AND rowid < @before ORDER BY rowid DESC LIMIT @limit`;
+    AND rowid < @before`;
+  const filtered = `${matching} ORDER BY rowid DESC LIMIT @limit`;
   return {
     selectDueUntil: connection.prepare<EndpointAt & { readonly limit: number }, Row>(
       `SELECT ${COLUMNS} FROM deliveries INDEXED BY due_deliveries
@@ -348,6 +355,15 @@ function prepareLists(connection: Connection) {
       `SELECT ${COLUMNS} FROM deliveries INDEXED BY deliveries_of_checkout
        WHERE checkout_id IS NOT NULL AND checkout_id = @checkoutId AND ${filtered}`,
     ),
+    selectOfOrder: connection
+      .prepare<Part & { readonly orderId: string }, number>(
+        `SELECT rowid FROM deliveries INDEXED BY deliveries_of_checkout
+         WHERE checkout_id IS NOT NULL
+           AND checkout_id IN (
+             SELECT id FROM checkouts INDEXED BY checkouts_of_order WHERE store_id = @storeId AND order_id = @orderId)
+           AND (@eventId IS NULL OR event_id = @eventId) AND ${matching}`,
+      )
+      .pluck(),
   };
 }
 
