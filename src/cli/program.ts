@@ -292,6 +292,22 @@ const PLACES: ReadonlyMap<string, number> = new Map(
   }),
 );
 
+/** A command of the tree, or a group of them, and its words. */
+export type TypedCommand = { readonly words: readonly string[]; readonly command: Command };
+
+/** The groups and the command that were typed, as far as there are such: a hint does not repeat a mistyped word. */
+export function typedCommand(program: Command, argv: readonly string[]): TypedCommand {
+  const words: string[] = [];
+  let command = program;
+  for (const word of argv.filter((one) => !one.startsWith("-"))) {
+    const next = command.commands.find((one) => one.name() === word);
+    if (next === undefined) break;
+    command = next;
+    words.push(word);
+  }
+  return { words, command };
+}
+
 /** The words of every group and command. Loads all of them, each group alone, as `knownVariables` does. */
 export async function commandPaths(registry: Registry): Promise<readonly (readonly string[])[]> {
   const paths: (readonly string[])[] = [];

@@ -148,9 +148,11 @@ async function runAdd(context: Context, options: AddOptions, text?: string): Pro
   );
 }
 
-function gotAction(text: string): string {
+async function gotAction(text: string): Promise<string> {
+  const { commandsFor, didYouMean } = await import("../hints/meant.ts");
   const near = closestMatch(text, FAULT_ACTIONS, { maxDistance: MAX_TYPING_ERRORS });
-  return `${printableLiteral(text)}${near === undefined ? "" : ` (Did you mean ${near}?)`}`;
+  const meant = near === undefined ? commandsFor(["faults", "add", text]) : [near];
+  return `${printableLiteral(text)}${didYouMean([meant ?? []].flat())}`;
 }
 
 async function requestOf(
@@ -164,7 +166,7 @@ async function requestOf(
     return failUsage(`${text} is a profile, and no action`, `checkout faults add --profile ${text}`);
   if (action === undefined && (text !== undefined || profile === undefined))
     return failUsage(
-      `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : gotAction(text)}`,
+      `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : await gotAction(text)}`,
       "checkout faults add --help says what each is for",
     );
   const { method, path, endpoint: endpointId, orderId, nth, probability } = options;

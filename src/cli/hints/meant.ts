@@ -1,0 +1,80 @@
+/** What is meant: commands of this program, or a sentence that says the way where there is no such command. */
+export type Meant = readonly string[] | string;
+
+/** What the first of these words mean, as many of them as have a row; undefined if none have. */
+export function commandsFor(words: readonly string[]): Meant | undefined {
+  const starts = words.map((_word, at) => words.slice(0, words.length - at).join(" "));
+  return starts.map((start) => COMMANDS.get(start)).find((meant) => meant !== undefined);
+}
+
+/** Verbs of this program that may be meant by a verb of another tool, the likeliest first. */
+export function verbsFor(verb: string): readonly string[] {
+  return VERBS.get(verb) ?? [];
+}
+
+/** Words in options of this program that are meant by another tool's option. */
+export function optionWordsFor(name: string): readonly string[] {
+  return OPTIONS.get(name) ?? [];
+}
+
+/** Names what may have been typed instead; empty if that is nothing. */
+export function didYouMean(meant: readonly string[]): string {
+  if (meant.length === 0) return "";
+  return ` (Did you mean ${meant.length === 1 ? "" : "one of "}${meant.join(", ")}?)`;
+}
+
+/** What people type, and what is meant by it; `a | b` mean the same. */
+const TYPED = {
+  commands: {
+    "up | serve": ["sandbox start"],
+    down: ["sandbox stop"],
+    ps: ["sandbox status"],
+    "restart | sandbox restart": "run checkout sandbox stop and checkout sandbox start; the state stays",
+    login: "there is no account; checkout sandbox start makes the API key, and checkout env prints it",
+    init: "nothing has to be set up; checkout sandbox start makes the store and its API key",
+    "update | upgrade":
+      "install the newer package with npm, as you installed this one; checkout --version prints the version",
+    completion: "there is no completion for shells yet; checkout --help lists the commands",
+    man: "there is no manual page; checkout help <command> explains a command",
+    "orders pay | sessions pay": ["sandbox pay"],
+    "orders cancel | sessions cancel": ["sandbox pay"],
+    "webhooks list": ["endpoints list", "events list", "deliveries list"],
+    "webhooks add | webhooks create": ["endpoints add"],
+    "webhooks listen | events tail": ["listen"],
+    "config list": ["config export", "whoami"],
+    "config set":
+      "edit checkout.config.json and run checkout config apply; checkout config export prints such a file",
+    "faults add timeout": ["faults add latency --latency 30s", "faults add lose_answer"],
+    "checklist run all":
+      "run one drill after the other, each with its own options; checkout checklist run --help lists them",
+    "doctor --fix": "checkout doctor changes nothing; it prints what to type for each finding",
+  },
+  verbs: {
+    show: ["get", "list"],
+    view: ["get", "show", "list"],
+    ls: ["list"],
+    "new | make": ["create", "add"],
+    add: ["create"],
+    create: ["add"],
+    save: ["create"],
+    delete: ["remove", "revoke", "retire"],
+    rm: ["remove", "delete"],
+    run: ["start"],
+    "resend | retry": ["replay"],
+  },
+  options: {
+    d: ["detach"],
+    "body | data": ["payload"],
+    "header | headers": ["timestamp", "signature"],
+  },
+} as const;
+
+const COMMANDS = mapOf<Meant>(TYPED.commands);
+const VERBS = mapOf<readonly string[]>(TYPED.verbs);
+const OPTIONS = mapOf<readonly string[]>(TYPED.options);
+
+function mapOf<Value>(rows: Readonly<Record<string, Value>>): ReadonlyMap<string, Value> {
+  return new Map(
+    Object.entries(rows).flatMap(([typed, meant]) => typed.split(" | ").map((one) => [one, meant] as const)),
+  );
+}
