@@ -12,6 +12,7 @@ const SRC = join(ROOT, "src");
 const MAX_FUNCTION_LINES = 70;
 const MAX_FILES = 15;
 const MAX_PROSE_COLUMNS = 120;
+const MAX_FILE_LINES = 500;
 /** What starts processes. */
 const PROCESS_PACKAGES = new Set(["node:child_process", "node:cluster", "playwright-core"]);
 
@@ -41,7 +42,7 @@ const LAYERS: Readonly<
     packages: ["htmx.org/dist/htmx.min.js?raw", "htmx.org/dist/ext/hx-sse.min.js?raw", "uqr"],
   },
   client: { folders: ["core", "world.ts"], packages: [] },
-  host: { folders: ["cli", "sandbox", "store", "core", "world.ts"], packages: ["node:path"] },
+  host: { folders: ["sandbox", "store", "core", "world.ts"], packages: ["node:path"] },
   cli: {
     folders: ["host", "sandbox", "client", "store", "web", "core", "world.ts", "version.ts"],
     packages: [
@@ -60,7 +61,7 @@ const LAYERS: Readonly<
   },
   // What test suites import: the sandbox of the command line within their program.
   testing: {
-    folders: ["cli", "host", "client", "sandbox", "web", "core", "world", "world.ts", "version.ts"],
+    folders: ["host", "client", "sandbox", "web", "core", "world", "world.ts", "version.ts"],
     packages: ["vitest", "@jest/globals", "@playwright/test", "node:test", "node:crypto", "node:path"],
   },
   "world.ts": { folders: [], packages: ["node:stream"] },
@@ -97,7 +98,7 @@ const AMBIENT = new Set([
   "fetch",
 ]);
 /** What a test suite loads: there an error can be of another realm. */
-const IN_TEST_SUITES = /^(core|store|web|sandbox|testing|world|cli\/problem\.ts)/;
+const IN_TEST_SUITES = /^(core|store|web|sandbox|host|testing|world)/;
 const AMBIENT_MEMBERS = new Set(["Date.now", "Math.random"]);
 /** An offence that is none in the real world. */
 const OUTSIDE = new RegExp(`: (?:${[...AMBIENT, ...AMBIENT_MEMBERS].join("|")})$`);
@@ -178,6 +179,11 @@ test("outside the store, which reads its own databases, one function reads files
   expect(opened).toEqual(["world/files.ts", "world/read.ts"]);
 });
 
+test("one file reads which folder and which sandbox a command is about", () => {
+  const readers = sources.filter(({ text }) => /(?<!function )\b(?:findStateFolder|liveRun)\(/.test(text));
+  expect(readers.map(({ name }) => name)).toEqual(["cli/target/surroundings.ts"]);
+});
+
 test("what a test suite loads takes no error by its class, which is another one in each realm of jest", () => {
   const found = sources
     .filter(({ name }) => IN_TEST_SUITES.test(name) && name !== "core/outcome.ts")
@@ -245,6 +251,23 @@ test("no folder holds more than 15 files side by side", () => {
   for (const { name } of sources) counts.set(dirname(name), (counts.get(dirname(name)) ?? 0) + 1);
   expect(counts.size).toBeGreaterThan(20);
   expect([...counts].filter(([, count]) => count > MAX_FILES)).toEqual([]);
+});
+
+test("no files import each other in a circle, be it by a type or on demand", () => {
+  expect(circles(sources)).toEqual([]);
+  const three = [
+    fake('import { two } from "./two.ts";', "one.ts"),
+    fake('const three = () => import("./three.ts");', "two.ts"),
+    fake('type One = typeof import("./one.ts");', "three.ts"),
+  ];
+  expect(circles([...three, fake('import { one } from "./one.ts";')])).toEqual([
+    ["one.ts", "three.ts", "two.ts"],
+  ]);
+});
+
+test("no file is over 500 lines", () => {
+  const long = sources.filter(({ text }) => text.split("\n").length - 1 > MAX_FILE_LINES);
+  expect(long.map(({ name }) => name)).toEqual([]);
 });
 
 test("no function is over 70 lines", () => {
@@ -370,6 +393,37 @@ function isAllowed(
 
 function folderOf(name: string): string {
   return name.split("/")[0] ?? name;
+}
+
+/** The files of each circle of imports: each of them reaches all others. */
+function circles(all: readonly SourceFile[]): readonly (readonly string[])[] {
+  const names = new Map(all.map(({ path, name }) => [path, name]));
+  const imported = new Map(
+    all.map((file) => {
+      const paths = imports(file).map((specifier) => resolve(dirname(file.path), specifier));
+      return [file.name, paths.flatMap((path) => names.get(path) ?? [])] as const;
+    }),
+  );
+  const reached = new Map(all.map(({ name }) => [name, reachedFrom(name, imported)]));
+  const found = all.map(({ name }) =>
+    [...(reached.get(name) ?? [])].filter((other) => reached.get(other)?.has(name) === true),
+  );
+  const texts = new Set(
+    found.filter(({ length }) => length > 0).map((circle) => circle.toSorted().join(" ")),
+  );
+  return [...texts].map((text) => text.split(" "));
+}
+
+/** What a file imports, and what that imports: the file itself only where it is in a circle. */
+function reachedFrom(name: string, imported: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
+  const found = new Set<string>();
+  const next = [...(imported.get(name) ?? [])];
+  for (let one = next.pop(); one !== undefined; one = next.pop()) {
+    if (found.has(one)) continue;
+    found.add(one);
+    next.push(...(imported.get(one) ?? []));
+  }
+  return found;
 }
 
 /** Everything that a file imports, types and lazy imports included. */

@@ -5,6 +5,7 @@ import type { World } from "../world.ts";
 import { checkRules, setting, variableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
 import { EXIT, failUsage, type Ending, type Problem } from "./problem.ts";
+import { surroundingsOf, type Surroundings, type CommonOptions } from "./target/surroundings.ts";
 
 /** What a command gets beside its options. */
 export type Context = {
@@ -12,6 +13,8 @@ export type Context = {
   readonly printer: Printer;
   /** The version of this program. */
   readonly version: string;
+  /** What the command is about. */
+  readonly around: Surroundings;
 };
 
 /** A command: what its help says, its options and how they go together, and the function that it is. */
@@ -32,14 +35,6 @@ export type CommandSpec<Options> = OptionRules<Options> & {
 
 /** Where commands are registered, and how the program learns their exit code. */
 export type Registry = Pick<Context, "world" | "version"> & { readonly exit: (code: number) => void };
-
-/** Options that every command has; `store` only those that are about one. */
-export type CommonOptions = {
-  readonly store?: string;
-  readonly json?: boolean;
-  readonly dir?: string;
-  readonly trustFolder?: boolean;
-};
 
 /** Adds a command below a parent. */
 export function register<Options extends CommonOptions>(
@@ -68,7 +63,11 @@ export function registerOn<Options extends CommonOptions>(
     const printer = createPrinter(world, { json: options.json === true });
     const sensible = checkRules(command, spec);
     const ending = sensible.ok
-      ? await spec.run({ world, printer, version }, options, ...command.args)
+      ? await spec.run(
+          { world, printer, version, around: surroundingsOf(world, options) },
+          options,
+          ...command.args,
+        )
       : sensible;
     if (ending.ok) return exit(ending.value);
     printer.problem(ending.refusal);

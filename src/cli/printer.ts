@@ -128,21 +128,24 @@ export function fieldLines(fields: readonly Field[]): string {
     .join("\n");
 }
 
-function problemJson({ exitCode, code, message, next, details, differences }: Problem): string {
+function problemJson({ exitCode, code, message, next, details, differences, candidates }: Problem): string {
   return jsonLine({
     ok: false,
     error: { code, message },
     ...details,
     differences,
+    candidates,
     next,
     exit_code: exitCode,
   });
 }
 
-function problemText({ code, message, next, details, differences = [] }: Problem, style: Style): string {
+function problemText(problem: Problem, style: Style): string {
+  const { code, message, next, details, differences = [], candidates = [] } = problem;
   const facts: readonly Field[] = [
     ...Object.entries(details ?? {}),
     ...differences.map(({ field, expected, live }) => [field, `expected ${expected}, live ${live}`] as const),
+    ...candidates.map(({ id, about }) => [id, about] as const),
   ];
   // A person can look up a code of the service; those of commands are for programs.
   const shownCode = errorRow(code) === undefined ? "" : style.dim(` (${code})`);

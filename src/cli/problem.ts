@@ -1,10 +1,6 @@
 import { FileRefused, type Outcome } from "../core/outcome.ts";
-import type { FileRefusal } from "../store/connection/database.ts";
-import {
-  causeOfError,
-  isStorageFailureCode,
-  StorageUnavailable,
-} from "../store/connection/storage-failure.ts";
+import { causeOfError, StorageUnavailable } from "../store/connection/storage-failure.ts";
+import type { HostFailure } from "../host/failure.ts";
 
 /** Exit codes of every command (decision 57). */
 export const EXIT = {
@@ -34,7 +30,12 @@ export type Problem = {
   readonly details?: Readonly<Record<string, string | number>>;
   /** What is otherwise than it was asked for, field by field. */
   readonly differences?: readonly Difference[];
+  /** What can have been meant, to choose from. */
+  readonly candidates?: readonly Candidate[];
 };
+
+/** Something with an id, and what a person knows it by. */
+export type Candidate = { readonly id: string; readonly about: string };
 
 /** A field that was expected to be otherwise than it is, both as they are typed. */
 export type Difference = { readonly field: string; readonly expected: string; readonly live: string };
@@ -75,10 +76,19 @@ export function notRunning(folder: string): Problem {
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
 }
 
-/** A database file that cannot be used. */
-export function fileProblem(what: "database" | "journal", { reason, message, remedy }: FileRefusal): Problem {
-  const code = isStorageFailureCode(reason) ? reason : `${what}_${reason}`;
-  return { exitCode: EXIT.failed, code, message, next: remedy };
+/** Why a sandbox is not served, or its state not used, as a command ends with it. */
+export function problemOf({ kind, ...failure }: HostFailure): Problem {
+  return { exitCode: kind === "usage" ? EXIT.usage : EXIT.failed, ...failure };
+}
+
+/** The same of an outcome of hosting. */
+export function hosted<Value>(outcome: Outcome<Value, HostFailure>): Outcome<Value, Problem> {
+  return outcome.ok ? outcome : fail(problemOf(outcome.refusal));
+}
+
+/** How a command ends whose sandbox has ended so. */
+export function endingOf(served: Outcome<Ending, HostFailure>): Ending {
+  return served.ok ? served.value : fail(problemOf(served.refusal));
 }
 
 /** A failure of the file system or the database that no command expects; undefined for every other error. */

@@ -6,10 +6,12 @@ import { locateConfig } from "../host/config/find.ts";
 import { register, type Context, type Registry } from "./command.ts";
 import { table } from "./table.ts";
 import type { Ending } from "./problem.ts";
-import { readTarget, targetOptions } from "./service-command.ts";
+import { namedTarget } from "./target/connect.ts";
 import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderWithin } from "../host/folder/state-folder.ts";
-import { resolveSettings, type ServiceOptions, type Sourced } from "./settings.ts";
+import type { Sourced, ServiceOptions } from "./target/surroundings.ts";
+import { serviceSettings } from "./target/service.ts";
+import { targetOptions } from "./target/options.ts";
 
 /** `checkout whoami`. */
 export function registerWhoami(parent: Command, registry: Registry): void {
@@ -23,15 +25,15 @@ export function registerWhoami(parent: Command, registry: Registry): void {
 }
 
 /** Shows every setting with its source; asks no service. */
-async function runWhoami(context: Context, options: ServiceOptions): Promise<Ending> {
+async function runWhoami(context: Context): Promise<Ending> {
   const { world, printer } = context;
-  const named = await readTarget(context, options);
+  const named = await namedTarget(context);
   if (!named.ok) return named;
-  const resolved = resolveSettings(world, named.value);
+  const resolved = serviceSettings(context, named.value);
   if (!resolved.ok) return resolved;
   const { folder, baseUrl, apiKey, storeId, storeName, proxy, timeoutMs, retries } = resolved.value;
   const { contradiction, lacksStore } = resolved.value;
-  if (baseUrl.value !== null) noteTarget(context, options, { url: baseUrl.value });
+  if (baseUrl.value !== null) noteTarget(context, { url: baseUrl.value });
   const wrong = contradiction ?? lacksStore;
   if (wrong !== undefined) printer.trace(`warning: ${wrong.message}; ${wrong.next}`);
   const within = baseUrl.value === null ? stateFolderWithin(world, folder.value) : "";

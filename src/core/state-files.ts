@@ -70,7 +70,7 @@ export type Run = z.infer<typeof run>;
 const runOwner = z.pick(run, { pid: true, started: true, folder: true });
 
 /** The process that a `run.json` names, also one of another version, whose other fields may be others. */
-type RunOwner = z.infer<typeof runOwner>;
+export type RunOwner = z.infer<typeof runOwner>;
 
 /** Reads the process that a `run.json` names; undefined if it names none, as one that a crash has torn. */
 export function parseRunOwner(text: string): RunOwner | undefined {

@@ -4,8 +4,8 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { isSigningSecret } from "../core/sealed-secret.ts";
 import { printable } from "../core/text.ts";
 import type { World } from "../world.ts";
-import { readNamedText } from "../cli/input.ts";
-import { failUsage, type Problem } from "../cli/problem.ts";
+import { readNamedText } from "./named-file.ts";
+import { misused, type HostFailure } from "./failure.ts";
 
 /** The secrets that a sandbox can be given before it starts: each by its variable, or by a file (decision 78). */
 const SECRETS = {
@@ -51,7 +51,7 @@ export const SECRET_VARIABLES: readonly (readonly [SecretName, string])[] = [
 type SecretsWorld = Pick<World, "env" | "cwd" | "files">;
 
 /** Reads what the environment gives. Refuses what cannot be a secret of its kind, without repeating it. */
-export function givenSecrets(world: SecretsWorld): Outcome<GivenSecrets, Problem> {
+export function givenSecrets(world: SecretsWorld): Outcome<GivenSecrets, HostFailure> {
   const given: Partial<Record<SecretName, GivenSecret>> = {};
   for (const [name] of SECRET_VARIABLES) {
     const read = givenSecret(world, name);
@@ -62,12 +62,12 @@ export function givenSecrets(world: SecretsWorld): Outcome<GivenSecrets, Problem
   if (controlToken === undefined || controlToken.value !== adminToken?.value)
     return accept({ apiKey, signingSecret, controlToken, adminToken });
   const message = `${controlToken.source} and ${adminToken.source} must differ, because they are two roles`;
-  return failUsage(message, `set another one, or unset one of them; ${MAKE_NEW}`);
+  return misused(message, `set another one, or unset one of them; ${MAKE_NEW}`);
 }
 
 /** The state holds another secret than the one that was given: exit 2, and nothing was changed. */
-export function otherSecret({ source }: GivenSecret, what: string): ReturnType<typeof failUsage> {
-  return failUsage(
+export function otherSecret({ source }: GivenSecret, what: string): ReturnType<typeof misused> {
+  return misused(
     `${source} gives another ${what} than the store has, which was made before`,
     `unset ${source} to keep that store, or make a new one: start with another --dir, or with --ephemeral`,
   );
@@ -75,27 +75,27 @@ export function otherSecret({ source }: GivenSecret, what: string): ReturnType<t
 
 const MAKE_NEW = "checkout keys generate makes valid ones";
 
-function givenSecret(world: SecretsWorld, name: SecretName): Outcome<GivenSecret | undefined, Problem> {
+function givenSecret(world: SecretsWorld, name: SecretName): Outcome<GivenSecret | undefined, HostFailure> {
   const { variable, isValid, form } = SECRETS[name];
   const inFile = `${variable}_FILE`;
   const [value = "", file = ""] = [world.env[variable], world.env[inFile]];
   if (value !== "" && file !== "")
-    return failUsage(`${variable} and ${inFile} exclude each other`, "unset one of them");
+    return misused(`${variable} and ${inFile} exclude each other`, "unset one of them");
   if (value === "" && file === "") return accept(undefined);
   const read = file === "" ? accept(value) : readSecret(world, inFile, file);
   if (!read.ok) return read;
   const source = file === "" ? variable : inFile;
   if (isValid(read.value)) return accept({ value: read.value, source });
-  return failUsage(`${source} must give ${form}`, `correct it, or unset it for a random one; ${MAKE_NEW}`);
+  return misused(`${source} must give ${form}`, `correct it, or unset it for a random one; ${MAKE_NEW}`);
 }
 
 /** A file of a secret holds nothing else. */
 const LARGEST_SECRET_FILE_BYTES = 64 * 1024;
 
 /** The text of a file without the line break at its end, which editors and `echo` leave. */
-function readSecret(world: SecretsWorld, variable: string, path: string): Outcome<string, Problem> {
-  const refuse = (why: string): Outcome<never, Problem> =>
-    failUsage(
+function readSecret(world: SecretsWorld, variable: string, path: string): Outcome<string, HostFailure> {
+  const refuse = (why: string): Outcome<never, HostFailure> =>
+    misused(
       `${variable} names ${printable(path)}, ${why}`,
       "name a file that holds nothing but the secret, or unset the variable",
     );

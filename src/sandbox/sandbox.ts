@@ -85,6 +85,8 @@ export type SandboxOptions = {
   readonly forgetStore: ErasureContext["forgetStore"];
   readonly instanceChanged: ErasureContext["instanceChanged"];
   readonly snapshotShelf: SnapshotShelf;
+  /** Nothing that is due is done: what becomes due waits for the next start. */
+  readonly isAsleep?: boolean;
   /** Called for our own failures, with the request_id that the caller got. */
   readonly report: (requestId: string, error: unknown) => void;
 };
@@ -132,6 +134,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
       await timekeeper.wake(storeIds);
       dispatcher.wakeStores(storeIds);
     },
+    ...(options.isAsleep === true ? ASLEEP : {}),
     storeGate: createStoreGate(world, (storeId) => eventArrivals.tell(storeId)),
     clockMutex: createMutex(),
     pause: (milliseconds) => world.sleep(milliseconds, stopping.signal),
@@ -156,9 +159,8 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     start: () => catchUp(context),
     stop: async (graceMs) => {
       for (const end of [() => stopping.abort(), timekeeper.stop, eventArrivals.end]) end();
-      const graceIsOver = new Promise<void>((resolve) => world.after(graceMs, resolve));
       const idle = Promise.all([context.assumptions.idle(), context.pageViews.idle()]);
-      const noted = Promise.race([idle, graceIsOver]);
+      const noted = Promise.race([idle, new Promise<void>((resolve) => world.after(graceMs, resolve))]);
       await Promise.all([dispatcher.stop(graceMs), noted, context.leases.endAll()]);
     },
   };
@@ -176,6 +178,13 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     }
   }
 }
+
+/** What becomes due is left to the next start. */
+const ASLEEP = {
+  expectDue: () => undefined,
+  wakeDispatcher: () => undefined,
+  wakeStores: () => Promise.resolve(),
+} satisfies Partial<SandboxContext>;
 
 /** A browser sends the cookies of a host to all of its ports. */
 const TOO_MANY_COOKIES =

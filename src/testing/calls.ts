@@ -11,7 +11,8 @@ import { parseJson } from "../core/json.ts";
 import { isUuid, printableLiteral } from "../core/text.ts";
 import { COMMAND_AGENT } from "../core/own-agent.ts";
 import { callControl, type ControlCall } from "../client/control/control.ts";
-import type { HttpBody, OutboundRequest, OutboundResult } from "../world.ts";
+import { sendWithin, type Sent } from "../host/within.ts";
+import type { OutboundRequest, OutboundResult } from "../world.ts";
 import { storesHandlers } from "../sandbox/control/stores.ts";
 import { CheckoutError } from "./errors.ts";
 import { refuseClosed, whileOpen, type Running } from "./running.ts";
@@ -36,8 +37,6 @@ export type Calls = {
 
 /** Long enough for any answer: nothing here goes over a network. */
 const TIMEOUT_MS = 600_000;
-
-type Sent = OutboundResult & { readonly requestId: string };
 
 /** Calls by the clients of the command line, with a network that leads nowhere but to this sandbox. */
 export function createCalls(running: Running): Calls {
@@ -140,36 +139,10 @@ function lost(message: string): CheckoutError {
 }
 
 /** Sends a request to the sandbox as a client's would arrive. */
-async function sendHere(running: Running, { method, url, headers, body }: OutboundRequest): Promise<Sent> {
+async function sendHere(running: Running, request: OutboundRequest): Promise<Sent> {
   refuseClosed(running);
-  const { host, pathname, search } = new URL(url);
-  const answer = await running.answer({
-    method,
-    target: pathname + search,
-    rawHeaders: Object.entries({ Host: host, ...headers }).flat(),
-    body: Buffer.from(body ?? ""),
-  });
+  const sent = await sendWithin(running.answer, request);
   // What fails while its sandbox is closed fails for that.
-  if (answer.status === ERRORS.internal_error.status) refuseClosed(running);
-  const named = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  const lowerCase = Object.fromEntries(named);
-  const requestId = lowerCase["x-request-id"] ?? "";
-  const text = answer.dropped === true ? undefined : await textOf(answer.body);
-  if (text === undefined)
-    return { ok: false, failure: "connection_lost", message: "the connection was closed", requestId };
-  return { ok: true, status: answer.status, headers: lowerCase, body: text, requestId };
-}
-
-/** The whole body; undefined where it breaks off. */
-async function textOf(body: HttpBody): Promise<string | undefined> {
-  if (typeof body === "string") return body;
-  if (body instanceof Uint8Array) return Buffer.from(body).toString("utf8");
-  const parts: Uint8Array[] = [];
-  try {
-    for await (const part of body) parts.push(part);
-  } catch {
-    // The stream failed, and with it a connection would have been closed.
-    return undefined;
-  }
-  return Buffer.concat(parts).toString("utf8");
+  if (sent.ok && sent.status === ERRORS.internal_error.status) refuseClosed(running);
+  return sent;
 }

@@ -2,9 +2,8 @@ import { resolve } from "node:path";
 import { loadConfig, loadText, type LoadedConfig } from "../host/config/load.ts";
 import { withLoaded } from "../host/config/start-settings.ts";
 import { stateFile } from "../host/folder/files.ts";
-import { findStateFolder } from "../host/folder/state-folder.ts";
-import { usageProblem, type Problem } from "../cli/problem.ts";
-import type { ServeOptions } from "../cli/sandbox/serve.ts";
+import { checkFolder } from "../host/folder/trust.ts";
+import { misused, type HostFailure } from "../host/failure.ts";
 import { iso } from "../core/clock.ts";
 import { readConfig } from "../core/config/read.ts";
 import { optionsOf } from "../core/config/settings.ts";
@@ -15,6 +14,7 @@ import type { RunningOptions } from "./running.ts";
 import { seededSource } from "./seeded.ts";
 import { momentOf } from "./moments.ts";
 import type { SandboxOptions } from "./types.ts";
+import type { ServeOptions } from "../host/options.ts";
 
 /** When the clocks of a seeded sandbox stand still by default. */
 const START_OF_TIME = Date.UTC(2026, 0, 1);
@@ -65,11 +65,12 @@ export async function readOptions(guest: GuestWorld, options: SandboxOptions): P
 }
 
 function wrong(name: string, message: string): StartError {
-  return new StartError(usageProblem(`startSandbox: ${name} ${message}`, "correct it; nothing was started"));
+  const { refusal } = misused(`startSandbox: ${name} ${message}`, "correct it; nothing was started");
+  return new StartError(refusal);
 }
 
 /** The value of an outcome. Throws a StartError. */
-function orThrow<Value>(outcome: Outcome<Value, Problem>): Value {
+function orThrow<Value>(outcome: Outcome<Value, HostFailure>): Value {
   if (outcome.ok) return outcome.value;
   throw new StartError(outcome.refusal);
 }
@@ -78,7 +79,9 @@ function folderOf(world: GuestWorld, { state = "memory" }: SandboxOptions): stri
   if (state === "memory") return undefined;
   if (typeof state.folder !== "string" || state.folder === "")
     throw wrong("state", "must be memory, or { folder: its path }");
-  return orThrow(findStateFolder(world, { dir: resolve(world.cwd, state.folder) }));
+  const folder = resolve(world.cwd, state.folder);
+  orThrow(checkFolder(world, folder, {}));
+  return folder;
 }
 
 /** When the clocks stand still; undefined where they run. */
@@ -113,7 +116,7 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
 function fileOf(
   world: GuestWorld,
   config: NonNullable<SandboxOptions["config"]>,
-): Promise<Outcome<LoadedConfig | undefined, Problem>> {
+): Promise<Outcome<LoadedConfig | undefined, HostFailure>> {
   if (typeof config === "string") return loadConfig(world, { config });
   return loadText(world, "config", JSON.stringify(config, null, 2));
 }

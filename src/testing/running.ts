@@ -1,11 +1,12 @@
 import type { LogStream } from "../sandbox/runtime/access-log.ts";
-import type { Ready } from "../cli/sandbox/ready.ts";
-import { serveSandbox, type Served, type ServeOptions } from "../cli/sandbox/serve.ts";
-import { DONE } from "../cli/problem.ts";
+import type { Ready } from "../host/ready.ts";
+import { serveSandbox } from "../host/serve.ts";
 import type { SandboxContext } from "../sandbox/sandbox.ts";
 import { VERSION } from "../version.ts";
 import type { GuestWorld, HttpRequest, HttpResponse, ServerLimits, Service } from "../world.ts";
 import { StartError } from "./errors.ts";
+import type { ServeOptions } from "../host/options.ts";
+import type { Served } from "../host/hosting.ts";
 
 /** A sandbox that answers in this process. */
 export type Running = {
@@ -62,7 +63,6 @@ export async function run(
       served.resolve(sandbox);
       await Promise.race([stop.promise, sandbox.stopRequested]);
       isClosed = true;
-      return DONE;
     },
   });
   const first = await Promise.race([served.promise, ended]);

@@ -1,4 +1,6 @@
+import { iso } from "../core/clock.ts";
 import type { AnswerOf, RequestOf } from "../core/control/operations.ts";
+import { printable } from "../core/text.ts";
 import { checkOptions } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
 import { unlessGone } from "./errors.ts";
@@ -9,8 +11,7 @@ import { startReceiver, type Receivers } from "./receiver.ts";
 import type { Running } from "./running.ts";
 import type { Identities, StoreIdentity } from "./store/identities.ts";
 import { restoreInto, snapshotOf } from "./store/snapshots.ts";
-import { timelineFrom } from "./store/timeline.ts";
-import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store } from "./types.ts";
+import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store, Timeline } from "./types.ts";
 
 /** What the handles of a sandbox's stores share. */
 type Shared = {
@@ -163,4 +164,16 @@ function endpointsOf(calls: Calls, storeId: string): Endpoints {
 
 function endpointOf({ id, url, eventTypes, inOrder, state, reason }: AnswerOf<"showEndpoint">): Endpoint {
   return { id, url, events: eventTypes, inOrder, state, reason };
+}
+
+/** A story as its user reads it. How long things took is left out: it differs from run to run. */
+function timelineFrom({ summary, entries }: AnswerOf<"explain">): Timeline {
+  const told = entries.map(({ at, what, id, of, status, durationMs, text }) => {
+    const untimed = durationMs === null ? text : text.replace(` in ${durationMs} ms`, "");
+    return { at: new Date(at), what, id, of, status, text: untimed };
+  });
+  const lines = told.map(
+    ({ at, of, text }) => `${iso(at.getTime())}  ${of === null ? "" : "  "}${printable(text)}`,
+  );
+  return { summary, entries: told, toString: () => [printable(summary), ...lines].join("\n") };
 }

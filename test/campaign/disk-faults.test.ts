@@ -13,7 +13,7 @@ import { NEXT_FORMATS } from "../support/migrate.ts";
 import { apiKeyOf, connect, openRows, sendCreate, type Answer } from "../support/load.ts";
 import { run, startSandbox, type Finished, type SandboxProcess } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import type { Ready } from "../../src/cli/sandbox/ready.ts";
+import type { Ready } from "../../src/host/ready.ts";
 
 const TRIALS = size(8, 520);
 const CREATES = 3;

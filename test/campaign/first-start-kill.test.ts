@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { Ready } from "../../src/cli/sandbox/ready.ts";
+import type { Ready } from "../../src/host/ready.ts";
 import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
 import { begin, runHere, startSandbox, type Running } from "../support/program.ts";
 import { sideBySide } from "../support/side-by-side.ts";

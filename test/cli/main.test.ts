@@ -1,3 +1,4 @@
+import { surroundingsOf } from "../../src/cli/target/surroundings.ts";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -8,10 +9,10 @@ import { variableOf } from "../../src/cli/option-rules.ts";
 import { openPage } from "../../src/cli/order/open-page.ts";
 import { createPrinter } from "../../src/cli/printer.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { whileWaiting } from "../../src/cli/service-command.ts";
 import { table } from "../../src/cli/table.ts";
 import { REAL } from "../support/real.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
+import { whileWaiting } from "../../src/cli/target/waiting.ts";
 
 const FIELDS = ["--amount-minor", "1999", "--currency", "EUR", "--payment-method", "alipay_plus"];
 const createOrder = (orderId: string, ...more: string[]): string[] => [
@@ -223,7 +224,10 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
       "checkout return-origins remove https://shop.example",
     ],
     [["return-origins", "add", "http://shop.example"], "correct it; nothing was changed"],
-    [["sandbox", "pay", "nonsense", "--outcome", "failed"], "checkout orders list --order-id nonsense"],
+    [
+      ["sandbox", "pay", "nonsense", "--outcome", "failed"],
+      "checkout orders list and checkout sessions list show them",
+    ],
     [["sandbox", "pay", unknown, "--outcome", "failed"], again],
     [["sandbox", "pay", id], "add --outcome <outcome> (succeeded, declined, failed, cancelled, expired)"],
     [["sessions", "get", id, "--until", "final"], "add --wait, or leave out --until"],
@@ -316,8 +320,9 @@ test("what is shown has its hints as they are typed, and nothing else", async ()
 test("one wait within another has no spinner of its own", async () => {
   const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { columns: 80 });
   const world = { ...REAL, interactive: true, stderr, onStop: () => () => undefined };
-  const context = { world, printer: createPrinter({ stdout: stderr, stderr, env: {} }, { json: false }) };
-  await whileWaiting(context, {}, () => whileWaiting(context, {}, () => Promise.resolve()));
+  const printer = createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
+  const context = { world, printer, version: "0.0.0", around: surroundingsOf(world, {}) };
+  await whileWaiting(context, () => whileWaiting(context, () => Promise.resolve()));
   expect(String(stderr.read()).match(/Waiting for the service/g)).toHaveLength(1);
 });
 
@@ -326,7 +331,8 @@ test("a terminal that says that it is 0 wide gets no spinner", async () => {
     const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { columns });
     const world = { ...REAL, interactive: true, stderr, onStop: () => () => undefined };
     const printer = createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
-    await whileWaiting({ world, printer }, {}, () => Promise.resolve());
+    const context = { world, printer, version: "0.0.0", around: surroundingsOf(world, {}) };
+    await whileWaiting(context, () => Promise.resolve());
     return stderr.read() !== null;
   };
   expect([await spun(80), await spun(0)]).toEqual([true, false]);

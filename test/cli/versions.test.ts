@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { OPERATION_HEADER, VERSION_HEADER } from "../../src/core/control/protocol.ts";
 import {
@@ -157,4 +159,36 @@ test("the control API of a named sandbox is met the same way, and v1 of a named 
   expect((await typed(harness, "stores show", env)).stderr).toBe(NOTE);
   const created = await typed(harness, ORDER, env);
   expect([created.code, created.stderr]).toEqual([0, ""]);
+});
+
+test("a run.json of another version, whose sandbox runs, is said to be that, with what to do", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const path = join(harness.cwd, ".checkout/run.json");
+  const written = readFileSync(path, "utf8");
+  const run = JSON.parse(written) as { readonly pid: number };
+  writeFileSync(path, JSON.stringify({ ...run, port: { v1: 4242 } }));
+  for (const line of [
+    "orders list --json",
+    "sandbox status --json",
+    "sandbox stop --json",
+    "whoami --json",
+  ]) {
+    const refused = await typed(harness, line);
+    expect([line, refused.code, json(refused.stderr)]).toMatchObject([
+      line,
+      1,
+      {
+        error: {
+          code: "state_file_unreadable",
+          message: `${path} is of another version of checkout, whose sandbox runs (pid ${run.pid})`,
+        },
+        next: "stop it with that version, or use another folder with --dir",
+      },
+    ]);
+  }
+  const second = await typed(harness, "sandbox start --json");
+  expect(json(second.stderr)).toMatchObject({ error: { code: "already_running" } });
+  writeFileSync(path, written);
+  await sandbox.stop();
 });

@@ -569,7 +569,7 @@ test("each mistake ends with what was expected, what came and what to type next"
     [1, `there is no event ${UNKNOWN}`, `faults add drop --event ${UNKNOWN}`],
     [1, `there is no endpoint ${UNKNOWN}`, `faults add drop --endpoint ${UNKNOWN}`],
     [1, `there is no fault ${UNKNOWN}`, `faults remove ${UNKNOWN}`],
-    [2, "no fault has an id that ends with 0000aaaa", "faults remove 0000aaaa"],
+    [1, "no fault among the newest 1000 has an id that ends in 0000aaaa", "faults remove 0000aaaa"],
     [2, "expected the id of a fault", "faults remove 7"],
     [
       2,
@@ -579,7 +579,7 @@ test("each mistake ends with what was expected, what came and what to type next"
     [2, "an event_id, or a position such as 0 or 42", "events list --since yesterday"],
     [1, "checkout events list shows them", `events list --since ${UNKNOWN}`],
     [2, "from 1 to 1000", "events list --limit 0"],
-    [2, "Expected an id such as", "events list --checkout order-1"],
+    [2, "expected the id of an order or session", "events list --checkout order-1"],
     [2, "a duration such as", "events list --wait --timeout 10"],
     [2, "expected the id of an event", "events get 1"],
     [1, `there is no event ${UNKNOWN}`, `events get ${UNKNOWN}`],

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Ready } from "../../src/cli/sandbox/ready.ts";
+import type { Ready } from "../../src/host/ready.ts";
 import { newApiKey } from "../../src/sandbox/runtime/keys.ts";
 import { tellsOfLogAlone } from "../../src/store/connection/log.ts";
 import { openStore } from "../../src/store/store.ts";

@@ -163,7 +163,7 @@ test("a log of requests of an older format is told once, costs no request, and s
     const reset = await harness.run(["sandbox", "reset", "--yes"]);
     expect([reset.code, reset.stderr]).toEqual([
       0,
-      expect.stringContaining(`the log of requests was not emptied: ${refused}`),
+      expect.stringContaining(`requests are not logged: ${refused}`),
     ]);
     expect(readFileSync(path).equals(file.content)).toBe(true);
     expect(readFileSync(`${path}-wal`).equals(file.log ?? Buffer.alloc(0))).toBe(true);

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { Ready } from "../../src/cli/sandbox/ready.ts";
+import type { Ready } from "../../src/host/ready.ts";
 import { eventually } from "../support/eventually.ts";
 import { isTaken, leftIn, processesIn } from "../support/left-behind.ts";
 import { begin, run, type Finished } from "../support/program.ts";

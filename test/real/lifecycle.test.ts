@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
 import { environmentText } from "../../src/cli/sandbox/env.ts";
-import type { Ready } from "../../src/cli/sandbox/ready.ts";
+import type { Ready } from "../../src/host/ready.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness, type Result } from "../support/harness.ts";
 import { installedShells } from "../support/machine.ts";

@@ -492,7 +492,9 @@ test("an end that two ids have is refused with both, one that none has is not th
   ]) {
     const twins = await type(`${command} cafe0001`);
     expect([command, twins.code, twins.stdout]).toEqual([command, 2, ""]);
-    expect(twins.stderr).toContain(`${twin("02")} ("o-twin"), ${twin("01")} ("o-1")`);
+    expect(twins.stderr).toMatch(
+      new RegExp(`\n  ${twin("02")}  order "o-twin".*\n  ${twin("01")}  order "o-1"`),
+    );
     const foreign = await type(`${command} beef0001`);
     expect([command, foreign.code, foreign.stdout]).toEqual([command, 1, ""]);
     expect(foreign.stderr).toContain("among the newest 1000");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { main } from "../../src/cli/main.ts";
-import type { Ready } from "../../src/cli/sandbox/ready.ts";
+import type { Ready } from "../../src/host/ready.ts";
 import { REAL } from "./real.ts";
 
 /** The real binary, as npx runs it; `npm test` builds it first. */

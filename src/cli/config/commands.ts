@@ -5,22 +5,17 @@ import { wireName } from "../../core/control/wire-names.ts";
 import type { WantedStore } from "../../core/config/schema.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { differentSettings } from "../../core/config/settings.ts";
-import {
-  register,
-  switchOption,
-  valueOption,
-  type CommonOptions,
-  type Context,
-  type Registry,
-} from "../command.ts";
-import { callSandbox, controlOutcome, sandboxTarget } from "../target/control.ts";
+import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
 import { callControl } from "../../client/control/control.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
-import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { EXIT, fail, failUsage, type Ending, type Problem, hosted, problemOf } from "../problem.ts";
 import { setting } from "../option-rules.ts";
 import { CONFIG_VARIABLE } from "../../host/config/find.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import { planText, settingsText, type SettingDifference } from "./report.ts";
+import { controlOutcome } from "../target/call.ts";
+import { callSandbox, sandboxTarget } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type FileOptions = CommonOptions & { readonly file?: string };
 type PruneOptions = FileOptions & { readonly prune?: boolean };
@@ -78,7 +73,7 @@ async function runValidate({ world, printer }: Context, options: FileOptions): P
   const file = await load({ world }, options);
   if (!file.ok) return file;
   const { path, config, stores } = file.value;
-  const resolved = await stores();
+  const resolved = hosted(await stores());
   if (!resolved.ok) return resolved;
   const shown = { file: path, stores: resolved.value.length, targets: Object.keys(config.targets ?? {}) };
   return printer.result(shown, () => `✓ ${shortPath(world, path)} is valid`);
@@ -114,7 +109,7 @@ async function runApply(context: Context, options: PruneOptions): Promise<Ending
 }
 
 async function runExport(context: Context, options: CommonOptions): Promise<Ending> {
-  const shown = await callSandbox(context, options, { name: "showConfig", body: undefined });
+  const shown = await callSandbox(context, { name: "showConfig", body: undefined });
   if (!shown.ok) return shown;
   const { exportedConfig } = await import("../../core/config/export.ts");
   const exported = exportedConfig(shown.value);
@@ -144,10 +139,12 @@ async function load(
   { world }: Pick<Context, "world">,
   { file, trustFolder }: FileOptions,
 ): Promise<Outcome<LoadedConfig, Problem>> {
-  const found = await loadConfig(world, {
-    ...(file === undefined ? {} : { config: file }),
-    ...(trustFolder === undefined ? {} : { trustFolder }),
-  });
+  const found = hosted(
+    await loadConfig(world, {
+      ...(file === undefined ? {} : { config: file }),
+      ...(trustFolder === undefined ? {} : { trustFolder }),
+    }),
+  );
   if (!found.ok) return found;
   if (found.value !== undefined) return accept(found.value);
   return failUsage(
@@ -167,9 +164,9 @@ async function send(
   options: PruneOptions,
   { file, dryRun }: { readonly file: LoadedConfig; readonly dryRun: boolean },
 ): Promise<Outcome<Sent, Problem>> {
-  const resolved = await file.stores();
+  const resolved = hosted(await file.stores());
   if (!resolved.ok) return resolved;
-  const target = await sandboxTarget(context, options);
+  const target = await sandboxTarget(context);
   if (!target.ok) return target;
   for (const secret of secretsOf(resolved.value)) context.printer.hide(secret);
   const served = controlOutcome(
@@ -180,7 +177,7 @@ async function send(
   const done = await callControl(context.world, target.value, { name: "applyConfig", body });
   if (done.end === "refusal" && done.status < 500)
     return fail({
-      ...file.refused({ code: "state_conflict", message: done.error.message }),
+      ...problemOf(file.refused({ code: "state_conflict", message: done.error.message })),
       code: done.error.code,
     });
   const answer = controlOutcome(done);

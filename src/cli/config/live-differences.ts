@@ -6,10 +6,10 @@ import { localOrigin } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Context } from "../command.ts";
 import { readAdminToken, readCredentials } from "../../host/folder/state-folder.ts";
-import type { Difference, Problem } from "../problem.ts";
+import { type Difference, type Problem, hosted } from "../problem.ts";
 import type { Live } from "../sandbox/live.ts";
-import type { ServeOptions } from "../sandbox/serve.ts";
 import type { GivenSecret, GivenSecrets } from "../../host/given-secrets.ts";
+import type { ServeOptions } from "../../host/options.ts";
 
 /** What a start asks for. */
 type Wanted = {
@@ -60,7 +60,7 @@ async function differentSecrets(
   { folder, live }: { readonly folder: string; readonly live: Live },
 ): Promise<Outcome<readonly Difference[], Problem>> {
   const { description, run } = live;
-  const admin = adminToken === undefined ? accept(undefined) : readAdminToken(context.world, folder);
+  const admin = adminToken === undefined ? accept(undefined) : hosted(readAdminToken(context.world, folder));
   if (!admin.ok) return admin;
   const isKnown = apiKey === undefined ? accept(true) : await isKeyOf(context, apiKey, { folder, live });
   if (!isKnown.ok) return isKnown;
@@ -82,7 +82,7 @@ async function isKeyOf(
   { folder, live }: { readonly folder: string; readonly live: Live },
 ): Promise<Outcome<boolean, Problem>> {
   const { storeId: id, storeName: name } = live.description;
-  const kept = readCredentials(context.world, folder);
+  const kept = hosted(readCredentials(context.world, folder));
   if (!kept.ok) return kept;
   if (kept.value?.stores[id]?.api_key === value) return accept(true);
   const planned = await planAt(context, [{ id, name, apiKeys: [value] }], live);
@@ -125,12 +125,12 @@ async function planAt(
   stores: readonly WantedStore[],
   { run }: Live,
 ): Promise<Outcome<readonly ChangeEntry[], Problem>> {
-  const { callSandbox } = await import("../target/control.ts");
+  const { callAt } = await import("../target/call.ts");
   const { printer, version } = context;
   for (const { apiKeys = [], signingSecret = "" } of stores)
     for (const secret of [...apiKeys, signingSecret]) printer.hide(secret);
   const target = { origin: localOrigin(run.port ?? 0), token: run.control_token, version };
-  const planned = await callSandbox(context, target, {
+  const planned = await callAt(context, target, {
     name: "applyConfig",
     body: { stores, prune: false, dryRun: true },
   });

@@ -1,52 +1,12 @@
-import type { PlannedChange } from "../../core/config/plan.ts";
-import type { SandboxSettings } from "../../core/config/schema.ts";
 import type { ChangeEntry } from "../../core/control/config.ts";
 import { printable } from "../../core/text.ts";
+import { changedText } from "../../host/config/changes.ts";
 import type { Style } from "../printer.ts";
 
 /** A setting of the live sandbox that the file has otherwise. */
 export type SettingDifference = { readonly field: string; readonly from: string; readonly to: string };
 
 const SIGNS = { add: "+", change: "~", remove: "-", unmanaged: "?" } as const;
-
-/** What was changed, in one line; empty where nothing was. */
-export function changedText(changes: readonly Pick<ChangeEntry, "action">[]): string {
-  const words = { add: "added", change: "changed", remove: "removed" } as const;
-  return (["add", "change", "remove"] as const)
-    .map((action) => [changes.filter((change) => change.action === action).length, words[action]] as const)
-    .filter(([count]) => count > 0)
-    .map(([count, word]) => `${count} ${word}`)
-    .join(", ");
-}
-
-/** Settings that open a sandbox to others, or let it send elsewhere: their options, and what each value of them does. */
-const OPENING = {
-  listen: { option: "listen", text: (value: string) => `the sandbox listens on ${value}` },
-  allowHosts: { option: "allowHost", text: (value: string) => `v1 and the pages answer as ${value}` },
-  allowControlHosts: {
-    option: "allowControlHost",
-    text: (value: string) => `the control API answers as ${value}`,
-  },
-  allowTargets: { option: "allowTarget", text: (value: string) => `events may be sent to ${value}` },
-  publicUrl: { option: "publicUrl", text: (value: string) => `payers reach the pages at ${value}` },
-  portalUrl: { option: "portalUrl", text: (value: string) => `browsers reach the portal at ${value}` },
-} as const satisfies { readonly [Field in keyof SandboxSettings]?: object };
-
-/** What a configuration opens, one line each: a setting that no option replaces, and an endpoint that it made. */
-export function openedLines(
-  settings: SandboxSettings,
-  options: object,
-  changes: readonly PlannedChange[],
-): readonly string[] {
-  const opened = Object.entries(OPENING).flatMap(([field, { option, text }]) => {
-    if (option in options && Reflect.get(options, option) !== undefined) return [];
-    return [settings[field as keyof typeof OPENING] ?? []].flat().map(text);
-  });
-  const endpoints = changes.flatMap(({ kind, action, name }) =>
-    kind === "endpoint" && action === "add" ? [`events are sent to ${name}`] : [],
-  );
-  return [...opened, ...endpoints].map(printable);
-}
 
 /** A plan, line by line; what stays is only counted. */
 export function planText(changes: readonly ChangeEntry[], style: Style): string {

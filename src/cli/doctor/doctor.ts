@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
-import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { register, type Context, type Registry } from "../command.ts";
 import { asTyped, type Style } from "../printer.ts";
 import { DONE, EXIT, type Ending } from "../problem.ts";
 import { unknown, type Check, type Finding, type Status } from "./check.ts";
@@ -12,6 +12,7 @@ import { lookAtLog } from "./log.ts";
 import { redactor } from "./redaction.ts";
 import { lookAtEndpoints, lookAtHealth, lookAtLock, lookAtPort, lookAtStoreClock } from "./sandbox.ts";
 import { sceneOf, type Scene } from "./scene.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 /** Every check, in the order of the report. */
 const CHECKS: readonly Check[] = [

@@ -4,12 +4,12 @@ import { isLoopback } from "../../core/loopback.ts";
 import { proxyFor, shownProxy } from "../../core/network/proxy.ts";
 import { excerpt } from "../../core/text.ts";
 import type { World } from "../../world.ts";
-import { resolveSettings } from "../settings.ts";
 import { isSecretName } from "./redaction.ts";
 import { ok, problem, warning, type Finding } from "./check.ts";
 import { ofProblem } from "./folder.ts";
 import type { KnownVariables } from "../variables.ts";
 import type { Scene } from "./scene.ts";
+import { serviceSettings } from "../target/service.ts";
 
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 /** A typing mistake changes fewer letters than this. */
@@ -39,9 +39,8 @@ export function lookAtService(scene: Scene): Finding {
 }
 
 /** As the commands resolve them that talk to a service. */
-function settingsOf({ context: { world }, options }: Scene): ReturnType<typeof resolveSettings> {
-  const baseUrl = world.env["CHECKOUT_BASE_URL"] || undefined;
-  return resolveSettings(world, baseUrl === undefined ? options : { ...options, baseUrl });
+function settingsOf({ context }: Scene): ReturnType<typeof serviceSettings> {
+  return serviceSettings(context, undefined);
 }
 
 /** Which proxies the environment names, and whether they would stand between a command and its service. */

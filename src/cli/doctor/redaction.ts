@@ -2,7 +2,6 @@ import { parseJson } from "../../core/json.ts";
 import { redactSecrets } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { attempt } from "./attempt.ts";
 import type { Scene } from "./scene.ts";
 
 /** Shorter values are no secrets, and would turn every text into dots. */
@@ -57,4 +56,14 @@ function secretsIn(value: unknown, name = ""): string[] {
   if (typeof value === "string") return isSecretName(name) ? [value] : [];
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, child]) => secretsIn(child, key));
+}
+
+/** The result of what may fail because the world is broken; undefined where it failed, and the reason does not matter. */
+function attempt<Value>(work: () => Value): Value | undefined {
+  try {
+    return work();
+  } catch {
+    // The check of the same thing says why.
+    return undefined;
+  }
 }

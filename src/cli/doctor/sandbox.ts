@@ -3,12 +3,12 @@ import { iso } from "../../core/clock.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { excerpt, printable } from "../../core/text.ts";
-import { DEFAULT_PORT } from "../sandbox/serve.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { controlOutcome } from "../target/control.ts";
 import { resultOf } from "../webhook/report.ts";
 import { ok, problem, unknown, warning, type Finding } from "./check.ts";
 import { PATIENCE_MS, type Scene } from "./scene.ts";
+import { controlOutcome } from "../target/call.ts";
+import { DEFAULT_PORT } from "../../host/options.ts";
 
 const START = "checkout sandbox start";
 /** A live sandbox on an idle machine answers in a few milliseconds. */

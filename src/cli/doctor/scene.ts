@@ -3,14 +3,14 @@ import { localOrigin } from "../../core/loopback.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import type { OutboundResult } from "../../world.ts";
-import type { CommonOptions, Context } from "../command.ts";
-import { controlTargetNow, inStore, targetOfFolder } from "../target/control.ts";
+import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { serves } from "../../host/folder/owner-file.ts";
-import { locateStateFolder } from "../../host/folder/state-folder.ts";
 import { checkFolder } from "../../host/folder/trust.ts";
-import type { Problem } from "../problem.ts";
+import { type Problem, hosted } from "../problem.ts";
 import type { KnownVariables } from "../variables.ts";
+import { sandboxIn, sandboxOfFolder, inStore } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 /** Who serves a folder, as its run.json says. */
 type Lock =
@@ -46,8 +46,8 @@ const MAX_HEALTH_BYTES = 64 * 1024;
 /** What there is to look at from here. Reads nothing yet. */
 export function sceneOf(context: Context, options: CommonOptions, variables: Scene["variables"]): Scene {
   const { world } = context;
-  const folder = locateStateFolder(world, options.dir);
-  const trusted = once(() => checkFolder(world, folder, options));
+  const folder = context.around.location();
+  const trusted = once(() => hosted(checkFolder(world, folder, options)));
   const lock = once(() => (trusted().ok ? lockOf(context, folder) : undefined));
   const health = once(() => healthOf(context, lock()));
   return {
@@ -56,7 +56,7 @@ export function sceneOf(context: Context, options: CommonOptions, variables: Sce
     folder,
     trusted,
     lock,
-    control: () => controlOf(context, options),
+    control: () => controlOf(context),
     health,
     variables,
   };
@@ -94,11 +94,11 @@ async function healthOf({ world }: Context, lock: Lock | undefined) {
  * The sandbox of the folder, which the doctor is about; where it has none, that which the environment names. The version
  * of the sandbox is a check of its own.
  */
-async function controlOf(context: Context, options: CommonOptions): Promise<ControlTarget | undefined> {
-  const own = targetOfFolder(context, options);
-  const target = own.ok && own.value !== undefined ? own : controlTargetNow(context, options);
+async function controlOf(context: Context): Promise<ControlTarget | undefined> {
+  const own = sandboxOfFolder(context);
+  const target = own.ok && own.value !== undefined ? own : sandboxIn(context);
   if (!target.ok || target.value === undefined) return undefined;
-  const found = await inStore(context, options, { ...target.value, onOtherVersion: () => undefined });
+  const found = await inStore(context, { ...target.value, onOtherVersion: () => undefined });
   return found.ok ? found.value : undefined;
 }
 

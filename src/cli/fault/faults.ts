@@ -11,27 +11,14 @@ import { termsOf } from "../../core/fault/terms.ts";
 import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../core/fault/text.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
-import {
-  invalidOption,
-  register,
-  valueOption,
-  type CommonOptions,
-  type Context,
-  type Registry,
-} from "../command.ts";
-import { callSandbox, FIND_ID, momentFromNow } from "../target/control.ts";
-import {
-  idOf,
-  isShortId,
-  parseChoice,
-  parseDuration,
-  parseId,
-  parseSpanOrMoment,
-  parseWhole,
-} from "../parsers.ts";
+import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
+import { idOf, parseChoice, parseDuration, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import { widthOf } from "../printer.ts";
 import { failUsage, type Ending, type Problem } from "../problem.ts";
 import { shortId, table } from "../table.ts";
+import { callSandbox, momentFromNow } from "../target/control.ts";
+import { findId, shownBy } from "../target/ids.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type AddOptions = CommonOptions & {
   readonly profile?: (typeof FAULT_PROFILES)[number];
@@ -133,7 +120,7 @@ function registerAdd(parent: Command, registry: Registry): void {
 async function runAdd(context: Context, options: AddOptions, text?: string): Promise<Ending> {
   const wanted = await requestOf(context, options, text);
   if (!wanted.ok) return wanted;
-  const added = await callSandbox(context, options, {
+  const added = await callSandbox(context, {
     name: "addFault",
     body: wanted.value,
     nextAfter: {
@@ -173,7 +160,7 @@ async function requestOf(
   const eventId = event === undefined ? undefined : idOf(event);
   const eventType = eventId === undefined ? event : undefined;
   const match = { method, path, eventType, eventId, endpointId, orderId, nth, probability };
-  const ends = await endOf(context, options, until);
+  const ends = await endOf(context, until);
   if (!ends.ok) return ends;
   const isNarrowed = Object.values(match).some((value) => value !== undefined);
   const wanted = {
@@ -214,15 +201,14 @@ function withFlag(message: string): string {
 
 async function endOf(
   context: Context,
-  options: CommonOptions,
   until: SpanOrMoment | undefined,
 ): Promise<Outcome<number | undefined, Problem>> {
   if (until === undefined) return accept(undefined);
-  return "at" in until ? accept(until.at) : momentFromNow(context, options, until.spanMs);
+  return "at" in until ? accept(until.at) : momentFromNow(context, until.spanMs);
 }
 
-async function runList(context: Context, options: CommonOptions): Promise<Ending> {
-  const listed = await callSandbox(context, options, { name: "listFaults", body: undefined });
+async function runList(context: Context): Promise<Ending> {
+  const listed = await callSandbox(context, { name: "listFaults", body: undefined });
   if (!listed.ok) return listed;
   const { faults } = listed.value;
   return context.printer.result(encodeAnswer("listFaults", listed.value), () =>
@@ -230,14 +216,14 @@ async function runList(context: Context, options: CommonOptions): Promise<Ending
   );
 }
 
-async function runRemove(context: Context, options: CommonOptions, text = ""): Promise<Ending> {
-  const id = await faultIdOf(context, options, text);
+async function runRemove(context: Context, _options: CommonOptions, text = ""): Promise<Ending> {
+  const id = await findId(context, "fault", text);
   if (!id.ok) return id;
-  const removed = await callSandbox(context, options, {
+  const removed = await callSandbox(context, {
     name: "removeFault",
     id: id.value,
     body: undefined,
-    nextAfter: { not_found: FIND_ID.fault },
+    nextAfter: { not_found: shownBy("fault") },
   });
   if (!removed.ok) return removed;
   const { printer } = context;
@@ -248,33 +234,8 @@ async function runRemove(context: Context, options: CommonOptions, text = ""): P
   );
 }
 
-/** An id, whole or by its last 8 characters. */
-async function faultIdOf(
-  context: Context,
-  options: CommonOptions,
-  text: string,
-): Promise<Outcome<string, Problem>> {
-  const id = idOf(text);
-  if (id !== undefined) return accept(id);
-  if (!isShortId(text))
-    return failUsage(
-      `expected the id of a fault, or its last 8 characters; got ${printableLiteral(text)}`,
-      FIND_ID.fault,
-    );
-  const listed = await callSandbox(context, options, { name: "listFaults", body: undefined });
-  if (!listed.ok) return listed;
-  const [found, ...others] = listed.value.faults.filter((fault) => shortId(fault.id) === text.toLowerCase());
-  if (found !== undefined && others.length === 0) return accept(found.id);
-  return failUsage(
-    found === undefined
-      ? `no fault has an id that ends with ${text}`
-      : `several faults have an id that ends with ${text}`,
-    FIND_ID.fault,
-  );
-}
-
-async function runClear(context: Context, options: CommonOptions): Promise<Ending> {
-  const cleared = await callSandbox(context, options, { name: "clearFaults", body: undefined });
+async function runClear(context: Context): Promise<Ending> {
+  const cleared = await callSandbox(context, { name: "clearFaults", body: undefined });
   if (!cleared.ok) return cleared;
   const { faults } = cleared.value;
   return context.printer.result(encodeAnswer("clearFaults", cleared.value), () =>

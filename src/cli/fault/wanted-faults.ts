@@ -6,9 +6,9 @@ import { parseJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
-import { callSandbox } from "../target/control.ts";
-import { readNamedText } from "../input.ts";
 import { failUsage, type Problem } from "../problem.ts";
+import { callAt } from "../target/call.ts";
+import { readNamedText } from "../../host/named-file.ts";
 
 /** Faults that a command line asks for, as the control API takes them. */
 type WantedFaults = readonly RequestOf<"addFault">[];
@@ -61,7 +61,7 @@ export async function addWanted(
   wanted: WantedFaults,
 ): Promise<Outcome<void, Problem>> {
   for (const body of wanted) {
-    const added = await callSandbox(context, target, { name: "addFault", body });
+    const added = await callAt(context, target, { name: "addFault", body });
     if (!added.ok) return added;
   }
   return accept(undefined);

@@ -7,16 +7,18 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { printable } from "../../core/text.ts";
 import { openSeenEvents } from "../../store/journal/journal.ts";
 import { register, type Context, type Registry } from "../command.ts";
-import { momentFromNow, callSandbox, controlTarget, controlTargetNow, inStore } from "../target/control.ts";
 import { STDIN } from "../input.ts";
 import { listenOptions, planOf, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
-import { fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
+import { fail, failUsage, type Ending, type Problem, problemOf, hosted } from "../problem.ts";
 import { checkSecrets, findSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
-import { findStateFolder, makeStateFolder } from "../../host/folder/state-folder.ts";
+import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import { NEXT_AFTER_EVENT } from "../webhook/wait.ts";
+import { callAt } from "../target/call.ts";
+import { callSandbox, controlTarget, sandboxIn, inStore, momentFromNow } from "../target/control.ts";
+import { fileFailure } from "../../host/failure.ts";
 
 /** `checkout listen`. */
 export function registerListen(parent: Command, registry: Registry): void {
@@ -46,7 +48,7 @@ async function runListen(context: Context, options: ListenOptions): Promise<Endi
   try {
     const plan = await planOf(context, options);
     if (!plan.ok) return plan;
-    if (options.printSecret === true) return await printSecret(context, options);
+    if (options.printSecret === true) return await printSecret(context);
     const sender = await senderOf(context, options);
     if (!sender.ok) return sender;
     const seen = openSeen(context, options);
@@ -74,7 +76,7 @@ async function senderOf(context: Context, options: ListenOptions): Promise<Outco
   if (options.secretFile !== undefined) return serviceOf(context, options);
   const given = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
   // A service may be meant, so a sandbox that is not there is not waited for.
-  const target = given ? await targetIfThere(context, options) : await controlTarget(context, options);
+  const target = given ? await targetIfThere(context) : await controlTarget(context);
   if (!target.ok) return target;
   if (target.value === undefined) return serviceOf(context, options);
   if (options.headerNames !== undefined) return OWN_NAMES;
@@ -82,21 +84,19 @@ async function senderOf(context: Context, options: ListenOptions): Promise<Outco
   const { storeId } = target.value;
   const store = storeId === undefined ? {} : { storeId };
   const locate = (): ControlTarget | undefined => {
-    const found = controlTargetNow(context, options);
+    context.around.lookAgain();
+    const found = sandboxIn(context);
     return found.ok && found.value !== undefined ? { ...found.value, ...store } : undefined;
   };
   const since = await sinceOf(context, options, target.value);
   return since.ok ? accept({ kind: "sandbox", locate, since: since.value }) : since;
 }
 
-async function targetIfThere(
-  context: Context,
-  options: ListenOptions,
-): Promise<Outcome<ControlTarget | undefined, Problem>> {
-  const found = controlTargetNow(context, options);
+async function targetIfThere(context: Context): Promise<Outcome<ControlTarget | undefined, Problem>> {
+  const found = sandboxIn(context);
   if (!found.ok || found.value === undefined) return found;
-  noteTarget(context, options, { url: found.value.origin });
-  return inStore(context, options, found.value);
+  noteTarget(context, { url: found.value.origin });
+  return inStore(context, found.value);
 }
 
 /** A service of which nothing is known but its secrets, and which cannot be asked for anything. */
@@ -140,20 +140,20 @@ async function sinceOf(
       body: undefined,
       nextAfter: NEXT_AFTER_EVENT,
     } as const;
-    const known = await callSandbox(context, target, call);
+    const known = await callAt(context, target, call);
     return known.ok ? accept({ eventId: since.eventId }) : known;
   }
-  const at = await momentFromNow(context, target, -since.spanMs);
+  const at = await momentFromNow(context, -since.spanMs, target);
   return at.ok ? accept({ at: at.value }) : at;
 }
 
 /** The memory of what was forwarded: in the folder's journal, or where there is no folder, in this process. */
-function openSeen({ world, printer }: Context, options: ListenOptions): Outcome<SeenEvents, Problem> {
-  const found = findStateFolder(world, options);
+function openSeen({ world, printer, around }: Context, options: ListenOptions): Outcome<SeenEvents, Problem> {
+  const found = around.folder();
   if (!found.ok) return found;
   const folder = found.value;
   if (!world.files.exists(folder)) return accept(rememberSeenEvents());
-  const made = makeStateFolder(world, folder, options);
+  const made = hosted(makeStateFolder(world, folder, options));
   if (!made.ok) return made;
   const path = stateFile(folder, "journal");
   const opened = openSeenEvents(path, {
@@ -161,7 +161,7 @@ function openSeen({ world, printer }: Context, options: ListenOptions): Outcome<
     nativeBinding: world.sqliteAddon(),
     pid: world.pid,
   });
-  if (!opened.ok) return fail(fileProblem("journal", opened.refusal));
+  if (!opened.ok) return fail(problemOf(fileFailure("journal", opened.refusal)));
   const report = (error: unknown): void =>
     printer.trace(printable(`warning: forwarded events cannot be recorded in the journal: ${String(error)}`));
   return accept(keepDespiteFailure(opened.value, report));
@@ -171,13 +171,13 @@ function openSeen({ world, printer }: Context, options: ListenOptions): Outcome<
  * Prints the newest secret of the listener's endpoint. Where none has listened yet, the endpoint is made, and what
  * happens from now on waits for the first one that does.
  */
-async function printSecret(context: Context, options: ListenOptions): Promise<Ending> {
-  const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
+async function printSecret(context: Context): Promise<Ending> {
+  const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
   if (!listed.ok) return listed;
   const known = listed.value.endpoints.find(({ kind }) => kind === "listener");
-  const made = known === undefined ? await reserve(context, options) : accept(known);
+  const made = known === undefined ? await reserve(context) : accept(known);
   if (!made.ok) return made;
-  const shown = await callSandbox(context, options, {
+  const shown = await callSandbox(context, {
     name: "showSecret",
     id: made.value.id,
     body: undefined,
@@ -190,12 +190,9 @@ async function printSecret(context: Context, options: ListenOptions): Promise<En
 /** Nobody listens there: the discard port, for the moment until it is paused. */
 const NOWHERE = "http://127.0.0.1:9/";
 
-async function reserve(
-  context: Context,
-  options: ListenOptions,
-): Promise<Outcome<{ readonly id: string }, Problem>> {
-  const made = await callSandbox(context, options, { name: "registerListener", body: { url: NOWHERE } });
+async function reserve(context: Context): Promise<Outcome<{ readonly id: string }, Problem>> {
+  const made = await callSandbox(context, { name: "registerListener", body: { url: NOWHERE } });
   if (!made.ok) return made;
   const { id } = made.value;
-  return callSandbox(context, options, { name: "setEndpointState", id, body: { action: "pause" } });
+  return callSandbox(context, { name: "setEndpointState", id, body: { action: "pause" } });
 }

@@ -22,8 +22,8 @@ import {
   repeatedOption,
   switchOption,
   valueOption,
+  type Context,
 } from "../command.ts";
-import type { Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
 import { setting } from "../option-rules.ts";
 import { idOf, parseDuration, parseHost, parseWhole } from "../parsers.ts";

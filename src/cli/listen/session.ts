@@ -14,12 +14,12 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { cut, printable } from "../../core/text.ts";
 import type { Listener, World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import { controlOutcome } from "../target/control.ts";
 import { readKeys, type Key } from "./keys.ts";
 import type { ListenPlan } from "./options.ts";
 import { deliveryJson, deliveryLine, detailLines, readyJson, readyText, timeOf } from "./report.ts";
-import { portProblem } from "../../host/port-failure.ts";
-import { DONE, EXIT, fail, type Ending, type Problem } from "../problem.ts";
+import { portFailure } from "../../host/port-failure.ts";
+import { DONE, EXIT, fail, problemOf, type Ending, type Problem } from "../problem.ts";
+import { controlOutcome } from "../target/call.ts";
 
 /** Who sends: a sandbox of this machine, wherever it is at that moment, or a service that knows nothing of us. */
 export type Sender =
@@ -123,7 +123,7 @@ async function open(context: Context, options: SessionOptions): Promise<Outcome<
   const silenceMs = plan.timeoutMs + SILENCE_MS;
   const limits = { bodyBytes: BODY_BYTES, connections: CONNECTIONS, silenceMs };
   const listening = await world.listen(service, { port: options.port, limits });
-  if (!listening.ok) return fail(portProblem(world, options.port, listening.refusal));
+  if (!listening.ok) return fail(problemOf(portFailure(world, options.port, listening.refusal)));
   if (made === undefined) throw new Error("a listener makes its service");
   return accept({ ...made, listener: listening.value });
 }

@@ -21,10 +21,12 @@ import { openPage } from "./open-page.ts";
 import { parseAmountMinor, parseCurrency } from "../parsers.ts";
 import { DONE, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { askForMissing, type CreateFields } from "../prompts.ts";
-import { policyOf, type Settings } from "../settings.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
-import { connectTo, showHeadersOption, showRequest, targetOptions } from "../service-command.ts";
+import { connectTo } from "../target/connect.ts";
+import { policyOf, type Settings } from "../target/service.ts";
+import { targetOptions, showHeadersOption } from "../target/options.ts";
+import { showRequest } from "../target/waiting.ts";
 
 type CreateOptions = WaitOptions &
   CreateFields & {
@@ -87,7 +89,7 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
 /** Creates, or creates again what is already there; exit 5 where the key or the order belongs to something else. */
 async function runCreate(context: Context, options: CreateOptions, noun: Noun): Promise<Ending> {
   const { world } = context;
-  const service = await connectTo(context, options);
+  const service = await connectTo(context);
   if (!service.ok) return service;
   const { settings } = service.value;
   const request = await completeRequest(world, options);

@@ -6,7 +6,7 @@ import type { CheckoutWire } from "../../core/checkout/wire.ts";
 import { quote } from "../../core/shell/quote.ts";
 import { fieldLines } from "../printer.ts";
 import { exitCodeOfStatus, interruptedProblem, type Problem } from "../problem.ts";
-import type { Settings } from "../settings.ts";
+import type { Settings } from "../target/service.ts";
 
 /** Why an exchange brought no checkout, as far as it does not depend on the command. */
 export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>): Omit<Problem, "next"> {

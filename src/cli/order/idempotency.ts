@@ -2,12 +2,13 @@ import { iso } from "../../core/clock.ts";
 import type { Command } from "commander";
 import type { Journal, JournalEntry } from "../../core/checkout/journal.ts";
 import { openJournal } from "../../store/journal/journal.ts";
-import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { register, type Context, type Registry } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
-import { EXIT, fail, fileProblem, type Ending, type Problem } from "../problem.ts";
+import { EXIT, fail, type Ending, type Problem, problemOf } from "../problem.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { findStateFolder } from "../../host/folder/state-folder.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
+import { fileFailure } from "../../host/failure.ts";
 
 /** `checkout idempotency list|show|forget`: the journal of the keys that creates were sent with. */
 export function registerIdempotency(parent: Command, registry: Registry): void {
@@ -17,7 +18,7 @@ export function registerIdempotency(parent: Command, registry: Registry): void {
     summary: "list the keys of creates, with their results",
     examples: ["checkout idempotency list", "checkout idempotency list --json"],
     options: [],
-    run: (context, options) => withJournal(context, options, (journal) => list(context, journal)),
+    run: (context) => withJournal(context, (journal) => list(context, journal)),
   });
   register<CommonOptions>(parent, registry, {
     name: "show <key>",
@@ -25,8 +26,7 @@ export function registerIdempotency(parent: Command, registry: Registry): void {
     summary: "show one key with the request it belongs to",
     examples: ["checkout idempotency show co-4f1d…-1"],
     options: [],
-    run: (context, options, key = "") =>
-      withJournal(context, options, (journal) => show(context, journal, key)),
+    run: (context, _options, key = "") => withJournal(context, (journal) => show(context, journal, key)),
   });
   register<CommonOptions>(parent, registry, {
     name: "forget <key>",
@@ -34,22 +34,20 @@ export function registerIdempotency(parent: Command, registry: Registry): void {
     summary: "remove a key from the journal; the service still knows it",
     examples: ["checkout idempotency forget co-4f1d…-1"],
     options: [],
-    run: (context, options, key = "") =>
-      withJournal(context, options, (journal) => forget(context, journal, key)),
+    run: (context, _options, key = "") => withJournal(context, (journal) => forget(context, journal, key)),
   });
 }
 
 async function withJournal(
-  { world }: Context,
-  options: CommonOptions,
+  { world, around }: Context,
   run: (journal: Journal | undefined) => Promise<Ending>,
 ): Promise<Ending> {
-  const folder = findStateFolder(world, options);
+  const folder = around.folder();
   if (!folder.ok) return folder;
   const path = stateFile(folder.value, "journal");
   if (!world.files.exists(path)) return run(undefined);
   const journal = openJournal(path, { nativeBinding: world.sqliteAddon(), pid: world.pid });
-  if (!journal.ok) return fail(fileProblem("journal", journal.refusal));
+  if (!journal.ok) return fail(problemOf(fileFailure("journal", journal.refusal)));
   try {
     return await run(journal.value);
   } finally {

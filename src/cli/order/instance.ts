@@ -1,6 +1,6 @@
 import { isLoopback } from "../../core/loopback.ts";
 import type { World } from "../../world.ts";
-import type { Settings } from "../settings.ts";
+import type { Settings } from "../target/service.ts";
 
 /** The answer of a process on this machine; without it the journal counts as it is. */
 const TIMEOUT_MS = 1000;

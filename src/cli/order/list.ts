@@ -5,13 +5,13 @@ import type { CheckoutEntry } from "../../core/control/checkout.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { register, valueOption, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../target/control.ts";
-import { parseAnyId, parseChoice, parseWhole } from "../parsers.ts";
+import { parseChoice, parseWhole } from "../parsers.ts";
 import { calledAs, widthOf } from "../printer.ts";
 import type { Ending } from "../problem.ts";
-import { serviceOptions } from "../service-command.ts";
-import { checkoutIdOf, sandboxOnly, type NamedService } from "./short-id.ts";
+import { findId, sandboxOnly, type NamedService } from "../target/ids.ts";
 import { shortId, table } from "../table.ts";
+import { callAt } from "../target/call.ts";
+import { serviceOptions } from "../target/options.ts";
 
 type ListOptions = NamedService & {
   readonly status?: Status;
@@ -47,7 +47,7 @@ function registerList(parent: Command, registry: Registry, what: Listed): void {
       valueOption("--status <status>", STATUSES.join(", "), parseChoice(STATUSES)),
       valueOption("--order-id <id>", "only of this order_id"),
       valueOption("--limit <n>", "maximum number, 1 to 200 (default: 50)", parseWhole(1, 200)),
-      valueOption("--before <id>", "go on from here: only what was created before this one", parseAnyId),
+      valueOption("--before <id>", "go on from here: only what was created before this one"),
       ...serviceOptions(),
     ],
     run: (context, options) => runList(context, options, what),
@@ -60,9 +60,9 @@ async function runList(context: Context, options: ListOptions, what: Listed): Pr
   if (!where.ok) return where;
   const { status, orderId, limit } = options;
   const before =
-    options.before === undefined ? undefined : await checkoutIdOf(context, where.value, options.before);
+    options.before === undefined ? undefined : await findId(context, "checkout", options.before, where.value);
   if (before?.ok === false) return before;
-  const listed = await callSandbox(context, where.value, {
+  const listed = await callAt(context, where.value, {
     name: "listCheckouts",
     body: { object, status, orderId, limit, before: before?.value },
     nextAfter: { session_not_found: `checkout ${command} list begins with the newest` },

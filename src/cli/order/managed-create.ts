@@ -7,12 +7,14 @@ import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { judgeCreate, type Created, type Noun } from "./create-report.ts";
 import { withExplanation } from "./exchange-report.ts";
-import { fail, fileProblem, type Problem } from "../problem.ts";
+import { fail, type Problem, problemOf, hosted } from "../problem.ts";
 import { instanceOf } from "./instance.ts";
-import { whileWaiting } from "../service-command.ts";
-import type { ServiceOptions, Settings } from "../settings.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
+import type { Settings } from "../target/service.ts";
+import { fileFailure } from "../../host/failure.ts";
+import { whileWaiting } from "../target/waiting.ts";
 
 /** Creates with the key that the journal of the state folder holds, and judges what came of it. */
 export async function createManaged(
@@ -30,12 +32,12 @@ export async function createManaged(
   const { noun, intent, policy } = wanted;
   const target = { ...wanted.target, instance: await instanceOf(world, wanted.settings) };
   const folder = wanted.settings.folder.value;
-  const made = makeStateFolder(world, folder, options);
+  const made = hosted(makeStateFolder(world, folder, options));
   if (!made.ok) return made;
   const journal = openFolderJournal(world, folder);
   if (!journal.ok) return journal;
   try {
-    const result = await whileWaiting(context, options, (watch) =>
+    const result = await whileWaiting(context, (watch) =>
       create(world, target, { intent, journal: journal.value, policy, ...watch }),
     );
     const named = options.dir === undefined ? {} : { dir: folder };
@@ -58,5 +60,5 @@ export function openFolderJournal(world: World, folder: string): Outcome<Journal
     nativeBinding: world.sqliteAddon(),
     pid: world.pid,
   });
-  return journal.ok ? journal : fail(fileProblem("journal", journal.refusal));
+  return journal.ok ? journal : fail(problemOf(fileFailure("journal", journal.refusal)));
 }

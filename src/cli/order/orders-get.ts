@@ -3,12 +3,12 @@ import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { register, type Context, type Registry } from "../command.ts";
-import { callSandbox, FIND_ID } from "../target/control.ts";
 import { fieldLines, widthOf } from "../printer.ts";
 import type { Ending } from "../problem.ts";
-import { serviceOptions } from "../service-command.ts";
-import { checkoutIdOf, sandboxOnly, type NamedService } from "./short-id.ts";
+import { findId, sandboxOnly, shownBy, type NamedService } from "../target/ids.ts";
 import { shortId, table } from "../table.ts";
+import { callAt } from "../target/call.ts";
+import { serviceOptions } from "../target/options.ts";
 
 /** `checkout orders get`. */
 export function registerOrdersGet(parent: Command, registry: Registry): void {
@@ -28,13 +28,13 @@ export function registerOrdersGet(parent: Command, registry: Registry): void {
 async function runOrdersGet(context: Context, options: NamedService, text = ""): Promise<Ending> {
   const where = await sandboxOnly(context, options, "orders with their events");
   if (!where.ok) return where;
-  const id = await checkoutIdOf(context, where.value, text);
+  const id = await findId(context, "checkout", text, where.value);
   if (!id.ok) return id;
-  const shown = await callSandbox(context, where.value, {
+  const shown = await callAt(context, where.value, {
     name: "inspectCheckout",
     id: id.value,
     body: undefined,
-    nextAfter: { session_not_found: FIND_ID["order or session"] },
+    nextAfter: { session_not_found: shownBy("checkout") },
   });
   if (!shown.ok) return shown;
   return context.printer.result(encodeAnswer("inspectCheckout", shown.value), () =>

@@ -9,16 +9,10 @@ import {
   type ReturnOrigin,
 } from "../../core/checkout/return-origin.ts";
 import { quote, shellOf, type Shell } from "../../core/shell/quote.ts";
-import {
-  orInvalid,
-  register,
-  valueOption,
-  type CommonOptions,
-  type Context,
-  type Registry,
-} from "../command.ts";
-import { callSandbox } from "../target/control.ts";
+import { orInvalid, register, valueOption, type Context, type Registry } from "../command.ts";
 import { failUsage, type Ending } from "../problem.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 const NONE = "no return origin is registered; add one: checkout return-origins add http://localhost:3000";
 
@@ -64,8 +58,8 @@ export function registerReturnOrigins(parent: Command, registry: Registry): void
   });
 }
 
-async function runList(context: Context, options: CommonOptions): Promise<Ending> {
-  const listed = await callSandbox(context, options, {
+async function runList(context: Context): Promise<Ending> {
+  const listed = await callSandbox(context, {
     name: "listReturnOrigins",
     body: undefined,
     nextAfter: NEXT_AFTER,
@@ -80,13 +74,13 @@ async function runList(context: Context, options: CommonOptions): Promise<Ending
 /** The service's own check comes first, so that what cannot be an origin is a usage error, sandbox or no sandbox. */
 async function runChange(
   context: Context,
-  options: CommonOptions,
+  _options: CommonOptions,
   request: RequestOf<"changeReturnOrigins">,
 ): Promise<Ending> {
   const origin = parseReturnOrigin(request.origin);
   if (!origin.ok)
     return failUsage(origin.refusal.message, nextAfterRefusal(request, shellOf(context.world.env)));
-  const changed = await callSandbox(context, options, {
+  const changed = await callSandbox(context, {
     name: "changeReturnOrigins",
     body: request,
     nextAfter: NEXT_AFTER,

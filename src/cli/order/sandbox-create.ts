@@ -6,8 +6,9 @@ import type { Context } from "../command.ts";
 import type { Created, Noun } from "./create-report.ts";
 import { createManaged } from "./managed-create.ts";
 import { failUsage, type Problem } from "../problem.ts";
-import { connectToSandbox } from "../service-command.ts";
-import { policyOf, type ServiceOptions } from "../settings.ts";
+import { connectToSandbox } from "../target/connect.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
+import { policyOf } from "../target/service.ts";
 
 /** The catalog price of what is made where none is named. */
 export const DEFAULT_PRICE = "price_coffee";
@@ -39,7 +40,7 @@ export async function createInSandbox(
   wanted: { readonly noun: Noun; readonly request: CreateRequest; readonly control: ControlTarget },
 ): Promise<Outcome<Created, Problem>> {
   const { noun, request, control } = wanted;
-  const service = await connectToSandbox(context, options, control);
+  const service = await connectToSandbox(context, control);
   if (!service.ok) return service;
   const { target, settings } = service.value;
   const { endpoint } = noun;

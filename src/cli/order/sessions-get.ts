@@ -3,12 +3,18 @@ import type { Command } from "commander";
 import { retrieve } from "../../client/api/client.ts";
 import { register, type Context, type Registry } from "../command.ts";
 import { checkoutFields, exchangeProblem, withExplanation } from "./exchange-report.ts";
-import { accept } from "../../core/outcome.ts";
-import { isShortId } from "../parsers.ts";
-import { checkoutIdOf } from "./short-id.ts";
-import { fail, type Ending } from "../problem.ts";
-import { connectTo, showHeadersOption, targetOptions, whileWaiting } from "../service-command.ts";
+import { isLoopback } from "../../core/loopback.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printableLiteral } from "../../core/text.ts";
+import { idOf } from "../parsers.ts";
+import { controlTarget } from "../target/control.ts";
+import { findId } from "../target/ids.ts";
+import { inStoreOfKey } from "../target/store-of-key.ts";
+import { fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { connectTo, type Connected } from "../target/connect.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
+import { targetOptions, showHeadersOption } from "../target/options.ts";
+import { whileWaiting } from "../target/waiting.ts";
 
 /** `checkout sessions get`. */
 export function registerSessionsGet(parent: Command, registry: Registry): void {
@@ -27,12 +33,10 @@ export function registerSessionsGet(parent: Command, registry: Registry): void {
 
 /** Retrieves once, or until the checkout has ended; exit 1 where the id is unknown. */
 async function runSessionsGet(context: Context, options: WaitOptions, text = ""): Promise<Ending> {
-  const service = await connectTo(context, options);
+  const service = await connectTo(context);
   if (!service.ok) return service;
   const { target, settings } = service.value;
-  // Only the sandbox knows short ids; another service is asked for what was typed.
-  const isShort = settings.sandbox !== undefined && isShortId(text);
-  const named = isShort ? await checkoutIdOf(context, options, text) : accept(text);
+  const named = await idAt(context, service.value, text);
   if (!named.ok) return named;
   const { value: id } = named;
   if (options.wait === true) {
@@ -41,7 +45,7 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
     return context.printer.result(ended.value, () => checkoutFields(ended.value.data));
   }
   const policy = tryPolicy(settings, options);
-  const exchange = await whileWaiting(context, options, (watch) =>
+  const exchange = await whileWaiting(context, (watch) =>
     retrieve(context.world, target, { id, policy, ...watch }),
   );
   if (exchange.end === "success") {
@@ -54,4 +58,23 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
     ? `check the id${settings.isExplained ? ": checkout orders list and checkout sessions list show them" : ""}; checkout whoami shows which service and store were asked`
     : (nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was asked");
   return fail(withExplanation({ ...problem, next }, settings));
+}
+
+/** Only a sandbox finds the end of an id: v1 states no list, and wants a UUID (interface 16). */
+async function idAt(
+  context: Context,
+  { target, settings }: Connected,
+  text: string,
+): Promise<Outcome<string, Problem>> {
+  const id = idOf(text);
+  if (id !== undefined) return accept(id);
+  if (settings.isExplained) {
+    const sandbox = await controlTarget(context);
+    const store = sandbox.ok ? await inStoreOfKey(context, sandbox.value) : sandbox;
+    return store.ok ? findId(context, "checkout", text, store.value) : store;
+  }
+  const { host, hostname } = new URL(target.baseUrl);
+  const message = `${printableLiteral(text)} is no whole id, and the interface of ${host} states no list to find it in`;
+  const token = isLoopback(hostname) ? "; of a sandbox, set CHECKOUT_CONTROL_TOKEN" : "";
+  return failUsage(message, `type the id that orders create or sessions create has printed${token}`);
 }

@@ -11,8 +11,9 @@ import { exchangeProblem, withExplanation } from "./exchange-report.ts";
 import { parseChoice } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
-import { whileWaiting } from "../service-command.ts";
-import { policyOf, type ServiceOptions, type Settings } from "../settings.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
+import { type Settings, policyOf } from "../target/service.ts";
+import { whileWaiting } from "../target/waiting.ts";
 
 const GOALS: readonly Goal[] = ["final", ...STATUSES];
 
@@ -51,7 +52,7 @@ export async function waitForEnd(
   const goal = options.until ?? "final";
   const waitMs = options.timeout ?? DEFAULT_WAIT_MS;
   const policy = tryPolicy(settings, options);
-  const result = await whileWaiting(context, options, (watch) =>
+  const result = await whileWaiting(context, (watch) =>
     waitFor(context.world, target, { id, goal, waitMs, policy, ...watch }),
   );
   return report(result, { goal, id, settings });

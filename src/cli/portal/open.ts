@@ -6,11 +6,11 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { TemporaryFile, World } from "../../world.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlTarget } from "../target/control.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { findStateFolder, liveRun } from "../../host/folder/state-folder.ts";
-import type { ServiceOptions } from "../settings.ts";
 import { fail, storageProblem, type Ending, type Problem } from "../problem.ts";
+import { callAt } from "../target/call.ts";
+import { controlTarget } from "../target/control.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
 
 type OpenOptions = ServiceOptions & { readonly print?: boolean };
 
@@ -30,13 +30,13 @@ export function registerOpen(parent: Command, registry: Registry): void {
 }
 
 async function runOpen(context: Context, options: OpenOptions, id?: string): Promise<Ending> {
-  const { world, printer } = context;
-  const made = await newSignIn(context, options, id);
+  const { printer } = context;
+  const made = await newSignIn(context, id);
   if (!made.ok) return made;
   const { signInUrl, expiresAt } = made.value;
   const shown = { sign_in_url: signInUrl, expires_at: iso(expiresAt) };
   if (options.print === true) return printer.result({ opened: false, ...shown }, () => signInUrl);
-  const opened = await openSecretly(world, options, signInUrl);
+  const opened = await openSecretly(context, signInUrl);
   if (!opened.ok) {
     printer.trace(`warning: no browser was opened (${printable(opened.message)}); open the link by hand`);
     return printer.result({ opened: false, ...shown }, () => signInUrl);
@@ -55,16 +55,15 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
 /** A link that leads to the first page of the store, or to what its search finds by an id. */
 async function newSignIn(
   context: Context,
-  options: OpenOptions,
   id: string | undefined,
 ): Promise<Outcome<AnswerOf<"createSignIn">, Problem>> {
-  const target = await controlTarget(context, options);
+  const target = await controlTarget(context);
   if (!target.ok) return target;
   const { storeId } = target.value;
   const first = storeId === undefined ? "/portal" : `/portal/${storeId}`;
   const page = storeId === undefined ? first : `${first}/start`;
   const to = id === undefined ? page : `${first}/find?${new URLSearchParams({ q: id }).toString()}`;
-  return callSandbox(context, target.value, { name: "createSignIn", body: { to }, nextAfter: NEXT_AFTER });
+  return callAt(context, target.value, { name: "createSignIn", body: { to }, nextAfter: NEXT_AFTER });
 }
 
 const NEXT_AFTER = {
@@ -80,8 +79,9 @@ type Opened =
  * browser's would hold the code (decision 99). The file in the state folder is written anew by the next call; one in a
  * temporary folder is removed.
  */
-async function openSecretly(world: World, options: OpenOptions, link: string): Promise<Opened> {
-  const folder = liveFolder(world, options);
+async function openSecretly(context: Context, link: string): Promise<Opened> {
+  const { world } = context;
+  const folder = liveFolder(context);
   const page = leadingOn(link);
   const written = writeFile(world, folder, page);
   if (!written.ok) return { ok: false, message: written.refusal.message };
@@ -117,11 +117,9 @@ function keptFile(world: World, folder: string, content: string): TemporaryFile 
 }
 
 /** The state folder of a sandbox that runs here; undefined where only the environment names one. */
-function liveFolder(world: World, options: OpenOptions): string | undefined {
-  const found = findStateFolder(world, options);
-  if (!found.ok) return undefined;
-  const run = liveRun(world, found.value);
-  return run.ok && run.value !== undefined ? found.value : undefined;
+function liveFolder({ around }: Context): string | undefined {
+  const run = around.run();
+  return run.ok && run.value !== undefined ? around.location() : undefined;
 }
 
 /** A page that a browser leaves at once, and that its history does not keep. */

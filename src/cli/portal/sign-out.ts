@@ -1,7 +1,8 @@
 import type { Command } from "commander";
-import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../target/control.ts";
+import { register, type Context, type Registry } from "../command.ts";
 import type { Ending } from "../problem.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout portal sign-out`. */
 export function registerPortalSignOut(parent: Command, registry: Registry): void {
@@ -15,8 +16,8 @@ export function registerPortalSignOut(parent: Command, registry: Registry): void
   });
 }
 
-async function runSignOut(context: Context, options: CommonOptions): Promise<Ending> {
-  const done = await callSandbox(context, options, { name: "endPortalSessions", body: undefined });
+async function runSignOut(context: Context): Promise<Ending> {
+  const done = await callSandbox(context, { name: "endPortalSessions", body: undefined });
   if (!done.ok) return done;
   const { ended } = done.value;
   return context.printer.result(

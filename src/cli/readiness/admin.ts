@@ -2,12 +2,14 @@ import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
-import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, type NextAfter } from "../target/control.ts";
+import { register, valueOption, type Context, type Registry } from "../command.ts";
 import { parseNote } from "./note.ts";
 import { parseCurrency } from "../parsers.ts";
 import { table } from "../table.ts";
 import type { Ending } from "../problem.ts";
+import type { NextAfter } from "../target/call.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type ActOptions = CommonOptions & { readonly note?: string };
 
@@ -133,7 +135,7 @@ async function runAct(
   { request, done, find, subject }: Act & { readonly subject: string },
 ): Promise<Ending> {
   const wanted = { ...request(subject), ...(options.note === undefined ? {} : { note: options.note }) };
-  const acted = await callSandbox(context, options, {
+  const acted = await callSandbox(context, {
     name: "adminAct",
     body: wanted,
     nextAfter: find === undefined ? NEXT_AFTER : { ...NEXT_AFTER, not_found: find },
@@ -144,8 +146,8 @@ async function runAct(
   return printer.result(encodeAnswer("adminAct", acted.value), () => `${printer.style.green("✓")} ${what}`);
 }
 
-async function runLog(context: Context, options: CommonOptions): Promise<Ending> {
-  const listed = await callSandbox(context, options, {
+async function runLog(context: Context): Promise<Ending> {
+  const listed = await callSandbox(context, {
     name: "adminLog",
     body: undefined,
     nextAfter: NEXT_AFTER,

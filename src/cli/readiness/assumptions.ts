@@ -3,10 +3,11 @@ import { iso } from "../../core/clock.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import type { AssumptionEntry } from "../../core/control/readiness.ts";
 import { printable } from "../../core/text.ts";
-import { register, switchOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../target/control.ts";
+import { register, switchOption, type Context, type Registry } from "../command.ts";
 import type { Style } from "../printer.ts";
 import type { Ending } from "../problem.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type AssumptionsOptions = CommonOptions & { readonly used?: boolean };
 
@@ -25,7 +26,7 @@ export function registerAssumptions(parent: Command, registry: Registry): void {
 }
 
 async function runAssumptions(context: Context, options: AssumptionsOptions): Promise<Ending> {
-  const listed = await callSandbox(context, options, { name: "assumptions", body: undefined });
+  const listed = await callSandbox(context, { name: "assumptions", body: undefined });
   if (!listed.ok) return listed;
   const { assumptions: all } = listed.value;
   const assumptions = options.used === true ? all.filter((one) => one.reliedOn !== null) : all;

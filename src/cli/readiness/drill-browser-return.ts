@@ -8,7 +8,6 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlOutcome } from "../target/control.ts";
 import { failUsage, type Problem } from "../problem.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import {
@@ -20,6 +19,7 @@ import {
   type OrderViewOptions,
 } from "./order-view.ts";
 import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
+import { callAt, controlOutcome } from "../target/call.ts";
 
 type ReturnOptions = OrderViewOptions & { readonly returnUrl: string };
 
@@ -74,7 +74,7 @@ async function keep(
 ): Promise<Outcome<AnswerOf<"recordBrowserReturn"> | null, Problem>> {
   if (judged.verdict === "unknown") return accept(null);
   const body = { returnUrl: page, steps: judged.steps };
-  return callSandbox(context, control, { name: "recordBrowserReturn", body });
+  return callAt(context, control, { name: "recordBrowserReturn", body });
 }
 
 const HEADS = {

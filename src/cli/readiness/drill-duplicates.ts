@@ -8,7 +8,6 @@ import { judgeDuplicates, type DuplicatesVerdict } from "../../core/readiness/dr
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Context, Registry } from "../command.ts";
 import { ORDER } from "../order/create-report.ts";
-import { controlOutcome, type NextAfter } from "../target/control.ts";
 import type { Problem } from "../problem.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import {
@@ -20,6 +19,7 @@ import {
   type OrderViewOptions,
 } from "./order-view.ts";
 import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
+import { controlOutcome, type NextAfter } from "../target/call.ts";
 
 /** What was shown, and the drill that keeps it; null where it was not kept. */
 type Shown = { readonly judged: DuplicatesVerdict; readonly drill: AnswerOf<"recordDuplicates"> | null };

@@ -7,17 +7,18 @@ import type { SeenCreateEntry } from "../../core/control/drills.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlOutcome } from "../target/control.ts";
+import { valueOption, type Context, type Registry } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import type { Printer } from "../printer.ts";
 import { shortId, table } from "../table.ts";
 import type { Problem } from "../problem.ts";
-import { connectToSandbox } from "../service-command.ts";
+import { connectToSandbox } from "../target/connect.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
+import { callAt, controlOutcome } from "../target/call.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type IdempotencyOptions = CommonOptions & {
   readonly clientCommand?: string;
@@ -66,7 +67,7 @@ async function prepareDrill(
   { control, commandLine }: { readonly control: ControlTarget; readonly commandLine: string },
 ): Promise<Outcome<ReadyDrill, Problem>> {
   const { commandTimeout: commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
-  const service = await connectToSandbox(context, options, control);
+  const service = await connectToSandbox(context, control);
   if (!service.ok) return service;
   const { target } = service.value;
   return accept(async (signal) => {
@@ -135,7 +136,7 @@ function lastWords({ stdout, stderr }: IdempotencyDrill["client"]): string[] {
 
 /** Without a command of the merchant's: what the service's own log shows of the client already, and what it lacks. */
 async function evidence(context: Context, control: ControlTarget): Promise<Outcome<DrillResult, Problem>> {
-  const read = await callSandbox(context, control, { name: "readiness", body: undefined });
+  const read = await callAt(context, control, { name: "readiness", body: undefined });
   if (!read.ok) return read;
   const item = judge(read.value, read.value.now).items.find(({ name }) => name === "idempotency_replay");
   if (item === undefined) throw new Error("the checklist has an item on idempotency");

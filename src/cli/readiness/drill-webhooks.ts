@@ -7,12 +7,13 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
 import { DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
-import { valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { controlOutcome, type NextAfter } from "../target/control.ts";
+import { valueOption, type Context, type Registry } from "../command.ts";
 import { drillLines, registerDrill, verdictMark } from "./drill.ts";
 import { parseId } from "../parsers.ts";
 import type { Printer } from "../printer.ts";
 import type { Problem } from "../problem.ts";
+import { controlOutcome, type NextAfter } from "../target/call.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string; readonly orderView?: string };
 type EndpointDrill = AnswerOf<"runWebhookDrill">["drills"][number];

@@ -4,12 +4,12 @@ import type { DrillStep } from "../../core/readiness/drills/drill.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, type CommandSpec, type Context, type Registry } from "../command.ts";
-import { controlTarget } from "../target/control.ts";
 import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
 import { EXIT, type Ending, type Problem } from "../problem.ts";
-import { whileWaiting } from "../service-command.ts";
-import type { ServiceOptions } from "../settings.ts";
+import { controlTarget } from "../target/control.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
+import { whileWaiting } from "../target/waiting.ts";
 
 type Verdict = keyof typeof EXIT_CODES;
 
@@ -58,11 +58,11 @@ async function runDrill<Options extends ServiceOptions>(
   options: Options,
   prepare: DrillSpec<Options>["prepare"],
 ): Promise<Ending> {
-  const control = await controlTarget(context, options);
+  const control = await controlTarget(context);
   if (!control.ok) return control;
   const ready = await prepare(context, options, control.value);
   if (!ready.ok) return ready;
-  const drilled = await whileWaiting(context, options, ({ signal }) => ready.value(signal));
+  const drilled = await whileWaiting(context, ({ signal }) => ready.value(signal));
   if (!drilled.ok) return drilled;
   const { verdict, json, text, output = [] } = drilled.value;
   const { printer } = context;

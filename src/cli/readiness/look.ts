@@ -9,12 +9,14 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote, shellOf } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
-import { callSandbox, controlTarget, controlTargetNow } from "../target/control.ts";
 import { noteTarget } from "../target/notes.ts";
 import { fail, failUsage, interruptedProblem, type Problem } from "../problem.ts";
-import { connect } from "../service-command.ts";
+import { connect } from "../target/connect.ts";
 import { isStoreTyped } from "../target/named-store.ts";
-import { resolveSettings, type ServiceOptions, type Settings } from "../settings.ts";
+import { callAt } from "../target/call.ts";
+import { controlTarget, sandboxIn } from "../target/control.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
+import { type Settings, serviceSettings } from "../target/service.ts";
 
 /** What is judged, and by which items. */
 export type LookOptions = ServiceOptions & {
@@ -42,15 +44,15 @@ export async function lookFor(context: Context, options: LookOptions): Promise<O
 }
 
 async function placeOf(context: Context, options: LookOptions): Promise<Outcome<Place, Problem>> {
-  const settings = resolveSettings(context.world, options);
+  const settings = serviceSettings(context, undefined);
   if (!settings.ok) return settings;
   const { value: service } = settings.value.baseUrl;
   if (options.baseUrl !== undefined && service !== null) {
-    const own = controlTargetNow(context, options);
+    const own = sandboxIn(context);
     const isOwn = own.ok && own.value !== undefined && isSameServer(own.value.origin, service);
     if (!isOwn) return elsewhere(context, options, { source: "service", service, settings: settings.value });
   }
-  const control = await controlTarget(context, options);
+  const control = await controlTarget(context);
   if (!control.ok) return control;
   if (options.probe !== true) return accept({ source: "sandbox", control: control.value });
   const message = "--probe is for another service: all facts of this sandbox are known";
@@ -58,7 +60,7 @@ async function placeOf(context: Context, options: LookOptions): Promise<Outcome<
 }
 
 function elsewhere(context: Context, options: LookOptions, place: ServicePlace): Outcome<Place, Problem> {
-  noteTarget(context, options, { url: place.service });
+  noteTarget(context, { url: place.service });
   if (isStoreTyped(context.world)) {
     const message = "--store names a store of a sandbox: another service has the one of its API key";
     return failUsage(message, "leave it out, or leave out --base-url");
@@ -70,7 +72,7 @@ function elsewhere(context: Context, options: LookOptions, place: ServicePlace):
 
 function sandboxLook(context: Context, control: ControlTarget): Look {
   return async (signal) => {
-    const read = await callSandbox(context, control, { name: "readiness", body: undefined, signal });
+    const read = await callAt(context, control, { name: "readiness", body: undefined, signal });
     if (!read.ok) return read;
     const { storeId, now } = read.value;
     const of = { source: "sandbox", service: `${control.origin}/v1`, storeId } as const;

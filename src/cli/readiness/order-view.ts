@@ -4,13 +4,13 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { invalidOption, valueOption, type CommandSpec, type Context } from "../command.ts";
-import { callSandbox } from "../target/control.ts";
 import type { Noun } from "../order/create-report.ts";
 import { createInSandbox, requestFor } from "../order/sandbox-create.ts";
-import { parseId } from "../parsers.ts";
 import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
-import type { ServiceOptions } from "../settings.ts";
 import { verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
+import { callAt } from "../target/call.ts";
+import { findId } from "../target/ids.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
 
 /** The options of a drill that asks the merchant about an order. */
 export type OrderViewOptions = ServiceOptions & {
@@ -29,7 +29,7 @@ export function orderViewOptions() {
     valueOption("--order-view <url>", "URL where your shop shows the status of {order_id} or {session_id}"),
     valueOption("--order-view-command <command>", "the same, as a command that prints it"),
     valueOption("--paid-when <regex>", "pattern that matches the answer if the order is paid", parsePattern),
-    valueOption("--checkout <id>", "an unpaid checkout that your shop created (default: a new one)", parseId),
+    valueOption("--checkout <id>", "an unpaid checkout that your shop created (default: a new one)"),
   ];
 }
 
@@ -84,14 +84,16 @@ async function findOrMake(
     noun,
   }: { readonly control: ControlTarget; readonly purpose: string; readonly noun: Noun },
 ): Promise<Outcome<Buyer, Problem>> {
-  const { checkout: id } = options;
-  if (id === undefined) {
+  if (options.checkout === undefined) {
     const request = requestFor(context.world, { purpose });
     if (!request.ok) return request;
     const made = await createInSandbox(context, options, { noun, request: request.value, control });
     return made.ok ? accept(buyerOf(made.value.response.data)) : made;
   }
-  const found = await callSandbox(context, control, { name: "inspectCheckout", id, body: undefined });
+  const named = await findId(context, "checkout", options.checkout, control);
+  if (!named.ok) return named;
+  const { value: id } = named;
+  const found = await callAt(context, control, { name: "inspectCheckout", id, body: undefined });
   if (!found.ok) return found;
   const { status } = found.value;
   if (!isFinal(status)) return accept(found.value);

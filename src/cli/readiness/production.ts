@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import { encodeAnswer } from "../../core/control/operations.ts";
-import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../target/control.ts";
+import { register, valueOption, type Context, type Registry } from "../command.ts";
 import { parseNote } from "./note.ts";
 import type { Ending } from "../problem.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type RequestOptions = CommonOptions & { readonly note?: string };
 
@@ -23,7 +24,7 @@ export function registerProduction(parent: Command, registry: Registry): void {
 
 async function runRequest(context: Context, options: RequestOptions): Promise<Ending> {
   const { note } = options;
-  const requested = await callSandbox(context, options, {
+  const requested = await callSandbox(context, {
     name: "requestProduction",
     body: note === undefined ? {} : { note },
     nextAfter: { state_conflict: "checkout checklist shows the status" },

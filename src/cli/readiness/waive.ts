@@ -4,10 +4,11 @@ import { encodeAnswer } from "../../core/control/operations.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../core/readiness/drills/drill.ts";
 import { EVIDENCE_MS } from "../../core/readiness/proof.ts";
 import { printableLiteral } from "../../core/text.ts";
-import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../target/control.ts";
+import { register, valueOption, type Context, type Registry } from "../command.ts";
 import { parseNote } from "./note.ts";
 import { failUsage, type Ending } from "../problem.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type WaiveOptions = CommonOptions & { readonly reason: string };
 
@@ -35,7 +36,7 @@ async function runWaive(context: Context, options: WaiveOptions, name = ""): Pro
       `there is no drill ${printableLiteral(name)}`,
       `name one of: ${NAMES}; nothing was done`,
     );
-  const waived = await callSandbox(context, options, {
+  const waived = await callSandbox(context, {
     name: "waiveDrill",
     body: { drill, reason: options.reason },
   });

@@ -5,13 +5,14 @@ import { EXPLAINED, type ExplainedKind } from "../../core/explain/explanation.ts
 import type { Outcome } from "../../core/outcome.ts";
 import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
-import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../target/control.ts";
-import { anyIdOf } from "../order/short-id.ts";
+import { register, valueOption, type Context, type Registry } from "../command.ts";
+import { findAnyByEnding, findId } from "../target/ids.ts";
 import { isShortId, parseChoice } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { failUsage, type Ending, type Problem } from "../problem.ts";
 import { table } from "../table.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type ExplainOptions = CommonOptions & { readonly as?: ExplainedKind };
 
@@ -59,17 +60,18 @@ export function inNamedStore(
   return `${command} ${optionToCopy("--store", store, shell) ?? "--store <id>"}`;
 }
 
-/** An order_id may look like the end of an id, so that is asked for first. */
+/** An exact order_id comes before the end of an id. */
 async function explain(
   context: Context,
-  options: ExplainOptions,
+  { as }: ExplainOptions,
   text: string,
 ): Promise<Outcome<AnswerOf<"explain">, Problem>> {
   const ask = (id: string) =>
-    callSandbox(context, options, { name: "explain", body: { id, as: options.as }, nextAfter: NEXT_AFTER });
+    callSandbox(context, { name: "explain", body: { id, as }, nextAfter: NEXT_AFTER });
   const asked = await ask(text);
-  if (asked.ok || asked.refusal.code !== "not_found" || !isShortId(text)) return asked;
-  const id = await anyIdOf(context, options, text);
+  const canBeFound = as === "checkout" || (as !== "order" && isShortId(text));
+  if (asked.ok || asked.refusal.code !== "not_found" || !canBeFound) return asked;
+  const id = as === undefined ? await findAnyByEnding(context, text) : await findId(context, as, text);
   return id.ok ? ask(id.value) : id;
 }
 

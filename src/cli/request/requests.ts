@@ -12,16 +12,17 @@ import {
   register,
   switchOption,
   valueOption,
-  type CommonOptions,
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, controlOutcome, controlTarget, controlTargetNow } from "../target/control.ts";
-import { requestIdOf } from "../order/short-id.ts";
+import { findId } from "../target/ids.ts";
 import { parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import { fieldLines, widthOf } from "../printer.ts";
 import { DONE, type Ending } from "../problem.ts";
 import { shortId, table } from "../table.ts";
+import { controlOutcome } from "../target/call.ts";
+import { callSandbox, controlTarget, sandboxIn } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type ListOptions = CommonOptions & {
   readonly follow?: boolean;
@@ -76,8 +77,8 @@ async function runList(context: Context, options: ListOptions): Promise<Ending> 
   const { now } = context.world;
   const from = since === undefined ? undefined : "at" in since ? since.at : now() - since.spanMs;
   const query = { status, method, path, orderId, from, limit };
-  if (options.follow === true) return follow(context, options, query);
-  const listed = await callSandbox(context, options, { name: "listRequests", body: query });
+  if (options.follow === true) return follow(context, query);
+  const listed = await callSandbox(context, { name: "listRequests", body: query });
   if (!listed.ok) return listed;
   const { requests, failure } = listed.value;
   const { requests: shown } = encodeAnswer("listRequests", listed.value);
@@ -91,13 +92,9 @@ async function runList(context: Context, options: ListOptions): Promise<Ending> 
  * Shows what there is, and then one line for each request that comes, until Ctrl-C: also those after a restart of the
  * sandbox, which may have another port and another token then.
  */
-async function follow(
-  context: Context,
-  options: CommonOptions,
-  query: RequestOf<"listRequests">,
-): Promise<Ending> {
+async function follow(context: Context, query: RequestOf<"listRequests">): Promise<Ending> {
   const { world, printer } = context;
-  const found = await controlTarget(context, options);
+  const found = await controlTarget(context);
   if (!found.ok) return found;
   const interruption = new AbortController();
   const unsubscribe = world.onStop(() => interruption.abort());
@@ -117,7 +114,8 @@ async function follow(
         if (!isLost) printer.talk("the sandbox is disconnected; its requests go on when it is back");
         isLost = true;
         await world.sleep(LOOK_AGAIN_MS, signal);
-        const now = controlTargetNow(context, options);
+        context.around.lookAgain();
+        const now = sandboxIn(context);
         if (now.ok && now.value !== undefined) target = { ...now.value, ...inStore };
         continue;
       }
@@ -145,10 +143,10 @@ function showCome({ printer }: Context, { requests, failure }: AnswerOf<"listReq
   }
 }
 
-async function runGet(context: Context, options: CommonOptions, text = ""): Promise<Ending> {
-  const id = await requestIdOf(context, options, text);
+async function runGet(context: Context, _options: CommonOptions, text = ""): Promise<Ending> {
+  const id = await findId(context, "request", text);
   if (!id.ok) return id;
-  const shown = await callSandbox(context, options, {
+  const shown = await callSandbox(context, {
     name: "showRequest",
     id: id.value,
     body: undefined,

@@ -2,11 +2,12 @@ import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { decodeRequest, encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
-import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../target/control.ts";
+import { register, type Context, type Registry } from "../command.ts";
 import { happeningLines } from "../webhook/report.ts";
 import { parseSpan } from "../../core/config/setting-text.ts";
 import { fail, usageProblem, type Ending, type Problem } from "../problem.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 const MOMENT = "a time such as 2026-12-24T18:00:00Z";
 
@@ -38,14 +39,14 @@ export function registerSandboxClock(parent: Command, registry: Registry): void 
 
 async function runClock(
   context: Context,
-  options: CommonOptions,
+  _options: CommonOptions,
   request: RequestOf<"moveClock"> | Problem | undefined,
 ): Promise<Ending> {
   if (request !== undefined && "exitCode" in request) return fail(request);
   const moved =
     request === undefined
-      ? await callSandbox(context, options, { name: "showClock", body: undefined })
-      : await callSandbox(context, options, { name: "moveClock", body: request });
+      ? await callSandbox(context, { name: "showClock", body: undefined })
+      : await callSandbox(context, { name: "moveClock", body: request });
   if (!moved.ok) return moved;
   const { now, frozen, fired, delivered, undelivered } = moved.value;
   const left =

@@ -5,13 +5,24 @@ import type { Context } from "../command.ts";
 import { withConfig } from "../../host/config/start-settings.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
-import { findStateFolder, makeStateFolder } from "../../host/folder/state-folder.ts";
-import { DONE, EXIT, fail, failUsage, interruptedProblem, type Ending, type Problem } from "../problem.ts";
+import { makeStateFolder } from "../../host/folder/state-folder.ts";
+import {
+  DONE,
+  EXIT,
+  fail,
+  failUsage,
+  interruptedProblem,
+  type Ending,
+  type Problem,
+  hosted,
+  endingOf,
+} from "../problem.ts";
 import { givenSecrets } from "../../host/given-secrets.ts";
 import { findLive, readyOfLive, type Live } from "./live.ts";
-import { banner, unannounced, type Ready } from "./ready.ts";
-import { serveSandbox } from "./serve.ts";
-import type { StartOptions } from "./start.ts";
+import { banner, unannounced } from "./ready.ts";
+import { serveSandbox } from "../../host/serve.ts";
+import type { StartOptions } from "./serving-options.ts";
+import type { Ready } from "../../host/ready.ts";
 
 /** What a detached sandbox tells the command that started it. */
 type Told =
@@ -44,11 +55,11 @@ export async function startOrReuse(
   if (options.ephemeral === true) return refuseEphemeral(options);
   const interruption = new AbortController();
   const unsubscribe = options.detach === true ? world.onStop(() => interruption.abort()) : undefined;
-  const found = findStateFolder(world, options);
+  const found = context.around.folder();
   if (!found.ok) return found;
   const folder = found.value;
   for (let races = 0; ; races += 1) {
-    const live = await findLive(context, folder, interruption.signal);
+    const live = await findLive(context, interruption.signal);
     if (!live.ok) return live;
     if (live.value !== undefined) return useLive(context, options, { folder, live: live.value });
     const ending =
@@ -78,9 +89,9 @@ async function useLive(
   { folder, live }: { readonly folder: string; readonly live: Live },
 ): Promise<Ending> {
   const { description } = live;
-  const given = givenSecrets(context.world);
+  const given = hosted(givenSecrets(context.world));
   if (!given.ok) return given;
-  const wanted = await withConfig(context, options);
+  const wanted = hosted(await withConfig(context, options));
   if (!wanted.ok) return wanted;
   const { liveDifferences } = await import("../config/live-differences.ts");
   const asked = { options: wanted.value, given: given.value };
@@ -98,10 +109,10 @@ async function useLive(
     });
   }
   const signInUrl = await newSignInUrl(context.world, live);
-  const ready = readyOfLive(context.world, folder, { ...live, signInUrl });
+  const ready = readyOfLive(context, { ...live, signInUrl });
   if (!ready.ok) return ready;
   if (description.heldBack !== null) warnHeldBack(context, description.heldBack);
-  noteTarget(context, options, "folder");
+  noteTarget(context, "folder");
   return context.printer.result(ready.value, () =>
     banner(context, ready.value, {
       running: { detached: description.logFile },
@@ -133,9 +144,9 @@ async function startDetached(
   { folder, signal }: { readonly folder: string; readonly signal: AbortSignal },
 ): Promise<Ending> {
   const { world, printer } = context;
-  const given = givenSecrets(world);
+  const given = hosted(givenSecrets(world));
   if (!given.ok) return given;
-  const made = makeStateFolder(world, folder, options);
+  const made = hosted(makeStateFolder(world, folder, options));
   if (!made.ok) return made;
   const logFile = stateFile(folder, "log");
   const logged = world.files.size(logFile) ?? 0;
@@ -165,7 +176,7 @@ async function startDetached(
     await started.ended;
     return fail(unannounced());
   }
-  noteTarget(context, options, "folder");
+  noteTarget(context, "folder");
   if (told.heldBack !== undefined) warnHeldBack(context, told.heldBack);
   await started.letGo();
   return ending;
@@ -222,7 +233,7 @@ export async function serveDetached(
     isStopped = true;
     stop.resolve("stopped");
   });
-  const found = findStateFolder(world, options);
+  const found = context.around.folder();
   if (!found.ok) return found;
   const notes: string[] = [];
   const talk = (text: string): void => {
@@ -230,9 +241,9 @@ export async function serveDetached(
     printer.talk(text);
   };
   const place = { ...context, printer: { ...printer, talk } };
-  const configured = await withConfig(place, options);
+  const configured = hosted(await withConfig(place, options));
   if (!configured.ok) return configured;
-  const ending = await serveSandbox(place, configured.value, {
+  const ended = await serveSandbox(place, configured.value, {
     place: { folder: found.value, log: world.stderr, logFile: starter.logFile },
     use: async ({ ready, description, heldBack, stopRequested }) => {
       if (isStopped) return fail(interruptedProblem(" before it was ready"));
@@ -250,6 +261,7 @@ export async function serveDetached(
       return DONE;
     },
   });
+  const ending = endingOf(ended);
   if (ending.ok) printer.talk("checkout sandbox stopped.");
   return ending;
 }

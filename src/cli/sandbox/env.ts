@@ -1,13 +1,5 @@
 import type { Command } from "commander";
-import {
-  register,
-  switchOption,
-  valueOption,
-  type CommonOptions,
-  type Context,
-  type Registry,
-} from "../command.ts";
-import { findStateFolder, readChosenStore } from "../../host/folder/state-folder.ts";
+import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
 import { parseChoice } from "../parsers.ts";
 import { fail, notRunning, type Ending, type Problem } from "../problem.ts";
 import { assignment } from "../../core/shell/quote.ts";
@@ -15,6 +7,7 @@ import { localOrigin } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { findLive, readyOfLive, type Live } from "./live.ts";
+import { type CommonOptions, withoutOwnStore } from "../target/surroundings.ts";
 
 const FORMATS = ["sh", "fish", "powershell", "dotenv", "json", "github"] as const;
 type Format = (typeof FORMATS)[number];
@@ -51,14 +44,14 @@ export function registerEnv(parent: Command, registry: Registry): void {
 }
 
 async function runEnv(context: Context, options: EnvOptions): Promise<Ending> {
-  const { world, printer } = context;
-  const found = findStateFolder(world, options);
+  const { printer, around } = context;
+  const found = around.folder();
   if (!found.ok) return found;
-  const live = await findLive(context, found.value);
+  const live = await findLive(context);
   if (!live.ok) return live;
   if (live.value === undefined) return fail(notRunning(found.value));
   const { control_token: token } = live.value.run;
-  const access = await accessTo(context, options, { folder: found.value, live: live.value });
+  const access = await accessTo(context, options, live.value);
   if (!access.ok) return access;
   const { revoked } = access.value;
   const isRevoked = access.value.apiKey !== null && revoked.includes(access.value.apiKey.slice(-4));
@@ -77,15 +70,15 @@ async function runEnv(context: Context, options: EnvOptions): Promise<Ending> {
 async function accessTo(
   context: Context,
   options: EnvOptions,
-  { folder, live }: { readonly folder: string; readonly live: Live },
+  live: Live,
 ): Promise<Outcome<Access, Problem>> {
-  const { world, version } = context;
+  const { version, around } = context;
   const { port, control_token: token } = live.run;
   const origin = localOrigin(port ?? 0);
-  const chosen = readChosenStore(world, folder);
+  const chosen = around.chosenStore();
   if (!chosen.ok) return chosen;
   if (options.store === undefined && chosen.value === undefined) {
-    const ready = readyOfLive(world, folder, live);
+    const ready = readyOfLive(context, live);
     if (!ready.ok) return ready;
     const { api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = ready.value;
     const { revokedKeyEnds: revoked = [], ownSecrets } = live.description;
@@ -93,9 +86,9 @@ async function accessTo(
   }
   const { accessIn, revokedKeyEnds } = await import("../store/access.ts");
   // What the environment says is what this command replaces.
-  const env = { ...world.env, CHECKOUT_STORE_ID: undefined, CHECKOUT_API_KEY: undefined };
+  const ofFolder = { ...context, around: withoutOwnStore(context.around) };
   const target = { origin, token, version };
-  const access = await accessIn({ ...context, world: { ...world, env } }, options, target);
+  const access = await accessIn(ofFolder, target);
   if (!access.ok) return access;
   const revoked = await revokedKeyEnds(context, target, access.value.storeId);
   return revoked.ok ? accept({ ...access.value, revoked: revoked.value }) : revoked;

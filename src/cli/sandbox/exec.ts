@@ -1,10 +1,15 @@
 import type { Command } from "commander";
 import type { LogStream } from "../../sandbox/runtime/access-log.ts";
 import type { ProgramEnd, StopSignal, World } from "../../world.ts";
-import { register, repeatedOption, switchOption, valueOption } from "../command.ts";
-import type { CommonOptions, Context, Registry } from "../command.ts";
+import {
+  register,
+  repeatedOption,
+  switchOption,
+  valueOption,
+  type Context,
+  type Registry,
+} from "../command.ts";
 import { withConfig } from "../../host/config/start-settings.ts";
-import { callSandbox, sandboxTarget } from "../target/control.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, setting } from "../option-rules.ts";
 import { accessIn } from "../store/access.ts";
@@ -12,9 +17,14 @@ import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variable
 import { parseWhole } from "../parsers.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
-import { serveSandbox, type Served, type ServeOptions } from "./serve.ts";
-import { configOption, servingSettings } from "./start.ts";
+import { EXIT, fail, failUsage, type Ending, type Problem, hosted, endingOf } from "../problem.ts";
+import { serveSandbox } from "../../host/serve.ts";
+import { configOption, servingSettings } from "./serving-options.ts";
+import { callAt } from "../target/call.ts";
+import { sandboxTarget } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
+import type { ServeOptions } from "../../host/options.ts";
+import type { Served } from "../../host/hosting.ts";
 
 type ExecOptions = CommonOptions &
   Omit<ServeOptions, "adopt"> & {
@@ -80,9 +90,9 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   if (!faulty.ok) return faulty;
   const log = keptLog();
   let reached = false;
-  const configured = await withConfig(context, { ...options, port: options.port ?? 0 });
+  const configured = hosted(await withConfig(context, { ...options, port: options.port ?? 0 }));
   if (!configured.ok) return configured;
-  const ending = await serveSandbox(context, configured.value, {
+  const ended = await serveSandbox(context, configured.value, {
     place: { folder: undefined, log },
     use: async (served) => {
       const { base_url: baseUrl, control_token: token } = served.ready;
@@ -98,9 +108,10 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
         printer.talk(`checkout exec: the command has ended; its sandbox stays until Ctrl-C: ${place}`);
         await stop.heard;
       }
-      return endingOf(program, end);
+      return endingOfProgram(program, end);
     },
   });
+  const ending = endingOf(ended);
   if (ending.ok && ending.value !== EXIT.done && options.quiet !== true) showLog(context, log.text());
   if (ending.ok || reached || ending.refusal.exitCode === EXIT.usage) return ending;
   return fail({ ...ending.refusal, exitCode: EXIT.unreachable });
@@ -125,11 +136,9 @@ async function runInStore(
   const stop = hearStop(world);
   const faulty = await faultsOf(context, options);
   if (!faulty.ok) return faulty;
-  const target = await sandboxTarget(context, options);
+  const target = await sandboxTarget(context);
   if (!target.ok) return target;
-  const access = isFresh
-    ? await freshStore(context, target.value)
-    : await accessIn(context, options, target.value);
+  const access = isFresh ? await freshStore(context, target.value) : await accessIn(context, target.value);
   if (!access.ok) return access;
   if (access.value.apiKey === null) return fail(noKey(access.value));
   const ofStore = { ...target.value, storeId: access.value.storeId };
@@ -140,7 +149,7 @@ async function runInStore(
     if (stopped !== undefined) return accept(KILLED_BY + SIGNAL_NUMBERS[stopped]);
     noteOwnSecrets(context, access.value);
     const env = { ...cleared(), ...variablesOf(access.value), CHECKOUT_CONTROL_TOKEN: target.value.token };
-    return endingOf(program, await world.runProgram({ program, args, env }));
+    return endingOfProgram(program, await world.runProgram({ program, args, env }));
   };
   const ending = await run();
   if (isFresh) await leaveFresh(context, ofStore, options.keep === true);
@@ -156,7 +165,7 @@ async function leaveFresh(
   const { storeId } = target;
   const byHand = `checkout stores delete ${storeId} --yes`;
   if (keep) return context.printer.talk(`checkout exec: its store ${storeId} stays; ${byHand} deletes it`);
-  const deleted = await callSandbox(context, target, { name: "deleteStore", body: {} });
+  const deleted = await callAt(context, target, { name: "deleteStore", body: {} });
   if (!deleted.ok)
     context.printer.trace(
       `warning: its store was not deleted (${deleted.refusal.message}); ${byHand} does that`,
@@ -190,7 +199,7 @@ async function faultsOf(
 }
 
 async function freshStore(context: Context, target: ControlTarget): Promise<Outcome<StoreAccess, Problem>> {
-  const made = await callSandbox(context, target, { name: "createStore", body: { name: FRESH_NAME } });
+  const made = await callAt(context, target, { name: "createStore", body: { name: FRESH_NAME } });
   return made.ok ? accept({ ...made.value, baseUrl: `${target.origin}/v1` }) : made;
 }
 
@@ -206,7 +215,7 @@ function noKey({ storeId }: StoreAccess): Problem {
   };
 }
 
-function endingOf(program: string, end: ProgramEnd): Ending {
+function endingOfProgram(program: string, end: ProgramEnd): Ending {
   switch (end.ending) {
     case "exited":
       return accept(end.exitCode);

@@ -4,12 +4,10 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { Run } from "../../core/state-files.ts";
 import { describeLive } from "../../client/control/describe.ts";
-import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { noteVersion } from "../target/notes.ts";
-import { liveRun, readCredentials } from "../../host/folder/state-folder.ts";
 import { EXIT, fail, interruptedProblem, type Problem } from "../problem.ts";
-import { readyOf, type Ready } from "./ready.ts";
+import { readyOf, type Ready } from "../../host/ready.ts";
 
 /** A folder's sandbox that answers. */
 export type Live = { readonly run: Run; readonly description: SandboxDescription };
@@ -18,16 +16,16 @@ export type Live = { readonly run: Run; readonly description: SandboxDescription
 const START_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 
-/** The live sandbox of a folder with what it says of itself; undefined where none runs. Waits while it starts. */
+/** The live sandbox of the folder with what it says of itself; undefined where none runs. Waits while it starts. */
 export async function findLive(
   context: Context,
-  folder: string,
   signal?: AbortSignal,
 ): Promise<Outcome<Live | undefined, Problem>> {
-  const { world } = context;
+  const { world, around } = context;
   const since = world.monotonic();
   for (;;) {
-    const found = liveRun(world, folder);
+    around.lookAgain();
+    const found = around.run();
     if (!found.ok) return found;
     const run = found.value;
     if (run === undefined) return accept(undefined);
@@ -79,13 +77,12 @@ function stillStarting({ pid }: Run): Problem {
 
 /** The ready line of a sandbox that runs already. */
 export function readyOfLive(
-  world: World,
-  folder: string,
+  { around }: Context,
   { run, description, signInUrl = null }: Live & { readonly signInUrl?: string | null },
 ): Outcome<Ready, Problem> {
-  const kept = readCredentials(world, folder);
+  const kept = around.credentials();
   if (!kept.ok) return kept;
-  const apiKey = kept.value?.stores[description.storeId]?.api_key ?? null;
+  const apiKey = kept.value.stores[description.storeId]?.api_key ?? null;
   const own = { apiKey, controlToken: run.control_token, alreadyRunning: true, signInUrl };
   return accept(readyOf(description, own));
 }

@@ -2,12 +2,12 @@ import type { Command } from "commander";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
-import { register, switchOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { register, switchOption, type Context, type Registry } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
-import { findStateFolder, liveRun, shortPath } from "../../host/folder/state-folder.ts";
 import { DONE, EXIT, fail, notRunning, type Ending, type Problem } from "../problem.ts";
 import { describeRun } from "./live.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type LogsOptions = CommonOptions & { readonly follow?: boolean };
 
@@ -26,11 +26,11 @@ export function registerSandboxLogs(parent: Command, registry: Registry): void {
 }
 
 async function runLogs(context: Context, options: LogsOptions): Promise<Ending> {
-  const { world } = context;
-  const found = findStateFolder(world, options);
+  const { world, around } = context;
+  const found = around.folder();
   if (!found.ok) return found;
   const folder = found.value;
-  noteTarget(context, options, "folder");
+  noteTarget(context, "folder");
   const isThere = await checkLog(context, folder);
   if (!isThere.ok) return isThere;
   const stop = new AbortController();
@@ -55,8 +55,8 @@ async function runLogs(context: Context, options: LogsOptions): Promise<Ending> 
 
 /** Refuses where there is no log to read, because the sandbox logs elsewhere or never ran detached. */
 async function checkLog(context: Context, folder: string): Promise<Outcome<void, Problem>> {
-  const { world } = context;
-  const live = liveRun(world, folder);
+  const { world, around } = context;
+  const live = around.run();
   if (!live.ok) return live;
   if (live.value !== undefined && live.value.port !== null) {
     const described = await describeRun(context, live.value);
@@ -65,7 +65,7 @@ async function checkLog(context: Context, folder: string): Promise<Outcome<void,
   }
   if (world.files.exists(stateFile(folder, "log"))) return accept(undefined);
   if (live.value !== undefined) return fail(inTerminal(live.value.pid));
-  const { message, ...problem } = notRunning(shortPath(world, folder));
+  const { message, ...problem } = notRunning(around.shownFolder());
   return fail({ ...problem, message: `there is no log: ${message}` });
 }
 

@@ -1,12 +1,13 @@
 import type { Command } from "commander";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { PAY_OUTCOMES, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
-import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, FIND_ID } from "../target/control.ts";
+import { register, valueOption, type Context, type Registry } from "../command.ts";
 import { moveLines } from "./move-lines.ts";
 import { parseChoice } from "../parsers.ts";
 import type { Ending } from "../problem.ts";
-import { checkoutIdOf } from "../order/short-id.ts";
+import { findId, shownBy } from "../target/ids.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type PayOptions = CommonOptions & { readonly outcome: PayOutcome };
 
@@ -27,15 +28,15 @@ export function registerSandboxPay(parent: Command, registry: Registry): void {
 
 async function runPay(context: Context, options: PayOptions, typed = ""): Promise<Ending> {
   const { outcome } = options;
-  const id = await checkoutIdOf(context, options, typed);
+  const id = await findId(context, "checkout", typed);
   if (!id.ok) return id;
-  const paid = await callSandbox(context, options, {
+  const paid = await callSandbox(context, {
     name: "pay",
     id: id.value,
     body: { outcome },
     nextAfter: {
       state_conflict: `checkout sessions get ${id.value} shows its state`,
-      session_not_found: FIND_ID["order or session"],
+      session_not_found: shownBy("checkout"),
     },
   });
   if (!paid.ok) return paid;

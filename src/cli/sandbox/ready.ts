@@ -1,62 +1,10 @@
-import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import { assignment, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { EXIT, type Problem } from "../problem.ts";
 import { calledAs, fieldLines, type Field } from "../printer.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import type { GivenSecrets } from "../../host/given-secrets.ts";
-
-/** What the sandbox tells of itself when it is truly ready (decision 57). What does not exist is null. */
-export type Ready = {
-  readonly event: "ready";
-  readonly base_url: string;
-  readonly portal_url: string | null;
-  readonly checkout_origin: string;
-  readonly merchant_id: string;
-  readonly store_id: string;
-  readonly store_name: string;
-  readonly api_key: string | null;
-  readonly signing_secret: string;
-  readonly control_token: string;
-  readonly data_dir: string | null;
-  readonly ephemeral: boolean;
-  /** Whether it ran before this start, which then started nothing. */
-  readonly already_running: boolean;
-  readonly sign_in_url: string | null;
-  readonly pid: number;
-  readonly version: string;
-};
-
-/** What a sandbox says of itself, with what only its state folder and its caller know. */
-export function readyOf(
-  description: SandboxDescription,
-  own: {
-    readonly apiKey: string | null;
-    readonly controlToken: string;
-    readonly alreadyRunning: boolean;
-    /** A link to the portal that works once; null where there is no portal. */
-    readonly signInUrl: string | null;
-  },
-): Ready {
-  return {
-    event: "ready",
-    base_url: description.baseUrl,
-    portal_url: description.portalUrl,
-    checkout_origin: description.checkoutOrigin,
-    merchant_id: description.merchantId,
-    store_id: description.storeId,
-    store_name: description.storeName,
-    api_key: own.apiKey,
-    signing_secret: description.signingSecret,
-    control_token: own.controlToken,
-    data_dir: description.dataDir,
-    ephemeral: description.ephemeral,
-    already_running: own.alreadyRunning,
-    sign_in_url: own.signInUrl,
-    pid: description.pid,
-    version: description.version,
-  };
-}
+import type { Ready } from "../../host/ready.ts";
 
 /** A start whose ready line could not be printed: nobody could use the sandbox, so it is stopped. */
 export function unannounced(): Problem {

@@ -1,53 +1,15 @@
-import type { Command, Option } from "commander";
-import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout/checkout.ts";
-import { parseListenAddress } from "../../core/network/address.ts";
-import { parsePortalUrl, parsePublicUrl } from "../../core/network/public-url.ts";
+import { folderSettings, type StartOptions } from "./serving-options.ts";
+import { isTerminal } from "../printer.ts";
+import { shortId } from "../table.ts";
+import type { Command } from "commander";
 import { accept } from "../../core/outcome.ts";
-import { DEFAULT_KEPT_REQUESTS, MAX_KEPT_REQUESTS } from "../../core/request/logged-request.ts";
-import { DEFAULT_RATE_LIMIT } from "../../core/rate-limit.ts";
-import {
-  DEFAULT_DELIVERIES_IN_FLIGHT,
-  DEFAULT_DELIVERY_SCHEDULE,
-  DEFAULT_DELIVERY_TIMEOUT_MS,
-  MAX_DELIVERIES_IN_FLIGHT,
-} from "../../core/webhook/delivery.ts";
-import { parseTargetHost } from "../../core/webhook/target.ts";
-import {
-  listOption,
-  orInvalid,
-  register,
-  switchOption,
-  valueOption,
-  type CommonOptions,
-  type Context,
-  type Registry,
-} from "../command.ts";
+import { register, switchOption, type Context, type Registry } from "../command.ts";
 import { withConfig } from "../../host/config/start-settings.ts";
 import { setting } from "../option-rules.ts";
 import { noteTarget } from "../target/notes.ts";
-import { findStateFolder } from "../../host/folder/state-folder.ts";
-import {
-  parseChoice,
-  parseDeliverySchedule,
-  parseDuration,
-  parseHost,
-  parseLifetime,
-  parseRateLimit,
-  parseWhole,
-} from "../parsers.ts";
-import { durationText, scheduleText } from "../../core/config/setting-text.ts";
-import { DONE, fail, type Ending } from "../problem.ts";
+import { DONE, fail, type Ending, hosted, endingOf } from "../problem.ts";
 import { banner, unannounced } from "./ready.ts";
-import { DEFAULT_PORT, serveSandbox, type ServeOptions } from "./serve.ts";
-
-/** How a sandbox is started. */
-export type StartOptions = CommonOptions &
-  ServeOptions & {
-    readonly ephemeral?: boolean;
-    readonly config?: string;
-    readonly detach?: boolean;
-    readonly reuse?: boolean;
-  };
+import { serveSandbox } from "../../host/serve.ts";
 
 /** `checkout sandbox start`. */
 export function registerSandboxStart(parent: Command, registry: Registry): void {
@@ -66,102 +28,10 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
     options: [
       switchOption("--detach", "start it in the background, and end when it is ready"),
       switchOption("--reuse", "use the sandbox that runs in this folder, if one does"),
-      ...settings().map((option) => setting("CHECKOUT_SANDBOX", option)),
+      ...folderSettings().map((option) => setting("CHECKOUT_SANDBOX", option)),
     ],
     run: runSandboxStart,
   });
-}
-
-/** How a sandbox of a folder can be served. */
-function settings(): Option[] {
-  return [
-    valueOption(
-      "--port <port>",
-      `port to listen on; 0 takes any free one (default: ${DEFAULT_PORT}, or the next free one)`,
-      parseWhole(0, 65_535),
-    ),
-    configOption(),
-    switchOption("--ephemeral", "keep the state in memory only"),
-    switchOption("--adopt", "deliver events of a state that was copied or moved here, from now on"),
-    ...servingSettings(),
-  ];
-}
-
-/** The configuration that a sandbox is set up by. */
-export function configOption(): Option {
-  return valueOption("--config <file>", "the configuration (default: checkout.config.json, found upward)");
-}
-
-/** How any sandbox can be served, also one that keeps nothing. */
-export function servingSettings(): Option[] {
-  return [
-    valueOption(
-      "--rate-limit <rate>",
-      `requests per second for each API key: 5/s or off (default: ${DEFAULT_RATE_LIMIT.perSecond}/s)`,
-      parseRateLimit,
-    ),
-    valueOption(
-      "--checkout-lifetime <duration>",
-      `how long a new checkout can be paid, 5m to 24h (default: ${durationText(DEFAULT_CHECKOUT_LIFETIME_MS)})`,
-      parseLifetime,
-    ),
-    listOption(
-      "--allow-host <host>",
-      "another allowed Host header of the v1 API and the payment pages: HOST or HOST:PORT (repeatable)",
-      parseHost,
-    ),
-    listOption(
-      "--allow-control-host <host>",
-      "another allowed Host header of the control API (default: this machine only; repeatable)",
-      parseHost,
-    ),
-    listOption(
-      "--allow-target <host>",
-      "another host that events may be sent to (default: this machine only; repeatable)",
-      orInvalid(parseTargetHost),
-    ),
-    listOption(
-      "--listen <address>",
-      "another address to listen on, such as 0.0.0.0; one that other machines reach needs --allow-host or --public-url (default: loopback only; repeatable)",
-      orInvalid(parseListenAddress),
-    ),
-    valueOption(
-      "--public-url <origin>",
-      "what payers reach the payment pages at, for checkout_url: a proxy, a tunnel, a container's host (default: this machine)",
-      orInvalid(parsePublicUrl),
-    ),
-    valueOption(
-      "--portal-url <origin>",
-      "what your browser reaches the portal at: beside --public-url it is off without one, whose host must be another (default: localhost)",
-      orInvalid(parsePortalUrl),
-    ),
-    valueOption(
-      "--delivery-timeout <duration>",
-      `timeout for a receiver's answer to an event (default: ${durationText(DEFAULT_DELIVERY_TIMEOUT_MS)})`,
-      parseDuration,
-    ),
-    valueOption(
-      "--delivery-schedule <delays>",
-      `delay before each try of a delivery, 0s first (default: ${scheduleText(DEFAULT_DELIVERY_SCHEDULE)})`,
-      parseDeliverySchedule,
-    ),
-    valueOption(
-      "--deliveries-in-flight <n>",
-      `deliveries to one endpoint at once, of each order one (default: ${DEFAULT_DELIVERIES_IN_FLIGHT})`,
-      parseWhole(1, MAX_DELIVERIES_IN_FLIGHT),
-    ),
-    valueOption(
-      "--kept-requests <n>",
-      `v1 requests that are kept of each store, for requests list and explain; 0 for none (default: ${DEFAULT_KEPT_REQUESTS})`,
-      parseWhole(0, MAX_KEPT_REQUESTS),
-    ),
-    valueOption(
-      "--log-format <format>",
-      "request log: text or json (default: text)",
-      parseChoice(["text", "json"]),
-    ),
-    switchOption("--quiet", "no request log"),
-  ];
 }
 
 /** Loads what a plain start does not need only where it is asked for. */
@@ -181,22 +51,25 @@ async function serveHere(context: Context, options: StartOptions): Promise<Endin
   const { world, printer } = context;
   // Registered first, so that a signal during start or stop is not lost.
   const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
-  const found = options.ephemeral === true ? accept(undefined) : findStateFolder(world, options);
+  const found = options.ephemeral === true ? accept(undefined) : context.around.folder();
   if (!found.ok) return found;
-  const configured = await withConfig(context, options);
+  const configured = hosted(await withConfig(context, options));
   if (!configured.ok) return configured;
-  const ending = await serveSandbox(context, configured.value, {
-    place: { folder: found.value, log: world.stderr },
+  // In a terminal a line fits 80 columns, and commands take the short id.
+  const ids = isTerminal(world.stderr) ? { shownId: shortId } : {};
+  const ended = await serveSandbox(context, configured.value, {
+    place: { folder: found.value, log: world.stderr, ...ids },
     use: async ({ ready, description, heldBack, given, stopRequested }) => {
       const { ownSecrets, activeFaults } = description;
       await printer.result(ready, () => banner(context, ready, { given, ownSecrets, activeFaults }));
       if (world.isResultLost()) return fail(unannounced());
-      if (options.ephemeral !== true) noteTarget(context, options, "folder");
+      if (options.ephemeral !== true) noteTarget(context, "folder");
       if (heldBack !== undefined) printer.trace(`warning: no events are delivered: ${heldBack}`);
       await Promise.race([stopped, stopRequested]);
       return DONE;
     },
   });
+  const ending = endingOf(ended);
   if (ending.ok) printer.talk("checkout sandbox stopped.");
   return ending;
 }

@@ -6,10 +6,9 @@ import { localOrigin } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { Run } from "../../core/state-files.ts";
-import type { World } from "../../world.ts";
-import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { register, valueOption, type Context, type Registry } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
-import { baseUrlOf, findStateFolder, liveRun, shortPath } from "../../host/folder/state-folder.ts";
+import { baseUrlOf, shortPath } from "../../host/folder/state-folder.ts";
 import { setting } from "../option-rules.ts";
 import { durationText, parseBaseUrl } from "../../core/config/setting-text.ts";
 import { parseDuration } from "../parsers.ts";
@@ -25,6 +24,7 @@ import {
 } from "../problem.ts";
 import { activeFaultsText } from "./ready.ts";
 import { describeRun, noteVersionOf } from "./live.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 /** What is known of the sandbox of a folder; null is what nobody tells. */
 type Status = {
@@ -58,13 +58,13 @@ export function registerSandboxStatus(parent: Command, registry: Registry): void
   });
 }
 
-async function runStatus(context: Context, options: CommonOptions): Promise<Ending> {
-  const { world, printer } = context;
-  const found = findStateFolder(world, options);
+async function runStatus(context: Context): Promise<Ending> {
+  const { printer, around } = context;
+  const found = around.folder();
   if (!found.ok) return found;
-  const run = liveRun(world, found.value);
+  const run = around.run();
   if (!run.ok) return run;
-  noteTarget(context, options, "folder");
+  noteTarget(context, "folder");
   const { status, served } = await statusOf(context, found.value, run.value);
   await printer.result(status, () => statusText(context, status, served));
   return accept(status.running ? EXIT.done : EXIT.unreachable);
@@ -203,7 +203,7 @@ async function runWait(context: Context, options: WaitOptions): Promise<Ending> 
   try {
     for (;;) {
       const leftMs = timeout - (world.monotonic() - since);
-      const look = await lookOnce(world, options, {
+      const look = await lookOnce(context, options, {
         timeoutMs: Math.max(1, Math.min(LOOK_MS, leftMs)),
         signal,
       });
@@ -211,7 +211,7 @@ async function runWait(context: Context, options: WaitOptions): Promise<Ending> 
       if (!look.ok) return look;
       const seen = look.value;
       if ("baseUrl" in seen) {
-        noteTarget(context, options, { url: seen.baseUrl });
+        noteTarget(context, { url: seen.baseUrl });
         if (seen.run !== undefined) noteVersionOf(context, seen.run);
         return await printer.result({ ok: true, base_url: seen.baseUrl }, () => `ready: ${seen.baseUrl}`);
       }
@@ -225,11 +225,12 @@ async function runWait(context: Context, options: WaitOptions): Promise<Ending> 
 }
 
 async function lookOnce(
-  world: World,
+  context: Context,
   options: WaitOptions,
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<Outcome<Look, Problem>> {
-  const place = whereIs(world, options);
+  const { world } = context;
+  const place = whereIs(context, options);
   if (!place.ok || "lacks" in place.value) return place;
   const { baseUrl } = place.value;
   const sent = await world.send({
@@ -246,7 +247,7 @@ async function lookOnce(
 }
 
 /** The service that is named, or else the live sandbox of the folder as it is at this moment. */
-function whereIs(world: World, options: WaitOptions): Outcome<Look, Problem> {
+function whereIs({ around }: Context, options: WaitOptions): Outcome<Look, Problem> {
   if (options.baseUrl !== undefined) {
     const baseUrl = parseBaseUrl(options.baseUrl);
     if (baseUrl !== undefined) return accept({ baseUrl });
@@ -254,9 +255,10 @@ function whereIs(world: World, options: WaitOptions): Outcome<Look, Problem> {
     const expected = "an address such as http://127.0.0.1:4242/v1, without user name, password or query";
     return failUsage(`--base-url (CHECKOUT_BASE_URL) must be ${expected}`, "correct it");
   }
-  const folder = findStateFolder(world, options);
+  around.lookAgain();
+  const folder = around.folder();
   if (!folder.ok) return folder;
-  const run = liveRun(world, folder.value);
+  const run = around.run();
   if (!run.ok) return run;
   if (run.value === undefined) return accept({ lacks: `${NO_SANDBOX} (${folder.value})` });
   const { pid, port } = run.value;

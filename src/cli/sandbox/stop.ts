@@ -3,10 +3,10 @@ import { localOrigin } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Run } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
-import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { register, type Context, type Registry } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
-import { findStateFolder, liveRun, shortPath } from "../../host/folder/state-folder.ts";
 import { EXIT, fail, interruptedProblem, type Ending, type Problem } from "../problem.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 /** How long a sandbox may take to stop: it gives requests in flight less than a second. */
 const STOP_MS = 10_000;
@@ -26,23 +26,23 @@ export function registerSandboxStop(parent: Command, registry: Registry): void {
   });
 }
 
-async function runStop(context: Context, options: CommonOptions): Promise<Ending> {
-  const { world, printer } = context;
-  const found = findStateFolder(world, options);
+async function runStop(context: Context): Promise<Ending> {
+  const { world, printer, around } = context;
+  const found = around.folder();
   if (!found.ok) return found;
   const folder = found.value;
-  noteTarget(context, options, "folder");
-  const live = liveRun(world, folder);
+  noteTarget(context, "folder");
+  const live = around.run();
   if (!live.ok) return live;
   const run = live.value;
-  const shown = shortPath(world, folder);
+  const shown = around.shownFolder();
   if (run === undefined) {
     const result = { ok: true, stopped: false, pid: null, data_dir: folder };
     return printer.result(result, () => `no sandbox was running here (${shown})`);
   }
   const asked = await askToStop(world, run);
   if (!asked.ok) return asked;
-  const ended = await waitUntilGone(world, { folder, run });
+  const ended = await waitUntilGone(context, run);
   if (!ended.ok) return ended;
   const result = { ok: true, stopped: true, pid: run.pid, data_dir: folder };
   return printer.result(result, () => `the sandbox of ${shown} has stopped (pid ${run.pid})`);
@@ -74,15 +74,13 @@ async function callStop(world: World, { port, pid, ...run }: Run): Promise<strin
 }
 
 /** Waits until the process has ended, unless it is a program of the user's, and the folder is free, or somebody else's. */
-async function waitUntilGone(
-  world: World,
-  { folder, run }: { readonly folder: string; readonly run: Run },
-): Promise<Outcome<void, Problem>> {
+async function waitUntilGone({ world, around }: Context, run: Run): Promise<Outcome<void, Problem>> {
   const interruption = new AbortController();
   const unsubscribe = world.onStop(() => interruption.abort());
   const { signal } = interruption;
   const isTaken = (): boolean => {
-    const live = liveRun(world, folder);
+    around.lookAgain();
+    const live = around.run();
     const { pid, started, control_token: token } = run;
     // A program can have started another one there by now, with a token of its own.
     return (

@@ -1,16 +1,12 @@
+import { withSandbox } from "../target/with-sandbox.ts";
 import type { Command } from "commander";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import type { SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import { printable } from "../../core/text.ts";
-import { createSnapshot } from "../../sandbox/snapshot/named.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
-import { callSandbox, inStore, refusedProblem } from "../target/control.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
-import { fail, type Ending, type Problem } from "../problem.ts";
-import { namedStoreOf } from "./named-store.ts";
+import type { Ending, Problem } from "../problem.ts";
 import {
-  atSnapshots,
   besideOlder,
   checkCommand,
   fileOption,
@@ -20,6 +16,8 @@ import {
   type ActingName,
   type SnapshotOptions,
 } from "./place.ts";
+import { callAt } from "../target/call.ts";
+import { inStore } from "../target/control.ts";
 
 type Created = AnswerOf<"createSnapshot">;
 
@@ -59,28 +57,17 @@ function create(
   options: SnapshotOptions,
   name: string,
 ): Promise<Outcome<Created, Problem>> {
-  return atSnapshots<Created>(context, options, {
-    live: async (target, folder) => {
-      const shelf = options.file === undefined ? accept(undefined) : shelfOf(context, folder);
-      if (!shelf.ok) return shelf;
-      const store = options.all === true ? accept(target) : await inStore(context, options, target);
-      if (!store.ok) return store;
-      return writtenTo(context, options, { name, shelf: shelf.value }, ({ name: taken, signal }) => {
-        const body = { name: taken };
-        return options.all === true
-          ? callSandbox(context, target, { name: "createSnapshot", body, signal, nextAfter })
-          : callSandbox(context, store.value, { name: "createStoreSnapshot", body, signal, nextAfter });
-      });
-    },
-    stopped: async (stopped) => {
-      const scope: Outcome<SnapshotScope, Problem> =
-        options.all === true ? accept("all") : await namedStoreOf(context, options, stopped);
-      if (!scope.ok) return scope;
-      return writtenTo(context, options, { name, shelf: stopped.snapshotShelf }, async (taken) => {
-        const created = createSnapshot(stopped, taken.name, scope.value);
-        return created.ok ? created : fail(refusedProblem(created.refusal, nextAfter));
-      });
-    },
+  return withSandbox<Created>(context, async (target, folder) => {
+    const shelf = options.file === undefined ? accept(undefined) : shelfOf(context, folder);
+    if (!shelf.ok) return shelf;
+    const store = options.all === true ? accept(target) : await inStore(context, target);
+    if (!store.ok) return store;
+    return writtenTo(context, options, { name, shelf: shelf.value }, ({ name: taken, signal }) => {
+      const body = { name: taken };
+      return options.all === true
+        ? callAt(context, target, { name: "createSnapshot", body, signal, nextAfter })
+        : callAt(context, store.value, { name: "createStoreSnapshot", body, signal, nextAfter });
+    });
   });
 }
 

@@ -1,14 +1,13 @@
+import { withSandbox } from "../target/with-sandbox.ts";
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { accept } from "../../core/outcome.ts";
-import { listSnapshots } from "../../sandbox/snapshot/named.ts";
-import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../target/control.ts";
+import { register, type Context, type Registry } from "../command.ts";
 import { widthOf } from "../printer.ts";
 import type { Ending } from "../problem.ts";
 import { table } from "../table.ts";
-import { atSnapshots } from "./place.ts";
+import { callAt } from "../target/call.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type Listed = AnswerOf<"listSnapshots">;
 
@@ -24,12 +23,11 @@ export function registerSnapshotsList(parent: Command, registry: Registry): void
   });
 }
 
-async function runList(context: Context, options: CommonOptions): Promise<Ending> {
+async function runList(context: Context): Promise<Ending> {
   const { world, printer } = context;
-  const listed = await atSnapshots<Listed>(context, options, {
-    live: (target) => callSandbox(context, target, { name: "listSnapshots", body: undefined }),
-    stopped: async (stopped) => accept({ snapshots: listSnapshots(stopped, stopped.snapshotShelf) }),
-  });
+  const listed = await withSandbox<Listed>(context, (target) =>
+    callAt(context, target, { name: "listSnapshots", body: undefined }),
+  );
   if (!listed.ok) return listed;
   const { snapshots } = listed.value;
   return printer.result(encodeAnswer("listSnapshots", listed.value), () =>

@@ -2,18 +2,12 @@ import { resolve } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { SNAPSHOT_NAME } from "../../core/snapshot/snapshot.ts";
 import { printableLiteral } from "../../core/text.ts";
-import { holdOfStore } from "../../sandbox/runtime/home.ts";
-import type { NamedSnapshotsContext } from "../../sandbox/snapshot/named.ts";
-import type { ControlTarget } from "../../client/control/control.ts";
 import type { World } from "../../world.ts";
-import { valueOption, type CommonOptions, type Context } from "../command.ts";
-import { controlTargetNow, targetOfFolder } from "../target/control.ts";
-import { noteTarget } from "../target/notes.ts";
+import { valueOption, type Context } from "../command.ts";
 import { snapshotsIn, type SnapshotFiles } from "../../host/folder/snapshots.ts";
-import * as state from "../../host/folder/state-folder.ts";
-import { inStoppedFolder, type Stopped } from "../folder/stopped.ts";
 import { isTyped } from "../option-rules.ts";
 import { fail, failUsage, usageProblem, type Problem } from "../problem.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 /** The options of all commands of snapshots that act on one. */
 export type SnapshotOptions = CommonOptions & { readonly all?: boolean; readonly file?: string };
@@ -47,46 +41,6 @@ export function checkCommand(
     return failUsage("--all and --store exclude each other", "leave one of them out");
   return accept(undefined);
 }
-
-/**
- * Does something in the live sandbox that is meant, or, where none runs, in the state of the folder. `folder` is that of
- * the sandbox; undefined for one that keeps nothing, or is not this folder's.
- */
-export async function atSnapshots<Value>(
-  context: Context,
-  options: CommonOptions,
-  acts: {
-    readonly live: (target: ControlTarget, folder: string | undefined) => Promise<Outcome<Value, Problem>>;
-    readonly stopped: (stopped: StoppedSnapshots) => Promise<Outcome<Value, Problem>>;
-  },
-): Promise<Outcome<Value, Problem>> {
-  const target = controlTargetNow(context, options);
-  if (!target.ok) return target;
-  noteTarget(context, options, target.value === undefined ? "folder" : { url: target.value.origin });
-  if (target.value !== undefined) {
-    const own = targetOfFolder(context, options);
-    const isOwn = own.ok && own.value?.origin === target.value.origin;
-    const folder = isOwn ? state.locateStateFolder(context.world, options.dir) : undefined;
-    return acts.live(target.value, folder);
-  }
-  return inStoppedFolder(context, options, (stopped) => {
-    const masterKey = state.masterKey(context.world, stopped.folder, "filled");
-    if (!masterKey.ok) return Promise.resolve(masterKey);
-    const { folder, store } = stopped;
-    return acts.stopped({
-      ...stopped,
-      world: context.world,
-      masterKey: masterKey.value,
-      heldBack: (storeId) => holdOfStore({ store, folderHold: undefined }, storeId),
-      targets: { allowedHosts: [], ownPort: 0 },
-      wakeStores: () => Promise.resolve(),
-      snapshotShelf: snapshotsIn(context.world, folder),
-    });
-  });
-}
-
-/** The snapshots of a folder whose sandbox does not run, with what their verbs need. */
-type StoppedSnapshots = Stopped & NamedSnapshotsContext & { readonly snapshotShelf: SnapshotFiles };
 
 /** The snapshots of the folder of a sandbox, for a command that reads or writes a file beside them. */
 export function shelfOf(

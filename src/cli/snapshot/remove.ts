@@ -1,11 +1,12 @@
+import { withSandbox } from "../target/with-sandbox.ts";
 import type { Command } from "commander";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
-import { removeSnapshot } from "../../sandbox/snapshot/named.ts";
-import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, refusedProblem } from "../target/control.ts";
-import { fail, type Ending } from "../problem.ts";
-import { atSnapshots, checkCommand, NEXT_AFTER_SNAPSHOT as nextAfter } from "./place.ts";
+import { register, type Context, type Registry } from "../command.ts";
+import type { Ending } from "../problem.ts";
+import { checkCommand, NEXT_AFTER_SNAPSHOT as nextAfter } from "./place.ts";
+import { callAt } from "../target/call.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout snapshots remove`. */
 export function registerSnapshotsRemove(parent: Command, registry: Registry): void {
@@ -23,13 +24,9 @@ async function runRemove(context: Context, options: CommonOptions, name = ""): P
   const { world, printer } = context;
   const checked = checkCommand(world, options, name);
   if (!checked.ok) return checked;
-  const removed = await atSnapshots<AnswerOf<"removeSnapshot">>(context, options, {
-    live: (target) => callSandbox(context, target, { name: "removeSnapshot", body: { name }, nextAfter }),
-    stopped: async ({ snapshotShelf }) => {
-      const done = removeSnapshot(snapshotShelf, name);
-      return done.ok ? done : fail(refusedProblem(done.refusal, nextAfter));
-    },
-  });
+  const removed = await withSandbox<AnswerOf<"removeSnapshot">>(context, (target) =>
+    callAt(context, target, { name: "removeSnapshot", body: { name }, nextAfter }),
+  );
   if (!removed.ok) return removed;
   return printer.result(
     encodeAnswer("removeSnapshot", removed.value),

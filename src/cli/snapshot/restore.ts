@@ -1,19 +1,15 @@
+import { withSandbox } from "../target/with-sandbox.ts";
 import type { Command } from "commander";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { MAX_SNAPSHOT_BYTES } from "../../core/snapshot/snapshot.ts";
 import { printable } from "../../core/text.ts";
-import { restoreNamed } from "../../sandbox/snapshot/named.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
-import { callSandbox, inStore, refusedProblem } from "../target/control.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { readCredentials } from "../../host/folder/state-folder.ts";
-import { readNamed } from "../input.ts";
 import { EXIT, fail, type Ending, type Problem } from "../problem.ts";
 import { isStoreTyped } from "../target/named-store.ts";
-import { namedStoreOf } from "./named-store.ts";
 import {
-  atSnapshots,
   besideOlder,
   checkCommand,
   fileOption,
@@ -23,6 +19,9 @@ import {
   type ActingName,
   type SnapshotOptions,
 } from "./place.ts";
+import { callAt } from "../target/call.ts";
+import { inStore } from "../target/control.ts";
+import { readNamed } from "../../host/named-file.ts";
 
 type Restored = AnswerOf<"restoreSnapshot">;
 type RestoreOptions = SnapshotOptions & { readonly adopt?: boolean };
@@ -68,48 +67,30 @@ function restore(
 ): Promise<Outcome<Restored, Problem>> {
   // What a variable says of a store is about commands that have to act on one.
   const isOfStore = isStoreTyped(context.world);
-  return atSnapshots<Restored>(context, options, {
-    live: async (target, folder) => {
-      const shelf = options.file === undefined ? accept(undefined) : shelfOf(context, folder);
-      if (!shelf.ok) return shelf;
-      const store = isOfStore ? await inStore(context, options, target) : accept(target);
-      if (!store.ok) return store;
-      const all = options.all === true ? { all: true } : {};
-      const adopt = options.adopt === true ? { adopt: true } : {};
-      const done = await takenFrom(context, options, { name, shelf: shelf.value }, (taken) =>
-        isOfStore
-          ? callSandbox(context, store.value, {
-              name: "restoreStoreSnapshot",
-              body: { name: taken.name, ...adopt },
-              signal: taken.signal,
-              nextAfter,
-            })
-          : callSandbox(context, target, {
-              name: "restoreSnapshot",
-              body: { name: taken.name, ...all, ...adopt },
-              signal: taken.signal,
-              nextAfter,
-            }),
-      );
-      if (done.ok) noteKeys(context, folder, done.value);
-      return done;
-    },
-    stopped: async (stopped) => {
-      const store = isOfStore ? await namedStoreOf(context, options, stopped) : accept("as_taken" as const);
-      if (!store.ok) return store;
-      const scope = options.all === true ? "all" : store.value;
-      const done = await takenFrom(
-        context,
-        options,
-        { name, shelf: stopped.snapshotShelf },
-        async (taken) => {
-          const restored = await restoreNamed(stopped, taken.name, { scope, adopt: options.adopt });
-          return restored.ok ? restored : fail(refusedProblem(restored.refusal, nextAfter));
-        },
-      );
-      if (done.ok) noteKeys(context, stopped.folder, done.value);
-      return done;
-    },
+  return withSandbox<Restored>(context, async (target, folder) => {
+    const shelf = options.file === undefined ? accept(undefined) : shelfOf(context, folder);
+    if (!shelf.ok) return shelf;
+    const store = isOfStore ? await inStore(context, target) : accept(target);
+    if (!store.ok) return store;
+    const all = options.all === true ? { all: true } : {};
+    const adopt = options.adopt === true ? { adopt: true } : {};
+    const done = await takenFrom(context, options, { name, shelf: shelf.value }, (taken) =>
+      isOfStore
+        ? callAt(context, store.value, {
+            name: "restoreStoreSnapshot",
+            body: { name: taken.name, ...adopt },
+            signal: taken.signal,
+            nextAfter,
+          })
+        : callAt(context, target, {
+            name: "restoreSnapshot",
+            body: { name: taken.name, ...all, ...adopt },
+            signal: taken.signal,
+            nextAfter,
+          }),
+    );
+    if (done.ok) noteKeys(context, folder, done.value);
+    return done;
   });
 }
 

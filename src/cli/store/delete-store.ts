@@ -2,10 +2,12 @@ import type { Command } from "commander";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { register, switchOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, sandboxStore } from "../target/control.ts";
+import { register, switchOption, type Context, type Registry } from "../command.ts";
 import { failUsage, type Ending } from "../problem.ts";
 import { confirm } from "../prompts.ts";
+import { callAt } from "../target/call.ts";
+import { sandboxStore } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type DeleteOptions = CommonOptions & { readonly yes?: boolean };
 
@@ -26,14 +28,14 @@ async function runDelete(context: Context, options: DeleteOptions, text = ""): P
   const shown = printable(text);
   if (options.yes !== true && !world.interactive)
     return failUsage(`the store ${shown} would be deleted with all that belongs to it`, "add --yes");
-  const target = await sandboxStore(context, options, text);
+  const target = await sandboxStore(context, text);
   if (!target.ok) return target;
   const agreed =
     options.yes === true
       ? accept(undefined)
       : await confirm(world, `Delete the store ${shown} with all that belongs to it?`);
   if (!agreed.ok) return agreed;
-  const deleted = await callSandbox(context, target.value, {
+  const deleted = await callAt(context, target.value, {
     name: "deleteStore",
     body: {},
     nextAfter: {

@@ -4,16 +4,16 @@ import { encodeAnswer } from "../../core/control/operations.ts";
 import { SCOPES, type Scope } from "../../core/credential.ts";
 import { newApiKey } from "../../sandbox/runtime/keys.ts";
 import { newSigningSecret } from "../../sandbox/runtime/seed.ts";
-import type { World } from "../../world.ts";
-import { listOption, register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, FIND_ID } from "../target/control.ts";
-import { findStateFolder, newToken, readCredentials } from "../../host/folder/state-folder.ts";
+import { listOption, register, type Context, type Registry } from "../command.ts";
+import { newToken } from "../../host/folder/state-folder.ts";
 import { parseChoice } from "../parsers.ts";
-import { keyIdOf } from "../order/short-id.ts";
+import { findId, shownBy } from "../target/ids.ts";
 import { fieldLines } from "../printer.ts";
 import type { Ending } from "../problem.ts";
 import { shortId, table } from "../table.ts";
 import { SECRET_VARIABLES, type SecretName } from "../../host/given-secrets.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 const KEPT_IS_REVOKED =
   "it is the key in credentials.json: for the commands here, set CHECKOUT_API_KEY to another one";
@@ -62,7 +62,7 @@ export function registerKeys(parent: Command, registry: Registry): void {
 
 async function runCreate(context: Context, options: CreateOptions): Promise<Ending> {
   const { scopes } = options;
-  const made = await callSandbox(context, options, {
+  const made = await callSandbox(context, {
     name: "createKey",
     body: scopes === undefined ? {} : { scopes: [...new Set(scopes)] },
   });
@@ -81,11 +81,11 @@ async function runCreate(context: Context, options: CreateOptions): Promise<Endi
   );
 }
 
-async function runList(context: Context, options: CommonOptions): Promise<Ending> {
-  const listed = await callSandbox(context, options, { name: "listKeys", body: undefined });
+async function runList(context: Context): Promise<Ending> {
+  const listed = await callSandbox(context, { name: "listKeys", body: undefined });
   if (!listed.ok) return listed;
   const { storeId, keys } = listed.value;
-  const keptEnd = endOfKeptKey(context.world, options, storeId);
+  const keptEnd = endOfKeptKey(context, storeId);
   const kept = keys.find(({ lastFour }) => lastFour === keptEnd)?.keyId ?? null;
   return context.printer.result({ ...encodeAnswer("listKeys", listed.value), kept_key_id: kept }, () =>
     table(
@@ -104,19 +104,19 @@ async function runList(context: Context, options: CommonOptions): Promise<Ending
 }
 
 /** Revokes a key, and says what cannot go on without it. */
-async function runRevoke(context: Context, options: CommonOptions, typed = ""): Promise<Ending> {
-  const id = await keyIdOf(context, options, typed);
+async function runRevoke(context: Context, _options: CommonOptions, typed = ""): Promise<Ending> {
+  const id = await findId(context, "key", typed);
   if (!id.ok) return id;
-  const revoked = await callSandbox(context, options, {
+  const revoked = await callSandbox(context, {
     name: "revokeKey",
     id: id.value,
     body: {},
-    nextAfter: { not_found: FIND_ID["API key"] },
+    nextAfter: { not_found: shownBy("key") },
   });
   if (!revoked.ok) return revoked;
   const { printer } = context;
   const { storeId, lastFour, revokedAt, keysLeft } = revoked.value;
-  const kept = lastFour === endOfKeptKey(context.world, options, storeId);
+  const kept = lastFour === endOfKeptKey(context, storeId);
   return printer.result({ ...encodeAnswer("revokeKey", revoked.value), kept }, () =>
     [
       `${printer.style.green("✓")} the API key …${lastFour} is revoked since ${iso(revokedAt)}`,
@@ -127,10 +127,9 @@ async function runRevoke(context: Context, options: CommonOptions, typed = ""): 
 }
 
 /** The last four characters of the store's key in `credentials.json`; undefined where it has none that can be read. */
-function endOfKeptKey(world: World, options: CommonOptions, storeId: string): string | undefined {
-  const folder = findStateFolder(world, options);
-  const kept = folder.ok ? readCredentials(world, folder.value) : folder;
-  return kept.ok ? kept.value?.stores[storeId]?.api_key.slice(-4) : undefined;
+function endOfKeptKey({ around }: Context, storeId: string): string | undefined {
+  const kept = around.credentials();
+  return kept.ok ? kept.value.stores[storeId]?.api_key.slice(-4) : undefined;
 }
 
 /** Makes secrets that `sandbox start` takes from the environment. Nothing is kept, and no sandbox is needed. */

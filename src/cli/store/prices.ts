@@ -6,19 +6,12 @@ import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import {
-  orInvalid,
-  register,
-  switchOption,
-  valueOption,
-  type CommonOptions,
-  type Context,
-  type Registry,
-} from "../command.ts";
-import { callSandbox } from "../target/control.ts";
+import { orInvalid, register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
 import { parseAmountMinor, parseChoice, parseCurrency } from "../parsers.ts";
 import { failUsage, type Ending } from "../problem.ts";
 import { table } from "../table.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type AddOptions = CommonOptions & {
   readonly amountMinor: number;
@@ -89,7 +82,7 @@ async function runAdd(context: Context, options: AddOptions, id = ""): Promise<E
   if (fault !== undefined) return failUsage(fault, "correct it; nothing was added");
   const { amountMinor, currency, paymentMethod, description = "", unapproved = false } = options;
   const body = { id, amountMinor, currency, paymentMethod, description, approved: !unapproved };
-  const added = await callSandbox(context, options, { name: "addPrice", body, nextAfter: NEXT_AFTER });
+  const added = await callSandbox(context, { name: "addPrice", body, nextAfter: NEXT_AFTER });
   if (!added.ok) return added;
   const { printer } = context;
   return printer.result(encodeAnswer("addPrice", added.value), () => {
@@ -112,8 +105,8 @@ function lackLines({ approved, missingCapabilities }: AnswerOf<"addPrice">): rea
   ];
 }
 
-async function runList(context: Context, options: CommonOptions): Promise<Ending> {
-  const listed = await callSandbox(context, options, { name: "listPrices", body: undefined });
+async function runList(context: Context): Promise<Ending> {
+  const listed = await callSandbox(context, { name: "listPrices", body: undefined });
   if (!listed.ok) return listed;
   const { prices } = listed.value;
   return context.printer.result(encodeAnswer("listPrices", listed.value), () =>
@@ -121,10 +114,10 @@ async function runList(context: Context, options: CommonOptions): Promise<Ending
   );
 }
 
-async function runRetire(context: Context, options: CommonOptions, id = ""): Promise<Ending> {
+async function runRetire(context: Context, _options: CommonOptions, id = ""): Promise<Ending> {
   const fault = fieldFault("price_id", id);
   if (fault !== undefined) return failUsage(fault, "checkout prices list shows them; nothing was changed");
-  const retired = await callSandbox(context, options, {
+  const retired = await callSandbox(context, {
     name: "retirePrice",
     body: { id },
     nextAfter: NEXT_AFTER,

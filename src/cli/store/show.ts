@@ -1,12 +1,14 @@
 import type { Command } from "commander";
 import { returnText } from "../../core/checkout/return-origin.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlTarget, sandboxStore } from "../target/control.ts";
+import { register, type Context, type Registry } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";
 import type { Ending } from "../problem.ts";
+import { callAt } from "../target/call.ts";
+import { callSandbox, controlTarget, sandboxStore } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout stores show`. */
 export function registerStoresShow(parent: Command, registry: Registry): void {
@@ -30,20 +32,18 @@ export function registerCapabilities(parent: Command, registry: Registry): void 
   });
 }
 
-async function runShow(context: Context, options: CommonOptions, store?: string): Promise<Ending> {
-  const target = await (store === undefined
-    ? controlTarget(context, options)
-    : sandboxStore(context, options, store));
+async function runShow(context: Context, _options: CommonOptions, store?: string): Promise<Ending> {
+  const target = await (store === undefined ? controlTarget(context) : sandboxStore(context, store));
   if (!target.ok) return target;
-  const shown = await callSandbox(context, target.value, { name: "storeSummary", body: undefined });
+  const shown = await callAt(context, target.value, { name: "storeSummary", body: undefined });
   if (!shown.ok) return shown;
   return context.printer.result(encodeAnswer("storeSummary", shown.value), () =>
     summaryLines(shown.value, context.printer.width),
   );
 }
 
-async function runCapabilities(context: Context, options: CommonOptions): Promise<Ending> {
-  const shown = await callSandbox(context, options, { name: "storeSummary", body: undefined });
+async function runCapabilities(context: Context): Promise<Ending> {
+  const shown = await callSandbox(context, { name: "storeSummary", body: undefined });
   if (!shown.ok) return shown;
   const { store, capabilities } = shown.value;
   return context.printer.result({ store_id: store.id, capabilities }, () =>

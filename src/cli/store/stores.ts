@@ -3,27 +3,16 @@ import { iso } from "../../core/clock.ts";
 import { NEW_MERCHANT } from "../../core/control/stores.ts";
 import { STORE_NAME_RULE } from "../../core/config/schema.ts";
 import { encodeAnswer, isRequestOf } from "../../core/control/operations.ts";
-import { localOrigin } from "../../core/loopback.ts";
-import {
-  invalidOption,
-  register,
-  valueOption,
-  type CommonOptions,
-  type Context,
-  type Registry,
-} from "../command.ts";
-import { callSandbox, sandboxTarget } from "../target/control.ts";
-import {
-  findStateFolder,
-  liveRun,
-  readCredentials,
-  writeChosenStore,
-} from "../../host/folder/state-folder.ts";
+import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
+import { writeChosenStore } from "../../host/folder/state-folder.ts";
 import { idOf } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { failUsage, type Ending } from "../problem.ts";
 import { table } from "../table.ts";
-import { namedStore, oneStore } from "../target/named-store.ts";
+import { oneStore } from "../target/named-store.ts";
+import { STORE_VARIABLE, type CommonOptions, isOwn } from "../target/surroundings.ts";
+import { callAt } from "../target/call.ts";
+import { callSandbox, sandboxTarget } from "../target/control.ts";
 
 type CreateOptions = CommonOptions & { readonly name?: string; readonly merchant?: string };
 
@@ -77,7 +66,7 @@ async function runCreate(context: Context, options: CreateOptions): Promise<Endi
   const body = { name, merchant };
   if (!isRequestOf("createStore", body))
     return failUsage(`--name ${STORE_NAME_RULE}`, "correct it; no store was made");
-  const made = await callSandbox(context, options, {
+  const made = await callSandbox(context, {
     name: "createStore",
     body,
     nextAfter: { not_found: "checkout stores list --json shows the merchants" },
@@ -99,8 +88,8 @@ async function runCreate(context: Context, options: CreateOptions): Promise<Endi
   );
 }
 
-async function runList(context: Context, options: CommonOptions): Promise<Ending> {
-  const listed = await callSandbox(context, options, { name: "listStores", body: undefined });
+async function runList(context: Context): Promise<Ending> {
+  const listed = await callSandbox(context, { name: "listStores", body: undefined });
   if (!listed.ok) return listed;
   return context.printer.result(encodeAnswer("listStores", listed.value), () =>
     table(
@@ -118,32 +107,27 @@ async function runList(context: Context, options: CommonOptions): Promise<Ending
 }
 
 /** The folder remembers stores of its own sandbox alone. */
-async function runUse(context: Context, options: CommonOptions, text = ""): Promise<Ending> {
-  const { world, printer } = context;
-  const target = await sandboxTarget(context, options);
+async function runUse(context: Context, _options: CommonOptions, text = ""): Promise<Ending> {
+  const { world, printer, around } = context;
+  const target = await sandboxTarget(context);
   if (!target.ok) return target;
-  const found = findStateFolder(world, options);
+  const found = around.folder();
   if (!found.ok) return found;
   const folder = found.value;
-  const run = liveRun(world, folder);
+  const run = around.run();
   if (!run.ok) return run;
-  const { port = null } = run.value ?? {};
-  if (port === null || localOrigin(port) !== target.value.origin) {
+  if (!isOwn(around, target.value.origin)) {
     const message = `CHECKOUT_BASE_URL names another sandbox than that of ${folder}`;
     return failUsage(message, "unset it, or name a store of that one with CHECKOUT_STORE_ID");
   }
-  const listed = await callSandbox(context, target.value, { name: "listStores", body: undefined });
+  const listed = await callAt(context, target.value, { name: "listStores", body: undefined });
   if (!listed.ok) return listed;
   const known = listed.value.stores.map(({ storeId: id, name }) => ({ id, name }));
   const store = oneStore(known, text);
   if (!store.ok) return store;
   writeChosenStore(world, folder, store.value.id);
-  const credentials = readCredentials(world, folder);
-  if (!credentials.ok) return credentials;
-  const scene = { folder, credentials: credentials.value ?? { stores: {} }, isOwn: true, isElsewhere: false };
-  const now = namedStore(world, {}, scene);
-  if (now.ok && now.value?.by === "variable" && now.value.text !== store.value.id)
-    printer.trace(`note: ${now.value.source} names another store, and wins over this choice`);
+  if (around.storeId !== undefined && around.storeId !== store.value.id)
+    printer.trace(`note: ${STORE_VARIABLE} names another store, and wins over this choice`);
   const { id, name } = store.value;
   return printer.result({ store_id: id, name }, () => `commands in this folder act on ${name} (${id})`);
 }

@@ -4,7 +4,8 @@ import { printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { isTyped } from "../option-rules.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { readChosenStore } from "../../host/folder/state-folder.ts";
+import type { Context } from "../command.ts";
+import { STORE_VARIABLE } from "./surroundings.ts";
 import { idOf } from "../parsers.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
 
@@ -18,7 +19,6 @@ export type NamedStore = {
 
 /** Where a store is looked for. */
 type StoreScene = {
-  readonly folder: string;
   /** The merchant's copy of its keys; empty where they are of no use. */
   readonly credentials: Credentials;
   /** Whether it is the sandbox of the folder: what the folder remembers is about no other one. */
@@ -27,29 +27,28 @@ type StoreScene = {
   readonly isElsewhere: boolean;
 };
 
-/** The variable of `--store`. */
-export const STORE_VARIABLE = "CHECKOUT_STORE_ID";
-
 /**
  * The store that a command is about, by rank: flag, environment, `checkout stores use`, the store of the API key in the
  * environment (decision 90). Undefined where nothing names one: then it is the first.
  */
 export function namedStore(
-  world: Pick<World, "argv" | "env" | "files">,
-  { store }: { readonly store?: string },
-  { folder, credentials, isOwn, isElsewhere }: StoreScene,
+  { around, world }: Pick<Context, "around" | "world">,
+  { credentials, isOwn, isElsewhere }: StoreScene,
 ): Outcome<NamedStore | undefined, Problem> {
-  if (store !== undefined && isStoreTyped(world))
-    return accept({ text: store, by: "flag", source: "--store" });
-  const variable = (!isElsewhere && world.env[STORE_VARIABLE]) || undefined;
-  if (variable !== undefined) return accept({ text: variable, by: "variable", source: STORE_VARIABLE });
-  const chosen = isOwn ? readChosenStore(world, folder) : accept(undefined);
+  const { options, storeId, apiKey, location } = around;
+  if (around.foundStore !== undefined)
+    return accept({ text: around.foundStore, by: "variable", source: "the store that this command acts on" });
+  if (options.store !== undefined && isStoreTyped(world))
+    return accept({ text: options.store, by: "flag", source: "--store" });
+  if (!isElsewhere && storeId !== undefined)
+    return accept({ text: storeId, by: "variable", source: STORE_VARIABLE });
+  const chosen = isOwn ? around.chosenStore() : accept(undefined);
   if (!chosen.ok) return chosen;
   if (chosen.value !== undefined)
-    return accept({ text: chosen.value, by: "choice", source: stateFile(folder, "store") });
-  const owner = isElsewhere ? undefined : ownerOf(credentials, world.env["CHECKOUT_API_KEY"] ?? "");
+    return accept({ text: chosen.value, by: "choice", source: stateFile(location(), "store") });
+  const owner = isElsewhere ? undefined : ownerOf(credentials, apiKey ?? "");
   if (owner === undefined) return accept(undefined);
-  return accept({ text: owner, by: "key", source: stateFile(folder, "credentials") });
+  return accept({ text: owner, by: "key", source: stateFile(location(), "credentials") });
 }
 
 /** Whether `--store` stands on the command line, and not in a variable. */
@@ -94,6 +93,9 @@ function ambiguousStore(text: string, meant: readonly { readonly id: string }[])
     next: "name it by its id",
   };
 }
+
+/** How to find the stores of a sandbox. */
+export const STORES = "checkout stores list shows them";
 
 /** Most stores that a message names. */
 const MAX_SHOWN = 10;

@@ -6,57 +6,52 @@ import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import { isTyped } from "../option-rules.ts";
-import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
-import type { ServiceOptions, Sourced, TargetSettings } from "../settings.ts";
+import { EXIT, fail, failUsage, type Problem, hosted } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 import { isAllowed, keepAllowed, type AllowedUse } from "../config/allowed.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
-
-type TargetContext = Pick<Context, "world" | "printer">;
+import type { Sourced } from "./surroundings.ts";
+import type { TargetSettings } from "./service.ts";
 
 /**
- * The options with the service that `--target` names in the configuration (decision 85). A flag wins over a variable:
- * `--base-url` over CHECKOUT_TARGET, and `--target` over CHECKOUT_BASE_URL. Refuses two of the same rank.
+ * The service that `--target` names in the configuration (decision 85). A flag wins over a variable: `--base-url` over
+ * CHECKOUT_TARGET (then undefined), and `--target` over CHECKOUT_BASE_URL. Refuses two of the same rank.
  */
-export async function withTarget<Options extends ServiceOptions>(
-  context: TargetContext,
-  { name, options }: { readonly name: string; readonly options: Options },
-): Promise<Outcome<Options, Problem>> {
-  const { world } = context;
+export async function findTarget(
+  context: Context,
+  name: string,
+): Promise<Outcome<TargetSettings | undefined, Problem>> {
+  const { world, around } = context;
+  const { options } = around;
   if (options.baseUrl !== undefined) {
     const [isTarget, isAddress] = [isTyped(world, "target"), isTyped(world, "base-url")];
     if (isTarget === isAddress) {
       const [one, other] = isTarget ? ["--target", "--base-url"] : ["CHECKOUT_TARGET", "CHECKOUT_BASE_URL"];
       return failUsage(`${one} and ${other} exclude each other`, "leave one of them out");
     }
-    if (isAddress) return accept(options);
+    if (isAddress) return accept(undefined);
   }
-  const loaded = await loadConfig(world, options);
+  const loaded = hosted(await loadConfig(world, options));
   if (!loaded.ok) return loaded;
-  const named = findTarget(world, loaded.value, name);
+  const named = targetIn(world, loaded.value, name);
   if (!named.ok) return named;
   const { file, target } = named.value;
-  const apiKey = await keyOf(context, options, named.value);
+  const apiKey = await keyOf(context, named.value);
   if (!apiKey.ok) return apiKey;
-  const settings: TargetSettings = {
+  return accept({
     source: `target ${name} of ${shortPath(world, file.path)}`,
     baseUrl: target.baseUrl,
     apiKey: apiKey.value,
     storeId: target.storeId,
     timeoutMs: target.timeout,
     retries: target.retries,
-  };
-  return accept({ ...options, namedTarget: settings });
+  });
 }
 
 /** A target that was found in a configuration. */
 type FoundTarget = { readonly file: LoadedConfig; readonly name: string; readonly target: NamedTarget };
 
-function findTarget(
-  world: World,
-  file: LoadedConfig | undefined,
-  name: string,
-): Outcome<FoundTarget, Problem> {
+function targetIn(world: World, file: LoadedConfig | undefined, name: string): Outcome<FoundTarget, Problem> {
   if (file === undefined) {
     const message = `there is no checkout.config.json here or in a folder above that could name ${printableLiteral(name)}`;
     return failUsage(message, "name the service with --base-url, or make the file");
@@ -73,11 +68,7 @@ function findTarget(
  * The API key of a target, with the variable that holds it: the target's own variable, or else the one that the file
  * names, if the person allows that. The value of a variable that nobody has allowed is not used.
  */
-async function keyOf(
-  context: TargetContext,
-  options: ServiceOptions,
-  found: FoundTarget,
-): Promise<Outcome<Sourced<string>, Problem>> {
+async function keyOf(context: Context, found: FoundTarget): Promise<Outcome<Sourced<string>, Problem>> {
   const { env } = context.world;
   const { file, name, target } = found;
   const { missingVariable, targetVariable, valueOfVariable } = await import("../../core/config/secrets.ts");
@@ -96,7 +87,7 @@ async function keyOf(
   const allowed = isAllowed(context.world, use, own);
   if (!allowed.ok) return allowed;
   if (allowed.value) return accept(key);
-  const may = await askWhetherToSend(context, options, { ...found, use, own });
+  const may = await askWhetherToSend(context, { ...found, use, own });
   if (!may.ok) return may;
   keepAllowed(context, use);
   return accept(key);
@@ -110,10 +101,10 @@ function useOf({ files }: World, { file, target }: FoundTarget): AllowedUse {
 
 /** Asks at a terminal, unless `--allow-env` has said so; refuses where nobody can be asked, and where the answer is no. */
 async function askWhetherToSend(
-  { world }: TargetContext,
-  { allowEnv = [] }: ServiceOptions,
+  { world, around }: Context,
   { file, name, use, own }: FoundTarget & { readonly use: AllowedUse; readonly own: string },
 ): Promise<Outcome<void, Problem>> {
+  const { allowEnv = [] } = around.options;
   if (allowEnv.includes(use.name)) return accept(undefined);
   const where = `${printable(use.folder)}, target ${name}`;
   if (world.interactive) {

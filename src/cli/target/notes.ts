@@ -4,32 +4,22 @@ import { cut, printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { isTyped } from "../option-rules.ts";
-import {
-  baseUrlOf,
-  findStateFolder,
-  liveRun,
-  shortPath,
-  type FolderOptions,
-} from "../../host/folder/state-folder.ts";
 
 /**
  * Says in one line which sandbox a command is about, where the environment names another one than that of the folder
  * (decision 64). `about` is a URL of it, or the folder whether its sandbox runs or not. What is typed leaves no doubt.
  */
 export function noteTarget(
-  { world, printer }: Pick<Context, "world" | "printer">,
-  options: FolderOptions,
+  { world, printer, around }: Context,
   about: { readonly url: string } | "folder",
 ): void {
   const named = namedByEnvironment(world);
-  const found = findStateFolder(world, options);
-  if (named === undefined || !found.ok) return;
-  const run = liveRun(world, found.value);
-  const own = run.ok && run.value !== undefined ? baseUrlOf(run.value) : undefined;
+  if (named === undefined || !around.folder().ok) return;
+  const own = around.ownUrl();
   const isOwn = (url: string | undefined): boolean =>
     own !== undefined && url !== undefined && isSameServer(url, own);
   if (isOwn(named.url)) return;
-  const folder = printable(shortPath(world, found.value));
+  const folder = printable(around.shownFolder());
   const { variable, shown } = named;
   if (about === "folder" || isOwn(about.url)) {
     const where = own === undefined ? "" : ` (${own})`;

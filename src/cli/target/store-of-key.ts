@@ -3,9 +3,8 @@ import { redactKey } from "../../core/credential.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Context } from "../command.ts";
-import { callSandbox } from "./control.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
-import { namedBaseUrl } from "../settings.ts";
+import { callAt } from "./call.ts";
 
 /**
  * A sandbox with the store of the API key in the environment, where nothing else names one: the folder may not know the
@@ -15,19 +14,18 @@ export async function inStoreOfKey(
   context: Context,
   target: ControlTarget,
 ): Promise<Outcome<ControlTarget, Problem>> {
-  const { world } = context;
-  const apiKey = world.env["CHECKOUT_API_KEY"] ?? "";
-  if (apiKey === "" || target.storeId !== undefined) return accept(target);
+  const { apiKey, addressOfKey } = context.around;
+  if (apiKey === undefined || target.storeId !== undefined) return accept(target);
   // A key beside another address is for that service.
-  const named = namedBaseUrl(world, {});
+  const named = addressOfKey();
   if (named.ok && named.value !== undefined && !isSameServer(named.value.value, target.origin))
     return accept(target);
-  const listed = await callSandbox(context, target, { name: "listStores", body: undefined });
+  const listed = await callAt(context, target, { name: "listStores", body: undefined });
   if (!listed.ok) return listed;
   const end = apiKey.slice(-4);
   for (const { storeId } of listed.value.stores) {
     const inStore = { ...target, storeId };
-    const keys = await callSandbox(context, inStore, { name: "listKeys", body: undefined });
+    const keys = await callAt(context, inStore, { name: "listKeys", body: undefined });
     if (!keys.ok) return keys;
     if (keys.value.keys.some(({ lastFour }) => lastFour === end)) return accept(inStore);
   }

@@ -1,13 +1,14 @@
 import type { Command } from "commander";
 import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
-import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../target/control.ts";
+import { register, valueOption, type Context, type Registry } from "../command.ts";
 import { deliveryLines } from "./report.ts";
 import { parseAnyId, parseChoice, parseId, parseWhole } from "../parsers.ts";
 import { calledAs, widthOf } from "../printer.ts";
 import type { Ending } from "../problem.ts";
-import { checkoutIdOf, endpointIdOf, eventIdOf } from "../order/short-id.ts";
+import { findId } from "../target/ids.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type ListOptions = CommonOptions & {
   readonly endpoint?: string;
@@ -31,7 +32,7 @@ export function registerDeliveries(parent: Command, registry: Registry): void {
     options: [
       valueOption("--endpoint <id>", "only to this endpoint", parseAnyId),
       valueOption("--event <event_id>", "only of this event", parseAnyId),
-      valueOption("--checkout <id>", "only of this order or session", parseAnyId),
+      valueOption("--checkout <id>", "only of this order or session"),
       valueOption("--state <state>", DELIVERY_STATES.join(", "), parseChoice(DELIVERY_STATES)),
       valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
       valueOption("--before <id>", "go on from here: next_before of the list before", parseId),
@@ -42,14 +43,15 @@ export function registerDeliveries(parent: Command, registry: Registry): void {
 
 async function runList(context: Context, options: ListOptions): Promise<Ending> {
   const { endpoint, event, checkout, state, limit, before } = options;
-  const of = checkout === undefined ? undefined : await checkoutIdOf(context, options, checkout);
+  const of = checkout === undefined ? undefined : await findId(context, "checkout", checkout);
   if (of?.ok === false) return of;
-  const to = endpoint === undefined ? undefined : await endpointIdOf(context, options, endpoint);
+  const to = endpoint === undefined ? undefined : await findId(context, "endpoint", endpoint);
   if (to?.ok === false) return to;
-  const from = event === undefined ? undefined : await eventIdOf(context, options, event);
+  const from = event === undefined ? undefined : await findId(context, "event", event);
   if (from?.ok === false) return from;
-  const body = { endpointId: to?.value, eventId: from?.value, checkoutId: of?.value, state, limit, before };
-  const listed = await callSandbox(context, options, { name: "listDeliveries", body });
+  const narrowed = { endpointId: to?.value, eventId: from?.value, checkoutId: of?.value };
+  const body = { ...narrowed, state, limit, before };
+  const listed = await callSandbox(context, { name: "listDeliveries", body });
   if (!listed.ok) return listed;
   const { deliveries, nextBefore } = listed.value;
   const { world, printer } = context;

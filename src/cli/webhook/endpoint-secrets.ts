@@ -3,20 +3,15 @@ import { encodeAnswer, isRequestOf } from "../../core/control/operations.ts";
 import { DEFAULT_OVERLAP_MS } from "../../core/control/webhook.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import {
-  invalidOption,
-  register,
-  valueOption,
-  type CommonOptions,
-  type Context,
-  type Registry,
-} from "../command.ts";
-import { callSandbox, type NextAfter } from "../target/control.ts";
+import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
 import { parseChoice } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { fieldLines } from "../printer.ts";
-import { endpointIdOf } from "../order/short-id.ts";
+import { findId } from "../target/ids.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import type { NextAfter } from "../target/call.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type RotateOptions = CommonOptions & { readonly overlap?: Overlap };
 type SecretOptions = CommonOptions & { readonly format?: "env" };
@@ -60,10 +55,10 @@ export function registerEndpointSecrets(parent: Command, registry: Registry): vo
 }
 
 async function runRotate(context: Context, options: RotateOptions, text = ""): Promise<Ending> {
-  const id = await endpointIdOf(context, options, text);
+  const id = await findId(context, "endpoint", text);
   if (!id.ok) return id;
   const overlap = options.overlap ?? DEFAULT_OVERLAP;
-  const rotated = await callSandbox(context, options, {
+  const rotated = await callSandbox(context, {
     name: "rotateSecret",
     id: id.value,
     body: { overlapMs: overlap.milliseconds },
@@ -88,10 +83,9 @@ async function runRotate(context: Context, options: RotateOptions, text = ""): P
 
 /** The newest secret in force: what a receiver is to be given. */
 async function runSecret(context: Context, options: SecretOptions, text?: string): Promise<Ending> {
-  const id =
-    text === undefined ? await onlyEndpoint(context, options) : await endpointIdOf(context, options, text);
+  const id = text === undefined ? await onlyEndpoint(context) : await findId(context, "endpoint", text);
   if (!id.ok) return id;
-  const shown = await callSandbox(context, options, {
+  const shown = await callSandbox(context, {
     name: "showSecret",
     id: id.value,
     body: undefined,
@@ -104,8 +98,8 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
 }
 
 /** The one endpoint that there is, beside those of `listen`. Refuses where there is none, and names them where there are several. */
-async function onlyEndpoint(context: Context, options: CommonOptions): Promise<Outcome<string, Problem>> {
-  const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
+async function onlyEndpoint(context: Context): Promise<Outcome<string, Problem>> {
+  const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
   if (!listed.ok) return listed;
   const { endpoints } = listed.value;
   const servers = endpoints.filter(({ kind }) => kind === "url");

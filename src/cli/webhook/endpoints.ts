@@ -4,21 +4,16 @@ import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/
 import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/endpoint.ts";
 import { printable } from "../../core/text.ts";
-import {
-  listOption,
-  register,
-  switchOption,
-  type CommonOptions,
-  type Context,
-  type Registry,
-} from "../command.ts";
-import { callSandbox, type NextAfter } from "../target/control.ts";
+import { listOption, register, switchOption, type Context, type Registry } from "../command.ts";
 import { resultOf } from "./report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";
-import { endpointIdOf } from "../order/short-id.ts";
+import { findId } from "../target/ids.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { eventOnceDelivered, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
+import type { NextAfter } from "../target/call.ts";
+import { callSandbox } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 type AddOptions = CommonOptions & { readonly events?: readonly string[]; readonly inOrder?: boolean };
 
@@ -109,7 +104,7 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   const next = "correct it; no endpoint was added";
   const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);
   if (!patterns.ok) return failUsage(patterns.refusal.message, next);
-  const added = await callSandbox(context, options, {
+  const added = await callSandbox(context, {
     name: "addEndpoint",
     body: { url, eventTypes: patterns.value, inOrder: options.inOrder },
     nextAfter: { state_conflict: "checkout endpoints list shows them" },
@@ -128,8 +123,8 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   });
 }
 
-async function runList(context: Context, options: CommonOptions): Promise<Ending> {
-  const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
+async function runList(context: Context): Promise<Ending> {
+  const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
   if (!listed.ok) return listed;
   const { endpoints } = listed.value;
   return context.printer.result(encodeAnswer("listEndpoints", listed.value), () =>
@@ -139,12 +134,12 @@ async function runList(context: Context, options: CommonOptions): Promise<Ending
 
 async function runChange(
   context: Context,
-  options: CommonOptions,
+  _options: CommonOptions,
   change: Change & { readonly id: string },
 ): Promise<Ending> {
-  const id = await endpointIdOf(context, options, change.id);
+  const id = await findId(context, "endpoint", change.id);
   if (!id.ok) return id;
-  const changed = await callSandbox(context, options, {
+  const changed = await callSandbox(context, {
     name: "setEndpointState",
     id: id.value,
     body: { action: change.action },
@@ -158,9 +153,9 @@ async function runChange(
 }
 
 async function runTest(context: Context, options: WebhookWaitOptions, text = ""): Promise<Ending> {
-  const id = await endpointIdOf(context, options, text);
+  const id = await findId(context, "endpoint", text);
   if (!id.ok) return id;
-  const tested = await callSandbox(context, options, {
+  const tested = await callSandbox(context, {
     name: "testEndpoint",
     id: id.value,
     body: {},

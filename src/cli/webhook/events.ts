@@ -10,18 +10,15 @@ import {
   register,
   switchOption,
   valueOption,
-  type CommonOptions,
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, controlOutcome, controlTarget, momentFromNow } from "../target/control.ts";
 import { deliveryLinesOfEvent, eventLines, orderIdOf } from "./report.ts";
 import { idOf, parseAnyId, parseChoice, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";
 import { fieldLines, widthOf } from "../printer.ts";
 import { fail, type Ending, type Problem } from "../problem.ts";
-import { whileWaiting } from "../service-command.ts";
-import { checkoutIdOf, endpointIdOf, eventIdOf } from "../order/short-id.ts";
+import { findId } from "../target/ids.ts";
 import {
   eventOnceDelivered,
   NEXT_AFTER_EVENT,
@@ -30,6 +27,10 @@ import {
   webhookWaitOptions,
   type WebhookWaitOptions,
 } from "./wait.ts";
+import { controlOutcome } from "../target/call.ts";
+import { callSandbox, controlTarget, momentFromNow } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
+import { whileWaiting } from "../target/waiting.ts";
 
 type ListOptions = WebhookWaitOptions & {
   readonly type?: string;
@@ -60,7 +61,7 @@ export function registerEvents(parent: Command, registry: Registry): void {
     ],
     options: [
       valueOption("--type <type>", "only this event type", parseChoice(EVENT_TYPES, AN_EVENT_TYPE)),
-      valueOption("--checkout <id>", "only events of this order or session", parseAnyId),
+      valueOption("--checkout <id>", "only events of this order or session"),
       valueOption("--since <event>", "only events after this one: an event_id or a position", parseSince),
       valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
       ...webhookWaitOptions("wait for the next matching event; with --since only if there is none yet"),
@@ -118,8 +119,7 @@ export function registerEvents(parent: Command, registry: Registry): void {
 async function runList(context: Context, options: ListOptions): Promise<Ending> {
   const after = await positionOf(context, options);
   if (!after.ok) return after;
-  const of =
-    options.checkout === undefined ? undefined : await checkoutIdOf(context, options, options.checkout);
+  const of = options.checkout === undefined ? undefined : await findId(context, "checkout", options.checkout);
   if (of?.ok === false) return of;
   const query: RequestOf<"listEvents"> = {
     type: options.type,
@@ -130,7 +130,7 @@ async function runList(context: Context, options: ListOptions): Promise<Ending> 
   const listed =
     options.wait === true
       ? await nextEvents(context, options, query)
-      : await callSandbox(context, options, { name: "listEvents", body: query });
+      : await callSandbox(context, { name: "listEvents", body: query });
   if (!listed.ok) return listed;
   const { events } = listed.value;
   return context.printer.result(encodeAnswer("listEvents", listed.value), () =>
@@ -146,11 +146,11 @@ async function positionOf(
   const { since, wait } = options;
   if (since === undefined && wait !== true) return accept(undefined);
   if (since === undefined) {
-    const newest = await callSandbox(context, options, { name: "listEvents", body: { limit: 1 } });
+    const newest = await callSandbox(context, { name: "listEvents", body: { limit: 1 } });
     return newest.ok ? accept(newest.value.events.at(-1)?.position ?? 0) : newest;
   }
   if ("position" in since) return accept(since.position);
-  const named = await showEvent(context, options, since.eventId);
+  const named = await showEvent(context, since.eventId);
   return named.ok ? accept(named.value.position) : named;
 }
 
@@ -159,10 +159,10 @@ async function nextEvents(
   options: ListOptions,
   query: RequestOf<"listEvents">,
 ): Promise<Outcome<AnswerOf<"listEvents">, Problem>> {
-  const target = await controlTarget(context, options);
+  const target = await controlTarget(context);
   if (!target.ok) return target;
   const waitMs = waitMsOf(options);
-  const result = await whileWaiting(context, options, ({ signal }) =>
+  const result = await whileWaiting(context, ({ signal }) =>
     waitForEvents(context.world, target.value, { query, waitMs, signal }),
   );
   const listed = controlOutcome(result);
@@ -172,12 +172,12 @@ async function nextEvents(
 }
 
 async function runGet(context: Context, options: GetOptions, text = ""): Promise<Ending> {
-  const id = await eventIdOf(context, options, text);
+  const id = await findId(context, "event", text);
   if (!id.ok) return id;
   const waits = options.wait === true;
   const shown = waits
     ? await eventOnceDelivered(context, options, { eventId: id.value, until: isSettled })
-    : await showEvent(context, options, id.value);
+    : await showEvent(context, id.value);
   if (!shown.ok) return shown;
   if (waits && !isSettled(shown.value.deliveries)) return fail(stillDue(shown.value));
   if (options.body === true) return context.printer.exact(shown.value.body);
@@ -186,12 +186,8 @@ async function runGet(context: Context, options: GetOptions, text = ""): Promise
   );
 }
 
-function showEvent(
-  context: Context,
-  options: CommonOptions,
-  id: string,
-): Promise<Outcome<AnswerOf<"showEvent">, Problem>> {
-  return callSandbox(context, options, {
+function showEvent(context: Context, id: string): Promise<Outcome<AnswerOf<"showEvent">, Problem>> {
+  return callSandbox(context, {
     name: "showEvent",
     id,
     body: undefined,
@@ -200,9 +196,9 @@ function showEvent(
 }
 
 async function runReplay(context: Context, options: ReplayOptions, text = ""): Promise<Ending> {
-  const id = await eventIdOf(context, options, text);
+  const id = await findId(context, "event", text);
   if (!id.ok) return id;
-  const replayed = await callSandbox(context, options, {
+  const replayed = await callSandbox(context, {
     name: "replayEvent",
     id: id.value,
     body: { endpointId: options.endpoint },
@@ -222,11 +218,11 @@ async function runReplay(context: Context, options: ReplayOptions, text = ""): P
 
 async function runReplayFailed(context: Context, options: ReplayFailedOptions): Promise<Ending> {
   const { endpoint, since = DEFAULT_SINCE } = options;
-  const to = endpoint === undefined ? undefined : await endpointIdOf(context, options, endpoint);
+  const to = endpoint === undefined ? undefined : await findId(context, "endpoint", endpoint);
   if (to?.ok === false) return to;
-  const from = "at" in since ? accept(since.at) : await momentFromNow(context, options, -since.spanMs);
+  const from = "at" in since ? accept(since.at) : await momentFromNow(context, -since.spanMs);
   if (!from.ok) return from;
-  const replayed = await callSandbox(context, options, {
+  const replayed = await callSandbox(context, {
     name: "replayFailed",
     body: { since: from.value, endpointId: to?.value },
     nextAfter: {

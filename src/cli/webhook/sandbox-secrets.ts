@@ -1,7 +1,8 @@
 import { accept, type Outcome } from "../../core/outcome.ts";
-import type { CommonOptions, Context } from "../command.ts";
-import { callSandbox, controlTargetNow, inStore } from "../target/control.ts";
+import type { Context } from "../command.ts";
 import type { Problem } from "../problem.ts";
+import { callAt } from "../target/call.ts";
+import { sandboxIn, inStore } from "../target/control.ts";
 
 /** Signing secrets that belong together, and whose they are: `the endpoint http://localhost:3000/hooks`. */
 export type SecretsOf = {
@@ -18,20 +19,19 @@ export type SecretsOf = {
  */
 export async function sandboxSecrets(
   context: Context,
-  options: CommonOptions,
 ): Promise<Outcome<readonly SecretsOf[] | undefined, Problem>> {
-  const sandbox = controlTargetNow(context, options);
+  const sandbox = sandboxIn(context);
   if (!sandbox.ok || sandbox.value === undefined) return sandbox.ok ? accept(undefined) : sandbox;
-  const target = await inStore(context, options, sandbox.value);
+  const target = await inStore(context, sandbox.value);
   if (!target.ok) return target;
-  const access = await callSandbox(context, target.value, { name: "storeAccess", body: undefined });
+  const access = await callAt(context, target.value, { name: "storeAccess", body: undefined });
   if (!access.ok) return access;
   const { signingSecret, name } = access.value;
   const found: SecretsOf[] = [];
-  const listed = await callSandbox(context, target.value, { name: "listEndpoints", body: undefined });
+  const listed = await callAt(context, target.value, { name: "listEndpoints", body: undefined });
   if (!listed.ok) return listed;
   for (const { id, url } of listed.value.endpoints) {
-    const secrets = await callSandbox(context, target.value, { name: "showSecret", id, body: undefined });
+    const secrets = await callAt(context, target.value, { name: "showSecret", id, body: undefined });
     if (!secrets.ok) return secrets;
     found.push({ owner: `the endpoint ${url}`, endpointId: id, ...secrets.value });
   }

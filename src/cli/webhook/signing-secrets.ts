@@ -1,10 +1,11 @@
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { secretFault } from "../../core/webhook/signature.ts";
 import { parseHeaderNames } from "../../core/webhook/header-names.ts";
-import { orInvalid, valueOption, type CommonOptions, type Context } from "../command.ts";
+import { orInvalid, valueOption, type Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
 import { failUsage, type Problem } from "../problem.ts";
 import type { Option } from "commander";
+import type { CommonOptions } from "../target/surroundings.ts";
 
 /** Options of commands that sign or verify. */
 export type SecretOptions = CommonOptions & {

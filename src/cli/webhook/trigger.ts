@@ -9,13 +9,14 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { register, valueOption, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlTarget } from "../target/control.ts";
 import { ORDER, SESSION, type Noun } from "../order/create-report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, requestFor } from "../order/sandbox-create.ts";
-import type { ServiceOptions } from "../settings.ts";
+import { callAt } from "../target/call.ts";
+import { callSandbox, controlTarget } from "../target/control.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
 
 type TriggerOptions = ServiceOptions & { readonly orderId?: string; readonly priceId?: string };
 
@@ -63,7 +64,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   const { orderId, priceId } = options;
   const request = requestFor(context.world, { purpose: "trigger", orderId, priceId });
   if (!request.ok) return request;
-  const control = await controlTarget(context, options);
+  const control = await controlTarget(context);
   if (!control.ok) return control;
   const made = await createInSandbox(context, options, {
     noun: goal.value.noun,
@@ -103,7 +104,7 @@ async function reach(
   if (status === goal.status && known === 0) return accept(checkout);
   if (goal.status === "created" || status === goal.status || isFinal(status))
     return fail(tooLate(goal, checkout));
-  const paid = await callSandbox(context, control, {
+  const paid = await callAt(context, control, {
     name: "pay",
     id,
     body: { outcome: ACTS[goal.status] },
@@ -113,7 +114,7 @@ async function reach(
 }
 
 function inspect(context: Context, control: ControlTarget, id: string): Promise<Outcome<Checkout, Problem>> {
-  return callSandbox(context, control, { name: "inspectCheckout", id, body: undefined });
+  return callAt(context, control, { name: "inspectCheckout", id, body: undefined });
 }
 
 /** What has happened already does not happen again: only its event can be delivered again. */
@@ -150,13 +151,13 @@ async function testAll(context: Context, options: TriggerOptions): Promise<Endin
     const message = `${TEST} has no order, so --order-id and --price-id cannot be used`;
     return failUsage(message, `checkout trigger ${TEST}`);
   }
-  const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
+  const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
   if (!listed.ok) return listed;
   const enabled = listed.value.endpoints.filter(({ state }) => state === "enabled");
   if (enabled.length === 0) return fail(nobodyListens());
   const tests: { endpoint_id: string; url: string; event_id: string }[] = [];
   for (const { id, url } of enabled) {
-    const tested = await callSandbox(context, options, { name: "testEndpoint", id, body: {} });
+    const tested = await callSandbox(context, { name: "testEndpoint", id, body: {} });
     if (!tested.ok) return tested;
     tests.push({ endpoint_id: id, url, event_id: tested.value.eventId });
   }

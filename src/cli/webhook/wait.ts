@@ -4,12 +4,14 @@ import { waitForDeliveries } from "../../client/control/webhook-wait.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import type { Outcome } from "../../core/outcome.ts";
-import { switchOption, valueOption, type CommonOptions, type Context } from "../command.ts";
-import { controlOutcome, controlTarget, type NextAfter } from "../target/control.ts";
+import { switchOption, valueOption, type Context } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import { EXIT, type Problem } from "../problem.ts";
-import { whileWaiting } from "../service-command.ts";
+import { controlOutcome, type NextAfter } from "../target/call.ts";
+import { controlTarget } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
+import { whileWaiting } from "../target/waiting.ts";
 
 /** Options of commands that can wait for events or for what becomes of them. */
 export type WebhookWaitOptions = CommonOptions & { readonly wait?: boolean; readonly timeout?: number };
@@ -35,10 +37,10 @@ export async function eventOnceDelivered(
   options: WebhookWaitOptions,
   wanted: { readonly eventId: string; readonly until: (deliveries: readonly DeliveryEntry[]) => boolean },
 ): Promise<Outcome<AnswerOf<"showEvent">, Problem>> {
-  const target = await controlTarget(context, options);
+  const target = await controlTarget(context);
   if (!target.ok) return target;
   const waitMs = waitMsOf(options);
-  const shown = await whileWaiting(context, options, ({ signal }) =>
+  const shown = await whileWaiting(context, ({ signal }) =>
     waitForDeliveries(context.world, target.value, { ...wanted, waitMs, signal }),
   );
   return controlOutcome(shown, NEXT_AFTER_EVENT);

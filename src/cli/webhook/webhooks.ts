@@ -140,7 +140,7 @@ async function secretsToTry(
   if (!given.ok) return given;
   if (given.value !== undefined) return accept([{ inForce: given.value, retired: [] }]);
   const { sandboxSecrets } = await import("./sandbox-secrets.ts");
-  const found = await sandboxSecrets(context, options);
+  const found = await sandboxSecrets(context);
   if (!found.ok) return found;
   return found.value === undefined ? noSecret(undefined) : accept(found.value);
 }

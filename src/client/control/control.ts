@@ -28,6 +28,8 @@ export type ControlTarget = {
   readonly onOtherVersion?: (sandboxVersion: string | undefined) => void;
   /** Called with the instance of the sandbox, by each answer that tells it (decision 96). */
   readonly onInstance?: (instance: string) => void;
+  /** How it is reached. Default: over the network. */
+  readonly send?: World["send"];
   /** Default: the sandbox's first store. */
   readonly storeId?: string;
   /** Timeout of calls that have none of their own; default: 30 s. What the sandbox waits on request comes on top. */
@@ -67,7 +69,7 @@ export async function callControl<Name extends OperationName>(
   target: ControlTarget,
   call: ControlCall<Name>,
 ): Promise<ControlResult<AnswerOf<Name>>> {
-  return readSent(target, call.name, await world.send(controlRequest(target, call)));
+  return readSent(target, call.name, await (target.send ?? world.send)(controlRequest(target, call)));
 }
 
 /** The request that calls an operation. */

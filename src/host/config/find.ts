@@ -2,7 +2,7 @@ import { dirname, join, resolve } from "node:path";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
-import { EXIT, fail, failUsage, type Problem } from "../../cli/problem.ts";
+import { failed, misused, type HostFailure } from "../failure.ts";
 
 /** Which configuration a command reads. */
 export type ConfigOptions = { readonly config?: string; readonly trustFolder?: boolean };
@@ -37,21 +37,20 @@ export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
 export function findConfig(
   world: Pick<World, "cwd" | "files" | "env">,
   { config, trustFolder }: ConfigOptions,
-): Outcome<string | undefined, Problem> {
+): Outcome<string | undefined, HostFailure> {
   const located = locateConfig(world);
   const isNamed = config !== undefined || located.source === CONFIG_VARIABLE;
   const path = config === undefined ? (located.value ?? undefined) : resolve(world.cwd, config);
   if (isNamed && path !== undefined) {
     if (world.files.exists(path)) return accept(path);
     const named = config === undefined ? ` (${CONFIG_VARIABLE})` : "";
-    return failUsage(
+    return misused(
       `there is no file ${path}${named}`,
       "name the configuration, or leave it out to look for one",
     );
   }
   if (path === undefined || trustFolder === true || isOwn(world, path)) return accept(path);
-  return fail({
-    exitCode: EXIT.failed,
+  return failed({
     code: "config_refused",
     message: `${path} belongs to another user, and a configuration says where keys and events are sent`,
     next: `name it (--config, --file, or ${CONFIG_VARIABLE}), or --trust-folder`,

@@ -5,21 +5,21 @@ import type { ConfigFault, ReadConfig } from "../../core/config/read.ts";
 import type { ConfigFile, WantedStore } from "../../core/config/schema.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
-import { readNamedText } from "../../cli/input.ts";
 import { shortPath } from "../folder/state-folder.ts";
-import { EXIT, fail, failUsage, type Problem } from "../../cli/problem.ts";
 import { findConfig, type ConfigOptions } from "./find.ts";
+import { readNamedText } from "../named-file.ts";
+import { misused, type HostFailure } from "../failure.ts";
 
 /** A configuration that was read, and how what is wrong with it is said. */
 export type LoadedConfig = {
   readonly path: string;
   readonly config: ConfigFile;
   /** The stores with their secrets; refuses variables that are missing. */
-  readonly stores: () => Promise<Outcome<readonly WantedStore[], Problem>>;
+  readonly stores: () => Promise<Outcome<readonly WantedStore[], HostFailure>>;
   /** A fault of a field, with its place in the file. */
-  readonly problem: (fault: FieldFault) => Problem;
+  readonly problem: (fault: FieldFault) => HostFailure;
   /** A refusal of the sandbox, with the place of the field that it names. */
-  readonly refused: (refusal: Refusal) => Problem;
+  readonly refused: (refusal: Refusal) => HostFailure;
 };
 
 /** The most that a sandbox takes as a configuration, too. */
@@ -31,16 +31,13 @@ const MAX_FURTHER = 9;
 export async function loadConfig(
   world: Pick<World, "cwd" | "files" | "env">,
   options: ConfigOptions,
-): Promise<Outcome<LoadedConfig | undefined, Problem>> {
+): Promise<Outcome<LoadedConfig | undefined, HostFailure>> {
   const found = findConfig(world, options);
   if (!found.ok || found.value === undefined) return found.ok ? accept(undefined) : found;
   const path = found.value;
   const read = readNamedText(world, path, { maxBytes: LARGEST_CONFIG_BYTES });
   if (!read.ok)
-    return failUsage(
-      `${path} ${read.refusal.why}`,
-      `name the file itself, such as ${join(path, CONFIG_FILE)}`,
-    );
+    return misused(`${path} ${read.refusal.why}`, `name the file itself, such as ${join(path, CONFIG_FILE)}`);
   return loadText(world, path, read.value);
 }
 
@@ -49,11 +46,11 @@ export async function loadText(
   world: Pick<World, "cwd" | "env">,
   path: string,
   text: string,
-): Promise<Outcome<LoadedConfig, Problem>> {
+): Promise<Outcome<LoadedConfig, HostFailure>> {
   // The parser and the schema are loaded only where there is something to read.
   const { readConfig } = await import("../../core/config/read.ts");
   const read = readConfig(text);
-  if (!read.ok) return fail(faultsProblem(shortPath(world, path), read.refusal));
+  if (!read.ok) return refused(faultsFailure(shortPath(world, path), read.refusal));
   return accept(loaded(world, path, read.value));
 }
 
@@ -63,7 +60,7 @@ function loaded(
   { config, locate }: ReadConfig,
 ): LoadedConfig {
   const name = shortPath(world, path);
-  const problem = (fault: FieldFault): Problem => faultsProblem(name, [locate(fault)]);
+  const problem = (fault: FieldFault): HostFailure => faultsFailure(name, [locate(fault)]);
   return {
     path,
     config,
@@ -71,25 +68,29 @@ function loaded(
     stores: async () => {
       const { resolveStores } = await import("../../core/config/secrets.ts");
       const resolved = resolveStores(config, world.env);
-      return resolved.ok ? resolved : fail(faultsProblem(name, resolved.refusal.map(locate)));
+      return resolved.ok ? resolved : refused(faultsFailure(name, resolved.refusal.map(locate)));
     },
     refused: ({ code, message }) => {
       const fault = namedField(message);
-      if (fault !== undefined) return { ...problem(fault), exitCode: EXIT.failed, code };
-      return { exitCode: EXIT.failed, code, message, next: `correct ${name}` };
+      if (fault !== undefined) return { ...problem(fault), kind: "failed", code };
+      return { kind: "failed", code, message, next: `correct ${name}` };
     },
   };
 }
 
+function refused(failure: HostFailure): Outcome<never, HostFailure> {
+  return { ok: false, refusal: failure };
+}
+
 /** The first fault as the message, those after it below. */
-function faultsProblem(file: string, faults: readonly ConfigFault[]): Problem {
+function faultsFailure(file: string, faults: readonly ConfigFault[]): HostFailure {
   const [first, ...rest] = faults;
   if (first === undefined) throw new Error("a refusal of a configuration names a fault");
   const further = rest
     .slice(0, MAX_FURTHER)
     .map((fault, at) => [`fault_${at + 2}`, faultText(file, fault)] as const);
   return {
-    exitCode: EXIT.usage,
+    kind: "usage",
     code: "config_invalid",
     message: faultText(file, first),
     next: `correct ${file}; nothing was changed`,

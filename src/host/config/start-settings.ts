@@ -3,22 +3,25 @@ import { optionsOf } from "../../core/config/settings.ts";
 import { parseTarget } from "../../core/webhook/target.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
-import type { Context } from "../../cli/command.ts";
 import { shortPath } from "../folder/state-folder.ts";
-import { fail, type Problem } from "../../cli/problem.ts";
-import { DEFAULT_PORT, type Host, type ServeOptions } from "../../cli/sandbox/serve.ts";
 import type { ConfigOptions } from "./find.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
-import { changedText, openedLines } from "../../cli/config/report.ts";
+import { changedText, openedLines } from "./changes.ts";
+import type { HostFailure } from "../failure.ts";
+import { type ServeOptions, DEFAULT_PORT } from "../options.ts";
+import type { Teller } from "../hosting.ts";
+
+type LoadedContext = { readonly world: Pick<World, "cwd">; readonly printer: Teller };
+type ConfigContext = LoadedContext & { readonly world: Pick<World, "cwd" | "files" | "env"> };
 
 /**
  * How a sandbox is served: a flag wins over its variable, that over the configuration, that over the default; and the
  * stores of the configuration. Everything that can be refused without a sandbox is refused here, before anything is made.
  */
 export async function withConfig<Options extends ServeOptions & ConfigOptions>(
-  context: Context,
+  context: ConfigContext,
   options: Options,
-): Promise<Outcome<Options, Problem>> {
+): Promise<Outcome<Options, HostFailure>> {
   const found = await loadConfig(context.world, options);
   if (!found.ok) return found;
   return found.value === undefined ? accept(options) : withLoaded(context, options, found.value);
@@ -26,10 +29,10 @@ export async function withConfig<Options extends ServeOptions & ConfigOptions>(
 
 /** The same with a configuration that was read. */
 export async function withLoaded<Options extends ServeOptions>(
-  { world, printer }: Pick<Host, "printer"> & { readonly world: Pick<World, "cwd"> },
+  { world, printer }: LoadedContext,
   options: Options,
   file: LoadedConfig,
-): Promise<Outcome<Options, Problem>> {
+): Promise<Outcome<Options, HostFailure>> {
   const { path, config, stores, refused } = file;
   const resolved = await stores();
   if (!resolved.ok) return resolved;
@@ -50,12 +53,12 @@ export async function withLoaded<Options extends ServeOptions>(
 function checkTargets(
   { config, problem }: LoadedConfig,
   { allowTarget: allowedHosts = [], port: ownPort = DEFAULT_PORT }: ServeOptions,
-): Outcome<void, Problem> {
+): Outcome<void, HostFailure> {
   for (const [at, { endpoints = [] }] of (config.stores ?? []).entries()) {
     for (const [index, { url }] of endpoints.entries()) {
       const target = parseTarget(url, { allowedHosts, ownPort });
       const path = ["stores", at, "endpoints", index, "url"];
-      if (!target.ok) return fail(problem({ path, message: target.refusal.message }));
+      if (!target.ok) return { ok: false, refusal: problem({ path, message: target.refusal.message }) };
     }
   }
   return accept(undefined);

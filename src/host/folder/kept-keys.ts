@@ -1,3 +1,4 @@
+import { isError } from "../../core/outcome.ts";
 import type { StoreMaker } from "../../sandbox/runtime/seed.ts";
 import type { Credentials } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
@@ -54,7 +55,7 @@ function together({ soon }: Pick<World, "soon">, write: (added: Stores) => void)
           write(added);
           resolve();
         } catch (error) {
-          reject(error instanceof Error ? error : new Error(String(error)));
+          reject(isError(error) ? error : new Error(String(error)));
         }
       }),
     );

@@ -12,19 +12,20 @@ import {
   parseRunOwner,
   type Credentials,
   type Run,
+  type RunOwner,
 } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
-import { EXIT, fail, type Problem } from "../../cli/problem.ts";
 import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./files.ts";
 import { printable } from "../../core/text.ts";
 import { checkContents, checkFolder, type TrustOptions } from "./trust.ts";
 import { claimFile, removeTakeovers, serves } from "./owner-file.ts";
+import { failed, type HostFailure } from "../failure.ts";
 
 /** The folder's name in a project (decision 54). */
 const FOLDER_NAME = ".checkout";
 
 /** Which state folder a command uses, and how it is looked at. */
-export type FolderOptions = TrustOptions & { readonly dir?: string };
+type FolderOptions = TrustOptions & { readonly dir?: string };
 
 /** A path as people read it: from here, where it is below here. */
 export function shortPath({ cwd }: Pick<World, "cwd">, path: string): string {
@@ -54,7 +55,7 @@ export function stateFolderWithin({ files }: Pick<World, "files">, folder: strin
 export function findStateFolder(
   world: Pick<World, "cwd" | "files">,
   options: FolderOptions,
-): Outcome<string, Problem> {
+): Outcome<string, HostFailure> {
   const folder = locateStateFolder(world, options.dir);
   const checked = checkFolder(world, folder, options);
   return checked.ok ? accept(folder) : checked;
@@ -68,7 +69,7 @@ export function makeStateFolder(
   world: Pick<World, "files">,
   folder: string,
   options: TrustOptions,
-): Outcome<void, Problem> {
+): Outcome<void, HostFailure> {
   const { files } = world;
   const checked = checkFolder(world, folder, options);
   if (!checked.ok) return checked;
@@ -89,7 +90,7 @@ export function makeStateFolder(
 export function readCredentials(
   world: Pick<World, "files">,
   folder: string,
-): Outcome<Credentials | undefined, Problem> {
+): Outcome<Credentials | undefined, HostFailure> {
   return readWith(world, stateFile(folder, "credentials"), parseCredentials);
 }
 
@@ -106,7 +107,7 @@ export function writeCredentials(
 export function readChosenStore(
   world: Pick<World, "files">,
   folder: string,
-): Outcome<string | undefined, Problem> {
+): Outcome<string | undefined, HostFailure> {
   const read = readWith(world, stateFile(folder, "store"), parseChosenStore);
   return read.ok ? accept(read.value?.store_id) : read;
 }
@@ -133,13 +134,13 @@ export function dropStore(world: Pick<World, "files">, folder: string, storeId: 
 export function checkStoreIsThere(
   folder: string,
   credentials: Credentials | undefined,
-): Outcome<void, Problem> {
+): Outcome<void, HostFailure> {
   const [lost] = Object.keys(credentials?.stores ?? {});
   if (lost === undefined || credentials?.ready === false) return accept(undefined);
   const database = stateFile(folder, "database");
   const message = `${database} does not hold store ${printable(lost)}, which ${stateFile(folder, "credentials")} names: its log ${database}-wal was removed or emptied; nothing was made and nothing overwritten`;
   const next = `restore ${database} and ${database}-wal from one backup, or move the folder away and start again`;
-  return fail({ exitCode: EXIT.failed, code: "state_file_missing", message, next });
+  return failed({ code: "state_file_missing", message, next });
 }
 
 /**
@@ -150,7 +151,7 @@ export function masterKey(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
   database: "empty" | "filled",
-): Outcome<Uint8Array, Problem> {
+): Outcome<Uint8Array, HostFailure> {
   const path = stateFile(folder, "masterKey");
   if (database === "empty")
     world.files.createNew(path, `${Buffer.from(world.randomBytes(MASTER_KEY_BYTES)).toString("hex")}\n`);
@@ -164,7 +165,7 @@ export function masterKey(
 export function checkDatabaseIsThere(
   { files }: Pick<World, "files">,
   folder: string,
-): Outcome<void, Problem> {
+): Outcome<void, HostFailure> {
   const path = stateFile(folder, "database");
   if (files.exists(path)) return accept(undefined);
   const later = [stateFile(folder, "masterKey"), stateFile(folder, "credentials")];
@@ -177,7 +178,7 @@ export function checkDatabaseIsThere(
 export function readAdminToken(
   world: Pick<World, "files">,
   folder: string,
-): Outcome<string | undefined, Problem> {
+): Outcome<string | undefined, HostFailure> {
   const read = readWith(world, stateFile(folder, "admin"), parseAdmin);
   return read.ok ? accept(read.value?.admin_token) : read;
 }
@@ -187,7 +188,7 @@ export function adminToken(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
   given: string | undefined,
-): Outcome<string, Problem> {
+): Outcome<string, HostFailure> {
   const path = stateFile(folder, "admin");
   const token = given ?? newToken(world, "administrator");
   world.files.createNew(path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
@@ -208,14 +209,14 @@ export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: Cont
 export function liveRun(
   world: Pick<World, "files" | "processStart">,
   folder: string,
-): Outcome<Run | undefined, Problem> {
+): Outcome<Run | undefined, HostFailure> {
   const path = stateFile(folder, "run");
   const text = world.files.read(path);
   const run = text === undefined ? undefined : parseRun(text);
   if (run === undefined) {
     const owner = text === undefined ? undefined : parseRunOwner(text);
     const isLive = owner !== undefined && serves(world, owner, idOf(world, folder));
-    return isLive ? unreadable(path, "what this version of checkout writes to it") : accept(undefined);
+    return isLive ? ofAnotherVersion(path, owner) : accept(undefined);
   }
   // One that names no folder is an older version's: its lock counts, but it may have been copied, or come from elsewhere.
   const isOfFolder = run.folder === idOf(world, folder) && serves(world, run, run.folder);
@@ -234,7 +235,7 @@ export function claimFolder(
   world: Pick<World, "files" | "pid" | "processStart">,
   folder: string,
   told: Pick<Run, "control_token" | "is_guest">,
-): Outcome<Run, Problem> {
+): Outcome<Run, HostFailure> {
   const started = world.processStart(world.pid) ?? "";
   const own = { pid: world.pid, started, folder: idOf(world, folder) };
   const run: Run = { ...own, port: null, ...told };
@@ -244,11 +245,12 @@ export function claimFolder(
     removeTakeovers(world, path, own.folder);
     return accept(run);
   }
-  const live = liveRun(world, folder);
-  const where = live.ok && live.value !== undefined ? baseUrlOf(live.value) : undefined;
-  const how = where ?? (live.ok ? "starting" : "another version of checkout");
-  return fail({
-    exitCode: EXIT.failed,
+  const text = world.files.read(path);
+  const serving = text === undefined ? undefined : parseRun(text);
+  const where = serving === undefined ? undefined : baseUrlOf(serving);
+  const isOther = text !== undefined && serving === undefined;
+  const how = where ?? (isOther ? "another version of checkout" : "starting");
+  return failed({
     code: "already_running",
     message: `a sandbox already serves ${folder}: ${how} (pid ${claim.pid})`,
     next: "use it, stop it, or start another one with --dir or --ephemeral",
@@ -278,25 +280,32 @@ function readWith<Value>(
   world: Pick<World, "files">,
   path: string,
   parse: (text: string) => Value | undefined,
-): Outcome<Value | undefined, Problem> {
+): Outcome<Value | undefined, HostFailure> {
   const text = world.files.read(path);
   if (text === undefined || text === "") return accept(undefined);
   const value = parse(text);
   return value === undefined ? unreadable(path, "what checkout wrote to it") : accept(value);
 }
 
-function missing(path: string, why: string): Outcome<never, Problem> {
-  return fail({
-    exitCode: EXIT.failed,
+function missing(path: string, why: string): Outcome<never, HostFailure> {
+  return failed({
     code: "state_file_missing",
     message: `${path} is missing: ${why}; no new one was made`,
     next: "restore it from a backup, or move the folder away and start again",
   });
 }
 
-function unreadable(path: string, expected: string): Outcome<never, Problem> {
-  return fail({
-    exitCode: EXIT.failed,
+/** Nothing is wrong with the file: moving it away would leave its sandbox running unseen. */
+function ofAnotherVersion(path: string, { pid }: RunOwner): Outcome<never, HostFailure> {
+  return failed({
+    code: "state_file_unreadable",
+    message: `${path} is of another version of checkout, whose sandbox runs (pid ${pid})`,
+    next: "stop it with that version, or use another folder with --dir",
+  });
+}
+
+function unreadable(path: string, expected: string): Outcome<never, HostFailure> {
+  return failed({
     code: "state_file_unreadable",
     message: `${path} does not hold ${expected}`,
     next: "restore it from a backup, or move the folder away and start again",

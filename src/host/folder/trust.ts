@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote } from "../../core/shell/quote.ts";
 import type { PathFacts, World } from "../../world.ts";
-import { EXIT, fail, type Problem } from "../../cli/problem.ts";
 import { IGNORE_ALL, IGNORE_FILE, isFolderOfOurs, ownerOfName } from "./files.ts";
+import { failed, type HostFailure } from "../failure.ts";
 
 /** How a folder is looked at: `trustFolder` lets owners and modes be what they are. */
 export type TrustOptions = { readonly trustFolder?: boolean };
@@ -20,7 +20,7 @@ export function checkFolder(
   { files }: Pick<World, "files">,
   folder: string,
   options: TrustOptions,
-): Outcome<"nothing" | "vacant" | "used", Problem> {
+): Outcome<"nothing" | "vacant" | "used", HostFailure> {
   const found = files.look(folder);
   if (found === undefined) return accept("nothing");
   if (found.kind !== "folder") return refuseFolder(`${folder} is ${NOUNS[found.kind]}, not a folder`);
@@ -44,7 +44,7 @@ export function checkFolder(
 }
 
 /** Refuses a folder that holds other things and is none of ours: `--dir .` must not turn a project into a state folder. */
-export function checkContents({ files }: Pick<World, "files">, folder: string): Outcome<void, Problem> {
+export function checkContents({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const names = files.list(folder);
   if (names.includes(DEVELOPMENT_FILE)) return developmentFolder(folder);
   const other = names.find((name) => ownerOfName(name) === "other");
@@ -81,7 +81,7 @@ function openness({ isOwn, openTo }: PathFacts): string | undefined {
   return openTo === "readers" ? READABLE : undefined;
 }
 
-function refuseOpen(folder: string, path: string, why: string): Outcome<never, Problem> {
+function refuseOpen(folder: string, path: string, why: string): Outcome<never, HostFailure> {
   return refuseFolder(
     `${path} ${why}, as what a repository or an archive brought can be`,
     `if checkout made it here: chmod -R go= ${quote(folder)}, or --trust-folder (CHECKOUT_SANDBOX_TRUST_FOLDER=1) where a group owns it or the file system keeps no modes; else name another folder with --dir`,
@@ -91,9 +91,8 @@ function refuseOpen(folder: string, path: string, why: string): Outcome<never, P
 function refuseFolder(
   why: string,
   next = "name another folder with --dir, or move this one away",
-): Outcome<never, Problem> {
-  return fail({
-    exitCode: EXIT.failed,
+): Outcome<never, HostFailure> {
+  return failed({
     code: "state_folder_refused",
     message: `${why}; nothing was read from the folder or written to it`,
     next,
@@ -101,9 +100,8 @@ function refuseFolder(
 }
 
 /** As its database is refused; said first, because the folder is looked at first. */
-function developmentFolder(folder: string): Outcome<never, Problem> {
-  return fail({
-    exitCode: EXIT.failed,
+function developmentFolder(folder: string): Outcome<never, HostFailure> {
+  return failed({
     code: "state_folder_development_version",
     message: `${folder} was made by a development version of checkout; nothing was written to it`,
     next: "move it away, or use a new folder with --dir",

@@ -1,0 +1,128 @@
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { ownerOf, type Credentials } from "../../core/state-files.ts";
+import { printable } from "../../core/text.ts";
+import type { Context } from "../command.ts";
+import { stateFile } from "../../host/folder/files.ts";
+import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { isStoreId, namedStore, oneStore, type NamedStore } from "./named-store.ts";
+import { NOT_SET, type Sourced } from "./surroundings.ts";
+
+/** Who the client is at the service: its key, and the store that this one is of. */
+export type Identity = {
+  readonly apiKey: Sourced<string | null>;
+  readonly storeId: Sourced<string | null>;
+  readonly storeName: Sourced<string | null>;
+  /** Why nothing can be sent, whatever sandbox runs: the store that is named is not that of the key. */
+  readonly contradiction: Problem | undefined;
+  /** Why nothing can be sent to the sandbox as it is: it has no such store. */
+  readonly lacksStore: Problem | undefined;
+};
+
+type IdentityScene = {
+  readonly credentials: Credentials;
+  /** Whether the folder's sandbox is the service, or will be when it runs. */
+  readonly isOwn: boolean;
+  readonly local: boolean;
+  /** The sandbox's first store; while none runs, the first one that has a key. */
+  readonly first: string | undefined;
+};
+
+/** The key of the environment, or else the one that the folder keeps of the store that is meant, or of the first. */
+export function identityAt(
+  context: Pick<Context, "world" | "around">,
+  scene: IdentityScene,
+): Outcome<Identity, Problem> {
+  const { credentials } = scene;
+  const named = namedStore(context, { ...scene, isElsewhere: false });
+  if (!named.ok) return named;
+  const { apiKey, storeId: variable, location } = context.around;
+  const source = stateFile(location(), "credentials");
+  const identity =
+    apiKey === undefined
+      ? withKeptKey({ ...scene, source }, named.value)
+      : withOwnKey(scene, { apiKey, variable, named: named.value });
+  const { storeId } = identity;
+  const name = storeId.value === null ? undefined : credentials.stores[storeId.value]?.name;
+  const storeName = name === undefined ? NOT_SET : { value: name, source };
+  return accept({ ...identity, storeName });
+}
+
+/** The folder's own key of the store that is named. */
+function withKeptKey(
+  scene: IdentityScene & { readonly source: string },
+  named: NamedStore | undefined,
+): Omit<Identity, "storeName"> {
+  const { source, credentials, isOwn, first } = scene;
+  const meant = named && storeNamed(scene, named);
+  if (meant !== undefined && !meant.ok)
+    return { apiKey: NOT_SET, storeId: NOT_SET, contradiction: undefined, lacksStore: meant.refusal };
+  const id = meant?.value ?? (isOwn ? first : undefined);
+  if (id === undefined)
+    return { apiKey: NOT_SET, storeId: NOT_SET, contradiction: undefined, lacksStore: undefined };
+  const kept = isOwn ? credentials.stores[id]?.api_key : undefined;
+  return {
+    apiKey: kept === undefined ? NOT_SET : { value: kept, source },
+    storeId: { value: id, source: named?.source ?? source },
+    contradiction: undefined,
+    lacksStore: isOwn && kept === undefined ? noKeyOf(id, { source, named }) : undefined,
+  };
+}
+
+/** The key of the environment, which decides what store it is whose orders are made. */
+function withOwnKey(
+  scene: IdentityScene,
+  {
+    apiKey: value,
+    variable,
+    named,
+  }: {
+    readonly apiKey: string;
+    readonly variable: string | undefined;
+    readonly named: NamedStore | undefined;
+  },
+): Omit<Identity, "storeName"> {
+  const apiKey = { value, source: "CHECKOUT_API_KEY" };
+  const kept = ownerOf(scene.credentials, value);
+  // The two of the environment belong together.
+  const owner = kept ?? (named?.by === "flag" ? variable : undefined);
+  const meant = named && storeNamed(scene, named);
+  if (meant !== undefined && !meant.ok)
+    return { apiKey, storeId: NOT_SET, contradiction: undefined, lacksStore: meant.refusal };
+  const id = meant?.value;
+  const isOther = id !== undefined && owner !== undefined && id !== owner;
+  // What the folder remembers says nothing of a key that it does not know.
+  const isKnown = named?.by !== "choice" || owner !== undefined;
+  const storeId = id !== undefined && isKnown ? { value: id, source: named?.source ?? "" } : NOT_SET;
+  const contradiction = isOther ? otherStore(owner, { id, source: named?.source ?? "" }) : undefined;
+  return { apiKey, storeId, contradiction, lacksStore: undefined };
+}
+
+/** The id of a store that is named. Names are known of the folder's sandbox alone; another service has ids of any form. */
+function storeNamed({ credentials, local }: IdentityScene, named: NamedStore): Outcome<string, Problem> {
+  const { text, by } = named;
+  if (by !== "flag" || !local) return accept(text);
+  if (isStoreId(text)) return accept(text.toLowerCase());
+  const stores = Object.entries(credentials.stores).map(([id, { name }]) => ({ id, name }));
+  const found = oneStore(stores, text);
+  return found.ok ? accept(found.value.id) : found;
+}
+
+function otherStore(
+  owner: string,
+  { id, source }: { readonly id: string; readonly source: string },
+): Problem {
+  const message = `CHECKOUT_API_KEY is a key of store ${printable(owner)}, not of store ${printable(id)} (${source})`;
+  return usageProblem(message, "unset one of the two; nothing was sent");
+}
+
+function noKeyOf(
+  id: string,
+  { source, named }: { readonly source: string; readonly named: NamedStore | undefined },
+): Problem {
+  return {
+    exitCode: EXIT.credential,
+    code: "credential_missing",
+    message: `${source} has no API key of store ${printable(id)} (${named?.source ?? "the first one"})`,
+    next: "set CHECKOUT_API_KEY to a key of that store; checkout stores list shows the stores",
+  };
+}

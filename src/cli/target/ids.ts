@@ -1,0 +1,207 @@
+import { iso } from "../../core/clock.ts";
+import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
+import { isLoopback } from "../../core/loopback.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printableLiteral } from "../../core/text.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
+import type { Context } from "../command.ts";
+import { idOf, isShortId } from "../parsers.ts";
+import { EXIT, fail, failUsage, usageProblem, type Candidate, type Problem } from "../problem.ts";
+import { inStoreOfKey } from "./store-of-key.ts";
+import { controlTarget, callFor } from "./control.ts";
+import type { CommonOptions } from "./surroundings.ts";
+
+/** How many of the newest of a store are searched for the end of an id. */
+const NEWEST = 1000;
+/** The largest part of a list of checkouts. */
+const MAX_CHECKOUTS = 200;
+/** How many are listed to choose from, at most. */
+const MAX_CHOICES = 10;
+
+/** What commands take the id of: its name, what shows the ids, and how the newest are listed. */
+const KINDS = {
+  checkout: {
+    noun: "order or session",
+    shownBy: "checkout orders list and checkout sessions list show them",
+    newest: listing("listCheckouts", (ending) => ({ q: ending, limit: MAX_CHECKOUTS }), checkoutsOf),
+  },
+  event: {
+    noun: "event",
+    shownBy: "checkout events list shows them",
+    newest: listing("listEvents", newestOnly, ({ events }) =>
+      events.map(({ eventId: id, type: about }) => ({ id, about })),
+    ),
+  },
+  delivery: {
+    noun: "delivery",
+    shownBy: "checkout deliveries list shows them",
+    newest: listing("listDeliveries", newestOnly, ({ deliveries }) =>
+      deliveries.map(({ id, type: about }) => ({ id, about })),
+    ),
+  },
+  request: {
+    noun: "request",
+    shownBy: "checkout requests list shows them",
+    newest: listing("listRequests", newestOnly, ({ requests }) => {
+      const known = requests.map(({ requestId, method, path }) => [requestId, `${method} ${path}`] as const);
+      // A replay has the id of the request that it repeats.
+      return Array.from(new Map(known), ([id, about]) => ({ id, about }));
+    }),
+  },
+  endpoint: {
+    noun: "endpoint",
+    shownBy: "checkout endpoints list shows them",
+    newest: listing("listEndpoints", noBody, ({ endpoints }) =>
+      endpoints.map(({ id, url: about }) => ({ id, about })),
+    ),
+  },
+  fault: {
+    noun: "fault",
+    shownBy: "checkout faults list shows them",
+    newest: listing("listFaults", noBody, ({ faults }) =>
+      faults.map(({ id, action: about }) => ({ id, about })),
+    ),
+  },
+  key: {
+    noun: "API key",
+    shownBy: "checkout keys list shows them",
+    newest: listing("listKeys", noBody, ({ keys }) =>
+      keys.map(({ keyId: id, lastFour }) => ({ id, about: `…${lastFour}` })),
+    ),
+  },
+};
+
+type Kind = keyof typeof KINDS;
+/** Where to look; without a target the sandbox that the command is about. */
+type Where = { readonly context: Context; readonly target: ControlTarget | undefined };
+type Candidates = Outcome<readonly Candidate[], Problem>;
+/** Undefined where nothing is found; refused where several are. */
+type Found = Outcome<string, Problem> | undefined;
+
+/**
+ * The id of what a text names: the text is an id, or else the last 8 characters of an
+ * id among the store's newest 1,000. Refuses with exit 2 a text that can be none of these, and one that names several.
+ */
+export async function findId(
+  context: Context,
+  kind: Kind,
+  text: string,
+  target?: ControlTarget,
+): Promise<Outcome<string, Problem>> {
+  const id = idOf(text);
+  if (id !== undefined) return accept(id);
+  return (await findByEnding({ context, target }, kind, text)) ?? fail(nothingHas(kind, text));
+}
+
+/** The whole id for a short one of a request, an order or session, an event or a delivery: of the first kind that has one. */
+export async function findAnyByEnding(context: Context, text: string): Promise<Outcome<string, Problem>> {
+  for (const kind of ["request", "checkout", "event", "delivery"] as const) {
+    const found = await findByEnding({ context, target: undefined }, kind, text);
+    if (found !== undefined) return found;
+  }
+  const message = `no request, order, session, event or delivery ${noneEndsIn(text)}`;
+  const next =
+    "type the whole id; checkout requests list, orders list, events list and deliveries list show them";
+  return fail({ exitCode: EXIT.failed, code: "not_found", message, next });
+}
+
+/** What shows the ids of a kind. */
+export function shownBy(kind: Kind): string {
+  return KINDS[kind].shownBy;
+}
+
+async function findByEnding(where: Where, kind: Kind, text: string): Promise<Found> {
+  if (!isShortId(text)) return undefined;
+  const ending = text.toLowerCase();
+  const listed = await KINDS[kind].newest(where, ending);
+  const found = listed.ok ? accept(listed.value.filter(({ id }) => id.endsWith(ending))) : listed;
+  return onlyOne(found, (count) => `the ids of ${count} end in ${ending}`);
+}
+
+function onlyOne(found: Candidates, several: (count: string) => string): Found {
+  if (!found.ok) return found;
+  const [one, ...others] = found.value;
+  if (one === undefined || others.length === 0) return one && accept(one.id);
+  const count = found.value.length > MAX_CHOICES ? `more than ${MAX_CHOICES}` : `${found.value.length}`;
+  const candidates = found.value.slice(0, MAX_CHOICES);
+  return fail({ ...usageProblem(several(count), "type the whole id"), candidates });
+}
+
+function nothingHas(kind: Kind, text: string): Problem {
+  const { noun, shownBy: next } = KINDS[kind];
+  const isCheckout = kind === "checkout";
+  const tried = isShortId(text) ? [noneEndsIn(text)] : [];
+  if (tried.length > 0) {
+    const code = isCheckout ? "session_not_found" : "not_found";
+    const message = `no ${noun} ${tried.join(", and none ")}`;
+    return {
+      exitCode: EXIT.failed,
+      code,
+      message,
+      next: isShortId(text) ? `type the whole id; ${next}` : next,
+    };
+  }
+  const article = /^[aeiou]/i.test(noun) ? "an" : "a";
+  const example = `such as 0199a3c4-5d00-7000-8000-000000000001`;
+  return usageProblem(
+    `expected the id of ${article} ${noun}, ${example}; got ${printableLiteral(text)}`,
+    next,
+  );
+}
+
+function noneEndsIn(ending: string): string {
+  return `among the newest ${NEWEST} has an id that ends in ${ending.toLowerCase()}`;
+}
+
+/** How an operation lists things: `text` is what it filters by, if it does. */
+function listing<Name extends OperationName>(
+  name: Name,
+  body: (text: string) => RequestOf<Name>,
+  candidates: (answer: AnswerOf<Name>) => readonly Candidate[],
+) {
+  return async ({ context, target }: Where, text: string): Promise<Candidates> => {
+    const listed = await callFor(context, target, { name, body: body(text) });
+    return listed.ok ? accept(candidates(listed.value)) : listed;
+  };
+}
+
+function newestOnly() {
+  return { limit: NEWEST };
+}
+
+function noBody(): undefined {
+  return undefined;
+}
+
+function checkoutsOf({ checkouts }: AnswerOf<"listCheckouts">): readonly Candidate[] {
+  return checkouts.map(({ id, object, orderId, status, createdAt }) => {
+    const noun = object === "order" ? "order" : "session";
+    return { id, about: `${noun} ${printableLiteral(orderId)}, ${status}, ${iso(createdAt)}` };
+  });
+}
+
+/** The service that options or variables name. */
+export type NamedService = CommonOptions & { readonly baseUrl?: string; readonly target?: string };
+
+/**
+ * The sandbox, for a command that v1 has nothing for. Refuses with exit 2 where the options or the environment name
+ * another service.
+ */
+export async function sandboxOnly(
+  context: Context,
+  options: NamedService,
+  what: string,
+): Promise<Outcome<ControlTarget, Problem>> {
+  const { baseUrl, target: name } = options;
+  const refusal = (service: string): Outcome<never, Problem> =>
+    failUsage(
+      `${what} are listed by the sandbox alone; the interface of ${service} states no list`,
+      "checkout sessions get <id> asks a service for one of them",
+    );
+  if (name !== undefined) return refusal(printableLiteral(name));
+  const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  // The address is not shown whole: it may hold a password. One without a scheme has no host, and is told as that.
+  if (url !== undefined && url.host !== "" && !isLoopback(url.hostname)) return refusal(url.host);
+  const target = await controlTarget(context);
+  return target.ok ? inStoreOfKey(context, target.value) : target;
+}

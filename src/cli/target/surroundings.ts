@@ -1,0 +1,170 @@
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { ControlRole } from "../../core/control/protocol.ts";
+import { isSameServer } from "../../core/loopback.ts";
+import { parseBaseUrl } from "../../core/config/setting-text.ts";
+import type { Credentials, Run } from "../../core/state-files.ts";
+import type { World } from "../../world.ts";
+import { isTyped, variableNamed } from "../option-rules.ts";
+import { failUsage, type Problem, hosted } from "../problem.ts";
+import {
+  baseUrlOf,
+  findStateFolder,
+  liveRun,
+  locateStateFolder,
+  readAdminToken,
+  readChosenStore,
+  readCredentials,
+  shortPath,
+} from "../../host/folder/state-folder.ts";
+
+/** Options that every command has; `store` only those that are about one. */
+export type CommonOptions = {
+  readonly store?: string;
+  readonly json?: boolean;
+  readonly dir?: string;
+  readonly trustFolder?: boolean;
+};
+
+/** Options of every command that talks to a service. */
+export type ServiceOptions = CommonOptions & {
+  readonly baseUrl?: string;
+  readonly timeout?: number;
+  readonly retries?: number;
+  readonly showHeaders?: boolean;
+  readonly target?: string;
+  /** Variables that may be sent as the API key of the target. */
+  readonly allowEnv?: readonly string[];
+};
+
+/** A value and where it comes from. */
+export type Sourced<Value> = { readonly value: Value; readonly source: string };
+
+/**
+ * What a command is about, as far as this machine tells it: the state folder, its live sandbox, the keys that it keeps,
+ * and the service and the store that are named. Each part is read once for a command, when it is first asked for, so
+ * that no two parts of a command can see another one; `lookAgain` forgets what was read. The targets of v1 commands and
+ * of control commands are functions of it (`service.ts`, `control.ts`).
+ */
+export type Surroundings = {
+  readonly options: ServiceOptions;
+  /** Where the state folder is, or would be made. Nobody looked at it. */
+  readonly location: () => string;
+  /** The same from here, for messages. */
+  readonly shownFolder: () => string;
+  /** The state folder, which may not be there yet. Refuses one that somebody else could have filled. */
+  readonly folder: () => Outcome<string, Problem>;
+  /** The live sandbox of the folder; undefined while none runs. */
+  readonly run: () => Outcome<Run | undefined, Problem>;
+  /** The base URL of that sandbox; undefined while it is not there, or starts. */
+  readonly ownUrl: () => string | undefined;
+  /** The merchant's copy of the keys of that sandbox; without stores where there is none. */
+  readonly credentials: () => Outcome<Credentials, Problem>;
+  /** The id of the store that `checkout stores use` chose for the folder. */
+  readonly chosenStore: () => Outcome<string | undefined, Problem>;
+  /** The administrator's token that the folder keeps. */
+  readonly adminToken: () => Outcome<string | undefined, Problem>;
+  /** The address of a service that a flag or the environment names. */
+  readonly address: () => Outcome<Sourced<string> | undefined, Problem>;
+  /** The address that the environment names, whatever a flag does: its store and key belong to it. */
+  readonly addressOfKey: () => Outcome<Sourced<string> | undefined, Problem>;
+  /** The API key of the environment. */
+  readonly apiKey: string | undefined;
+  /** The store of the environment. */
+  readonly storeId: string | undefined;
+  /** A store that was found before, by its id: no other one is meant. */
+  readonly foundStore?: string;
+  readonly lookAgain: () => void;
+};
+
+/** The variable of `--store`. */
+export const STORE_VARIABLE = "CHECKOUT_STORE_ID";
+
+/** Where the token of each role comes from, where it is not the state folder. */
+export const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
+  control: "CHECKOUT_CONTROL_TOKEN",
+  administrator: "CHECKOUT_ADMIN_TOKEN",
+};
+
+/** What a command is about. Reads nothing yet. */
+export function surroundingsOf(world: World, options: ServiceOptions): Surroundings {
+  let forget: (() => void)[] = [];
+  const once = <Value>(read: () => Value): (() => Value) => {
+    let kept: { readonly value: Value } | undefined;
+    return () => {
+      if (kept === undefined) forget.push(() => (kept = undefined));
+      return (kept ??= { value: read() }).value;
+    };
+  };
+  const location = once(() => locateStateFolder(world, options.dir));
+  const folder = once(() => hosted(findStateFolder(world, options)));
+  /** Of a folder that is refused nothing is read. */
+  const inFolder = <Value>(read: (path: string) => Outcome<Value, Problem>) =>
+    once(() => {
+      const found = folder();
+      return found.ok ? read(found.value) : found;
+    });
+  const run = inFolder((path) => hosted(liveRun(world, path)));
+  const kept = inFolder((path) => hosted(readCredentials(world, path)));
+  return {
+    options,
+    location,
+    shownFolder: () => shortPath(world, location()),
+    folder,
+    run,
+    ownUrl: () => {
+      const live = run();
+      return live.ok && live.value !== undefined ? baseUrlOf(live.value) : undefined;
+    },
+    credentials: () => {
+      const read = kept();
+      return read.ok ? accept(read.value ?? NO_CREDENTIALS) : read;
+    },
+    chosenStore: inFolder((path) => hosted(readChosenStore(world, path))),
+    adminToken: inFolder((path) => hosted(readAdminToken(world, path))),
+    address: once(() => namedAddress(world, options.baseUrl)),
+    addressOfKey: once(() => namedAddress(world, undefined)),
+    apiKey: world.env["CHECKOUT_API_KEY"] || undefined,
+    storeId: world.env[STORE_VARIABLE] || undefined,
+    lookAgain: () => {
+      for (const one of forget) one();
+      forget = [];
+    },
+  };
+}
+
+/** Whether an address is that of the folder's live sandbox. */
+export function isOwn({ ownUrl }: Surroundings, address: string): boolean {
+  const own = ownUrl();
+  return own !== undefined && isSameServer(own, address);
+}
+
+/** A setting that nothing says. */
+export const NOT_SET: Sourced<null> = { value: null, source: "not set" };
+
+/** No keys. */
+export const NO_CREDENTIALS: Credentials = { stores: {} };
+
+/** The same, whatever the environment says of a store and its key. */
+export function withoutOwnStore(around: Surroundings): Surroundings {
+  return { ...around, apiKey: undefined, storeId: undefined };
+}
+
+function namedAddress(world: World, flag: string | undefined): Outcome<Sourced<string> | undefined, Problem> {
+  const named = given(world, "base-url", flag ?? (world.env["CHECKOUT_BASE_URL"] || undefined));
+  if (named === undefined) return accept(undefined);
+  const value = parseBaseUrl(named.value);
+  if (value !== undefined) return accept({ value, source: named.source });
+  // The value is not shown: it may hold a password.
+  const expected = "an address such as https://pay.example/v1, without user name, password or query";
+  return failUsage(`${named.source} must be ${expected}`, "correct it; nothing was sent");
+}
+
+/** An option that was given, by flag or by environment: the flag's value has already won. */
+export function given<Value>(
+  world: Pick<World, "argv">,
+  name: string,
+  value: Value | undefined,
+): Sourced<Value> | undefined {
+  if (value === undefined) return undefined;
+  return { value, source: isTyped(world, name) ? `--${name}` : variableNamed("CHECKOUT", name) };
+}

@@ -1,0 +1,119 @@
+import { DEFAULT_RETRY_POLICY, retryDelayMs } from "../../client/api/retry.ts";
+import type { ApiRequest, Observer } from "../../client/api/exchange.ts";
+import { redactKey } from "../../core/credential.ts";
+import { isSecretHeader } from "../../core/request/redaction.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import type { OutboundResult } from "../../world.ts";
+import type { Context } from "../command.ts";
+import { isPlain, widthOf } from "../printer.ts";
+import { fail, interruptedProblem, NO_SANDBOX, type Problem } from "../problem.ts";
+import { patienceIn } from "./options.ts";
+
+/**
+ * Looks for the sandbox of the folder until it is there, as often as a request is tried: it may be starting. What was
+ * seen last is the result, for the caller to judge.
+ */
+export async function onceThere<Seen>(
+  context: Context,
+  {
+    look,
+    isThere,
+  }: { readonly look: () => Outcome<Seen, Problem>; readonly isThere: (seen: Seen) => boolean },
+): Promise<Outcome<Seen, Problem>> {
+  const { sleep, random, env } = context.world;
+  const { around } = context;
+  const { options } = around;
+  const named = options.retries === undefined ? patienceIn(env, "retries") : accept(options.retries);
+  if (!named.ok) return named;
+  const { value: retries = DEFAULT_RETRY_POLICY.retries } = named;
+  const isDone = (seen: Outcome<Seen, Problem>): boolean => !seen.ok || isThere(seen.value);
+  const first = look();
+  if (isDone(first)) return first;
+  return whileWaiting(context, async ({ signal, observer }) => {
+    let seen = first;
+    for (let tries = 1; tries <= retries && !isDone(seen); tries += 1) {
+      const delayMs = retryDelayMs(tries, { random: random(), retryAfterMs: 0 });
+      observer.onRetry?.(NO_SANDBOX, delayMs);
+      await sleep(delayMs, signal);
+      if (signal.aborted) return fail(interruptedProblem());
+      around.lookAgain();
+      seen = look();
+    }
+    return seen;
+  });
+}
+
+/** What an exchange is given while a command waits for it. */
+type Watch = { readonly signal: AbortSignal; readonly observer: Observer };
+
+/** The terminals that have a spinner: one is enough for all that is waited for. */
+const SPINNING = new WeakSet<NodeJS.WritableStream>();
+
+/** Runs an exchange with a spinner where someone looks on; Ctrl-C aborts it. */
+export async function whileWaiting<Result>(
+  { world, printer, around: { options } }: Context,
+  run: (watch: Watch) => Promise<Result>,
+): Promise<Result> {
+  const interruption = new AbortController();
+  const unsubscribe = world.onStop(() => interruption.abort());
+  // Where a terminal says that it is 0 wide, ora divides by that and never ends.
+  const spins = world.interactive && options.json !== true && widthOf(world.stderr) > 0 && !isPlain(world);
+  const spinner = spins && !SPINNING.has(world.stderr) ? await startSpinner(world.stderr) : undefined;
+  if (spinner !== undefined) SPINNING.add(world.stderr);
+  const above = (write: (text: string) => void) => (text: string) => {
+    spinner?.clear();
+    write(text);
+  };
+  const [talk, trace] = [above(printer.talk), above(printer.trace)];
+  const observer: Observer = {
+    onRetry: (why, delayMs) => talk(printable(`${why}; trying again in ${(delayMs / 1000).toFixed(1)} s`)),
+    ...(options.showHeaders === true
+      ? {
+          onTry: (request: ApiRequest) => trace(showRequest(request).text),
+          onAnswer: (result: OutboundResult) => trace(showAnswer(result)),
+        }
+      : {}),
+  };
+  try {
+    return await run({ signal: interruption.signal, observer });
+  } finally {
+    if (spinner !== undefined) SPINNING.delete(world.stderr);
+    spinner?.stop();
+    unsubscribe();
+  }
+}
+
+/** A request as it may be shown: the API key redacted. */
+export function showRequest(request: ApiRequest): {
+  readonly headers: Record<string, string>;
+  readonly text: string;
+} {
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, redactHeader(name, value)]),
+  );
+  const lines = Object.entries(headers).map(([name, value]) => printable(`> ${name}: ${value}`));
+  const body = request.body === undefined ? [] : [`> ${printable(request.body)}`];
+  return { headers, text: [`> ${request.method} ${request.url}`, ...lines, ...body].join("\n") };
+}
+
+function showAnswer(result: OutboundResult): string {
+  if (!result.ok) return `< ${result.failure}: ${printable(result.message)}`;
+  const lines = Object.entries(result.headers).map(([name, value]) =>
+    printable(`< ${name}: ${redactHeader(name, value)}`),
+  );
+  return [`< ${result.status}`, ...lines, `< ${printable(result.body)}`].join("\n");
+}
+
+function redactHeader(name: string, value: string): string {
+  if (name.toLowerCase() === "authorization") return `Bearer ${redactKey(value.replace(/^Bearer /, ""))}`;
+  return isSecretHeader(name) || /^proxy-/i.test(name) ? "…" : value;
+}
+
+async function startSpinner(
+  stream: NodeJS.WritableStream,
+): Promise<{ clear: () => unknown; stop: () => unknown }> {
+  const { default: ora } = await import("ora");
+  // Without discardStdin the terminal would be in raw mode, and Ctrl-C no signal.
+  return ora({ text: "Waiting for the service", stream, discardStdin: false }).start();
+}

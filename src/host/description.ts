@@ -1,0 +1,50 @@
+import { settingsOf, type ServeOptions } from "./options.ts";
+import type { SandboxDescription } from "../core/control/sandbox.ts";
+import { localOrigin } from "../core/loopback.ts";
+import { portalOrigin } from "../core/network/public-url.ts";
+import { portalPath } from "../core/portal/path.ts";
+import { countFaults } from "../sandbox/fault/active.ts";
+import { ownSecretsOf } from "../sandbox/webhook/endpoint-secrets.ts";
+import { holdOfSandbox } from "../sandbox/runtime/home.ts";
+import type { SeededStore } from "../sandbox/runtime/seed.ts";
+import type { Store } from "../store/store.ts";
+import type { Place, Host } from "./hosting.ts";
+
+/** What this sandbox says of itself when its port is known. */
+export function describe(
+  { world, version }: Host,
+  options: ServeOptions,
+  found: { readonly port: number; readonly place: Place; readonly seeded: SeededStore } & {
+    readonly store: Store;
+    readonly masterKey: Uint8Array;
+    readonly folderHold: string | undefined;
+  },
+): SandboxDescription {
+  const { port, place, seeded, store, masterKey } = found;
+  const { folder = null, logFile = null } = place;
+  const { merchantId, id, signingSecret } = seeded;
+  const origin = localOrigin(port);
+  const { publicUrl, portalUrl } = options;
+  const portal = portalOrigin(port, { publicUrl, portalUrl });
+  return {
+    // Always this machine's own, so that who reads it here reaches it (decision 79).
+    baseUrl: `${origin}/v1`,
+    portalUrl: portal === undefined ? null : portal + portalPath(masterKey, store.home.path()),
+    checkoutOrigin: options.publicUrl ?? origin,
+    merchantId,
+    storeId: id,
+    storeName: store.stores.names(id)?.store ?? "",
+    signingSecret,
+    ownSecrets: ownSecretsOf(store, id),
+    dataDir: folder,
+    ephemeral: folder === null,
+    instanceId: store.instance.id() ?? "",
+    pid: world.pid,
+    version,
+    startedAt: world.now(),
+    logFile,
+    heldBack: holdOfSandbox(found) ?? null,
+    activeFaults: countFaults({ store, world }),
+    settings: { port, ...settingsOf(options) },
+  };
+}

@@ -1,0 +1,146 @@
+import { CONFIG_PATH } from "../core/config/file-name.ts";
+import type { SandboxDescription } from "../core/control/sandbox.ts";
+import { isLoopbackAddress } from "../core/network/address.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import { DEFAULT_RATE_LIMIT } from "../core/rate-limit.ts";
+import { printable } from "../core/text.ts";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
+import type { GuestWorld, Listener } from "../world.ts";
+import { misused, type HostFailure } from "./failure.ts";
+import { portFailure } from "./port-failure.ts";
+import { type ServeOptions, DEFAULT_PORT } from "./options.ts";
+import type { Host } from "./hosting.ts";
+
+/** A service without what follows from its port. */
+export type PortlessService = Pick<
+  SandboxOptions,
+  | "store"
+  | "log"
+  | "requests"
+  | "report"
+  | "masterKey"
+  | "folderHold"
+  | "requestStop"
+  | "keepKey"
+  | "keepKeySoon"
+  | "keepName"
+  | "startClock"
+  | "forgetStore"
+  | "instanceChanged"
+  | "snapshotShelf"
+  | "isAsleep"
+> &
+  Tokens & { readonly describe: (port: number) => SandboxDescription };
+
+/** A sandbox on its port. */
+type Listening = {
+  readonly listener: Listener;
+  readonly sandbox: Sandbox;
+  readonly description: SandboxDescription;
+};
+
+/** The credentials of the control API. */
+export type Tokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
+
+/**
+ * Only a configuration is larger than what a merchant sends (decision 6). A browser sends the cookies of all programs on
+ * this machine with each request for a page (decision 58).
+ */
+const LIMITS = {
+  larger: { path: CONFIG_PATH, bodyBytes: 2 * 1024 * 1024 },
+  largerHeads: { below: ["/portal", "/pay", "/assets"], headBytes: 64 * 1024 },
+};
+
+/** A default port that is taken moves up at most this far. */
+const MAX_PORT_MOVES = 20;
+
+/** A page of the portal and one that payers see never have one host: cookies know no ports (decision 99). */
+export function requireOwnHost({
+  portalUrl,
+  publicUrl,
+  allowHost = [],
+}: ServeOptions): Outcome<void, HostFailure> {
+  if (portalUrl === undefined) return accept(undefined);
+  const { hostname } = new URL(portalUrl);
+  const shared = [...(publicUrl === undefined ? [] : [new URL(publicUrl).host]), ...allowHost];
+  if (shared.every((host) => host.replace(/:\d+$/, "").toLowerCase() !== hostname)) return accept(undefined);
+  const message = `--portal-url ${portalUrl} has a host that payers reach the payment pages at`;
+  return misused(message, "name another host for the portal, or leave --portal-url out");
+}
+
+/**
+ * Says which addresses other machines reach. Refuses to open one under no name of its own: nobody could use it, and a
+ * name is what tells a merchant's request from one that a page sends by DNS rebinding (decision 79).
+ */
+export function noteOpened(
+  { printer }: Pick<Host, "printer">,
+  { listen: addresses = [], allowHost = [], allowControlHost = [], publicUrl, portalUrl }: ServeOptions,
+): Outcome<void, HostFailure> {
+  const open = addresses.filter((address) => !isLoopbackAddress(address));
+  if (open.length === 0) return accept(undefined);
+  const names = [...allowHost, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])];
+  if (names.length === 0) {
+    const message = `--listen ${open.join(", ")} opens the sandbox to other machines, and no name of it is allowed`;
+    return misused(message, "add --allow-host with the HOST that they call it by, or --public-url");
+  }
+  const control = allowControlHost.length === 0 ? "this machine only" : allowControlHost.join(", ");
+  printer.trace(
+    `warning: other machines reach the v1 API and the payment pages at ${open.join(", ")}, as ${names.join(", ")}; the control API: ${control}; the portal: ${portalUrl ?? "this machine only"}`,
+  );
+  return accept(undefined);
+}
+
+/** The sandbox as it is on a port, which its addresses have; 0: on none. */
+export function sandboxAt(
+  { world, version }: Host,
+  options: ServeOptions,
+  { service, port }: { readonly service: PortlessService; readonly port: number },
+): Omit<Listening, "listener"> {
+  const { describe, ...rest } = service;
+  const description = describe(port);
+  const sandbox = createSandbox(world, {
+    ...rest,
+    ...description.settings,
+    addresses: options.listen ?? [],
+    publicUrl: options.publicUrl,
+    portalUrl: options.portalUrl,
+    rateLimit: options.rateLimit ?? DEFAULT_RATE_LIMIT,
+    description,
+    version,
+  });
+  return { sandbox, description };
+}
+
+/** An explicit port is taken or refused; the default one moves up where it is taken, and says so. */
+export async function listen(
+  context: Host,
+  options: ServeOptions,
+  service: PortlessService,
+): Promise<Outcome<Listening, HostFailure>> {
+  let made: Omit<Listening, "listener"> | undefined;
+  const makeService = (port: number) => {
+    made = sandboxAt(context, options, { service, port });
+    return made.sandbox.service;
+  };
+  const { world, printer } = context;
+  const { port: named, listen: addresses = [], publicUrl, portalUrl } = options;
+  const wanted = named ?? DEFAULT_PORT;
+  // What leads from such a URL to the sandbox would not find it on another port.
+  const isLedTo = publicUrl !== undefined || portalUrl !== undefined;
+  const last = named === undefined && !isLedTo ? wanted + MAX_PORT_MOVES : wanted;
+  for (let port = wanted; ; port += 1) {
+    const listener = await world.listen(makeService, { port, addresses, limits: LIMITS });
+    if (listener.ok) {
+      if (port !== wanted)
+        printer.talk(`Port ${wanted} is used by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
+      if (made === undefined) throw new Error("a listener makes its service");
+      return accept({ listener: listener.value, ...made });
+    }
+    if (listener.refusal.reason === "in_use" && port < last) continue;
+    return { ok: false, refusal: portFailure(world, port, listener.refusal) };
+  }
+}
+
+function ownerOf(world: GuestWorld, port: number): string {
+  return printable(world.portOwner(port) ?? "another process");
+}

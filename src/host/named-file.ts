@@ -1,0 +1,44 @@
+import { resolve } from "node:path";
+import { accept, FileRefused, isError, type Outcome } from "../core/outcome.ts";
+import { storageFailureOf } from "../store/connection/storage-failure.ts";
+import type { World } from "../world.ts";
+
+/** The most that is read from a file or from standard input, in bytes. */
+export const MAX_INPUT_BYTES = 16 * 1024 * 1024;
+
+/** Why there is nothing to read at a path that a person named: `why` goes on from the path. */
+export type Unread = { readonly isMissing: boolean; readonly why: string };
+
+/**
+ * The bytes of a file that a person named, a link to it included, or why there are none: it is missing, no ordinary file,
+ * too large, or cannot be read. `maxBytes` defaults to 16 MiB.
+ */
+export function readNamed(
+  { cwd, files }: Pick<World, "cwd" | "files">,
+  path: string,
+  { maxBytes = MAX_INPUT_BYTES }: { readonly maxBytes?: number } = {},
+): Outcome<Uint8Array, Unread> {
+  try {
+    const bytes = files.readBytes(resolve(cwd, path), { followsLinks: true, maxBytes });
+    if (bytes !== undefined) return accept(bytes);
+    return { ok: false, refusal: { isMissing: true, why: "does not exist" } };
+  } catch (error) {
+    return { ok: false, refusal: { isMissing: false, why: whyUnread(error) } };
+  }
+}
+
+function whyUnread(error: unknown): string {
+  if (error instanceof FileRefused) return error.why;
+  const cause = storageFailureOf(error)?.sentence;
+  return `cannot be read: ${cause ?? (isError(error) ? error.message : String(error))}`;
+}
+
+/** The same as text. */
+export function readNamedText(
+  world: Pick<World, "cwd" | "files">,
+  path: string,
+  options?: { readonly maxBytes?: number },
+): Outcome<string, Unread> {
+  const read = readNamed(world, path, options);
+  return read.ok ? accept(Buffer.from(read.value).toString("utf8")) : read;
+}

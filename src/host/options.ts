@@ -1,0 +1,78 @@
+import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
+import type { PlannedChange } from "../core/config/plan.ts";
+import type { WantedStore } from "../core/config/schema.ts";
+import type { SandboxDescription } from "../core/control/sandbox.ts";
+import type { StoreClock } from "../core/clock.ts";
+import type { ListenAddress } from "../core/network/address.ts";
+import type { Refusal } from "../core/outcome.ts";
+import { DEFAULT_RATE_LIMIT, rateLimitText, type RateLimit } from "../core/rate-limit.ts";
+import {
+  DEFAULT_DELIVERY_SCHEDULE,
+  DEFAULT_DELIVERIES_IN_FLIGHT,
+  DEFAULT_DELIVERY_TIMEOUT_MS,
+  type DeliverySchedule,
+} from "../core/webhook/delivery.ts";
+import type { LogFormat } from "../sandbox/runtime/access-log.ts";
+import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";
+import type { HostFailure } from "./failure.ts";
+
+/** How a sandbox is served; each setting has its default. */
+export type ServeOptions = {
+  readonly port?: number;
+  readonly adopt?: boolean;
+  readonly trustFolder?: boolean;
+  readonly rateLimit?: RateLimit | "off";
+  readonly checkoutLifetime?: number;
+  readonly allowHost?: readonly string[];
+  readonly allowControlHost?: readonly string[];
+  readonly allowTarget?: readonly string[];
+  /** Addresses beside loopback. */
+  readonly listen?: readonly ListenAddress[];
+  /** The origin that payers reach the pages at. */
+  readonly publicUrl?: string;
+  /** The origin that a browser reaches the portal at. */
+  readonly portalUrl?: string;
+  readonly deliveryTimeout?: number;
+  readonly deliverySchedule?: DeliverySchedule;
+  /** Maximum number of deliveries in flight to one endpoint. */
+  readonly deliveriesInFlight?: number;
+  /** How many requests of each store are logged. */
+  readonly keptRequests?: number;
+  readonly logFormat?: LogFormat;
+  readonly quiet?: boolean;
+  /** The clock of a new store, and of one that was reset; default: real time. */
+  readonly startClock?: StoreClock;
+  /** The stores of a configuration, which are set up before the sandbox is ready. */
+  readonly setup?: Setup;
+};
+
+/** The stores of a configuration file, and a refusal of one of them as a problem with its place in the file. */
+export type Setup = {
+  readonly stores: readonly WantedStore[];
+  readonly problem: (refusal: Refusal) => HostFailure;
+  /** Called with what was changed. */
+  readonly applied: (changes: readonly PlannedChange[]) => void;
+};
+
+/** The port of a sandbox that was asked for none (decision 1). No client has it as a default. */
+export const DEFAULT_PORT = 4242;
+
+/** How a sandbox is served where the options say nothing else. */
+export function settingsOf(options: ServeOptions): Omit<SandboxDescription["settings"], "port"> {
+  return {
+    rateLimit: rateLimitText(options.rateLimit ?? DEFAULT_RATE_LIMIT),
+    checkoutLifetimeMs: options.checkoutLifetime ?? DEFAULT_CHECKOUT_LIFETIME_MS,
+    allowHosts: options.allowHost ?? [],
+    allowControlHosts: options.allowControlHost ?? [],
+    allowTargets: options.allowTarget ?? [],
+    listen: options.listen ?? [],
+    publicUrl: options.publicUrl ?? null,
+    portalUrl: options.portalUrl ?? null,
+    keptRequests: options.keptRequests ?? DEFAULT_KEPT_REQUESTS,
+    deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
+    deliveryScheduleMs: options.deliverySchedule ?? DEFAULT_DELIVERY_SCHEDULE,
+    deliveriesInFlight: options.deliveriesInFlight ?? DEFAULT_DELIVERIES_IN_FLIGHT,
+    logFormat: options.logFormat ?? "text",
+    quiet: options.quiet ?? false,
+  };
+}

@@ -1,0 +1,90 @@
+import { withService, type Source } from "./with-service.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import { signInLink, type PortalAccess } from "../sandbox/runtime/portal-access.ts";
+import { lostLog } from "./folder/lost-log.ts";
+import * as state from "./folder/state-folder.ts";
+import { givenSecrets, otherSecret } from "./given-secrets.ts";
+import { readyOf } from "./ready.ts";
+import type { HostFailure } from "./failure.ts";
+import { retryWhileLocked } from "./state.ts";
+import { requireOwnHost, noteOpened, listen } from "./listen.ts";
+import type { ServeOptions } from "./options.ts";
+import type { Place, Host, Use } from "./hosting.ts";
+
+/** Requests in flight get this long to finish after a stop signal; the whole stop takes under 1 s. */
+const DRAIN_MS = 800;
+
+/** Serves a sandbox while `use` runs. When this returns, everything is on disk and the folder is given back. */
+export async function serveSandbox<Value>(
+  context: Host,
+  options: ServeOptions,
+  { place, use }: { readonly place: Place; readonly use: Use<Value> },
+): Promise<Outcome<Value, HostFailure>> {
+  const { world, isGuest } = context;
+  const { folder } = place;
+  const apart = requireOwnHost(options);
+  if (!apart.ok) return apart;
+  const opened = noteOpened(context, options);
+  if (!opened.ok) return opened;
+  const secrets = givenSecrets(world);
+  if (!secrets.ok) return secrets;
+  const given = secrets.value;
+  // Random for each run, unless the environment sets it: an ephemeral sandbox has no run.json to read it from.
+  const controlToken = given.controlToken?.value ?? state.newToken(world, "control");
+  if (folder === undefined) {
+    const adminToken = given.adminToken?.value ?? state.newToken(world, "administrator");
+    const tokens = { controlToken, adminToken };
+    return serveFolder(context, options, { held: undefined, place, tokens, given, use });
+  }
+  const made = state.makeStateFolder(world, folder, options);
+  if (!made.ok) return made;
+  const lost = lostLog(world, folder);
+  const run = state.claimFolder(world, folder, { control_token: controlToken, is_guest: isGuest });
+  if (!run.ok) return run;
+  if (lost !== undefined) context.printer.trace(lost);
+  const held = { path: folder, run: run.value };
+  try {
+    const adminToken = state.adminToken(world, folder, given.adminToken?.value);
+    if (!adminToken.ok) return adminToken;
+    if (given.adminToken !== undefined && given.adminToken.value !== adminToken.value)
+      return otherSecret(given.adminToken, "admin token");
+    const tokens = { controlToken, adminToken: adminToken.value };
+    return await serveFolder(context, options, { held, place, tokens, given, use });
+  } finally {
+    state.releaseFolder(world, folder, run.value);
+  }
+}
+
+/** What a sandbox is served from, with what, and for what. */
+type Serving<Value> = Source & { readonly use: Use<Value> };
+
+function serveFolder<Value>(
+  context: Host,
+  options: ServeOptions,
+  { use, ...source }: Serving<Value>,
+): Promise<Outcome<Value, HostFailure>> {
+  return withService(context, options, source, async ({ service, apiKey, run, stopRequested, isUsed }) => {
+    const listening = await listen(context, options, service);
+    if (!listening.ok) return listening;
+    const { listener, sandbox, description } = listening.value;
+    const awake = await retryWhileLocked(sandbox.start);
+    if (!awake.ok) return awake;
+    const signInUrl = newSignInUrl(sandbox.context.portal);
+    const { controlToken } = source.tokens;
+    const ready = readyOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
+    run.write(listener.port);
+    isUsed();
+    try {
+      const heldBack = description.heldBack ?? undefined;
+      const { given } = source;
+      return accept(await use({ ready, description, heldBack, given, sandbox, stopRequested }));
+    } finally {
+      await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
+    }
+  });
+}
+
+/** A link that signs a browser in to the portal, once; null where there is none. */
+function newSignInUrl(portal: PortalAccess): string | null {
+  return portal.isOff ? null : signInLink(portal, portal.issueCode().code);
+}

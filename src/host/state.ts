@@ -1,0 +1,215 @@
+import { keptKeys } from "./folder/kept-keys.ts";
+import type { PlannedChange } from "../core/config/plan.ts";
+import { accept, type Outcome, type Refusal } from "../core/outcome.ts";
+import { MASTER_KEY_BYTES, type Credentials } from "../core/state-files.ts";
+import { finishErasures } from "../sandbox/runtime/erase.ts";
+import { settleHome } from "../sandbox/runtime/home.ts";
+import {
+  refusalOfFirst,
+  seed,
+  type BeforeSeed,
+  type SeedRefusal,
+  type StoreMaker,
+} from "../sandbox/runtime/seed.ts";
+import { IN_MEMORY } from "../store/connection/database.ts";
+import { StorageUnavailable } from "../store/connection/storage-failure.ts";
+import type { Erasure } from "../store/erasures.ts";
+import { openStore, type Store } from "../store/store.ts";
+import type { GuestWorld } from "../world.ts";
+import { stateFile } from "./folder/files.ts";
+import * as state from "./folder/state-folder.ts";
+import { otherSecret, type GivenSecrets } from "./given-secrets.ts";
+import { failed, type HostFailure, fileFailure } from "./failure.ts";
+import type { Held, Host } from "./hosting.ts";
+import { type ServeOptions, type Setup, DEFAULT_PORT } from "./options.ts";
+
+/** What the first store is made or read with. */
+type Found = {
+  readonly held: Held;
+  readonly store: Store;
+  readonly maker: StoreMaker;
+  readonly given: GivenSecrets;
+  readonly credentials: Credentials | undefined;
+  readonly forgetStore: (erasure: Erasure) => void;
+};
+
+/** The store that the sandbox shows, its API key (null where nobody has kept it), and why nothing is delivered. */
+export async function firstStore(
+  context: Host,
+  options: ServeOptions,
+  { held, store, maker, given, credentials, forgetStore }: Found,
+) {
+  const { before, done } = await setUp(options, { ...maker, store });
+  const made = await retryWhileLocked(async () => {
+    await finishErasures({ ...maker, store, forgetStore, assumptions: NO_ASSUMPTIONS });
+    return Promise.all([seed(store, maker, before), settleFolder(context, options, { held, store })]);
+  });
+  if (!made.ok) return made;
+  const [seeding, folderHold] = made.value;
+  if (!seeding.ok) return refusedSeed(seeding.refusal, { held, given, setup: options.setup });
+  done?.();
+  const seeded = seeding.value;
+  const confirmed = await confirmStore(context.world, held, store);
+  if (!confirmed.ok) return confirmed;
+  const apiKey = seeded.apiKey ?? credentials?.stores[seeded.id]?.api_key ?? null;
+  return accept({ seeded, apiKey, folderHold });
+}
+
+/** Puts a new store into `sandbox.db` itself before anything says ready: a lost log can never lose it (decision 54). */
+async function confirmStore(
+  world: GuestWorld,
+  held: Held,
+  store: Store,
+): Promise<Outcome<void, HostFailure>> {
+  const kept = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
+  if (!kept.ok) return kept;
+  if (held === undefined || kept.value?.ready !== false) return accept(undefined);
+  const copied = await retryWhileLocked(store.checkpoint);
+  if (copied.ok) state.writeCredentials(world, held.path, { stores: kept.value.stores });
+  return copied;
+}
+
+/** The database and the key of a state, each checked; refuses what does not belong together. */
+export function openState(
+  world: GuestWorld,
+  held: Held,
+  { given, credentials }: Pick<Found, "given" | "credentials">,
+): Outcome<{ readonly store: Store; readonly masterKey: Uint8Array }, HostFailure> {
+  const path = held === undefined ? IN_MEMORY : stateFile(held.path, "database");
+  const hasFile = held === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, held.path);
+  if (!hasFile.ok) return hasFile;
+  const opened = openStore(path, {
+    nativeBinding: world.sqliteAddon(),
+    pid: world.pid,
+    scheduler: world,
+  });
+  if (!opened.ok) return { ok: false, refusal: fileFailure("database", opened.refusal) };
+  const store = opened.value;
+  const isEmpty = store.stores.first() === undefined;
+  const isThere =
+    held !== undefined && isEmpty ? state.checkStoreIsThere(held.path, credentials) : accept(undefined);
+  const key = isThere.ok ? checkedKey(world, { held, store, given }) : isThere;
+  if (key.ok) return accept({ store, masterKey: key.value });
+  store.leave();
+  return key;
+}
+
+/** The master key; refuses one that does not open the first store, and a store with other secrets than were given. */
+function checkedKey(
+  world: GuestWorld,
+  { held, store, given }: { readonly held: Held; readonly store: Store; readonly given: GivenSecrets },
+): Outcome<Uint8Array, HostFailure> {
+  const key = masterKeyOf(world, held, store);
+  if (!key.ok) return key;
+  const refusal = refusalOfFirst(store, { masterKey: key.value, given: secretsOf(given) });
+  return refusal === undefined ? key : refusedStore(refusal, { held, given });
+}
+
+function masterKeyOf(world: GuestWorld, held: Held, store: Store): Outcome<Uint8Array, HostFailure> {
+  if (held === undefined) return accept(world.randomBytes(MASTER_KEY_BYTES));
+  return state.masterKey(world, held.path, store.stores.first() === undefined ? "empty" : "filled");
+}
+
+/** Why nothing may be delivered from this folder; undefined if all may, and always where nothing is kept. */
+async function settleFolder(
+  { world }: Host,
+  { adopt = false }: ServeOptions,
+  { held, store }: { readonly held: Held; readonly store: Store },
+): Promise<string | undefined> {
+  if (held === undefined) return undefined;
+  return settleHome(store, { path: world.files.realPath(held.path), adopt });
+}
+
+/** What new stores of a state are made with. */
+export function storeMaker(
+  world: GuestWorld,
+  { startClock }: ServeOptions,
+  {
+    held,
+    masterKey,
+    given,
+  }: { readonly held: Held; readonly masterKey: Uint8Array; readonly given: GivenSecrets },
+): StoreMaker {
+  return { world, masterKey, given: secretsOf(given), startClock, ...keptKeys(world, held?.path) };
+}
+
+function secretsOf({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMaker["given"]> {
+  return { apiKey: apiKey?.value, signingSecret: signingSecret?.value };
+}
+
+/** What sets up the stores of the configuration, in the transaction of the seed. Loaded only where there is one. */
+async function setUp(
+  { setup, port = DEFAULT_PORT, allowTarget = [] }: ServeOptions,
+  maker: StoreMaker & { readonly store: Store },
+): Promise<{ readonly before?: BeforeSeed; readonly done?: () => void }> {
+  if (setup === undefined) return {};
+  const { applyConfig } = await import("../sandbox/config/apply.ts");
+  const targets = { allowedHosts: allowTarget, ownPort: port };
+  let changes: readonly PlannedChange[] = [];
+  const before: BeforeSeed = () => {
+    const applied = applyConfig({ ...maker, targets }, { stores: setup.stores, prune: false });
+    if (!applied.ok) return applied;
+    changes = applied.value.changes;
+    return accept(applied.value.made);
+  };
+  // Only now is it on disk; the transaction may have run twice.
+  return { before, done: () => setup.applied(changes) };
+}
+
+/** Waits while another process keeps the database locked: each try of a write waits 2 s. */
+export async function retryWhileLocked<Value>(
+  write: () => Promise<Value>,
+): Promise<Outcome<Value, HostFailure>> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return accept(await write());
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      if (tries === MAX_LOCKED_TRIES) return { ok: false, refusal: unavailable(error) };
+    }
+  }
+}
+
+/** Maximum number of tries to write to a locked database at the start. */
+const MAX_LOCKED_TRIES = 5;
+
+function unavailable({ failure, message }: StorageUnavailable): HostFailure {
+  return {
+    kind: "failed",
+    code: failure.code,
+    message: `sandbox.db cannot be used: ${message}`,
+    next: failure.next,
+  };
+}
+
+function refusalFailure({ code, message }: Refusal): HostFailure {
+  return { kind: "failed", code, message, next: "correct it and start again" };
+}
+
+/** Why nothing is served: the configuration is refused, or the store of this state. */
+function refusedSeed(
+  refusal: SeedRefusal | Refusal,
+  found: { readonly held: Held; readonly given: GivenSecrets; readonly setup: Setup | undefined },
+): Outcome<never, HostFailure> {
+  if (typeof refusal === "string") return refusedStore(refusal, found);
+  return { ok: false, refusal: found.setup?.problem(refusal) ?? refusalFailure(refusal) };
+}
+
+/** Why the store of this state is not served. */
+function refusedStore(
+  refusal: SeedRefusal,
+  { held, given: { apiKey, signingSecret } }: { readonly held: Held; readonly given: GivenSecrets },
+): Outcome<never, HostFailure> {
+  if (refusal === "other_api_key" && apiKey !== undefined) return otherSecret(apiKey, "API key");
+  if (refusal === "other_signing_secret" && signingSecret !== undefined)
+    return otherSecret(signingSecret, "signing secret");
+  const path = held === undefined ? "the master key" : stateFile(held.path, "masterKey");
+  return failed({
+    code: "master_key_foreign",
+    message: `${path} cannot decrypt the signing secret in the database`,
+    next: "restore the master.key that belongs to this sandbox.db, or move the folder away and start again",
+  });
+}
+
+/** Nothing is noted before the sandbox answers. */
+const NO_ASSUMPTIONS = { forget: () => undefined };

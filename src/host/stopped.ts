@@ -1,0 +1,71 @@
+import { localOrigin } from "../core/loopback.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import type { OutboundRequest, OutboundResult } from "../world.ts";
+import type { HostFailure } from "./failure.ts";
+import { lostLog } from "./folder/lost-log.ts";
+import * as state from "./folder/state-folder.ts";
+import type { GivenSecrets } from "./given-secrets.ts";
+import type { Host } from "./hosting.ts";
+import { sandboxAt } from "./listen.ts";
+import { withService } from "./with-service.ts";
+import { sendWithin } from "./within.ts";
+
+/** The control API of a sandbox that has no socket. */
+type WithinReach = {
+  readonly origin: string;
+  readonly token: string;
+  readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
+};
+
+const NOTHING_GIVEN: GivenSecrets = {
+  apiKey: undefined,
+  signingSecret: undefined,
+  controlToken: undefined,
+  adminToken: undefined,
+};
+
+/**
+ * Works on the state of a folder whose sandbox does not run: its sandbox is made without a socket and without timers, and
+ * its operations are called in this process. The folder is held meanwhile, so that none starts. What was interrupted
+ * before is ended first.
+ */
+export async function inStoppedFolder<Value>(
+  context: Host,
+  folder: string,
+  use: (sandbox: WithinReach) => Promise<Value>,
+): Promise<Outcome<Value, HostFailure>> {
+  const { world } = context;
+  const lost = lostLog(world, folder);
+  const [token, adminToken] = [state.newToken(world, "control"), state.newToken(world, "administrator")];
+  const run = state.claimFolder(world, folder, { control_token: token });
+  if (!run.ok) return run;
+  if (lost !== undefined) context.printer.trace(lost);
+  const source = {
+    held: { path: folder, run: run.value },
+    place: { folder, log: tellerLog(context) },
+    tokens: { controlToken: token, adminToken },
+    given: NOTHING_GIVEN,
+  };
+  try {
+    return await withService(context, { quiet: true }, source, async ({ service, isUsed }) => {
+      isUsed();
+      const { sandbox } = sandboxAt(context, {}, { service: { ...service, isAsleep: true }, port: 0 });
+      const send = (request: OutboundRequest) => sendWithin(sandbox.service.answer, request);
+      try {
+        return accept(await use({ origin: localOrigin(0), token, send }));
+      } finally {
+        await sandbox.stop(0);
+      }
+    });
+  } finally {
+    state.releaseFolder(world, folder, run.value);
+  }
+}
+
+/** A log whose lines are warnings of who works on the folder, without their time. */
+function tellerLog({ printer }: Pick<Host, "printer">) {
+  return {
+    writableNeedDrain: false,
+    write: (text: string): void => printer.trace(`warning: ${text.trimEnd().replace(/^\S+Z +/, "")}`),
+  };
+}

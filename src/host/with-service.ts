@@ -1,0 +1,100 @@
+import { accept, type Outcome } from "../core/outcome.ts";
+import type { Erasure } from "../store/erasures.ts";
+import type { StoreMaker } from "../sandbox/runtime/seed.ts";
+import { shelfInMemory } from "../sandbox/snapshot/shelf.ts";
+import type { GuestWorld } from "../world.ts";
+import { describe } from "./description.ts";
+import type { HostFailure } from "./failure.ts";
+import * as state from "./folder/state-folder.ts";
+import { snapshotsIn } from "./folder/snapshots.ts";
+import type { GivenSecrets } from "./given-secrets.ts";
+import type { Held, Host, Place } from "./hosting.ts";
+import type { PortlessService, Tokens } from "./listen.ts";
+import { openLogs } from "./logs.ts";
+import type { ServeOptions } from "./options.ts";
+import { runFile } from "./folder/run-file.ts";
+import { firstStore, openState, storeMaker } from "./state.ts";
+
+/** What a sandbox is made from. */
+export type Source = {
+  readonly held: Held;
+  readonly place: Place;
+  readonly tokens: Tokens;
+  readonly given: GivenSecrets;
+};
+
+/** A service on no port yet, with what belongs to it. */
+type Made = {
+  readonly service: PortlessService;
+  /** The key of the first store; null where nobody has kept it. */
+  readonly apiKey: string | null;
+  readonly run: ReturnType<typeof runFile>;
+  /** Resolves when the control API asks the sandbox to stop. */
+  readonly stopRequested: Promise<void>;
+  /** Says that the state was taken into use: before that, it is left as it was found. */
+  readonly isUsed: () => void;
+};
+
+/** Opens a state and makes its service; when `use` has returned, everything is on disk. */
+export async function withService<Value>(
+  context: Host,
+  options: ServeOptions,
+  { held, place, tokens, given }: Source,
+  use: (made: Made) => Promise<Outcome<Value, HostFailure>>,
+): Promise<Outcome<Value, HostFailure>> {
+  const { world } = context;
+  // Looked at before anything is made: a new key must not replace a file that is not ours.
+  const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
+  if (!credentials.ok) return credentials;
+  const opened = openState(world, held, { given, credentials: credentials.value });
+  if (!opened.ok) return opened;
+  const { store, masterKey } = opened.value;
+  const { lines, failures, requests } = openLogs(world, options, { held, store, place });
+  const maker = storeMaker(world, options, { held, masterKey, given });
+  let end = store.leave;
+  try {
+    const forgetStore = (erasure: Erasure): void => {
+      requests.forget(erasure.storeId);
+      forgetInFolder(world, held, erasure);
+    };
+    const found = { held, store, maker, given, credentials: credentials.value, forgetStore };
+    const first = await firstStore(context, options, found);
+    if (!first.ok) return first;
+    const { seeded, apiKey, folderHold } = first.value;
+    const stop = Promise.withResolvers<void>();
+    const run = runFile(context, held, { store, report: failures.report });
+    const service: PortlessService = {
+      ...tokens,
+      store,
+      log: lines,
+      requests,
+      report: failures.report,
+      masterKey,
+      folderHold,
+      requestStop: stop.resolve,
+      ...ofNewStores(maker),
+      forgetStore,
+      instanceChanged: run.renew,
+      snapshotShelf: held === undefined ? shelfInMemory() : snapshotsIn(world, held.path),
+      describe: (port: number) =>
+        describe(context, options, { port, place, seeded, store, masterKey, folderHold }),
+    };
+    const isUsed = (): void => void (end = store.close);
+    return await use({ service, apiKey, run, stopRequested: stop.promise, isUsed });
+  } finally {
+    requests.close();
+    lines.flush();
+    failures.flush();
+    end();
+  }
+}
+
+/** What the control API makes stores with, beside what it has itself. */
+function ofNewStores({ keepKey, keepKeySoon, keepName, startClock }: StoreMaker) {
+  return { keepKey, keepKeySoon, keepName, startClock };
+}
+
+/** Forgets what the files beside the database keep of a store. */
+function forgetInFolder(world: GuestWorld, held: Held, { storeId, kind }: Erasure): void {
+  if (held !== undefined && kind === "delete") state.dropStore(world, held.path, storeId);
+}

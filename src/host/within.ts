@@ -1,0 +1,39 @@
+import type { HttpBody, OutboundRequest, OutboundResult, Service } from "../world.ts";
+
+/** What came back, with the request's id. */
+export type Sent = OutboundResult & { readonly requestId: string };
+
+/** Sends a request to a service of this process, as a client's would arrive over the network. */
+export async function sendWithin(
+  answerTo: Service["answer"],
+  { method, url, headers, body }: OutboundRequest,
+): Promise<Sent> {
+  const { host, pathname, search } = new URL(url);
+  const answer = await answerTo({
+    method,
+    target: pathname + search,
+    rawHeaders: Object.entries({ Host: host, ...headers }).flat(),
+    body: Buffer.from(body ?? ""),
+  });
+  const named = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const lowerCase = Object.fromEntries(named);
+  const requestId = lowerCase["x-request-id"] ?? "";
+  const text = answer.dropped === true ? undefined : await textOf(answer.body);
+  if (text === undefined)
+    return { ok: false, failure: "connection_lost", message: "the connection was closed", requestId };
+  return { ok: true, status: answer.status, headers: lowerCase, body: text, requestId };
+}
+
+/** The whole body; undefined where it breaks off. */
+async function textOf(body: HttpBody): Promise<string | undefined> {
+  if (typeof body === "string") return body;
+  if (body instanceof Uint8Array) return Buffer.from(body).toString("utf8");
+  const parts: Uint8Array[] = [];
+  try {
+    for await (const part of body) parts.push(part);
+  } catch {
+    // The stream failed, and with it a connection would have been closed.
+    return undefined;
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
