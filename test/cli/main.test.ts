@@ -57,7 +57,7 @@ test("wrong command lines end with 2, say what was expected, and send nothing", 
     ["a duration of at most 24h", createOrder("o", "--timeout", "600h")],
     ["--base-url must be", createOrder("o", "--base-url", "http://user:secret@pay.example/v1")],
     ["an address such as", createOrder("o", "--base-url", "ftp://x")],
-    ["missing required argument 'id'", ["sessions", "get"]],
+    ["missing required argument 'id|order_id'", ["sessions", "get"]],
     ["unknown option '--api-key'", createOrder("o", "--api-key", "svc_test_x")],
     ["unknown command 'refund'", ["refund"]],
     ["a whole number from 0 to 65535", ["sandbox", "start", "--port", "70000"]],
@@ -77,9 +77,8 @@ test("wrong command lines end with 2, say what was expected, and send nothing", 
       { CHECKOUT_SANDBOX_EPHEMERAL: "perhaps" },
     ],
     ["HOST or HOST:PORT", ["sandbox", "start", "--allow-host", "http://x"]],
-    ["the id of an order or session", ["sandbox", "pay", "nonsense", "--outcome", "succeeded"]],
-    ["missing: --outcome", ["sandbox", "pay", "nonsense"]],
-    ["missing: --outcome", ["sandbox", "pay", "0199a3c4-5d00-7000-8000-000000000001"]],
+    ["the id of an order or session", ["sandbox", "pay", "x".repeat(33)]],
+    ["missing: --reason", ["checklist", "waive", "webhooks"]],
     ["--until needs --wait", createOrder("o", "--until", "final")],
     ["unknown command 'crate' (Did you mean create?)", ["orders", "crate"]],
   ];
@@ -224,12 +223,10 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
       "checkout return-origins remove https://shop.example",
     ],
     [["return-origins", "add", "http://shop.example"], "correct it; nothing was changed"],
-    [
-      ["sandbox", "pay", "nonsense", "--outcome", "failed"],
-      "checkout orders list and checkout sessions list show them",
-    ],
+    [["sandbox", "pay", "nonsense", "--outcome", "failed"], again],
+    [["sandbox", "pay", "0000aaaa"], `type the whole id; ${again}`],
     [["sandbox", "pay", unknown, "--outcome", "failed"], again],
-    [["sandbox", "pay", id], "add --outcome <outcome> (succeeded, declined, failed, cancelled, expired)"],
+    [["checklist", "waive", "webhooks"], "add --reason <text> (why it can be done without, for the report)"],
     [["sessions", "get", id, "--until", "final"], "add --wait, or leave out --until"],
     [createOrder("o-2", "--new-attempt", "--idempotency-key", "abcdefgh"), "leave one of them out"],
     [["sandbox", "pay", id, "--outcome", "cancelled"], `checkout sessions get ${id} shows its state`],
@@ -238,7 +235,7 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
     const plain = await harness.run([...argv, "--json"]);
     expect([argv, json(plain.stderr)["next"]]).toEqual([argv, next]);
     const npx = await harness.run(argv, { env: { npm_command: "exec" } });
-    const typed = next.replace(/(^|and )checkout /g, "$1npx checkout ");
+    const typed = next.replace(/(^|and |; )checkout /g, "$1npx checkout ");
     expect([argv, npx.stderr.trimEnd().split("\n").at(-1)]).toEqual([argv, `  → ${typed}`]);
   }
 });

@@ -122,7 +122,7 @@ test("the README names every command and every script that exists", async () => 
   const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, "../../package.json"), "utf8")) as {
     readonly scripts: Readonly<Record<string, string>>;
   };
-  const internal = new Set(["prepare", "prepack", "postpack", "build", "format"]);
+  const internal = new Set(["prepack", "postprepare", "build", "format"]);
   const unnamed = Object.keys(scripts).filter(
     (name) => !internal.has(name) && !README.includes(`npm ${name === "test" ? "" : "run "}${name}`),
   );

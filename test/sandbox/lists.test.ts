@@ -398,6 +398,77 @@ test("deliveries are listed part by part, with those to endpoints that were remo
   await sandbox.stop();
 });
 
+test("events and deliveries of an order_id are those of each of its checkouts in the store", async () => {
+  const harness = createHarness();
+  await harness.start();
+  type Entry = Readonly<Record<string, string>>;
+  const ask = async (line: string): Promise<Record<string, unknown>> => {
+    const { code, stdout, stderr } = await harness.run([...line.split(" "), "--json"]);
+    expect([line, code, stderr]).toEqual([line, 0, ""]);
+    return JSON.parse(stdout) as Record<string, unknown>;
+  };
+  const list = async (line: string): Promise<readonly Entry[]> => {
+    return Object.values(await ask(line)).find((value) => Array.isArray(value)) as readonly Entry[];
+  };
+  const price = "--price-id price_coffee";
+  const [one, two] = [
+    await ask("endpoints add http://localhost:3000/"),
+    await ask("endpoints add http://localhost:3001/"),
+  ];
+  await ask("stores create --name Tea");
+  const checkouts: unknown[] = [];
+  for (const command of ["orders create", "orders create --new-attempt", "sessions create"]) {
+    const { data } = (await ask(`${command} --order-id again ${price}`)) as { data: Entry };
+    checkouts.push(data["id"]);
+    await ask(`sandbox pay ${data["id"]} --outcome failed`);
+    // Others lie between.
+    await ask(`orders create --order-id again-${checkouts.length} ${price}`);
+  }
+  await ask(`orders create --order-id again ${price} --store Tea`);
+  const isOf = (entry: Entry): boolean => checkouts.includes(entry["checkout_id"]);
+
+  const events = (await list("events list")).filter(isOf);
+  expect(events.map(({ type }) => type)).toHaveLength(9);
+  expect(await list("events list --order-id again")).toEqual(events);
+  const failed = events.filter(({ type }) => type === "order.failed");
+  expect(await list("events list --order-id again --type order.failed")).toEqual(failed);
+  expect(await list("events list --order-id again --limit 4")).toEqual(events.slice(-4));
+  const since = `--since ${events[2]?.["event_id"]}`;
+  expect(await list(`events list --order-id again ${since} --limit 4`)).toEqual(events.slice(3, 7));
+  expect(await list(`events list --order-id again ${since} --wait`)).toEqual(events.slice(3));
+  expect(await list("events list --order-id agai")).toEqual([]);
+  expect(await list("events list --order-id again --store Tea")).toHaveLength(1);
+
+  const deliveries = (await list("deliveries list")).filter(isOf);
+  expect(deliveries).toHaveLength(18);
+  expect(await list("deliveries list --order-id again")).toEqual(deliveries);
+  const parts: Entry[] = [];
+  for (let before: string | null = ""; before !== null;) {
+    const more = before === "" ? "" : ` --before ${before}`;
+    const part = await ask(`deliveries list --order-id again --limit 7${more}`);
+    parts.push(...(part["deliveries"] as Entry[]));
+    before = part["next_before"] as string | null;
+  }
+  expect(parts).toEqual(deliveries);
+  for (const [flag, field, value] of [
+    ["--endpoint", "endpoint_id", one["id"]],
+    ["--endpoint", "endpoint_id", two["id"]],
+    ["--event", "event_id", events[4]?.["event_id"]],
+    ["--state", "state", "due"],
+    ["--state", "state", "succeeded"],
+  ] as const)
+    expect(await list(`deliveries list --order-id again ${flag} ${String(value)}`)).toEqual(
+      deliveries.filter((entry) => entry[field] === value),
+    );
+  expect(await list("deliveries list --order-id again --store Tea")).toEqual([]);
+
+  for (const command of ["events list", "deliveries list"]) {
+    const both = await harness.run([...command.split(" "), "--checkout", id(1), "--order-id", "again"]);
+    expect([command, both.code, both.stdout]).toEqual([command, 2, ""]);
+    expect(both.stderr).toContain("--checkout and --order-id exclude each other");
+  }
+});
+
 test("what a checkout and an order_id narrow is what both let through", async () => {
   const { harness, sandbox } = await openLists();
   const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };

@@ -47,7 +47,7 @@ function registerList(parent: Command, registry: Registry, what: Listed): void {
       valueOption("--status <status>", STATUSES.join(", "), parseChoice(STATUSES)),
       valueOption("--order-id <id>", "only of this order_id"),
       valueOption("--limit <n>", "maximum number, 1 to 200 (default: 50)", parseWhole(1, 200)),
-      valueOption("--before <id>", "go on from here: only what was created before this one"),
+      valueOption("--before <id|order_id>", "go on from here: only what was created before this one"),
       ...serviceOptions(),
     ],
     run: (context, options) => runList(context, options, what),

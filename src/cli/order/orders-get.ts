@@ -13,12 +13,12 @@ import { serviceOptions } from "../target/options.ts";
 /** `checkout orders get`. */
 export function registerOrdersGet(parent: Command, registry: Registry): void {
   register<NamedService>(parent, registry, {
-    name: "get <id>",
+    name: "get <id|order_id>",
     summary: "show an order of the sandbox, or a session, with its events",
     examples: [
+      "checkout orders get order-1001",
       "checkout orders get 0199a3c4-5d00-7000-8000-000000000001",
-      "checkout orders get 00000001",
-      "checkout orders get <id> --json",
+      "checkout orders get 00000001 --json",
     ],
     options: serviceOptions(),
     run: runOrdersGet,

@@ -19,11 +19,11 @@ import { whileWaiting } from "../target/waiting.ts";
 /** `checkout sessions get`. */
 export function registerSessionsGet(parent: Command, registry: Registry): void {
   register<WaitOptions>(parent, registry, {
-    name: "get <id>",
-    summary: "print the current state of a checkout session, or of an order by its id",
+    name: "get <id|order_id>",
+    summary: "print the current state of a checkout session, or of an order",
     examples: [
       "checkout sessions get 0199a3c4-5d00-7000-8000-000000000001",
-      "checkout sessions get <id> --wait --until succeeded --timeout 5m",
+      "checkout sessions get order-1001 --wait --until succeeded --timeout 5m",
     ],
     options: [...waitOptions(), ...targetOptions(), showHeadersOption()],
     requires: [["until", "wait"]],
@@ -60,7 +60,7 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
   return fail(withExplanation({ ...problem, next }, settings));
 }
 
-/** Only a sandbox finds the end of an id: v1 states no list, and wants a UUID (interface 16). */
+/** Only a sandbox finds an order_id or the end of an id: v1 states no list, and wants a UUID (interface 16). */
 async function idAt(
   context: Context,
   { target, settings }: Connected,

@@ -10,6 +10,7 @@ import { stateFile } from "../../host/folder/files.ts";
 import { fail, storageProblem, type Ending, type Problem } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
+import { findByOrderId } from "../target/ids.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
 type OpenOptions = ServiceOptions & { readonly print?: boolean };
@@ -21,7 +22,7 @@ const LOAD_MS = 5000;
 /** `checkout open`. */
 export function registerOpen(parent: Command, registry: Registry): void {
   register<OpenOptions>(parent, registry, {
-    name: "open [id]",
+    name: "open [id|order_id]",
     summary: "open the portal in your browser, or the page of an id, and sign in there",
     examples: ["checkout open", "checkout open order-1001", "checkout open --print"],
     options: [switchOption("--print", "print the link, and open nothing; it works once, for 10 minutes")],
@@ -62,7 +63,11 @@ async function newSignIn(
   const { storeId } = target.value;
   const first = storeId === undefined ? "/portal" : `/portal/${storeId}`;
   const page = storeId === undefined ? first : `${first}/start`;
-  const to = id === undefined ? page : `${first}/find?${new URLSearchParams({ q: id }).toString()}`;
+  // The portal finds all else by itself; of several checkouts of an order_id it would show the newest.
+  const ofOrder = id === undefined ? undefined : await findByOrderId(context, id, target.value);
+  if (ofOrder?.ok === false) return ofOrder;
+  const q = ofOrder?.value ?? id;
+  const to = q === undefined ? page : `${first}/find?${new URLSearchParams({ q }).toString()}`;
   return callAt(context, target.value, { name: "createSignIn", body: { to }, nextAfter: NEXT_AFTER });
 }
 

@@ -30,7 +30,7 @@ export function registerChecklistBrowserReturn(checklist: Command, registry: Reg
     summary: "return to your page without paying, and check that your shop does not take it for a payment",
     examples: [
       `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`,
-      `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view-command 'bin/order-status {order_id}' --paid-when '^paid$' --checkout <id>`,
+      `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view-command 'bin/order-status {order_id}' --paid-when '^paid$' --checkout order-1001`,
     ],
     options: [
       valueOption("--return-url <url>", "your page that customers return to, on this machine"),

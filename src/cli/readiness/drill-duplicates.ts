@@ -32,7 +32,7 @@ export function registerChecklistDuplicates(checklist: Command, registry: Regist
       "pay an order, send its events twice, late and out of order, and check that your shop books it once and keeps it paid",
     examples: [
       `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`,
-      `checkout checklist run duplicates --order-view-command 'bin/order-status {order_id}' --paid-when '^paid' --checkout <id>`,
+      `checkout checklist run duplicates --order-view-command 'bin/order-status {order_id}' --paid-when '^paid' --checkout order-1001`,
     ],
     options: orderViewOptions(),
     ...ORDER_VIEW_RULES,

@@ -29,7 +29,7 @@ export function orderViewOptions() {
     valueOption("--order-view <url>", "URL where your shop shows the status of {order_id} or {session_id}"),
     valueOption("--order-view-command <command>", "the same, as a command that prints it"),
     valueOption("--paid-when <regex>", "pattern that matches the answer if the order is paid", parsePattern),
-    valueOption("--checkout <id>", "an unpaid checkout that your shop created (default: a new one)"),
+    valueOption("--checkout <id|order_id>", "an unpaid checkout that your shop created (default: a new one)"),
   ];
 }
 

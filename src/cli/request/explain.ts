@@ -19,7 +19,7 @@ type ExplainOptions = CommonOptions & { readonly as?: ExplainedKind };
 /** `checkout explain`. */
 export function registerExplain(parent: Command, registry: Registry): void {
   register<ExplainOptions>(parent, registry, {
-    name: "explain <id>",
+    name: "explain <id|order_id>",
     summary: "say what happened and why: of a request, a checkout, an order, an event or a delivery",
     examples: [
       "checkout explain order-1001",
@@ -60,7 +60,7 @@ export function inNamedStore(
   return `${command} ${optionToCopy("--store", store, shell) ?? "--store <id>"}`;
 }
 
-/** An exact order_id comes before the end of an id. */
+/** An exact order_id comes before the end of an id (decision 104). */
 async function explain(
   context: Context,
   { as }: ExplainOptions,

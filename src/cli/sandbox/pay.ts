@@ -9,25 +9,27 @@ import { findId, shownBy } from "../target/ids.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-type PayOptions = CommonOptions & { readonly outcome: PayOutcome };
+type PayOptions = CommonOptions & { readonly outcome?: PayOutcome };
 
 /** `checkout sandbox pay`. */
 export function registerSandboxPay(parent: Command, registry: Registry): void {
   register<PayOptions>(parent, registry, {
-    name: "pay <id>",
+    name: "pay <id|order_id>",
     summary: "pay an order or a session as the payer, or let it end otherwise",
-    examples: [
-      "checkout sandbox pay <id> --outcome succeeded",
-      "checkout sandbox pay <id> --outcome declined --json",
+    examples: ["checkout sandbox pay order-1001", "checkout sandbox pay <id> --outcome declined --json"],
+    options: [
+      valueOption(
+        "--outcome <outcome>",
+        `${PAY_OUTCOMES.join(", ")} (default: succeeded)`,
+        parseChoice(PAY_OUTCOMES),
+      ),
     ],
-    options: [valueOption("--outcome <outcome>", PAY_OUTCOMES.join(", "), parseChoice(PAY_OUTCOMES))],
-    required: ["outcome"],
     run: runPay,
   });
 }
 
 async function runPay(context: Context, options: PayOptions, typed = ""): Promise<Ending> {
-  const { outcome } = options;
+  const { outcome = "succeeded" } = options;
   const id = await findId(context, "checkout", typed);
   if (!id.ok) return id;
   const paid = await callSandbox(context, {

@@ -1,3 +1,4 @@
+import { fieldFault } from "../../core/checkout/create-request.ts";
 import { iso } from "../../core/clock.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
 import { isLoopback } from "../../core/loopback.ts";
@@ -24,6 +25,7 @@ const KINDS = {
     noun: "order or session",
     shownBy: "checkout orders list and checkout sessions list show them",
     newest: listing("listCheckouts", (ending) => ({ q: ending, limit: MAX_CHECKOUTS }), checkoutsOf),
+    ofOrder: listing("listCheckouts", (orderId) => ({ orderId, limit: MAX_CHOICES + 1 }), checkoutsOf),
   },
   event: {
     noun: "event",
@@ -79,7 +81,7 @@ type Candidates = Outcome<readonly Candidate[], Problem>;
 type Found = Outcome<string, Problem> | undefined;
 
 /**
- * The id of what a text names: the text is an id, or else the last 8 characters of an
+ * The id of what a text names (decision 104): the text is an id; or else an order_id; or else the last 8 characters of an
  * id among the store's newest 1,000. Refuses with exit 2 a text that can be none of these, and one that names several.
  */
 export async function findId(
@@ -90,7 +92,21 @@ export async function findId(
 ): Promise<Outcome<string, Problem>> {
   const id = idOf(text);
   if (id !== undefined) return accept(id);
-  return (await findByEnding({ context, target }, kind, text)) ?? fail(nothingHas(kind, text));
+  return (
+    (kind === "checkout" ? await findByOrderId(context, text, target) : undefined) ??
+    (await findByEnding({ context, target }, kind, text)) ??
+    fail(nothingHas(kind, text))
+  );
+}
+
+/** The order or session that has an order_id; undefined where none has it. Refuses with exit 2 one that several have. */
+export async function findByOrderId(context: Context, text: string, target?: ControlTarget): Promise<Found> {
+  if (!isOrderId(text)) return undefined;
+  const listed = await KINDS.checkout.ofOrder({ context, target }, text);
+  return onlyOne(
+    listed,
+    (count) => `${count} orders or sessions have the order_id ${printableLiteral(text)}`,
+  );
 }
 
 /** The whole id for a short one of a request, an order or session, an event or a delivery: of the first kind that has one. */
@@ -130,7 +146,10 @@ function onlyOne(found: Candidates, several: (count: string) => string): Found {
 function nothingHas(kind: Kind, text: string): Problem {
   const { noun, shownBy: next } = KINDS[kind];
   const isCheckout = kind === "checkout";
-  const tried = isShortId(text) ? [noneEndsIn(text)] : [];
+  const tried = [
+    ...(isShortId(text) ? [noneEndsIn(text)] : []),
+    ...(isCheckout && isOrderId(text) ? [`has the order_id ${printableLiteral(text)}`] : []),
+  ];
   if (tried.length > 0) {
     const code = isCheckout ? "session_not_found" : "not_found";
     const message = `no ${noun} ${tried.join(", and none ")}`;
@@ -142,7 +161,7 @@ function nothingHas(kind: Kind, text: string): Problem {
     };
   }
   const article = /^[aeiou]/i.test(noun) ? "an" : "a";
-  const example = `such as 0199a3c4-5d00-7000-8000-000000000001`;
+  const example = `such as 0199a3c4-5d00-7000-8000-000000000001${isCheckout ? ", or its order_id" : ""}`;
   return usageProblem(
     `expected the id of ${article} ${noun}, ${example}; got ${printableLiteral(text)}`,
     next,
@@ -151,6 +170,10 @@ function nothingHas(kind: Kind, text: string): Problem {
 
 function noneEndsIn(ending: string): string {
   return `among the newest ${NEWEST} has an id that ends in ${ending.toLowerCase()}`;
+}
+
+function isOrderId(text: string): boolean {
+  return fieldFault("order_id", text) === undefined;
 }
 
 /** How an operation lists things: `text` is what it filters by, if it does. */

@@ -35,6 +35,7 @@ import { whileWaiting } from "../target/waiting.ts";
 type ListOptions = WebhookWaitOptions & {
   readonly type?: string;
   readonly checkout?: string;
+  readonly orderId?: string;
   readonly since?: Since;
   readonly limit?: number;
 };
@@ -54,18 +55,20 @@ export function registerEvents(parent: Command, registry: Registry): void {
     name: "list",
     summary: "list events, oldest first; with --wait the next ones",
     examples: [
-      "checkout events list --checkout <id>",
+      "checkout events list --order-id order-1001",
       "checkout events list --type order.succeeded --limit 10",
       "checkout events list --type order.succeeded --wait --timeout 2m",
       "checkout events list --checkout <id> --type order.succeeded --since 0 --wait",
     ],
     options: [
       valueOption("--type <type>", "only this event type", parseChoice(EVENT_TYPES, AN_EVENT_TYPE)),
-      valueOption("--checkout <id>", "only events of this order or session"),
+      valueOption("--checkout <id|order_id>", "only events of this order or session"),
+      valueOption("--order-id <id>", "only events of this order_id"),
       valueOption("--since <event>", "only events after this one: an event_id or a position", parseSince),
       valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
       ...webhookWaitOptions("wait for the next matching event; with --since only if there is none yet"),
     ],
+    conflicts: [["checkout", "orderId"]],
     run: runList,
   });
   register<GetOptions>(parent, registry, {
@@ -124,6 +127,7 @@ async function runList(context: Context, options: ListOptions): Promise<Ending> 
   const query: RequestOf<"listEvents"> = {
     type: options.type,
     checkoutId: of?.value,
+    orderId: options.orderId,
     since: after.value,
     limit: options.limit,
   };

@@ -1,0 +1,359 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { holdsSecret } from "../../src/core/text.ts";
+import { shortId } from "../../src/cli/table.ts";
+import { SEED, size } from "../support/campaign.ts";
+import { createHarness } from "../support/harness.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** Every command that takes the id of an order or a session; NAME stands for it. */
+const COMMANDS = [
+  "orders get NAME",
+  "sessions get NAME",
+  "sandbox pay NAME",
+  "orders list --before NAME",
+  "sessions list --before NAME",
+  "events list --checkout NAME",
+  "deliveries list --checkout NAME",
+  "checklist run duplicates --order-view-command true --paid-when paid --checkout NAME",
+  "checklist run browser-return --return-url http://localhost:3000/ --order-view-command true --paid-when paid --checkout NAME",
+  "explain NAME --as checkout",
+  "open NAME --print",
+];
+/** Those that find more than orders and sessions. */
+const FINDS_MORE = "open NAME --print";
+const TERMS = { amount_minor: 450, currency: "EUR", payment_method: "alipay_plus" };
+const UNKNOWN = "0199a3c4-5d00-7000-8000-00000000dead";
+
+async function open() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  let keys = 0;
+  const create = async (
+    orderId: string,
+    kind: "orders" | "checkout-sessions" = "orders",
+  ): Promise<string> => {
+    const headers = { "Idempotency-Key": `the-key-of-${(keys += 1)}` };
+    const body = JSON.stringify({ order_id: orderId, ...TERMS });
+    const answer = await sandbox.request({ path: `/v1/${kind}`, headers, body });
+    expect([orderId, answer.status]).toEqual([orderId, 201]);
+    return (JSON.parse(String(answer.body)) as { data: { id: string } }).data.id;
+  };
+  const run = (line: string, name = "", options: Parameters<typeof harness.run>[1] = {}) =>
+    harness.run(
+      line.split(" ").map((word) => word.replace("NAME", name)),
+      options,
+    );
+  return { harness, sandbox, create, run };
+}
+
+/** A checkout as a row of its own, under an id that the test chooses. */
+function insert(cwd: string, { id, orderId }: { readonly id: string; readonly orderId: string }): void {
+  const file = new Database(join(cwd, ".checkout/sandbox.db"));
+  file
+    .prepare(
+      `INSERT INTO checkouts (id, store_id, object, order_id, amount_minor, currency, payment_method, status, created_at, expires_at)
+       SELECT @id, id, 'order', @orderId, 450, 'EUR', 'alipay_plus', 'succeeded', 1700000000000, 9000000000000 FROM stores`,
+    )
+    .run({ id, orderId });
+  file.close();
+}
+
+test("every command takes the id, the order_id and the end of the id for the same order or session", async () => {
+  const { harness, create, run } = await open();
+  await run("endpoints add http://localhost:3000/");
+  await create("order-0");
+  await create("cart-0", "checkout-sessions");
+  for (const [orderId, kind] of [
+    ["order-1", "orders"],
+    ["cart-1", "checkout-sessions"],
+  ] as const) {
+    const id = await create(orderId, kind);
+    expect((await run("sandbox pay NAME", orderId)).stdout).toContain("pending → succeeded");
+    // Where the portal's link leads stands in the request alone.
+    const leadsTo: string[] = [];
+    harness.setFault((request, deliver) => {
+      if (request.url.endsWith("/sign-ins")) leadsTo.push(String(request.body));
+      return deliver();
+    });
+    for (const command of COMMANDS) {
+      const byId = await run(command, id);
+      expect([command, byId.stdout + byId.stderr]).not.toEqual([command, ""]);
+      for (const name of [id.toUpperCase(), orderId, shortId(id), shortId(id).toUpperCase()]) {
+        const { code, stdout, stderr } = await run(command, name);
+        if (command === FINDS_MORE) expect([command, name, code]).toEqual([command, name, 0]);
+        // The story of the sandbox tells the requests of the commands before.
+        else if (command.startsWith("explain"))
+          expect(stdout.split("\n")[0]).toBe(byId.stdout.split("\n")[0]);
+        else expect([command, name, { code, stdout, stderr }]).toEqual([command, name, byId]);
+      }
+    }
+    const found = leadsTo.map((body) =>
+      new URLSearchParams(body.split("find?")[1]?.replace(/".*/, "")).get("q"),
+    );
+    expect(found).toEqual([id, id.toUpperCase(), id, shortId(id), shortId(id).toUpperCase()]);
+    // A paid one is what each of them is about.
+    expect((await run("orders get NAME", orderId)).stdout).toContain(id);
+    expect(
+      (await run("events list --json --checkout NAME", orderId)).stdout.match(new RegExp(id, "g"))?.length,
+    ).toBeGreaterThan(2);
+    for (const command of COMMANDS.filter((one) => one.startsWith("checklist")))
+      expect((await run(command, orderId)).stderr).toContain(`${id} is succeeded: the drill needs one`);
+  }
+  expect((await run("orders list --before NAME", "order-1")).stdout).toMatch(/ order-0 /);
+  expect((await run("orders list --before NAME", "order-1")).stdout).not.toMatch(/ order-1 /);
+});
+
+test("without an outcome an order is paid", async () => {
+  const { create, run } = await open();
+  const id = await create("order-1");
+  const paid = await run("sandbox pay NAME --json", "order-1");
+  expect([paid.code, JSON.parse(paid.stdout)]).toEqual([
+    0,
+    expect.objectContaining({ id, status: "succeeded" }),
+  ]);
+  await create("order-2");
+  expect((await run("sandbox pay NAME --outcome declined", "order-2")).stdout).toContain("→ pending");
+});
+
+test("where several have an order_id, nothing is done, and they are listed to choose from", async () => {
+  const { harness, create, run } = await open();
+  const first = await create("order-1");
+  await run("sandbox pay NAME --outcome failed", first);
+  harness.clock.advance(1000);
+  const second = await create("order-1", "checkout-sessions");
+  for (const command of COMMANDS) {
+    const { code, stdout, stderr } = await run(command, "order-1");
+    expect([command, code, stdout]).toEqual([command, 2, ""]);
+    expect(stderr).toBe(`✗ 2 orders or sessions have the order_id "order-1"
+  ${second}  session "order-1", created, 2026-01-15T12:00:01.000Z
+  ${first}  order "order-1", failed, 2026-01-15T12:00:00.000Z
+  → type the whole id
+`);
+  }
+  const inJson = await run("sandbox pay NAME --json", "order-1");
+  expect(JSON.parse(inJson.stderr)).toMatchObject({
+    error: { code: "usage" },
+    candidates: [
+      { id: second, about: 'session "order-1", created, 2026-01-15T12:00:01.000Z' },
+      { id: first, about: 'order "order-1", failed, 2026-01-15T12:00:00.000Z' },
+    ],
+    exit_code: 2,
+  });
+  // The order itself is told whole.
+  expect((await run("explain NAME", "order-1")).stdout).toContain(
+    "the newest of 2 checkouts of this order_id",
+  );
+  expect((await run("sandbox pay NAME", shortId(second))).code).toBe(0);
+});
+
+test("of more than 10 the newest 10 are listed", async () => {
+  const { create, run } = await open();
+  const ids: string[] = [];
+  for (let number = 0; number < 12; number += 1) {
+    ids.push(await create("again"));
+    await run("sandbox pay NAME --outcome failed", ids.at(-1));
+  }
+  const { code, stderr } = await run("orders get NAME", "again");
+  expect([code, stderr.split("\n")[0]]).toEqual([
+    2,
+    '✗ more than 10 orders or sessions have the order_id "again"',
+  ]);
+  expect(stderr.match(/^ {2}\S{36}/gm)?.map((line) => line.trim())).toEqual(ids.toReversed().slice(0, 10));
+});
+
+test("what nothing has is not found, and what nothing can have is a usage error that asks nobody", async () => {
+  const { harness, create, run } = await open();
+  await create("order-10");
+  const shows = "checkout orders list and checkout sessions list show them";
+  for (const command of COMMANDS.filter((one) => one !== FINDS_MORE)) {
+    for (const name of ["order-1", "ORDER-10", "order-10 ", "%"]) {
+      const { code, stdout, stderr } = await run(command, name);
+      expect([command, name, code, stdout]).toEqual([command, name, 1, ""]);
+      expect(stderr).toBe(
+        `✗ no order or session has the order_id ${JSON.stringify(name)} (session_not_found)\n  → ${shows}\n`,
+      );
+    }
+    const ending = await run(command, "0000AAAA");
+    expect([command, ending.code, ending.stdout]).toEqual([command, 1, ""]);
+    expect(ending.stderr).toBe(
+      `✗ no order or session among the newest 1000 has an id that ends in 0000aaaa, and none has the order_id "0000AAAA" (session_not_found)\n  → type the whole id; ${shows}\n`,
+    );
+  }
+  const asked: string[] = [];
+  harness.setFault(({ url }, deliver) => {
+    // A drill takes the lease first.
+    if (!url.includes("/leases")) asked.push(url);
+    return deliver();
+  });
+  for (const command of COMMANDS.filter((one) => one !== FINDS_MORE && !one.startsWith("explain"))) {
+    for (const name of ["x".repeat(33), UNKNOWN.slice(1), "svc_test_0123456789abcdefghij"]) {
+      const { code, stdout, stderr } = await run(command, name);
+      expect([command, name, code, stdout]).toEqual([command, name, 2, ""]);
+      expect(stderr).toContain("✗ expected the id of an order or session, such as 0199a3c4-5d00-");
+      expect(stderr).toContain(", or its order_id; got ");
+      expect(stderr).not.toContain("0123456789abcdefghij");
+    }
+    const empty = await harness.run(command.split(" ").map((word) => (word === "NAME" ? "" : word)));
+    expect([command, empty.code]).toEqual([command, 2]);
+  }
+  expect(asked).toEqual([]);
+});
+
+test("of 8 hexadecimal characters an exact order_id comes before the end of an id", async () => {
+  const { harness, create, run } = await open();
+  const [chosen, ending] = [await create("cafe0001"), "0199a3c4-5d00-7000-8000-0000cafe0001"];
+  insert(harness.cwd, { id: ending, orderId: "o-1" });
+  const idOf = async (name: string): Promise<unknown> => {
+    const { code, stdout } = await run("orders get NAME --json", name);
+    return code === 0 ? (JSON.parse(stdout) as { id: string }).id : code;
+  };
+  expect(await idOf("cafe0001")).toBe(chosen);
+  // An order_id is exact, an id is not.
+  expect(await idOf("CAFE0001")).toBe(ending);
+  expect(await idOf(ending)).toBe(ending);
+  expect(await idOf("o-1")).toBe(ending);
+  const explained = JSON.parse((await run("explain NAME --json", "cafe0001")).stdout) as { kind: string };
+  expect(explained.kind).toBe("order");
+  expect((await run("explain NAME", "CAFE0001")).stdout).toContain("o-1");
+});
+
+const LOOKS_LIKE = [
+  ["an id without its dashes", "0199a3c45d00700080000000cafe0001"],
+  ["the end of an id", "deadbeef"],
+  ["an option", "--json"],
+  ["a flag", "-x"],
+  ["the end of options", "--"],
+  ["standard input", "-"],
+  ["two words", "a b"],
+  ["blanks around", "  a  "],
+  ["a quote", `it's "mine"`],
+  ["a pattern", "%_*?[a-z]\\"],
+  ["a path", "../orders?x=1&y=2#z"],
+  ["a list", "a,b"],
+  ["a reserved order_id", "o-1~succeeded"],
+  ["another language", "注文-七号"],
+  ["one character that is four", "👍🏽‍♀️".slice(0, 8)],
+  ["an invisible character", "a\u200bb"],
+  ["a line break", "a\nb"],
+  ["32 characters of 4 bytes", "😀".repeat(32)],
+] as const;
+
+test.each(LOOKS_LIKE)("an order_id that looks like %s is taken", async (_what, orderId) => {
+  const { create, run, harness } = await open();
+  await create("another");
+  const id = await create(orderId);
+  await checkTaken(harness, { orderId, id });
+  expect((await run("sandbox pay --json -- NAME", orderId)).stdout).toContain(`"id":"${id}"`);
+});
+
+test(`any order_id is taken (seed ${SEED})`, async () => {
+  const { create, harness } = await open();
+  const known = new Set<string>();
+  const orderIds = fc
+    .string({ unit: "binary", minLength: 1, maxLength: 32 })
+    .filter((text) => text.isWellFormed() && !text.includes("\0") && Array.from(text).length <= 32)
+    .filter((text) => !holdsSecret(text) && !known.has(text) && known.add(text) !== undefined);
+  const check = fc.asyncProperty(orderIds, async (orderId) =>
+    checkTaken(harness, { orderId, id: await create(orderId) }),
+  );
+  await fc.assert(check, { seed: SEED, numRuns: size(20, 1000), endOnFailure: true });
+});
+
+/** That an order_id is taken as an argument, behind `--`, and as the value of an option. */
+async function checkTaken(
+  harness: ReturnType<typeof createHarness>,
+  { orderId, id }: { readonly orderId: string; readonly id: string },
+): Promise<void> {
+  for (const words of [
+    ["orders", "get", "--json", "--", orderId],
+    ["sessions", "get", "--json", "--", orderId],
+    ["events", "list", "--json", `--checkout=${orderId}`],
+    ["events", "list", "--json", `--order-id=${orderId}`],
+  ]) {
+    const { code, stdout, stderr } = await harness.run(words);
+    expect([words, code, stderr]).toEqual([words, 0, ""]);
+    expect(stdout).toContain(`"${id}"`);
+  }
+}
+
+test("another service is asked by a whole id alone, and nothing else is sent to it", async () => {
+  const { harness, sandbox, create, run } = await open();
+  const id = await create("order-1");
+  const target = { base_url: "https://pay.example/v1", api_key: { env: "CHECKOUT_TARGET_STAGING_API_KEY" } };
+  writeFileSync(join(harness.cwd, "checkout.config.json"), JSON.stringify({ targets: { staging: target } }));
+  const asked: string[] = [];
+  harness.setFault((request, deliver) => {
+    if (request.url.startsWith(sandbox.ready.base_url.replace(/\/v1$/, ""))) return deliver();
+    asked.push(request.url);
+    return Promise.resolve({ ok: false, failure: "unreachable", message: "nobody is there" });
+  });
+  const key = { CHECKOUT_API_KEY: `svc_test_${"A".repeat(33)}` };
+  const others = [
+    ["--base-url https://pay.example/v1", key, "pay.example"],
+    ["", { ...key, CHECKOUT_BASE_URL: "https://pay.example/v1" }, "pay.example"],
+    ["--target staging", { CHECKOUT_TARGET_STAGING_API_KEY: key.CHECKOUT_API_KEY }, "pay.example"],
+    ["--base-url http://127.0.0.1:5000/v1", key, "127.0.0.1:5000"],
+  ] as const;
+  for (const [flags, env, host] of others) {
+    for (const name of ["order-1", "nonsense", shortId(id)]) {
+      const { code, stdout, stderr } = await run(`sessions get NAME ${flags}`.trim(), name, { env });
+      expect([flags, name, code, stdout]).toEqual([flags, name, 2, ""]);
+      expect(stderr).toContain(
+        `✗ "${name}" is no whole id, and the interface of ${host} states no list to find it in\n`,
+      );
+      expect(stderr).toContain("  → type the id that orders create or sessions create has printed");
+      expect(stderr.includes("CHECKOUT_CONTROL_TOKEN")).toBe(host.startsWith("127."));
+    }
+    expect(asked).toEqual([]);
+    const whole = await run(`sessions get NAME --retries 0 ${flags}`.trim(), id, { env });
+    expect([flags, whole.code, asked.splice(0)]).toEqual([
+      flags,
+      7,
+      [`http${host.startsWith("127.") ? "" : "s"}://${host}/v1/checkout-sessions/${id}`],
+    ]);
+    if (host.startsWith("127.")) continue;
+    const listed = await run(`orders get NAME ${flags}`.trim(), "order-1", { env });
+    expect([flags, listed.code, listed.stderr]).toEqual([
+      flags,
+      2,
+      expect.stringContaining("states no list"),
+    ]);
+  }
+  expect(asked).toEqual([]);
+});
+
+test("a sandbox that the environment names finds an order_id in the store of the key", async () => {
+  const { harness, sandbox, create, run } = await open();
+  await create("order-1");
+  const made = JSON.parse((await run("stores create --name Tea --json")).stdout) as Record<string, string>;
+  const words = [
+    "orders",
+    "create",
+    "--order-id",
+    "order-1",
+    "--price-id",
+    "price_coffee",
+    "--store",
+    "Tea",
+    "--json",
+  ];
+  const { data } = JSON.parse((await harness.run(words)).stdout) as { data: { id: string } };
+  const there = {
+    cwd: tempFolder(),
+    env: {
+      CHECKOUT_BASE_URL: sandbox.ready.base_url,
+      CHECKOUT_API_KEY: made["api_key"] ?? "",
+      CHECKOUT_CONTROL_TOKEN: sandbox.ready.control_token,
+    },
+  };
+  for (const command of ["sessions get NAME", "orders get NAME"]) {
+    const { code, stdout, stderr } = await run(command, "order-1", there);
+    expect([command, code, stderr]).toEqual([command, 0, ""]);
+    expect(stdout).toContain(data.id);
+    expect((await run(command, shortId(data.id), there)).stdout).toBe(stdout);
+  }
+});
