@@ -272,7 +272,7 @@ test("a stop lets a request in flight finish, and takes no new ones", async () =
     socket.on("data", (chunk: Buffer) => (text += chunk.toString("utf8"))).on("close", () => resolve(text));
   });
   await new Promise((resolve) => socket.write(`${head}\r\n\r\n${body.slice(0, 10)}`, resolve));
-  const alive = await run(["sessions", "get", "none"], {
+  const alive = await run(["sessions", "get", "0199a3c4-5d00-7000-8000-000000000001"], {
     cwd: tempFolder(),
     env: { CHECKOUT_BASE_URL: sandbox.ready.base_url, CHECKOUT_API_KEY: "x" },
   });
