@@ -9,6 +9,9 @@ export type Bucket = { readonly tokens: number; readonly at: number };
 /** The default limit, too high for a test suite to reach by accident (decision 17). */
 export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 1000, burst: 2000 };
 
+/** What each bucket is of, in messages and help. */
+export const BUCKET_OWNER = "API key";
+
 /** A limit as it is typed: `5/s` or `off`. */
 export function rateLimitText(limit: RateLimit | "off"): string {
   return limit === "off" ? "off" : `${limit.perSecond}/s`;
@@ -34,14 +37,17 @@ export function takeToken(
       ok: false,
       refusal: rateLimited(
         retryAfterSeconds,
-        `more than ${limit.perSecond} requests a second with this API key`,
+        `more than ${limit.perSecond} requests a second with this ${BUCKET_OWNER}`,
       ),
     },
   };
 }
 
 /** The refusal of a request that came too soon; `why` is the first half of its message. */
-export function rateLimited(retryAfterSeconds: number, why = "too many requests with this API key"): Refusal {
+export function rateLimited(
+  retryAfterSeconds: number,
+  why = `too many requests with this ${BUCKET_OWNER}`,
+): Refusal {
   const message = `${why}; try again in ${retryAfterSeconds} s`;
   return { code: "rate_limited", message, retryAfterSeconds };
 }

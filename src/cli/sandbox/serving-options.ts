@@ -3,7 +3,7 @@ import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout/checkout.ts";
 import { parseListenAddress } from "../../core/network/address.ts";
 import { parsePortalUrl, parsePublicUrl } from "../../core/network/public-url.ts";
 import { DEFAULT_KEPT_REQUESTS, MAX_KEPT_REQUESTS } from "../../core/request/logged-request.ts";
-import { DEFAULT_RATE_LIMIT } from "../../core/rate-limit.ts";
+import { BUCKET_OWNER, DEFAULT_RATE_LIMIT } from "../../core/rate-limit.ts";
 import {
   DEFAULT_DELIVERIES_IN_FLIGHT,
   DEFAULT_DELIVERY_SCHEDULE,
@@ -59,7 +59,7 @@ export function servingSettings(): Option[] {
   return [
     valueOption(
       "--rate-limit <rate>",
-      `requests per second for each API key: 5/s or off (default: ${DEFAULT_RATE_LIMIT.perSecond}/s)`,
+      `requests per second for each ${BUCKET_OWNER}: 5/s or off (default: ${DEFAULT_RATE_LIMIT.perSecond}/s)`,
       parseRateLimit,
     ),
     valueOption(

@@ -1,5 +1,6 @@
 import type { CreateRequest } from "../checkout/create-request.ts";
 import { ROOT_PATH, type ReturnOrigin } from "../checkout/return-origin.ts";
+import { BUCKET_OWNER } from "../rate-limit.ts";
 import { errorRow, type ErrorCode } from "../errors.ts";
 import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 
@@ -143,7 +144,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
   {
     number: 17,
     title: "Rate limit",
-    chosen: "1000 requests a second for each key, twice that at once; 429 carries Retry-After.",
+    chosen: `1000 requests a second for each ${BUCKET_OWNER}, twice that at once; 429 carries Retry-After.`,
     setting: "sandbox start --rate-limit",
     shownBy: "a request was refused with 429",
   },

@@ -1,4 +1,4 @@
-import type { StoreClock } from "../../core/clock.ts";
+import { storeNow, type StoreClock } from "../../core/clock.ts";
 import { hashKey, parseAuthorization } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { COMMAND_AGENT } from "../../core/own-agent.ts";
@@ -34,17 +34,21 @@ export function isOwnCommand(request: HttpRequest): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(COMMAND_AGENT));
 }
 
-/** One bucket for each credential (decision 17). */
-export type RateLimiter = { readonly take: (credentialId: string, now: number) => Outcome<void> };
+/** One bucket for each credential (decision 17): whose it is, is said here alone. */
+export type RateLimiter = { readonly take: (caller: CredentialInStore, realNow: number) => Outcome<void> };
 
-/** Buckets live in memory: a restart gives everyone a full one. A limit of `off` refuses nothing. */
+/**
+ * Buckets live in memory: a restart gives everyone a full one. They fill by the store's clock, but where it is frozen, for
+ * they would never fill then. A limit of `off` refuses nothing.
+ */
 export function createRateLimiter(limit: RateLimit | "off"): RateLimiter {
   const buckets = new Map<string, Bucket>();
   return {
-    take: (credentialId, now) => {
+    take: ({ id, clock }, realNow) => {
       if (limit === "off") return accept(undefined);
-      const { bucket, outcome } = takeToken(limit, buckets.get(credentialId), now);
-      buckets.set(credentialId, bucket);
+      const now = clock.frozenAt === null ? storeNow(clock, realNow) : realNow;
+      const { bucket, outcome } = takeToken(limit, buckets.get(id), now);
+      buckets.set(id, bucket);
       return outcome;
     },
   };

@@ -184,13 +184,7 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
   const credential = context.store.credentials.byApiKey(apiKey);
   if (credential === undefined) return refuseUnknownKey(apiKey);
   if (credential.isErased) return refuseErased();
-  // With a frozen clock the bucket would never refill (decision 17).
-  const realNow = context.world.now();
-  const { clock } = credential;
-  const rate = context.rateLimiter.take(
-    credential.id,
-    clock.frozenAt === null ? storeNow(clock, realNow) : realNow,
-  );
+  const rate = context.rateLimiter.take(credential, context.world.now());
   if (!rate.ok) return rate;
   const scoped = requireScope(credential, scope);
   return scoped.ok ? accept(credential) : scoped;
