@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Outcome } from "../../src/core/outcome.ts";
 import type { FileKind, FileRefusal } from "../../src/store/connection/database.ts";
+import { watchFiles } from "../../src/store/connection/file-watch.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { StorageUnavailable } from "../../src/store/connection/storage-failure.ts";
 import { JOURNAL_FILE, openJournal, openSeenEvents } from "../../src/store/journal/journal.ts";
@@ -184,6 +185,37 @@ test("what others write into an open file is never written into the database: no
         one.closeOther();
       }
     }
+  }
+});
+
+test("a write is refused once the database itself was written over or cut off, wherever that is", async () => {
+  const changes: readonly (readonly [string, (used: Used) => void])[] = [
+    ["another database, as a copy over it", ({ path, other }) => writeFileSync(path, readFileSync(other))],
+    ["another database, over its beginning", ({ path, other }) => overwrite(path, readFileSync(other))],
+    ["its last page cut off", ({ path }) => truncateSync(path, statSync(path).size - 4096)],
+  ];
+  for (const ours of OURS) {
+    for (const [how, change] of changes) {
+      const one = await used(ours);
+      change(one);
+      await expect(one.database.write("lost"), `${ours.name}: ${how}`).rejects.toBeInstanceOf(
+        StorageUnavailable,
+      );
+      one.database.close();
+      one.closeOther();
+    }
+  }
+});
+
+test("a commit to a file that has lost its name is told from one that can be read again", () => {
+  for (const ending of ["", "-wal"]) {
+    const path = join(tempFolder(), "a.db");
+    for (const name of ["", "-wal", "-shm"]) writeFileSync(path + name, "x");
+    const watch = watchFiles(path, () => false);
+    expect([ending, watch.noteWritten()]).toEqual([ending, true]);
+    rmSync(path + ending);
+    expect([ending, watch.noteWritten()]).toEqual([ending, false]);
+    watch.close();
   }
 });
 
