@@ -258,7 +258,7 @@ test("every table gives back what it was given, each value in its own field", as
     [store.settlements.of(checkoutId), { checkoutId, outcome: "cancelled", dueAt: 8 }],
     [store.endpoints.find(endpointId), endpoint],
     [store.endpoints.of(storeId), [endpoint]],
-    [store.signingSecrets.ofEndpoint(endpointId), [{ ...secret, createdAt: 9, retiredAt: 10 }]],
+    [store.signingSecrets.ofEndpoint(endpointId), [{ ...secret, endpointId, createdAt: 9, retiredAt: 10 }]],
     [store.deliveries.find(deliveryId), { ...delivery, state: "due", tries: 0, fault: null }],
     [store.deliveries.list(filter), [{ ...delivery, state: "due", tries: 0, fault: null }]],
     [store.deliveryAttempts.of(deliveryId), [{ ...sent, ...end }]],

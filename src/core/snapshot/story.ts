@@ -8,7 +8,7 @@ import { checkoutJson, successBody } from "../checkout/wire.ts";
 import { parsePublicUrl } from "../network/public-url.ts";
 
 /** An event as a snapshot has it. */
-export type KeptEvent = Omit<CheckoutEvent, "type" | "checkoutId"> & { readonly type: string };
+type KeptEvent = Omit<CheckoutEvent, "type" | "checkoutId"> & { readonly type: string };
 
 /** A checkout of a snapshot, with all rows that belong to it; attempts and events in their order. */
 export type KeptStory = {

@@ -1,5 +1,6 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
-import { storyFault, testEventFault, type KeptEvent, type KeptStory } from "../../core/snapshot/story.ts";
+import { storyFault, testEventFault, type KeptStory } from "../../core/snapshot/story.ts";
+import { valuesOf } from "../../store/connection/columns.ts";
 import type { NamedRow } from "../../store/snapshot/rows.ts";
 
 /** Reads the rows of a table, each judged by itself. */
@@ -17,22 +18,23 @@ export function judgeStories(read: RowReader): string | undefined {
     children("settlements"),
     children("page_views"),
   ];
-  for (const row of events(null)) {
-    const fault = testEventFault(eventOf(row));
+  for (const values of events(null)) {
+    const fault = testEventFault(values as Child<"events">);
     if (fault !== undefined) return `events: ${fault}`;
   }
   const checkouts = read("checkouts");
   for (let next = checkouts.next(); next.done !== true; next = checkouts.next()) {
-    const checkout = checkoutOf(next.value);
+    // Each column was judged to hold what its value is here.
+    const checkout = valuesOf(next.value) as Checkout;
     const { id } = checkout;
     views(id);
     const fault = storyFault({
       checkout,
-      attempts: attempts(id).map(attemptOf),
-      events: events(id).map(eventOf),
-      keys: keys(id).map(keyOf),
-      lateResults: late(id).map(lateResultOf),
-      settlements: settlements(id).map(settlementOf),
+      attempts: attempts(id).map((values) => values as Child<"attempts">),
+      events: events(id).map((values) => values as Child<"events">),
+      keys: keys(id).map((values) => values as Child<"keys">),
+      lateResults: late(id).map((values) => values as Child<"lateResults">),
+      settlements: settlements(id).map((values) => values as Child<"settlements">),
     });
     if (fault !== undefined) return `${fault.table}: ${fault.said}`;
   }
@@ -52,60 +54,21 @@ export function judgeDeliveries(read: RowReader): string | undefined {
   return undefined;
 }
 
-/** The rows of one parent after the other; parents are asked for in the order of the rows. */
-function groupsOf(rows: Iterator<NamedRow>, column: string): (parent: string | null) => NamedRow[] {
+/**
+ * The rows of one parent after the other, by the names of their values and without that of the parent; parents are asked
+ * for in the order of the rows.
+ */
+function groupsOf(rows: Iterator<NamedRow>, column: string): (parent: string | null) => Values[] {
   let next = rows.next();
   return (parent) => {
-    const group: NamedRow[] = [];
-    for (; next.done !== true && next.value[column] === parent; next = rows.next()) group.push(next.value);
+    const group: Values[] = [];
+    for (; next.done !== true && next.value[column] === parent; next = rows.next()) {
+      const { [column]: _parent, ...own } = next.value;
+      group.push(valuesOf(own));
+    }
     return group;
   };
 }
 
-function checkoutOf(row: NamedRow): Checkout {
-  const { id, object, currency, description, status } = row as Checkout;
-  return {
-    id,
-    storeId: String(row["store_id"]),
-    object,
-    orderId: String(row["order_id"]),
-    amountMinor: Number(row["amount_minor"]),
-    currency,
-    paymentMethod: row["payment_method"] as Checkout["paymentMethod"],
-    description,
-    priceId: row["price_id"] as string | null,
-    status,
-    createdAt: Number(row["created_at"]),
-    expiresAt: Number(row["expires_at"]),
-  };
-}
-
-type Child<Name extends "attempts" | "keys" | "lateResults" | "settlements"> = KeptStory[Name][number];
-
-function attemptOf(row: NamedRow): Child<"attempts"> {
-  return {
-    number: Number(row["number"]),
-    startedAt: Number(row["started_at"]),
-    outcome: row["outcome"] as Child<"attempts">["outcome"],
-    finishedAt: row["finished_at"] as number | null,
-  };
-}
-
-function eventOf(row: NamedRow): KeptEvent {
-  const { id, type, sequence, body } = row as Pick<KeptEvent, "id" | "type" | "sequence" | "body">;
-  return { id, type, sequence, body, storeId: String(row["store_id"]), createdAt: Number(row["created_at"]) };
-}
-
-function keyOf(row: NamedRow): Child<"keys"> {
-  const { fingerprint, body } = row as Pick<Child<"keys">, "fingerprint" | "body">;
-  const [requestId, createdAt] = [String(row["request_id"]), Number(row["created_at"])];
-  return { fingerprint, status: 201, requestId, body, createdAt };
-}
-
-function lateResultOf({ attempt, result }: NamedRow): Child<"lateResults"> {
-  return { attempt: Number(attempt), result: result as Child<"lateResults">["result"] };
-}
-
-function settlementOf({ due_at: dueAt, outcome }: NamedRow): Child<"settlements"> {
-  return { dueAt: Number(dueAt), outcome: outcome as Child<"settlements">["outcome"] };
-}
+type Child<Name extends Exclude<keyof KeptStory, "checkout">> = KeptStory[Name][number];
+type Values = ReturnType<typeof valuesOf>;

@@ -1,4 +1,5 @@
 import type { Attempt, AttemptResult } from "../../core/checkout/payment.ts";
+import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** A result that came after its checkout had ended (decision 10). */
@@ -8,6 +9,8 @@ export type LateResult = {
   readonly result: AttemptResult;
   readonly recordedAt: number;
 };
+
+type AttemptRow = Attempt & { readonly checkoutId: string };
 
 /** The DDL of payment attempts and late results. */
 export const ATTEMPTS_DDL = `
@@ -33,24 +36,25 @@ CREATE TABLE late_results (
 ) STRICT, WITHOUT ROWID;
 `;
 
+const LATE = columnsOf<LateResult>("late_results", ATTEMPTS_DDL);
+
+const ATTEMPT = columnsOf<AttemptRow>("attempts", ATTEMPTS_DDL);
+
 /** The attempts of payers, and the results that came too late. */
 export function attemptsTable(connection: Connection) {
   const select = connection.prepare<[string], Attempt>(
-    `SELECT number, started_at AS startedAt, outcome, finished_at AS finishedAt FROM attempts
+    `SELECT ${ATTEMPT.some("number", "startedAt", "outcome", "finishedAt")} FROM attempts
      WHERE checkout_id = ? ORDER BY number`,
   );
-  const upsert = connection.prepare<Attempt & { readonly checkoutId: string }>(
-    `INSERT INTO attempts (checkout_id, number, started_at, outcome, finished_at)
-     VALUES (@checkoutId, @number, @startedAt, @outcome, @finishedAt)
+  const upsert = connection.prepare<AttemptRow>(
+    `INSERT INTO attempts ${ATTEMPT.values}
      ON CONFLICT (checkout_id, number) DO UPDATE SET outcome = excluded.outcome, finished_at = excluded.finished_at`,
   );
   const insertLate = connection.prepare<LateResult>(
-    `INSERT INTO late_results (checkout_id, attempt, result, recorded_at)
-     VALUES (@checkoutId, @attempt, @result, @recordedAt) ON CONFLICT DO NOTHING`,
+    `INSERT INTO late_results ${LATE.values} ON CONFLICT DO NOTHING`,
   );
   const selectLate = connection.prepare<[string], LateResult>(
-    `SELECT checkout_id AS checkoutId, attempt, result, recorded_at AS recordedAt FROM late_results
-     WHERE checkout_id = ? ORDER BY recorded_at, attempt`,
+    `SELECT ${LATE.select} FROM late_results WHERE checkout_id = ? ORDER BY recorded_at, attempt`,
   );
 
   return {

@@ -1,19 +1,11 @@
 import type { Checkout, Status } from "../../core/checkout/checkout.ts";
-import { prepareByPosition } from "../connection/by-position.ts";
+import { columnsOf, prepareByPosition } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
-
-/** The columns of a checkout under their names. */
-export const COLUMNS_OF_CHECKOUT = `id, store_id AS storeId, object, order_id AS orderId, amount_minor AS amountMinor, currency,
-  payment_method AS paymentMethod, description, price_id AS priceId, status, created_at AS createdAt, expires_at AS expiresAt`;
 
 /** Empty for the one checkout of an order that is open or paid, and the id of every other one: see `checkouts_of_order`. */
 const LIVE_OR_ID = "CASE WHEN status IN ('created', 'pending', 'succeeded') THEN '' ELSE id END";
 
-/**
- * The DDL of checkouts. The end of each index of lists is the row's place, so that a list of any kind, and the whole one,
- * is read from the newest on.
- */
-export const CHECKOUTS_DDL = `
+const TABLE = `
 CREATE TABLE checkouts (
   id             TEXT PRIMARY KEY CHECK (length(id) = 36),
   store_id       TEXT NOT NULL REFERENCES stores (id),
@@ -29,13 +21,23 @@ CREATE TABLE checkouts (
   created_at     INTEGER NOT NULL,
   expires_at     INTEGER NOT NULL CHECK (expires_at > created_at)
 ) STRICT;
-CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
+`;
+
+/** The columns of a checkout. */
+export const CHECKOUT_COLUMNS = columnsOf<Checkout>("checkouts", TABLE);
+
+/**
+ * The DDL of checkouts. The end of each index of lists is the row's place, so that a list of any kind, and the whole one,
+ * is read from the newest on.
+ */
+export const CHECKOUTS_DDL = `
+${TABLE}CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
 CREATE INDEX checkouts_of_store ON checkouts (store_id);
 CREATE INDEX checkouts_of_kind ON checkouts (store_id, status, object, payment_method);
 -- Decision 8 as a constraint: an order_id of a store never has two checkouts that are open or paid.
 CREATE UNIQUE INDEX checkouts_of_order ON checkouts (store_id, order_id, (${LIVE_OR_ID}));
 CREATE TRIGGER checkout_terms_are_immutable BEFORE UPDATE OF
-  id, store_id, object, order_id, amount_minor, currency, payment_method, description, price_id, created_at
+  ${CHECKOUT_COLUMNS.but("status", "expiresAt").join(", ")}
   ON checkouts BEGIN SELECT RAISE(ABORT, 'the terms of a checkout are immutable'); END;
 CREATE TRIGGER checkouts_are_kept BEFORE DELETE ON checkouts
   WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = OLD.store_id)
@@ -49,18 +51,12 @@ CREATE TRIGGER checkout_moves BEFORE UPDATE OF status ON checkouts WHEN NOT (
 
 /** Orders and checkout sessions. */
 export function checkoutsTable(connection: Connection) {
-  const insert = prepareByPosition<Checkout>(
-    connection,
-    `INSERT INTO checkouts (id, store_id, object, order_id, amount_minor, currency, payment_method, description,
-       price_id, status, created_at, expires_at)
-     VALUES (@id, @storeId, @object, @orderId, @amountMinor, @currency, @paymentMethod, @description,
-       @priceId, @status, @createdAt, @expiresAt)`,
-  );
+  const insert = prepareByPosition<Checkout>(connection, `INSERT INTO checkouts ${CHECKOUT_COLUMNS.values}`);
   const select = connection.prepare<[string, string], Checkout>(
-    `SELECT ${COLUMNS_OF_CHECKOUT} FROM checkouts WHERE id = ? AND store_id = ?`,
+    `SELECT ${CHECKOUT_COLUMNS.select} FROM checkouts WHERE id = ? AND store_id = ?`,
   );
   const selectAny = connection.prepare<[string], Checkout>(
-    `SELECT ${COLUMNS_OF_CHECKOUT} FROM checkouts WHERE id = ?`,
+    `SELECT ${CHECKOUT_COLUMNS.select} FROM checkouts WHERE id = ?`,
   );
   const updateStatus = connection.prepare<Pick<Checkout, "id" | "status">>(
     "UPDATE checkouts SET status = @status WHERE id = @id",
@@ -69,11 +65,11 @@ export function checkoutsTable(connection: Connection) {
     "UPDATE checkouts SET expires_at = @expiresAt WHERE id = @id",
   );
   const selectLive = connection.prepare<[string, string], Checkout>(
-    `SELECT ${COLUMNS_OF_CHECKOUT} FROM checkouts
+    `SELECT ${CHECKOUT_COLUMNS.select} FROM checkouts
      WHERE store_id = ? AND order_id = ? AND (${LIVE_OR_ID}) = ''`,
   );
   const selectEnded = connection.prepare<OfOrder, Checkout>(
-    `SELECT ${COLUMNS_OF_CHECKOUT} FROM checkouts
+    `SELECT ${CHECKOUT_COLUMNS.select} FROM checkouts
      WHERE store_id = @storeId AND order_id = @orderId AND (${LIVE_OR_ID}) > ''
      ORDER BY (${LIVE_OR_ID}) DESC LIMIT @limit`,
   );

@@ -1,6 +1,6 @@
 import type { CheckoutEvent } from "../../core/checkout/event.ts";
 import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";
-import { prepareByPosition } from "../connection/by-position.ts";
+import { columnsOf, prepareByPosition } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 
@@ -26,9 +26,6 @@ type EventFilter = {
 /** Those after a position, and from a moment on; default: of all times. */
 type LaterEvents = EventFilter & { readonly after: number; readonly from?: number };
 
-const COLUMNS =
-  "position, id, store_id AS storeId, checkout_id AS checkoutId, type, sequence, body, created_at AS createdAt";
-
 /** The DDL of events. */
 export const EVENTS_DDL = `
 CREATE TABLE events (
@@ -50,6 +47,8 @@ CREATE TRIGGER events_are_kept BEFORE DELETE ON events
   BEGIN SELECT RAISE(ABORT, 'events are immutable'); END;
 `;
 
+const EVENT = columnsOf<StoredEvent>("events", EVENTS_DDL);
+
 /** The outbox: what happened, in the transaction in which it happened (decision 11). */
 export function eventsTable(connection: Connection) {
   const insert = prepareByPosition<Omit<StoredEvent, "position">>(
@@ -64,9 +63,9 @@ export function eventsTable(connection: Connection) {
     .pluck();
   const selectNewest = connection.prepare<[], number | null>("SELECT max(position) FROM events").pluck();
   const selectOf = connection.prepare<[string], EventEntry>(
-    "SELECT id, type, sequence, created_at AS createdAt FROM events WHERE checkout_id = ? ORDER BY sequence",
+    `SELECT ${EVENT.some("id", "type", "sequence", "createdAt")} FROM events WHERE checkout_id = ? ORDER BY sequence`,
   );
-  const select = connection.prepare<[string], StoredEvent>(`SELECT ${COLUMNS} FROM events WHERE id = ?`);
+  const select = connection.prepare<[string], StoredEvent>(`SELECT ${EVENT.select} FROM events WHERE id = ?`);
   const lists = lazily(() => prepareLists(connection));
 
   return {
@@ -125,7 +124,7 @@ function prepareLists(connection: Connection) {
   type Later = LaterEvents & { readonly from: number };
   type OfOrder = Later & { readonly orderId: string; readonly before: number };
   return {
-    at: connection.prepare<[number], StoredEvent>(`SELECT ${COLUMNS} FROM events WHERE position = ?`),
+    at: connection.prepare<[number], StoredEvent>(`SELECT ${EVENT.select} FROM events WHERE position = ?`),
     selectLatest: connection
       .prepare<OfType & { readonly before: number }, number>(
         `SELECT position FROM events INDEXED BY events_of_store
@@ -141,12 +140,12 @@ function prepareLists(connection: Connection) {
       .pluck(),
     // The events of a checkout have their sequence in the order of their positions.
     selectLatestOf: connection.prepare<EventFilter, StoredEvent>(
-      `SELECT ${COLUMNS} FROM events
+      `SELECT ${EVENT.select} FROM events
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)
        ORDER BY sequence DESC LIMIT @limit`,
     ),
     selectAfterOf: connection.prepare<Later, StoredEvent>(
-      `SELECT ${COLUMNS} FROM events
+      `SELECT ${EVENT.select} FROM events
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)
          AND +position > @after AND created_at >= @from
        ORDER BY sequence LIMIT @limit`,

@@ -1,10 +1,11 @@
 import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
-import { prepareByPosition } from "../connection/by-position.ts";
+import { columnsOf, prepareByPosition } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 
 /** A key that is bound to the answer of its create. */
 type BoundKey = StoredResponse & Place & { readonly checkoutId: string; readonly createdAt: number };
+type BoundAnswer = StoredResponse & Pick<BoundKey, "createdAt">;
 type Place = { readonly storeId: string; readonly key: string };
 /** A key of a checkout, and the answer that everybody got who sent it. */
 export type KeptAnswer = Pick<BoundKey, "key" | "fingerprint" | "requestId" | "body">;
@@ -27,16 +28,13 @@ CREATE TRIGGER idempotency_keys_are_immutable BEFORE UPDATE ON idempotency_keys
   BEGIN SELECT RAISE(ABORT, 'an idempotency key keeps its first answer'); END;
 `;
 
+const BOUND_KEY = columnsOf<BoundKey>("idempotency_keys", IDEMPOTENCY_KEYS_DDL);
+
 /** The answers that keys are bound to (decision 5). */
 export function idempotencyKeysTable(connection: Connection) {
-  const insert = prepareByPosition<BoundKey>(
-    connection,
-    `INSERT INTO idempotency_keys (store_id, key, fingerprint, status, request_id, body, checkout_id, created_at)
-     VALUES (@storeId, @key, @fingerprint, @status, @requestId, @body, @checkoutId, @createdAt)`,
-  );
-  const select = connection.prepare<[string, string], StoredResponse & { readonly createdAt: number }>(
-    `SELECT fingerprint, status, request_id AS requestId, body, created_at AS createdAt FROM idempotency_keys
-     WHERE store_id = ? AND key = ?`,
+  const insert = prepareByPosition<BoundKey>(connection, `INSERT INTO idempotency_keys ${BOUND_KEY.values}`);
+  const select = connection.prepare<[string, string], BoundAnswer>(
+    `SELECT ${BOUND_KEY.some("fingerprint", "status", "requestId", "body", "createdAt")} FROM idempotency_keys WHERE store_id = ? AND key = ?`,
   );
   const remove = connection.prepare<Place>(
     "DELETE FROM idempotency_keys WHERE store_id = @storeId AND key = @key",
@@ -50,7 +48,7 @@ export function idempotencyKeysTable(connection: Connection) {
   // Seldom asked for, so a start does not wait for it.
   const selectOfCheckout = lazily(() =>
     connection.prepare<[string], KeptAnswer>(
-      `SELECT key, fingerprint, request_id AS requestId, body FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
+      `SELECT ${BOUND_KEY.some("key", "fingerprint", "requestId", "body")} FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
        WHERE checkout_id = ?`,
     ),
   );

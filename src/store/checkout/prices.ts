@@ -1,11 +1,13 @@
 import type { Price } from "../../core/checkout/price.ts";
+import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** As stored: what is so or not as a number. */
-type Row = Omit<Price, "approved" | "retired"> & { readonly approved: number; readonly retired: number };
-
-const COLUMNS =
-  "id, description, amount_minor AS amountMinor, currency, payment_method AS paymentMethod, billing_model AS billingModel, approved, retired";
+type Row = Omit<Price, "approved" | "retired"> & {
+  readonly storeId: string;
+  readonly approved: number;
+  readonly retired: number;
+};
 
 /** The DDL of catalog prices. */
 export const PRICES_DDL = `
@@ -23,21 +25,20 @@ CREATE TABLE prices (
 ) STRICT, WITHOUT ROWID;
 `;
 
+const PRICE = columnsOf<Row>("prices", PRICES_DDL);
+
 /** The catalog of each store. */
 export function pricesTable(connection: Connection) {
-  const upsert = connection.prepare<Row & { readonly storeId: string }>(
-    `INSERT INTO prices (store_id, id, description, amount_minor, currency, payment_method, billing_model, approved, retired)
-     VALUES (@storeId, @id, @description, @amountMinor, @currency, @paymentMethod, @billingModel, @approved, @retired)
-     ON CONFLICT (store_id, id) DO UPDATE SET description = excluded.description, currency = excluded.currency,
-       amount_minor = excluded.amount_minor, payment_method = excluded.payment_method,
-       billing_model = excluded.billing_model, approved = excluded.approved, retired = excluded.retired`,
+  const given = PRICE.but("storeId", "id").map((column) => `${column} = excluded.${column}`);
+  const upsert = connection.prepare<Row>(
+    `INSERT INTO prices ${PRICE.values} ON CONFLICT (store_id, id) DO UPDATE SET ${given.join(", ")}`,
   );
   const remove = connection.prepare<[string, string]>("DELETE FROM prices WHERE store_id = ? AND id = ?");
   const select = connection.prepare<[string, string], Row>(
-    `SELECT ${COLUMNS} FROM prices WHERE store_id = ? AND id = ?`,
+    `SELECT ${PRICE.select} FROM prices WHERE store_id = ? AND id = ?`,
   );
   const selectOf = connection.prepare<[string], Row>(
-    `SELECT ${COLUMNS} FROM prices WHERE store_id = ? ORDER BY id`,
+    `SELECT ${PRICE.select} FROM prices WHERE store_id = ? ORDER BY id`,
   );
 
   return {
@@ -61,6 +62,6 @@ export function pricesTable(connection: Connection) {
   };
 }
 
-function priceOf(row: Row): Price {
+function priceOf({ storeId: _storeId, ...row }: Row): Price {
   return { ...row, approved: row.approved === 1, retired: row.retired === 1 };
 }

@@ -1,4 +1,5 @@
 import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
+import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** Where customers of a store may be sent back to (decision 19). Times are milliseconds by the store's clock. */
@@ -27,11 +28,12 @@ CREATE TABLE return_origins (
 ) STRICT;
 `;
 
+const ORIGIN = columnsOf<RegisteredOrigin>("return_origins", RETURN_ORIGINS_DDL);
+
 /** Where the customers of each store may be sent back to (decision 19). */
 export function returnOriginsTable(connection: Connection) {
   const put = connection.prepare<RegisteredOrigin>(
-    `INSERT INTO return_origins (store_id, origin, path, created_at) VALUES (@storeId, @origin, @path, @createdAt)
-     ON CONFLICT DO UPDATE SET path = excluded.path`,
+    `INSERT INTO return_origins ${ORIGIN.values} ON CONFLICT DO UPDATE SET path = excluded.path`,
   );
   const remove = connection.prepare<Pick<RegisteredOrigin, "storeId" | "origin">>(
     "DELETE FROM return_origins WHERE store_id = @storeId AND origin = @origin",
@@ -41,8 +43,7 @@ export function returnOriginsTable(connection: Connection) {
     "SELECT origin, path FROM return_origins WHERE store_id = ? ORDER BY rowid",
   );
   const selectWithTime = connection.prepare<[string], RegisteredOrigin>(
-    `SELECT store_id AS storeId, origin, path, created_at AS createdAt FROM return_origins
-     WHERE store_id = ? ORDER BY rowid`,
+    `SELECT ${ORIGIN.select} FROM return_origins WHERE store_id = ? ORDER BY rowid`,
   );
 
   return {

@@ -1,4 +1,5 @@
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
+import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 
@@ -23,20 +24,20 @@ CREATE TABLE settlements (
 CREATE INDEX due_settlements ON settlements (store_id, due_at, checkout_id);
 `;
 
+const SETTLEMENT = columnsOf<Settlement>("settlements", SETTLEMENTS_DDL);
+const DUE = SETTLEMENT.some("checkoutId", "dueAt", "outcome");
+
 /** Checkouts that are to settle themselves: rows are the queue, so that a crash loses nothing. */
 export function settlementsTable(connection: Connection) {
-  const insert = connection.prepare<Settlement>(
-    `INSERT INTO settlements (checkout_id, store_id, outcome, due_at)
-     VALUES (@checkoutId, @storeId, @outcome, @dueAt)`,
-  );
+  const insert = connection.prepare<Settlement>(`INSERT INTO settlements ${SETTLEMENT.values}`);
   const remove = connection.prepare<[string]>("DELETE FROM settlements WHERE checkout_id = ?");
   const selectOf = connection.prepare<[string], DueItem>(
-    "SELECT checkout_id AS checkoutId, due_at AS dueAt, outcome FROM settlements WHERE checkout_id = ?",
+    `SELECT ${DUE} FROM settlements WHERE checkout_id = ?`,
   );
   const selectNext = connection.prepare<{ readonly storeId: string }, DueItem>(
     `SELECT * FROM (
        SELECT * FROM (
-         SELECT checkout_id AS checkoutId, due_at AS dueAt, outcome FROM settlements
+         SELECT ${DUE} FROM settlements
          WHERE store_id = @storeId ORDER BY due_at, checkout_id LIMIT 1
        ) UNION ALL SELECT * FROM (
          SELECT id AS checkoutId, expires_at AS dueAt, NULL AS outcome FROM checkouts
@@ -74,7 +75,7 @@ function prepareUntil(connection: Connection) {
   >(
     `SELECT * FROM (
        SELECT * FROM (
-         SELECT checkout_id AS checkoutId, due_at AS dueAt, outcome FROM settlements
+         SELECT ${DUE} FROM settlements
          WHERE store_id = @storeId AND due_at <= @until ORDER BY due_at, checkout_id LIMIT @limit
        ) UNION ALL SELECT * FROM (
          SELECT id AS checkoutId, expires_at AS dueAt, NULL AS outcome FROM checkouts

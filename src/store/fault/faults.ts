@@ -1,11 +1,8 @@
 import type { Fault } from "../../core/fault/fault.ts";
+import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { remembered } from "../connection/remembered.ts";
-
-const COLUMNS = `id, store_id AS storeId, action, method, path, event_type AS eventType, event_id AS eventId,
-  endpoint_id AS endpointId, order_id AS orderId, nth, probability, seed, status, latency_ms AS latencyMs,
-  retry_after_s AS retryAfterS, times, until, matched, applied, created_at AS createdAt`;
 
 /**
  * The DDL of faults of v1 and of deliveries. A row is there as long as its fault can hit; the deliveries that one has held
@@ -42,22 +39,19 @@ CREATE INDEX faults_of_event ON faults (event_id) WHERE event_id IS NOT NULL;
 CREATE INDEX faults_of_endpoint ON faults (endpoint_id) WHERE endpoint_id IS NOT NULL;
 `;
 
+const FAULT = columnsOf<Fault>("faults", FAULTS_DDL);
+
 /** The faults that were asked for and can still hit. */
 export function faultsTable(connection: Connection, scheduler: Scheduler) {
   const selectOf = connection.prepare<[string], Fault>(
-    `SELECT ${COLUMNS} FROM faults WHERE store_id = ? ORDER BY rowid`,
+    `SELECT ${FAULT.select} FROM faults WHERE store_id = ? ORDER BY rowid`,
   );
-  const insert = connection.prepare<Fault>(
-    `INSERT INTO faults (id, store_id, action, method, path, event_type, event_id, endpoint_id, order_id, nth,
-       probability, seed, status, latency_ms, retry_after_s, times, until, matched, applied, created_at)
-     VALUES (@id, @storeId, @action, @method, @path, @eventType, @eventId, @endpointId, @orderId, @nth, @probability,
-       @seed, @status, @latencyMs, @retryAfterS, @times, @until, @matched, @applied, @createdAt)`,
-  );
+  const insert = connection.prepare<Fault>(`INSERT INTO faults ${FAULT.values}`);
   const updateCounts = connection.prepare<Pick<Fault, "id" | "matched" | "applied">>(
     "UPDATE faults SET matched = @matched, applied = @applied WHERE id = @id",
   );
   const remove = connection.prepare<[string]>("DELETE FROM faults WHERE id = ?");
-  const selectAll = connection.prepare<[], Fault>(`SELECT ${COLUMNS} FROM faults`);
+  const selectAll = connection.prepare<[], Fault>(`SELECT ${FAULT.select} FROM faults`);
   const of = remembered(scheduler, (storeId): readonly Fault[] => selectOf.all(storeId));
 
   return {

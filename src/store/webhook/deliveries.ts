@@ -1,5 +1,6 @@
 import { DELIVERY_STATES, type DeliveryCause, type DeliveryState } from "../../core/webhook/delivery.ts";
 import { faultHeader, readFaultHeader, type MetFault } from "../../core/fault/fault.ts";
+import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 
@@ -47,14 +48,10 @@ type DeliveryPage = { readonly deliveries: readonly Delivery[]; readonly nextBef
 
 type PageFilter = DeliveryFilter & { readonly type: string | null };
 type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;
-type NewRow = Omit<NewDelivery, "inOrder"> & { readonly inOrder: number };
 /** As stored: the fault as its header has it. */
 type Row = Omit<Delivery, "inOrder" | "fault"> & { readonly inOrder: number; readonly fault: string | null };
 /** The place of a delivery among those of its checkout to its endpoint. */
 type Place = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
-
-const COLUMNS = `id, store_id AS storeId, endpoint_id AS endpointId, event_id AS eventId, checkout_id AS checkoutId, sequence,
-  cause, in_order AS inOrder, state, tries, next_at AS nextAt, created_at AS createdAt, fault`;
 
 /** The DDL of deliveries. */
 export const DELIVERIES_DDL = `
@@ -91,6 +88,8 @@ CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
   BEGIN SELECT RAISE(ABORT, 'deliveries are audited'); END;
 `;
 
+const DELIVERY = columnsOf<Delivery>("deliveries", DELIVERIES_DDL);
+
 /** The queue of deliveries: rows, so that a crash loses nothing. */
 export function deliveriesTable(connection: Connection) {
   const sql = prepare(connection);
@@ -104,7 +103,7 @@ export function deliveriesTable(connection: Connection) {
       const waits = inOrder && checkoutId !== null && sequence > 1;
       const heldUntil = waits ? (sql.selectHeldUntil.get(delivery) ?? 0) : 0;
       const nextAt = Math.max(delivery.nextAt, heldUntil);
-      sql.insert.run({ ...delivery, inOrder: Number(inOrder), nextAt });
+      sql.insert.run({ ...delivery, inOrder: Number(inOrder), state: "due", tries: 0, nextAt, fault: null });
     },
 
     find: (id: string): Delivery | undefined => fromRow(sql.select.get(id)),
@@ -179,12 +178,7 @@ function deliveryLists(connection: Connection) {
 
 function prepare(connection: Connection) {
   return {
-    insert: connection.prepare<NewRow>(
-      `INSERT INTO deliveries (id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order, state,
-         next_at, created_at)
-       VALUES (@id, @storeId, @endpointId, @eventId, @checkoutId, @sequence, @cause, @inOrder, 'due',
-         @nextAt, @createdAt)`,
-    ),
+    insert: connection.prepare<Row>(`INSERT INTO deliveries ${DELIVERY.values}`),
     selectHeldUntil: connection
       .prepare<Place, number | null>(
         `SELECT max(next_at) FROM deliveries
@@ -192,7 +186,7 @@ function prepare(connection: Connection) {
            AND sequence < @sequence`,
       )
       .pluck(),
-    select: connection.prepare<[string], Row>(`SELECT ${COLUMNS} FROM deliveries WHERE id = ?`),
+    select: connection.prepare<[string], Row>(`SELECT ${DELIVERY.select} FROM deliveries WHERE id = ?`),
     selectState: connection
       .prepare<[string], Delivery["state"]>("SELECT state FROM deliveries WHERE id = ?")
       .pluck(),
@@ -232,7 +226,7 @@ function prepare(connection: Connection) {
        WHERE event_id = @eventId AND endpoint_id = @endpointId AND state = 'due' LIMIT 1`,
     ),
     selectOfCheckout: connection.prepare<[string, number], Row>(
-      `SELECT ${COLUMNS} FROM deliveries WHERE checkout_id = ? ORDER BY rowid DESC LIMIT ?`,
+      `SELECT ${DELIVERY.select} FROM deliveries WHERE checkout_id = ? ORDER BY rowid DESC LIMIT ?`,
     ),
   };
 }
@@ -240,7 +234,7 @@ function prepare(connection: Connection) {
 /** It waits for earlier events, and while another try of its checkout is in flight: those never overlap there. */
 function prepareNext(connection: Connection) {
   return connection.prepare<Pick<Delivery, "endpointId"> & { readonly limit: number }, NextRow>(
-    `SELECT ${COLUMNS}, EXISTS (SELECT 1 FROM delivery_attempts WHERE delivery_id = one.id) AS wasTried
+    `SELECT ${DELIVERY.select}, EXISTS (SELECT 1 FROM delivery_attempts WHERE delivery_id = one.id) AS wasTried
        FROM deliveries AS one
        WHERE endpoint_id = @endpointId AND state = 'due' AND NOT EXISTS (
          SELECT 1 FROM deliveries AS other INDEXED BY waiting_deliveries
@@ -321,7 +315,7 @@ function prepareLists(connection: Connection) {
   const filtered = `${matching} ORDER BY rowid DESC LIMIT @limit`;
   return {
     selectDueUntil: connection.prepare<EndpointAt & { readonly limit: number }, Row>(
-      `SELECT ${COLUMNS} FROM deliveries INDEXED BY due_deliveries
+      `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY due_deliveries
        WHERE endpoint_id = @endpointId AND state = 'due' AND next_at <= @now ORDER BY next_at LIMIT @limit`,
     ),
     selectPlace: connection
@@ -342,17 +336,17 @@ function prepareLists(connection: Connection) {
          WHERE endpoint_id = @endpointId AND state = @state AND rowid < @before ORDER BY rowid DESC LIMIT @limit`,
       )
       .pluck(),
-    at: connection.prepare<[number], Row>(`SELECT ${COLUMNS} FROM deliveries WHERE rowid = ?`),
+    at: connection.prepare<[number], Row>(`SELECT ${DELIVERY.select} FROM deliveries WHERE rowid = ?`),
     selectType: connection
       .prepare<[number], string>(
         "SELECT type FROM events WHERE id = (SELECT event_id FROM deliveries WHERE rowid = ?)",
       )
       .pluck(),
     selectOfEvent: connection.prepare<Part, Row>(
-      `SELECT ${COLUMNS} FROM deliveries INDEXED BY deliveries_of_event WHERE event_id = @eventId AND ${filtered}`,
+      `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event WHERE event_id = @eventId AND ${filtered}`,
     ),
     selectOfCheckout: connection.prepare<Part, Row>(
-      `SELECT ${COLUMNS} FROM deliveries INDEXED BY deliveries_of_checkout
+      `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_checkout
        WHERE checkout_id IS NOT NULL AND checkout_id = @checkoutId AND ${filtered}`,
     ),
     selectOfOrder: connection

@@ -1,5 +1,6 @@
 import type { DeliveryError, DeliveryState } from "../../core/webhook/delivery.ts";
 import type { DeliveryAction } from "../../core/fault/fault.ts";
+import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 
@@ -53,9 +54,6 @@ type NewAttempt = Pick<
 type LastTry = Pick<DeliveryAttempt, "number" | "startedAt" | "url" | "milliseconds" | "status" | "error">;
 type Place = Pick<DeliveryAttempt, "deliveryId" | "number">;
 
-const COLUMNS = `delivery_id AS deliveryId, number, started_at AS startedAt, url, headers, body_hash AS bodyHash, fault,
-  finished_at AS finishedAt, milliseconds, address, status, error, answer, next_at AS nextAt`;
-
 /** The DDL of attempts of deliveries. */
 export const DELIVERY_ATTEMPTS_DDL = `
 CREATE TABLE delivery_attempts (
@@ -85,6 +83,8 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 `;
 
+const ATTEMPT = columnsOf<DeliveryAttempt>("delivery_attempts", DELIVERY_ATTEMPTS_DDL);
+
 /** The audit of deliveries: each try has its row before it is sent, and is never changed once it has ended. */
 export function deliveryAttemptsTable(connection: Connection) {
   const insert = connection.prepare<NewAttempt>(
@@ -97,10 +97,10 @@ export function deliveryAttemptsTable(connection: Connection) {
      WHERE delivery_id = @deliveryId AND number = @number AND finished_at IS NULL`,
   );
   const selectOf = connection.prepare<[string], DeliveryAttempt>(
-    `SELECT ${COLUMNS} FROM delivery_attempts WHERE delivery_id = ? ORDER BY number`,
+    `SELECT ${ATTEMPT.select} FROM delivery_attempts WHERE delivery_id = ? ORDER BY number`,
   );
   const selectOpen = connection.prepare<[], DeliveryAttempt>(
-    `SELECT ${COLUMNS} FROM delivery_attempts WHERE finished_at IS NULL`,
+    `SELECT ${ATTEMPT.select} FROM delivery_attempts WHERE finished_at IS NULL`,
   );
   // Only lists of people need it, so a start does not wait for it.
   const selectLastAnswers = lazily(() =>

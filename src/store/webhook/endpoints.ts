@@ -1,4 +1,5 @@
 import type { Endpoint, EndpointState } from "../../core/webhook/endpoint.ts";
+import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { remembered } from "../connection/remembered.ts";
@@ -8,11 +9,10 @@ type Row<Value> = Omit<Value, "eventTypes" | "inOrder"> & {
   readonly eventTypes: string;
   readonly inOrder: number;
 };
+/** When an endpoint was removed; null while it was not. */
+type Removal = { readonly removedAt: number | null };
 /** What an endpoint is set up with, and what can be set up anew. */
 type Target = Pick<Endpoint, "url" | "eventTypes" | "inOrder">;
-
-const COLUMNS = `id, store_id AS storeId, kind, url, event_types AS eventTypes, in_order AS inOrder, state, reason,
-  failing_since AS failingSince, created_at AS createdAt`;
 
 /** The DDL of endpoints. */
 export const ENDPOINTS_DDL = `
@@ -34,17 +34,16 @@ CREATE TABLE endpoints (
 CREATE INDEX endpoints_of_store ON endpoints (store_id);
 `;
 
+const ENDPOINT = columnsOf<Endpoint & Removal>("endpoints", ENDPOINTS_DDL);
+
 /** Where events are delivered. An endpoint that was removed stays for its audit, and is no longer found. */
 export function endpointsTable(connection: Connection, scheduler: Scheduler) {
-  const insert = connection.prepare<Row<Endpoint>>(
-    `INSERT INTO endpoints (id, store_id, kind, url, event_types, in_order, state, reason, failing_since, created_at)
-     VALUES (@id, @storeId, @kind, @url, @eventTypes, @inOrder, @state, @reason, @failingSince, @createdAt)`,
+  const insert = connection.prepare<Row<Endpoint & Removal>>(`INSERT INTO endpoints ${ENDPOINT.values}`);
+  const select = connection.prepare<[string], Row<Endpoint & Removal>>(
+    `SELECT ${ENDPOINT.select} FROM endpoints WHERE id = ? AND removed_at IS NULL`,
   );
-  const select = connection.prepare<[string], Row<Endpoint>>(
-    `SELECT ${COLUMNS} FROM endpoints WHERE id = ? AND removed_at IS NULL`,
-  );
-  const selectOf = connection.prepare<[string], Row<Endpoint>>(
-    `SELECT ${COLUMNS} FROM endpoints WHERE store_id = ? AND removed_at IS NULL ORDER BY created_at, id`,
+  const selectOf = connection.prepare<[string], Row<Endpoint & Removal>>(
+    `SELECT ${ENDPOINT.select} FROM endpoints WHERE store_id = ? AND removed_at IS NULL ORDER BY created_at, id`,
   );
   const updateState = connection.prepare<Pick<Endpoint, "id" | "state" | "reason">>(
     "UPDATE endpoints SET state = @state, reason = @reason, failing_since = NULL WHERE id = @id",
@@ -55,7 +54,7 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   const updateTarget = connection.prepare<Row<Pick<Endpoint, "id"> & Target>>(
     "UPDATE endpoints SET url = @url, event_types = @eventTypes, in_order = @inOrder WHERE id = @id",
   );
-  const updateRemoved = connection.prepare<{ readonly id: string; readonly removedAt: number }>(
+  const updateRemoved = connection.prepare<Pick<Endpoint, "id"> & Removal>(
     "UPDATE endpoints SET removed_at = @removedAt WHERE id = @id",
   );
 
@@ -64,7 +63,7 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   return {
     insert: (endpoint: Endpoint): void => {
       of.forget();
-      insert.run(toRow(endpoint));
+      insert.run({ ...toRow(endpoint), removedAt: null });
     },
 
     find: (id: string): Endpoint | undefined => {
@@ -107,6 +106,6 @@ function toRow<Value extends Pick<Endpoint, "eventTypes" | "inOrder">>(value: Va
   return { ...value, eventTypes: value.eventTypes.join(" "), inOrder: Number(value.inOrder) };
 }
 
-function fromRow(row: Row<Endpoint>): Endpoint {
+function fromRow({ removedAt: _removedAt, ...row }: Row<Endpoint & Removal>): Endpoint {
   return { ...row, eventTypes: row.eventTypes.split(" "), inOrder: row.inOrder === 1 };
 }

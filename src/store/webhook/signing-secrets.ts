@@ -1,4 +1,5 @@
 import type { SealedSecret } from "../../core/sealed-secret.ts";
+import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { remembered } from "../connection/remembered.ts";
@@ -12,10 +13,8 @@ type SecretPlace = {
   readonly retiredAt: number | null;
 };
 
-/** A secret of an endpoint of its own, and when it was in force. */
-type OwnSecret = SealedSecret & Pick<SecretPlace, "createdAt" | "retiredAt">;
-
-const COLUMNS = "id, store_id AS storeId, nonce, sealed";
+/** A secret with its owner, and when it was in force. */
+type PlacedSecret = SealedSecret & SecretPlace;
 
 /** The DDL of signing secrets. */
 export const SIGNING_SECRETS_DDL = `
@@ -33,25 +32,24 @@ CREATE INDEX signing_secrets_of_endpoint ON signing_secrets (endpoint_id) WHERE 
 CREATE INDEX signing_secrets_of_store ON signing_secrets (store_id);
 `;
 
+const SECRET = columnsOf<PlacedSecret>("signing_secrets", SIGNING_SECRETS_DDL);
+
 /** Signing secrets, sealed with the master key (decision 16); remembered for a moment, because every delivery asks. */
 export function signingSecretsTable(connection: Connection, scheduler: Scheduler) {
-  const insert = connection.prepare<SealedSecret & SecretPlace>(
-    `INSERT INTO signing_secrets (id, store_id, endpoint_id, nonce, sealed, created_at, retired_at)
-     VALUES (@id, @storeId, @endpointId, @nonce, @sealed, @createdAt, @retiredAt)`,
-  );
+  const insert = connection.prepare<PlacedSecret>(`INSERT INTO signing_secrets ${SECRET.values}`);
   const retire = connection.prepare<{ readonly endpointId: string; readonly at: number }>(
     `UPDATE signing_secrets SET retired_at = @at
      WHERE endpoint_id = @endpointId AND (retired_at IS NULL OR retired_at > @at)`,
   );
-  const selectOfEndpoint = connection.prepare<[string], OwnSecret>(
-    `SELECT ${COLUMNS}, created_at AS createdAt, retired_at AS retiredAt FROM signing_secrets WHERE endpoint_id = ? ORDER BY rowid DESC`,
+  const selectOfEndpoint = connection.prepare<[string], PlacedSecret>(
+    `SELECT ${SECRET.select} FROM signing_secrets WHERE endpoint_id = ? ORDER BY rowid DESC`,
   );
   const selectCurrent = connection.prepare<[string], SealedSecret>(
-    `SELECT ${COLUMNS} FROM signing_secrets
+    `SELECT ${SECRET.some("id", "storeId", "nonce", "sealed")} FROM signing_secrets
      WHERE store_id = ? AND endpoint_id IS NULL AND retired_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1`,
   );
 
-  const ofEndpoint = remembered(scheduler, (id): readonly OwnSecret[] => selectOfEndpoint.all(id));
+  const ofEndpoint = remembered(scheduler, (id): readonly PlacedSecret[] => selectOfEndpoint.all(id));
   const current = remembered(scheduler, (id): SealedSecret | undefined => selectCurrent.get(id));
   const forget = (): void => [ofEndpoint, current].forEach((one) => one.forget());
 

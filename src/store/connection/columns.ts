@@ -1,0 +1,69 @@
+import type { Connection } from "./database.ts";
+
+/** The columns of a table, as its statements name them: the column of `storeId` is `store_id`. */
+type Columns<Row> = {
+  /** For a SELECT: each under the name that its value has here. */
+  readonly select: string;
+  /** The same for some of them. */
+  readonly some: (...names: readonly (keyof Row & string)[]) => string;
+  /** For an INSERT: the columns and their values, by name. */
+  readonly values: string;
+  /** All but some. */
+  readonly but: (...names: readonly (keyof Row & string)[]) => readonly string[];
+};
+
+/** A line of a table's DDL that begins with the name of a column, and a migration that adds one. */
+const COLUMN = /^ {2}([a-z_]+) +(?:TEXT|INTEGER|REAL|BLOB)\b|ADD COLUMN ([a-z_]+)/gm;
+
+/**
+ * The columns of a table, from the one list of them: its DDL, where each stands on a line of its own, with the migrations
+ * that have added more.
+ */
+export function columnsOf<Row>(table: string, ddl: string): Columns<Row> {
+  const own = ddl
+    .split(";\n")
+    .filter((text) => new RegExp(`^\\s*(?:CREATE|ALTER) TABLE ${table} `).test(text));
+  const columns = own.flatMap((text) =>
+    Array.from(text.matchAll(COLUMN), ([, created, added = ""]) => created ?? added),
+  );
+  const names = columns.map(valueName);
+  return {
+    select: names.map(selectedAs).join(", "),
+    some: (...wanted) => wanted.map(selectedAs).join(", "),
+    values: `(${columns.join(", ")}) VALUES (${names.map((name) => `@${name}`).join(", ")})`,
+    but: (...left) => columns.filter((_, at) => !left.some((name) => name === names[at])),
+  };
+}
+
+/** A row by the names that its values have here. */
+export function valuesOf(row: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [valueName(column), value]));
+}
+
+function valueName(column: string): string {
+  return column.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
+}
+
+function selectedAs(name: string): string {
+  const column = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return column === name ? name : `${column} AS ${name}`;
+}
+
+type Insert<Value> = (value: Value) => void;
+
+/**
+ * Prepares an INSERT of the hot path of a create. It is written like every other one, with the properties of a value as
+ * its `@names`, but bound by position: better-sqlite3 makes a new string for each named parameter of each run, which cost
+ * a create a quarter more time in the store.
+ */
+export function prepareByPosition<Value extends object>(connection: Connection, sql: string): Insert<Value> {
+  const names: (keyof Value)[] = [];
+  const positional = sql.replaceAll(/@(\w+)/g, (_, name: string) => {
+    names.push(name as keyof Value);
+    return "?";
+  });
+  const statement = connection.prepare(positional);
+  return (value) => {
+    statement.run(...names.map((name) => value[name]));
+  };
+}
