@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { PAYMENT_METHODS, type Terms } from "./checkout.ts";
+import type { PriceTerms } from "./price.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { A_SECRET, codePointLength, holdsSecret, printableLiteral } from "../text.ts";
 
@@ -13,7 +14,8 @@ const text = (minimum: number, maximum: number, expected: string) =>
   );
 
 const order_id = text(1, 32, "a string of 1 to 32 characters");
-const description = z.optional(text(0, 128, "a string of at most 128 characters"));
+/** What both forms may have. */
+const optional = { description: z.optional(text(0, 128, "a string of at most 128 characters")) };
 
 const bySum = z.strictObject({
   order_id,
@@ -24,13 +26,13 @@ const bySum = z.strictObject({
     .string("three upper-case letters such as EUR")
     .check(z.regex(/^[A-Z]{3}$/, "three upper-case letters such as EUR")),
   payment_method: z.enum(PAYMENT_METHODS, PAYMENT_METHODS.join(" or ")),
-  description,
+  ...optional,
 });
 
 const byPrice = z.strictObject({
   order_id,
   price_id: text(1, 64, "a string of 1 to 64 characters"),
-  description,
+  ...optional,
 });
 
 const SET_BY_PRICE = ["amount_minor", "currency", "payment_method"] as const;
@@ -67,22 +69,39 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   return refuseIssues(parsed.error.issues, body);
 }
 
+/** What is bought: as sent, or as the price that is named says (decision 7). */
+export function termsOf(request: CreateRequest, price: PriceTerms | undefined): Terms {
+  const { order_id: orderId, description = price?.description ?? null } = request;
+  if (!("price_id" in request)) {
+    const { amount_minor: amountMinor, currency, payment_method: paymentMethod } = request;
+    return { orderId, amountMinor, currency, paymentMethod, description, priceId: null };
+  }
+  if (price === undefined) throw new Error(`nobody has looked for the price ${request.price_id}`);
+  const { amountMinor, currency, paymentMethod } = price;
+  return { orderId, amountMinor, currency, paymentMethod, description, priceId: request.price_id };
+}
+
 /** Every body that leads to these terms: a price has a description of its own, which the body may have left to it. */
-export function requestsFor(terms: Terms): readonly CreateRequest[] {
-  const { orderId, priceId } = terms;
-  const described = terms.description === null ? {} : { description: terms.description };
+export function requestsFor(terms: Terms): readonly [CreateRequest, ...CreateRequest[]] {
+  const { orderId, amountMinor, currency, paymentMethod, description, priceId } = terms;
+  const described = description === null ? {} : { description };
   if (priceId !== null) {
     const priced = { order_id: orderId, price_id: priceId };
-    return [priced, { ...priced, ...described }];
+    return description === null ? [priced] : [priced, { ...priced, ...described }];
   }
-  const { amountMinor: amount_minor, currency, paymentMethod: payment_method } = terms;
-  return [{ order_id: orderId, amount_minor, currency, payment_method, ...described }];
+  const sum = { amount_minor: amountMinor, currency, payment_method: paymentMethod };
+  return [{ order_id: orderId, ...sum, ...described }];
 }
 
 const fields = { ...bySum.shape, ...byPrice.shape };
 
+type CreateField = keyof typeof fields;
+
+/** The names of all fields of a create, in either form. */
+export const CREATE_FIELDS = Object.keys(fields) as readonly CreateField[];
+
 /** What is wrong with the value of one field; undefined where nothing is. */
-export function fieldFault(field: keyof typeof fields, value: unknown): string | undefined {
+export function fieldFault(field: CreateField, value: unknown): string | undefined {
   const parsed = fields[field].safeParse(value);
   return parsed.success ? undefined : mustBe(field, parsed.error.issues[0]?.message ?? "valid", value);
 }

@@ -6,7 +6,7 @@ import type { Terms } from "./checkout.ts";
 export const BILLING_MODELS = ["one_time"] as const;
 
 /** What a price says of the checkouts that name it. */
-type PriceTerms = Pick<Terms, "amountMinor" | "currency" | "paymentMethod"> & {
+export type PriceTerms = Pick<Terms, "amountMinor" | "currency" | "paymentMethod"> & {
   readonly description: string;
 };
 

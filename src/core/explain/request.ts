@@ -1,6 +1,6 @@
 import type { Checkout } from "../checkout/checkout.ts";
-import type { CreateRequest } from "../checkout/create-request.ts";
-import { fingerprint } from "../checkout/idempotency-key.ts";
+import { requestsFor, type CreateRequest } from "../checkout/create-request.ts";
+import { CREATE_PATHS, fingerprint } from "../checkout/idempotency-key.ts";
 import { faultText, type MetFault } from "../fault/fault.ts";
 import { parseJson } from "../json.ts";
 import { isReplay, keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
@@ -11,18 +11,7 @@ import type { Difference, Explanation } from "./explanation.ts";
 import { requestEntry, type ToldRequest } from "./timeline.ts";
 
 /** What a request met: the checkout that its key is bound to, or that its order has. */
-export type Met = Pick<
-  Checkout,
-  | "id"
-  | "object"
-  | "orderId"
-  | "amountMinor"
-  | "currency"
-  | "paymentMethod"
-  | "priceId"
-  | "description"
-  | "status"
-> & {
+export type Met = Checkout & {
   /** The digest of the create that made it; null where its key is forgotten. */
   readonly fingerprint: string | null;
 };
@@ -165,7 +154,8 @@ export function differencesOf(
   if (typeof body !== "object" || body === null) return [];
   const sent = new Map(Object.entries(body).map(([field, value]) => [field, shown(value)]));
   const first = firstRequest(met);
-  if (isDescriptionSent(met) === undefined) sent.delete("description");
+  // A price brings a description too, and only the digest tells whether the first request had it.
+  if (met.fingerprint === null && requestsFor(met).length > 1) sent.delete("description");
   sent.set(PATH, path);
   return [...new Set([...first.keys(), ...sent.keys()])]
     .map((field) => ({ field, first: first.get(field) ?? null, this: sent.get(field) ?? null }))
@@ -176,31 +166,13 @@ const PATH = "path";
 
 /** The body of the request that made a checkout: what it meant, not its bytes. */
 export function firstBody(met: Met): CreateRequest {
-  const { orderId: order_id, priceId: price_id, description } = met;
-  const described = description !== null && isDescriptionSent(met) === true ? { description } : {};
-  if (price_id !== null) return { order_id, price_id, ...described };
-  const { amountMinor: amount_minor, currency, paymentMethod: payment_method } = met;
-  return { order_id, amount_minor, currency, payment_method, ...described };
-}
-
-/**
- * Whether the request that made a checkout had a description: a price brings one too, and only the digest tells which it
- * is. Undefined where nobody knows it any more.
- */
-function isDescriptionSent(met: Met): boolean | undefined {
-  const { orderId: order_id, priceId: price_id, description } = met;
-  if (price_id === null || description === null) return description !== null;
-  if (met.fingerprint === null) return undefined;
-  return met.fingerprint === fingerprint(pathOf(met), { order_id, price_id, description });
-}
-
-function pathOf({ object }: Met): string {
-  return object === "order" ? "/v1/orders" : "/v1/checkout-sessions";
+  const [body, ...others] = requestsFor(met);
+  return others.find((other) => fingerprint(CREATE_PATHS[met.object], other) === met.fingerprint) ?? body;
 }
 
 /** The path and the fields of the request that made a checkout. */
 function firstRequest(met: Met): Map<string, string> {
-  const fields = Object.entries({ path: pathOf(met), ...firstBody(met) });
+  const fields = Object.entries({ path: CREATE_PATHS[met.object], ...firstBody(met) });
   // As the log has the fields of the other request.
   return new Map(fields.map(([field, value]) => [field, shown(keptField(value, met))]));
 }

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { fieldFault } from "../checkout/create-request.ts";
+import { CREATE_FIELDS, fieldFault } from "../checkout/create-request.ts";
 import { parseIdempotencyKey } from "../checkout/idempotency-key.ts";
 import { isReturnText, parseReturnOrigin, parseReturnPath } from "../checkout/return-origin.ts";
 import { isMoment } from "../clock.ts";
@@ -34,10 +34,10 @@ const place = whole(1);
 const sha256 = text((value) => /^[0-9a-f]{64}$/.test(value), "a SHA-256 in hex");
 const keptText = (value: unknown): string | undefined =>
   schema(note)(value) ?? (redactSecrets(String(value)) === value ? undefined : "holds a secret");
-const fieldOf =
-  (name: Parameters<typeof fieldFault>[0]): ColumnRule =>
-  (value) =>
-    fieldFault(name, value);
+/** What a create can say of a checkout; SQLite has judged which of it must be there. */
+const AS_SENT = Object.fromEntries(
+  CREATE_FIELDS.map((name) => [name, orNull((value) => fieldFault(name, value))]),
+);
 
 const KNOWN_DECISIONS: ReadonlySet<number> = new Set([
   ...ASSUMPTIONS.map(({ number: decision }) => decision),
@@ -108,12 +108,7 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
     id,
     store_id: REFERS,
     object: CHECKED,
-    order_id: fieldOf("order_id"),
-    amount_minor: fieldOf("amount_minor"),
-    currency: fieldOf("currency"),
-    payment_method: fieldOf("payment_method"),
-    description: orNull(fieldOf("description")),
-    price_id: orNull(fieldOf("price_id")),
+    ...AS_SENT,
     status: CHECKED,
     created_at: moment,
     expires_at: moment,

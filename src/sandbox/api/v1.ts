@@ -232,9 +232,9 @@ function refuseTokens(
   const isToken = (text: string): boolean => text.includes(controlToken) || text.includes(adminToken);
   if (isToken(idempotencyKey))
     return refuse("idempotency_key_invalid", `Idempotency-Key must not hold ${A_SECRET}`);
-  const field = (["order_id", "description"] as const).find((name) => isToken(request[name] ?? ""));
-  if (field === undefined) return accept(undefined);
-  return refuse("invalid_parameter", `${field} must be free of ${A_SECRET}`);
+  const held = Object.entries(request).find(([, value]) => typeof value === "string" && isToken(value));
+  if (held === undefined) return accept(undefined);
+  return refuse("invalid_parameter", `${held[0]} must be free of ${A_SECRET}`);
 }
 
 /** v1 states no query parameters, and unknown input is not silently ignored. */

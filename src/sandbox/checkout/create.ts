@@ -1,4 +1,4 @@
-import type { CreateRequest } from "../../core/checkout/create-request.ts";
+import { termsOf, type CreateRequest } from "../../core/checkout/create-request.ts";
 import {
   isLive,
   openCheckout,
@@ -128,21 +128,9 @@ function answerUsed(
   return accept({ requestId: first, body, replayed: true });
 }
 
-/** What is bought: the amount as sent, or that of the catalog (decision 7). A price that cannot be named is a 400. */
+/** What is bought. A price that cannot be named is a 400. */
 function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<Terms> {
-  if (!("price_id" in request)) {
-    return accept({
-      orderId: request.order_id,
-      amountMinor: request.amount_minor,
-      currency: request.currency,
-      paymentMethod: request.payment_method,
-      description: request.description ?? null,
-      priceId: null,
-    });
-  }
+  if (!("price_id" in request)) return accept(termsOf(request, undefined));
   const found = priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id));
-  if (!found.ok) return found;
-  const { id: priceId, amountMinor, currency, paymentMethod } = found.value;
-  const description = request.description ?? found.value.description;
-  return accept({ orderId: request.order_id, amountMinor, currency, paymentMethod, description, priceId });
+  return found.ok ? accept(termsOf(request, found.value)) : found;
 }

@@ -1,11 +1,17 @@
 import { recordEvent, recordTestEvent } from "../../../../core/checkout/event.ts";
 import { STATUSES, type Checkout, type Status } from "../../../../core/checkout/checkout.ts";
+import { termsOf } from "../../../../core/checkout/create-request.ts";
 import { checkoutJson } from "../../../../core/checkout/wire.ts";
 import { storeTime } from "../../../at-store.ts";
 import type { PortalContext } from "../view.ts";
 
 const EVENT_ID = "00000000-0000-7000-8000-000000000001";
 const SAMPLE_ID = "00000000-0000-7000-8000-000000000002";
+
+const SAMPLE_TERMS = termsOf(
+  { order_id: "order-1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" },
+  undefined,
+);
 
 /** Where a checkout most often comes from, and how many events it has had by then. */
 const BEFORE: Readonly<Record<Status, readonly [previous: Status | null, sequence: number]>> = {
@@ -31,12 +37,7 @@ export function samplePayload(
     id: SAMPLE_ID,
     storeId,
     object: type.startsWith("order.") ? "order" : "checkout_session",
-    orderId: "order-1001",
-    amountMinor: 1999,
-    currency: "EUR",
-    paymentMethod: "alipay_plus",
-    description: null,
-    priceId: null,
+    ...SAMPLE_TERMS,
     status,
     createdAt: now,
     expiresAt: now,
