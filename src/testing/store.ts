@@ -1,5 +1,6 @@
 import { iso } from "../core/clock.ts";
-import type { AnswerOf, RequestOf } from "../core/control/operations.ts";
+import { checkoutWire } from "../core/checkout/wire.ts";
+import { encodeAnswer, type AnswerOf, type RequestOf } from "../core/control/operations.ts";
 import { printable } from "../core/text.ts";
 import { checkOptions } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
@@ -119,17 +120,7 @@ function creator(
 }
 
 function wireOf(found: AnswerOf<"inspectCheckout">): Checkout {
-  const { id, object, orderId, amountMinor, currency, status, checkoutUrl, livemode } = found;
-  return {
-    id,
-    object,
-    order_id: orderId,
-    amount_minor: amountMinor,
-    currency,
-    status,
-    checkout_url: checkoutUrl,
-    livemode,
-  };
+  return checkoutWire.parse(encodeAnswer("inspectCheckout", found));
 }
 
 function clockOf(calls: Calls, storeId: string): Clock {

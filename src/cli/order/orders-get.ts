@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
+import { HIDDEN, shownOf, type ShownFields } from "../../core/checkout/wire.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { register, type Context, type Registry } from "../command.ts";
-import { fieldLines, widthOf } from "../printer.ts";
+import { fieldLines, widthOf, type Field } from "../printer.ts";
 import type { Ending } from "../problem.ts";
 import { findId, sandboxOnly, shownBy, type NamedService } from "../target/ids.ts";
 import { shortId, table } from "../table.ts";
@@ -43,17 +44,21 @@ async function runOrdersGet(context: Context, options: NamedService, text = ""):
 }
 
 async function orderText(order: AnswerOf<"inspectCheckout">, width: number): Promise<string> {
-  const fields = fieldLines([
-    ["id", order.id],
-    ["order_id", order.orderId],
-    ["amount", formatAmount(order.amountMinor, order.currency)],
-    ["payment_method", order.paymentMethod],
-    ["status", order.status],
-    ["description", order.description],
-    ["created_at", iso(order.createdAt)],
-    ["expires_at", iso(order.expiresAt)],
-    ["checkout_url", order.checkoutUrl],
-  ]);
+  const shown = {
+    id: ["id", order.id],
+    object: HIDDEN,
+    order_id: ["order_id", order.orderId],
+    amount_minor: ["amount", formatAmount(order.amountMinor, order.currency)],
+    currency: HIDDEN,
+    payment_method: ["payment_method", order.paymentMethod],
+    status: ["status", order.status],
+    description: ["description", order.description],
+    created_at: ["created_at", iso(order.createdAt)],
+    expires_at: ["expires_at", iso(order.expiresAt)],
+    checkout_url: ["checkout_url", order.checkoutUrl],
+    livemode: HIDDEN,
+  } satisfies ShownFields<Field> & Readonly<Record<string, Field | typeof HIDDEN>>;
+  const fields = fieldLines(shownOf<Field>(shown));
   const rows = order.events.map(({ createdAt, type, eventId }) => [iso(createdAt), type, shortId(eventId)]);
   return `${fields}\n\n${await table(["AT", "TYPE", "EVENT"], rows, { width, drop: ["AT"] })}`;
 }

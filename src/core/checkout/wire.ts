@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { STATUSES, type Checkout } from "./checkout.ts";
+import type { WebhookCheckout } from "../webhook/webhook.ts";
 import type { Refusal } from "../outcome.ts";
 import { cut } from "../text.ts";
 
@@ -22,9 +23,19 @@ export const checkoutWire = z.object({
   status: z.enum(STATUSES),
   checkout_url: z.url({ protocol: /^https?$/ }).check(z.maxLength(MAX_URL_LENGTH)),
   livemode: z.boolean(),
-});
+} satisfies Record<keyof WebhookCheckout, z.ZodMiniType>);
 /** A checkout as it stands in answers. */
 export type CheckoutWire = z.infer<typeof checkoutWire>;
+
+/** In the place of a field of the wire that is not shown somewhere. */
+export const HIDDEN = Symbol("hidden");
+/** What is shown somewhere of each field of the wire. */
+export type ShownFields<Shown> = Readonly<Record<keyof CheckoutWire, Shown | typeof HIDDEN>>;
+
+/** What is shown of several fields, in their order. */
+export function shownOf<Shown>(fields: Readonly<Record<string, Shown | typeof HIDDEN>>): readonly Shown[] {
+  return Object.values(fields).flatMap((shown) => (shown === HIDDEN ? [] : [shown]));
+}
 
 /** The success envelope (interface 11). Other fields are accepted and dropped. */
 export const checkoutResponse = z.object({ ok: z.literal(true), request_id: z.uuid(), data: checkoutWire });

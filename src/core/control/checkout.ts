@@ -1,12 +1,14 @@
 import * as z from "zod/mini";
-import { PAYMENT_METHODS, STATUSES } from "../checkout/checkout.ts";
+import { PAYMENT_METHODS } from "../checkout/checkout.ts";
 import { BILLING_MODELS } from "../checkout/price.ts";
 import { PAY_OUTCOMES } from "../checkout/reserved-order-id.ts";
+import { checkoutWire } from "../checkout/wire.ts";
 import { price as wantedPrice, returnOrigin } from "../config/schema.ts";
 import { moment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
-import { nameSchemas } from "./wire-names.ts";
+import { inDomain, nameSchemas } from "./wire-names.ts";
 
-const status = z.enum(STATUSES);
+const { id, object, orderId, amountMinor, currency, ...rest } = inDomain(checkoutWire.shape);
+const { status } = rest;
 
 /** A status that changed. */
 export const move = z.object({
@@ -38,7 +40,6 @@ const event = z.object({
   createdAt: moment,
 });
 
-const object = z.enum(["order", "checkout_session"]);
 const paymentMethod = z.enum(PAYMENT_METHODS);
 
 const MAX_PAGE = 200;
@@ -46,11 +47,11 @@ const MAX_PAGE = 200;
 const MAX_TEXT = 512;
 
 const listed = z.object({
-  id: z.uuid(),
+  id,
   object,
-  orderId: z.string(),
-  amountMinor: z.int(),
-  currency: z.string(),
+  orderId,
+  amountMinor,
+  currency,
   paymentMethod,
   status,
   description: z.nullable(z.string()),
@@ -74,15 +75,13 @@ const checkoutsQuery = z.strictObject({
 });
 
 const inspected = z.object({
-  id: z.uuid(),
+  id,
   object,
-  orderId: z.string(),
-  amountMinor: z.int(),
-  currency: z.string(),
+  orderId,
+  amountMinor,
+  currency,
   paymentMethod,
-  status,
-  checkoutUrl: z.url({ protocol: /^https?$/ }),
-  livemode: z.boolean(),
+  ...rest,
   description: z.nullable(z.string()),
   createdAt: moment,
   expiresAt: moment,

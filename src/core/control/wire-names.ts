@@ -98,6 +98,23 @@ function renamed(
   return result;
 }
 
+type DomainName<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<DomainName<Tail>>}`
+  : Name;
+
+type InDomain<Shape> = { readonly [Name in keyof Shape & string as DomainName<Name>]: Shape[Name] };
+
+/** The fields of a schema of the wire, under the names that they have here. */
+export function inDomain<Shape extends object>(shape: Shape): InDomain<Shape> {
+  const fields = Object.entries(shape).map(([name, field]) => [domainName(name), field] as const);
+  // What the type does with each name is what `domainName` does.
+  return Object.fromEntries(fields) as InDomain<Shape>;
+}
+
+function domainName(name: string): string {
+  return name.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
+}
+
 /** A text that names a schema's fields as on the wire, with the names that they have here. What is quoted stays. */
 export function inDomainNames(schema: z.ZodMiniType, text: string): string {
   const names = new Map(fieldNames(schema).map((name) => [wireName(name), name]));

@@ -1,4 +1,5 @@
 import type { Checkout, Status } from "../checkout/checkout.ts";
+import { HIDDEN, type ShownFields } from "../checkout/wire.ts";
 import { iso } from "../clock.ts";
 import { formatAmount } from "../money.ts";
 import { likelyCause, type ToldDelivery } from "./delivery.ts";
@@ -120,18 +121,21 @@ export function explainDelivery(event: CheckoutStory["events"][number], delivery
   };
 }
 
-function summaryOf({
-  object,
-  orderId,
-  amountMinor,
-  currency,
-  paymentMethod,
-  status,
-  expiresAt,
-}: Checkout): string {
-  const what = object === "order" ? "order" : "checkout session of order";
-  const amount = formatAmount(amountMinor, currency);
-  return `${what} ${orderId}, ${amount} by ${paymentMethod}: ${status}, ${MEANING[status](iso(expiresAt))}`;
+/** What the summary says of each field. */
+const SAID = {
+  id: HIDDEN,
+  object: ({ object }) => (object === "order" ? "order" : "checkout session of order"),
+  order_id: ({ orderId }) => orderId,
+  amount_minor: ({ amountMinor, currency }) => formatAmount(amountMinor, currency),
+  currency: HIDDEN,
+  status: ({ status, expiresAt }) => `${status}, ${MEANING[status](iso(expiresAt))}`,
+  checkout_url: HIDDEN,
+  livemode: HIDDEN,
+} as const satisfies ShownFields<(checkout: Checkout) => string>;
+
+function summaryOf(checkout: Checkout): string {
+  const what = `${SAID.object(checkout)} ${SAID.order_id(checkout)}, ${SAID.amount_minor(checkout)}`;
+  return `${what} by ${checkout.paymentMethod}: ${SAID.status(checkout)}`;
 }
 
 const MEANING: Readonly<Record<Status, (expires: string) => string>> = {

@@ -1,5 +1,5 @@
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
-import { checkoutUrl } from "../../../../core/checkout/wire.ts";
+import { checkoutUrl, HIDDEN, shownOf, type ShownFields } from "../../../../core/checkout/wire.ts";
 import { explainCheckout } from "../../../../core/explain/checkout.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -44,40 +44,39 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
   return accept({ title: checkout.orderId, main, live: { kind: "checkout", id: checkout.id } });
 }
 
+type Row = readonly [name: string, cell: Html | string];
+
 function terms(
   { checkoutOrigin }: PortalContext,
   view: View,
   told: { readonly checkout: Checkout; readonly command: string; readonly ofOrder: number },
-): readonly (readonly [string, Html | string])[] {
+): readonly Row[] {
   const texts = STORY_TEXTS[view.language];
   const { checkout, command, ofOrder } = told;
   const { id, object, orderId, description, priceId, createdAt, expiresAt } = checkout;
-  const address = checkoutUrl(checkout, checkoutOrigin);
-  return [
-    [texts.id, copyable(id)],
-    [texts.kind, texts.kinds[object]],
-    ...(ofOrder === 1
-      ? []
-      : [
-          [
-            texts.order,
-            html`<a href="${listAddress(view, "/checkouts", { q: orderId })}"
-              >${texts.ofOrder(String(ofOrder))}</a
-            >`,
-          ] as const,
-        ]),
-    ...(description === null ? [] : [[texts.description, html`<bdi>${description}</bdi>`] as const]),
-    ...(priceId === null ? [] : [[texts.price, html`<code>${priceId}</code>`] as const]),
-    [texts.created, dated(createdAt)],
-    [texts.expires, dated(expiresAt)],
-    [
-      texts.paymentPage,
-      html`<a href="${address}" target="_blank" rel="noopener"
-        >${texts.openPage} <span aria-hidden="true">↗</span></a
-      >`,
-    ],
-    [texts.inTerminal, copyable(command)],
-  ];
+  const ofThisOrder = html`<a href="${listAddress(view, "/checkouts", { q: orderId })}"
+    >${texts.ofOrder(String(ofOrder))}</a
+  >`;
+  const paymentPage = html`<a href="${checkoutUrl(checkout, checkoutOrigin)}" target="_blank" rel="noopener"
+    >${texts.openPage} <span aria-hidden="true">↗</span></a
+  >`;
+  // The amount and the status stand above, and so does the order_id.
+  const shown = {
+    id: [texts.id, copyable(id)],
+    object: [texts.kind, texts.kinds[object]],
+    order_id: ofOrder === 1 ? HIDDEN : [texts.order, ofThisOrder],
+    amount_minor: HIDDEN,
+    currency: HIDDEN,
+    status: HIDDEN,
+    description: description === null ? HIDDEN : [texts.description, html`<bdi>${description}</bdi>`],
+    price: priceId === null ? HIDDEN : [texts.price, html`<code>${priceId}</code>`],
+    created: [texts.created, dated(createdAt)],
+    expires: [texts.expires, dated(expiresAt)],
+    checkout_url: [texts.paymentPage, paymentPage],
+    livemode: HIDDEN,
+    command: [texts.inTerminal, copyable(command)],
+  } satisfies ShownFields<Row> & Readonly<Record<string, Row | typeof HIDDEN>>;
+  return shownOf<Row>(shown);
 }
 
 /** The command that tells the same: by the order_id where that names one checkout, and a shell takes it as it is. */
