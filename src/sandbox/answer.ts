@@ -1,5 +1,5 @@
 import type { StoreClock } from "../core/clock.ts";
-import type { MetFault } from "../core/fault/fault.ts";
+import type { MetFault } from "../core/fault/operations.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import { reliedOnByRefusal, type Relied } from "../core/readiness/assumptions.ts";

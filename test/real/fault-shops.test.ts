@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { API_ACTIONS, DELIVERY_ACTIONS } from "../../src/core/fault/fault.ts";
+import { API_ACTIONS, DELIVERY_ACTIONS } from "../../src/core/fault/actions.ts";
 import { eventually } from "../support/eventually.ts";
 import { HAS_PYTHON, serveShop, type Make, type ServedShop } from "../support/shops.ts";
 

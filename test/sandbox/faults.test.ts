@@ -2,8 +2,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { API_ACTIONS, fits, type ApiAction } from "../../src/core/fault/fault.ts";
-import { FAULT_PROFILES } from "../../src/core/fault/profiles.ts";
+import { API_ACTIONS, type ApiAction } from "../../src/core/fault/actions.ts";
+import { fits } from "../../src/core/fault/fault.ts";
+import { FAULT_PROFILES } from "../../src/core/fault/actions.ts";
 import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 

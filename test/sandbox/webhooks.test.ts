@@ -6,7 +6,7 @@ import {
   isHopeless,
   jitterOf,
 } from "../../src/core/webhook/delivery.ts";
-import { DELIVERY_ACTIONS } from "../../src/core/fault/fault.ts";
+import { DELIVERY_ACTIONS } from "../../src/core/fault/actions.ts";
 import type { HttpResponse } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { openWebhookSite, signatureHeader, type Received, type Receiver } from "../support/webhook-site.ts";

@@ -85,7 +85,6 @@ test("what is refused elsewhere, the tables refuse too", () => {
       (path) => [`UPDATE return_origins SET path = '${path}'`, /CHECK/] as const,
     ),
     ...["created", "pending", "succeeded"].map((status) => [checkout(status), /UNIQUE/] as const),
-    [fault("action, times", "'rain', 1"), /CHECK/],
     [fault("action, times", "'drop', 0"), /CHECK/],
     [fault("action", "'drop'"), /CHECK/],
     [fault("action, times, probability", "'drop', 1, 1.5"), /CHECK/],

@@ -1,6 +1,6 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import { decodeRequest, type RequestOf } from "../../core/control/operations.ts";
-import { FAULT_PROFILES } from "../../core/fault/profiles.ts";
+import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import { termsOf } from "../../core/fault/terms.ts";
 import { parseJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";

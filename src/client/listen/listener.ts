@@ -1,5 +1,6 @@
 import { createMutex, type Mutex } from "../../core/mutex.ts";
-import { FAULT_HEADER, readFaultHeader, type MetFault } from "../../core/fault/fault.ts";
+import { FAULT_HEADER, readFaultHeader } from "../../core/fault/fault.ts";
+import type { MetFault } from "../../core/fault/operations.ts";
 import type { DeliveryCause } from "../../core/webhook/delivery.ts";
 import { targetFor, type ForwardPlan } from "../../core/webhook/forwarding.ts";
 import { takeToken, type Bucket } from "../../core/rate-limit.ts";

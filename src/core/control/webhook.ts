@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
 import { AN_EVENT_TYPE, EVENT_TYPES, PAUSED_BY } from "../webhook/endpoint.ts";
-import { DELIVERY_ACTIONS } from "../fault/fault.ts";
+import { DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { metFault } from "../fault/operations.ts";
 import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";

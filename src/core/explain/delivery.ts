@@ -1,5 +1,5 @@
 import { isTaken, type DeliveryCause, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
-import type { DeliveryAction } from "../fault/fault.ts";
+import type { DeliveryAction } from "../fault/actions.ts";
 import { excerpt } from "../text.ts";
 import type { StoryEntry } from "./explanation.ts";
 

@@ -1,7 +1,8 @@
 import type { Checkout } from "../checkout/checkout.ts";
 import { requestsFor, type CreateRequest } from "../checkout/create-request.ts";
 import { CREATE_PATHS, fingerprint } from "../checkout/idempotency-key.ts";
-import { faultText, type MetFault } from "../fault/fault.ts";
+import { faultText } from "../fault/fault.ts";
+import type { MetFault } from "../fault/operations.ts";
 import { parseJson } from "../json.ts";
 import { isReplay, keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
 import { redactKept } from "../request/redaction.ts";

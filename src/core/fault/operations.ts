@@ -1,9 +1,7 @@
 import * as z from "zod/mini";
 import { moment, namedMoment, storeOperation, type DomainOf } from "../control/operation.ts";
 import { nameSchemas } from "../control/wire-names.ts";
-import { FAULT_ACTIONS } from "./fault.ts";
-import { FAULT_PROFILES } from "./profiles.ts";
-import { MAX_DELIVERY_DELAY_MS } from "./request.ts";
+import { FAULT_ACTIONS, FAULT_PROFILES, MAX_DELIVERY_DELAY_MS } from "./actions.ts";
 
 const MAX_TIMES = 1_000_000;
 const MAX_PATTERN = 128;
@@ -13,21 +11,30 @@ const MAX_RETRY_AFTER_S = 3600;
 const action = z.enum(FAULT_ACTIONS);
 const pattern = z.string().check(z.minLength(1), z.maxLength(MAX_PATTERN));
 
-/** The fault that a request or a delivery has met, as the control API tells it. */
+/** The fault that a request or a delivery has met. */
 export const metFault = z.object({ id: z.uuid(), action });
+export type MetFault = DomainOf<typeof metFault>;
 
+/** Which requests or deliveries a fault is for. Each kind has its own fields, and `orderId`. */
 const match = {
   method: z.enum(["GET", "POST"]),
+  /** A path of v1; `*` stands for any text. */
   path: pattern,
+  /** An event type, or a pattern as endpoints have it: `order.*`. */
   eventType: pattern,
   eventId: z.uuid(),
   endpointId: z.uuid(),
+  /** `*` stands for any text. */
   orderId: pattern,
+  /** The matching one that it begins with, counted from 1 since the fault was added. */
   nth: z.int().check(z.minimum(1), z.maximum(MAX_TIMES)),
+  /** The share of the matching ones that it hits, by its seed. */
   probability: z.number().check(z.minimum(0), z.maximum(1)),
 };
+/** What an action needs. */
 const parameters = {
   status: z.int().check(z.minimum(400), z.maximum(599)),
+  /** How long an answer, a body or a delivery takes or is held back, in milliseconds. */
   latencyMs: z.int().check(z.minimum(0), z.maximum(MAX_DELIVERY_DELAY_MS)),
   retryAfterS: z.int().check(z.minimum(0), z.maximum(MAX_RETRY_AFTER_S)),
 };
@@ -36,28 +43,21 @@ const times = z.int().check(z.minimum(1), z.maximum(MAX_TIMES));
 const fault = z.object({
   id: z.uuid(),
   action,
-  match: z.object({
-    method: z.nullable(match.method),
-    path: z.nullable(match.path),
-    eventType: z.nullable(match.eventType),
-    eventId: z.nullable(match.eventId),
-    endpointId: z.nullable(match.endpointId),
-    orderId: z.nullable(match.orderId),
-    nth: match.nth,
-    probability: z.nullable(match.probability),
-  }),
-  status: z.nullable(parameters.status),
-  latencyMs: z.nullable(parameters.latencyMs),
-  retryAfterS: z.nullable(parameters.retryAfterS),
+  /** Null means any. */
+  match: z.object({ ...orNull(match), nth: match.nth }),
+  ...orNull(parameters),
+  /** How many requests or deliveries it hits at most; null: as many as match until its end. */
   times: z.nullable(times),
+  /** The moment of its end by the store's clock; null if it has none. */
   until: z.nullable(moment),
+  /** What its probability is decided by: the same seed hits the same ones. */
   seed: z.string(),
   /** How many have matched, and how many of them it has hit. */
   matched: z.int().check(z.minimum(0)),
   applied: z.int().check(z.minimum(0)),
   createdAt: moment,
 });
-/** A fault that can still hit, as the control API tells it. */
+/** A fault that can still hit. */
 export type FaultEntry = DomainOf<typeof fault>;
 
 /** A fault, or a profile, which is all faults of its name. */
@@ -65,13 +65,23 @@ export const faultRequest = z.strictObject({
   action: z.optional(action),
   profile: z.optional(z.enum(FAULT_PROFILES)),
   match: z.optional(z.partial(z.strictObject(match))),
-  status: z.optional(parameters.status),
-  latencyMs: z.optional(parameters.latencyMs),
-  retryAfterS: z.optional(parameters.retryAfterS),
+  ...z.partial(z.object(parameters)).shape,
   times: z.optional(times),
   until: z.optional(namedMoment),
   seed: z.optional(z.string().check(z.minLength(1), z.maxLength(MAX_SEED))),
 });
+/** What a caller asks for: an action with what it is for, or a profile. */
+export type AskedFaults = DomainOf<typeof faultRequest>;
+
+type OrNull<Shape extends Readonly<Record<string, z.ZodMiniType>>> = {
+  readonly [Name in keyof Shape]: z.ZodMiniNullable<Shape[Name]>;
+};
+
+function orNull<Shape extends Readonly<Record<string, z.ZodMiniType>>>(shape: Shape): OrNull<Shape> {
+  const fields = Object.entries(shape).map(([name, field]) => [name, z.nullable(field)] as const);
+  // As the type says of each name.
+  return Object.fromEntries(fields) as OrNull<Shape>;
+}
 
 nameSchemas({ Fault: fault, MetFault: metFault });
 

@@ -1,14 +1,5 @@
+import type { FaultProfile } from "./actions.ts";
 import type { WantedFault } from "./request.ts";
-
-/** Names of faults that belong together (decision 94). */
-export const FAULT_PROFILES = [
-  "lost-response",
-  "flaky-network",
-  "rate-limited",
-  "webhook-storm",
-  "slow",
-] as const;
-export type FaultProfile = (typeof FAULT_PROFILES)[number];
 
 /** How often the faults of a profile hit that is meant for a whole test suite. */
 const MANY = 1000;

@@ -1,32 +1,23 @@
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import { parseEventTypes } from "../webhook/endpoint.ts";
-import { isApiAction, type Fault, type FaultAction, type FaultMatch, type FaultParameters } from "./fault.ts";
+import { isApiAction, type FaultAction } from "./actions.ts";
+import type { AskedFaults, FaultEntry } from "./operations.ts";
 
-/** What is asked for beside the action; what is left out has its default. */
-export type WantedTerms = Partial<Given<FaultParameters>> & {
-  readonly match?: Partial<Given<FaultMatch>> | undefined;
-  readonly times?: number | undefined;
-  /** Milliseconds by the store's clock. */
-  readonly until?: number | undefined;
-  readonly seed?: string | undefined;
-};
+/** A fault as it is asked for; what is left out has its default. */
+export type WantedFault = Omit<AskedFaults, "profile" | "action"> & { readonly action: FaultAction };
 
-/** A fault as it is asked for. */
-export type WantedFault = WantedTerms & { readonly action: FaultAction };
-
-type Given<Type> = { readonly [Name in keyof Type]: Exclude<Type[Name], null> | undefined };
-
-/** A fault that can be added: everything that its row says, but whose it is. */
-export type FaultTerms = Omit<Fault, "id" | "storeId" | "seed" | "matched" | "applied" | "createdAt"> & {
+/** A fault that can be added: everything that it says, but whose it is. */
+export type FaultTerms = Omit<FaultEntry, "id" | "seed" | "matched" | "applied" | "createdAt"> & {
   /** Null: any. */
   readonly seed: string | null;
 };
 
+/** What actions need beside what they are for. */
+type Parameter = keyof typeof NAMES;
+
 /** Longest delay of an answer, in milliseconds: a connection that is silent for longer is closed. */
 const MAX_API_LATENCY_MS = 5 * 60_000;
-/** Longest delay of a delivery, in milliseconds. */
-export const MAX_DELIVERY_DELAY_MS = 24 * 3_600_000;
 /** Default of a delay, in milliseconds. */
 export const DEFAULT_LATENCY_MS = 2000;
 /** Default of `Retry-After`, in seconds. */
@@ -35,7 +26,7 @@ export const DEFAULT_RETRY_AFTER_S = 1;
 export const DEFAULT_STATUS = 500;
 
 /** What each action needs, with its default; other actions need nothing. */
-const PARAMETERS: Readonly<Partial<Record<FaultAction, Partial<FaultParameters>>>> = {
+const PARAMETERS: Readonly<Partial<Record<FaultAction, Partial<Record<Parameter, number>>>>> = {
   status: { status: DEFAULT_STATUS },
   latency: { latencyMs: DEFAULT_LATENCY_MS },
   slow_body: { latencyMs: DEFAULT_LATENCY_MS },
@@ -64,14 +55,16 @@ export function faultTerms(wanted: WantedFault): Outcome<FaultTerms> {
     times,
     until,
     seed,
-    method: match.method ?? null,
-    path: match.path ?? null,
-    eventType: match.eventType ?? null,
-    eventId: match.eventId ?? null,
-    endpointId: match.endpointId ?? null,
-    orderId: match.orderId ?? null,
-    nth: match.nth ?? 1,
-    probability: match.probability ?? null,
+    match: {
+      method: match.method ?? null,
+      path: match.path ?? null,
+      eventType: match.eventType ?? null,
+      eventId: match.eventId ?? null,
+      endpointId: match.endpointId ?? null,
+      orderId: match.orderId ?? null,
+      nth: match.nth ?? 1,
+      probability: match.probability ?? null,
+    },
     status: wanted.status ?? defaults.status ?? null,
     latencyMs: wanted.latencyMs ?? defaults.latencyMs ?? null,
     retryAfterS: wanted.retryAfterS ?? defaults.retryAfterS ?? null,
@@ -80,8 +73,8 @@ export function faultTerms(wanted: WantedFault): Outcome<FaultTerms> {
 
 function strangeField({ action, match = {} }: WantedFault): string | undefined {
   const isApi = isApiAction(action);
-  const others: Readonly<Partial<Record<keyof FaultMatch, string>>> = isApi ? OF_DELIVERIES : OF_API;
-  const strange = Object.entries(others).find(([name]) => match[name as keyof FaultMatch] !== undefined);
+  const others: Readonly<Partial<Record<keyof FaultEntry["match"], string>>> = isApi ? OF_DELIVERIES : OF_API;
+  const strange = Object.entries(others).find(([name]) => match[name as keyof typeof match] !== undefined);
   if (strange === undefined) return undefined;
   const own = Object.values(isApi ? OF_API : OF_DELIVERIES).join(", ");
   const what = isApi ? "requests of v1" : "deliveries";
@@ -90,7 +83,7 @@ function strangeField({ action, match = {} }: WantedFault): string | undefined {
 
 function strangeParameter(wanted: WantedFault): string | undefined {
   const needed = PARAMETERS[wanted.action] ?? {};
-  const strange = (Object.keys(NAMES) as readonly (keyof FaultParameters)[]).find(
+  const strange = (Object.keys(NAMES) as readonly Parameter[]).find(
     (name) => wanted[name] !== undefined && !(name in needed),
   );
   if (strange === undefined) return undefined;

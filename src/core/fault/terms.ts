@@ -1,13 +1,7 @@
 import { accept, refuse, type Outcome } from "../outcome.ts";
-import type { FaultAction } from "./fault.ts";
-import { PROFILES, type FaultProfile } from "./profiles.ts";
-import { faultTerms, type FaultTerms, type WantedTerms } from "./request.ts";
-
-/** What a caller asks for: an action with what it is for, or a profile. */
-export type AskedFaults = WantedTerms & {
-  readonly action?: FaultAction | undefined;
-  readonly profile?: FaultProfile | undefined;
-};
+import type { AskedFaults } from "./operations.ts";
+import { PROFILES } from "./profiles.ts";
+import { faultTerms, type FaultTerms } from "./request.ts";
 
 /** The faults that are meant: one, or those of a profile. Refuses with `invalid_parameter` and what was expected. */
 export function termsOf({ profile, action, ...rest }: AskedFaults): Outcome<readonly FaultTerms[]> {

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../errors.ts";
-import type { MetFault } from "../fault/fault.ts";
+import type { MetFault } from "../fault/operations.ts";
 import { parseJson } from "../json.ts";
 import { codePointLength, cut, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";

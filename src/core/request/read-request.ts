@@ -1,5 +1,5 @@
 import { ERROR_CODES } from "../errors.ts";
-import { FAULT_ACTIONS } from "../fault/fault.ts";
+import { FAULT_ACTIONS } from "../fault/actions.ts";
 import { parseJson } from "../json.ts";
 import { isUuid } from "../text.ts";
 import type { LoggedRequest, RefusedRequest } from "./logged-request.ts";

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { FAULT_HEADER, faultHeader, readFaultHeader, type MetFault } from "../fault/fault.ts";
+import { FAULT_HEADER, faultHeader, readFaultHeader } from "../fault/fault.ts";
+import type { MetFault } from "../fault/operations.ts";
 import { changedBody, STALE_BY_SECONDS } from "./tampering.ts";
 import { HEADERS, signHeaders } from "./signature.ts";
 

@@ -1,5 +1,4 @@
-import type { faultOperations, FaultEntry } from "../../core/fault/operations.ts";
-import type { Fault } from "../../core/fault/fault.ts";
+import type { faultOperations } from "../../core/fault/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { addFaults, clearFaults, listFaults, removeFault } from "../fault/faults.ts";
 import type { Handlers } from "./handler.ts";
@@ -10,21 +9,15 @@ export const faultHandlers = {
     const added = await addFaults(context, storeId, body);
     const [first] = added.ok ? added.value : [];
     if (!added.ok || first === undefined) return added as Outcome<never>;
-    return accept({ fault: faultEntry(first), faults: added.value.map(faultEntry) });
+    return accept({ fault: first, faults: added.value });
   },
-  listFaults: async (context, { storeId }) =>
-    accept({ faults: listFaults(context, storeId).map(faultEntry) }),
+  listFaults: async (context, { storeId }) => accept({ faults: listFaults(context, storeId) }),
   removeFault: async (context, { storeId, id }) => {
     const removed = await removeFault(context, storeId, id);
-    return removed.ok ? accept({ fault: faultEntry(removed.value) }) : removed;
+    return removed.ok ? accept({ fault: removed.value }) : removed;
   },
   clearFaults: async (context, { storeId }) => {
     const cleared = await clearFaults(context, storeId);
-    return cleared.ok ? accept({ faults: cleared.value.map(faultEntry) }) : cleared;
+    return cleared.ok ? accept({ faults: cleared.value }) : cleared;
   },
 } satisfies Pick<Handlers, keyof typeof faultOperations>;
-
-function faultEntry(fault: Fault): FaultEntry {
-  const { method, path, eventType, eventId, endpointId, orderId, nth, probability } = fault;
-  return { ...fault, match: { method, path, eventType, eventId, endpointId, orderId, nth, probability } };
-}

@@ -6,10 +6,10 @@ import {
   faultText,
   fits,
   isApiFault,
-  type ApiAction,
   type ApiFault,
   type Fault,
 } from "../../core/fault/fault.ts";
+import type { ApiAction } from "../../core/fault/actions.ts";
 import { DEFAULT_LATENCY_MS, DEFAULT_RETRY_AFTER_S, DEFAULT_STATUS } from "../../core/fault/request.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { rateLimited } from "../../core/rate-limit.ts";
@@ -54,9 +54,9 @@ async function meetFault(context: ApiFaultContext, asked: Asked): Promise<Outcom
   const method = call.request.method === "HEAD" ? "GET" : call.request.method;
   const matches = (fault: Fault): fault is ApiFault =>
     isApiFault(fault) &&
-    (fault.method ?? method) === method &&
-    (fault.path === null || fits(fault.path, call.path)) &&
-    (fault.orderId === null || (orderId !== null && fits(fault.orderId, orderId)));
+    (fault.match.method ?? method) === method &&
+    (fault.match.path === null || fits(fault.match.path, call.path)) &&
+    (fault.match.orderId === null || (orderId !== null && fits(fault.match.orderId, orderId)));
   const fault = await store.write(() => takeFault(context, caller.storeId, { now, matches }));
   if (fault === undefined) return work();
   const { action } = fault;

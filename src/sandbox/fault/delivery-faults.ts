@@ -17,10 +17,10 @@ export function takeDeliveryFault(
   if (delivery.cause === "duplicate" || !store.faults.of(storeId).some(isDeliveryFault)) return undefined;
   const matches = (fault: Fault): fault is DeliveryFault =>
     isDeliveryFault(fault) &&
-    (fault.endpointId ?? delivery.endpointId) === delivery.endpointId &&
-    (fault.eventId ?? event.id) === event.id &&
-    (fault.eventType === null || wants([fault.eventType], event.type)) &&
-    (fault.orderId === null || fits(fault.orderId, orderIdOf(context, delivery))) &&
+    (fault.match.endpointId ?? delivery.endpointId) === delivery.endpointId &&
+    (fault.match.eventId ?? event.id) === event.id &&
+    (fault.match.eventType === null || wants([fault.match.eventType], event.type)) &&
+    (fault.match.orderId === null || fits(fault.match.orderId, orderIdOf(context, delivery))) &&
     !(holdsBack(fault) && delivery.fault !== null);
   return takeFault(context, storeId, { now, matches });
 }

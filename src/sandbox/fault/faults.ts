@@ -1,7 +1,8 @@
 import { iso } from "../../core/clock.ts";
 import { isOver, type Fault } from "../../core/fault/fault.ts";
+import type { AskedFaults } from "../../core/fault/operations.ts";
 import type { FaultTerms } from "../../core/fault/request.ts";
-import { termsOf, type AskedFaults } from "../../core/fault/terms.ts";
+import { termsOf } from "../../core/fault/terms.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { atStore, endpointOf, storeTime } from "../at-store.ts";
@@ -89,7 +90,7 @@ export function clearFaults(context: FaultsContext, storeId: string): Promise<Ou
 function missingOf(
   { store }: FaultsContext,
   storeId: string,
-  { eventId, endpointId }: FaultTerms,
+  { match: { eventId, endpointId } }: FaultTerms,
 ): Outcome<never> | undefined {
   const event = eventId === null ? undefined : eventOf(store, storeId, eventId);
   if (event?.ok === false) return event;

@@ -8,6 +8,7 @@ import type { AdministratorAction } from "../../core/readiness/admin-act.ts";
 import { isSigningSecret, openSecret } from "../../core/sealed-secret.ts";
 import { isReasonOf, type EndpointState } from "../../core/webhook/endpoint.ts";
 import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
+import { valuesOf } from "../../store/connection/columns.ts";
 import type { NamedRow } from "../../store/snapshot/rows.ts";
 import { MAX_RETURN_ORIGINS } from "../checkout/return-origins.ts";
 import { MAX_FAULTS } from "../fault/faults.ts";
@@ -103,26 +104,23 @@ function isLive({ kind, removed_at: removedAt }: NamedRow, wanted: string): bool
 
 /** Asks for the fault once more, by the operation that adds one: all that it says has to come of that. */
 function faultRule(row: NamedRow): string | undefined {
+  const { id: _id, storeId: _storeId, matched: _matched, applied: _applied, ...values } = valuesOf(row);
+  const {
+    createdAt: _createdAt,
+    action,
+    status,
+    latencyMs,
+    retryAfterS,
+    times,
+    until,
+    seed,
+    ...match
+  } = values;
+  const ends = until === null ? null : iso(Number(until));
   const asked = faultRequest.safeParse({
-    action: row["action"],
-    match: given({
-      method: row["method"],
-      path: row["path"],
-      eventType: row["event_type"],
-      eventId: row["event_id"],
-      endpointId: row["endpoint_id"],
-      orderId: row["order_id"],
-      nth: row["nth"],
-      probability: row["probability"],
-    }),
-    ...given({
-      status: row["status"],
-      latencyMs: row["latency_ms"],
-      retryAfterS: row["retry_after_s"],
-      times: row["times"],
-      until: row["until"] === null ? null : iso(Number(row["until"])),
-      seed: row["seed"],
-    }),
+    action,
+    match: given(match),
+    ...given({ status, latencyMs, retryAfterS, times, until: ends, seed }),
   });
   if (!asked.success) return said("fault", asked);
   const terms = termsOf(asked.data);
@@ -130,11 +128,8 @@ function faultRule(row: NamedRow): string | undefined {
   const [made] = terms.value;
   const isSame =
     made !== undefined &&
-    made.status === row["status"] &&
-    made.latencyMs === row["latency_ms"] &&
-    made.retryAfterS === row["retry_after_s"] &&
-    made.times === row["times"];
-  return isSame ? undefined : `fault: ${String(row["action"])} lacks what it needs`;
+    (["status", "latencyMs", "retryAfterS", "times"] as const).every((name) => made[name] === values[name]);
+  return isSame ? undefined : `fault: ${String(action)} lacks what it needs`;
 }
 
 /** The fields that are said; null stands for one that is not. */

@@ -1,7 +1,7 @@
 import { auditedHeadersOf, deliveryRequestAgain } from "../../core/webhook/delivery-request.ts";
 import { verifySignature } from "../../core/webhook/signature.ts";
 import type { SignatureVerdict } from "../../core/webhook/webhook.ts";
-import type { FaultAction } from "../../core/fault/fault.ts";
+import type { FaultAction } from "../../core/fault/actions.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
 import { endpointSecretsAt, type SecretsContext, type SecretsThen } from "./endpoint-secrets.ts";

@@ -6,15 +6,13 @@ import { remembered } from "../connection/remembered.ts";
 
 /**
  * The DDL of faults of v1 and of deliveries. A row is there as long as its fault can hit; the deliveries that one has held
- * back, dropped or doubled name it.
+ * back, dropped or doubled name it. Which actions there are is the core's alone: each version may have more.
  */
 export const FAULTS_DDL = `
 CREATE TABLE faults (
   id            TEXT PRIMARY KEY CHECK (length(id) = 36),
   store_id      TEXT NOT NULL REFERENCES stores (id),
-  action        TEXT NOT NULL CHECK (action IN ('status', 'latency', 'reset', 'empty', 'truncate', 'slow_body',
-                  'lose_answer', 'lose_request', 'rate_limit', 'storage_full', 'duplicate', 'reorder', 'delay', 'drop',
-                  'stale', 'bad_signature', 'changed_body', 'old_secret')),
+  action        TEXT NOT NULL,
   method        TEXT CHECK (method IN ('GET', 'POST')),
   path          TEXT,
   event_type    TEXT,
@@ -39,20 +37,22 @@ CREATE INDEX faults_of_event ON faults (event_id) WHERE event_id IS NOT NULL;
 CREATE INDEX faults_of_endpoint ON faults (endpoint_id) WHERE endpoint_id IS NOT NULL;
 `;
 
-const FAULT = columnsOf<Fault>("faults", FAULTS_DDL);
+/** As stored: what it is for stands beside the rest. */
+type Row = Omit<Fault, "match"> & Fault["match"];
+const FAULT = columnsOf<Row>("faults", FAULTS_DDL);
 
 /** The faults that were asked for and can still hit. */
 export function faultsTable(connection: Connection, scheduler: Scheduler) {
-  const selectOf = connection.prepare<[string], Fault>(
+  const selectOf = connection.prepare<[string], Row>(
     `SELECT ${FAULT.select} FROM faults WHERE store_id = ? ORDER BY rowid`,
   );
-  const insert = connection.prepare<Fault>(`INSERT INTO faults ${FAULT.values}`);
+  const insert = connection.prepare<Row>(`INSERT INTO faults ${FAULT.values}`);
   const updateCounts = connection.prepare<Pick<Fault, "id" | "matched" | "applied">>(
     "UPDATE faults SET matched = @matched, applied = @applied WHERE id = @id",
   );
   const remove = connection.prepare<[string]>("DELETE FROM faults WHERE id = ?");
-  const selectAll = connection.prepare<[], Fault>(`SELECT ${FAULT.select} FROM faults`);
-  const of = remembered(scheduler, (storeId): readonly Fault[] => selectOf.all(storeId));
+  const selectAll = connection.prepare<[], Row>(`SELECT ${FAULT.select} FROM faults`);
+  const of = remembered(scheduler, (storeId): readonly Fault[] => selectOf.all(storeId).map(fromRow));
 
   return {
     /** The faults of a store, oldest first; remembered for a moment, because every request and every delivery asks. */
@@ -62,14 +62,14 @@ export function faultsTable(connection: Connection, scheduler: Scheduler) {
     forget: of.forget,
 
     /** The same as they are now, for a transaction that changes them. */
-    now: (storeId: string): Fault[] => selectOf.all(storeId),
+    now: (storeId: string): Fault[] => selectOf.all(storeId).map(fromRow),
 
     /** Those of all stores. */
-    all: (): Fault[] => selectAll.all(),
+    all: (): Fault[] => selectAll.all().map(fromRow),
 
-    insert: (fault: Fault): void => {
+    insert: ({ match, ...fault }: Fault): void => {
       of.forget();
-      insert.run(fault);
+      insert.run({ ...fault, ...match });
     },
 
     /** Writes how many have matched, and how many of them it has hit. */
@@ -83,4 +83,18 @@ export function faultsTable(connection: Connection, scheduler: Scheduler) {
       remove.run(id);
     },
   };
+}
+
+function fromRow({
+  method,
+  path,
+  eventType,
+  eventId,
+  endpointId,
+  orderId,
+  nth,
+  probability,
+  ...fault
+}: Row): Fault {
+  return { ...fault, match: { method, path, eventType, eventId, endpointId, orderId, nth, probability } };
 }

@@ -1,5 +1,6 @@
 import { DELIVERY_STATES, type DeliveryCause, type DeliveryState } from "../../core/webhook/delivery.ts";
-import { faultHeader, readFaultHeader, type MetFault } from "../../core/fault/fault.ts";
+import { faultHeader, readFaultHeader } from "../../core/fault/fault.ts";
+import type { MetFault } from "../../core/fault/operations.ts";
 import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";

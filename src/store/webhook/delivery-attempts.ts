@@ -1,5 +1,5 @@
 import type { DeliveryError, DeliveryState } from "../../core/webhook/delivery.ts";
-import type { DeliveryAction } from "../../core/fault/fault.ts";
+import type { DeliveryAction } from "../../core/fault/actions.ts";
 import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
