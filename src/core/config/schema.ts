@@ -26,7 +26,7 @@ import {
 } from "./setting-text.ts";
 import { MAX_DELIVERIES_IN_FLIGHT, MAX_TRIES, type DeliverySchedule } from "../webhook/delivery.ts";
 import { A_SECRET, codePointLength, holdsSecret, isUuid, printable } from "../text.ts";
-import { parseEventTypes } from "../webhook/endpoint.ts";
+import { parseEventTypes } from "../webhook/event-types.ts";
 import { parseTargetHost } from "../webhook/target.ts";
 
 const DAY_MS = 86_400_000;

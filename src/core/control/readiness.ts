@@ -3,10 +3,10 @@ import { returnOrigin } from "../config/schema.ts";
 import { SCOPES } from "../credential.ts";
 import { ADMINISTRATOR_ACTIONS, MAX_NOTE_LENGTH } from "../readiness/admin-act.ts";
 import { DRILL_KINDS } from "../readiness/drills/drill.ts";
-import { PAUSED_BY } from "../webhook/endpoint.ts";
 import { MAX_SUBJECT_LENGTH, price } from "./checkout.ts";
 import { drill, underway } from "./drills.ts";
 import { moment, storeOperation, type DomainOf } from "./operation.ts";
+import { endpoint } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 /** What a person writes down with an act or a waiver. */
@@ -41,16 +41,10 @@ const readiness = z.object({
   production: z.object({ request: z.nullable(act), approval: z.nullable(act), gate: z.nullable(act) }),
   returnOrigins: z.array(z.object({ origin: z.string(), createdAt: moment })),
   endpoints: z.array(
-    z.object({
-      id: z.uuid(),
-      kind: z.enum(["url", "listener"]),
-      url: z.string(),
-      state: z.enum(["enabled", "paused", "disabled"]),
-      reason: z.nullable(z.string()),
-      pausedBy: z.nullable(z.enum(PAUSED_BY)),
-      subject: z.string(),
-      drill: z.nullable(drill),
-    }),
+    z.extend(
+      z.pick(endpoint, { id: true, kind: true, url: true, state: true, reason: true, pausedBy: true }),
+      { subject: z.string(), drill: z.nullable(drill) },
+    ),
   ),
   idempotency: z.object({
     replayed: z.nullable(keyUse),

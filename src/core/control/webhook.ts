@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
-import { AN_EVENT_TYPE, EVENT_TYPES, PAUSED_BY } from "../webhook/endpoint.ts";
+import { AN_EVENT_TYPE, EVENT_TYPES } from "../webhook/event-types.ts";
 import { DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { metFault } from "../fault/operations.ts";
 import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
@@ -17,17 +17,26 @@ export const MAX_REPLAYED_FAILED = 1000;
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000;
 const MAX_PAGE = 1000;
 
-const endpoint = z.object({
+/** Where events of a store are delivered. */
+export const endpoint = z.object({
   id: z.uuid(),
+  /** `listener`: a `checkout listen`, which is connected only while it runs. */
   kind: z.enum(["url", "listener"]),
   url: z.string(),
+  /** Patterns of event types: `order.succeeded`, `order.*`, `*`. */
   eventTypes: z.array(z.string()),
-  /** Whether it gets one delivery at a time. */
+  /** Whether it gets one delivery at a time; default: several in flight, those of one checkout in order (decision 93). */
   inOrder: z.boolean(),
+  /**
+   * `disabled`: it failed for too long, answered 410, or was disabled by hand. `paused`: its events wait, because its
+   * listener is disconnected or somebody asked for that.
+   */
   state: z.enum(["enabled", "paused", "disabled"]),
   /** Why it is paused or disabled. */
   reason: z.nullable(z.string()),
-  pausedBy: z.nullable(z.enum(PAUSED_BY)),
+  /** A drill, a listener that went away, or a request to the control API. */
+  pausedBy: z.nullable(z.enum(["drill", "listener", "request"])),
+  /** Time of the first failure since the last success; null after a success. */
   failingSince: z.nullable(moment),
   createdAt: moment,
 });

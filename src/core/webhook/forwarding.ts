@@ -1,4 +1,4 @@
-import { parseEventTypes, wants } from "./endpoint.ts";
+import { parseEventTypes, wants } from "./event-types.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 

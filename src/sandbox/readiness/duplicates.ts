@@ -3,7 +3,8 @@ import { drillRequest, paymentType } from "../../core/readiness/drills/webhook.t
 import { duplicatesSubject, type Drill } from "../../core/readiness/drills/drill.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
-import { wants, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { wants } from "../../core/webhook/event-types.ts";
+import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
 import { atStore } from "../at-store.ts";

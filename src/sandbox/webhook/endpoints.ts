@@ -1,10 +1,5 @@
-import {
-  ALL_EVENTS,
-  DISABLED_BY_HAND,
-  parseEventTypes,
-  wants,
-  type Endpoint,
-} from "../../core/webhook/endpoint.ts";
+import { ALL_EVENTS, parseEventTypes, wants } from "../../core/webhook/event-types.ts";
+import { DISABLED_BY_HAND, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { recordTestEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import {

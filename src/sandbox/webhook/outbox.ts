@@ -1,4 +1,5 @@
-import { type Endpoint, wants } from "../../core/webhook/endpoint.ts";
+import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import { wants } from "../../core/webhook/event-types.ts";
 import type { DeliveryCause } from "../../core/webhook/delivery.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
