@@ -1,6 +1,6 @@
-import type { Capability } from "../checkout/checkout.ts";
+import { type Capability, MAX_PRICES } from "../checkout/checkout.ts";
 import type { ReturnOrigin } from "../checkout/return-origin.ts";
-import { MAX_PRICES, type Price } from "../checkout/price.ts";
+import type { Price } from "../control/checkout.ts";
 import { hashKey } from "../credential.ts";
 import type { ErrorCode } from "../errors.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";

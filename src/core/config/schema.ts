@@ -4,9 +4,10 @@ import {
   MIN_CHECKOUT_LIFETIME_MS,
   PAYMENT_METHODS,
   type PaymentMethod,
+  BILLING_MODELS,
+  MAX_PRICES,
 } from "../checkout/checkout.ts";
 import { parseReturnOrigin, parseReturnPath, ROOT_PATH } from "../checkout/return-origin.ts";
-import { BILLING_MODELS, MAX_PRICES } from "../checkout/price.ts";
 import { isTestKey } from "../credential.ts";
 import { isSigningSecret } from "../sealed-secret.ts";
 import type { DomainOf } from "../control/operation.ts";

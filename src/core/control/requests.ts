@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
-import { EXPLAINED } from "../explain/explanation.ts";
+import { EXPLAINED } from "../explain/explained.ts";
+import { explanation } from "../explain/explanation.ts";
 import { parseStatuses } from "../request/logged-request.ts";
 import { metFault } from "../fault/operations.ts";
 import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
@@ -34,21 +35,6 @@ const refused = z.object({
 });
 
 const MAX_ID = 64;
-
-const difference = z.object({
-  field: z.string(),
-  first: z.nullable(z.string()),
-  this: z.nullable(z.string()),
-});
-const storyEntry = z.object({
-  at: moment,
-  what: z.enum(["request", "event", "delivery", "attempt", "late_result", "page"]),
-  id: z.nullable(z.string()),
-  of: z.nullable(z.string()),
-  status: z.nullable(z.int()),
-  durationMs: z.nullable(z.number()),
-  text: z.string(),
-});
 
 const query = z.strictObject({
   /** `404` or `4xx`; `0` where none was sent. */
@@ -104,19 +90,6 @@ export const requestOperations = {
       id: z.string().check(z.minLength(1), z.maxLength(MAX_ID)),
       as: z.optional(z.enum(EXPLAINED)),
     }),
-    answer: z.object({
-      kind: z.enum(EXPLAINED),
-      id: z.string(),
-      summary: z.string(),
-      check: z.nullable(z.string()),
-      rule: z.nullable(z.int()),
-      decision: z.nullable(z.int()),
-      field: z.nullable(z.string()),
-      expected: z.nullable(z.string()),
-      received: z.nullable(z.string()),
-      differences: z.array(difference),
-      entries: z.array(storyEntry),
-      next: z.array(z.string()),
-    }),
+    answer: explanation,
   }),
 };

@@ -60,9 +60,12 @@ export type EventEntry = DomainOf<typeof eventEntry>;
 const deliveryAttempt = z.object({
   number: z.int().check(z.minimum(1)),
   startedAt: moment,
+  /** Null while it runs. */
   finishedAt: z.nullable(moment),
+  /** How long it took, in real milliseconds. */
   milliseconds: z.nullable(z.int()),
   url: z.string(),
+  /** The address that it was connected to. */
   address: z.nullable(z.string()),
   status: z.nullable(z.int()),
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
@@ -77,9 +80,12 @@ const delivery = z.object({
   endpointId: z.uuid(),
   eventId: z.uuid(),
   type: z.string(),
+  /** Null for an event that belongs to no checkout. */
   checkoutId: z.nullable(z.uuid()),
+  /** `duplicate`: an injected fault. */
   cause: z.enum(["event", "replay", "duplicate"]),
   state: z.enum(DELIVERY_STATES),
+  /** Tries that count for the schedule. */
   tries: z.int().check(z.minimum(0)),
   nextAt: z.nullable(moment),
   createdAt: moment,
@@ -99,9 +105,10 @@ export const dispatched = z.object({
   endpointId: z.uuid(),
   status: z.nullable(z.int()),
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
+  /** When it is tried again, if it is. */
   nextAt: z.nullable(moment),
 });
-/** A delivery that was tried while a clock moved, as the control API tells it. */
+/** A try that has ended. */
 export type DispatchedEntry = DomainOf<typeof dispatched>;
 
 const eventTypes = z.array(z.string()).check(z.minLength(1), z.maxLength(20));

@@ -1,6 +1,6 @@
 import { PAYMENT_METHODS, type Capability } from "../checkout/checkout.ts";
 import { isCurrency } from "../money.ts";
-import type { Price } from "../checkout/price.ts";
+import type { Price } from "../control/checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 

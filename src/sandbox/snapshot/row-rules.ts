@@ -1,4 +1,4 @@
-import { MAX_PRICES } from "../../core/checkout/price.ts";
+import { MAX_PRICES } from "../../core/checkout/checkout.ts";
 import { isMoment, iso, storeNow } from "../../core/clock.ts";
 import { price } from "../../core/config/schema.ts";
 import { actRequest, note } from "../../core/control/readiness.ts";

@@ -1,4 +1,4 @@
-import { MAX_SUBJECT_LENGTH, type PriceEntry } from "../../../../core/control/checkout.ts";
+import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/control/checkout.ts";
 import { PAYMENT_METHODS } from "../../../../core/checkout/checkout.ts";
 import { expectedAmount } from "../../../../core/money.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
@@ -49,7 +49,7 @@ export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown>
   return accept({ ...rest, id, description, amount_minor: Number(text), currency, approved });
 }
 
-function row(view: View, price: PriceEntry, active: ReadonlySet<string>): Html {
+function row(view: View, price: Price, active: ReadonlySet<string>): Html {
   const texts = STORE_TEXTS[view.language].catalog;
   const { id, description, currency, paymentMethod } = price;
   const lacks = [paymentMethod, currency].filter((name) => !active.has(name));
@@ -76,7 +76,7 @@ function row(view: View, price: PriceEntry, active: ReadonlySet<string>): Html {
   </tr>`;
 }
 
-function stateOf(view: View, { retired, approved }: PriceEntry): Html {
+function stateOf(view: View, { retired, approved }: Price): Html {
   const texts = STORE_TEXTS[view.language].catalog;
   if (retired) return html`<span class="badge">${texts.retired}</span>`;
   return approved
