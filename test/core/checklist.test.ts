@@ -12,15 +12,14 @@ import {
   type ServiceProbe,
 } from "../../src/core/readiness/probed-service.ts";
 import {
-  CHECKLIST_ITEMS,
   checklistOf,
   judge,
   type ChecklistItem,
   type EndpointFact,
-  type ItemName,
   type KeyUseFact,
   type ReadinessFacts,
 } from "../../src/core/readiness/checklist.ts";
+import { CHECKLIST_ITEMS, type ItemName } from "../../src/core/readiness/names.ts";
 import { ORDER_CASE_NAMES } from "../../src/core/readiness/drills/webhook.ts";
 import { duplicatesSubject, webhookSubject } from "../../src/core/readiness/drills/drill.ts";
 import { EVIDENCE_MS, type DrillFact, type Waiver } from "../../src/core/readiness/proof.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { CHECKLIST_ITEMS } from "../../src/core/readiness/checklist.ts";
+import { CHECKLIST_ITEMS } from "../../src/core/readiness/names.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { Service, ShellResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";

@@ -7,7 +7,7 @@ import {
   reportMarkdown,
   type ChecklistReport,
 } from "../../core/readiness/report.ts";
-import { CHECKLIST_ITEMS, type ItemName } from "../../core/readiness/checklist.ts";
+import { CHECKLIST_ITEMS, type ItemName } from "../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { lookFor, type Look, type LookOptions } from "./look.ts";

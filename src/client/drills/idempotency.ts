@@ -1,5 +1,5 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { CLIENT_RUNS } from "../../core/readiness/drills/idempotency.ts";
+import { CLIENT_RUNS } from "../../core/readiness/names.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { Target } from "../api/client.ts";
 import { callControl, type ControlResult, type ControlTarget } from "../control/control.ts";

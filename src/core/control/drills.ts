@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
 import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
-import { DRILL_KINDS } from "../readiness/drills/drill.ts";
-import { CLIENT_RUNS } from "../readiness/drills/idempotency.ts";
+import { DRILL_KINDS, CLIENT_RUNS } from "../readiness/names.ts";
 import { moment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 

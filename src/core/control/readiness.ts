@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
 import { returnOrigin } from "../config/schema.ts";
 import { SCOPES } from "../credential.ts";
-import { ADMINISTRATOR_ACTIONS, MAX_NOTE_LENGTH } from "../readiness/admin-act.ts";
-import { DRILL_KINDS } from "../readiness/drills/drill.ts";
+import { ADMINISTRATOR_ACTIONS, MAX_NOTE_LENGTH, DRILL_KINDS } from "../readiness/names.ts";
 import { MAX_SUBJECT_LENGTH, price } from "./checkout.ts";
 import { drill, underway } from "./drills.ts";
 import { moment, storeOperation, type DomainOf } from "./operation.ts";

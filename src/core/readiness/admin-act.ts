@@ -1,26 +1,9 @@
+import type { AdministratorAction } from "./names.ts";
 import { PAYMENT_METHODS, type Capability } from "../checkout/checkout.ts";
 import { isCurrency } from "../money.ts";
 import type { Price } from "../control/checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
-
-/** What an administrator can do to a store, and what its merchant can ask for (decision 49). */
-export const ADMINISTRATOR_ACTIONS = [
-  "approve_credential",
-  "revoke_credential",
-  "activate",
-  "deactivate",
-  "enable_capability",
-  "disable_capability",
-  "approve_price",
-  "revoke_price",
-  "open_gate",
-  "close_gate",
-] as const;
-export type AdministratorAction = (typeof ADMINISTRATOR_ACTIONS)[number];
-
-/** Maximum length of a note, in UTF-16 units. */
-export const MAX_NOTE_LENGTH = 500;
 
 /** One entry of the audit log. */
 export type AdminAct = {

@@ -1,32 +1,12 @@
 import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen, type Production, type RecordedAct } from "./admin-act.ts";
 import type { Capability } from "../checkout/checkout.ts";
-import { type DrillKind, duplicatesSubject } from "./drills/drill.ts";
+import { duplicatesSubject } from "./drills/drill.ts";
+import type { DrillKind, ItemName } from "./names.ts";
 import { sentOrderEvents } from "./drills/webhook.ts";
 import type { EndpointNow } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
 import { proofOf, worstOf, type DrillFact, type Evidence, type Proof, type Waiver } from "./proof.ts";
-
-/** The items of the launch checklist, in its order (interface 6). */
-export const CHECKLIST_ITEMS = [
-  "production_credential",
-  "store_active",
-  "return_origins",
-  "webhook_verification",
-  "idempotency_replay",
-  "production_gate",
-] as const;
-export type ItemName = (typeof CHECKLIST_ITEMS)[number];
-
-/** The titles of the items (interface 6). */
-export const ITEM_TITLES: Readonly<Record<ItemName, string>> = {
-  production_credential: "Production credential approved",
-  store_active: "Store and capabilities active",
-  return_origins: "Return origins registered",
-  webhook_verification: "Webhook verification passed",
-  idempotency_replay: "Idempotency replay passed",
-  production_gate: "Production gate opened by an administrator",
-};
 
 /** The result for one item. `unknown`: there is no valid evidence for it or against it. */
 export type ChecklistItem = {

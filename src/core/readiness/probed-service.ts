@@ -1,4 +1,5 @@
-import { checklistOf, type Checklist, type ChecklistItem, type ItemName } from "./checklist.ts";
+import { checklistOf, type Checklist, type ChecklistItem } from "./checklist.ts";
+import type { ItemName } from "./names.ts";
 import type { Evidence } from "./proof.ts";
 
 /** One answer of a service to a probe. `at` is by this machine's clock, in milliseconds. */

@@ -1,5 +1,6 @@
 import { iso } from "../clock.ts";
-import { DRILL_NAMES, type Drill, type DrillKind } from "./drills/drill.ts";
+import type { Drill } from "./drills/drill.ts";
+import { DRILL_NAMES, type DrillKind } from "./names.ts";
 
 /** A piece of evidence: what, its id if it has one, and when (milliseconds by the store's clock) if known. */
 export type Evidence = {

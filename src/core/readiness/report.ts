@@ -1,11 +1,6 @@
 import { iso } from "../clock.ts";
-import {
-  CHECKLIST_ITEMS,
-  ITEM_TITLES,
-  type Checklist,
-  type ChecklistItem,
-  type Verdict,
-} from "./checklist.ts";
+import type { Checklist, ChecklistItem, Verdict } from "./checklist.ts";
+import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
 import type { Evidence } from "./proof.ts";
 import { printable, redactSecrets } from "../text.ts";
 

@@ -2,11 +2,11 @@ import { parseCreateRequest, type CreateRequest } from "../../core/checkout/crea
 import {
   otherRequest,
   type ClientEnd,
-  type ClientRun,
   type IdempotencyFacts,
   type RunFact,
   type SeenCreate,
 } from "../../core/readiness/drills/idempotency.ts";
+import type { ClientRun } from "../../core/readiness/names.ts";
 import { parseJson, parseStrictJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { checkoutResponse } from "../../core/checkout/wire.ts";

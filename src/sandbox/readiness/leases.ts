@@ -1,5 +1,5 @@
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import { DRILL_NAMES, type DrillKind } from "../../core/readiness/drills/drill.ts";
+import { DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
 
 /** A lease and its store. */

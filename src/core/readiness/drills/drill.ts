@@ -1,17 +1,6 @@
+import type { DrillKind } from "../names.ts";
 import { hash } from "node:crypto";
 import type { Endpoint } from "../../webhook/endpoint.ts";
-
-/** The kinds of drills (decision 50). */
-export const DRILL_KINDS = ["webhook", "duplicates", "idempotency", "browser_return"] as const;
-export type DrillKind = (typeof DRILL_KINDS)[number];
-
-/** What drills are called on the command line. */
-export const DRILL_NAMES: Readonly<Record<DrillKind, string>> = {
-  webhook: "webhooks",
-  duplicates: "duplicates",
-  idempotency: "idempotency",
-  browser_return: "browser-return",
-};
 
 /** One step of a drill: its name, what was expected, what came, and the likely cause of a failure or a note. */
 export type DrillStep = {

@@ -1,14 +1,8 @@
+import type { ClientRun } from "../names.ts";
 import type { CreateRequest } from "../../checkout/create-request.ts";
 import type { DrillStep } from "./drill.ts";
 import { errorRow, ERRORS, type ErrorCode } from "../../errors.ts";
 import { printableLiteral } from "../../text.ts";
-
-/**
- * How often the merchant's command is run: once for a purchase whose answer is lost, and for a second purchase once until
- * its order is made, when it is killed, and once more.
- */
-export const CLIENT_RUNS = ["first", "killed", "restarted"] as const;
-export type ClientRun = (typeof CLIENT_RUNS)[number];
 
 /** A create that arrived during the idempotency drill, with the drill's API key or for one of its orders. */
 export type SeenCreate = {

@@ -1,4 +1,4 @@
-import type { DrillKind } from "./drill.ts";
+import type { DrillKind } from "../names.ts";
 import { DRILL_CASES } from "./webhook.ts";
 
 /** What the steps of each drill are called for people, by their names. */

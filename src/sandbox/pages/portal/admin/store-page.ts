@@ -3,9 +3,9 @@ import {
   isApproved,
   isGateOpen,
   productionOf,
-  type AdministratorAction,
   type RecordedAct,
 } from "../../../../core/readiness/admin-act.ts";
+import type { AdministratorAction } from "../../../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { field, typed } from "../fields.ts";

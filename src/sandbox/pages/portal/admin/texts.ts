@@ -1,4 +1,4 @@
-import type { AdministratorAction } from "../../../../core/readiness/admin-act.ts";
+import type { AdministratorAction } from "../../../../core/readiness/names.ts";
 import type { Language } from "../../../../web/language.ts";
 
 /** The texts of the administrator's pages, in English. */

@@ -1,5 +1,5 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/drills/drill.ts";
+import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
 import { STEP_TITLES } from "../../../../core/readiness/drills/titles.ts";
 import { CASE_NAMES } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_MS, type DrillFact } from "../../../../core/readiness/proof.ts";

@@ -1,5 +1,4 @@
-import { ITEM_TITLES } from "../../../../core/readiness/checklist.ts";
-import type { DrillKind } from "../../../../core/readiness/drills/drill.ts";
+import { ITEM_TITLES, type DrillKind } from "../../../../core/readiness/names.ts";
 import type { Language } from "../../../../web/language.ts";
 
 /** The texts of the launch page, in English. */
