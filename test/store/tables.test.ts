@@ -7,7 +7,7 @@ import type { Attempt, Price } from "../../src/core/control/checkout.ts";
 import type { Credential } from "../../src/core/credential.ts";
 import type { AdminAct } from "../../src/core/readiness/admin-act.ts";
 import type { Drill } from "../../src/core/readiness/drills/drill.ts";
-import type { Waiver } from "../../src/core/readiness/proof.ts";
+import type { Waiver } from "../../src/core/control/readiness.ts";
 import type { SealedSecret } from "../../src/core/sealed-secret.ts";
 import type { Endpoint } from "../../src/core/webhook/endpoint.ts";
 import type { Fault } from "../../src/core/fault/fault.ts";

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { drillIdempotency, type IdempotencyDrill } from "../../client/drills/idempotency.ts";
 import { judge, type ChecklistItem } from "../../core/readiness/checklist.ts";
 import { evidenceLine } from "../../core/readiness/report.ts";
-import type { SeenCreateEntry } from "../../core/control/drills.ts";
+import type { SeenCreate } from "../../core/control/drills.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
@@ -109,7 +109,7 @@ function resultOf({ drill, client }: IdempotencyDrill): DrillResult {
 const INDENT = 2;
 
 async function createLines(
-  creates: readonly SeenCreateEntry[],
+  creates: readonly SeenCreate[],
   { style, width }: Pick<Printer, "style" | "width">,
 ): Promise<string> {
   const rows = creates.map((create) => [
@@ -138,7 +138,7 @@ function lastWords({ stdout, stderr }: IdempotencyDrill["client"]): string[] {
 async function evidence(context: Context, control: ControlTarget): Promise<Outcome<DrillResult, Problem>> {
   const read = await callAt(context, control, { name: "readiness", body: undefined });
   if (!read.ok) return read;
-  const item = judge(read.value, read.value.now).items.find(({ name }) => name === "idempotency_replay");
+  const item = judge(read.value).items.find(({ name }) => name === "idempotency_replay");
   if (item === undefined) throw new Error("the checklist has an item on idempotency");
   const verdict = VERDICTS[item.status];
   return accept({

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { ControlTarget } from "../../client/control/control.ts";
-import type { DrillStep } from "../../core/readiness/drills/drill.ts";
+import type { DrillStep } from "../../core/control/drills.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, type CommandSpec, type Context, type Registry } from "../command.ts";

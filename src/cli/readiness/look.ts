@@ -76,7 +76,7 @@ function sandboxLook(context: Context, control: ControlTarget): Look {
     if (!read.ok) return read;
     const { storeId, now } = read.value;
     const of = { source: "sandbox", service: `${control.origin}/v1`, storeId } as const;
-    return accept({ ...judge(read.value, now), ...of, judgedAt: now });
+    return accept({ ...judge(read.value), ...of, judgedAt: now });
   };
 }
 

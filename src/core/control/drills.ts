@@ -20,18 +20,26 @@ const step = z.strictObject({
   passed: z.boolean(),
   expected: text,
   got: text,
+  /** What the merchant's code most likely does, if the step failed; a note or null if it passed. */
   cause: z.nullable(text),
+  /** The id of its event or request. */
   reference: z.nullable(text),
 });
+/** One step of a drill: its name, what was expected, what came, and the likely cause of a failure or a note. */
+export type DrillStep = DomainOf<typeof step>;
+
 /** What a drill has shown. */
 export const drill = z.object({
   id: z.uuid(),
   kind: z.enum(DRILL_KINDS),
+  /** What it proves something about: when that changes, the drill is void. */
   subject: z.string(),
   passed: z.boolean(),
   at: moment,
   steps: z.array(step),
 });
+/** The result of a drill as evidence. */
+export type DrillFact = DomainOf<typeof drill>;
 
 const endpointDrill = z.extend(drill, {
   /** null where the receiver could not be reached: then nothing is kept. */
@@ -45,19 +53,34 @@ const endpointDrill = z.extend(drill, {
 
 const seenCreate = z.object({
   run: z.enum(CLIENT_RUNS),
+  /** The id of this request, also if the answer carries that of the first one. */
   requestId: z.uuid(),
+  /** As received; null if there was none. */
   idempotencyKey: z.nullable(z.string()),
+  /** Null if the body could not be read. */
   orderId: z.nullable(z.string()),
   result: z.enum(["created", "replayed", ...ERROR_CODES]),
+  /** The checkout that it created or got again. */
   checkoutId: z.nullable(z.uuid()),
   /** Whether its answer was dropped after the commit. */
   lost: z.boolean(),
 });
-/** A create that came in while the drill watched, as the control API tells it. */
-export type SeenCreateEntry = DomainOf<typeof seenCreate>;
+/** A create that arrived during the idempotency drill, with the drill's API key or for one of its orders. */
+export type SeenCreate = DomainOf<typeof seenCreate>;
 
 /** A drill that runs now, and since when. */
 export const underway = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });
+/** A drill that runs now. */
+export type RunningDrill = DomainOf<typeof underway>;
+
+const clientEnd = z.strictObject({
+  /** `killed`: by the drill. */
+  ending: z.enum(["exited", "timeout", "aborted", "not_run", "killed"]),
+  /** Null if there is none. */
+  exitCode: z.nullable(z.int().check(z.minimum(0), z.maximum(MAX_EXIT_CODE))),
+});
+/** How a run of the merchant's command ended. */
+export type ClientEnd = DomainOf<typeof clientEnd>;
 
 nameSchemas({ DrillStep: step, Drill: drill, RunningDrill: underway });
 
@@ -129,10 +152,7 @@ export const drillOperations = {
     method: "POST",
     path: "/drills/idempotency/{id}/runs/end",
     summary: "Ends the run: an answer that was held back is dropped",
-    request: z.strictObject({
-      ending: z.enum(["exited", "timeout", "aborted", "not_run", "killed"]),
-      exitCode: z.nullable(z.int().check(z.minimum(0), z.maximum(MAX_EXIT_CODE))),
-    }),
+    request: clientEnd,
     /** Whether an answer was kept from the client. */
     answer: z.object({ lost: z.boolean() }),
   }),

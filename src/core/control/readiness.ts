@@ -16,9 +16,24 @@ const act = z.object({
   at: moment,
   actor: z.enum(["merchant", "administrator"]),
   action: z.enum([...ADMINISTRATOR_ACTIONS, "request_production"]),
+  /** The capability (`wechat_pay`, `EUR`) or the price; null if the action concerns none. */
   subject: z.nullable(z.string()),
+  /** The note of the person who did it. */
   note: z.nullable(z.string()),
 });
+/** One entry of a store's audit log. */
+export type RecordedAct = DomainOf<typeof act>;
+
+const production = z.object({
+  /** The merchant's last request. */
+  request: z.nullable(act),
+  /** The last `approve_credential` or `revoke_credential`. */
+  approval: z.nullable(act),
+  /** The last `open_gate`, or the act that closed the gate: `close_gate` or `revoke_credential`. */
+  gate: z.nullable(act),
+});
+/** The state of production: the last act of each kind; null if there was none. */
+export type Production = DomainOf<typeof production>;
 
 const capability = z.object({
   kind: z.enum(["payment_method", "currency"]),
@@ -27,24 +42,34 @@ const capability = z.object({
 });
 
 const keyUse = z.object({ key: z.string(), requestId: z.string(), at: moment });
+/** A create with a key that was used before. */
+export type KeyUseFact = DomainOf<typeof keyUse>;
 
 const waiver = z.object({ drill: z.enum(DRILL_KINDS), reason: note, at: moment });
+/** The merchant's word that a drill is not needed for now, and why. */
+export type Waiver = DomainOf<typeof waiver>;
+
+const shownEndpoint = { id: true, kind: true, url: true, state: true, reason: true, pausedBy: true } as const;
+const endpointFact = z.extend(z.pick(endpoint, shownEndpoint), {
+  /** What a drill of its present state would be about. */
+  subject: z.string(),
+  /** Its last one. */
+  drill: z.nullable(drill),
+});
+/** An endpoint as the checklist sees it. */
+export type EndpointFact = DomainOf<typeof endpointFact>;
 
 const readiness = z.object({
   storeId: z.uuid(),
   /** The store's. */
   now: moment,
   active: z.boolean(),
+  /** Time of the last change between active and inactive. */
   activeSince: moment,
   capabilities: z.array(capability),
-  production: z.object({ request: z.nullable(act), approval: z.nullable(act), gate: z.nullable(act) }),
+  production,
   returnOrigins: z.array(z.object({ origin: z.string(), createdAt: moment })),
-  endpoints: z.array(
-    z.extend(
-      z.pick(endpoint, { id: true, kind: true, url: true, state: true, reason: true, pausedBy: true }),
-      { subject: z.string(), drill: z.nullable(drill) },
-    ),
-  ),
+  endpoints: z.array(endpointFact),
   idempotency: z.object({
     replayed: z.nullable(keyUse),
     refused: z.nullable(keyUse),
@@ -57,6 +82,8 @@ const readiness = z.object({
   /** The last one of each drill that was ever waived; it counts for 7 days. */
   waivers: z.array(waiver),
 });
+/** All facts that decide readiness. Times are milliseconds by the store's clock. */
+export type ReadinessFacts = DomainOf<typeof readiness>;
 
 const storeSummary = z.object({
   merchant: z.object({ id: z.uuid(), name: z.string() }),

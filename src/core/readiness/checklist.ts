@@ -1,12 +1,19 @@
 import { isLoopback } from "../loopback.ts";
-import { isApproved, isGateOpen, type Production, type RecordedAct } from "./admin-act.ts";
+import { isApproved, isGateOpen } from "./admin-act.ts";
+import type {
+  EndpointFact,
+  KeyUseFact,
+  Production,
+  ReadinessFacts,
+  RecordedAct,
+} from "../control/readiness.ts";
 import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
-import type { DrillKind, ItemName } from "./names.ts";
+import type { ItemName } from "./names.ts";
 import { sentOrderEvents } from "./drills/webhook.ts";
-import type { EndpointNow } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
-import { proofOf, worstOf, type DrillFact, type Evidence, type Proof, type Waiver } from "./proof.ts";
+import { proofOf, worstOf, type Evidence, type Proof } from "./proof.ts";
+import type { RunningDrill } from "../control/drills.ts";
 
 /** The result for one item. `unknown`: there is no valid evidence for it or against it. */
 export type ChecklistItem = {
@@ -26,52 +33,17 @@ export type Verdict = "ready" | "ready_with_risks" | "not_ready";
 /** The items and their result. */
 export type Checklist = { readonly verdict: Verdict; readonly items: readonly ChecklistItem[] };
 
-/** An endpoint, what a drill of its present state would prove, and its last drill. */
-export type EndpointFact = Pick<EndpointNow, "id" | "kind" | "url" | "state" | "reason" | "pausedBy"> & {
-  readonly subject: string;
-  readonly drill: DrillFact | null;
-};
-
-/** A create with a key that was used before. */
-export type KeyUseFact = { readonly key: string; readonly requestId: string; readonly at: number };
-
-/** A drill that runs now, and since when. */
-type RunningDrill = { readonly id: string; readonly drill: DrillKind; readonly since: number };
-
-/** All facts that decide readiness. Times are milliseconds by the store's clock. */
-export type ReadinessFacts = {
-  readonly storeId: string;
-  readonly active: boolean;
-  /** Time of the last change between active and inactive. */
-  readonly activeSince: number;
-  readonly capabilities: readonly Capability[];
-  readonly production: Production;
-  readonly returnOrigins: readonly { readonly origin: string; readonly createdAt: number }[];
-  readonly endpoints: readonly EndpointFact[];
-  readonly idempotency: {
-    readonly replayed: KeyUseFact | null;
-    readonly refused: KeyUseFact | null;
-    readonly drill: DrillFact | null;
-  };
-  readonly duplicates: DrillFact | null;
-  readonly browserReturn: DrillFact | null;
-  /** The drills that run now. */
-  readonly underway: readonly RunningDrill[];
-  /** The last waiver of each drill that has one. */
-  readonly waivers: readonly Waiver[];
-};
-
 const REQUEST = "checkout production request";
 const APPROVE = "checkout admin approve-credential";
 
-/** Decides all items from the facts; `now` is the store's. */
-export function judge(facts: ReadinessFacts, now: number): Checklist {
+/** Decides all items from the facts. */
+export function judge(facts: ReadinessFacts): Checklist {
   return checklistOf([
     credentialItem(facts.production),
     storeItem(facts),
-    originsItem(facts, now),
-    webhookItem(facts, now),
-    idempotencyItem(facts, now),
+    originsItem(facts),
+    webhookItem(facts),
+    idempotencyItem(facts),
     gateItem(facts.production),
   ]);
 }
@@ -186,7 +158,7 @@ function missingCapability(capabilities: readonly Capability[]): Missing | undef
 }
 
 /** An origin is where customers come back to; that a return is no payment takes a drill. */
-function originsItem({ returnOrigins, browserReturn, waivers }: ReadinessFacts, now: number): ChecklistItem {
+function originsItem({ returnOrigins, browserReturn, waivers, now }: ReadinessFacts): ChecklistItem {
   const name = "return_origins";
   const add = "checkout return-origins add https://shop.example";
   if (returnOrigins.length === 0) {
@@ -224,7 +196,7 @@ function isOnThisMachine(origin: string): boolean {
  * Every enabled endpoint needs a passed drill of its own, also one that a drill holds for the moment, and the shop behind
  * them one of duplicates. Listeners do not count, because production has none.
  */
-function webhookItem(facts: ReadinessFacts, now: number): ChecklistItem {
+function webhookItem(facts: ReadinessFacts): ChecklistItem {
   const name = "webhook_verification";
   const known = facts.endpoints.filter(({ kind }) => kind === "url");
   const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
@@ -240,21 +212,14 @@ function webhookItem(facts: ReadinessFacts, now: number): ChecklistItem {
         : `checkout endpoints enable ${first.id}`;
     return item(name, { status: "fail", reason, evidence: paused, next });
   }
-  const proofs = [
-    ...on.map((endpoint) => webhookProof(endpoint, facts, now)),
-    duplicatesProof(facts, on, now),
-  ];
+  const proofs = [...on.map((endpoint) => webhookProof(endpoint, facts)), duplicatesProof(facts, on)];
   const which = on.length === 1 ? "the endpoint" : `each of ${on.length} endpoints`;
   const passed = `${which} accepts valid webhooks and refuses invalid ones, and the shop books once`;
   return provenBy(name, proofs, { passed, also: paused });
 }
 
 /** A receiver can verify webhook.test alone: a drill without events of an order leaves that open (decision 67). */
-function webhookProof(
-  { url, subject, drill }: EndpointFact,
-  { waivers }: ReadinessFacts,
-  now: number,
-): Proof {
+function webhookProof({ url, subject, drill }: EndpointFact, { waivers, now }: ReadinessFacts): Proof {
   const where = printableLiteral(url);
   const what = `the webhook drill of ${where}`;
   const changed = "no longer counts: the address or the secret changed after it";
@@ -265,9 +230,8 @@ function webhookProof(
 }
 
 function duplicatesProof(
-  { duplicates: drill, waivers }: ReadinessFacts,
+  { duplicates: drill, waivers, now }: ReadinessFacts,
   endpoints: readonly EndpointFact[],
-  now: number,
 ): Proof {
   const what = "the drill of duplicates";
   const changed = "no longer counts: the endpoints changed after it";
@@ -279,8 +243,8 @@ function duplicatesProof(
  * Only a drill of the merchant's client proves it. What the log shows is told, but anybody can have sent it, and a
  * refusal is what happens to a client that mixes up its keys.
  */
-function idempotencyItem(facts: ReadinessFacts, now: number): ChecklistItem {
-  const { storeId, idempotency, waivers, underway } = facts;
+function idempotencyItem(facts: ReadinessFacts): ChecklistItem {
+  const { storeId, now, idempotency, waivers, underway } = facts;
   const { replayed, refused, drill } = idempotency;
   const claim = {
     kind: "idempotency",

@@ -1,5 +1,6 @@
 import { iso } from "../clock.ts";
-import type { Drill } from "./drills/drill.ts";
+import type { DrillFact } from "../control/drills.ts";
+import type { Waiver } from "../control/readiness.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
 
 /** A piece of evidence: what, its id if it has one, and when (milliseconds by the store's clock) if known. */
@@ -8,12 +9,6 @@ export type Evidence = {
   readonly reference: string | null;
   readonly at: number | null;
 };
-
-/** A drill as evidence. */
-export type DrillFact = Omit<Drill, "storeId">;
-
-/** The merchant's word that a drill is not needed for now, and why. The time is milliseconds by the store's clock. */
-export type Waiver = { readonly drill: DrillKind; readonly reason: string; readonly at: number };
 
 /** What is known of a drill that an item needs. `unknown`: nothing valid says that it passes or fails. */
 export type Proof = {

@@ -21,10 +21,7 @@ export const readinessHandlers = {
     });
     return accept({ storeId, assumptions });
   },
-  readiness: async (context, { storeId }) => {
-    const read = readReadiness(context, storeId);
-    return read.ok ? accept({ ...read.value.facts, now: read.value.now }) : read;
-  },
+  readiness: async (context, { storeId }) => readReadiness(context, storeId),
   storeSummary: async (context, { storeId }) => summary(context, storeId),
   waiveDrill: (context, { storeId, body }) =>
     atStore(context, storeId, ({ waivers }, at) => {

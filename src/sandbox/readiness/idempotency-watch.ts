@@ -1,11 +1,10 @@
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import {
   otherRequest,
-  type ClientEnd,
   type IdempotencyFacts,
   type RunFact,
-  type SeenCreate,
 } from "../../core/readiness/drills/idempotency.ts";
+import type { ClientEnd, SeenCreate } from "../../core/control/drills.ts";
 import type { ClientRun } from "../../core/readiness/names.ts";
 import { parseJson, parseStrictJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";

@@ -1,4 +1,5 @@
-import type { Drill, DrillStep } from "../../core/readiness/drills/drill.ts";
+import type { Drill } from "../../core/readiness/drills/drill.ts";
+import type { DrillStep } from "../../core/control/drills.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { Connection } from "../connection/database.ts";

@@ -1,4 +1,4 @@
-import type { DrillStep } from "./drill.ts";
+import type { DrillStep } from "../../control/drills.ts";
 import { sayOf, type OrderView } from "./order-view.ts";
 
 /** A visit to the page that customers come back to. */

@@ -1,5 +1,5 @@
 import type { DeliveryError } from "../../webhook/delivery.ts";
-import type { DrillStep } from "./drill.ts";
+import type { DrillStep } from "../../control/drills.ts";
 import { sayOf, type OrderView } from "./order-view.ts";
 
 /** The statuses whose events the drill sends: those of a checkout that was paid at once. */

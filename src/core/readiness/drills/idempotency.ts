@@ -1,30 +1,8 @@
 import type { ClientRun } from "../names.ts";
 import type { CreateRequest } from "../../checkout/create-request.ts";
-import type { DrillStep } from "./drill.ts";
-import { errorRow, ERRORS, type ErrorCode } from "../../errors.ts";
+import type { ClientEnd, DrillStep, SeenCreate } from "../../control/drills.ts";
+import { errorRow, ERRORS } from "../../errors.ts";
 import { printableLiteral } from "../../text.ts";
-
-/** A create that arrived during the idempotency drill, with the drill's API key or for one of its orders. */
-export type SeenCreate = {
-  readonly run: ClientRun;
-  /** The id of this request, also if the answer carries that of the first one. */
-  readonly requestId: string;
-  /** As received; null if there was none. */
-  readonly idempotencyKey: string | null;
-  /** Null if the body could not be read. */
-  readonly orderId: string | null;
-  readonly result: "created" | "replayed" | ErrorCode;
-  /** The checkout that it created or got again. */
-  readonly checkoutId: string | null;
-  /** Whether its answer was dropped after the commit. */
-  readonly lost: boolean;
-};
-
-/** How a run of the merchant's command ended; the exit code is null if there is none. `killed`: by the drill. */
-export type ClientEnd = {
-  readonly ending: "exited" | "timeout" | "aborted" | "not_run" | "killed";
-  readonly exitCode: number | null;
-};
 
 /** A run of the merchant's command, and the order_id that it was given. */
 export type RunFact = ClientEnd & { readonly run: ClientRun; readonly orderId: string };

@@ -1,4 +1,4 @@
-import type { DrillStep } from "./drill.ts";
+import type { DrillStep } from "../../control/drills.ts";
 import { excerpt, UUID } from "../../text.ts";
 import { adviceText, type DrillCause, type DrillNote } from "./webhook-advice.ts";
 import {

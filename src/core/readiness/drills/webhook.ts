@@ -3,7 +3,7 @@ import type { DeliveryError } from "../../webhook/delivery.ts";
 import { recordTestEvent, type CheckoutEvent } from "../../checkout/event.ts";
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
 import { iso } from "../../clock.ts";
-import type { DrillStep } from "./drill.ts";
+import type { DrillStep } from "../../control/drills.ts";
 import { STALE_BY_SECONDS } from "../../webhook/tampering.ts";
 import { DEFAULT_TOLERANCE_SECONDS, HEADERS, signatureOf } from "../../webhook/signature.ts";
 

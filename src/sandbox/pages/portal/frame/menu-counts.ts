@@ -28,7 +28,7 @@ export function menuCounts(context: PortalContext, storeId: string): MenuCounts 
   const open = (created ?? 0) + (pending ?? 0);
   const failing = store.endpoints.of(storeId).filter(isFailing);
   const read = readReadiness(context, storeId);
-  const items = read.ok ? judge(read.value.facts, read.value.now).items : [];
+  const items = read.ok ? judge(read.value).items : [];
   const passed = items.filter(({ status }) => status === "pass");
   return {
     open: open > MAX_SHOWN ? `${MAX_SHOWN}+` : String(open),

@@ -21,7 +21,7 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   const { value: known } = read;
   const texts = LAUNCH_TEXTS[view.language];
   const main = html`${ranLines(view)} ${runningDrills(context, view, known)}
-    ${checklist(view, judge(known, known.now), known.now)} ${production(view, known)}
+    ${checklist(view, judge(known), known.now)} ${production(view, known)}
     <section>
       <h2>${texts.drills}</h2>
       <div class="drills">${drillSections(view, known)}</div>
