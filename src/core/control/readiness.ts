@@ -116,16 +116,20 @@ export const actRequest = z.discriminatedUnion("action", [
 ]);
 
 const assumption = z.object({
+  /** Its number in DECISIONS.md. */
   decision: z.int().check(z.minimum(1)),
+  /** Its heading there. */
   title: z.string(),
+  /** Our choice, in a sentence. */
   chosen: z.string(),
+  /** The setting that changes it; null if there is none. */
   setting: z.nullable(z.string()),
   /** What shows that it was relied on; null where the service cannot see that. */
   shownBy: z.nullable(z.string()),
   /** The first use; the id is that of the request or, where there was none, of the event or checkout. */
   reliedOn: z.nullable(z.object({ since: moment, requestId: z.string() })),
 });
-/** Something that the interface leaves open, as the control API tells it. */
+/** A gap of the interface and our choice; a real service may choose differently. */
 export type AssumptionEntry = DomainOf<typeof assumption>;
 
 nameSchemas({ Act: act, Capability: capability, KeyUse: keyUse, Waiver: waiver });

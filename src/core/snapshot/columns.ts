@@ -41,7 +41,7 @@ const AS_SENT = Object.fromEntries(
 );
 
 const KNOWN_DECISIONS: ReadonlySet<number> = new Set([
-  ...ASSUMPTIONS.map(({ number: decision }) => decision),
+  ...ASSUMPTIONS.map(({ decision }) => decision),
   ...Object.values(ERRORS).flatMap((row) => ("decision" in row ? [row.decision] : [])),
 ]);
 

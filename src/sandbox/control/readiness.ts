@@ -14,10 +14,10 @@ import type { Handlers } from "./handler.ts";
 export const readinessHandlers = {
   assumptions: async (context, { storeId }) => {
     const uses = await context.assumptions.of(storeId);
-    const assumptions = ASSUMPTIONS.map(({ number: decision, title, chosen, setting, shownBy }) => {
-      const use = uses.find((one) => one.decision === decision);
+    const assumptions = ASSUMPTIONS.map((assumption) => {
+      const use = uses.find(({ decision }) => decision === assumption.decision);
       const reliedOn = use === undefined ? null : { since: use.firstAt, requestId: use.firstRequestId };
-      return { decision, title, chosen, setting, shownBy, reliedOn };
+      return Object.assign({ reliedOn }, assumption);
     });
     return accept({ storeId, assumptions });
   },

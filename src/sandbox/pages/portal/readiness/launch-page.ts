@@ -112,12 +112,12 @@ function production(view: View, { production: known, now }: AnswerOf<"readiness"
 function assumptions({ store }: Pick<PortalContext, "store">, view: View, now: number): Html {
   const texts = LAUNCH_TEXTS[view.language];
   const uses = new Map(store.assumptionUses.of(view.storeId).map((use) => [use.decision, use.firstAt]));
-  const rows = ASSUMPTIONS.flatMap(({ number, title, chosen, shownBy }) => {
-    const since = uses.get(number);
+  const rows = ASSUMPTIONS.flatMap(({ decision, title, chosen, shownBy }) => {
+    const since = uses.get(decision);
     if (since === undefined) return [];
     return [
       html`<tr>
-        <th scope="row">${String(number)} · <span lang="en">${title}</span></th>
+        <th scope="row">${String(decision)} · <span lang="en">${title}</span></th>
         <td lang="en">${chosen}</td>
         <td lang="en">${shownBy ?? ""}</td>
         <td>${named(texts.first, ago(view, since, now))}</td>
