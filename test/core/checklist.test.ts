@@ -6,6 +6,7 @@ import type {
   KeyUseFact,
   ReadinessFacts,
   Waiver,
+  ChecklistItem,
 } from "../../src/core/control/readiness.ts";
 import { isReady, junitXml, reportMarkdown, type ChecklistReport } from "../../src/core/readiness/report.ts";
 import {
@@ -13,7 +14,7 @@ import {
   type ProbeAnswer,
   type ServiceProbe,
 } from "../../src/core/readiness/probed-service.ts";
-import { checklistOf, judge, type ChecklistItem } from "../../src/core/readiness/checklist.ts";
+import { checklistOf, judge } from "../../src/core/readiness/checklist.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "../../src/core/readiness/names.ts";
 import { ORDER_CASE_NAMES } from "../../src/core/readiness/drills/webhook.ts";
 import { duplicatesSubject, webhookSubject } from "../../src/core/readiness/drills/drill.ts";

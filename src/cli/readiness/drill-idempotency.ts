@@ -1,7 +1,7 @@
 import { iso } from "../../core/clock.ts";
 import type { Command } from "commander";
 import { drillIdempotency, type IdempotencyDrill } from "../../client/drills/idempotency.ts";
-import { judge, type ChecklistItem } from "../../core/readiness/checklist.ts";
+import type { ChecklistItem } from "../../core/control/readiness.ts";
 import { evidenceLine } from "../../core/readiness/report.ts";
 import type { SeenCreate } from "../../core/control/drills.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
@@ -136,14 +136,22 @@ function lastWords({ stdout, stderr }: IdempotencyDrill["client"]): string[] {
 
 /** Without a command of the merchant's: what the service's own log shows of the client already, and what it lacks. */
 async function evidence(context: Context, control: ControlTarget): Promise<Outcome<DrillResult, Problem>> {
-  const read = await callAt(context, control, { name: "readiness", body: undefined });
-  if (!read.ok) return read;
-  const item = judge(read.value).items.find(({ name }) => name === "idempotency_replay");
+  const judged = await callAt(context, control, { name: "checklist", body: undefined });
+  if (!judged.ok) return judged;
+  const item = judged.value.items.find(({ name }) => name === "idempotency_replay");
   if (item === undefined) throw new Error("the checklist has an item on idempotency");
-  const verdict = VERDICTS[item.status];
+  const { name, assumptions, status, reason } = item;
+  const verdict = VERDICTS[status];
   return accept({
     verdict,
-    json: { ...item, evidence: item.evidence.map(evidenceJson) },
+    json: {
+      name,
+      evidence: item.evidence.map(evidenceJson),
+      assumptions,
+      status,
+      reason,
+      next: item.next,
+    },
     text: ({ style }) => {
       const lines = item.evidence.map((one) => `  ${printable(evidenceLine(one))}`);
       const next =

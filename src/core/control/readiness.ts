@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { returnOrigin } from "../config/schema.ts";
 import { SCOPES } from "../credential.ts";
-import { ADMINISTRATOR_ACTIONS, MAX_NOTE_LENGTH, DRILL_KINDS } from "../readiness/names.ts";
+import { ADMINISTRATOR_ACTIONS, CHECKLIST_ITEMS, DRILL_KINDS, MAX_NOTE_LENGTH } from "../readiness/names.ts";
 import { MAX_SUBJECT_LENGTH, price } from "./checkout.ts";
 import { drill, underway } from "./drills.ts";
 import { moment, storeOperation, type DomainOf } from "./operation.ts";
@@ -85,6 +85,42 @@ const readiness = z.object({
 /** All facts that decide readiness. Times are milliseconds by the store's clock. */
 export type ReadinessFacts = DomainOf<typeof readiness>;
 
+const evidence = z.object({
+  what: z.string(),
+  /** Its id, if it has one. */
+  reference: z.nullable(z.string()),
+  /** By the store's clock; null if not known. */
+  at: z.nullable(moment),
+});
+/** A piece of evidence. */
+export type Evidence = DomainOf<typeof evidence>;
+
+const checklistItem = z.object({
+  name: z.enum(CHECKLIST_ITEMS),
+  /** `unknown`: there is no valid evidence for it or against it. */
+  status: z.enum(["pass", "fail", "unknown"]),
+  reason: z.string(),
+  evidence: z.array(evidence),
+  /** Risks of a pass; empty for other items. */
+  assumptions: z.array(z.string()),
+  /** The complete next command. */
+  next: z.string(),
+});
+/** The result for one item. */
+export type ChecklistItem = DomainOf<typeof checklistItem>;
+
+const checklist = z.object({
+  storeId: z.uuid(),
+  judgedAt: moment,
+  /** `ready_with_risks`: all items pass, and at least one has a risk. */
+  verdict: z.enum(["ready", "ready_with_risks", "not_ready"]),
+  items: z.array(checklistItem),
+});
+/** The items of a store and their result. */
+export type JudgedChecklist = DomainOf<typeof checklist>;
+/** The items and their result. */
+export type Checklist = Pick<JudgedChecklist, "verdict" | "items">;
+
 const storeSummary = z.object({
   merchant: z.object({ id: z.uuid(), name: z.string() }),
   store: z.object({ id: z.uuid(), name: z.string(), active: z.boolean() }),
@@ -147,6 +183,12 @@ export const readinessOperations = {
     path: "/readiness",
     summary: "Tells the facts that the launch checklist is judged by",
     answer: readiness,
+  }),
+  checklist: storeOperation({
+    method: "GET",
+    path: "/checklist",
+    summary: "Judges the launch checklist: the verdict, and each item with its reason and its evidence",
+    answer: checklist,
   }),
   storeSummary: storeOperation({
     method: "GET",

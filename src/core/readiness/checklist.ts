@@ -1,51 +1,47 @@
 import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen } from "./admin-act.ts";
 import type {
+  Checklist,
+  ChecklistItem,
   EndpointFact,
+  Evidence,
   KeyUseFact,
-  Production,
   ReadinessFacts,
   RecordedAct,
 } from "../control/readiness.ts";
 import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
-import type { ItemName } from "./names.ts";
+import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 import { sentOrderEvents } from "./drills/webhook.ts";
 import { printableLiteral } from "../text.ts";
-import { proofOf, worstOf, type Evidence, type Proof } from "./proof.ts";
+import { proofOf, worstOf, type Proof } from "./proof.ts";
 import type { RunningDrill } from "../control/drills.ts";
-
-/** The result for one item. `unknown`: there is no valid evidence for it or against it. */
-export type ChecklistItem = {
-  readonly name: ItemName;
-  readonly status: "pass" | "fail" | "unknown";
-  readonly reason: string;
-  readonly evidence: readonly Evidence[];
-  /** Risks of a pass; empty for other items. */
-  readonly assumptions: readonly string[];
-  /** The complete next command. */
-  readonly next: string;
-};
-
-/** The result of all items. `ready_with_risks`: all pass, and at least one has a risk. */
-export type Verdict = "ready" | "ready_with_risks" | "not_ready";
-
-/** The items and their result. */
-export type Checklist = { readonly verdict: Verdict; readonly items: readonly ChecklistItem[] };
 
 const REQUEST = "checkout production request";
 const APPROVE = "checkout admin approve-credential";
 
+/** What is found for one item. */
+export type Finding = Omit<ChecklistItem, "name" | "evidence" | "assumptions"> &
+  Partial<Pick<ChecklistItem, "evidence" | "assumptions">>;
+
+/** How each item is judged. */
+const ITEMS = {
+  production_credential: credentialItem,
+  store_active: storeItem,
+  return_origins: originsItem,
+  webhook_verification: webhookItem,
+  idempotency_replay: idempotencyItem,
+  production_gate: gateItem,
+} satisfies Record<ItemName, (facts: ReadinessFacts) => Finding>;
+
 /** Decides all items from the facts. */
 export function judge(facts: ReadinessFacts): Checklist {
-  return checklistOf([
-    credentialItem(facts.production),
-    storeItem(facts),
-    originsItem(facts),
-    webhookItem(facts),
-    idempotencyItem(facts),
-    gateItem(facts.production),
-  ]);
+  return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, ITEMS[name](facts))));
+}
+
+/** An item with what is found for it. */
+export function itemOf(name: ItemName, finding: Finding): ChecklistItem {
+  return { name, evidence: [], assumptions: [], ...finding };
 }
 
 /** The result of some items. */
@@ -55,37 +51,28 @@ export function checklistOf(items: readonly ChecklistItem[]): Checklist {
   return { verdict: leans ? "ready_with_risks" : "ready", items };
 }
 
-type Finding = Omit<ChecklistItem, "name" | "evidence" | "assumptions"> &
-  Partial<Pick<ChecklistItem, "evidence" | "assumptions">>;
-
-function item(name: ItemName, finding: Finding): ChecklistItem {
-  return { name, evidence: [], assumptions: [], ...finding };
-}
-
-function credentialItem(production: Production): ChecklistItem {
-  const name = "production_credential";
+function credentialItem({ production }: ReadinessFacts): Finding {
   const { request, approval } = production;
   if (isApproved(production)) {
     const reason = "an administrator has approved the production credential of this store";
-    return item(name, { status: "pass", reason, evidence: actsAs(approval), next: "checkout admin log" });
+    return { status: "pass", reason, evidence: actsAs(approval), next: "checkout admin log" };
   }
   if (request === null) {
     const reason = "production was not requested, and no administrator has approved a credential for it";
-    return item(name, { status: "fail", reason, evidence: actsAs(approval), next: REQUEST });
+    return { status: "fail", reason, evidence: actsAs(approval), next: REQUEST };
   }
   const reason =
     approval === null
       ? "production was requested, and no administrator has approved a credential for it yet"
       : "an administrator has revoked the approval of the production credential";
-  return item(name, { status: "fail", reason, evidence: actsAs(request, approval), next: APPROVE });
+  return { status: "fail", reason, evidence: actsAs(request, approval), next: APPROVE };
 }
 
-function gateItem(production: Production): ChecklistItem {
-  const name = "production_gate";
+function gateItem({ production }: ReadinessFacts): Finding {
   const { request, gate } = production;
   if (isGateOpen(production)) {
     const reason = "an administrator has opened the production gate of this store";
-    return item(name, { status: "pass", reason, evidence: actsAs(gate), next: "checkout admin log" });
+    return { status: "pass", reason, evidence: actsAs(gate), next: "checkout admin log" };
   }
   const closed =
     gate?.action === "revoke_credential"
@@ -94,7 +81,7 @@ function gateItem(production: Production): ChecklistItem {
   const reason = gate === null ? "no administrator has opened the production gate of this store" : closed;
   const approved = isApproved(production) ? "checkout admin open-gate" : APPROVE;
   const next = request === null ? REQUEST : approved;
-  return item(name, { status: "fail", reason, evidence: actsAs(gate), next });
+  return { status: "fail", reason, evidence: actsAs(gate), next };
 }
 
 /** The acts as evidence, without those that are missing. */
@@ -108,16 +95,15 @@ function actsAs(...acts: readonly (RecordedAct | null)[]): Evidence[] {
     }));
 }
 
-function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts): ChecklistItem {
-  const name = "store_active";
+function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts): Finding {
   const evidence: Evidence[] = [
     { what: `store ${activity(active)}`, reference: storeId, at: activeSince },
     ...capabilityLines(capabilities).map((what) => ({ what, reference: null, at: null })),
   ];
   const missing = active ? missingCapability(capabilities) : INACTIVE;
-  if (missing !== undefined) return item(name, { status: "fail", evidence, ...missing });
+  if (missing !== undefined) return { status: "fail", evidence, ...missing };
   const reason = `the store is active, with all its ${capabilities.length} capabilities`;
-  return item(name, { status: "pass", reason, evidence, next: LIST_CAPABILITIES });
+  return { status: "pass", reason, evidence, next: LIST_CAPABILITIES };
 }
 
 /** The capabilities of each kind, active ones first. */
@@ -158,12 +144,11 @@ function missingCapability(capabilities: readonly Capability[]): Missing | undef
 }
 
 /** An origin is where customers come back to; that a return is no payment takes a drill. */
-function originsItem({ returnOrigins, browserReturn, waivers, now }: ReadinessFacts): ChecklistItem {
-  const name = "return_origins";
+function originsItem({ returnOrigins, browserReturn, waivers, now }: ReadinessFacts): Finding {
   const add = "checkout return-origins add https://shop.example";
   if (returnOrigins.length === 0) {
     const reason = "no return origin is registered, so no customer is sent back";
-    return item(name, { status: "fail", reason, next: add });
+    return { status: "fail", reason, next: add };
   }
   const isLocal = returnOrigins.every(({ origin }) => isOnThisMachine(origin));
   const what = "the drill of a browser's return";
@@ -176,13 +161,13 @@ function originsItem({ returnOrigins, browserReturn, waivers, now }: ReadinessFa
     reference: null,
     at: createdAt,
   }));
-  return item(name, {
+  return {
     status,
     reason: `${count} registered${status === "pass" ? "" : `, but ${proof.reason}`}`,
     evidence: [...registered, ...proof.evidence],
     assumptions: [...(status === "pass" && isLocal ? [ONLY_LOCAL] : []), ...risks],
     next: status === "pass" && isLocal && risks.length === 0 ? add : proof.next,
-  });
+  };
 }
 
 const ONLY_LOCAL =
@@ -196,8 +181,7 @@ function isOnThisMachine(origin: string): boolean {
  * Every enabled endpoint needs a passed drill of its own, also one that a drill holds for the moment, and the shop behind
  * them one of duplicates. Listeners do not count, because production has none.
  */
-function webhookItem(facts: ReadinessFacts): ChecklistItem {
-  const name = "webhook_verification";
+function webhookItem(facts: ReadinessFacts): Finding {
   const known = facts.endpoints.filter(({ kind }) => kind === "url");
   const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
   const paused: Evidence[] = known
@@ -210,12 +194,12 @@ function webhookItem(facts: ReadinessFacts): ChecklistItem {
       first === undefined
         ? "checkout endpoints add http://localhost:3000/hooks"
         : `checkout endpoints enable ${first.id}`;
-    return item(name, { status: "fail", reason, evidence: paused, next });
+    return { status: "fail", reason, evidence: paused, next };
   }
   const proofs = [...on.map((endpoint) => webhookProof(endpoint, facts)), duplicatesProof(facts, on)];
   const which = on.length === 1 ? "the endpoint" : `each of ${on.length} endpoints`;
   const passed = `${which} accepts valid webhooks and refuses invalid ones, and the shop books once`;
-  return provenBy(name, proofs, { passed, also: paused });
+  return provenBy(proofs, { passed, also: paused });
 }
 
 /** A receiver can verify webhook.test alone: a drill without events of an order leaves that open (decision 67). */
@@ -243,7 +227,7 @@ function duplicatesProof(
  * Only a drill of the merchant's client proves it. What the log shows is told, but anybody can have sent it, and a
  * refusal is what happens to a client that mixes up its keys.
  */
-function idempotencyItem(facts: ReadinessFacts): ChecklistItem {
+function idempotencyItem(facts: ReadinessFacts): Finding {
   const { storeId, now, idempotency, waivers, underway } = facts;
   const { replayed, refused, drill } = idempotency;
   const claim = {
@@ -260,25 +244,24 @@ function idempotencyItem(facts: ReadinessFacts): ChecklistItem {
     ...underway.filter((one) => one.drill === "idempotency").map(runningDrill),
   ];
   const passed = "the drill passed: a retry repeats its key";
-  return provenBy("idempotency_replay", [proofOf(claim, now)], { passed, also });
+  return provenBy([proofOf(claim, now)], { passed, also });
 }
 
 /** An item that stands or falls with its drills; `also` is other evidence, which decides nothing. */
 function provenBy(
-  name: ItemName,
   proofs: readonly Proof[],
   { passed, also }: { readonly passed: string; readonly also: readonly Evidence[] },
-): ChecklistItem {
+): Finding {
   const worst = worstOf(proofs);
   const evidence = [...proofs.flatMap((proof) => proof.evidence), ...also];
   if (worst !== undefined) {
     const { status, reason, next } = worst;
-    return item(name, { status, reason, evidence, next });
+    return { status, reason, evidence, next };
   }
   const assumptions = proofs.flatMap(({ risks }) => risks);
   const reason = proofs.find((proof) => proof.reason !== "")?.reason ?? passed;
   const next = (proofs.find(({ risks }) => risks.length > 0) ?? proofs[0])?.next ?? "";
-  return item(name, { status: "pass", reason, evidence, assumptions, next });
+  return { status: "pass", reason, evidence, assumptions, next };
 }
 
 function runningDrill({ since }: RunningDrill): Evidence {

@@ -1,14 +1,7 @@
 import { iso } from "../clock.ts";
 import type { DrillFact } from "../control/drills.ts";
-import type { Waiver } from "../control/readiness.ts";
+import type { Evidence, Waiver } from "../control/readiness.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
-
-/** A piece of evidence: what, its id if it has one, and when (milliseconds by the store's clock) if known. */
-export type Evidence = {
-  readonly what: string;
-  readonly reference: string | null;
-  readonly at: number | null;
-};
 
 /** What is known of a drill that an item needs. `unknown`: nothing valid says that it passes or fails. */
 export type Proof = {

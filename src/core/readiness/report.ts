@@ -1,7 +1,6 @@
 import { iso } from "../clock.ts";
-import type { Checklist, ChecklistItem, Verdict } from "./checklist.ts";
+import type { Checklist, ChecklistItem, Evidence } from "../control/readiness.ts";
 import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
-import type { Evidence } from "./proof.ts";
 import { printable, redactSecrets } from "../text.ts";
 
 /** The result of a checklist, and what it was decided from. */
@@ -20,7 +19,7 @@ export type ChecklistReport = Checklist & {
 export const TEST_MODE_NOTE = "This is test mode: nothing here shows that live payments work.";
 
 /** The verdict in words. */
-const VERDICTS: Readonly<Record<Verdict, string>> = {
+const VERDICTS: Readonly<Record<Checklist["verdict"], string>> = {
   ready: "Ready",
   ready_with_risks: "Ready with risks",
   not_ready: "Not ready",

@@ -6,7 +6,7 @@ import { redactKept } from "../../core/request/redaction.ts";
 import { atStore, noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { act } from "../readiness/administration.ts";
-import { readReadiness } from "../readiness/facts.ts";
+import { judgeStore, readReadiness } from "../readiness/facts.ts";
 import { inForce } from "../runtime/keys.ts";
 import type { Handlers } from "./handler.ts";
 
@@ -22,6 +22,10 @@ export const readinessHandlers = {
     return accept({ storeId, assumptions });
   },
   readiness: async (context, { storeId }) => readReadiness(context, storeId),
+  checklist: async (context, { storeId }) => {
+    const judged = judgeStore(context, storeId);
+    return judged.ok ? accept(judged.value.checklist) : judged;
+  },
   storeSummary: async (context, { storeId }) => summary(context, storeId),
   waiveDrill: (context, { storeId, body }) =>
     atStore(context, storeId, ({ waivers }, at) => {

@@ -1,5 +1,6 @@
 import { productionOf } from "../../core/readiness/admin-act.ts";
-import type { EndpointFact, ReadinessFacts } from "../../core/control/readiness.ts";
+import { judge } from "../../core/readiness/checklist.ts";
+import type { EndpointFact, JudgedChecklist, ReadinessFacts } from "../../core/control/readiness.ts";
 import { webhookSubject } from "../../core/readiness/drills/drill.ts";
 import { endpointNow, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
@@ -39,6 +40,17 @@ export function readReadiness(context: ReadinessContext, storeId: string): Outco
     underway: context.leases.of(storeId),
     waivers: store.waivers.of(storeId),
   });
+}
+
+/** The facts of a store, and the checklist as it is judged by them. Refuses with `not_found` if there is no such store. */
+export function judgeStore(
+  context: ReadinessContext,
+  storeId: string,
+): Outcome<{ readonly facts: ReadinessFacts; readonly checklist: JudgedChecklist }> {
+  const read = readReadiness(context, storeId);
+  if (!read.ok) return read;
+  const { value: facts } = read;
+  return accept({ facts, checklist: { storeId, judgedAt: facts.now, ...judge(facts) } });
 }
 
 function endpointFact(context: ReadinessContext, endpoint: Endpoint, now: number): EndpointFact {

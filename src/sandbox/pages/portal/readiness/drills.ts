@@ -1,3 +1,4 @@
+import type { ReadinessFacts } from "../../../../core/control/readiness.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
 import { STEP_TITLES } from "../../../../core/readiness/drills/titles.ts";
@@ -11,8 +12,6 @@ import { actForm, askedOnce, storePath } from "../forms.ts";
 import { ago, copyable, dated, named, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
-
-type Known = AnswerOf<"readiness">;
 
 const ORDER_VIEW = `--order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`;
 
@@ -50,7 +49,7 @@ export function ranLines({ language, shownOnce }: View): Html {
 export function runningDrills(
   context: Pick<PortalContext, "idempotencyWatch" | "retrieveWatch" | "webhookWatch">,
   view: View,
-  { underway, now }: Known,
+  { underway, now }: ReadinessFacts,
 ): Html {
   const texts = LAUNCH_TEXTS[view.language];
   const held = underway.filter(({ drill }) => drill !== "webhook");
@@ -114,11 +113,11 @@ function seenSoFar(
 }
 
 /** Each drill: what it is for, what it has shown last, and how it is run. */
-export function drillSections(view: View, known: Known): Html {
+export function drillSections(view: View, known: ReadinessFacts): Html {
   return html`${DRILL_KINDS.map((kind) => drillSection(view, kind, known))}`;
 }
 
-function drillSection(view: View, kind: DrillKind, known: Known): Html {
+function drillSection(view: View, kind: DrillKind, known: ReadinessFacts): Html {
   const texts = LAUNCH_TEXTS[view.language];
   const results = resultsOf(kind, known);
   const waiver = known.waivers.find(({ drill, at }) => drill === kind && known.now - at < EVIDENCE_MS);
@@ -141,7 +140,10 @@ function drillSection(view: View, kind: DrillKind, known: Known): Html {
 type Result = { readonly drill: DrillFact; readonly of: string };
 
 /** The last results of a drill: of that of webhooks one for each endpoint. */
-function resultsOf(kind: DrillKind, { endpoints, duplicates, idempotency, browserReturn }: Known): Result[] {
+function resultsOf(
+  kind: DrillKind,
+  { endpoints, duplicates, idempotency, browserReturn }: ReadinessFacts,
+): Result[] {
   switch (kind) {
     case "webhook":
       return endpoints.flatMap(({ drill, url }) => (drill === null ? [] : [{ drill, of: url }]));

@@ -1,27 +1,30 @@
-import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { isApproved, isGateOpen, isRequested } from "../../../../core/readiness/admin-act.ts";
 import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
-import { judge, type Checklist, type ChecklistItem } from "../../../../core/readiness/checklist.ts";
-import type { Evidence } from "../../../../core/readiness/proof.ts";
+import { judgeStore } from "../../../readiness/facts.ts";
+import type {
+  ChecklistItem,
+  JudgedChecklist,
+  ReadinessFacts,
+  Evidence,
+} from "../../../../core/control/readiness.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { LANGUAGE_TAGS } from "../../../../web/language.ts";
 import { field } from "../fields.ts";
 import { actForm, storePath } from "../forms.ts";
 import { ago, copyable, either, empty, facts, inWords, named, table } from "../parts.ts";
-import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { drillSections, ranLines, runningDrills } from "./drills.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
 /** Whether the store can go live: six items with their evidence, the drills, and what production still needs. */
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const read = await ask(context, "readiness", { ...view, body: undefined });
-  if (!read.ok) return read;
-  const { value: known } = read;
+  const judged = judgeStore(context, view.storeId);
+  if (!judged.ok) return judged;
+  const { facts: known, checklist: shown } = judged.value;
   const texts = LAUNCH_TEXTS[view.language];
-  const main = html`${ranLines(view)} ${runningDrills(context, view, known)}
-    ${checklist(view, judge(known), known.now)} ${production(view, known)}
+  const main = html`${ranLines(view)} ${runningDrills(context, view, known)} ${checklist(view, shown)}
+    ${production(view, known)}
     <section>
       <h2>${texts.drills}</h2>
       <div class="drills">${drillSections(view, known)}</div>
@@ -30,7 +33,7 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   return accept({ title: texts.title, main, live: { kind: "store" } });
 }
 
-function checklist(view: View, { verdict, items }: Checklist, now: number): Html {
+function checklist(view: View, { verdict, items, judgedAt }: JudgedChecklist): Html {
   const texts = LAUNCH_TEXTS[view.language];
   const passed = items.filter(({ status }) => status === "pass").length;
   return html`<section>
@@ -41,7 +44,7 @@ function checklist(view: View, { verdict, items }: Checklist, now: number): Html
       <span class="hint">${texts.testMode}</span>
     </div>
     <ol class="items panel">
-      ${items.map((item) => itemOf(view, item, now))}
+      ${items.map((item) => itemOf(view, item, judgedAt))}
     </ol>
   </section>`;
 }
@@ -75,7 +78,7 @@ function evidenceList(view: View, evidence: readonly Evidence[], now: number): H
   </ul>`;
 }
 
-function production(view: View, { production: known, now }: AnswerOf<"readiness">): Html {
+function production(view: View, { production: known, now }: ReadinessFacts): Html {
   const texts = LAUNCH_TEXTS[view.language];
   const { request } = known;
   const isOpen = isGateOpen(known);
