@@ -15,7 +15,7 @@ import {
   type ServiceProbe,
 } from "../../src/core/readiness/probed-service.ts";
 import { checklistOf, judge } from "../../src/core/readiness/checklist.ts";
-import { CHECKLIST_ITEMS, type ItemName } from "../../src/core/readiness/names.ts";
+import { CHECKLIST_ITEMS, ITEM_COUNT, type ItemName } from "../../src/core/readiness/names.ts";
 import { ORDER_CASE_NAMES } from "../../src/core/readiness/drills/webhook.ts";
 import { duplicatesSubject, webhookSubject } from "../../src/core/readiness/drills/drill.ts";
 import { EVIDENCE_MS } from "../../src/core/readiness/proof.ts";
@@ -753,6 +753,7 @@ test("a report names the items by their titles, in their order", () => {
   } as const;
   const shown = [...reportMarkdown(report).matchAll(/^- ✅ \*\*(.+)\*\*/gm)];
   expect(shown.map(([, title]) => title)).toEqual(titles);
+  expect(["five", "six", "seven", "eight"].indexOf(ITEM_COUNT) + 5).toBe(titles.length);
 });
 
 test("JUnit has a failure or an error exactly where the exit code is not 0", () => {

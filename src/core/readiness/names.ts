@@ -13,6 +13,9 @@ export type ItemName = keyof typeof ITEM_TITLES;
 /** The names of the items, in their order. */
 export const CHECKLIST_ITEMS = Object.keys(ITEM_TITLES) as readonly ItemName[];
 
+/** How many items there are, in words. */
+export const ITEM_COUNT = "six";
+
 /** What drills are called on the command line, by their kinds (decision 50). */
 export const DRILL_NAMES = {
   webhook: "webhooks",

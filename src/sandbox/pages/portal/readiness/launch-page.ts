@@ -17,7 +17,7 @@ import type { Content, PortalContext, View } from "../view.ts";
 import { drillSections, ranLines, runningDrills } from "./drills.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
-/** Whether the store can go live: six items with their evidence, the drills, and what production still needs. */
+/** Whether the store can go live: the items with their evidence, the drills, and what production still needs. */
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const judged = judgeStore(context, view.storeId);
   if (!judged.ok) return judged;
