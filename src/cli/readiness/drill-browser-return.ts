@@ -3,7 +3,8 @@ import type { Command } from "commander";
 import { drillBrowserReturn } from "../../client/drills/browser-return.ts";
 import { drillTarget } from "../../client/drills/order-view.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import { judgeReturn, type ReturnVerdict } from "../../core/readiness/drills/browser-return.ts";
+import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
+import { judgeReturn, RETURN_STEPS } from "../../core/readiness/drills/browser-return.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
@@ -18,7 +19,6 @@ import {
   withoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
-import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
 import { callAt, controlOutcome } from "../target/call.ts";
 
 type ReturnOptions = OrderViewOptions & { readonly returnUrl: string };
@@ -70,7 +70,7 @@ async function prepareReturn(
 async function keep(
   context: Context,
   control: ControlTarget,
-  { page, judged }: { readonly page: string; readonly judged: ReturnVerdict },
+  { page, judged }: { readonly page: string; readonly judged: JudgedDrill },
 ): Promise<Outcome<AnswerOf<"recordBrowserReturn"> | null, Problem>> {
   if (judged.verdict === "unknown") return accept(null);
   const body = { returnUrl: page, steps: judged.steps };
@@ -85,7 +85,7 @@ const HEADS = {
 
 function resultOf(
   page: string,
-  { verdict, steps }: ReturnVerdict,
+  { verdict, steps }: JudgedDrill,
   drill: AnswerOf<"recordBrowserReturn"> | null,
 ): DrillResult {
   const what = `${verdict === "unknown" ? "whether a" : "a"} return to ${printable(page)} ${HEADS[verdict]}`;
@@ -93,6 +93,6 @@ function resultOf(
     verdict,
     json: { verdict, drill_id: drill?.id ?? null, steps },
     text: async ({ style, width }) =>
-      `${verdictMark(verdict, style)} ${what}\n${await drillLines(steps, { titles: STEP_TITLES.browser_return, style, width })}`,
+      `${verdictMark(verdict, style)} ${what}\n${await drillLines(steps, { titles: RETURN_STEPS, style, width })}`,
   };
 }

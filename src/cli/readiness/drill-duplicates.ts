@@ -4,7 +4,8 @@ import { callControl, type ControlResult, type ControlTarget } from "../../clien
 import { whileLeased } from "../../client/control/lease.ts";
 import type { OrderViewSource } from "../../client/drills/order-view.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { judgeDuplicates, type DuplicatesVerdict } from "../../core/readiness/drills/duplicates.ts";
+import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
+import { judgeDuplicates, DUPLICATES_STEPS } from "../../core/readiness/drills/duplicates.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Context, Registry } from "../command.ts";
 import { ORDER } from "../order/create-report.ts";
@@ -18,11 +19,10 @@ import {
   withoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
-import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
 import { controlOutcome, type NextAfter } from "../target/call.ts";
 
 /** What was shown, and the drill that keeps it; null where it was not kept. */
-type Shown = { readonly judged: DuplicatesVerdict; readonly drill: AnswerOf<"recordDuplicates"> | null };
+type Shown = { readonly judged: JudgedDrill; readonly drill: AnswerOf<"recordDuplicates"> | null };
 
 /** `checkout checklist run duplicates`. */
 export function registerChecklistDuplicates(checklist: Command, registry: Registry): void {
@@ -115,6 +115,6 @@ function resultOf({ judged: { verdict, steps }, drill }: Shown): DrillResult {
     verdict,
     json: { verdict, drill_id: drill?.id ?? null, steps },
     text: async ({ style, width }) =>
-      `${verdictMark(verdict, style)} ${HEADS[verdict]}\n${await drillLines(steps, { titles: STEP_TITLES.duplicates, style, width })}`,
+      `${verdictMark(verdict, style)} ${HEADS[verdict]}\n${await drillLines(steps, { titles: DUPLICATES_STEPS, style, width })}`,
   };
 }

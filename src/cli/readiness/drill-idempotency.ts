@@ -16,7 +16,7 @@ import type { Problem } from "../problem.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
+import { IDEMPOTENCY_STEPS } from "../../core/readiness/drills/idempotency.ts";
 import { callAt, controlOutcome } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -99,7 +99,7 @@ function resultOf({ drill, client }: IdempotencyDrill): DrillResult {
     text: async ({ style, width }) =>
       [
         `${verdictMark(verdict, style)} ${HEADS[verdict]}`,
-        await drillLines(steps, { titles: STEP_TITLES.idempotency, style, width }),
+        await drillLines(steps, { titles: IDEMPOTENCY_STEPS, style, width }),
         ...(creates.length === 0 ? [] : ["", await createLines(creates, { style, width })]),
       ].join("\n"),
   };

@@ -5,7 +5,6 @@ import { callControl, type ControlTarget } from "../../client/control/control.ts
 import { whileLeased } from "../../client/control/lease.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
-import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
 import { DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
 import { valueOption, type Context, type Registry } from "../command.ts";
 import { drillLines, registerDrill, verdictMark } from "./drill.ts";
@@ -102,7 +101,7 @@ async function report(
   }[verdict];
   const lines = [
     `${verdictMark(verdict, style)} ${printable(url)} ${what}`,
-    await drillLines(steps, { titles: STEP_TITLES.webhook, style, width }),
+    await drillLines(steps, { titles: DRILL_CASES, style, width }),
   ];
   if (verdict !== "unknown") lines.push(`  ${style.cyan("→")} ${orderLine(order, orderView)}`);
   return lines.join("\n");

@@ -185,8 +185,8 @@ async function sendAll(
   let slowestMs = 0;
   for (const name of SEND_NAMES) {
     if (signal.aborted) return { end: "interrupted" };
-    const eventId = events.value[DUPLICATE_SENDS[name]];
-    const isPayment = DUPLICATE_SENDS[name] === "succeeded";
+    const eventId = events.value[DUPLICATE_SENDS[name].status];
+    const isPayment = DUPLICATE_SENDS[name].status === "succeeded";
     const last = sends.at(-1);
     const wasPaid = last?.view.says === "paid";
     const isRepeated = sends.some((earlier) => earlier.eventId === eventId);
@@ -299,7 +299,7 @@ async function lookAfter(
 ): Promise<Looked> {
   const { name, wasPaid, isRepeated, still, waitMs } = sent;
   if (!wasPaid) {
-    const isPayment = DUPLICATE_SENDS[name] === "succeeded";
+    const isPayment = DUPLICATE_SENDS[name].status === "succeeded";
     const reading = await awaitPaid(world, look, isPayment ? PAID_MS : WATCH_MS);
     return { reading, still, text: "not_compared" };
   }

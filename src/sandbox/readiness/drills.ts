@@ -2,14 +2,14 @@ import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import type { CaseResult } from "../../core/readiness/drills/webhook.ts";
 import {
   casesOf,
   drillRequest,
   goesOn,
   wasOutOfReach,
-  type CaseResult,
   type DrillEvent,
-} from "../../core/readiness/drills/webhook.ts";
+} from "../../core/readiness/drills/webhook-request.ts";
 import { drillSteps } from "../../core/readiness/drills/webhook-causes.ts";
 import type { World } from "../../world.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";

@@ -1,5 +1,5 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { drillRequest, paymentType } from "../../core/readiness/drills/webhook.ts";
+import { drillRequest, paymentType } from "../../core/readiness/drills/webhook-request.ts";
 import { duplicatesSubject, type Drill } from "../../core/readiness/drills/drill.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";

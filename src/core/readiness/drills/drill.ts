@@ -1,6 +1,20 @@
-import type { DrillFact } from "../../control/drills.ts";
+import type { DrillFact, DrillStep } from "../../control/drills.ts";
 import { hash } from "node:crypto";
 import type { Endpoint } from "../../webhook/endpoint.ts";
+
+/** What judging a drill amounts to. `unknown`: it proves nothing, and is not kept. */
+export type JudgedDrill = {
+  readonly verdict: "passed" | "failed" | "unknown";
+  readonly steps: readonly DrillStep[];
+};
+
+/** The steps of a kind of drill, each with what it is called for people. */
+export type StepTitles = Readonly<Record<string, { readonly title: string }>>;
+
+/** What a step is called for people; its name where an older version kept it. */
+export function stepTitle(steps: StepTitles, name: string): string {
+  return steps[name]?.title ?? name;
+}
 
 /** The result of a drill of a store. */
 export type Drill = DrillFact & { readonly storeId: string };

@@ -1,8 +1,11 @@
 import type { ReadinessFacts } from "../../../../core/control/readiness.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
-import { STEP_TITLES } from "../../../../core/readiness/drills/titles.ts";
-import { CASE_NAMES } from "../../../../core/readiness/drills/webhook.ts";
+import { RETURN_STEPS } from "../../../../core/readiness/drills/browser-return.ts";
+import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/drill.ts";
+import { DUPLICATES_STEPS } from "../../../../core/readiness/drills/duplicates.ts";
+import { IDEMPOTENCY_STEPS } from "../../../../core/readiness/drills/idempotency.ts";
+import { CASE_NAMES, DRILL_CASES } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_MS } from "../../../../core/readiness/proof.ts";
 import type { DrillFact } from "../../../../core/control/drills.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -12,6 +15,13 @@ import { actForm, askedOnce, storePath } from "../forms.ts";
 import { ago, copyable, dated, named, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
+
+const STEPS: Readonly<Record<DrillKind, StepTitles>> = {
+  webhook: DRILL_CASES,
+  duplicates: DUPLICATES_STEPS,
+  idempotency: IDEMPOTENCY_STEPS,
+  browser_return: RETURN_STEPS,
+};
 
 const ORDER_VIEW = `--order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`;
 
@@ -70,7 +80,6 @@ export function runningDrills(
 /** The drill of an endpoint, with each request that was answered so far; also one that no command has begun. */
 function runningWebhooks({ language }: View, { endpoint, total, results }: WebhookProgress): Html {
   const texts = LAUNCH_TEXTS[language];
-  const titles = STEP_TITLES.webhook;
   return html`<section class="panel running" id="running-${endpoint.id}">
     <h2>
       ${texts.drillKinds.webhook} <span class="badge warn">${texts.running}</span>
@@ -81,7 +90,7 @@ function runningWebhooks({ language }: View, { endpoint, total, results }: Webho
       ${results.map(
         ({ name, answer }) =>
           html`<li>
-            ${titles[name] ?? name}: ${"status" in answer ? String(answer.status) : answer.message}
+            ${DRILL_CASES[name].title}: ${"status" in answer ? String(answer.status) : answer.message}
           </li>`,
       )}
     </ol>
@@ -168,13 +177,12 @@ function drillResult(
   const { passed, steps, at } = drill;
   const texts = LAUNCH_TEXTS[view.language];
   const right = steps.filter((step) => step.passed).length;
-  const titles = STEP_TITLES[kind];
   const rows = steps.map(
     (step) =>
       html`<tr>
         <th scope="row" lang="en">
           <span class="badge ${step.passed ? "good" : "bad"}">${step.passed ? texts.ok : texts.notOk}</span>
-          ${titles[step.name] ?? step.name}
+          ${stepTitle(STEPS[kind], step.name)}
         </th>
         <td lang="en">${named(texts.expected, step.expected)}</td>
         <td lang="en">${named(texts.got, step.got)}</td>
