@@ -1,3 +1,4 @@
+import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import {
   DUPLICATE_SENDS,
   SEND_NAMES,
@@ -100,16 +101,11 @@ async function forgePayment(
 ): Promise<
   ControlResult<{ readonly facts: NonNullable<DuplicatesFacts["forged"]>; readonly subject: string }>
 > {
-  const { target, checkout, other, leaseId, signal } = look;
+  const { target, checkout, other } = look;
   const unpaid = other ?? checkout;
   const events = await eventsOf(world, target, unpaid);
   if (events.end !== "success") return events;
-  const sent = await callControl(world, target, {
-    name: "deliverForDrill",
-    body: { leaseId, eventId: events.value.created, forged: true },
-    timeoutMs: DELIVER_TIMEOUT_MS,
-    signal,
-  });
+  const sent = await deliver(world, look, { eventId: events.value.created, forged: true });
   if (sent.end !== "success") return sent;
   // The other order can be asked about again at the end.
   const waitMs = other === null ? PAID_MS : WATCH_MS;
@@ -147,16 +143,11 @@ async function lookAtOther(
   world: LookWorld,
   look: DuplicatesLook,
 ): Promise<ControlResult<DuplicatesFacts["other"]>> {
-  const { target, other, leaseId, signal } = look;
+  const { target, other } = look;
   if (other === null) return { end: "success", value: null };
   const created = await eventsOf(world, target, other);
   if (created.end !== "success") return created;
-  const sent = await callControl(world, target, {
-    name: "deliverForDrill",
-    body: { leaseId, eventId: created.value.created },
-    timeoutMs: DELIVER_TIMEOUT_MS,
-    signal,
-  });
+  const sent = await deliver(world, look, { eventId: created.value.created });
   if (sent.end !== "success") return sent;
   // Until it knows the order.
   const view = await watchView(
@@ -176,7 +167,7 @@ async function sendAll(
   look: DuplicatesLook,
   subject: string,
 ): Promise<ControlResult<readonly SendFact[]>> {
-  const { target, checkout, leaseId, signal } = look;
+  const { target, checkout, signal } = look;
   const events = await eventsOf(world, target, checkout);
   if (events.end !== "success") return events;
   const sends: SendFact[] = [];
@@ -197,12 +188,7 @@ async function sendAll(
       if (rest.changedAt !== undefined) slowestMs = Math.max(slowestMs, rest.changedAt - paidAt);
     } else still = undefined;
     if (isPayment) paidAt = world.monotonic();
-    const sent = await callControl(world, target, {
-      name: "deliverForDrill",
-      body: { leaseId, eventId, subject },
-      timeoutMs: DELIVER_TIMEOUT_MS,
-      signal,
-    });
+    const sent = await deliver(world, look, { eventId, subject });
     if (sent.end !== "success") return sent;
     const { answers } = sent.value;
     const waitMs = isPayment ? Math.min(slowestMs + WATCH_MS, MAX_WATCH_MS) : WATCH_MS;
@@ -213,6 +199,20 @@ async function sendAll(
     sends.push({ name, eventId, answers, wasPaid, view: viewOf(looked.reading), text: looked.text });
   }
   return { end: "success", value: sends };
+}
+
+/** Sends an event to all endpoints now. */
+function deliver(
+  world: LookWorld,
+  { target, leaseId, signal }: DuplicatesLook,
+  wanted: Omit<RequestOf<"deliverForDrill">, "leaseId">,
+): Promise<ControlResult<AnswerOf<"deliverForDrill">>> {
+  return callControl(world, target, {
+    name: "deliverForDrill",
+    body: { ...wanted, leaseId },
+    timeoutMs: DELIVER_TIMEOUT_MS,
+    signal,
+  });
 }
 
 /** The ids of the events of a checkout: of each status the last one. */

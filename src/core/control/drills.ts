@@ -28,6 +28,14 @@ const step = z.strictObject({
 /** One step of a drill: its name, what was expected, what came, and the likely cause of a failure or a note. */
 export type DrillStep = DomainOf<typeof step>;
 
+/** The steps that a command has done. */
+const doneSteps = z.array(step).check(z.minLength(1), z.maxLength(MAX_STEPS));
+
+/** `unknown`: it proves nothing, and is not kept. */
+const verdict = z.enum(["passed", "failed", "unknown"]);
+/** What judging a drill amounts to. */
+export type DrillVerdict = z.output<typeof verdict>;
+
 /** What a drill has shown. */
 export const drill = z.object({
   id: z.uuid(),
@@ -44,7 +52,7 @@ export type DrillFact = DomainOf<typeof drill>;
 const endpointDrill = z.extend(drill, {
   /** null where the receiver could not be reached: then nothing is kept. */
   id: z.nullable(z.uuid()),
-  verdict: z.enum(["passed", "failed", "unknown"]),
+  verdict,
   endpointId: z.uuid(),
   url: z.string(),
   /** The checkout whose events were sent too. */
@@ -73,6 +81,13 @@ export const underway = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), sin
 /** A drill that runs now. */
 export type RunningDrill = DomainOf<typeof underway>;
 
+const clientRun = z.strictObject({
+  run: z.enum(CLIENT_RUNS),
+  orderId: z.string().check(z.minLength(1), z.maxLength(MAX_ORDER_ID)),
+});
+/** A run of the merchant's command, and the order_id that it is given. */
+export type WatchedRun = DomainOf<typeof clientRun>;
+
 const clientEnd = z.strictObject({
   /** `killed`: by the drill. */
   ending: z.enum(["exited", "timeout", "aborted", "not_run", "killed"]),
@@ -83,6 +98,14 @@ const clientEnd = z.strictObject({
 export type ClientEnd = DomainOf<typeof clientEnd>;
 
 nameSchemas({ DrillStep: step, Drill: drill, RunningDrill: underway });
+
+const reuse = z.object({
+  path: z.string(),
+  idempotencyKey: z.string(),
+  body: z.record(z.string(), z.unknown()),
+});
+/** A request that reuses the lost create's key for another body. */
+export type Reuse = DomainOf<typeof reuse>;
 
 /** The operations on drills (decisions 50, 66); those of the idempotency drill in the order in which it calls them. */
 export const drillOperations = {
@@ -132,20 +155,14 @@ export const drillOperations = {
     method: "POST",
     path: "/drills/browser-return",
     summary: "Keeps what the drill of a browser's return has shown; its steps are done by the command line",
-    request: z.strictObject({
-      returnUrl: text,
-      steps: z.array(step).check(z.minLength(1), z.maxLength(MAX_STEPS)),
-    }),
+    request: z.strictObject({ returnUrl: text, steps: doneSteps }),
     answer: drill,
   }),
   beginClientRun: storeOperation({
     method: "POST",
     path: "/drills/idempotency/{id}/runs",
     summary: "Counts the creates that come from now on to this run of the merchant's command",
-    request: z.strictObject({
-      run: z.enum(CLIENT_RUNS),
-      orderId: z.string().check(z.minLength(1), z.maxLength(MAX_ORDER_ID)),
-    }),
+    request: clientRun,
     answer: z.object({}),
   }),
   endClientRun: storeOperation({
@@ -197,11 +214,7 @@ export const drillOperations = {
     path: "/drills/duplicates",
     summary:
       "Keeps what a drill of duplicates has shown, under its lease; its steps are done by the command line",
-    request: z.strictObject({
-      leaseId: z.uuid(),
-      subject: text,
-      steps: z.array(step).check(z.minLength(1), z.maxLength(MAX_STEPS)),
-    }),
+    request: z.strictObject({ leaseId: z.uuid(), subject: text, steps: doneSteps }),
     answer: drill,
     refusals: ["state_conflict"],
   }),
@@ -210,12 +223,8 @@ export const drillOperations = {
     path: "/drills/idempotency/{id}/close",
     summary: "Watches the client no longer, and tells which request to send with the key of the lost create",
     request: z.strictObject({}),
-    answer: z.object({
-      /** null where no answer was dropped. */
-      reuse: z.nullable(
-        z.object({ path: z.string(), idempotencyKey: z.string(), body: z.record(z.string(), z.unknown()) }),
-      ),
-    }),
+    /** null where no answer was dropped. */
+    answer: z.object({ reuse: z.nullable(reuse) }),
   }),
   judgeIdempotencyDrill: storeOperation({
     method: "POST",
@@ -223,7 +232,7 @@ export const drillOperations = {
     summary: "Judges what was seen by the service's own log and tables, and keeps what that has shown",
     request: z.strictObject({}),
     answer: z.object({
-      verdict: z.enum(["passed", "failed", "unknown"]),
+      verdict,
       /** null where nothing was shown, and nothing kept. */
       drillId: z.nullable(z.uuid()),
       steps: drill.shape.steps,

@@ -1,6 +1,6 @@
 import type { readinessOperations } from "../../core/control/readiness.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../core/readiness/assumptions.ts";
 import { redactKept } from "../../core/request/redaction.ts";
 import { atStore, noStore } from "../at-store.ts";
@@ -22,10 +22,8 @@ export const readinessHandlers = {
     return accept({ storeId, assumptions });
   },
   readiness: async (context, { storeId }) => readReadiness(context, storeId),
-  checklist: async (context, { storeId }) => {
-    const judged = judgeStore(context, storeId);
-    return judged.ok ? accept(judged.value.checklist) : judged;
-  },
+  checklist: async (context, { storeId }) =>
+    mapped(judgeStore(context, storeId), ({ checklist }) => checklist),
   storeSummary: async (context, { storeId }) => summary(context, storeId),
   waiveDrill: (context, { storeId, body }) =>
     atStore(context, storeId, ({ waivers }, at) => {

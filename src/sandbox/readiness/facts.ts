@@ -3,7 +3,7 @@ import { judge } from "../../core/readiness/checklist.ts";
 import type { EndpointFact, JudgedChecklist, ReadinessFacts } from "../../core/control/readiness.ts";
 import { webhookSubject } from "../../core/readiness/drills/drill.ts";
 import { endpointNow, type Endpoint } from "../../core/webhook/endpoint.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
 import { noStore, storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
@@ -47,10 +47,10 @@ export function judgeStore(
   context: ReadinessContext,
   storeId: string,
 ): Outcome<{ readonly facts: ReadinessFacts; readonly checklist: JudgedChecklist }> {
-  const read = readReadiness(context, storeId);
-  if (!read.ok) return read;
-  const { value: facts } = read;
-  return accept({ facts, checklist: { storeId, judgedAt: facts.now, ...judge(facts) } });
+  return mapped(readReadiness(context, storeId), (facts) => ({
+    facts,
+    checklist: { storeId, judgedAt: facts.now, ...judge(facts) },
+  }));
 }
 
 function endpointFact(context: ReadinessContext, endpoint: Endpoint, now: number): EndpointFact {

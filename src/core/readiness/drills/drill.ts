@@ -1,12 +1,9 @@
-import type { DrillFact, DrillStep } from "../../control/drills.ts";
+import type { DrillFact, DrillStep, DrillVerdict } from "../../control/drills.ts";
 import { hash } from "node:crypto";
 import type { Endpoint } from "../../webhook/endpoint.ts";
 
-/** What judging a drill amounts to. `unknown`: it proves nothing, and is not kept. */
-export type JudgedDrill = {
-  readonly verdict: "passed" | "failed" | "unknown";
-  readonly steps: readonly DrillStep[];
-};
+/** What judging a drill amounts to. */
+export type JudgedDrill = { readonly verdict: DrillVerdict; readonly steps: readonly DrillStep[] };
 
 /** The steps of a kind of drill, each with what it is called for people. */
 export type StepTitles = Readonly<Record<string, { readonly title: string }>>;

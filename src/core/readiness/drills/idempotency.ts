@@ -1,12 +1,12 @@
 import type { ClientRun } from "../names.ts";
 import type { CreateRequest } from "../../checkout/create-request.ts";
-import type { ClientEnd, DrillStep, SeenCreate } from "../../control/drills.ts";
+import type { ClientEnd, DrillStep, SeenCreate, WatchedRun } from "../../control/drills.ts";
 import type { JudgedDrill } from "./drill.ts";
 import { errorRow, ERRORS } from "../../errors.ts";
 import { printableLiteral } from "../../text.ts";
 
-/** A run of the merchant's command, and the order_id that it was given. */
-export type RunFact = ClientEnd & { readonly run: ClientRun; readonly orderId: string };
+/** A run of the merchant's command, and how it ended. */
+export type RunFact = ClientEnd & WatchedRun;
 
 /** What the service has seen, and what its tables hold after the merchant's command has ended. */
 export type IdempotencyFacts = {
