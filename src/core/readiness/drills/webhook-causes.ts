@@ -1,7 +1,7 @@
 import type { DrillStep } from "../../control/drills.ts";
 import { excerpt, UUID } from "../../text.ts";
 import { adviceText, type DrillCause, type DrillNote } from "./webhook-advice.ts";
-import { CASE_NAMES, DRILL_CASES, twinOf, type CaseName, type CaseResult, type WhyTaken } from "./webhook.ts";
+import { CASE_NAMES, DRILL_CASES, twinOf, type CaseName, type CaseResult } from "./webhook.ts";
 
 /** The kinds of answers. `limited`: 429. `unsent`: the drill had been stopped. */
 type Kind =
@@ -35,7 +35,7 @@ const GOOD: readonly CaseName[] = ["good_event", "duplicate", "good_at_the_end"]
 /** Cases that every receiver refuses which compares the signature over the body. */
 const FORGED: readonly CaseName[] = ["bad_signature", "wrong_secret", "changed_byte"];
 /** Well signed, at another time. */
-const STALE = CASE_NAMES.filter((name) => whyTakenOf(name) === "by_age");
+const STALE: readonly CaseName[] = ["ten_minutes_old", "hour_old", "ten_minutes_ahead", "hour_ahead"];
 /** Sent before any that must be refused. */
 const SENT_FIRST: ReadonlySet<CaseName> = new Set(CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature")));
 /** Not found, method not allowed, gone. */
@@ -185,16 +185,11 @@ function whyTaken(name: CaseName, pattern: Pattern): DrillCause {
   if (name === "short_signature" && kind("last_digit") === "taken") return whyPartly(pattern);
   if (name === "empty_signature" && kind("short_signature") === "taken") return "compares_what_came";
   if (name === "rewritten_body" && kind("changed_byte") === "taken") return "body_not_covered";
-  const why = whyTakenOf(name) ?? "verifies_sometimes";
-  if (why === "by_age") return whyStale(name, pattern);
-  if (why === "by_part") return whyPartly(pattern);
-  return why === "by_missing_header" ? whyWithout(name, pattern) : why;
-}
-
-/** What the row of a case says of an answer with 2xx; undefined where that is right. */
-function whyTakenOf(name: CaseName): WhyTaken | undefined {
   const one = DRILL_CASES[name];
-  return "taken" in one ? one.taken : undefined;
+  if ("taken" in one && one.taken !== undefined)
+    return one.taken === "by_part" ? whyPartly(pattern) : one.taken;
+  if (one.age !== undefined) return whyStale(one.age, pattern);
+  return one.without === undefined ? "verifies_sometimes" : whyWithout(name, pattern);
 }
 
 /** Which missing header is the reason that a request was not verified. */
@@ -216,9 +211,9 @@ const SKIPPED_WITHOUT = [
 ] as const;
 
 /** Why a timestamp that is far off was accepted. */
-function whyStale(name: CaseName, { kind }: Pattern): DrillCause {
-  const isOld = (DRILL_CASES[name].age ?? 0) > 0;
-  const [own, other] = isOld ? (["hour_old", "hour_ahead"] as const) : (["hour_ahead", "hour_old"] as const);
+function whyStale(age: number, { kind }: Pattern): DrillCause {
+  const [own, other] =
+    age > 0 ? (["hour_old", "hour_ahead"] as const) : (["hour_ahead", "hour_old"] as const);
   if (kind(own) !== "taken") return "wide_tolerance";
   if (kind(other) === "taken") return "no_staleness_check";
   return own === "hour_old" ? "takes_old" : "takes_ahead";

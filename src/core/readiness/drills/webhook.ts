@@ -12,8 +12,6 @@ type OrderType = CheckoutEvent["type"];
 
 /** How one request of the drill differs from a valid one. Fields that are not set are as in a valid one. */
 type CaseRequest = {
-  /** What is sent, for people. */
-  readonly title: string;
   /**
    * Which event is sent (default: a new one). `first`: that of the first case. `order`: the order event that the
    * receiver has accepted before. `payment`: a new one that says that this order was paid. A type: a new event of that
@@ -39,30 +37,25 @@ type CaseRequest = {
   readonly signature?: (right: string) => string;
 };
 
-/** Why something is taken that must be refused: a cause, or the rule that finds it by the answers to other cases. */
-export type WhyTaken = DrillCause | "by_age" | "by_part" | "by_missing_header";
+/** What shows why something is taken that must be refused: a cause, `by_part` of the signature, or what is odd in it. */
+type WhyTaken =
+  | { readonly taken: DrillCause | "by_part" }
+  | { readonly without: NonNullable<CaseRequest["without"]> }
+  | { readonly age: number };
 
-/** One request of the drill, what its answer must be, and what the merchant's code most likely does if it is another. */
-type DrillCase = CaseRequest &
-  (
-    | {
-        readonly expected: "2xx";
-        /** `by_bytes`: what it does with bytes in an unusual form tells. */
-        readonly untaken: DrillCause | "by_bytes";
-      }
-    | {
-        /** `4xx or 5xx`: it must not be accepted; the service never sends it. */
-        readonly expected: "4xx" | "4xx or 5xx";
-        readonly taken: WhyTaken;
-      }
-    | {
-        /** The interface leaves it open. */
-        readonly expected: "2xx or 4xx";
-        readonly taken?: WhyTaken;
-        /** What is worth knowing of a drill that passes. */
-        readonly notes: { readonly taken?: DrillNote; readonly refused?: DrillNote };
-      }
-  );
+/** What must be accepted, and why it most likely is not; `by_bytes`: what it does with unusual bytes tells. */
+type GoodCase = { readonly expected: "2xx"; readonly untaken: DrillCause | "by_bytes" };
+/** What must be refused, or at least not accepted: `4xx or 5xx` is never sent by the service. */
+type BadCase = { readonly expected: "4xx" | "4xx or 5xx" } & WhyTaken;
+/** What the interface leaves open, and what is worth knowing of it where a drill passes. */
+type OpenCase = {
+  readonly expected: "2xx or 4xx";
+  readonly taken?: DrillCause;
+  readonly notes: { readonly taken?: DrillNote; readonly refused?: DrillNote };
+};
+
+/** A request of the drill: its title, what its answer must be, and what another answer tells of the merchant's code. */
+type DrillCase = CaseRequest & { readonly title: string } & (GoodCase | BadCase | OpenCase);
 
 /** How many digits are right in a signature of which only the beginning is right: half of them. */
 const RIGHT_DIGITS = 32;
@@ -77,236 +70,121 @@ const TEN_MINUTES = 600;
 const WITHIN_TOLERANCE = DEFAULT_TOLERANCE_SECONDS - 10;
 const BEYOND_TOLERANCE = DEFAULT_TOLERANCE_SECONDS + 30;
 
+function good(title: string, untaken: GoodCase["untaken"], how: CaseRequest = {}) {
+  return { title, expected: "2xx", untaken, ...how } as const;
+}
+
+function bad(title: string, how: CaseRequest & WhyTaken) {
+  return { title, expected: "4xx", ...how } as const;
+}
+
+/** What the service never sends. */
+function odd(title: string, how: CaseRequest & WhyTaken) {
+  return { title, expected: "4xx or 5xx", ...how } as const;
+}
+
+function open(title: string, how: CaseRequest & Omit<OpenCase, "expected">) {
+  return { title, expected: "2xx or 4xx", ...how } as const;
+}
+
 const cases = {
-  good_event: { title: "a good event", expected: "2xx", untaken: "fails_after_check" },
-  duplicate: {
-    title: "the same event again, signed anew",
-    expected: "2xx",
-    untaken: "rejects_duplicates",
-    event: "first",
-  },
-  spaced_body: {
-    title: "a good event with blanks between its tokens",
-    expected: "2xx",
-    untaken: "by_bytes",
-    signed: spaced,
-  },
-  unusual_bytes: {
-    title: "a good event in unusual bytes",
-    expected: "2xx",
-    untaken: "by_bytes",
-    signed: unusual,
-  },
-  bad_signature: {
-    title: "a signature that no secret made",
-    expected: "4xx",
-    taken: "verifies_sometimes",
-    signature: wrong,
-  },
-  wrong_secret: {
-    title: "signed with another secret",
-    expected: "4xx",
-    taken: "old_secret",
-    secret: "another",
-  },
-  changed_byte: {
-    title: "one byte of the body changed",
-    expected: "4xx",
-    taken: "body_not_covered",
-    sent: withOtherDigit,
-  },
-  rewritten_body: {
-    title: "the same JSON in other white space",
-    expected: "4xx",
-    taken: "parsed_body",
-    sent: indented,
-  },
-  right_beginning: {
-    title: `a signature of which the first ${RIGHT_DIGITS} digits are right`,
-    expected: "4xx",
+  good_event: good("a good event", "fails_after_check"),
+  duplicate: good("the same event again, signed anew", "rejects_duplicates", { event: "first" }),
+  spaced_body: good("a good event with blanks between its tokens", "by_bytes", { signed: spaced }),
+  unusual_bytes: good("a good event in unusual bytes", "by_bytes", { signed: unusual }),
+  bad_signature: bad("a signature that no secret made", { taken: "verifies_sometimes", signature: wrong }),
+  wrong_secret: bad("signed with another secret", { taken: "old_secret", secret: "another" }),
+  changed_byte: bad("one byte of the body changed", { taken: "body_not_covered", sent: withOtherDigit }),
+  rewritten_body: bad("the same JSON in other white space", { taken: "parsed_body", sent: indented }),
+  right_beginning: bad(`a signature of which the first ${RIGHT_DIGITS} digits are right`, {
     taken: "by_part",
     signature: (right) => right.slice(0, RIGHT_DIGITS) + otherDigits(right.slice(RIGHT_DIGITS)),
-  },
-  short_signature: {
-    title: `a signature that ends after ${RIGHT_DIGITS} right digits`,
-    expected: "4xx",
+  }),
+  short_signature: bad(`a signature that ends after ${RIGHT_DIGITS} right digits`, {
     taken: "compares_what_came",
     signature: (right) => right.slice(0, RIGHT_DIGITS),
-  },
-  no_signature: {
-    title: "no signature",
-    expected: "4xx",
-    taken: "by_missing_header",
-    without: ["signature"],
-  },
-  no_event: {
-    title: "a body that is no JSON, badly signed",
-    expected: "4xx",
+  }),
+  no_signature: bad("no signature", { without: ["signature"] }),
+  no_event: bad("a body that is no JSON, badly signed", {
     taken: "verifies_sometimes",
     signed: () => "this is no event",
     signature: wrong,
-  },
-  hour_old: { title: "signed an hour ago", expected: "4xx", taken: "by_age", age: STALE_BY_SECONDS },
-  hour_ahead: { title: "signed an hour ahead", expected: "4xx", taken: "by_age", age: -STALE_BY_SECONDS },
-  minute_old: { title: "signed a minute ago", expected: "2xx", untaken: "narrow_tolerance", age: MINUTE },
-  minute_ahead: {
-    title: "signed a minute ahead",
-    expected: "2xx",
-    untaken: "narrow_tolerance",
-    age: -MINUTE,
-  },
-  within_tolerance_old: {
-    title: "signed 4 min 50 s ago",
-    expected: "2xx or 4xx",
+  }),
+  hour_old: bad("signed an hour ago", { age: STALE_BY_SECONDS }),
+  hour_ahead: bad("signed an hour ahead", { age: -STALE_BY_SECONDS }),
+  minute_old: good("signed a minute ago", "narrow_tolerance", { age: MINUTE }),
+  minute_ahead: good("signed a minute ahead", "narrow_tolerance", { age: -MINUTE }),
+  within_tolerance_old: open("signed 4 min 50 s ago", {
     notes: { refused: "strict_tolerance" },
     age: WITHIN_TOLERANCE,
-  },
-  within_tolerance_ahead: {
-    title: "signed 4 min 50 s ahead",
-    expected: "2xx or 4xx",
+  }),
+  within_tolerance_ahead: open("signed 4 min 50 s ahead", {
     notes: { refused: "strict_tolerance" },
     age: -WITHIN_TOLERANCE,
-  },
-  beyond_tolerance_old: {
-    title: "signed 5 min 30 s ago",
-    expected: "2xx or 4xx",
+  }),
+  beyond_tolerance_old: open("signed 5 min 30 s ago", {
     notes: { taken: "lenient_tolerance" },
     age: BEYOND_TOLERANCE,
-  },
-  beyond_tolerance_ahead: {
-    title: "signed 5 min 30 s ahead",
-    expected: "2xx or 4xx",
+  }),
+  beyond_tolerance_ahead: open("signed 5 min 30 s ahead", {
     notes: { taken: "lenient_tolerance" },
     age: -BEYOND_TOLERANCE,
-  },
-  ten_minutes_old: { title: "signed 10 minutes ago", expected: "4xx", taken: "by_age", age: TEN_MINUTES },
-  ten_minutes_ahead: {
-    title: "signed 10 minutes ahead",
-    expected: "4xx",
-    taken: "by_age",
-    age: -TEN_MINUTES,
-  },
-  no_timestamp: {
-    title: "no timestamp",
-    expected: "4xx",
-    taken: "by_missing_header",
-    without: ["timestamp"],
-  },
-  empty_signature: {
-    title: "an empty signature",
-    expected: "4xx",
-    taken: "takes_empty_signature",
-    signature: () => "",
-  },
-  empty_secret: {
-    title: "signed with an empty secret",
-    expected: "4xx",
-    taken: "takes_empty_secret",
-    secret: "empty",
-  },
-  first_digit: {
-    title: "a signature whose first digit is wrong",
-    expected: "4xx",
+  }),
+  ten_minutes_old: bad("signed 10 minutes ago", { age: TEN_MINUTES }),
+  ten_minutes_ahead: bad("signed 10 minutes ahead", { age: -TEN_MINUTES }),
+  no_timestamp: bad("no timestamp", { without: ["timestamp"] }),
+  empty_signature: bad("an empty signature", { taken: "takes_empty_signature", signature: () => "" }),
+  empty_secret: bad("signed with an empty secret", { taken: "takes_empty_secret", secret: "empty" }),
+  first_digit: bad("a signature whose first digit is wrong", {
     taken: "by_part",
     signature: (right) => otherDigits(right.slice(0, 1)) + right.slice(1),
-  },
-  last_digit: {
-    title: "a signature whose last digit is wrong",
-    expected: "4xx",
+  }),
+  last_digit: bad("a signature whose last digit is wrong", {
     taken: "by_part",
     signature: (right) => right.slice(0, -1) + otherDigits(right.slice(-1)),
-  },
-  right_ends: {
-    title: `a signature of which the first ${RIGHT_ENDS.first} and the last ${RIGHT_ENDS.last} digits are right`,
-    expected: "4xx",
-    taken: "by_part",
-    signature: withOtherMiddle,
-  },
-  first_of_three: {
-    title: "the right signature, first of three",
-    expected: "2xx",
-    untaken: "one_signature",
-    signature: placed(0),
-  },
-  second_of_three: {
-    title: "the right signature, second of three",
-    expected: "2xx",
-    untaken: "one_signature",
-    signature: placed(1),
-  },
-  third_of_three: {
-    title: "the right signature, last of three",
-    expected: "2xx",
-    untaken: "one_signature",
-    signature: placed(2),
-  },
-  other_event_id: {
-    title: "the first event again, under another id in its header",
-    expected: "2xx or 4xx",
+  }),
+  right_ends: bad(
+    `a signature of which the first ${RIGHT_ENDS.first} and the last ${RIGHT_ENDS.last} digits are right`,
+    { taken: "by_part", signature: withOtherMiddle },
+  ),
+  first_of_three: good("the right signature, first of three", "one_signature", { signature: placed(0) }),
+  second_of_three: good("the right signature, second of three", "one_signature", { signature: placed(1) }),
+  third_of_three: good("the right signature, last of three", "one_signature", { signature: placed(2) }),
+  other_event_id: open("the first event again, under another id in its header", {
     taken: "believes_header",
     notes: { taken: "ignores_event_id" },
     event: "first",
     otherEventId: true,
-  },
-  no_event_id: {
-    title: "no event id, badly signed",
-    expected: "4xx",
-    taken: "by_missing_header",
-    without: ["eventId"],
-    signature: wrong,
-  },
-  only_signature: {
-    title: "neither event id nor timestamp, badly signed",
-    expected: "4xx",
-    taken: "by_missing_header",
+  }),
+  no_event_id: bad("no event id, badly signed", { without: ["eventId"], signature: wrong }),
+  only_signature: bad("neither event id nor timestamp, badly signed", {
     without: ["eventId", "timestamp"],
     signature: wrong,
-  },
-  only_timestamp: {
-    title: "neither event id nor signature",
-    expected: "4xx",
-    taken: "by_missing_header",
-    without: ["eventId", "signature"],
-  },
-  only_event_id: {
-    title: "neither timestamp nor signature",
-    expected: "4xx",
-    taken: "by_missing_header",
-    without: ["timestamp", "signature"],
-  },
-  no_headers: {
-    title: "no Checkout header, as curl sends it",
-    expected: "4xx",
-    taken: "by_missing_header",
+  }),
+  only_timestamp: bad("neither event id nor signature", { without: ["eventId", "signature"] }),
+  only_event_id: bad("neither timestamp nor signature", { without: ["timestamp", "signature"] }),
+  no_headers: bad("no Checkout header, as curl sends it", {
     without: ["eventId", "timestamp", "signature"],
     tool: "curl",
-  },
-  no_headers_form: {
-    title: "no Checkout header, as curl -d sends it: as a form",
-    expected: "4xx or 5xx",
-    taken: "by_missing_header",
+  }),
+  no_headers_form: odd("no Checkout header, as curl -d sends it: as a form", {
     without: ["eventId", "timestamp", "signature"],
     tool: "curl",
     contentType: "application/x-www-form-urlencoded",
-  },
-  plain_text: {
-    title: "badly signed, as plain text",
-    expected: "4xx or 5xx",
+  }),
+  plain_text: odd("badly signed, as plain text", {
     taken: "skips_other_types",
     contentType: "text/plain",
     signature: wrong,
-  },
-  good_at_the_end: { title: "a good event after all that", expected: "2xx", untaken: "shuts_out" },
+  }),
+  good_at_the_end: good("a good event after all that", "shuts_out"),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** What is sent about an order too, with the merchant's consent. */
 const orderCases = {
-  order_event: {
-    title: "an event of an order again, as it was accepted before",
-    expected: "2xx",
-    untaken: "refuses_orders",
+  order_event: good("an event of an order again, as it was accepted before", "refuses_orders", {
     event: "order",
-  },
+  }),
   ...forgedPayments(),
   ...forgedOrders(),
 } as const satisfies Readonly<Record<string, DrillCase>>;
@@ -370,13 +248,11 @@ function forgedOrders(): Readonly<Record<ForgedName, DrillCase>> {
   const rows = (["order", "checkout_session"] as const).flatMap((object) =>
     STATUSES.map((status): [ForgedName, DrillCase] => [
       `forged_${object}_${status}`,
-      {
-        title: `a forged ${object}.${status}`,
-        expected: "4xx",
+      bad(`a forged ${object}.${status}`, {
         taken: "skips_orders",
         event: `${object}.${status}`,
         signature: wrong,
-      },
+      }),
     ]),
   );
   return Object.fromEntries(rows) as Record<ForgedName, DrillCase>;
