@@ -10,7 +10,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Registry } from "../command.ts";
 import { failUsage, type Problem } from "../problem.ts";
-import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
+import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
 import {
   buyerFor,
   ORDER_VIEW_RULES,
@@ -62,7 +62,11 @@ async function prepareReturn(
     if (!facts.ok) return facts;
     const judged = judgeReturn(facts.value);
     const kept = await keep(context, control, { page, judged });
-    return kept.ok ? accept(resultOf(page, judged, kept.value)) : kept;
+    return kept.ok
+      ? accept(
+          resultOf(judged, { head: headOf(page, judged.verdict), titles: RETURN_STEPS, drill: kept.value }),
+        )
+      : kept;
   });
 }
 
@@ -83,16 +87,6 @@ const HEADS = {
   unknown: "is taken for a payment is unknown",
 };
 
-function resultOf(
-  page: string,
-  { verdict, steps }: JudgedDrill,
-  drill: AnswerOf<"recordBrowserReturn"> | null,
-): DrillResult {
-  const what = `${verdict === "unknown" ? "whether a" : "a"} return to ${printable(page)} ${HEADS[verdict]}`;
-  return {
-    verdict,
-    json: { verdict, drill_id: drill?.id ?? null, steps },
-    text: async ({ style, width }) =>
-      `${verdictMark(verdict, style)} ${what}\n${await drillLines(steps, { titles: RETURN_STEPS, style, width })}`,
-  };
+function headOf(page: string, verdict: JudgedDrill["verdict"]): string {
+  return `${verdict === "unknown" ? "whether a" : "a"} return to ${printable(page)} ${HEADS[verdict]}`;
 }

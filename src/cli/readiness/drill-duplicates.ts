@@ -6,11 +6,11 @@ import type { OrderViewSource } from "../../client/drills/order-view.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
 import { judgeDuplicates, DUPLICATES_STEPS } from "../../core/readiness/drills/duplicates.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import type { Context, Registry } from "../command.ts";
 import { ORDER } from "../order/create-report.ts";
 import type { Problem } from "../problem.ts";
-import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
+import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
 import {
   buyerFor,
   ORDER_VIEW_RULES,
@@ -81,7 +81,9 @@ function drillWith(
     );
     const shown = controlOutcome(leased, NEXT_AFTER);
     if (!shown.ok) return shown;
-    return shown.value.ok ? accept(resultOf(shown.value.value)) : shown.value;
+    return mapped(shown.value, ({ judged, drill }) =>
+      resultOf(judged, { head: HEADS[judged.verdict], titles: DUPLICATES_STEPS, drill }),
+    );
   };
 }
 
@@ -109,12 +111,3 @@ const HEADS = {
   failed: "your shop cannot handle events that come twice, late, out of order, or forged",
   unknown: "whether your shop can handle events that come twice, late or out of order is unknown",
 };
-
-function resultOf({ judged: { verdict, steps }, drill }: Shown): DrillResult {
-  return {
-    verdict,
-    json: { verdict, drill_id: drill?.id ?? null, steps },
-    text: async ({ style, width }) =>
-      `${verdictMark(verdict, style)} ${HEADS[verdict]}\n${await drillLines(steps, { titles: DUPLICATES_STEPS, style, width })}`,
-  };
-}

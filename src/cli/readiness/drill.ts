@@ -70,6 +70,27 @@ async function runDrill<Options extends ServiceOptions>(
   return accept(EXIT_CODES[verdict]);
 }
 
+/** The result of a drill whose steps were done here, with the drill that keeps them; null where it was not kept. */
+export function resultOf(
+  { verdict, steps }: JudgedDrill,
+  {
+    head,
+    titles,
+    drill,
+  }: {
+    readonly head: string;
+    readonly titles: StepTitles;
+    readonly drill: { readonly id: string } | null;
+  },
+): DrillResult {
+  return {
+    verdict,
+    json: { verdict, drill_id: drill?.id ?? null, steps },
+    text: async ({ style, width }) =>
+      `${verdictMark(verdict, style)} ${head}\n${await drillLines(steps, { titles, style, width })}`,
+  };
+}
+
 /** A verdict as a line begins with it. */
 export function verdictMark(verdict: JudgedDrill["verdict"], style: Style): string {
   return { passed: style.green("✓"), failed: style.red("✗"), unknown: style.bold("?") }[verdict];

@@ -1,4 +1,4 @@
-import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
+import type { RequestOf } from "../../core/control/operations.ts";
 import {
   DUPLICATE_SENDS,
   SEND_NAMES,
@@ -206,7 +206,7 @@ function deliver(
   world: LookWorld,
   { target, leaseId, signal }: DuplicatesLook,
   wanted: Omit<RequestOf<"deliverForDrill">, "leaseId">,
-): Promise<ControlResult<AnswerOf<"deliverForDrill">>> {
+) {
   return callControl(world, target, {
     name: "deliverForDrill",
     body: { ...wanted, leaseId },

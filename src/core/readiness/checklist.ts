@@ -144,7 +144,8 @@ function missingCapability(capabilities: readonly Capability[]): Missing | undef
 }
 
 /** An origin is where customers come back to; that a return is no payment takes a drill. */
-function originsItem({ returnOrigins, browserReturn, waivers, now }: ReadinessFacts): Finding {
+function originsItem(facts: ReadinessFacts): Finding {
+  const { returnOrigins, browserReturn: drill } = facts;
   const add = "checkout return-origins add https://shop.example";
   if (returnOrigins.length === 0) {
     const reason = "no return origin is registered, so no customer is sent back";
@@ -152,7 +153,7 @@ function originsItem({ returnOrigins, browserReturn, waivers, now }: ReadinessFa
   }
   const isLocal = returnOrigins.every(({ origin }) => isOnThisMachine(origin));
   const what = "the drill of a browser's return";
-  const proof = proofOf({ kind: "browser_return", what, subject: null, drill: browserReturn, waivers }, now);
+  const proof = proofOf({ kind: "browser_return", what, subject: null, drill }, facts);
   const { status, risks } = proof;
   const count =
     returnOrigins.length === 1 ? "a return origin is" : `${returnOrigins.length} return origins are`;
@@ -203,24 +204,21 @@ function webhookItem(facts: ReadinessFacts): Finding {
 }
 
 /** A receiver can verify webhook.test alone: a drill without events of an order leaves that open (decision 67). */
-function webhookProof({ url, subject, drill }: EndpointFact, { waivers, now }: ReadinessFacts): Proof {
+function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts): Proof {
   const where = printableLiteral(url);
   const what = `the webhook drill of ${where}`;
   const changed = "no longer counts: the address or the secret changed after it";
-  const proof = proofOf({ kind: "webhook", what, subject, changed, drill, waivers }, now);
+  const proof = proofOf({ kind: "webhook", what, subject, changed, drill }, facts);
   if (proof.risks.length > 0 || drill === null || sentOrderEvents(drill.steps)) return proof;
   const risk = `${what} sent webhook.test only: with --order-view it sends forged events of an order too`;
   return { ...proof, risks: [risk] };
 }
 
-function duplicatesProof(
-  { duplicates: drill, waivers, now }: ReadinessFacts,
-  endpoints: readonly EndpointFact[],
-): Proof {
+function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact[]): Proof {
   const what = "the drill of duplicates";
   const changed = "no longer counts: the endpoints changed after it";
   const subject = duplicatesSubject(endpoints);
-  return proofOf({ kind: "duplicates", what, subject, changed, drill, waivers }, now);
+  return proofOf({ kind: "duplicates", what, subject, changed, drill: facts.duplicates }, facts);
 }
 
 /**
@@ -228,7 +226,7 @@ function duplicatesProof(
  * refusal is what happens to a client that mixes up its keys.
  */
 function idempotencyItem(facts: ReadinessFacts): Finding {
-  const { storeId, now, idempotency, waivers, underway } = facts;
+  const { storeId, idempotency, underway } = facts;
   const { replayed, refused, drill } = idempotency;
   const claim = {
     kind: "idempotency",
@@ -236,7 +234,6 @@ function idempotencyItem(facts: ReadinessFacts): Finding {
     subject: storeId,
     changed: "no longer counts: it was one of another store",
     drill,
-    waivers,
   } as const;
   const also = [
     ...keyUse("seen in the log, which proves nothing: a create repeated with its key", replayed),
@@ -244,7 +241,7 @@ function idempotencyItem(facts: ReadinessFacts): Finding {
     ...underway.filter((one) => one.drill === "idempotency").map(runningDrill),
   ];
   const passed = "the drill passed: a retry repeats its key";
-  return provenBy([proofOf(claim, now)], { passed, also });
+  return provenBy([proofOf(claim, facts)], { passed, also });
 }
 
 /** An item that stands or falls with its drills; `also` is other evidence, which decides nothing. */

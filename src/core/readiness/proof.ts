@@ -1,6 +1,6 @@
 import { iso } from "../clock.ts";
 import type { DrillFact } from "../control/drills.ts";
-import type { Evidence, Waiver } from "../control/readiness.ts";
+import type { Evidence, ReadinessFacts, Waiver } from "../control/readiness.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
 
 /** What is known of a drill that an item needs. `unknown`: nothing valid says that it passes or fails. */
@@ -25,7 +25,6 @@ type Claim = {
   /** Why a drill of another subject no longer counts. */
   readonly changed?: string;
   readonly drill: DrillFact | null;
-  readonly waivers: readonly Waiver[];
 };
 
 /** How long evidence and waivers are valid by the store's clock, in milliseconds: 7 days. */
@@ -43,13 +42,13 @@ const NEXT: Readonly<Record<DrillKind, string>> = {
  * Decides what a drill proves now. The last drill decides; a failed one counts until another passes, or until it is
  * waived after it. A waiver stands in for a drill that was not run, or does not count any more, and is a risk.
  */
-export function proofOf(claim: Claim, now: number): Proof {
+export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">): Proof {
   const { kind, what, drill } = claim;
   const evidence = drill === null ? [] : drillAs(what, drill);
   const base = { evidence, risks: [], next: NEXT[kind] };
   const invalid = drill === null ? "was not run" : invalidity(claim, drill, now);
   if (drill !== null && invalid === undefined && drill.passed) return { ...base, status: "pass", reason: "" };
-  const waiver = claim.waivers.find((one) => one.drill === kind && isCurrent(one, now));
+  const waiver = waivers.find((one) => one.drill === kind && isCurrent(one, now));
   if (waiver !== undefined && (drill === null || drill.passed || waiver.at >= drill.at))
     return { ...base, status: "pass", reason: `${what} is waived`, risks: [riskOf(waiver)] };
   if (drill !== null && invalid === undefined)

@@ -1,7 +1,7 @@
 import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import type { CaseResult } from "../../core/readiness/drills/webhook.ts";
 import {
   casesOf,
@@ -104,12 +104,9 @@ function subjectsOf(
   { endpointId, orderEvents = false }: Wanted,
 ): Promise<Outcome<readonly Subject[]>> {
   return atStore(context, storeId, (store, now) => {
-    const hold = context.heldBack(storeId);
-    if (hold !== undefined) return refuse("state_conflict", `nothing is delivered: ${hold}`);
-    const chosen = choose(store.endpoints.of(storeId), endpointId);
-    if (!chosen.ok) return chosen;
-    return accept(
-      chosen.value.map((endpoint) => {
+    const drilled = drilledEndpoints(context, storeId, endpointId);
+    return mapped(drilled, (endpoints) =>
+      endpoints.map((endpoint) => {
         const { inForce, retired } = endpointSecrets(context, endpoint, now);
         // Only the newest secret: then the result also holds after the overlap of a rotation.
         const [secret] = inForce;
@@ -121,18 +118,20 @@ function subjectsOf(
   });
 }
 
-/** Whether an endpoint is enabled and a receiver of production, which a listener is not. */
-export function isDrilled({ kind, state }: Pick<Endpoint, "kind" | "state">): boolean {
-  return kind === "url" && state === "enabled";
-}
-
-/** A listener is not a receiver of production, so it cannot be drilled. */
-function choose(
-  endpoints: readonly Endpoint[],
-  endpointId: string | undefined,
+/**
+ * The endpoint that is named, or all enabled ones; no listener, because production has none. Refuses with
+ * `state_conflict` if there is nothing to drill, or nothing is delivered.
+ */
+export function drilledEndpoints(
+  { store, heldBack }: DrillsContext,
+  storeId: string,
+  endpointId?: string,
 ): Outcome<readonly Endpoint[]> {
+  const hold = heldBack(storeId);
+  if (hold !== undefined) return refuse("state_conflict", `nothing is delivered: ${hold}`);
+  const endpoints = store.endpoints.of(storeId);
   if (endpointId === undefined) {
-    const on = endpoints.filter(isDrilled);
+    const on = endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled");
     return on.length > 0
       ? accept(on)
       : refuse(
