@@ -16,21 +16,42 @@ import { ago, copyable, dated, named, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
-const STEPS: Readonly<Record<DrillKind, StepTitles>> = {
-  webhook: DRILL_CASES,
-  duplicates: DUPLICATES_STEPS,
-  idempotency: IDEMPOTENCY_STEPS,
-  browser_return: RETURN_STEPS,
-};
-
 const ORDER_VIEW = `--order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`;
 
-/** The command of each drill, with what most shops have. */
-const COMMANDS: Readonly<Record<DrillKind, string>> = {
-  webhook: "checkout checklist run webhooks",
-  duplicates: `checkout checklist run duplicates ${ORDER_VIEW}`,
-  idempotency: 'checkout checklist run idempotency --client-command "npm run checkout-once"',
-  browser_return: `checkout checklist run browser-return --return-url http://localhost:3000/thanks ${ORDER_VIEW}`,
+/** A result, and what it is about where there can be several. */
+type Result = { readonly drill: DrillFact | null; readonly of: string };
+
+/** Each drill: its steps, its command with what most shops have, and its last results. */
+const DRILLS: Readonly<
+  Record<
+    DrillKind,
+    {
+      readonly steps: StepTitles;
+      readonly command: string;
+      readonly results: (facts: ReadinessFacts) => readonly Result[];
+    }
+  >
+> = {
+  webhook: {
+    steps: DRILL_CASES,
+    command: "checkout checklist run webhooks",
+    results: ({ endpoints }) => endpoints.map(({ drill, url }) => ({ drill, of: url })),
+  },
+  duplicates: {
+    steps: DUPLICATES_STEPS,
+    command: `checkout checklist run duplicates ${ORDER_VIEW}`,
+    results: ({ duplicates: drill }) => [{ drill, of: "" }],
+  },
+  idempotency: {
+    steps: IDEMPOTENCY_STEPS,
+    command: 'checkout checklist run idempotency --client-command "npm run checkout-once"',
+    results: ({ idempotency: { drill } }) => [{ drill, of: "" }],
+  },
+  browser_return: {
+    steps: RETURN_STEPS,
+    command: `checkout checklist run browser-return --return-url http://localhost:3000/thanks ${ORDER_VIEW}`,
+    results: ({ browserReturn: drill }) => [{ drill, of: "" }],
+  },
 };
 
 /** What a drill of webhooks has found, a line for each endpoint; also where nothing was kept. */
@@ -128,53 +149,30 @@ export function drillSections(view: View, known: ReadinessFacts): Html {
 
 function drillSection(view: View, kind: DrillKind, known: ReadinessFacts): Html {
   const texts = LAUNCH_TEXTS[view.language];
-  const results = resultsOf(kind, known);
+  const { command, results: resultsOf } = DRILLS[kind];
+  const results = resultsOf(known).flatMap(({ drill, of }) =>
+    drill === null ? [] : [drillResult(view, { drill, of, now: known.now })],
+  );
   const waiver = known.waivers.find(({ drill, at }) => drill === kind && known.now - at < EVIDENCE_MS);
   return html`<div class="panel drill" id="drill-${DRILL_NAMES[kind]}">
     <h3>${texts.drillKinds[kind]}</h3>
     <p class="hint">${texts.drillHints[kind]}</p>
-    ${results.length === 0 ? html`<p><span class="badge">${texts.neverRun}</span></p>` : ""}
-    ${results.map((result) => drillResult(view, kind, { ...result, now: known.now }))}
+    ${results.length === 0 ? html`<p><span class="badge">${texts.neverRun}</span></p>` : ""} ${results}
     ${
       waiver === undefined
         ? ""
         : html`<p><span class="badge warn">${texts.waived}</span> ${waiver.reason} · ${dated(waiver.at)}</p>`
     }
-    ${kind === "webhook" ? runForm(view) : html`<p>${texts.needsShell} ${copyable(COMMANDS[kind])}</p>`}
+    ${kind === "webhook" ? runForm(view) : html`<p>${texts.needsShell} ${copyable(command)}</p>`}
     ${waiveForm(view, kind)}
   </div>`;
 }
 
-/** A result, and what it is about where there can be several. */
-type Result = { readonly drill: DrillFact; readonly of: string };
-
-/** The last results of a drill: of that of webhooks one for each endpoint. */
-function resultsOf(
-  kind: DrillKind,
-  { endpoints, duplicates, idempotency, browserReturn }: ReadinessFacts,
-): Result[] {
-  switch (kind) {
-    case "webhook":
-      return endpoints.flatMap(({ drill, url }) => (drill === null ? [] : [{ drill, of: url }]));
-    case "duplicates":
-      return one(duplicates);
-    case "idempotency":
-      return one(idempotency.drill);
-    case "browser_return":
-      return one(browserReturn);
-  }
-}
-
-function one(drill: DrillFact | null): Result[] {
-  return drill === null ? [] : [{ drill, of: "" }];
-}
-
 function drillResult(
   view: View,
-  kind: DrillKind,
-  { drill, of, now }: Result & { readonly now: number },
+  { drill, of, now }: { readonly drill: DrillFact; readonly of: string; readonly now: number },
 ): Html {
-  const { passed, steps, at } = drill;
+  const { kind, passed, steps, at } = drill;
   const texts = LAUNCH_TEXTS[view.language];
   const right = steps.filter((step) => step.passed).length;
   const rows = steps.map(
@@ -182,7 +180,7 @@ function drillResult(
       html`<tr>
         <th scope="row" lang="en">
           <span class="badge ${step.passed ? "good" : "bad"}">${step.passed ? texts.ok : texts.notOk}</span>
-          ${stepTitle(STEPS[kind], step.name)}
+          ${stepTitle(DRILLS[kind].steps, step.name)}
         </th>
         <td lang="en">${named(texts.expected, step.expected)}</td>
         <td lang="en">${named(texts.got, step.got)}</td>
@@ -208,7 +206,7 @@ function runForm(view: View): Html {
   });
   return html`<p class="hint">${texts.runHint(CASE_NAMES.length)}</p>
     ${form}
-    <p>${copyable(COMMANDS.webhook)}</p>`;
+    <p>${copyable(DRILLS.webhook.command)}</p>`;
 }
 
 function waiveForm(view: View, kind: DrillKind): Html {
