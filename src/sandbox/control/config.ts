@@ -1,7 +1,7 @@
 import type { configOperations } from "../../core/control/config.ts";
 import type { Capability } from "../../core/checkout/checkout.ts";
 import type { StoreState } from "../../core/config/plan.ts";
-import { accept } from "../../core/outcome.ts";
+import { accept, mapped } from "../../core/outcome.ts";
 import { applyConfig, planConfig } from "../config/apply.ts";
 import { configState } from "../config/state.ts";
 import type { Handlers } from "./handler.ts";
@@ -23,8 +23,7 @@ export const configHandlers = {
   },
   applyConfig: async (context, { body: { stores, prune = false, dryRun = false } }) => {
     if (dryRun) {
-      const planned = planConfig(context, { stores, prune });
-      return planned.ok ? accept({ changes: planned.value, made: [] }) : planned;
+      return mapped(planConfig(context, { stores, prune }), (changes) => ({ changes, made: [] }));
     }
     return context.store.write(() => applyConfig(context, { stores, prune }));
   },

@@ -1,6 +1,6 @@
 import type { keyOperations } from "../../core/control/keys.ts";
 import { SCOPES } from "../../core/credential.ts";
-import { accept } from "../../core/outcome.ts";
+import { accept, mapped } from "../../core/outcome.ts";
 import type { ShownKey } from "../../store/credentials.ts";
 import { atStore } from "../at-store.ts";
 import { makeKey, revokeKey } from "../runtime/keys.ts";
@@ -16,10 +16,8 @@ export const keyHandlers = {
     }),
   listKeys: async ({ store }, { storeId }) =>
     accept({ storeId, keys: store.credentials.of(storeId).map(withKeyId) }),
-  revokeKey: async (context, { storeId, id }) => {
-    const revoked = await revokeKey(context, { storeId, id });
-    return revoked.ok ? accept({ ...withKeyId(revoked.value), storeId }) : revoked;
-  },
+  revokeKey: async (context, { storeId, id }) =>
+    mapped(await revokeKey(context, { storeId, id }), (revoked) => ({ ...withKeyId(revoked), storeId })),
 } satisfies Pick<Handlers, keyof typeof keyOperations>;
 
 function withKeyId<Key extends ShownKey>({ id: keyId, ...key }: Key) {
