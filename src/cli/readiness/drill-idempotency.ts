@@ -1,8 +1,6 @@
-import { iso } from "../../core/clock.ts";
 import type { Command } from "commander";
 import { drillIdempotency, type IdempotencyDrill } from "../../client/drills/idempotency.ts";
-import type { ChecklistItem } from "../../core/control/readiness.ts";
-import { evidenceLine } from "../../core/readiness/report.ts";
+import { evidenceJson, evidenceLine } from "../../core/readiness/report.ts";
 import type { SeenCreate } from "../../core/control/drills.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
@@ -164,7 +162,3 @@ async function evidence(context: Context, control: ControlTarget): Promise<Outco
 }
 
 const VERDICTS = { pass: "passed", fail: "failed", unknown: "unknown" } as const;
-
-function evidenceJson({ at, ...shown }: ChecklistItem["evidence"][number]) {
-  return { ...shown, at: at === null ? null : iso(at) };
-}

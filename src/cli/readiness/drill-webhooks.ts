@@ -1,3 +1,4 @@
+import type { EndpointDrill } from "../../core/control/drills.ts";
 import type { Command } from "commander";
 import { fillIn } from "../../client/drills/order-view.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
@@ -15,7 +16,6 @@ import { controlOutcome, type NextAfter } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string; readonly orderView?: string };
-type EndpointDrill = AnswerOf<"runWebhookDrill">["drills"][number];
 
 /** Receivers may take their time with each of the requests, in milliseconds. */
 const TIMEOUT_MS = Object.keys(DRILL_CASES).length * 30_000;

@@ -58,6 +58,8 @@ const endpointDrill = z.extend(drill, {
   /** The checkout whose events were sent too. */
   order: z.nullable(z.object({ id: z.uuid(), orderId: z.string() })),
 });
+/** A drill of an endpoint; it has no id where nothing was kept. */
+export type EndpointDrill = DomainOf<typeof endpointDrill>;
 
 const seenCreate = z.object({
   run: z.enum(CLIENT_RUNS),

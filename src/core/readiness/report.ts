@@ -39,11 +39,16 @@ export function reportJson({ verdict, source, service, storeId, judgedAt, items 
       title: ITEM_TITLES[name],
       status,
       reason,
-      evidence: evidence.map((one) => ({ ...one, at: one.at === null ? null : iso(one.at) })),
+      evidence: evidence.map(evidenceJson),
       assumptions,
       next,
     })),
   };
+}
+
+/** A piece of evidence as it stands in JSON. */
+export function evidenceJson({ at, ...rest }: Evidence) {
+  return { ...rest, at: at === null ? null : iso(at) };
 }
 
 /** The number of missing items, in one sentence. */

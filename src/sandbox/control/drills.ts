@@ -3,7 +3,7 @@ import { accept, mapped } from "../../core/outcome.ts";
 import { judgeIdempotencyDrill } from "../../core/readiness/drills/idempotency.ts";
 import { openDrillLease } from "../readiness/drill-lease.ts";
 import { deliverForDrill, keepDuplicates } from "../readiness/duplicates.ts";
-import { keepDrill, runWebhookDrill, type EndpointDrill } from "../readiness/drills.ts";
+import { keepDrill, runWebhookDrill } from "../readiness/drills.ts";
 import type { Handlers } from "./handler.ts";
 
 /** Default length of a list. */
@@ -20,7 +20,7 @@ export const drillHandlers = {
   },
   endLease: async ({ leases }, { storeId, id }) => mapped(await leases.end({ storeId, id }), () => ({})),
   runWebhookDrill: async (context, { storeId, body }) =>
-    mapped(await runWebhookDrill(context, storeId, body), (run) => ({ drills: run.map(endpointDrill) })),
+    mapped(await runWebhookDrill(context, storeId, body), (drills) => ({ drills })),
   recordBrowserReturn: (context, { storeId, body: { returnUrl, steps } }) =>
     keepDrill(context, { storeId, kind: "browser_return", subject: returnUrl, steps }),
   beginClientRun: async ({ idempotencyWatch }, { storeId, id, body }) =>
@@ -46,8 +46,3 @@ export const drillHandlers = {
     return mapped(kept, ({ id: drillId }) => ({ verdict, steps, creates, drillId }));
   },
 } satisfies Pick<Handlers, keyof typeof drillOperations>;
-
-function endpointDrill({ endpoint: { id: endpointId, url }, drill, order }: EndpointDrill) {
-  const shown = drill.passed ? "passed" : "failed";
-  return { ...drill, verdict: drill.id === null ? "unknown" : shown, endpointId, url, order } as const;
-}

@@ -1,5 +1,5 @@
 import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts";
-import type { Checkout } from "../../core/checkout/checkout.ts";
+import type { EndpointDrill } from "../../core/control/drills.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import type { CaseResult } from "../../core/readiness/drills/webhook.ts";
@@ -28,16 +28,6 @@ export type DrillsContext = Pick<ServiceContext, "store"> &
     readonly leases: Pick<Leases, "check">;
     readonly webhookWatch: Pick<WebhookWatch, "note" | "forget">;
   };
-
-/** What has shown nothing is not kept, and has no id. */
-type Unkept = Omit<Drill, "id"> & { readonly id: null };
-
-/** A drill, its endpoint, and the checkout whose events it sent too; null if it sent none. */
-export type EndpointDrill = {
-  readonly endpoint: Endpoint;
-  readonly drill: Drill | Unkept;
-  readonly order: Checkout | null;
-};
 
 /** An endpoint at the start of its drill; `now` is the store's. */
 type Subject = {
@@ -176,13 +166,12 @@ async function drillEndpoint(
     subject: webhookSubject(endpoint, secret),
     steps: drillSteps({ results, names, usedRetired }, endpoint.id),
   } as const;
+  const of = { endpointId: endpoint.id, url: endpoint.url, order: order?.checkout ?? null };
   // What shows nothing is not kept: the last drill that showed something stands.
-  const checkout = order?.checkout ?? null;
-  if (isUnknown)
-    return accept({ endpoint, order: checkout, drill: { ...shown, id: null, passed: false, at: now } });
+  if (isUnknown) return accept({ ...shown, ...of, verdict: "unknown", id: null, passed: false, at: now });
   const kept = await keepDrill(context, shown);
   if (!kept.ok) throw new Error(`the store of endpoint ${endpoint.id} is gone`);
-  return accept({ endpoint, order: checkout, drill: kept.value });
+  return accept({ ...kept.value, ...of, verdict: kept.value.passed ? "passed" : "failed" });
 }
 
 /** Sends the cases one after the other, outside of any transaction, until too many got no answer. */
