@@ -1,6 +1,11 @@
 import type { Command } from "commander";
 import { drillDuplicates, DUPLICATES_LEASE_MS, type DuplicatesSeen } from "../../client/drills/duplicates.ts";
-import { callControl, type ControlResult, type ControlTarget } from "../../client/control/control.ts";
+import {
+  callControl,
+  succeeded,
+  type ControlResult,
+  type ControlTarget,
+} from "../../client/control/control.ts";
 import { whileLeased } from "../../client/control/lease.ts";
 import type { OrderViewSource } from "../../client/drills/order-view.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
@@ -61,12 +66,12 @@ function drillWith(
       async ({ id: leaseId }) => {
         // A new order is made when its webhooks wait already, so that the merchant hears of its payment first.
         const buyer = await buyerFor(context, options, { control, view, purpose: "duplicates", noun: ORDER });
-        if (!buyer.ok) return { end: "success", value: buyer };
+        if (!buyer.ok) return succeeded(buyer);
         const other =
           options.checkout === undefined
             ? await buyerFor(context, options, { control, view, purpose: "untouched", noun: ORDER })
             : accept(null);
-        if (!other.ok) return { end: "success", value: other };
+        if (!other.ok) return succeeded(other);
         const look = {
           target: control,
           checkout: buyer.value,
@@ -99,10 +104,10 @@ async function keep(
   { leaseId, seen }: { readonly leaseId: string; readonly seen: DuplicatesSeen },
 ): Promise<ControlResult<Outcome<Shown, Problem>>> {
   const judged = judgeDuplicates(seen.facts);
-  if (judged.verdict === "unknown") return { end: "success", value: accept({ judged, drill: null }) };
+  if (judged.verdict === "unknown") return succeeded(accept({ judged, drill: null }));
   const body = { leaseId, subject: seen.subject, steps: judged.steps };
   const kept = await callControl(world, control, { name: "recordDuplicates", body });
-  return kept.end === "success" ? { end: "success", value: accept({ judged, drill: kept.value }) } : kept;
+  return kept.end === "success" ? succeeded(accept({ judged, drill: kept.value })) : kept;
 }
 
 const HEADS = {

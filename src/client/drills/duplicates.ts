@@ -13,13 +13,13 @@ import {
   STILL_READINGS,
   stillAmong,
   stillTextOf,
-  type OrderView,
   type StillText,
 } from "../../core/readiness/drills/order-view.ts";
-import { callControl, type ControlResult, type ControlTarget } from "../control/control.ts";
+import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
 import {
   awaitPaid,
   readView,
+  viewOf,
   watchView,
   type Buyer,
   type LookWorld,
@@ -77,7 +77,7 @@ export async function drillDuplicates(
   const before = viewOf(await readView(world, look));
   const start = { checkoutId: checkout.id, other: other.value, before, forged: null, held: null, sends: [] };
   const seen = (facts: DuplicatesFacts, subject = ""): ControlResult<DuplicatesSeen> =>
-    signal.aborted ? { end: "interrupted" } : { end: "success", value: { facts, subject } };
+    signal.aborted ? { end: "interrupted" } : succeeded({ facts, subject });
   const isUseless = before.says !== "not_paid" || (other.value?.view.says ?? "not_paid") !== "not_paid";
   if (isUseless) return seen(start);
   const forged = await forgePayment(world, look);
@@ -111,7 +111,7 @@ async function forgePayment(
   const waitMs = other === null ? PAID_MS : WATCH_MS;
   const view = viewOf(await awaitPaid(world, { ...look, checkout: unpaid }, waitMs));
   const facts = { checkoutId: unpaid.id, view, atTheEnd: null };
-  return { end: "success", value: { facts, subject: sent.value.subject } };
+  return succeeded({ facts, subject: sent.value.subject });
 }
 
 /** Pays, and asks what the merchant says before any event of it was sent. */
@@ -124,7 +124,7 @@ async function payUnheard(
   const paid = await callControl(world, target, { name: "pay", id, body: { outcome: "succeeded" } });
   if (paid.end !== "success") return paid;
   const view = viewOf(await readView(world, look));
-  if (view.says !== "paid") return { end: "success", value: { view, askedBy: "nobody" } };
+  if (view.says !== "paid") return succeeded({ view, askedBy: "nobody" });
   const counts: number[] = [];
   for (const readings of [0, ASKING_READINGS]) {
     for (let reading = 0; reading < readings; reading += 1) await readView(world, look);
@@ -135,7 +135,7 @@ async function payUnheard(
   const [asked = 0, askedAgain = 0] = counts;
   // A shop that has learned of the payment knows it; a view that does not keep it asks each time.
   const keepsIt = askedAgain - asked < ASKING_READINGS;
-  return { end: "success", value: { view, askedBy: asked === 0 ? "nobody" : keepsIt ? "shop" : "view" } };
+  return succeeded({ view, askedBy: asked === 0 ? "nobody" : keepsIt ? "shop" : "view" });
 }
 
 /** What the merchant says of an order that was created, and not paid. */
@@ -144,7 +144,7 @@ async function lookAtOther(
   look: DuplicatesLook,
 ): Promise<ControlResult<DuplicatesFacts["other"]>> {
   const { target, other } = look;
-  if (other === null) return { end: "success", value: null };
+  if (other === null) return succeeded(null);
   const created = await eventsOf(world, target, other);
   if (created.end !== "success") return created;
   const sent = await deliver(world, look, { eventId: created.value.created });
@@ -155,7 +155,7 @@ async function lookAtOther(
     { ...look, checkout: other },
     { isEnough: ({ says, text }) => says === "paid" || text !== "", waitMs: WATCH_MS },
   );
-  return { end: "success", value: { checkoutId: other.id, view: viewOf(view) } };
+  return succeeded({ checkoutId: other.id, view: viewOf(view) });
 }
 
 /**
@@ -198,7 +198,7 @@ async function sendAll(
     if (isNewlyPaid) slowestMs = Math.max(slowestMs, world.monotonic() - paidAt);
     sends.push({ name, eventId, answers, wasPaid, view: viewOf(looked.reading), text: looked.text });
   }
-  return { end: "success", value: sends };
+  return succeeded(sends);
 }
 
 /** Sends an event to all endpoints now. */
@@ -227,7 +227,7 @@ async function eventsOf(
   const last = (status: SentStatus): string =>
     events.findLast(({ type }) => type === `${object}.${status}`)?.eventId ?? "";
   const value = { created: last("created"), pending: last("pending"), succeeded: last("succeeded") };
-  return { end: "success", value };
+  return succeeded(value);
 }
 
 /** What of the view stays still before something is sent, what changed after the last send, and when. */
@@ -337,8 +337,4 @@ async function explainChange(
   if (left === "restless") return { reading, still: undefined, text: "untold" };
   if (!isStill(left, texts.at(-1) ?? "")) return { reading, still, text: "changed" };
   return isTime ? { reading, still: left, text: "same" } : { reading, still: undefined, text: "untold" };
-}
-
-function viewOf({ says, got }: OrderView): OrderView {
-  return { says, got };
 }

@@ -59,6 +59,11 @@ export function readView(world: LookWorld, look: OrderLook): Promise<Reading> {
       );
 }
 
+/** What a reading says, without its whole text. */
+export function viewOf({ says, got }: Reading): OrderView {
+  return { says, got };
+}
+
 /** Asks until enough is seen, or time is up; what was seen last is the result. */
 export function watchView(
   world: LookWorld,
