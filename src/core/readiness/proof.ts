@@ -30,14 +30,6 @@ type Claim = {
 /** How long evidence and waivers are valid by the store's clock, in milliseconds: 7 days. */
 export const EVIDENCE_MS = 7 * 24 * 3_600_000;
 
-/** The command for each drill: where it needs to be told something first, its help. */
-const NEXT: Readonly<Record<DrillKind, string>> = {
-  webhook: "checkout checklist run webhooks",
-  duplicates: "checkout checklist run duplicates --help",
-  idempotency: "checkout checklist run idempotency --help",
-  browser_return: "checkout checklist run browser-return --help",
-};
-
 /**
  * Decides what a drill proves now. The last drill decides; a failed one counts until another passes, or until it is
  * waived after it. A waiver stands in for a drill that was not run, or does not count any more, and is a risk.
@@ -45,7 +37,7 @@ const NEXT: Readonly<Record<DrillKind, string>> = {
 export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">): Proof {
   const { kind, what, drill } = claim;
   const evidence = drill === null ? [] : drillAs(what, drill);
-  const base = { evidence, risks: [], next: NEXT[kind] };
+  const base = { evidence, risks: [], next: commandOf(kind) };
   const invalid = drill === null ? "was not run" : invalidity(claim, drill, now);
   if (drill !== null && invalid === undefined && drill.passed) return { ...base, status: "pass", reason: "" };
   const waiver = waivers.find((one) => one.drill === kind && isCurrent(one, now));
@@ -107,4 +99,9 @@ function failureOf({ steps }: DrillFact): string {
   const failed = steps.find(({ passed }) => !passed);
   if (failed === undefined) return "it was not finished";
   return `${failed.name}: ${failed.cause ?? `expected ${failed.expected}; got ${failed.got}`}`;
+}
+
+/** The command of a drill: where it needs to be told something first, its help. */
+function commandOf(kind: DrillKind): string {
+  return `checkout checklist run ${DRILL_NAMES[kind]}${kind === "webhook" ? "" : " --help"}`;
 }
