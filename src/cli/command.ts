@@ -4,7 +4,7 @@ import { printableLiteral } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { checkRules, setting, variableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
-import { EXIT, failUsage, type Ending, type Problem } from "./problem.ts";
+import { EXIT, fail, failUsage, Refused, type Ending, type Problem } from "./problem.ts";
 import { surroundingsOf, type Surroundings, type CommonOptions } from "./target/surroundings.ts";
 
 /** What a command gets beside its options. */
@@ -24,7 +24,8 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   readonly summary: string;
   /** Whole command lines, for the help. */
   readonly examples: readonly string[];
-  readonly options: readonly Option[];
+  /** Default: none of its own. */
+  readonly options?: readonly Option[];
   /** Whether it is about a store, which `--store` names. Default: it is. */
   readonly ofStore?: false;
   /** Whether the first argument ends the options: what follows it is for another program. */
@@ -53,7 +54,7 @@ export function registerOn<Options extends CommonOptions>(
 ): void {
   command.description(spec.summary);
   const ofStore = spec.ofStore === false ? [] : [storeOption()];
-  for (const option of [...spec.options, ...ofStore, ...commonOptions()]) command.addOption(option);
+  for (const option of [...(spec.options ?? []), ...ofStore, ...commonOptions()]) command.addOption(option);
   if (spec.passThrough === true) command.passThroughOptions();
   command.addHelpText("after", `\nExamples:\n${spec.examples.map((line) => `  $ ${line}`).join("\n")}`);
   command.action(async () => {
@@ -62,17 +63,18 @@ export function registerOn<Options extends CommonOptions>(
     const options = command.opts<Options>();
     const printer = createPrinter(world, { json: options.json === true });
     const sensible = checkRules(command, spec);
-    const ending = sensible.ok
-      ? await spec.run(
-          { world, printer, version, around: surroundingsOf(world, options) },
-          options,
-          ...command.args,
-        )
-      : sensible;
+    const context = { world, printer, version, around: surroundingsOf(world, options) };
+    const ending = sensible.ok ? await spec.run(context, options, ...command.args).catch(endingOf) : sensible;
     if (ending.ok) return exit(ending.value);
     printer.problem(ending.refusal);
     exit(ending.refusal.exitCode);
   });
+}
+
+/** The one catch of what a command refuses. */
+function endingOf(error: unknown): Ending {
+  if (error instanceof Refused) return fail(error.problem);
+  throw error;
 }
 
 /** An option with a value that is parsed. The parser throws `invalidOption` where it makes no sense. */

@@ -43,6 +43,28 @@ export type Difference = { readonly field: string; readonly expected: string; re
 /** How a command ends: with an exit code, its own or that of the program that it ran, or with why there is no result. */
 export type Ending = Outcome<number, Problem>;
 
+/** A problem on its way to the one place that prints it: thrown anywhere in a command, caught by `register`. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
+
+/** The same for a command line that cannot be run as it stands: exit 2. */
+export function refusedUsage(message: string, next: string): Refused {
+  return new Refused(usageProblem(message, next));
+}
+
+/** The value; throws what is refused. */
+export function orThrow<Value>(outcome: Outcome<Value, Problem>): Value {
+  if (outcome.ok) return outcome.value;
+  throw new Refused(outcome.refusal);
+}
+
 /** The end of a command that did what it was asked: exit 0. */
 export const DONE: Ending = { ok: true, value: EXIT.done };
 

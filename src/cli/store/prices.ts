@@ -2,15 +2,15 @@ import type { Command } from "commander";
 import { fieldFault } from "../../core/checkout/create-request.ts";
 import { PAYMENT_METHODS, type PaymentMethod } from "../../core/checkout/checkout.ts";
 import type { Price } from "../../core/control/checkout.ts";
-import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { orInvalid, register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
+import { calling } from "../calling.ts";
+import { orInvalid, register, switchOption, valueOption, type Registry } from "../command.ts";
 import { parseAmountMinor, parseChoice, parseCurrency } from "../parsers.ts";
-import { failUsage, type Ending } from "../problem.ts";
+import { refusedUsage } from "../problem.ts";
 import { table } from "../table.ts";
-import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type AddOptions = CommonOptions & {
@@ -21,7 +21,7 @@ type AddOptions = CommonOptions & {
   readonly unapproved?: boolean;
 };
 
-const NEXT_AFTER = {
+const nextAfter = {
   state_conflict: "checkout prices list shows what is there; for other terms take another id",
   not_found: "checkout prices list shows them",
 };
@@ -51,21 +51,39 @@ export function registerPrices(parent: Command, registry: Registry): void {
       switchOption("--unapproved", "leave it to the administrator: checkout admin approve-price <id>"),
     ],
     required: ["amountMinor", "currency", "paymentMethod"],
-    run: runAdd,
+    run: calling("addPrice", {
+      body: (
+        { amountMinor, currency, paymentMethod, description = "", unapproved = false },
+        { argument },
+      ) => {
+        const id = priceId(argument, "correct it; nothing was added");
+        return { id, amountMinor, currency, paymentMethod, description, approved: !unapproved };
+      },
+      nextAfter,
+      text: (price, { style }) =>
+        [`${price.added ? style.green("✓") : "="} ${addedText(price)}`, ...lackLines(price)].join("\n"),
+    }),
   });
   register<CommonOptions>(parent, registry, {
     name: "list",
     summary: "list the catalog, with prices that are not approved or retired",
     examples: ["checkout prices list", "checkout prices list --json"],
-    options: [],
-    run: runList,
+    run: calling("listPrices", {
+      text: ({ prices }, { width }) => (prices.length === 0 ? NONE : priceLines(prices, width)),
+    }),
   });
   register<CommonOptions>(parent, registry, {
     name: "retire <id>",
     summary: "retire a price: no new order can name it, and its id is not used again",
     examples: ["checkout prices retire price_coffee"],
-    options: [],
-    run: runRetire,
+    run: calling("retirePrice", {
+      body: (_options, { argument }) => ({
+        id: priceId(argument, "checkout prices list shows them; nothing was changed"),
+      }),
+      nextAfter,
+      text: ({ id }, { style }) =>
+        `${style.green("✓")} no new order can name the price ${printable(id)}; orders that did stay`,
+    }),
   });
 }
 
@@ -77,18 +95,11 @@ function parseField(field: "currency" | "description"): (text: string) => string
   });
 }
 
-async function runAdd(context: Context, options: AddOptions, id = ""): Promise<Ending> {
+/** An id that a price can have, before anything is sent. */
+function priceId(id: string, next: string): string {
   const fault = fieldFault("price_id", id);
-  if (fault !== undefined) return failUsage(fault, "correct it; nothing was added");
-  const { amountMinor, currency, paymentMethod, description = "", unapproved = false } = options;
-  const body = { id, amountMinor, currency, paymentMethod, description, approved: !unapproved };
-  const added = await callSandbox(context, { name: "addPrice", body, nextAfter: NEXT_AFTER });
-  if (!added.ok) return added;
-  const { printer } = context;
-  return printer.result(encodeAnswer("addPrice", added.value), () => {
-    const mark = added.value.added ? printer.style.green("✓") : "=";
-    return [`${mark} ${addedText(added.value)}`, ...lackLines(added.value)].join("\n");
-  });
+  if (fault !== undefined) throw refusedUsage(fault, next);
+  return id;
 }
 
 function addedText({ id, amountMinor, currency, added }: AnswerOf<"addPrice">): string {
@@ -103,32 +114,6 @@ function lackLines({ approved, missingCapabilities }: AnswerOf<"addPrice">): rea
     ...(approved ? [] : ["  it is not approved: checkout admin approve-price <id>"]),
     ...(lacks === "" ? [] : [`  the store cannot be paid with ${lacks}: checkout capabilities list`]),
   ];
-}
-
-async function runList(context: Context): Promise<Ending> {
-  const listed = await callSandbox(context, { name: "listPrices", body: undefined });
-  if (!listed.ok) return listed;
-  const { prices } = listed.value;
-  return context.printer.result(encodeAnswer("listPrices", listed.value), () =>
-    prices.length === 0 ? NONE : priceLines(prices, context.printer.width),
-  );
-}
-
-async function runRetire(context: Context, _options: CommonOptions, id = ""): Promise<Ending> {
-  const fault = fieldFault("price_id", id);
-  if (fault !== undefined) return failUsage(fault, "checkout prices list shows them; nothing was changed");
-  const retired = await callSandbox(context, {
-    name: "retirePrice",
-    body: { id },
-    nextAfter: NEXT_AFTER,
-  });
-  if (!retired.ok) return retired;
-  const { printer } = context;
-  return printer.result(
-    encodeAnswer("retirePrice", retired.value),
-    () =>
-      `${printer.style.green("✓")} no new order can name the price ${printable(id)}; orders that did stay`,
-  );
 }
 
 /** A catalog as a table, in lines of `width` places. */

@@ -73,7 +73,8 @@ const KINDS = {
   },
 };
 
-type Kind = keyof typeof KINDS;
+/** One of these. */
+export type Kind = keyof typeof KINDS;
 /** Where to look; without a target the sandbox that the command is about. */
 type Where = { readonly context: Context; readonly target: ControlTarget | undefined };
 type Candidates = Outcome<readonly Candidate[], Problem>;

@@ -1,0 +1,78 @@
+import {
+  encodeAnswer,
+  type AnswerOf,
+  type OperationName,
+  type RequestOf,
+} from "../core/control/operations.ts";
+import type { CommandSpec, Context } from "./command.ts";
+import type { Printer } from "./printer.ts";
+import { orThrow } from "./problem.ts";
+import type { NextAfter } from "./target/call.ts";
+import { callSandbox } from "./target/control.ts";
+import { findId, shownBy, type Kind } from "./target/ids.ts";
+import type { CommonOptions } from "./target/surroundings.ts";
+
+/** What a command was typed with; `id` is what its argument names, empty where the operation takes none. */
+type Given<Options> = {
+  readonly context: Context;
+  readonly options: Options;
+  readonly argument: string;
+  readonly id: string;
+};
+
+/** A command that is one operation of the control API: what it sends, and what it says of the answer. */
+type Call<Name extends OperationName, Options> = {
+  /** What its argument names, whole or short. Default: nothing with an id. */
+  readonly id?: Kind;
+  /** What to do after a refusal. Default: of an id that is not found, what shows such ids. */
+  readonly nextAfter?: NextAfter | ((id: string) => NextAfter);
+  /** The result for programs, by what the operation has answered. Default: all of it. */
+  readonly json?: (
+    encoded: Readonly<Record<string, unknown>>,
+    answer: AnswerOf<Name>,
+    given: Given<Options>,
+  ) => object;
+  /** The result for people. */
+  readonly text: (
+    answer: AnswerOf<Name>,
+    printer: Printer,
+    given: Given<Options>,
+  ) => string | Promise<string>;
+};
+
+type Body<Name extends OperationName, Options> = (
+  options: Options,
+  given: Given<Options>,
+) => RequestOf<Name> | Promise<RequestOf<Name>>;
+
+/** What the operation reads, of one that reads something. */
+type Sent<Name extends OperationName, Options> =
+  undefined extends RequestOf<Name>
+    ? { readonly body?: Body<Name, Options> }
+    : { readonly body: Body<Name, Options> };
+
+/** The run of a command that is one operation of the sandbox which the command is about. */
+export function calling<Name extends OperationName, Options extends CommonOptions = CommonOptions>(
+  name: Name,
+  { id: kind, body, nextAfter, json = (encoded) => encoded, text }: Call<Name, Options> & Sent<Name, Options>,
+): CommandSpec<Options>["run"] {
+  return async (context, options, argument = "") => {
+    const id = kind === undefined ? "" : orThrow(await findId(context, kind, argument));
+    const given = { context, options, argument, id };
+    const answer = orThrow(
+      await callSandbox(context, {
+        name,
+        id,
+        body: (await body?.(options, given)) as RequestOf<Name>,
+        nextAfter: {
+          ...(kind === undefined ? {} : { not_found: shownBy(kind) }),
+          ...(typeof nextAfter === "function" ? nextAfter(id) : nextAfter),
+        },
+      }),
+    );
+    const { printer } = context;
+    return printer.result(json(encodeAnswer(name, answer), answer, given), () =>
+      text(answer, printer, given),
+    );
+  };
+}
