@@ -4,24 +4,35 @@ import {
   type OperationName,
   type RequestOf,
 } from "../core/control/operations.ts";
+import type { ControlTarget } from "../client/control/control.ts";
 import type { CommandSpec, Context } from "./command.ts";
 import type { Printer } from "./printer.ts";
 import { orThrow } from "./problem.ts";
 import type { NextAfter } from "./target/call.ts";
-import { callSandbox } from "./target/control.ts";
+import { callFor } from "./target/control.ts";
 import { findId, shownBy, type Kind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
 
-/** What a command was typed with; `id` is what its argument names, empty where the operation takes none. */
+/** What a command was given beside its options: `id` is what its argument names, empty where the operation takes none. */
 type Given<Options> = {
   readonly context: Context;
   readonly options: Options;
+  /** Empty where there is none. */
   readonly argument: string;
+  /** The same; undefined where there is none. */
+  readonly typed: string | undefined;
   readonly id: string;
+  readonly target: ControlTarget | undefined;
 };
 
 /** A command that is one operation of the control API: what it sends, and what it says of the answer. */
 type Call<Name extends OperationName, Options> = {
+  /** Where it is called. Default: the sandbox that the command is about. */
+  readonly target?: (
+    context: Context,
+    options: Options,
+    argument: string | undefined,
+  ) => Promise<ControlTarget>;
   /** What its argument names, whole or short. Default: nothing with an id. */
   readonly id?: Kind;
   /** What to do after a refusal. Default: of an id that is not found, what shows such ids. */
@@ -54,13 +65,22 @@ type Sent<Name extends OperationName, Options> =
 /** The run of a command that is one operation of the sandbox which the command is about. */
 export function calling<Name extends OperationName, Options extends CommonOptions = CommonOptions>(
   name: Name,
-  { id: kind, body, nextAfter, json = (encoded) => encoded, text }: Call<Name, Options> & Sent<Name, Options>,
+  {
+    target: find,
+    id: kind,
+    body,
+    nextAfter,
+    json = (encoded) => encoded,
+    text,
+  }: Call<Name, Options> & Sent<Name, Options>,
 ): CommandSpec<Options>["run"] {
-  return async (context, options, argument = "") => {
-    const id = kind === undefined ? "" : orThrow(await findId(context, kind, argument));
-    const given = { context, options, argument, id };
+  return async (context, options, typed) => {
+    const argument = typed ?? "";
+    const target = await find?.(context, options, typed);
+    const id = kind === undefined ? "" : orThrow(await findId(context, kind, argument, target));
+    const given = { context, options, argument, typed, id, target };
     const answer = orThrow(
-      await callSandbox(context, {
+      await callFor(context, target, {
         name,
         id,
         body: (await body?.(options, given)) as RequestOf<Name>,

@@ -51,7 +51,6 @@ export function registerConfig(parent: Command, registry: Registry): void {
     ofStore: false,
     summary: "print the live sandbox as such a file, without secrets",
     examples: ["checkout config export > checkout.config.json"],
-    options: [],
     run: runExport,
   });
 }

@@ -43,7 +43,6 @@ export function registerDoctor(variables: Scene["variables"]) {
       ofStore: false,
       summary: "check everything that checkout depends on, with what to do; changes nothing",
       examples: ["checkout doctor", "checkout doctor --json"],
-      options: [],
       run: (context, options) => runDoctor(context, options, variables),
     });
 }

@@ -2,22 +2,20 @@ import type { Command } from "commander";
 import { closestMatch } from "leven";
 import { iso } from "../../core/clock.ts";
 import { durationText, type SpanOrMoment } from "../../core/config/setting-text.ts";
-import { encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
+import type { RequestOf } from "../../core/control/operations.ts";
 import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/actions.ts";
 import type { FaultEntry } from "../../core/fault/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import { DEFAULT_LATENCY_MS, DEFAULT_RETRY_AFTER_S, DEFAULT_STATUS } from "../../core/fault/request.ts";
 import { termsOf } from "../../core/fault/terms.ts";
 import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../core/fault/text.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
+import { calling } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
 import { idOf, parseChoice, parseDuration, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
-import { widthOf } from "../printer.ts";
-import { failUsage, type Ending, type Problem } from "../problem.ts";
+import { orThrow, refusedUsage } from "../problem.ts";
 import { shortId, table } from "../table.ts";
-import { callSandbox, momentFromNow } from "../target/control.ts";
-import { findId, shownBy } from "../target/ids.ts";
+import { momentFromNow } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type AddOptions = CommonOptions & {
@@ -47,22 +45,27 @@ export function registerFaults(parent: Command, registry: Registry): void {
     name: "list",
     summary: "list the faults that can still hit, oldest first",
     examples: ["checkout faults list", "checkout faults list --json"],
-    options: [],
-    run: runList,
+    run: calling("listFaults", {
+      text: ({ faults }, { width }) =>
+        faults.length === 0 ? "no faults are scheduled" : faultLines(faults, width),
+    }),
   });
   register<CommonOptions>(parent, registry, {
     name: "remove <id>",
     summary: "remove a fault",
     examples: ["checkout faults remove <id>"],
-    options: [],
-    run: runRemove,
+    run: calling("removeFault", {
+      id: "fault",
+      text: ({ fault }, { style }) => `${style.green("✓")} the fault ${fault.action} is removed`,
+    }),
   });
   register<CommonOptions>(parent, registry, {
     name: "clear",
     summary: "remove all faults of the store",
     examples: ["checkout faults clear"],
-    options: [],
-    run: runClear,
+    run: calling("clearFaults", {
+      text: ({ faults }) => (faults.length === 0 ? "no faults were scheduled" : `removed: ${faults.length}`),
+    }),
   });
 }
 
@@ -113,26 +116,15 @@ function registerAdd(parent: Command, registry: Registry): void {
         parseWhole(0, 3600),
       ),
     ],
-    run: runAdd,
+    run: calling("addFault", {
+      body: (options, { context, typed }) => requestOf(context, options, typed),
+      nextAfter: {
+        not_found: "checkout endpoints list and checkout events list show them",
+        state_conflict: "checkout faults list shows them",
+      },
+      text: ({ faults }, { width }) => faultLines(faults, width),
+    }),
   });
-}
-
-async function runAdd(context: Context, options: AddOptions, text?: string): Promise<Ending> {
-  const wanted = await requestOf(context, options, text);
-  if (!wanted.ok) return wanted;
-  const added = await callSandbox(context, {
-    name: "addFault",
-    body: wanted.value,
-    nextAfter: {
-      not_found: "checkout endpoints list and checkout events list show them",
-      state_conflict: "checkout faults list shows them",
-    },
-  });
-  if (!added.ok) return added;
-  const { printer, world } = context;
-  return printer.result(encodeAnswer("addFault", added.value), () =>
-    faultLines(added.value.faults, widthOf(world.stdout)),
-  );
 }
 
 async function gotAction(text: string): Promise<string> {
@@ -146,13 +138,13 @@ async function requestOf(
   context: Context,
   options: AddOptions,
   text: string | undefined,
-): Promise<Outcome<RequestOf<"addFault">, Problem>> {
+): Promise<RequestOf<"addFault">> {
   const action = FAULT_ACTIONS.find((known) => known === text);
   const { profile, event, until, status, latency: latencyMs, retryAfter: retryAfterS, times, seed } = options;
   if (FAULT_PROFILES.some((known) => known === text))
-    return failUsage(`${text} is a profile, and no action`, `checkout faults add --profile ${text}`);
+    throw refusedUsage(`${text} is a profile, and no action`, `checkout faults add --profile ${text}`);
   if (action === undefined && (text !== undefined || profile === undefined))
-    return failUsage(
+    throw refusedUsage(
       `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : await gotAction(text)}`,
       "checkout faults add --help says what each is for",
     );
@@ -160,24 +152,21 @@ async function requestOf(
   const eventId = event === undefined ? undefined : idOf(event);
   const eventType = eventId === undefined ? event : undefined;
   const match = { method, path, eventType, eventId, endpointId, orderId, nth, probability };
-  const ends = await endOf(context, until);
-  if (!ends.ok) return ends;
   const isNarrowed = Object.values(match).some((value) => value !== undefined);
   const wanted = {
     action,
     profile,
     match: isNarrowed ? match : undefined,
     times,
-    until: ends.value,
+    until: await endOf(context, until),
     seed,
     status,
     latencyMs,
     retryAfterS,
   };
   const terms = termsOf(wanted);
-  return terms.ok
-    ? accept(wanted)
-    : failUsage(withFlag(terms.refusal.message), "correct it; nothing was added");
+  if (!terms.ok) throw refusedUsage(withFlag(terms.refusal.message), "correct it; nothing was added");
+  return wanted;
 }
 
 /** The options by the fields that a refusal begins with. */
@@ -199,48 +188,9 @@ function withFlag(message: string): string {
   return [FLAGS.get(field) ?? field, ...rest].join(": ");
 }
 
-async function endOf(
-  context: Context,
-  until: SpanOrMoment | undefined,
-): Promise<Outcome<number | undefined, Problem>> {
-  if (until === undefined) return accept(undefined);
-  return "at" in until ? accept(until.at) : momentFromNow(context, until.spanMs);
-}
-
-async function runList(context: Context): Promise<Ending> {
-  const listed = await callSandbox(context, { name: "listFaults", body: undefined });
-  if (!listed.ok) return listed;
-  const { faults } = listed.value;
-  return context.printer.result(encodeAnswer("listFaults", listed.value), () =>
-    faults.length === 0 ? "no faults are scheduled" : faultLines(faults, widthOf(context.world.stdout)),
-  );
-}
-
-async function runRemove(context: Context, _options: CommonOptions, text = ""): Promise<Ending> {
-  const id = await findId(context, "fault", text);
-  if (!id.ok) return id;
-  const removed = await callSandbox(context, {
-    name: "removeFault",
-    id: id.value,
-    body: undefined,
-    nextAfter: { not_found: shownBy("fault") },
-  });
-  if (!removed.ok) return removed;
-  const { printer } = context;
-  const { action } = removed.value.fault;
-  return printer.result(
-    encodeAnswer("removeFault", removed.value),
-    () => `${printer.style.green("✓")} the fault ${action} is removed`,
-  );
-}
-
-async function runClear(context: Context): Promise<Ending> {
-  const cleared = await callSandbox(context, { name: "clearFaults", body: undefined });
-  if (!cleared.ok) return cleared;
-  const { faults } = cleared.value;
-  return context.printer.result(encodeAnswer("clearFaults", cleared.value), () =>
-    faults.length === 0 ? "no faults were scheduled" : `removed: ${faults.length}`,
-  );
+async function endOf(context: Context, until: SpanOrMoment | undefined): Promise<number | undefined> {
+  if (until === undefined) return undefined;
+  return "at" in until ? until.at : orThrow(await momentFromNow(context, until.spanMs));
 }
 
 /** Oldest first, in the order in which they are asked; a column that nothing stands in is left out. */

@@ -17,7 +17,6 @@ export function registerIdempotency(parent: Command, registry: Registry): void {
     ofStore: false,
     summary: "list the keys of creates, with their results",
     examples: ["checkout idempotency list", "checkout idempotency list --json"],
-    options: [],
     run: (context) => withJournal(context, (journal) => list(context, journal)),
   });
   register<CommonOptions>(parent, registry, {
@@ -25,7 +24,6 @@ export function registerIdempotency(parent: Command, registry: Registry): void {
     ofStore: false,
     summary: "show one key with the request it belongs to",
     examples: ["checkout idempotency show co-4f1d…-1"],
-    options: [],
     run: (context, _options, key = "") => withJournal(context, (journal) => show(context, journal, key)),
   });
   register<CommonOptions>(parent, registry, {
@@ -33,7 +31,6 @@ export function registerIdempotency(parent: Command, registry: Registry): void {
     ofStore: false,
     summary: "remove a key from the journal; the service still knows it",
     examples: ["checkout idempotency forget co-4f1d…-1"],
-    options: [],
     run: (context, _options, key = "") => withJournal(context, (journal) => forget(context, journal, key)),
   });
 }

@@ -2,15 +2,15 @@ import type { Command } from "commander";
 import { STATUSES, type CheckoutObject, type Status } from "../../core/checkout/checkout.ts";
 import { iso } from "../../core/clock.ts";
 import type { CheckoutEntry } from "../../core/control/checkout.ts";
-import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
-import { register, valueOption, type Context, type Registry } from "../command.ts";
+import { calling } from "../calling.ts";
+import { register, valueOption, type Registry } from "../command.ts";
 import { parseChoice, parseWhole } from "../parsers.ts";
-import { calledAs, widthOf } from "../printer.ts";
-import type { Ending } from "../problem.ts";
-import { findId, sandboxOnly, type NamedService } from "../target/ids.ts";
+import { calledAs } from "../printer.ts";
+import { orThrow } from "../problem.ts";
+import { findIdOf, sandboxOnly, type NamedService } from "../target/ids.ts";
 import { shortId, table } from "../table.ts";
-import { callAt } from "../target/call.ts";
 import { serviceOptions } from "../target/options.ts";
 
 type ListOptions = NamedService & {
@@ -33,8 +33,7 @@ export function registerSessionsList(parent: Command, registry: Registry): void 
   registerList(parent, registry, { object: "checkout_session", command: "sessions" });
 }
 
-function registerList(parent: Command, registry: Registry, what: Listed): void {
-  const { command } = what;
+function registerList(parent: Command, registry: Registry, { object, command }: Listed): void {
   register<ListOptions>(parent, registry, {
     name: "list",
     summary: `list the ${command} of the sandbox, newest first`,
@@ -50,33 +49,23 @@ function registerList(parent: Command, registry: Registry, what: Listed): void {
       valueOption("--before <id|order_id>", "go on from here: only what was created before this one"),
       ...serviceOptions(),
     ],
-    run: (context, options) => runList(context, options, what),
-  });
-}
-
-async function runList(context: Context, options: ListOptions, what: Listed): Promise<Ending> {
-  const { object, command } = what;
-  const where = await sandboxOnly(context, options, command);
-  if (!where.ok) return where;
-  const { status, orderId, limit } = options;
-  const before =
-    options.before === undefined ? undefined : await findId(context, "checkout", options.before, where.value);
-  if (before?.ok === false) return before;
-  const listed = await callAt(context, where.value, {
-    name: "listCheckouts",
-    body: { object, status, orderId, limit, before: before?.value },
-    nextAfter: { session_not_found: `checkout ${command} list begins with the newest` },
-  });
-  if (!listed.ok) return listed;
-  const { world, printer } = context;
-  return printer.result(encodeAnswer("listCheckouts", listed.value), async () => {
-    const { checkouts, nextBefore } = listed.value;
-    const rows =
-      checkouts.length === 0
-        ? noneOf(command, listed.value)
-        : await checkoutLines(checkouts, widthOf(world.stdout));
-    if (nextBefore === null) return rows;
-    return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${calledAs(world)} ${command} list --before ${nextBefore}`)}`;
+    run: calling("listCheckouts", {
+      target: async (context, options) => orThrow(await sandboxOnly(context, options, command)),
+      body: async ({ status, orderId, limit, before }, { context, target }) => ({
+        object,
+        status,
+        orderId,
+        limit,
+        before: orThrow(await findIdOf(context, "checkout", before, target)),
+      }),
+      nextAfter: { session_not_found: `checkout ${command} list begins with the newest` },
+      text: async (listed, { style, width }, { context: { world } }) => {
+        const { checkouts, nextBefore } = listed;
+        const rows = checkouts.length === 0 ? noneOf(command, listed) : await checkoutLines(checkouts, width);
+        if (nextBefore === null) return rows;
+        return `${rows}\n${style.dim(`more, with the same filters:\n  ${calledAs(world)} ${command} list --before ${nextBefore}`)}`;
+      },
+    }),
   });
 }
 

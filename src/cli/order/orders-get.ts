@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { HIDDEN, shownOf, type ShownFields } from "../../core/checkout/wire.ts";
-import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
-import { register, type Context, type Registry } from "../command.ts";
-import { fieldLines, widthOf, type Field } from "../printer.ts";
-import type { Ending } from "../problem.ts";
-import { findId, sandboxOnly, shownBy, type NamedService } from "../target/ids.ts";
+import { calling } from "../calling.ts";
+import { register, type Registry } from "../command.ts";
+import { fieldLines, type Field } from "../printer.ts";
+import { orThrow } from "../problem.ts";
+import { sandboxOnly, shownBy, type NamedService } from "../target/ids.ts";
 import { shortId, table } from "../table.ts";
-import { callAt } from "../target/call.ts";
 import { serviceOptions } from "../target/options.ts";
 
 /** `checkout orders get`. */
@@ -22,25 +22,14 @@ export function registerOrdersGet(parent: Command, registry: Registry): void {
       "checkout orders get 00000001 --json",
     ],
     options: serviceOptions(),
-    run: runOrdersGet,
+    run: calling("inspectCheckout", {
+      target: async (context, options) =>
+        orThrow(await sandboxOnly(context, options, "orders with their events")),
+      id: "checkout",
+      nextAfter: { session_not_found: shownBy("checkout") },
+      text: (order, { width }) => orderText(order, width),
+    }),
   });
-}
-
-async function runOrdersGet(context: Context, options: NamedService, text = ""): Promise<Ending> {
-  const where = await sandboxOnly(context, options, "orders with their events");
-  if (!where.ok) return where;
-  const id = await findId(context, "checkout", text, where.value);
-  if (!id.ok) return id;
-  const shown = await callAt(context, where.value, {
-    name: "inspectCheckout",
-    id: id.value,
-    body: undefined,
-    nextAfter: { session_not_found: shownBy("checkout") },
-  });
-  if (!shown.ok) return shown;
-  return context.printer.result(encodeAnswer("inspectCheckout", shown.value), () =>
-    orderText(shown.value, widthOf(context.world.stdout)),
-  );
 }
 
 async function orderText(order: AnswerOf<"inspectCheckout">, width: number): Promise<string> {

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import { register, type Context, type Registry } from "../command.ts";
-import type { Ending } from "../problem.ts";
-import { callSandbox } from "../target/control.ts";
+import { calling } from "../calling.ts";
+import { register, type Registry } from "../command.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout portal sign-out`. */
@@ -11,17 +10,8 @@ export function registerPortalSignOut(parent: Command, registry: Registry): void
     ofStore: false,
     summary: "sign every browser out of the portal, and take back the links that nobody used",
     examples: ["checkout portal sign-out"],
-    options: [],
-    run: runSignOut,
+    run: calling("endPortalSessions", {
+      text: ({ ended }) => `${ended === 1 ? "1 browser was" : `${ended} browsers were`} signed out`,
+    }),
   });
-}
-
-async function runSignOut(context: Context): Promise<Ending> {
-  const done = await callSandbox(context, { name: "endPortalSessions", body: undefined });
-  if (!done.ok) return done;
-  const { ended } = done.value;
-  return context.printer.result(
-    { ended },
-    () => `${ended === 1 ? "1 browser was" : `${ended} browsers were`} signed out`,
-  );
 }

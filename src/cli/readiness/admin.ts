@@ -1,14 +1,13 @@
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
-import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
+import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
-import { register, valueOption, type Context, type Registry } from "../command.ts";
+import { calling } from "../calling.ts";
+import { register, valueOption, type Registry } from "../command.ts";
 import { parseNote } from "./note.ts";
 import { parseCurrency } from "../parsers.ts";
 import { table } from "../table.ts";
-import type { Ending } from "../problem.ts";
 import type { NextAfter } from "../target/call.ts";
-import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type ActOptions = CommonOptions & { readonly note?: string };
@@ -103,60 +102,39 @@ const NEXT_AFTER: NextAfter = {
 
 /** `checkout admin …`: what only the service's administrator can do, with a token of its own (decision 49). */
 export function registerAdmin(parent: Command, registry: Registry): void {
-  for (const act of ACTS) {
+  for (const { name, summary, request, done, find } of ACTS) {
     register<ActOptions>(parent, registry, {
-      name: act.name,
-      summary: act.summary,
+      name,
+      summary,
       examples: [
-        `checkout admin ${typed(act.name, ["wechat_pay", "price_coffee"])}`,
-        `checkout admin ${typed(act.name, ["EUR", "price_ticket"])} --note "as agreed with the merchant"`,
+        `checkout admin ${typed(name, ["wechat_pay", "price_coffee"])}`,
+        `checkout admin ${typed(name, ["EUR", "price_ticket"])} --note "as agreed with the merchant"`,
       ],
       options: [valueOption("--note <text>", "note for the audit log", parseNote)],
-      run: (context, options, subject = "") => runAct(context, options, { ...act, subject }),
+      run: calling("adminAct", {
+        body: ({ note }, { argument }) => ({ ...request(argument), note }),
+        nextAfter: find === undefined ? NEXT_AFTER : { ...NEXT_AFTER, not_found: find },
+        text: (_answer, { style }, { argument }) => {
+          const wanted = request(argument);
+          return `${style.green("✓")} ${"subject" in wanted ? `${printable(wanted.subject)} ${done}` : done}`;
+        },
+      }),
     });
   }
   register<CommonOptions>(parent, registry, {
     name: "log",
     summary: "print the audit log of the administrator's acts and the merchant's requests, oldest first",
     examples: ["checkout admin log", "checkout admin log --json"],
-    options: [],
-    run: runLog,
+    run: calling("adminLog", {
+      nextAfter: NEXT_AFTER,
+      text: ({ acts }, { width }) => (acts.length === 0 ? "the audit log is empty" : actLines(acts, width)),
+    }),
   });
 }
 
 /** A command with examples of its argument. */
 function typed(name: string, [capability, price]: readonly [string, string]): string {
   return name.replace("<name>", capability).replace("<id>", price);
-}
-
-async function runAct(
-  context: Context,
-  options: ActOptions,
-  { request, done, find, subject }: Act & { readonly subject: string },
-): Promise<Ending> {
-  const wanted = { ...request(subject), ...(options.note === undefined ? {} : { note: options.note }) };
-  const acted = await callSandbox(context, {
-    name: "adminAct",
-    body: wanted,
-    nextAfter: find === undefined ? NEXT_AFTER : { ...NEXT_AFTER, not_found: find },
-  });
-  if (!acted.ok) return acted;
-  const { printer } = context;
-  const what = "subject" in wanted ? `${printable(wanted.subject)} ${done}` : done;
-  return printer.result(encodeAnswer("adminAct", acted.value), () => `${printer.style.green("✓")} ${what}`);
-}
-
-async function runLog(context: Context): Promise<Ending> {
-  const listed = await callSandbox(context, {
-    name: "adminLog",
-    body: undefined,
-    nextAfter: NEXT_AFTER,
-  });
-  if (!listed.ok) return listed;
-  const { acts } = listed.value;
-  return context.printer.result(encodeAnswer("adminLog", listed.value), () =>
-    acts.length === 0 ? "the audit log is empty" : actLines(acts, context.printer.width),
-  );
 }
 
 function actLines(acts: AnswerOf<"adminLog">["acts"], width: number): Promise<string> {

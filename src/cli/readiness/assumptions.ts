@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
-import { encodeAnswer } from "../../core/control/operations.ts";
+import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import type { AssumptionEntry } from "../../core/control/readiness.ts";
 import { printable } from "../../core/text.ts";
-import { register, switchOption, type Context, type Registry } from "../command.ts";
+import { calling } from "../calling.ts";
+import { register, switchOption, type Registry } from "../command.ts";
 import type { Style } from "../printer.ts";
-import type { Ending } from "../problem.ts";
-import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type AssumptionsOptions = CommonOptions & { readonly used?: boolean };
@@ -21,19 +20,19 @@ export function registerAssumptions(parent: Command, registry: Registry): void {
       "list the gaps of the interface, how they are decided here, and which your integration relied on",
     examples: ["checkout assumptions", "checkout assumptions --used", "checkout assumptions --used --json"],
     options: [switchOption("--used", "only those that were relied on")],
-    run: runAssumptions,
+    run: calling("assumptions", {
+      json: (_shown, answer, { options }) =>
+        encodeAnswer("assumptions", { ...answer, assumptions: listedOf(answer, options) }),
+      text: (answer, { style }, { options }) => {
+        const assumptions = listedOf(answer, options);
+        return assumptions.length === 0 ? NONE_USED : assumptions.map((one) => lines(one, style)).join("\n");
+      },
+    }),
   });
 }
 
-async function runAssumptions(context: Context, options: AssumptionsOptions): Promise<Ending> {
-  const listed = await callSandbox(context, { name: "assumptions", body: undefined });
-  if (!listed.ok) return listed;
-  const { assumptions: all } = listed.value;
-  const assumptions = options.used === true ? all.filter((one) => one.reliedOn !== null) : all;
-  const { style } = context.printer;
-  return context.printer.result(encodeAnswer("assumptions", { ...listed.value, assumptions }), () =>
-    assumptions.length === 0 ? NONE_USED : assumptions.map((one) => lines(one, style)).join("\n"),
-  );
+function listedOf({ assumptions }: AnswerOf<"assumptions">, { used }: AssumptionsOptions) {
+  return used === true ? assumptions.filter(({ reliedOn }) => reliedOn !== null) : assumptions;
 }
 
 /** One assumption: its heading, what was chosen, the setting that changes it, and whether something relied on it. */

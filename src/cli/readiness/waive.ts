@@ -1,13 +1,12 @@
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
-import { encodeAnswer } from "../../core/control/operations.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
 import { EVIDENCE_MS } from "../../core/readiness/proof.ts";
 import { printableLiteral } from "../../core/text.ts";
-import { register, valueOption, type Context, type Registry } from "../command.ts";
+import { calling } from "../calling.ts";
+import { register, valueOption, type Registry } from "../command.ts";
 import { parseNote } from "./note.ts";
-import { failUsage, type Ending } from "../problem.ts";
-import { callSandbox } from "../target/control.ts";
+import { refusedUsage } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type WaiveOptions = CommonOptions & { readonly reason: string };
@@ -25,32 +24,22 @@ export function registerChecklistWaive(checklist: Command, registry: Registry): 
     ],
     options: [valueOption("--reason <text>", "why it can be done without, for the report", parseNote)],
     required: ["reason"],
-    run: runWaive,
+    run: calling("waiveDrill", {
+      body: ({ reason }, { argument }) => ({ drill: drillNamed(argument), reason }),
+      text: ({ at }, { style }, { argument }) =>
+        [
+          `${style.green("✓")} the drill of ${argument} is waived until ${iso(at + EVIDENCE_MS)}`,
+          "  the checklist shows it as a risk; a passed drill removes it",
+        ].join("\n"),
+    }),
   });
 }
 
-async function runWaive(context: Context, options: WaiveOptions, name = ""): Promise<Ending> {
-  const drill = drillNamed(name);
-  if (drill === undefined)
-    return failUsage(
-      `there is no drill ${printableLiteral(name)}`,
-      `name one of: ${NAMES}; nothing was done`,
-    );
-  const waived = await callSandbox(context, {
-    name: "waiveDrill",
-    body: { drill, reason: options.reason },
-  });
-  if (!waived.ok) return waived;
-  const { printer } = context;
-  const until = iso(waived.value.at + EVIDENCE_MS);
-  return printer.result(encodeAnswer("waiveDrill", waived.value), () =>
-    [
-      `${printer.style.green("✓")} the drill of ${name} is waived until ${until}`,
-      "  the checklist shows it as a risk; a passed drill removes it",
-    ].join("\n"),
+function drillNamed(name: string): DrillKind {
+  const drill = DRILL_KINDS.find((kind) => DRILL_NAMES[kind] === name);
+  if (drill !== undefined) return drill;
+  throw refusedUsage(
+    `there is no drill ${printableLiteral(name)}`,
+    `name one of: ${NAMES}; nothing was done`,
   );
-}
-
-function drillNamed(name: string): DrillKind | undefined {
-  return DRILL_KINDS.find((kind) => DRILL_NAMES[kind] === name);
 }

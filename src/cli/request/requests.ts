@@ -7,6 +7,7 @@ import { MAX_REQUEST_WAIT_MS, type RequestEntry } from "../../core/control/reque
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import { jsonLine, printable } from "../../core/text.ts";
+import { calling } from "../calling.ts";
 import {
   invalidOption,
   register,
@@ -15,7 +16,6 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { findId } from "../target/ids.ts";
 import { parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import { fieldLines, widthOf } from "../printer.ts";
 import { DONE, type Ending } from "../problem.ts";
@@ -67,8 +67,7 @@ export function registerRequests(parent: Command, registry: Registry): void {
     name: "get <request_id>",
     summary: "show a v1 request; of a refused one also what was sent, secrets redacted",
     examples: ["checkout requests get <request_id>", "checkout requests get <request_id> --json"],
-    options: [],
-    run: runGet,
+    run: calling("showRequest", { id: "request", text: requestText }),
   });
 }
 
@@ -141,19 +140,6 @@ function showCome({ printer }: Context, { requests, failure }: AnswerOf<"listReq
     const [shown] = encodeAnswer("listRequests", entry)["requests"] as readonly unknown[];
     printer.line(shown, () => requestLine(request));
   }
-}
-
-async function runGet(context: Context, _options: CommonOptions, text = ""): Promise<Ending> {
-  const id = await findId(context, "request", text);
-  if (!id.ok) return id;
-  const shown = await callSandbox(context, {
-    name: "showRequest",
-    id: id.value,
-    body: undefined,
-    nextAfter: { not_found: "checkout requests list shows them" },
-  });
-  if (!shown.ok) return shown;
-  return context.printer.result(encodeAnswer("showRequest", shown.value), () => requestText(shown.value));
 }
 
 /** One a line; what is left out to fit 80 columns is in `requests get`. */

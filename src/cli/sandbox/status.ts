@@ -53,7 +53,6 @@ export function registerSandboxStatus(parent: Command, registry: Registry): void
     ofStore: false,
     summary: "show whether the sandbox of this folder runs, and where; exit 0 if it does, 7 if not",
     examples: ["checkout sandbox status", "checkout sandbox status --json"],
-    options: [],
     run: runStatus,
   });
 }

@@ -21,7 +21,6 @@ export function registerSandboxStop(parent: Command, registry: Registry): void {
     ofStore: false,
     summary: "stop the sandbox of this folder, and wait until it has ended; exit 0 also if none runs",
     examples: ["checkout sandbox stop", "checkout sandbox stop --dir /tmp/shop/.checkout --json"],
-    options: [],
     run: runStop,
   });
 }

@@ -18,7 +18,6 @@ export function registerSnapshotsList(parent: Command, registry: Registry): void
     ofStore: false,
     summary: "list the snapshots of the sandbox, with what each of them holds",
     examples: ["checkout snapshots list", "checkout snapshots list --json"],
-    options: [],
     run: runList,
   });
 }

@@ -15,7 +15,6 @@ export function registerSnapshotsRemove(parent: Command, registry: Registry): vo
     ofStore: false,
     summary: "remove a snapshot; what was restored from it stays",
     examples: ["checkout snapshots remove before-launch"],
-    options: [],
     run: runRemove,
   });
 }

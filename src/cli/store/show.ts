@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import { returnText } from "../../core/checkout/return-origin.ts";
-import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { register, type Context, type Registry } from "../command.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import { calling } from "../calling.ts";
+import { register, type Registry } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";
-import type { Ending } from "../problem.ts";
-import { callAt } from "../target/call.ts";
-import { callSandbox, controlTarget, sandboxStore } from "../target/control.ts";
+import { orThrow } from "../problem.ts";
+import { controlTarget, sandboxStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout stores show`. */
@@ -16,8 +16,11 @@ export function registerStoresShow(parent: Command, registry: Registry): void {
     name: "show [id]",
     summary: "show a store: ids, keys, capabilities and return origins, without secrets",
     examples: ["checkout stores show", "checkout stores show 'Tea Shop' --json"],
-    options: [],
-    run: runShow,
+    run: calling("storeSummary", {
+      target: async (context, _options, store) =>
+        orThrow(await (store === undefined ? controlTarget(context) : sandboxStore(context, store))),
+      text: (summary, { width }) => summaryLines(summary, width),
+    }),
   });
 }
 
@@ -27,28 +30,11 @@ export function registerCapabilities(parent: Command, registry: Registry): void 
     name: "list",
     summary: "list the payment methods and currencies of the store, and whether they are active",
     examples: ["checkout capabilities list", "checkout capabilities list --json"],
-    options: [],
-    run: runCapabilities,
+    run: calling("storeSummary", {
+      json: (_shown, { store, capabilities }) => ({ store_id: store.id, capabilities }),
+      text: (summary, { width }) => capabilityLines(summary, width),
+    }),
   });
-}
-
-async function runShow(context: Context, _options: CommonOptions, store?: string): Promise<Ending> {
-  const target = await (store === undefined ? controlTarget(context) : sandboxStore(context, store));
-  if (!target.ok) return target;
-  const shown = await callAt(context, target.value, { name: "storeSummary", body: undefined });
-  if (!shown.ok) return shown;
-  return context.printer.result(encodeAnswer("storeSummary", shown.value), () =>
-    summaryLines(shown.value, context.printer.width),
-  );
-}
-
-async function runCapabilities(context: Context): Promise<Ending> {
-  const shown = await callSandbox(context, { name: "storeSummary", body: undefined });
-  if (!shown.ok) return shown;
-  const { store, capabilities } = shown.value;
-  return context.printer.result({ store_id: store.id, capabilities }, () =>
-    capabilityLines(shown.value, context.printer.width),
-  );
 }
 
 async function summaryLines(summary: AnswerOf<"storeSummary">, width: number): Promise<string> {

@@ -2,17 +2,18 @@ import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { NEW_MERCHANT } from "../../core/control/stores.ts";
 import { STORE_NAME_RULE } from "../../core/config/schema.ts";
-import { encodeAnswer, isRequestOf } from "../../core/control/operations.ts";
+import { isRequestOf } from "../../core/control/operations.ts";
+import { calling } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
 import { writeChosenStore } from "../../host/folder/state-folder.ts";
 import { idOf } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import { failUsage, type Ending } from "../problem.ts";
+import { failUsage, refusedUsage, type Ending } from "../problem.ts";
 import { table } from "../table.ts";
 import { oneStore } from "../target/named-store.ts";
 import { STORE_VARIABLE, type CommonOptions, isOwn } from "../target/surroundings.ts";
 import { callAt } from "../target/call.ts";
-import { callSandbox, sandboxTarget } from "../target/control.ts";
+import { sandboxTarget } from "../target/control.ts";
 
 type CreateOptions = CommonOptions & { readonly name?: string; readonly merchant?: string };
 
@@ -34,22 +35,52 @@ export function registerStores(parent: Command, registry: Registry): void {
         parseMerchant,
       ),
     ],
-    run: runCreate,
+    run: calling("createStore", {
+      body: ({ name, merchant }) => {
+        const body = { name, merchant };
+        if (isRequestOf("createStore", body)) return body;
+        throw refusedUsage(`--name ${STORE_NAME_RULE}`, "correct it; no store was made");
+      },
+      nextAfter: { not_found: "checkout stores list --json shows the merchants" },
+      text: (store, { style }) =>
+        [
+          `${style.green("✓")} store created`,
+          fieldLines([
+            ["store_id", store.storeId],
+            ["name", store.name],
+            ["merchant_id", store.merchantId],
+            ["api_key", store.apiKey],
+            ["signing_secret", store.signingSecret],
+          ]),
+          style.dim(`  checkout stores use ${store.storeId} lets the commands of this folder act on it`),
+        ].join("\n"),
+    }),
   });
   register<CommonOptions>(parent, registry, {
     name: "list",
     ofStore: false,
     summary: "list the stores of the sandbox, the first one first",
     examples: ["checkout stores list", "checkout stores list --json"],
-    options: [],
-    run: runList,
+    run: calling("listStores", {
+      text: ({ stores }, { width }) =>
+        table(
+          ["STORE", "NAME", "MERCHANT", "ACTIVE", "CREATED"],
+          stores.map(({ storeId, name, merchantId, active, createdAt }) => [
+            storeId,
+            name,
+            merchantId,
+            active ? "yes" : "no",
+            iso(createdAt),
+          ]),
+          { width, drop: ["MERCHANT", "CREATED"], keep: ["STORE"] },
+        ),
+    }),
   });
   register<CommonOptions>(parent, registry, {
     name: "use <id|name>",
     ofStore: false,
     summary: "let the commands of this folder act on a store, where nothing else says which",
     examples: ["checkout stores use 'Tea Shop'", "checkout stores use <id>"],
-    options: [],
     run: runUse,
   });
 }
@@ -58,52 +89,6 @@ function parseMerchant(text: string): string {
   const id = text === NEW_MERCHANT ? text : idOf(text);
   if (id === undefined) throw invalidOption(`the id of a merchant, or ${NEW_MERCHANT}`, text);
   return id;
-}
-
-async function runCreate(context: Context, options: CreateOptions): Promise<Ending> {
-  const { name, merchant } = options;
-  const { printer } = context;
-  const body = { name, merchant };
-  if (!isRequestOf("createStore", body))
-    return failUsage(`--name ${STORE_NAME_RULE}`, "correct it; no store was made");
-  const made = await callSandbox(context, {
-    name: "createStore",
-    body,
-    nextAfter: { not_found: "checkout stores list --json shows the merchants" },
-  });
-  if (!made.ok) return made;
-  const store = made.value;
-  return printer.result(encodeAnswer("createStore", store), () =>
-    [
-      `${printer.style.green("✓")} store created`,
-      fieldLines([
-        ["store_id", store.storeId],
-        ["name", store.name],
-        ["merchant_id", store.merchantId],
-        ["api_key", store.apiKey],
-        ["signing_secret", store.signingSecret],
-      ]),
-      printer.style.dim(`  checkout stores use ${store.storeId} lets the commands of this folder act on it`),
-    ].join("\n"),
-  );
-}
-
-async function runList(context: Context): Promise<Ending> {
-  const listed = await callSandbox(context, { name: "listStores", body: undefined });
-  if (!listed.ok) return listed;
-  return context.printer.result(encodeAnswer("listStores", listed.value), () =>
-    table(
-      ["STORE", "NAME", "MERCHANT", "ACTIVE", "CREATED"],
-      listed.value.stores.map(({ storeId, name, merchantId, active, createdAt }) => [
-        storeId,
-        name,
-        merchantId,
-        active ? "yes" : "no",
-        iso(createdAt),
-      ]),
-      { width: context.printer.width, drop: ["MERCHANT", "CREATED"], keep: ["STORE"] },
-    ),
-  );
 }
 
 /** The folder remembers stores of its own sandbox alone. */

@@ -100,6 +100,16 @@ export async function findId(
   );
 }
 
+/** The same of what an option names; undefined where it is not given. */
+export async function findIdOf(
+  context: Context,
+  kind: Kind,
+  text: string | undefined,
+  target?: ControlTarget,
+): Promise<Outcome<string | undefined, Problem>> {
+  return text === undefined ? accept(undefined) : findId(context, kind, text, target);
+}
+
 /** The order or session that has an order_id; undefined where none has it. Refuses with exit 2 one that several have. */
 export async function findByOrderId(context: Context, text: string, target?: ControlTarget): Promise<Found> {
   if (!isOrderId(text)) return undefined;

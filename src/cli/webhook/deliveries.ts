@@ -1,13 +1,12 @@
 import type { Command } from "commander";
 import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
-import { encodeAnswer } from "../../core/control/operations.ts";
-import { register, valueOption, type Context, type Registry } from "../command.ts";
+import { calling } from "../calling.ts";
+import { register, valueOption, type Registry } from "../command.ts";
 import { deliveryLines } from "./report.ts";
 import { parseAnyId, parseChoice, parseId, parseWhole } from "../parsers.ts";
-import { calledAs, widthOf } from "../printer.ts";
-import type { Ending } from "../problem.ts";
-import { findId } from "../target/ids.ts";
-import { callSandbox } from "../target/control.ts";
+import { calledAs } from "../printer.ts";
+import { orThrow } from "../problem.ts";
+import { findIdOf } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type ListOptions = CommonOptions & {
@@ -40,28 +39,22 @@ export function registerDeliveries(parent: Command, registry: Registry): void {
       valueOption("--before <id>", "go on from here: next_before of the list before", parseId),
     ],
     conflicts: [["checkout", "orderId"]],
-    run: runList,
-  });
-}
-
-async function runList(context: Context, options: ListOptions): Promise<Ending> {
-  const { endpoint, event, checkout, orderId, state, limit, before } = options;
-  const of = checkout === undefined ? undefined : await findId(context, "checkout", checkout);
-  if (of?.ok === false) return of;
-  const to = endpoint === undefined ? undefined : await findId(context, "endpoint", endpoint);
-  if (to?.ok === false) return to;
-  const from = event === undefined ? undefined : await findId(context, "event", event);
-  if (from?.ok === false) return from;
-  const narrowed = { endpointId: to?.value, eventId: from?.value, checkoutId: of?.value, orderId };
-  const body = { ...narrowed, state, limit, before };
-  const listed = await callSandbox(context, { name: "listDeliveries", body });
-  if (!listed.ok) return listed;
-  const { deliveries, nextBefore } = listed.value;
-  const { world, printer } = context;
-  return printer.result(encodeAnswer("listDeliveries", listed.value), async () => {
-    if (deliveries.length === 0) return "no matching deliveries";
-    const rows = await deliveryLines(deliveries, widthOf(world.stdout));
-    if (nextBefore === null) return rows;
-    return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${calledAs(world)} deliveries list --before ${nextBefore}`)}`;
+    run: calling("listDeliveries", {
+      body: async ({ endpoint, event, checkout, orderId, state, limit, before }, { context }) => ({
+        checkoutId: orThrow(await findIdOf(context, "checkout", checkout)),
+        endpointId: orThrow(await findIdOf(context, "endpoint", endpoint)),
+        eventId: orThrow(await findIdOf(context, "event", event)),
+        orderId,
+        state,
+        limit,
+        before,
+      }),
+      text: async ({ deliveries, nextBefore }, { width, style }, { context: { world } }) => {
+        if (deliveries.length === 0) return "no matching deliveries";
+        const rows = await deliveryLines(deliveries, width);
+        if (nextBefore === null) return rows;
+        return `${rows}\n${style.dim(`more, with the same filters:\n  ${calledAs(world)} deliveries list --before ${nextBefore}`)}`;
+      },
+    }),
   });
 }

@@ -3,6 +3,7 @@ import { encodeAnswer, isRequestOf } from "../../core/control/operations.ts";
 import { DEFAULT_OVERLAP_MS } from "../../core/control/webhook.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
+import { calling } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
 import { parseChoice } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
@@ -39,7 +40,21 @@ export function registerEndpointSecrets(parent: Command, registry: Registry): vo
         parseOverlap,
       ),
     ],
-    run: runRotate,
+    run: calling("rotateSecret", {
+      id: "endpoint",
+      body: ({ overlap = DEFAULT_OVERLAP }) => ({ overlapMs: overlap.milliseconds }),
+      json: (shown, { inForce: [secret = null] }, { id }) => ({
+        endpoint_id: id,
+        signing_secret: secret,
+        ...shown,
+      }),
+      text: ({ inForce }, _printer, { options: { overlap = DEFAULT_OVERLAP } }) =>
+        fieldLines([
+          ["signing_secret", inForce[0] ?? null],
+          ["old_secret", overlap.milliseconds === 0 ? "is no longer used" : `signs too for ${overlap.text}`],
+          ["in force", inForce.length],
+        ]),
+    }),
   });
   register<SecretOptions>(parent, registry, {
     name: "secret [id]",
@@ -52,33 +67,6 @@ export function registerEndpointSecrets(parent: Command, registry: Registry): vo
     options: [valueOption("--format <format>", `env: ${VARIABLE}=<secret>`, parseChoice(["env"]))],
     run: runSecret,
   });
-}
-
-async function runRotate(context: Context, options: RotateOptions, text = ""): Promise<Ending> {
-  const id = await findId(context, "endpoint", text);
-  if (!id.ok) return id;
-  const overlap = options.overlap ?? DEFAULT_OVERLAP;
-  const rotated = await callSandbox(context, {
-    name: "rotateSecret",
-    id: id.value,
-    body: { overlapMs: overlap.milliseconds },
-    nextAfter: NEXT_AFTER,
-  });
-  if (!rotated.ok) return rotated;
-  const [secret = null] = rotated.value.inForce;
-  const json = {
-    endpoint_id: id.value,
-    signing_secret: secret,
-    ...encodeAnswer("rotateSecret", rotated.value),
-  };
-  const before = overlap.milliseconds === 0 ? "is no longer used" : `signs too for ${overlap.text}`;
-  return context.printer.result(json, () =>
-    fieldLines([
-      ["signing_secret", secret],
-      ["old_secret", before],
-      ["in force", rotated.value.inForce.length],
-    ]),
-  );
 }
 
 /** The newest secret in force: what a receiver is to be given. */

@@ -4,6 +4,7 @@ import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/
 import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/event-types.ts";
 import { printable } from "../../core/text.ts";
+import { calling } from "../calling.ts";
 import { listOption, register, switchOption, type Context, type Registry } from "../command.ts";
 import { resultOf } from "./report.ts";
 import { fieldLines } from "../printer.ts";
@@ -48,16 +49,21 @@ export function registerEndpoints(parent: Command, registry: Registry): void {
     name: "list",
     summary: "list the endpoints, oldest first",
     examples: ["checkout endpoints list", "checkout endpoints list --json"],
-    options: [],
-    run: runList,
+    run: calling("listEndpoints", {
+      text: ({ endpoints }, { width }) => (endpoints.length === 0 ? NONE : endpointLines(endpoints, width)),
+    }),
   });
-  for (const change of CHANGES) {
+  for (const { action, summary, done } of CHANGES) {
     register<CommonOptions>(parent, registry, {
-      name: `${change.action} <id>`,
-      summary: change.summary,
-      examples: [`checkout endpoints ${change.action} 0199a3c4-5d00-7000-8000-000000000001`],
-      options: [],
-      run: (context, options, id = "") => runChange(context, options, { ...change, id }),
+      name: `${action} <id>`,
+      summary,
+      examples: [`checkout endpoints ${action} 0199a3c4-5d00-7000-8000-000000000001`],
+      run: calling("setEndpointState", {
+        id: "endpoint",
+        body: () => ({ action }),
+        nextAfter: NEXT_AFTER,
+        text: ({ url }) => `${printable(url)} ${done}`,
+      }),
     });
   }
   register<WebhookWaitOptions>(parent, registry, {
@@ -121,35 +127,6 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
     ]);
     return `${printer.style.green("✓")} events are delivered to ${printable(address)}\n${fields}`;
   });
-}
-
-async function runList(context: Context): Promise<Ending> {
-  const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
-  if (!listed.ok) return listed;
-  const { endpoints } = listed.value;
-  return context.printer.result(encodeAnswer("listEndpoints", listed.value), () =>
-    endpoints.length === 0 ? NONE : endpointLines(endpoints, context.printer.width),
-  );
-}
-
-async function runChange(
-  context: Context,
-  _options: CommonOptions,
-  change: Change & { readonly id: string },
-): Promise<Ending> {
-  const id = await findId(context, "endpoint", change.id);
-  if (!id.ok) return id;
-  const changed = await callSandbox(context, {
-    name: "setEndpointState",
-    id: id.value,
-    body: { action: change.action },
-    nextAfter: NEXT_AFTER,
-  });
-  if (!changed.ok) return changed;
-  return context.printer.result(
-    encodeAnswer("setEndpointState", changed.value),
-    () => `${printable(changed.value.url)} ${change.done}`,
-  );
 }
 
 async function runTest(context: Context, options: WebhookWaitOptions, text = ""): Promise<Ending> {

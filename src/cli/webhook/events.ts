@@ -5,6 +5,7 @@ import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { AN_EVENT_TYPE, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { calling } from "../calling.ts";
 import {
   invalidOption,
   register,
@@ -85,6 +86,10 @@ export function registerEvents(parent: Command, registry: Registry): void {
     ],
     run: runGet,
   });
+  registerReplays(parent, registry);
+}
+
+function registerReplays(parent: Command, registry: Registry): void {
   register<ReplayOptions>(parent, registry, {
     name: "replay <event_id>",
     summary: "deliver an event again: the same event_id and body, a new timestamp and signature",
@@ -93,7 +98,19 @@ export function registerEvents(parent: Command, registry: Registry): void {
       "checkout events replay <event_id> --endpoint 0199a3c4-5d00-7000-8000-000000000001",
     ],
     options: [valueOption("--endpoint <id>", "only to this endpoint (default: all that want it)", parseId)],
-    run: runReplay,
+    run: calling("replayEvent", {
+      id: "event",
+      body: ({ endpoint }) => ({ endpointId: endpoint }),
+      nextAfter: {
+        not_found: "checkout events list and checkout endpoints list show them",
+        state_conflict: "checkout endpoints list shows their states and event types",
+      },
+      text: ({ deliveries }, _printer, { id }) =>
+        [
+          ...deliveries.map(({ endpointId }) => `delivering again to ${endpointId}`),
+          `checkout events get ${id} --wait shows the result`,
+        ].join("\n"),
+    }),
   });
   register<ReplayFailedOptions>(parent, registry, {
     name: "replay-failed",
@@ -197,27 +214,6 @@ function showEvent(context: Context, id: string): Promise<Outcome<AnswerOf<"show
     body: undefined,
     nextAfter: NEXT_AFTER_EVENT,
   });
-}
-
-async function runReplay(context: Context, options: ReplayOptions, text = ""): Promise<Ending> {
-  const id = await findId(context, "event", text);
-  if (!id.ok) return id;
-  const replayed = await callSandbox(context, {
-    name: "replayEvent",
-    id: id.value,
-    body: { endpointId: options.endpoint },
-    nextAfter: {
-      not_found: "checkout events list and checkout endpoints list show them",
-      state_conflict: "checkout endpoints list shows their states and event types",
-    },
-  });
-  if (!replayed.ok) return replayed;
-  return context.printer.result(encodeAnswer("replayEvent", replayed.value), () =>
-    [
-      ...replayed.value.deliveries.map(({ endpointId }) => `delivering again to ${endpointId}`),
-      `checkout events get ${id.value} --wait shows the result`,
-    ].join("\n"),
-  );
 }
 
 async function runReplayFailed(context: Context, options: ReplayFailedOptions): Promise<Ending> {
