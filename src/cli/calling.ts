@@ -7,11 +7,11 @@ import {
 import type { ControlTarget } from "../client/control/control.ts";
 import type { CommandSpec, Context } from "./command.ts";
 import type { Printer } from "./printer.ts";
-import { orThrow } from "./problem.ts";
-import type { NextAfter } from "./target/call.ts";
+import { callAt, type NextAfter } from "./target/call.ts";
 import { callFor } from "./target/control.ts";
 import { findId, shownBy, type Kind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
+import { withSandbox } from "./target/with-sandbox.ts";
 
 /** What a command was given beside its options: `id` is what its argument names, empty where the operation takes none. */
 type Given<Options> = {
@@ -33,6 +33,8 @@ type Call<Name extends OperationName, Options> = {
     options: Options,
     argument: string | undefined,
   ) => Promise<ControlTarget>;
+  /** Whether it is called in this process where no sandbox runs, on the state of the folder. Default: it is refused. */
+  readonly orStopped?: true;
   /** What its argument names, whole or short. Default: nothing with an id. */
   readonly id?: Kind;
   /** What to do after a refusal. Default: of an id that is not found, what shows such ids. */
@@ -67,6 +69,7 @@ export function calling<Name extends OperationName, Options extends CommonOption
   name: Name,
   {
     target: find,
+    orStopped,
     id: kind,
     body,
     nextAfter,
@@ -77,19 +80,20 @@ export function calling<Name extends OperationName, Options extends CommonOption
   return async (context, options, typed) => {
     const argument = typed ?? "";
     const target = await find?.(context, options, typed);
-    const id = kind === undefined ? "" : orThrow(await findId(context, kind, argument, target));
+    const id = kind === undefined ? "" : await findId(context, kind, argument, target);
     const given = { context, options, argument, typed, id, target };
-    const answer = orThrow(
-      await callFor(context, target, {
-        name,
-        id,
-        body: (await body?.(options, given)) as RequestOf<Name>,
-        nextAfter: {
-          ...(kind === undefined ? {} : { not_found: shownBy(kind) }),
-          ...(typeof nextAfter === "function" ? nextAfter(id) : nextAfter),
-        },
-      }),
-    );
+    const call = {
+      name,
+      id,
+      body: (await body?.(options, given)) as RequestOf<Name>,
+      nextAfter: {
+        ...(kind === undefined ? {} : { not_found: shownBy(kind) }),
+        ...(typeof nextAfter === "function" ? nextAfter(id) : nextAfter),
+      },
+    };
+    const answer = await (orStopped === true
+      ? withSandbox(context, (sandbox) => callAt(context, sandbox, call))
+      : callFor(context, target, call));
     const { printer } = context;
     return printer.result(json(encodeAnswer(name, answer), answer, given), () =>
       text(answer, printer, given),

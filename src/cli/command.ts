@@ -4,7 +4,7 @@ import { printableLiteral } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { checkRules, setting, variableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
-import { EXIT, fail, failUsage, Refused, type Ending, type Problem } from "./problem.ts";
+import { EXIT, Refused, refusedUsage } from "./problem.ts";
 import { surroundingsOf, type Surroundings, type CommonOptions } from "./target/surroundings.ts";
 
 /** What a command gets beside its options. */
@@ -30,8 +30,11 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   readonly ofStore?: false;
   /** Whether the first argument ends the options: what follows it is for another program. */
   readonly passThrough?: true;
-  /** Options with the arguments beside them, in their order. */
-  readonly run: (context: Context, options: Options, ...args: string[]) => Promise<Ending>;
+  /**
+   * Takes the options with the arguments beside them, in their order. Returns the exit code, its own or that of the
+   * program that it ran; why there is no result is thrown as `Refused`.
+   */
+  readonly run: (context: Context, options: Options, ...args: string[]) => Promise<number>;
 };
 
 /** Where commands are registered, and how the program learns their exit code. */
@@ -62,19 +65,16 @@ export function registerOn<Options extends CommonOptions>(
     applyEnvironment(command, world.env);
     const options = command.opts<Options>();
     const printer = createPrinter(world, { json: options.json === true });
-    const sensible = checkRules(command, spec);
     const context = { world, printer, version, around: surroundingsOf(world, options) };
-    const ending = sensible.ok ? await spec.run(context, options, ...command.args).catch(endingOf) : sensible;
-    if (ending.ok) return exit(ending.value);
-    printer.problem(ending.refusal);
-    exit(ending.refusal.exitCode);
+    try {
+      checkRules(command, spec);
+      exit(await spec.run(context, options, ...command.args));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      printer.problem(error.problem);
+      exit(error.problem.exitCode);
+    }
   });
-}
-
-/** The one catch of what a command refuses. */
-function endingOf(error: unknown): Ending {
-  if (error instanceof Refused) return fail(error.problem);
-  throw error;
 }
 
 /** An option with a value that is parsed. The parser throws `invalidOption` where it makes no sense. */
@@ -195,14 +195,14 @@ function parseVariable(
 }
 
 /** The value of the variable of an option, for a command that does not have the option; undefined if it is not set. */
-export function readVariable(option: Option, env: World["env"]): Outcome<unknown, Problem> {
+export function readVariable(option: Option, env: World["env"]): unknown {
   const variable = variableOf(option);
   const text = variable === undefined ? "" : (env[variable] ?? "");
-  if (text === "") return accept(undefined);
+  if (text === "") return undefined;
   const parsed = parseText(option, text);
-  if (parsed.ok) return parsed;
+  if (parsed.ok) return parsed.value;
   const message = `${variable} (for ${option.flags}) is invalid. ${parsed.refusal}`;
-  return failUsage(message, "correct it, or unset it; nothing was sent");
+  throw refusedUsage(message, "correct it, or unset it; nothing was sent");
 }
 
 /** Why the value of a variable is refused that stands for an option; undefined if it is taken. */

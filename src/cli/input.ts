@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
 import { MAX_INPUT_BYTES, readNamed, type Unread } from "../host/named-file.ts";
-import { failUsage, type Problem } from "./problem.ts";
+import { refusedUsage } from "./problem.ts";
 
 /** Stands for standard input where a file is asked for. */
 export const STDIN = "-";
@@ -11,11 +11,11 @@ export async function readInput(
   world: Pick<World, "cwd" | "files" | "stdin">,
   path: string,
   flag: string,
-): Promise<Outcome<Uint8Array, Problem>> {
+): Promise<Uint8Array> {
   const read = path === STDIN ? await readAll(world.stdin) : readNamed(world, path);
-  if (read.ok) return read;
+  if (read.ok) return read.value;
   const name = path === STDIN ? "standard input" : path;
-  return failUsage(
+  throw refusedUsage(
     `${flag}: ${name} ${read.refusal.why}`,
     `name an ordinary file, or ${STDIN} for standard input`,
   );

@@ -1,6 +1,5 @@
 import type { Command, Option } from "commander";
-import { accept, type Outcome } from "../core/outcome.ts";
-import { failUsage, type Problem } from "./problem.ts";
+import { refusedUsage } from "./problem.ts";
 
 /** How the options of a command go together, each by its name in `Options`. */
 export type OptionRules<Options> = {
@@ -19,24 +18,24 @@ type Pair<Options> = readonly [Name<Options>, Name<Options>];
 export function checkRules<Options>(
   command: Command,
   { required = [], requires = [], conflicts = [] }: OptionRules<Options>,
-): Outcome<void, Problem> {
+): void {
   const isGiven = (name: string): boolean => command.getOptionValue(name) !== undefined;
   const clash = conflicts.find((pair) => pair.every(isGiven));
   if (clash !== undefined) {
     const [one, other] = clash.map((name) => given(command, name));
-    return failUsage(`${one} and ${other} exclude each other`, "leave one of them out");
+    throw refusedUsage(`${one} and ${other} exclude each other`, "leave one of them out");
   }
   const [lone, needed] = requires.find(([one, other]) => isGiven(one) && !isGiven(other)) ?? [];
   if (lone !== undefined && needed !== undefined) {
     const what = given(command, lone);
     const next = `add ${optionOf(command, needed).flags}, or leave out ${what}`;
-    return failUsage(`${what} needs ${flagOf(command, needed)}`, next);
+    throw refusedUsage(`${what} needs ${flagOf(command, needed)}`, next);
   }
   const missing = required.map((names) => [names].flat()).filter((names) => !names.some(isGiven));
-  if (missing.length === 0) return accept(undefined);
+  if (missing.length === 0) return;
   const flags = missing.map((names) => names.map((name) => flagOf(command, name)).join(" or "));
   const next = missing.map((names) => names.map((name) => explained(command, name)).join(" or "));
-  return failUsage(`missing: ${flags.join(", ")}`, `add ${next.join(", ")}`);
+  throw refusedUsage(`missing: ${flags.join(", ")}`, `add ${next.join(", ")}`);
 }
 
 function optionOf(command: Command, name: string): Option {

@@ -3,7 +3,7 @@ import { errorRow } from "../core/errors.ts";
 import { escapeInJson, jsonLine, printable, redactSecrets, redactValues } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { isTyped } from "./option-rules.ts";
-import { DONE, type Ending, type Problem } from "./problem.ts";
+import { EXIT, type Problem } from "./problem.ts";
 
 /** A labelled value of a result, for people. */
 export type Field = readonly [label: string, value: string | number | null];
@@ -18,14 +18,14 @@ export type Printer = {
   /** How many places a line of a result has. */
   readonly width: number;
   /** The result of a command, which ends with it: one line of JSON, or the text. */
-  readonly result: (value: unknown, text: () => string | Promise<string>) => Promise<Ending>;
+  readonly result: (value: unknown, text: () => string | Promise<string>) => Promise<number>;
   /** One of many results of a command that goes on, at once: one line of JSON, or the text. */
   readonly line: (value: unknown, text: () => string) => void;
   /**
    * JSON byte for byte, without a newline of its own, in every mode: what is piped on must not change. A terminal gets
    * the same value with what could act on it written as \uXXXX.
    */
-  readonly exact: (text: string) => Ending;
+  readonly exact: (text: string) => number;
   /** Talk beside the result; silent in JSON mode. */
   readonly talk: (text: string) => void;
   /** What was asked for beside the result, on stderr in every mode. */
@@ -67,12 +67,12 @@ export function createPrinter(
     width: widthOf(world.stdout) || USUAL_WIDTH,
     result: async (value, text) => {
       resultLine(json ? jsonLine(value) : shown(await text()));
-      return DONE;
+      return EXIT.done;
     },
     line: (value, text) => resultLine(json ? jsonLine(value) : shown(text())),
     exact: (text) => {
       world.stdout.write(isTerminal(world.stdout) ? escapeInJson(text) : text);
-      return DONE;
+      return EXIT.done;
     },
     talk: (text) => {
       if (!json) errorLine(shown(text));

@@ -1,4 +1,4 @@
-import { FileRefused, type Outcome } from "../core/outcome.ts";
+import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
 import { causeOfError, StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { HostFailure } from "../host/failure.ts";
 
@@ -40,9 +40,6 @@ export type Candidate = { readonly id: string; readonly about: string };
 /** A field that was expected to be otherwise than it is, both as they are typed. */
 export type Difference = { readonly field: string; readonly expected: string; readonly live: string };
 
-/** How a command ends: with an exit code, its own or that of the program that it ran, or with why there is no result. */
-export type Ending = Outcome<number, Problem>;
-
 /** A problem on its way to the one place that prints it: thrown anywhere in a command, caught by `register`. */
 export class Refused extends Error {
   override readonly name = "Refused";
@@ -59,23 +56,37 @@ export function refusedUsage(message: string, next: string): Refused {
   return new Refused(usageProblem(message, next));
 }
 
-/** The value; throws what is refused. */
-export function orThrow<Value>(outcome: Outcome<Value, Problem>): Value {
-  if (outcome.ok) return outcome.value;
-  throw new Refused(outcome.refusal);
+/** What work brings, for who goes on after its refusal. */
+export function attempt<Value>(work: () => Value): Outcome<Value, Problem> {
+  try {
+    return accept(work());
+  } catch (error) {
+    return { ok: false, refusal: problemIn(error) };
+  }
 }
 
-/** The end of a command that did what it was asked: exit 0. */
-export const DONE: Ending = { ok: true, value: EXIT.done };
-
-/** The outcome of a command that did not do what it was asked. */
-export function fail(problem: Problem): Extract<Outcome<never, Problem>, { ok: false }> {
-  return { ok: false, refusal: problem };
+/** What is found; undefined where it is refused, for who does without it then. */
+export function unlessRefused<Value>(find: () => Value): Value | undefined {
+  const found = attempt(find);
+  return found.ok ? found.value : undefined;
 }
 
-/** The same for a command line that cannot be run as it stands: exit 2. */
-export function failUsage(message: string, next: string): ReturnType<typeof fail> {
-  return fail(usageProblem(message, next));
+/** What work brings that has begun, for who goes on after its refusal. */
+export function attemptAsync<Value>(work: Promise<Value>): Promise<Outcome<Value, Problem>> {
+  return work.then(accept, (error: unknown) => ({ ok: false, refusal: problemIn(error) }));
+}
+
+/** Says a refusal in other words: `work.catch(reworded((problem) => …))`. */
+export function reworded(change: (problem: Problem) => Problem): (error: unknown) => never {
+  return (error) => {
+    throw new Refused(change(problemIn(error)));
+  };
+}
+
+/** The problem that was thrown; every other error is thrown on. */
+function problemIn(error: unknown): Problem {
+  if (error instanceof Refused) return error.problem;
+  throw error;
 }
 
 /** A command line that cannot be run as it stands. */
@@ -103,14 +114,10 @@ export function problemOf({ kind, ...failure }: HostFailure): Problem {
   return { exitCode: kind === "usage" ? EXIT.usage : EXIT.failed, ...failure };
 }
 
-/** The same of an outcome of hosting. */
-export function hosted<Value>(outcome: Outcome<Value, HostFailure>): Outcome<Value, Problem> {
-  return outcome.ok ? outcome : fail(problemOf(outcome.refusal));
-}
-
-/** How a command ends whose sandbox has ended so. */
-export function endingOf(served: Outcome<Ending, HostFailure>): Ending {
-  return served.ok ? served.value : fail(problemOf(served.refusal));
+/** What hosting brings; throws why it brings nothing. */
+export function hosted<Value>(outcome: Outcome<Value, HostFailure>): Value {
+  if (outcome.ok) return outcome.value;
+  throw new Refused(problemOf(outcome.refusal));
 }
 
 /** A failure of the file system or the database that no command expects; undefined for every other error. */

@@ -1,12 +1,11 @@
 import type { PaymentMethod } from "../core/checkout/checkout.ts";
 import { fieldFault } from "../core/checkout/create-request.ts";
 import { currencyDecimals, formatAmount } from "../core/money.ts";
-import { accept, type Outcome } from "../core/outcome.ts";
 import { printable } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { parseCurrency } from "./parsers.ts";
 import { isPlain } from "./printer.ts";
-import { fail, failUsage, interruptedProblem, type Problem } from "./problem.ts";
+import { interruptedProblem, Refused, refusedUsage } from "./problem.ts";
 
 /** The fields of a create, as far as they are known. */
 export type CreateFields = {
@@ -19,24 +18,16 @@ export type CreateFields = {
 };
 
 /** Asks for what a create needs and does not have, once what it has is right. Talks on stderr: stdout is for the result. */
-export async function askForMissing(
-  world: World,
-  fields: CreateFields,
-): Promise<Outcome<CreateFields, Problem>> {
+export async function askForMissing(world: World, fields: CreateFields): Promise<CreateFields> {
   const fault = firstFault(fields);
-  if (fault !== undefined) return failUsage(fault, "correct it; nothing was sent");
-  const asked = await unlessInterrupted(world, (questions) => ask(questions, fields));
-  return asked.ok ? asked : fail(interruptedProblem("; nothing was sent"));
+  if (fault !== undefined) throw refusedUsage(fault, "correct it; nothing was sent");
+  return unlessInterrupted(world, (questions) => ask(questions, fields), "; nothing was sent");
 }
 
 /** Asks whether to go on; refuses where the answer is no. `left` says what that leaves behind. */
-export async function confirm(
-  world: World,
-  message: string,
-  left = "; nothing was changed",
-): Promise<Outcome<void, Problem>> {
-  const asked = await unlessInterrupted(world, (questions) => questions.confirm(message));
-  return asked.ok && asked.value ? accept(undefined) : fail(interruptedProblem(left));
+export async function confirm(world: World, message: string, left = "; nothing was changed"): Promise<void> {
+  const isAgreed = await unlessInterrupted(world, (questions) => questions.confirm(message), left);
+  if (!isAgreed) throw new Refused(interruptedProblem(left));
 }
 
 /** What can be asked at a terminal. */
@@ -54,17 +45,18 @@ type TextQuestion = {
   readonly suggested?: string;
 };
 
-/** Asks at the terminal. Where no escape codes are wanted, line by line: a question that is edited in place is made of them. */
+/** Asks at the terminal; Ctrl-C is refused. Where no escape codes are wanted, line by line: a question that is edited in place is made of them. */
 async function unlessInterrupted<Answer>(
   world: World,
   run: (questions: Questions) => Promise<Answer>,
-): Promise<Outcome<Answer, "interrupted">> {
+  left: string,
+): Promise<Answer> {
   const plain = isPlain(world) ? await plainQuestions(world) : undefined;
   try {
-    return accept(await run(plain?.questions ?? (await editedQuestions(world))));
+    return await run(plain?.questions ?? (await editedQuestions(world)));
   } catch (error) {
-    if (error instanceof Error && error.name === INTERRUPTED) return { ok: false, refusal: "interrupted" };
-    throw error;
+    const isInterrupted = error instanceof Error && error.name === INTERRUPTED;
+    throw isInterrupted ? new Refused(interruptedProblem(left)) : error;
   } finally {
     plain?.end();
   }

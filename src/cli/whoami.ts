@@ -5,7 +5,6 @@ import { shownProxy } from "../core/network/proxy.ts";
 import { locateConfig } from "../host/config/find.ts";
 import { register, type Context, type Registry } from "./command.ts";
 import { table } from "./table.ts";
-import type { Ending } from "./problem.ts";
 import { namedTarget } from "./target/connect.ts";
 import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderWithin } from "../host/folder/state-folder.ts";
@@ -25,14 +24,12 @@ export function registerWhoami(parent: Command, registry: Registry): void {
 }
 
 /** Shows every setting with its source; asks no service. */
-async function runWhoami(context: Context): Promise<Ending> {
+async function runWhoami(context: Context): Promise<number> {
   const { world, printer } = context;
   const named = await namedTarget(context);
-  if (!named.ok) return named;
-  const resolved = serviceSettings(context, named.value);
-  if (!resolved.ok) return resolved;
-  const { folder, baseUrl, apiKey, storeId, storeName, proxy, timeoutMs, retries } = resolved.value;
-  const { contradiction, lacksStore } = resolved.value;
+  const resolved = serviceSettings(context, named);
+  const { folder, baseUrl, apiKey, storeId, storeName, proxy, timeoutMs, retries } = resolved;
+  const { contradiction, lacksStore } = resolved;
   if (baseUrl.value !== null) noteTarget(context, { url: baseUrl.value });
   const wrong = contradiction ?? lacksStore;
   if (wrong !== undefined) printer.trace(`warning: ${wrong.message}; ${wrong.next}`);

@@ -6,7 +6,7 @@ import { storageFailureOf } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { whyUntrusted } from "../../host/folder/trust.ts";
-import { EXIT, fail, type Problem } from "../problem.ts";
+import { EXIT, Refused } from "../problem.ts";
 
 /** A variable that is sent as an API key: its name, the real folder of the configuration, the origin of the service. */
 export type AllowedUse = Allowed["variables"][number];
@@ -19,12 +19,12 @@ type PersonalWorld = Pick<World, "files" | "settingsFolder">;
  * Whether the person has allowed a variable for a folder and an address (decision 85). Refuses a file that somebody else
  * could have written, and one that holds something else; `own` is the variable that works without it.
  */
-export function isAllowed(world: PersonalWorld, use: AllowedUse, own: string): Outcome<boolean, Problem> {
+export function isAllowed(world: PersonalWorld, use: AllowedUse, own: string): boolean {
   const folder = world.settingsFolder();
-  if (folder === undefined) return accept(false);
-  const read = readAllowed(world, folder);
-  if (!read.ok) return refused(read.refusal, { folder, own });
-  return accept(read.value.variables.some((one) => isSame(one, use)));
+  if (folder === undefined) return false;
+  const read = inWords(() => readAllowed(world, folder));
+  if (!read.ok) throw refused(read.refusal, { folder, own });
+  return read.value.variables.some((one) => isSame(one, use));
 }
 
 /** Keeps a permission. Where that fails the command goes on, and says that it will ask again. */
@@ -37,43 +37,42 @@ export function keepAllowed({ world, printer }: Pick<Context, "world" | "printer
 
 /** The path of the file that has the permission now, or why there is none. */
 function tryToKeep(world: PersonalWorld, use: AllowedUse): Outcome<string, string> {
-  const folder = world.settingsFolder();
-  if (folder === undefined) return { ok: false, refusal: "there is no home folder" };
-  const read = readAllowed(world, folder);
-  if (!read.ok) return read;
-  return unlessRefused(() => {
+  return inWords(() => {
+    const folder = world.settingsFolder();
+    if (folder === undefined) throw new NotBelieved("there is no home folder");
+    const { variables } = readAllowed(world, folder);
     world.files.makeFolder(folder);
     const path = join(folder, ALLOWED_FILE);
-    const allowed: Allowed = { variables: [...read.value.variables, use] };
+    const allowed: Allowed = { variables: [...variables, use] };
     world.files.write(path, `${JSON.stringify(allowed, null, 2)}\n`);
-    return accept(path);
+    return path;
   });
 }
 
-/** What is allowed: nothing where the file is missing or empty. Refuses with the reason not to believe the file. */
-function readAllowed(world: PersonalWorld, folder: string): Outcome<Allowed, string> {
+/** What is allowed: nothing where the file is missing or empty. Throws the reason not to believe the file. */
+function readAllowed(world: PersonalWorld, folder: string): Allowed {
   const path = join(folder, ALLOWED_FILE);
-  return unlessRefused(() => {
-    for (const [place, kind] of [
-      [folder, "folder"],
-      [path, "file"],
-    ] as const) {
-      const why = whyUntrusted(world, place, kind);
-      if (why !== undefined) return { ok: false, refusal: `${place} ${why}` };
-    }
-    const text = world.files.read(path) ?? "";
-    const allowed = text === "" ? { variables: [] } : parseAllowed(text);
-    return allowed === undefined
-      ? { ok: false, refusal: `${path} does not hold what checkout wrote to it` }
-      : accept(allowed);
-  });
+  for (const [place, kind] of [
+    [folder, "folder"],
+    [path, "file"],
+  ] as const) {
+    const why = whyUntrusted(world, place, kind);
+    if (why !== undefined) throw new NotBelieved(`${place} ${why}`);
+  }
+  const text = world.files.read(path) ?? "";
+  const allowed = text === "" ? { variables: [] } : parseAllowed(text);
+  if (allowed === undefined) throw new NotBelieved(`${path} does not hold what checkout wrote to it`);
+  return allowed;
 }
 
-/** A refusal of the file system, in words. */
-function unlessRefused<Value>(work: () => Outcome<Value, string>): Outcome<Value, string> {
+class NotBelieved extends Error {}
+
+/** What work brings, or why it brings nothing: the file is not believed, or the file system refuses. */
+function inWords<Value>(work: () => Value): Outcome<Value, string> {
   try {
-    return work();
+    return accept(work());
   } catch (error) {
+    if (error instanceof NotBelieved) return { ok: false, refusal: error.message };
     const failure = storageFailureOf(error);
     if (failure === undefined) throw error;
     return { ok: false, refusal: `${failure.sentence} (${error instanceof Error ? error.message : ""})` };
@@ -84,11 +83,8 @@ function isSame(one: AllowedUse, other: AllowedUse): boolean {
   return one.name === other.name && one.folder === other.folder && one.origin === other.origin;
 }
 
-function refused(
-  why: string,
-  { folder, own }: { readonly folder: string; readonly own: string },
-): Outcome<never, Problem> {
-  return fail({
+function refused(why: string, { folder, own }: { readonly folder: string; readonly own: string }): Refused {
+  return new Refused({
     exitCode: EXIT.failed,
     code: "allowed_file_refused",
     message: `${printable(why)}: it decides where API keys are sent, and is not believed`,

@@ -3,17 +3,16 @@ import type { ChangeEntry } from "../../core/control/config.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { wireName } from "../../core/control/wire-names.ts";
 import type { WantedStore } from "../../core/config/schema.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { differentSettings } from "../../core/config/settings.ts";
 import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
 import { callControl } from "../../client/control/control.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
-import { EXIT, fail, failUsage, type Ending, type Problem, hosted, problemOf } from "../problem.ts";
+import { EXIT, hosted, problemOf, Refused, refusedUsage } from "../problem.ts";
 import { setting } from "../option-rules.ts";
 import { CONFIG_VARIABLE } from "../../host/config/find.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import { planText, settingsText, type SettingDifference } from "./report.ts";
-import { controlOutcome } from "../target/call.ts";
+import { answered } from "../target/call.ts";
 import { callSandbox, sandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -68,51 +67,41 @@ function pruneOption() {
   return switchOption("--prune", "remove what the lists of the file do not have");
 }
 
-async function runValidate({ world, printer }: Context, options: FileOptions): Promise<Ending> {
-  const file = await load({ world }, options);
-  if (!file.ok) return file;
-  const { path, config, stores } = file.value;
+async function runValidate({ world, printer }: Context, options: FileOptions): Promise<number> {
+  const { path, config, stores } = await load({ world }, options);
   const resolved = hosted(await stores());
-  if (!resolved.ok) return resolved;
-  const shown = { file: path, stores: resolved.value.length, targets: Object.keys(config.targets ?? {}) };
+  const shown = { file: path, stores: resolved.length, targets: Object.keys(config.targets ?? {}) };
   return printer.result(shown, () => `✓ ${shortPath(world, path)} is valid`);
 }
 
-async function runDiff(context: Context, options: PruneOptions): Promise<Ending> {
+async function runDiff(context: Context, options: PruneOptions): Promise<number> {
   const { printer } = context;
   const file = await load(context, options);
-  if (!file.ok) return file;
-  const planned = await send(context, options, { file: file.value, dryRun: true });
-  if (!planned.ok) return planned;
-  const { answer, settings } = planned.value;
+  const { answer, settings } = await send(context, options, { file, dryRun: true });
   const isSame = settings.length === 0 && answer.changes.every(({ action }) => !isChange(action));
   const { changes } = encodeAnswer("applyConfig", answer);
-  const shown = { same: isSame, file: file.value.path, changes, settings };
+  const shown = { same: isSame, file: file.path, changes, settings };
   await printer.result(shown, () => planAndSettings(context, answer.changes, settings));
-  return accept(isSame ? EXIT.done : EXIT.notReady);
+  return isSame ? EXIT.done : EXIT.notReady;
 }
 
-async function runApply(context: Context, options: PruneOptions): Promise<Ending> {
+async function runApply(context: Context, options: PruneOptions): Promise<number> {
   const { printer } = context;
   const file = await load(context, options);
-  if (!file.ok) return file;
-  const done = await send(context, options, { file: file.value, dryRun: false });
-  if (!done.ok) return done;
-  const { answer, settings } = done.value;
+  const { answer, settings } = await send(context, options, { file, dryRun: false });
   const { changes, made } = encodeAnswer("applyConfig", answer);
-  const shown = { file: file.value.path, changes, made, settings };
+  const shown = { file: file.path, changes, made, settings };
   const keys = answer.made.map(({ name, id, apiKey }) => `  ${name} (${id})  API key ${apiKey}`);
   return printer.result(shown, () =>
     [planAndSettings(context, answer.changes, settings), ...keys].join("\n"),
   );
 }
 
-async function runExport(context: Context, options: CommonOptions): Promise<Ending> {
+async function runExport(context: Context, options: CommonOptions): Promise<number> {
   const shown = await callSandbox(context, { name: "showConfig", body: undefined });
-  if (!shown.ok) return shown;
   const { exportedConfig } = await import("../../core/config/export.ts");
-  const exported = exportedConfig(shown.value);
-  if (!exported.ok) return fail({ ...exported.refusal, exitCode: EXIT.failed, next: DELETE_STORES });
+  const exported = exportedConfig(shown);
+  if (!exported.ok) throw new Refused({ ...exported.refusal, exitCode: EXIT.failed, next: DELETE_STORES });
   const { value: text } = exported;
   // As one line, like every result; as a file otherwise.
   return context.printer.exact(options.json === true ? `${JSON.stringify(JSON.parse(text))}\n` : text);
@@ -137,16 +126,15 @@ function isChange(action: ChangeEntry["action"]): boolean {
 async function load(
   { world }: Pick<Context, "world">,
   { file, trustFolder }: FileOptions,
-): Promise<Outcome<LoadedConfig, Problem>> {
+): Promise<LoadedConfig> {
   const found = hosted(
     await loadConfig(world, {
       ...(file === undefined ? {} : { config: file }),
       ...(trustFolder === undefined ? {} : { trustFolder }),
     }),
   );
-  if (!found.ok) return found;
-  if (found.value !== undefined) return accept(found.value);
-  return failUsage(
+  if (found !== undefined) return found;
+  throw refusedUsage(
     "there is no checkout.config.json here, or in a folder above",
     `make one, or name one with --file or ${CONFIG_VARIABLE}`,
   );
@@ -162,26 +150,19 @@ async function send(
   context: Context,
   options: PruneOptions,
   { file, dryRun }: { readonly file: LoadedConfig; readonly dryRun: boolean },
-): Promise<Outcome<Sent, Problem>> {
+): Promise<Sent> {
   const resolved = hosted(await file.stores());
-  if (!resolved.ok) return resolved;
   const target = await sandboxTarget(context);
-  if (!target.ok) return target;
-  for (const secret of secretsOf(resolved.value)) context.printer.hide(secret);
-  const served = controlOutcome(
-    await callControl(context.world, target.value, { name: "showConfig", body: undefined }),
-  );
-  if (!served.ok) return served;
-  const body = { stores: resolved.value, prune: options.prune === true, dryRun };
-  const done = await callControl(context.world, target.value, { name: "applyConfig", body });
+  for (const secret of secretsOf(resolved)) context.printer.hide(secret);
+  const served = answered(await callControl(context.world, target, { name: "showConfig", body: undefined }));
+  const body = { stores: resolved, prune: options.prune === true, dryRun };
+  const done = await callControl(context.world, target, { name: "applyConfig", body });
   if (done.end === "refusal" && done.status < 500)
-    return fail({
+    throw new Refused({
       ...problemOf(file.refused({ code: "state_conflict", message: done.error.message })),
       code: done.error.code,
     });
-  const answer = controlOutcome(done);
-  if (!answer.ok) return answer;
-  return accept({ answer: answer.value, settings: settingsOf(file, served.value) });
+  return { answer: answered(done), settings: settingsOf(file, served) };
 }
 
 function secretsOf(stores: readonly WantedStore[]): string[] {

@@ -3,10 +3,9 @@ import type { WantedStore } from "../../core/config/schema.ts";
 import type { ChangeEntry } from "../../core/control/config.ts";
 import { wireName } from "../../core/control/wire-names.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Context } from "../command.ts";
 import { readAdminToken, readCredentials } from "../../host/folder/state-folder.ts";
-import { type Difference, type Problem, hosted } from "../problem.ts";
+import { attemptAsync, hosted, Refused, type Difference } from "../problem.ts";
 import type { Live } from "../sandbox/live.ts";
 import type { GivenSecret, GivenSecrets } from "../../host/given-secrets.ts";
 import type { ServeOptions } from "../../host/options.ts";
@@ -26,13 +25,11 @@ export async function liveDifferences(
   context: Context,
   { options, given }: Wanted,
   { folder, live }: { readonly folder: string; readonly live: Live },
-): Promise<Outcome<{ readonly all: readonly Difference[]; readonly ofStores: boolean }, Problem>> {
+): Promise<{ readonly all: readonly Difference[]; readonly ofStores: boolean }> {
   const secrets = await differentSecrets(context, given, { folder, live });
-  if (!secrets.ok) return secrets;
   const stores = await storeDifferences(context, options.setup?.stores ?? [], live);
-  if (!stores.ok) return stores;
-  const all = [...settingDifferences(options, live), ...secrets.value, ...stores.value];
-  return accept({ all, ofStores: stores.value.length > 0 });
+  const all = [...settingDifferences(options, live), ...secrets, ...stores];
+  return { all, ofStores: stores.length > 0 };
 }
 
 function settingDifferences(options: ServeOptions, { description }: Live): readonly Difference[] {
@@ -58,21 +55,19 @@ async function differentSecrets(
   context: Context,
   { apiKey, signingSecret, controlToken, adminToken }: GivenSecrets,
   { folder, live }: { readonly folder: string; readonly live: Live },
-): Promise<Outcome<readonly Difference[], Problem>> {
+): Promise<readonly Difference[]> {
   const { description, run } = live;
-  const admin = adminToken === undefined ? accept(undefined) : hosted(readAdminToken(context.world, folder));
-  if (!admin.ok) return admin;
-  const isKnown = apiKey === undefined ? accept(true) : await isKeyOf(context, apiKey, { folder, live });
-  if (!isKnown.ok) return isKnown;
+  const admin = adminToken === undefined ? undefined : hosted(readAdminToken(context.world, folder));
+  const isKnown = apiKey === undefined ? true : await isKeyOf(context, apiKey, { folder, live });
   const isOther = (given: GivenSecret | undefined, kept: string | undefined): readonly GivenSecret[] =>
     given === undefined || given.value === kept ? [] : [given];
   const others = [
-    ...(apiKey === undefined || isKnown.value ? [] : [apiKey]),
+    ...(apiKey === undefined || isKnown ? [] : [apiKey]),
     ...isOther(signingSecret, description.signingSecret),
     ...isOther(controlToken, run.control_token),
-    ...isOther(adminToken, admin.value),
+    ...isOther(adminToken, admin),
   ];
-  return accept(others.map(({ source }) => ({ field: source, expected: "as given", live: "another one" })));
+  return others.map(({ source }) => ({ field: source, expected: "as given", live: "another one" }));
 }
 
 /** Whether a key is one of the first store. The sandbox has only hashes: it is asked whether it would have to add it. */
@@ -80,32 +75,27 @@ async function isKeyOf(
   context: Context,
   { value }: GivenSecret,
   { folder, live }: { readonly folder: string; readonly live: Live },
-): Promise<Outcome<boolean, Problem>> {
+): Promise<boolean> {
   const { storeId: id, storeName: name } = live.description;
   const kept = hosted(readCredentials(context.world, folder));
-  if (!kept.ok) return kept;
-  if (kept.value?.stores[id]?.api_key === value) return accept(true);
-  const planned = await planAt(context, [{ id, name, apiKeys: [value] }], live);
-  if (!planned.ok) return planned.refusal.code === "state_conflict" ? accept(false) : planned;
-  return accept(planned.value.some(({ kind, action }) => kind === "api_key" && action === "keep"));
+  if (kept?.stores[id]?.api_key === value) return true;
+  const planned = await attemptAsync(planAt(context, [{ id, name, apiKeys: [value] }], live));
+  if (planned.ok) return planned.value.some(({ kind, action }) => kind === "api_key" && action === "keep");
+  if (planned.refusal.code === "state_conflict") return false;
+  throw new Refused(planned.refusal);
 }
 
 async function storeDifferences(
   context: Context,
   stores: readonly WantedStore[],
   live: Live,
-): Promise<Outcome<readonly Difference[], Problem>> {
-  if (stores.length === 0) return accept([]);
+): Promise<readonly Difference[]> {
+  if (stores.length === 0) return [];
   const planned = await planAt(context, stores, live);
-  if (!planned.ok) return planned;
   const added = new Set(
-    planned.value
-      .filter(({ kind, action }) => kind === "store" && action === "add")
-      .map(({ storeId }) => storeId),
+    planned.filter(({ kind, action }) => kind === "store" && action === "add").map(({ storeId }) => storeId),
   );
-  return accept(
-    planned.value.filter(({ kind, storeId }) => kind === "store" || !added.has(storeId)).flatMap(shown),
-  );
+  return planned.filter(({ kind, storeId }) => kind === "store" || !added.has(storeId)).flatMap(shown);
 }
 
 function shown({ action, kind, name, differences }: ChangeEntry): readonly Difference[] {
@@ -124,15 +114,12 @@ async function planAt(
   context: Context,
   stores: readonly WantedStore[],
   { run }: Live,
-): Promise<Outcome<readonly ChangeEntry[], Problem>> {
+): Promise<readonly ChangeEntry[]> {
   const { callAt } = await import("../target/call.ts");
   const { printer, version } = context;
   for (const { apiKeys = [], signingSecret = "" } of stores)
     for (const secret of [...apiKeys, signingSecret]) printer.hide(secret);
   const target = { origin: localOrigin(run.port ?? 0), token: run.control_token, version };
-  const planned = await callAt(context, target, {
-    name: "applyConfig",
-    body: { stores, prune: false, dryRun: true },
-  });
-  return planned.ok ? accept(planned.value.changes) : planned;
+  const body = { stores, prune: false, dryRun: true };
+  return (await callAt(context, target, { name: "applyConfig", body })).changes;
 }

@@ -3,7 +3,7 @@ import { iso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
 import { register, type Context, type Registry } from "../command.ts";
 import { asTyped, type Style } from "../printer.ts";
-import { DONE, EXIT, type Ending } from "../problem.ts";
+import { EXIT } from "../problem.ts";
 import { unknown, type Check, type Finding, type Status } from "./check.ts";
 import { lookAtProxies, lookAtService, lookAtVariables } from "./environment.ts";
 import { DATABASES, lookAtClock, lookAtDisk, lookAtFiles, lookAtFolder } from "./folder.ts";
@@ -54,7 +54,7 @@ async function runDoctor(
   context: Context,
   options: CommonOptions,
   variables: Scene["variables"],
-): Promise<Ending> {
+): Promise<number> {
   const { world, printer, version } = context;
   const scene = sceneOf(context, options, variables);
   const redact = redactor(scene);
@@ -71,7 +71,7 @@ async function runDoctor(
   const head = `checkout doctor ${version}, ${at}`;
   const shown = { version, at, ok: isWell, checks: rows };
   await printer.result(shown, () => reportText(head, rows, printer.style));
-  return isWell ? DONE : { ok: true, value: EXIT.failed };
+  return isWell ? EXIT.done : EXIT.failed;
 }
 
 /** What a check found. A world so broken that the check itself fails is a finding too. */

@@ -1,6 +1,7 @@
 import { closestMatch } from "leven";
 import { isTargetVariable } from "../../core/config/secrets.ts";
 import { isLoopback } from "../../core/loopback.ts";
+import type { Outcome } from "../../core/outcome.ts";
 import { proxyFor, shownProxy } from "../../core/network/proxy.ts";
 import { excerpt } from "../../core/text.ts";
 import type { World } from "../../world.ts";
@@ -8,8 +9,9 @@ import { isSecretName } from "./redaction.ts";
 import { ok, problem, warning, type Finding } from "./check.ts";
 import { ofProblem } from "./folder.ts";
 import type { KnownVariables } from "../variables.ts";
+import { attempt, type Problem } from "../problem.ts";
 import type { Scene } from "./scene.ts";
-import { serviceSettings } from "../target/service.ts";
+import { serviceSettings, type Settings } from "../target/service.ts";
 
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 /** A typing mistake changes fewer letters than this. */
@@ -39,8 +41,8 @@ export function lookAtService(scene: Scene): Finding {
 }
 
 /** As the commands resolve them that talk to a service. */
-function settingsOf({ context }: Scene): ReturnType<typeof serviceSettings> {
-  return serviceSettings(context, undefined);
+function settingsOf({ context }: Scene): Outcome<Settings, Problem> {
+  return attempt(() => serviceSettings(context, undefined));
 }
 
 /** Which proxies the environment names, and whether they would stand between a command and its service. */

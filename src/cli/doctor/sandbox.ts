@@ -7,7 +7,8 @@ import { stateFile } from "../../host/folder/files.ts";
 import { resultOf } from "../webhook/report.ts";
 import { ok, problem, unknown, warning, type Finding } from "./check.ts";
 import { PATIENCE_MS, type Scene } from "./scene.ts";
-import { controlOutcome } from "../target/call.ts";
+import { attempt } from "../problem.ts";
+import { answered } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../host/options.ts";
 
 const START = "checkout sandbox start";
@@ -188,9 +189,8 @@ async function ask<Name extends Question>(
   if (target === undefined || healthy?.answer.ok === false)
     return { ok: false, finding: unknown("there is no sandbox to ask") };
   const call = { name, body, timeoutMs: PATIENCE_MS };
-  const answered = controlOutcome(
-    await callControl(world, target, call as Parameters<typeof callControl<Name>>[2]),
-  );
-  if (answered.ok) return answered;
-  return { ok: false, finding: unknown(answered.refusal.message, answered.refusal.next) };
+  const result = await callControl(world, target, call as Parameters<typeof callControl<Name>>[2]);
+  const told = attempt(() => answered(result));
+  if (told.ok) return told;
+  return { ok: false, finding: unknown(told.refusal.message, told.refusal.next) };
 }

@@ -7,7 +7,8 @@ import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { serves } from "../../host/folder/owner-file.ts";
 import { checkFolder } from "../../host/folder/trust.ts";
-import { type Problem, hosted } from "../problem.ts";
+import type { HostFailure } from "../../host/failure.ts";
+import { attemptAsync, unlessRefused } from "../problem.ts";
 import type { KnownVariables } from "../variables.ts";
 import { sandboxIn, sandboxOfFolder, inStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -27,7 +28,7 @@ export type Scene = {
   readonly options: CommonOptions;
   readonly folder: string;
   /** Refused: then nothing is read from it (decision 70). */
-  readonly trusted: () => Outcome<"nothing" | "vacant" | "used", Problem>;
+  readonly trusted: () => Outcome<"nothing" | "vacant" | "used", HostFailure>;
   /** Undefined where the folder is not read. */
   readonly lock: () => Lock | undefined;
   /** The control API that commands would call now, and the store; undefined where none is known. */
@@ -47,7 +48,7 @@ const MAX_HEALTH_BYTES = 64 * 1024;
 export function sceneOf(context: Context, options: CommonOptions, variables: Scene["variables"]): Scene {
   const { world } = context;
   const folder = context.around.location();
-  const trusted = once(() => hosted(checkFolder(world, folder, options)));
+  const trusted = once(() => checkFolder(world, folder, options));
   const lock = once(() => (trusted().ok ? lockOf(context, folder) : undefined));
   const health = once(() => healthOf(context, lock()));
   return {
@@ -95,10 +96,9 @@ async function healthOf({ world }: Context, lock: Lock | undefined) {
  * of the sandbox is a check of its own.
  */
 async function controlOf(context: Context): Promise<ControlTarget | undefined> {
-  const own = sandboxOfFolder(context);
-  const target = own.ok && own.value !== undefined ? own : sandboxIn(context);
-  if (!target.ok || target.value === undefined) return undefined;
-  const found = await inStore(context, { ...target.value, onOtherVersion: () => undefined });
+  const target = unlessRefused(() => sandboxOfFolder(context)) ?? unlessRefused(() => sandboxIn(context));
+  if (target === undefined) return undefined;
+  const found = await attemptAsync(inStore(context, { ...target, onOtherVersion: () => undefined }));
   return found.ok ? found.value : undefined;
 }
 

@@ -13,7 +13,7 @@ import { printableLiteral } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
 import { idOf, parseChoice, parseDuration, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
-import { orThrow, refusedUsage } from "../problem.ts";
+import { refusedUsage } from "../problem.ts";
 import { shortId, table } from "../table.ts";
 import { momentFromNow } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -190,7 +190,7 @@ function withFlag(message: string): string {
 
 async function endOf(context: Context, until: SpanOrMoment | undefined): Promise<number | undefined> {
   if (until === undefined) return undefined;
-  return "at" in until ? until.at : orThrow(await momentFromNow(context, until.spanMs));
+  return "at" in until ? until.at : await momentFromNow(context, until.spanMs);
 }
 
 /** Oldest first, in the order in which they are asked; a column that nothing stands in is left out. */

@@ -7,11 +7,14 @@ const QUIT = new Set(["q", "\u0003", "\u0004"]);
 export type Key = "quit" | "replay" | "details";
 
 /**
- * Hands over the keys that are pressed, each at once, until the returned function is called: it gives the terminal back
- * as it was. Keys that mean nothing, and those that send more than one character, are passed over.
+ * Hands over the keys that are pressed from `read` on, each at once, until the end of the block that holds it: that gives
+ * the terminal back as it was. Keys that mean nothing, and those that send more than one character, are passed over.
  */
-export function readKeys({ stdin }: Pick<World, "stdin">, onKey: (key: Key) => void): () => void {
-  const read = (chunk: Buffer | string): void => {
+export function keysOf(
+  { stdin }: Pick<World, "stdin">,
+  onKey: (key: Key) => void,
+): Disposable & { readonly read: () => void } {
+  const hear = (chunk: Buffer | string): void => {
     const text = chunk.toString();
     if (text.startsWith("\u001b")) return;
     for (const character of text) {
@@ -20,12 +23,17 @@ export function readKeys({ stdin }: Pick<World, "stdin">, onKey: (key: Key) => v
       else if (character === "d") onKey("details");
     }
   };
-  setRaw(stdin, true);
-  stdin.on("data", read);
-  return () => {
-    stdin.off("data", read);
-    setRaw(stdin, false);
-    stdin.pause();
+  return {
+    read: () => {
+      setRaw(stdin, true);
+      stdin.on("data", hear);
+    },
+    [Symbol.dispose]: () => {
+      if (!stdin.listeners("data").includes(hear)) return;
+      stdin.off("data", hear);
+      setRaw(stdin, false);
+      stdin.pause();
+    },
   };
 }
 

@@ -8,7 +8,6 @@ import {
   type ForwardPlan,
   type Route,
 } from "../../core/webhook/forwarding.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote } from "../../core/shell/quote.ts";
 import { HEADERS } from "../../core/webhook/signature.ts";
 import type { HeaderNames } from "../../core/webhook/webhook.ts";
@@ -28,7 +27,7 @@ import { readInput, STDIN } from "../input.ts";
 import { setting } from "../option-rules.ts";
 import { idOf, parseDuration, parseHost, parseWhole } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
-import { fail, failUsage, usageProblem, type Problem } from "../problem.ts";
+import { Refused, refusedUsage, usageProblem, type Problem } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 
 /** What comes first: what has waited, everything after an event, or everything of the last milliseconds. */
@@ -120,19 +119,15 @@ export function listenOptions(): Option[] {
 }
 
 /** Checks all that can be checked before anything listens. */
-export async function planOf(
-  context: Context,
-  options: ListenOptions,
-): Promise<Outcome<ListenPlan, Problem>> {
+export async function planOf(context: Context, options: ListenOptions): Promise<ListenPlan> {
   const { forward, route: routes = [], allowTarget: allowedHosts = [] } = options;
   const urls = [...(forward === undefined ? [] : [forward]), ...routes.map(({ url }) => url)];
   const policy = { allowedHosts, ownPort: options.port ?? NO_PORT };
   const fault = urls.map((url) => targetFault(url, policy)).find(Boolean);
-  if (fault !== undefined) return fail(fault);
-  const trust = await trustOf(context, options);
-  if (!trust.ok) return trust;
-  if (trust.value !== undefined && urls.every((url) => !url.startsWith("https:"))) return NO_TLS_TARGET;
-  return accept({
+  if (fault !== undefined) throw new Refused(fault);
+  const tls = await trustOf(context, options);
+  if (tls !== undefined && urls.every((url) => !url.startsWith("https:"))) throw new Refused(NO_TLS_TARGET);
+  return {
     eventTypes: options.events ?? [ALL_EVENTS],
     routes,
     forward,
@@ -140,9 +135,9 @@ export async function planOf(
     allowedHosts,
     ownHosts: options.allowHost ?? [],
     timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
-    tls: trust.value,
+    tls,
     headerNames: options.headerNames ?? HEADERS,
-  });
+  };
 }
 
 /** No address has it. */
@@ -167,26 +162,24 @@ function targetFault(url: string, policy: TargetPolicy): Problem | undefined {
   );
 }
 
-const NO_TLS_TARGET = failUsage("--ca and --insecure need an https target", "leave them out");
+const NO_TLS_TARGET = usageProblem("--ca and --insecure need an https target", "leave them out");
 
 async function trustOf(
   { world, printer }: Context,
   { ca, insecure }: ListenOptions,
-): Promise<Outcome<TlsTrust | undefined, Problem>> {
+): Promise<TlsTrust | undefined> {
   if (insecure === true) {
     printer.trace("warning: --insecure: TLS certificates of https targets are not verified");
-    return accept({ unchecked: true });
+    return { unchecked: true };
   }
-  if (ca === undefined) return accept(undefined);
-  const read = ca === STDIN ? fail(NO_STDIN) : await readInput(world, ca, "--ca");
-  if (!read.ok) return read;
-  const text = Buffer.from(read.value).toString("utf8");
-  if (areCertificates(text)) return accept({ ca: text });
-  return failUsage(`--ca: ${ca} holds no PEM certificates`, CA_HINT);
+  if (ca === undefined) return undefined;
+  if (ca === STDIN) throw refusedUsage("--ca cannot be standard input", CA_HINT);
+  const text = Buffer.from(await readInput(world, ca, "--ca")).toString("utf8");
+  if (areCertificates(text)) return { ca: text };
+  throw refusedUsage(`--ca: ${ca} holds no PEM certificates`, CA_HINT);
 }
 
 const CA_HINT = "name a file with -----BEGIN CERTIFICATE-----";
-const NO_STDIN = usageProblem("--ca cannot be standard input", CA_HINT);
 
 function parseType(text: string): string {
   if (!parseEventTypes([text]).ok)

@@ -9,17 +9,16 @@ import {
 } from "../../client/listen/listener.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { cut, printable } from "../../core/text.ts";
 import type { Listener, World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import { readKeys, type Key } from "./keys.ts";
+import { keysOf, type Key } from "./keys.ts";
 import type { ListenPlan } from "./options.ts";
 import { deliveryJson, deliveryLine, detailLines, readyJson, readyText, timeOf } from "./report.ts";
 import { portFailure } from "../../host/port-failure.ts";
-import { DONE, EXIT, fail, problemOf, type Ending, type Problem } from "../problem.ts";
-import { controlOutcome } from "../target/call.ts";
+import { EXIT, problemOf, Refused, type Problem } from "../problem.ts";
+import { answered } from "../target/call.ts";
 
 /** Who sends: a sandbox of this machine, wherever it is at that moment, or a service that knows nothing of us. */
 export type Sender =
@@ -67,24 +66,10 @@ export async function runSession(
   context: Context,
   options: SessionOptions,
   stopping: AbortController,
-): Promise<Ending> {
-  const opened = await open(context, options);
-  if (!opened.ok) return opened;
-  const session = opened.value;
-  const unlessStopped = createInterruption(stopping.signal);
-  let restore = (): void => undefined;
-  let ended: Ending | undefined;
-  try {
-    const started = await unlessStopped(start(context, options, session));
-    if (started !== "stopped" && !started.ok) return started;
-    if (options.keys) restore = readKeys(context.world, keyHandler(context, session, stopping));
-    ended = await watch(context, { ...options, session, unlessStopped });
-    return ended;
-  } finally {
-    restore();
-    await within(context.world, STOP_MS, finish(session, { pause: ended?.ok === true }));
-    if (ended?.ok === true) context.printer.talk(STOPPED[options.sender.kind]);
-  }
+): Promise<number> {
+  await listenUntil(context, options, stopping);
+  context.printer.talk(STOPPED[options.sender.kind]);
+  return EXIT.done;
 }
 
 const STOPPED = {
@@ -92,8 +77,22 @@ const STOPPED = {
   service: "checkout listen stopped.",
 };
 
+/** Returns when it is stopped, and refuses where it is over otherwise; both leave no registration and no port behind. */
+async function listenUntil(
+  context: Context,
+  options: SessionOptions,
+  stopping: AbortController,
+): Promise<void> {
+  await using session = await open(context, options);
+  const unlessStopped = createInterruption(stopping.signal);
+  await unlessStopped(start(context, options, session));
+  using keys = keysOf(context.world, keyHandler(context, session, stopping));
+  if (options.keys) keys.read();
+  await watch(context, { ...options, session, unlessStopped });
+}
+
 /** Takes a port and answers there. */
-async function open(context: Context, options: SessionOptions): Promise<Outcome<Session, Problem>> {
+async function open(context: Context, options: SessionOptions): Promise<Session & AsyncDisposable> {
   const { world, printer } = context;
   const { plan, sender, seen } = options;
   let made: Omit<Session, "listener"> | undefined;
@@ -123,9 +122,10 @@ async function open(context: Context, options: SessionOptions): Promise<Outcome<
   const silenceMs = plan.timeoutMs + SILENCE_MS;
   const limits = { bodyBytes: BODY_BYTES, connections: CONNECTIONS, silenceMs };
   const listening = await world.listen(service, { port: options.port, limits });
-  if (!listening.ok) return fail(problemOf(portFailure(world, options.port, listening.refusal)));
+  if (!listening.ok) throw new Refused(problemOf(portFailure(world, options.port, listening.refusal)));
   if (made === undefined) throw new Error("a listener makes its service");
-  return accept({ ...made, listener: listening.value });
+  const session = { ...made, listener: listening.value };
+  return { ...session, [Symbol.asyncDispose]: () => within(world, STOP_MS, finish(session)) };
 }
 
 /** Deliveries are taken at the root, and where the target takes them: then its address needs no other path here. */
@@ -161,35 +161,32 @@ async function start(
   { world, printer }: Context,
   { sender, plan, keys }: SessionOptions,
   { link, listener }: Session,
-): Promise<Outcome<void, Problem>> {
+): Promise<void> {
   const common = { port: listener.port, paths: pathsOf(plan), plan, keys, pid: world.pid };
   if (link === undefined || sender.kind === "service") {
     const ready = { ...common, origin: null, endpointId: null, replayed: 0 };
     await printer.result(readyJson(ready), () => readyText(ready, printer.style));
-    return accept(undefined);
+    return;
   }
-  const registered = controlOutcome(await link.register(sender.since));
-  if (!registered.ok) return registered;
-  const { id: endpointId, signingSecrets: secrets, replayed } = registered.value;
+  const { id: endpointId, signingSecrets: secrets, replayed } = answered(await link.register(sender.since));
   for (const secret of secrets) printer.hide(secret);
   const ready = { ...common, origin: sender.locate()?.origin ?? null, endpointId, replayed };
   await printer.result(readyJson(ready), () => readyText(ready, printer.style));
-  return accept(undefined);
 }
 
 type Watch = SessionOptions & { readonly session: Session; readonly unlessStopped: Interruption };
 
 /** Asks the sandbox, which answers when something changes, and says what has changed. */
-async function watch(context: Context, options: Watch): Promise<Ending> {
+async function watch(context: Context, options: Watch): Promise<void> {
   const { session, unlessStopped } = options;
   for (;;) {
     const pause = new Promise<void>((resolve) => context.world.after(CHECK_MS, resolve));
-    if ((await unlessStopped(pause)) === "stopped") return DONE;
+    if ((await unlessStopped(pause)) === "stopped") return;
     if (session.link === undefined) continue;
     const change = await unlessStopped(session.link.check());
-    if (change === "stopped") return DONE;
+    if (change === "stopped") return;
     const problem = tellChange(context, options, change);
-    if (problem !== undefined) return fail(problem);
+    if (problem !== undefined) throw new Refused(problem);
   }
 }
 
@@ -270,12 +267,9 @@ function keyHandler(
   };
 }
 
-/** Lets deliveries wait where the listener goes of its own accord; what is being forwarded is finished, and reported. */
-async function finish(
-  { listener, webhooks, link }: Session,
-  { pause }: { readonly pause: boolean },
-): Promise<void> {
-  if (pause) await link?.leave();
+/** Lets deliveries wait for the next listener, unless it is there already; what is being forwarded is finished, and reported. */
+async function finish({ listener, webhooks, link }: Session): Promise<void> {
+  await link?.leave();
   await listener.close(DRAIN_MS);
   await webhooks.settled();
 }

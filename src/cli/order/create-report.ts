@@ -5,13 +5,13 @@ import type { Exchange } from "../../client/api/exchange.ts";
 import type { CreateRequest } from "../../core/checkout/create-request.ts";
 import type { JournalEntry, KeyRefusal } from "../../core/checkout/journal.ts";
 import { formatAmount } from "../../core/money.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
 import type { Context } from "../command.ts";
-import { checkoutFields, exchangeProblem } from "./exchange-report.ts";
-import { EXIT, fail, type Ending, type Problem } from "../problem.ts";
+import { checkoutFields, exchangeProblem, withExplanation } from "./exchange-report.ts";
+import type { Settings } from "../target/service.ts";
+import { EXIT, Refused, type Problem } from "../problem.ts";
 
 /** What the commands and their help call the two things that can be created. */
 export type Noun = {
@@ -43,6 +43,7 @@ type CreateReport = {
   readonly result: CreateResult;
   /** Flags that name the service and the folder, so that the same ones are asked again. */
   readonly where: Readonly<Record<string, string>>;
+  readonly settings: Settings;
 };
 
 /** What a create brought, with what the client knows of it. */
@@ -53,10 +54,11 @@ export type Created = {
   readonly tries: number;
 };
 
-/** The checkout, or why there is none, which key a retry must carry and what to type. */
-export function judgeCreate(context: Context, report: CreateReport): Outcome<Created, Problem> {
-  const { result } = report;
-  if (result.end === "not_sent") return fail(notSent(result));
+/** The checkout; refuses with the reason why there is none, the key that a retry must carry, and what to type. */
+export function judgeCreate(context: Context, report: CreateReport): Created {
+  const { result, settings } = report;
+  const refused = (problem: Problem): Refused => new Refused(withExplanation(problem, settings));
+  if (result.end === "not_sent") throw refused(notSent(result));
   const { entry, exchange, journalFailure } = result;
   if (journalFailure !== undefined) {
     context.printer.trace(
@@ -64,8 +66,8 @@ export function judgeCreate(context: Context, report: CreateReport): Outcome<Cre
     );
   }
   if (exchange.end !== "success")
-    return fail(createProblem({ ...report, shell: shellOf(context.world.env) }, result, exchange));
-  if (result.mismatch) return fail(mismatch(report, entry, exchange.response.data));
+    throw refused(createProblem({ ...report, shell: shellOf(context.world.env) }, result, exchange));
+  if (result.mismatch) throw refused(mismatch(report, entry, exchange.response.data));
   const { id } = exchange.response.data;
   if (entry.checkoutId !== null && entry.checkoutId !== id) {
     context.printer.trace(
@@ -74,11 +76,11 @@ export function judgeCreate(context: Context, report: CreateReport): Outcome<Cre
   }
   const replayed = exchange.headers["idempotent-replayed"] === "true";
   const { response, tries } = exchange;
-  return accept({ response, key: entry.key, replayed, tries });
+  return { response, key: entry.key, replayed, tries };
 }
 
 /** Prints a checkout that was created. */
-export function showCreated(context: Context, { response, key, replayed, tries }: Created): Promise<Ending> {
+export function showCreated(context: Context, { response, key, replayed, tries }: Created): Promise<number> {
   const { style } = context.printer;
   const { status } = response.data;
   const mayBeRepeated = replayed && (status === "failed" || status === "cancelled" || status === "expired");

@@ -10,7 +10,6 @@ import { variableNamed } from "../option-rules.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { chooseKey, type Intent, type LatestAttempt } from "../../core/checkout/journal.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
@@ -19,7 +18,7 @@ import { instanceOf } from "./instance.ts";
 import { createManaged, openFolderJournal } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
 import { parseAmountMinor, parseCurrency } from "../parsers.ts";
-import { DONE, fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { EXIT, refusedUsage, reworded, type Problem } from "../problem.ts";
 import { askForMissing, type CreateFields } from "../prompts.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
@@ -87,23 +86,20 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
 }
 
 /** Creates, or creates again what is already there; exit 5 where the key or the order belongs to something else. */
-async function runCreate(context: Context, options: CreateOptions, noun: Noun): Promise<Ending> {
+async function runCreate(context: Context, options: CreateOptions, noun: Noun): Promise<number> {
   const { world } = context;
   const service = await connectTo(context);
-  if (!service.ok) return service;
-  const { settings } = service.value;
+  const { settings } = service;
   const request = await completeRequest(world, options);
-  if (!request.ok) return request;
   const { endpoint } = noun;
   const { newAttempt = false, idempotencyKey = null } = options;
-  const key = checkOwnKey(idempotencyKey);
-  if (!key.ok) return key;
-  const intent: CreateIntent = { endpoint, request: request.value, newAttempt, idempotencyKey };
-  const wanted = { intent, ...service.value };
+  checkOwnKey(idempotencyKey);
+  const intent: CreateIntent = { endpoint, request, newAttempt, idempotencyKey };
+  const wanted = { intent, ...service };
   if (options.dryRun === true) return dryRun(context, wanted);
   const policy = tryPolicy(settings, options);
   const created = await createManaged(context, options, { ...wanted, noun, policy });
-  return created.ok ? printCreated(context, options, { ...wanted, created: created.value }) : created;
+  return printCreated(context, options, { ...wanted, created });
 }
 
 /** Prints the checkout as it was made, or as it ended where the command waits for that. */
@@ -111,17 +107,18 @@ async function printCreated(
   context: Context,
   options: CreateOptions,
   made: { readonly created: Created; readonly target: Target; readonly settings: Settings },
-): Promise<Ending> {
+): Promise<number> {
   const { created, target, settings } = made;
   const { id, checkout_url: page } = created.response.data;
   if (options.wait !== true) await showCreated(context, await asItIsNow(context, made));
   // Before the wait: the person pays meanwhile.
   if (options.open === true) await openPage(context, page);
-  if (options.wait !== true) return DONE;
+  if (options.wait !== true) return EXIT.done;
   context.printer.talk(printable(`${id} is paid at ${page}`));
-  const ended = await waitForEnd(context, options, { target, settings, id });
-  if (!ended.ok) return fail(afterCreate(ended.refusal, { id, page, key: created.key }));
-  return showCreated(context, { ...created, response: ended.value });
+  const response = await waitForEnd(context, options, { target, settings, id }).catch(
+    reworded((problem) => afterCreate(problem, { id, page, key: created.key })),
+  );
+  return showCreated(context, { ...created, response });
 }
 
 /** A replay tells what was made; what became of it since is asked for. */
@@ -150,28 +147,24 @@ function afterCreate(
 }
 
 /** A key of the user's own must reach the service as it was typed, and is not managed. */
-function checkOwnKey(key: string | null): Outcome<void, Problem> {
-  if (key === null) return accept(undefined);
+function checkOwnKey(key: string | null): void {
+  if (key === null) return;
   const parsed = parseIdempotencyKey([key]);
-  if (parsed.ok && key.trim() === key) return accept(undefined);
+  if (parsed.ok && key.trim() === key) return;
   const message = parsed.ok ? "--idempotency-key must not begin or end with a space" : parsed.refusal.message;
-  return failUsage(message, "give a key of that form, or leave it out");
+  throw refusedUsage(message, "give a key of that form, or leave it out");
 }
 
 /** The request, with what was missing asked for where someone is there to answer. */
-async function completeRequest(
-  world: World,
-  options: CreateFields,
-): Promise<Outcome<CreateRequest, Problem>> {
+async function completeRequest(world: World, options: CreateFields): Promise<CreateRequest> {
   const missing = missingFlags(options);
   if (missing.length > 0 && !world.interactive) {
     const next =
       options.priceId === undefined ? "add what is missing, or give --order-id and --price-id" : "add it";
-    return failUsage(`missing: ${missing.join(", ")}${unreadOf(missing, world)}`, next);
+    throw refusedUsage(`missing: ${missing.join(", ")}${unreadOf(missing, world)}`, next);
   }
   if (missing.length === 0) return parseFields(options);
-  const completed = await askForMissing(world, options);
-  return completed.ok ? parseFields(completed.value) : completed;
+  return parseFields(await askForMissing(world, options));
 }
 
 /** Says of variables that are named like options that nothing reads them: an order is named where it is made. */
@@ -199,7 +192,7 @@ function missingFlags(options: CreateFields): string[] {
 }
 
 /** The same check that the service makes, so that what it would refuse is not sent. */
-function parseFields(fields: CreateFields): Outcome<CreateRequest, Problem> {
+function parseFields(fields: CreateFields): CreateRequest {
   const body = {
     order_id: fields.orderId,
     amount_minor: fields.amountMinor,
@@ -210,21 +203,20 @@ function parseFields(fields: CreateFields): Outcome<CreateRequest, Problem> {
   };
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
   const parsed = parseCreateRequest(given);
-  if (parsed.ok) return parsed;
-  return failUsage(parsed.refusal.message, "correct it; nothing was sent");
+  if (parsed.ok) return parsed.value;
+  throw refusedUsage(parsed.refusal.message, "correct it; nothing was sent");
 }
 
 /** Shows what would be sent; makes no journal, and reads the one that is there. */
 async function dryRun(
   { world, printer }: Context,
   wanted: { readonly intent: CreateIntent; readonly target: Target; readonly settings: Settings },
-): Promise<Ending> {
+): Promise<number> {
   const { intent } = wanted;
   const target = { ...wanted.target, instance: await instanceOf(world, wanted.settings) };
   const meant = journalIntent(target, intent);
   const latest = latestAttempt(world, wanted.settings.folder.value, meant);
-  if (!latest.ok) return latest;
-  const { key } = chooseKey(meant, latest.value);
+  const { key } = chooseKey(meant, latest);
   const request = createRequest(target, {
     endpoint: intent.endpoint,
     key,
@@ -241,17 +233,12 @@ async function dryRun(
   return printer.result(json, () => shown.text);
 }
 
-function latestAttempt(
-  world: World,
-  folder: string,
-  meant: Intent,
-): Outcome<LatestAttempt | undefined, Problem> {
-  if (!world.files.exists(stateFile(folder, "journal"))) return accept(undefined);
+function latestAttempt(world: World, folder: string, meant: Intent): LatestAttempt | undefined {
+  if (!world.files.exists(stateFile(folder, "journal"))) return undefined;
   const journal = openFolderJournal(world, folder);
-  if (!journal.ok) return journal;
   try {
-    return accept(journal.value.latestAttempt(meant));
+    return journal.latestAttempt(meant);
   } finally {
-    journal.value.close();
+    journal.close();
   }
 }

@@ -1,14 +1,13 @@
 import { iso } from "../../core/clock.ts";
 import type { Command } from "commander";
 import type { Journal, JournalEntry } from "../../core/checkout/journal.ts";
-import { openJournal } from "../../store/journal/journal.ts";
 import { register, type Context, type Registry } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
-import { EXIT, fail, type Ending, type Problem, problemOf } from "../problem.ts";
+import { EXIT, Refused, type Problem } from "../problem.ts";
+import { openFolderJournal } from "./managed-create.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import { fileFailure } from "../../host/failure.ts";
 
 /** `checkout idempotency list|show|forget`: the journal of the keys that creates were sent with. */
 export function registerIdempotency(parent: Command, registry: Registry): void {
@@ -37,22 +36,19 @@ export function registerIdempotency(parent: Command, registry: Registry): void {
 
 async function withJournal(
   { world, around }: Context,
-  run: (journal: Journal | undefined) => Promise<Ending>,
-): Promise<Ending> {
+  run: (journal: Journal | undefined) => Promise<number>,
+): Promise<number> {
   const folder = around.folder();
-  if (!folder.ok) return folder;
-  const path = stateFile(folder.value, "journal");
-  if (!world.files.exists(path)) return run(undefined);
-  const journal = openJournal(path, { nativeBinding: world.sqliteAddon(), pid: world.pid });
-  if (!journal.ok) return fail(problemOf(fileFailure("journal", journal.refusal)));
+  if (!world.files.exists(stateFile(folder, "journal"))) return run(undefined);
+  const journal = openFolderJournal(world, folder);
   try {
-    return await run(journal.value);
+    return await run(journal);
   } finally {
-    journal.value.close();
+    journal.close();
   }
 }
 
-function list({ printer }: Context, journal: Journal | undefined): Promise<Ending> {
+function list({ printer }: Context, journal: Journal | undefined): Promise<number> {
   const entries = journal?.list() ?? [];
   const rows = entries.map((entry) => [
     entry.state,
@@ -71,17 +67,17 @@ function list({ printer }: Context, journal: Journal | undefined): Promise<Endin
   );
 }
 
-async function show({ printer }: Context, journal: Journal | undefined, key: string): Promise<Ending> {
+async function show({ printer }: Context, journal: Journal | undefined, key: string): Promise<number> {
   const entry = journal?.find(key);
-  if (entry === undefined) return fail(unknownKey(key));
+  if (entry === undefined) throw new Refused(unknownKey(key));
   const json = toJson(entry);
   return printer.result(json, () =>
     fieldLines(Object.entries(json).map(([name, value]) => [name, value === null ? null : String(value)])),
   );
 }
 
-async function forget({ printer }: Context, journal: Journal | undefined, key: string): Promise<Ending> {
-  if (journal?.forget(key) !== true) return fail(unknownKey(key));
+async function forget({ printer }: Context, journal: Journal | undefined, key: string): Promise<number> {
+  if (journal?.forget(key) !== true) throw new Refused(unknownKey(key));
   return printer.result(
     { forgotten: key },
     () => `${key} is forgotten here; the service still knows it, and the next run uses the attempt before it`,

@@ -8,7 +8,6 @@ import { calling } from "../calling.ts";
 import { register, valueOption, type Registry } from "../command.ts";
 import { parseChoice, parseWhole } from "../parsers.ts";
 import { calledAs } from "../printer.ts";
-import { orThrow } from "../problem.ts";
 import { findIdOf, sandboxOnly, type NamedService } from "../target/ids.ts";
 import { shortId, table } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
@@ -50,13 +49,13 @@ function registerList(parent: Command, registry: Registry, { object, command }: 
       ...serviceOptions(),
     ],
     run: calling("listCheckouts", {
-      target: async (context, options) => orThrow(await sandboxOnly(context, options, command)),
+      target: (context, options) => sandboxOnly(context, options, command),
       body: async ({ status, orderId, limit, before }, { context, target }) => ({
         object,
         status,
         orderId,
         limit,
-        before: orThrow(await findIdOf(context, "checkout", before, target)),
+        before: await findIdOf(context, "checkout", before, target),
       }),
       nextAfter: { session_not_found: `checkout ${command} list begins with the newest` },
       text: async (listed, { style, width }, { context: { world } }) => {

@@ -1,13 +1,11 @@
 import { create, type CreateIntent, type Target } from "../../client/api/client.ts";
 import type { RetryPolicy } from "../../client/api/retry.ts";
 import type { Journal } from "../../core/checkout/journal.ts";
-import type { Outcome } from "../../core/outcome.ts";
 import { openJournal } from "../../store/journal/journal.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { judgeCreate, type Created, type Noun } from "./create-report.ts";
-import { withExplanation } from "./exchange-report.ts";
-import { fail, type Problem, problemOf, hosted } from "../problem.ts";
+import { hosted, problemOf, Refused } from "../problem.ts";
 import { instanceOf } from "./instance.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
@@ -27,38 +25,35 @@ export async function createManaged(
     readonly settings: Settings;
     readonly policy: RetryPolicy;
   },
-): Promise<Outcome<Created, Problem>> {
+): Promise<Created> {
   const { world } = context;
   const { noun, intent, policy } = wanted;
   const target = { ...wanted.target, instance: await instanceOf(world, wanted.settings) };
   const folder = wanted.settings.folder.value;
-  const made = hosted(makeStateFolder(world, folder, options));
-  if (!made.ok) return made;
+  hosted(makeStateFolder(world, folder, options));
   const journal = openFolderJournal(world, folder);
-  if (!journal.ok) return journal;
   try {
     const result = await whileWaiting(context, (watch) =>
-      create(world, target, { intent, journal: journal.value, policy, ...watch }),
+      create(world, target, { intent, journal, policy, ...watch }),
     );
     const named = options.dir === undefined ? {} : { dir: folder };
     const store = target.storeId === null ? {} : { store: target.storeId };
     // The sandbox of the folder may be on another port by then, and is found again.
     const address = target.locate === undefined ? { "base-url": target.baseUrl } : {};
-    const { target: targetName } = wanted.settings;
+    const { settings } = wanted;
+    const { target: targetName } = settings;
     const service = targetName === undefined ? address : { target: targetName };
     const where = { ...service, ...store, ...named };
-    const judged = judgeCreate(context, { noun, request: intent.request, result, where });
-    return judged.ok ? judged : fail(withExplanation(judged.refusal, wanted.settings));
+    return judgeCreate(context, { noun, request: intent.request, result, where, settings });
   } finally {
-    journal.value.close();
+    journal.close();
   }
 }
 
 /** The journal of a state folder that is there. */
-export function openFolderJournal(world: World, folder: string): Outcome<Journal, Problem> {
-  const journal = openJournal(stateFile(folder, "journal"), {
-    nativeBinding: world.sqliteAddon(),
-    pid: world.pid,
-  });
-  return journal.ok ? journal : fail(problemOf(fileFailure("journal", journal.refusal)));
+export function openFolderJournal(world: World, folder: string): Journal {
+  const path = stateFile(folder, "journal");
+  const journal = openJournal(path, { nativeBinding: world.sqliteAddon(), pid: world.pid });
+  if (!journal.ok) throw new Refused(problemOf(fileFailure("journal", journal.refusal)));
+  return journal.value;
 }

@@ -6,7 +6,6 @@ import { formatAmount } from "../../core/money.ts";
 import { calling } from "../calling.ts";
 import { register, type Registry } from "../command.ts";
 import { fieldLines, type Field } from "../printer.ts";
-import { orThrow } from "../problem.ts";
 import { sandboxOnly, shownBy, type NamedService } from "../target/ids.ts";
 import { shortId, table } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
@@ -23,8 +22,7 @@ export function registerOrdersGet(parent: Command, registry: Registry): void {
     ],
     options: serviceOptions(),
     run: calling("inspectCheckout", {
-      target: async (context, options) =>
-        orThrow(await sandboxOnly(context, options, "orders with their events")),
+      target: (context, options) => sandboxOnly(context, options, "orders with their events"),
       id: "checkout",
       nextAfter: { session_not_found: shownBy("checkout") },
       text: (order, { width }) => orderText(order, width),

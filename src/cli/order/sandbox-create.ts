@@ -1,11 +1,10 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
-import type { Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import type { Created, Noun } from "./create-report.ts";
 import { createManaged } from "./managed-create.ts";
-import { failUsage, type Problem } from "../problem.ts";
+import { refusedUsage } from "../problem.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { policyOf } from "../target/service.ts";
@@ -23,14 +22,14 @@ export function requestFor(
     readonly orderId?: string | undefined;
     readonly priceId?: string | undefined;
   },
-): Outcome<CreateRequest, Problem> {
+): CreateRequest {
   const random = Buffer.from(world.randomBytes(ORDER_ID_BYTES)).toString("hex");
   const parsed = parseCreateRequest({
     order_id: wanted.orderId ?? `${wanted.purpose}-${random}`,
     price_id: wanted.priceId ?? DEFAULT_PRICE,
   });
-  if (parsed.ok) return parsed;
-  return failUsage(parsed.refusal.message, "correct it; nothing was sent");
+  if (parsed.ok) return parsed.value;
+  throw refusedUsage(parsed.refusal.message, "correct it; nothing was sent");
 }
 
 /** Creates at the very sandbox that is then acted on, whatever service the environment names. */
@@ -38,11 +37,9 @@ export async function createInSandbox(
   context: Context,
   options: ServiceOptions,
   wanted: { readonly noun: Noun; readonly request: CreateRequest; readonly control: ControlTarget },
-): Promise<Outcome<Created, Problem>> {
+): Promise<Created> {
   const { noun, request, control } = wanted;
-  const service = await connectToSandbox(context, control);
-  if (!service.ok) return service;
-  const { target, settings } = service.value;
+  const { target, settings } = await connectToSandbox(context, control);
   const { endpoint } = noun;
   return createManaged(context, options, {
     noun,

@@ -4,13 +4,12 @@ import { retrieve } from "../../client/api/client.ts";
 import { register, type Context, type Registry } from "../command.ts";
 import { checkoutFields, exchangeProblem, withExplanation } from "./exchange-report.ts";
 import { isLoopback } from "../../core/loopback.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { idOf } from "../parsers.ts";
 import { controlTarget } from "../target/control.ts";
 import { findId } from "../target/ids.ts";
 import { inStoreOfKey } from "../target/store-of-key.ts";
-import { fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { Refused, refusedUsage } from "../problem.ts";
 import { connectTo, type Connected } from "../target/connect.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
@@ -32,17 +31,13 @@ export function registerSessionsGet(parent: Command, registry: Registry): void {
 }
 
 /** Retrieves once, or until the checkout has ended; exit 1 where the id is unknown. */
-async function runSessionsGet(context: Context, options: WaitOptions, text = ""): Promise<Ending> {
+async function runSessionsGet(context: Context, options: WaitOptions, text = ""): Promise<number> {
   const service = await connectTo(context);
-  if (!service.ok) return service;
-  const { target, settings } = service.value;
-  const named = await idAt(context, service.value, text);
-  if (!named.ok) return named;
-  const { value: id } = named;
+  const { target, settings } = service;
+  const id = await idAt(context, service, text);
   if (options.wait === true) {
     const ended = await waitForEnd(context, options, { target, settings, id });
-    if (!ended.ok) return ended;
-    return context.printer.result(ended.value, () => checkoutFields(ended.value.data));
+    return context.printer.result(ended, () => checkoutFields(ended.data));
   }
   const policy = tryPolicy(settings, options);
   const exchange = await whileWaiting(context, (watch) =>
@@ -57,24 +52,19 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
   const next = known
     ? `check the id${settings.isExplained ? ": checkout orders list and checkout sessions list show them" : ""}; checkout whoami shows which service and store were asked`
     : (nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was asked");
-  return fail(withExplanation({ ...problem, next }, settings));
+  throw new Refused(withExplanation({ ...problem, next }, settings));
 }
 
 /** Only a sandbox finds an order_id or the end of an id: v1 states no list, and wants a UUID (interface 16). */
-async function idAt(
-  context: Context,
-  { target, settings }: Connected,
-  text: string,
-): Promise<Outcome<string, Problem>> {
+async function idAt(context: Context, { target, settings }: Connected, text: string): Promise<string> {
   const id = idOf(text);
-  if (id !== undefined) return accept(id);
+  if (id !== undefined) return id;
   if (settings.isExplained) {
-    const sandbox = await controlTarget(context);
-    const store = sandbox.ok ? await inStoreOfKey(context, sandbox.value) : sandbox;
-    return store.ok ? findId(context, "checkout", text, store.value) : store;
+    const store = await inStoreOfKey(context, await controlTarget(context));
+    return findId(context, "checkout", text, store);
   }
   const { host, hostname } = new URL(target.baseUrl);
   const message = `${printableLiteral(text)} is no whole id, and the interface of ${host} states no list to find it in`;
   const token = isLoopback(hostname) ? "; of a sandbox, set CHECKOUT_CONTROL_TOKEN" : "";
-  return failUsage(message, `type the id that orders create or sessions create has printed${token}`);
+  throw refusedUsage(message, `type the id that orders create or sessions create has printed${token}`);
 }

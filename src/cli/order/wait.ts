@@ -4,13 +4,12 @@ import type { Target } from "../../client/api/client.ts";
 import { DEFAULT_WAIT_MS, waitFor, type Goal, type WaitResult } from "../../client/api/wait.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.ts";
 import { STATUSES } from "../../core/checkout/checkout.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import type { CheckoutResponse } from "../../core/checkout/wire.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { exchangeProblem, withExplanation } from "./exchange-report.ts";
 import { parseChoice } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
-import { EXIT, fail, type Problem } from "../problem.ts";
+import { EXIT, Refused } from "../problem.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { type Settings, policyOf } from "../target/service.ts";
 import { whileWaiting } from "../target/waiting.ts";
@@ -47,7 +46,7 @@ export async function waitForEnd(
   context: Context,
   options: WaitOptions,
   asked: { readonly target: Target; readonly settings: Settings; readonly id: string },
-): Promise<Outcome<CheckoutResponse, Problem>> {
+): Promise<CheckoutResponse> {
   const { target, settings, id } = asked;
   const goal = options.until ?? "final";
   const waitMs = options.timeout ?? DEFAULT_WAIT_MS;
@@ -61,18 +60,18 @@ export async function waitForEnd(
 function report(
   result: WaitResult,
   { goal, id, settings }: { readonly goal: Goal; readonly id: string; readonly settings: Settings },
-): Outcome<CheckoutResponse, Problem> {
-  if (result.end === "reached") return accept(result.response);
+): CheckoutResponse {
+  if (result.end === "reached") return result.response;
   if (result.end === "failed") {
     const problem = exchangeProblem(result.exchange);
     const next = nextAfterError(problem) ?? "run it again; checkout whoami shows which service was asked";
-    return fail(withExplanation({ ...problem, next }, settings));
+    throw new Refused(withExplanation({ ...problem, next }, settings));
   }
   if (result.end === "unreachable_goal") {
     const { status } = result.response.data;
     const message = `${id} is ${status}, which is final, so it cannot become ${goal}`;
     const details = { id, status };
-    return fail({
+    throw new Refused({
       exitCode: EXIT.failed,
       code: "ended_otherwise",
       message,
@@ -90,5 +89,5 @@ function report(
     id,
     ...(found === undefined ? {} : { status: found.status, checkout_url: found.checkout_url }),
   };
-  return fail({ exitCode: EXIT.unreachable, code: "wait_timeout", message, details, next });
+  throw new Refused({ exitCode: EXIT.unreachable, code: "wait_timeout", message, details, next });
 }

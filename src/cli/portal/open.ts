@@ -2,12 +2,11 @@ import type { Command } from "commander";
 import { pathToFileURL } from "node:url";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { iso } from "../../core/clock.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { TemporaryFile, World } from "../../world.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { fail, storageProblem, type Ending, type Problem } from "../problem.ts";
+import { storageProblem, unlessRefused, type Problem } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import { findByOrderId } from "../target/ids.ts";
@@ -30,11 +29,9 @@ export function registerOpen(parent: Command, registry: Registry): void {
   });
 }
 
-async function runOpen(context: Context, options: OpenOptions, id?: string): Promise<Ending> {
+async function runOpen(context: Context, options: OpenOptions, id?: string): Promise<number> {
   const { printer } = context;
-  const made = await newSignIn(context, id);
-  if (!made.ok) return made;
-  const { signInUrl, expiresAt } = made.value;
+  const { signInUrl, expiresAt } = await newSignIn(context, id);
   const shown = { sign_in_url: signInUrl, expires_at: iso(expiresAt) };
   if (options.print === true) return printer.result({ opened: false, ...shown }, () => signInUrl);
   const opened = await openSecretly(context, signInUrl);
@@ -54,21 +51,16 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
 }
 
 /** A link that leads to the first page of the store, or to what its search finds by an id. */
-async function newSignIn(
-  context: Context,
-  id: string | undefined,
-): Promise<Outcome<AnswerOf<"createSignIn">, Problem>> {
+async function newSignIn(context: Context, id: string | undefined): Promise<AnswerOf<"createSignIn">> {
   const target = await controlTarget(context);
-  if (!target.ok) return target;
-  const { storeId } = target.value;
+  const { storeId } = target;
   const first = storeId === undefined ? "/portal" : `/portal/${storeId}`;
   const page = storeId === undefined ? first : `${first}/start`;
   // The portal finds all else by itself; of several checkouts of an order_id it would show the newest.
-  const ofOrder = id === undefined ? undefined : await findByOrderId(context, id, target.value);
-  if (ofOrder?.ok === false) return ofOrder;
-  const q = ofOrder?.value ?? id;
+  const ofOrder = id === undefined ? undefined : await findByOrderId(context, id, target);
+  const q = ofOrder ?? id;
   const to = q === undefined ? page : `${first}/find?${new URLSearchParams({ q }).toString()}`;
-  return callAt(context, target.value, { name: "createSignIn", body: { to }, nextAfter: NEXT_AFTER });
+  return callAt(context, target, { name: "createSignIn", body: { to }, nextAfter: NEXT_AFTER });
 }
 
 const NEXT_AFTER = {
@@ -88,9 +80,8 @@ async function openSecretly(context: Context, link: string): Promise<Opened> {
   const { world } = context;
   const folder = liveFolder(context);
   const page = leadingOn(link);
-  const written = writeFile(world, folder, page);
-  if (!written.ok) return { ok: false, message: written.refusal.message };
-  const file = written.value;
+  const file = writeFile(world, folder, page);
+  if ("message" in file) return { ok: false, message: file.message };
   const opened = await world.openBrowser(pathToFileURL(file.path).href);
   if (!opened.ok) {
     file.remove();
@@ -105,13 +96,13 @@ async function openSecretly(context: Context, link: string): Promise<Opened> {
 }
 
 /** A disk that is full or cannot be written is no reason to have no link. */
-function writeFile(world: World, folder: string | undefined, page: string): Outcome<TemporaryFile, Problem> {
+function writeFile(world: World, folder: string | undefined, page: string): TemporaryFile | Problem {
   try {
-    return accept(folder === undefined ? world.temporaryFile(FILE, page) : keptFile(world, folder, page));
+    return folder === undefined ? world.temporaryFile(FILE, page) : keptFile(world, folder, page);
   } catch (error) {
     const problem = storageProblem(error);
     if (problem === undefined) throw error;
-    return fail(problem);
+    return problem;
   }
 }
 
@@ -123,8 +114,7 @@ function keptFile(world: World, folder: string, content: string): TemporaryFile 
 
 /** The state folder of a sandbox that runs here; undefined where only the environment names one. */
 function liveFolder({ around }: Context): string | undefined {
-  const run = around.run();
-  return run.ok && run.value !== undefined ? around.location() : undefined;
+  return unlessRefused(around.run) && around.location();
 }
 
 /** A page that a browser leaves at once, and that its history does not keep. */

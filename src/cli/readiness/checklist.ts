@@ -8,7 +8,6 @@ import {
   type ChecklistReport,
 } from "../../core/readiness/report.ts";
 import { CHECKLIST_ITEMS, ITEM_COUNT, type ItemName } from "../../core/readiness/names.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { lookFor, type Look, type LookOptions } from "./look.ts";
 import { checklistText } from "./text.ts";
@@ -22,7 +21,8 @@ import {
 } from "../command.ts";
 import { parseChoice, parseDuration } from "../parsers.ts";
 import { setting } from "../option-rules.ts";
-import { DONE, EXIT, fail, type Ending, type Problem } from "../problem.ts";
+import { attemptAsync, EXIT, Refused } from "../problem.ts";
+import { untilStopped } from "../stopping.ts";
 
 type ChecklistOptions = LookOptions & {
   readonly item?: readonly ItemName[];
@@ -97,48 +97,37 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
 }
 
 /** What is not ready is a result, not a failure of the command: it is printed, and the exit code tells. */
-async function runChecklist(context: Context, options: ChecklistOptions): Promise<Ending> {
+async function runChecklist(context: Context, options: ChecklistOptions): Promise<number> {
   const look = await lookFor(context, options);
-  if (!look.ok) return look;
-  const interruption = new AbortController();
-  const unsubscribe = context.world.onStop(() => interruption.abort());
-  const show = (report: ChecklistReport): Promise<Ending> => publish(context, options, report);
+  using stop = untilStopped(context.world);
+  const show = (report: ChecklistReport): Promise<number> => publish(context, options, report);
   const narrow = (report: ChecklistReport): ChecklistReport => narrowed(report, options.item);
-  try {
-    const seeing = { look: look.value, show, narrow, signal: interruption.signal };
-    return options.watch === true ? await watch(context.world, seeing) : await showOnce(seeing);
-  } finally {
-    unsubscribe();
-  }
+  const { signal } = stop;
+  if (options.watch !== true) return await show(await look(signal));
+  return await watch(context.world, { look, show, narrow, signal });
 }
 
 type Viewing = {
   readonly look: Look;
-  readonly show: (report: ChecklistReport) => Promise<Ending>;
+  readonly show: (report: ChecklistReport) => Promise<number>;
   /** The report as far as it is shown. */
   readonly narrow: (report: ChecklistReport) => ChecklistReport;
   readonly signal: AbortSignal;
 };
 
-async function showOnce({ look, show, signal }: Viewing): Promise<Ending> {
-  const report = await look(signal);
-  return report.ok ? show(report.value) : report;
-}
-
 /** Shows what is there, and again whatever differs from it; ends with Ctrl-C, or where nothing can be seen any more. */
 async function watch(
   { sleep }: Pick<World, "sleep">,
   { look, show, narrow, signal }: Viewing,
-): Promise<Ending> {
-  let shown = DONE;
+): Promise<number> {
+  let shown: number = EXIT.done;
   for (let before = ""; ;) {
-    const report = await look(signal);
+    const report = await attemptAsync(look(signal));
     if (signal.aborted) return shown;
-    if (!report.ok) return report;
+    if (!report.ok) throw new Refused(report.refusal);
     const { verdict, items } = narrow(report.value);
     const seen = JSON.stringify([verdict, items]);
     if (seen !== before) shown = await show(report.value);
-    if (!shown.ok) return shown;
     before = seen;
     await sleep(POLL_MS, signal);
     if (signal.aborted) return shown;
@@ -149,14 +138,14 @@ async function publish(
   { world, printer }: Context,
   { item, junit, markdown, watch: again, allowRisks = false }: ChecklistOptions,
   report: ChecklistReport,
-): Promise<Ending> {
+): Promise<number> {
   const shown = narrowed(report, item);
   await printer.result(reportJson(shown), () => {
     const text = markdown === true ? reportMarkdown(shown) : checklistText(shown, printer.style);
     return again === true ? `${text}\n` : text;
   });
-  const written = junit === undefined ? DONE : writeJunit(world, junit, junitXml(report, { allowRisks }));
-  return written.ok && !isReady(report, { allowRisks }) ? accept(EXIT.notReady) : written;
+  if (junit !== undefined) writeJunit(world, junit, junitXml(report, { allowRisks }));
+  return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;
 }
 
 /** The verdict stays that of all items: one alone makes no store ready. */
@@ -167,20 +156,19 @@ function narrowed(report: ChecklistReport, names: readonly ItemName[] | undefine
 }
 
 /** The report is printed already: a file that cannot be written takes nothing of it away. */
-function writeJunit({ cwd, files }: World, path: string, xml: string): Ending {
+function writeJunit({ cwd, files }: World, path: string, xml: string): void {
   const file = resolve(cwd, path);
-  const refuse = (why: string): Outcome<never, Problem> =>
-    fail({
+  const refused = (why: string): Refused =>
+    new Refused({
       exitCode: EXIT.failed,
       code: "report_not_written",
       message: `${path} cannot be written: ${why}`,
       next: "name a file in an existing folder, with --junit",
     });
-  if (!files.exists(dirname(file))) return refuse("its folder does not exist");
+  if (!files.exists(dirname(file))) throw refused("its folder does not exist");
   try {
     files.write(file, xml);
-    return DONE;
   } catch (error) {
-    return refuse(error instanceof Error ? error.message : String(error));
+    throw refused(error instanceof Error ? error.message : String(error));
   }
 }

@@ -6,10 +6,9 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
 import { judgeReturn, RETURN_STEPS } from "../../core/readiness/drills/browser-return.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Registry } from "../command.ts";
-import { failUsage, type Problem } from "../problem.ts";
+import { refusedUsage } from "../problem.ts";
 import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
 import {
   buyerFor,
@@ -19,7 +18,7 @@ import {
   withoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
-import { callAt, controlOutcome } from "../target/call.ts";
+import { callAt, answered } from "../target/call.ts";
 
 type ReturnOptions = OrderViewOptions & { readonly returnUrl: string };
 
@@ -46,28 +45,21 @@ async function prepareReturn(
   context: Context,
   options: ReturnOptions,
   control: ControlTarget,
-): Promise<Outcome<ReadyDrill, Problem>> {
+): Promise<ReadyDrill> {
   const target = drillTarget(control, options.returnUrl);
-  if (!target.ok) return failUsage(`--return-url: ${target.refusal.message}`, "correct it; nothing was done");
+  if (!target.ok)
+    throw refusedUsage(`--return-url: ${target.refusal.message}`, "correct it; nothing was done");
   const view = viewOf(options, control);
-  if (!view.ok) return view;
-  if (view.value === undefined) return accept(withoutView);
+  if (view === undefined) return withoutView;
   const { url: page } = target.value;
-  const wanted = { control, view: view.value, purpose: "return", noun: SESSION };
-  const buyer = await buyerFor(context, options, wanted);
-  if (!buyer.ok) return buyer;
-  return accept(async (signal) => {
-    const returning = { checkout: buyer.value, page, view: wanted.view, signal };
-    const facts = controlOutcome(await drillBrowserReturn(context.world, control, returning));
-    if (!facts.ok) return facts;
-    const judged = judgeReturn(facts.value);
-    const kept = await keep(context, control, { page, judged });
-    return kept.ok
-      ? accept(
-          resultOf(judged, { head: headOf(page, judged.verdict), titles: RETURN_STEPS, drill: kept.value }),
-        )
-      : kept;
-  });
+  const checkout = await buyerFor(context, options, { control, view, purpose: "return", noun: SESSION });
+  return async (signal) => {
+    const returning = { checkout, page, view, signal };
+    const facts = answered(await drillBrowserReturn(context.world, control, returning));
+    const judged = judgeReturn(facts);
+    const drill = await keep(context, control, { page, judged });
+    return resultOf(judged, { head: headOf(page, judged.verdict), titles: RETURN_STEPS, drill });
+  };
 }
 
 /** What shows nothing is not kept: the last drill that showed something stands. */
@@ -75,8 +67,8 @@ async function keep(
   context: Context,
   control: ControlTarget,
   { page, judged }: { readonly page: string; readonly judged: JudgedDrill },
-): Promise<Outcome<AnswerOf<"recordBrowserReturn"> | null, Problem>> {
-  if (judged.verdict === "unknown") return accept(null);
+): Promise<AnswerOf<"recordBrowserReturn"> | null> {
+  if (judged.verdict === "unknown") return null;
   const body = { returnUrl: page, steps: judged.steps };
   return callAt(context, control, { name: "recordBrowserReturn", body });
 }

@@ -11,10 +11,8 @@ import type { OrderViewSource } from "../../client/drills/order-view.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
 import { judgeDuplicates, DUPLICATES_STEPS } from "../../core/readiness/drills/duplicates.ts";
-import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import type { Context, Registry } from "../command.ts";
 import { ORDER } from "../order/create-report.ts";
-import type { Problem } from "../problem.ts";
 import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
 import {
   buyerFor,
@@ -24,7 +22,7 @@ import {
   withoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
-import { controlOutcome, type NextAfter } from "../target/call.ts";
+import { answered, type NextAfter } from "../target/call.ts";
 
 /** What was shown, and the drill that keeps it; null where it was not kept. */
 type Shown = { readonly judged: JudgedDrill; readonly drill: AnswerOf<"recordDuplicates"> | null };
@@ -43,10 +41,7 @@ export function registerChecklistDuplicates(checklist: Command, registry: Regist
     ...ORDER_VIEW_RULES,
     prepare: (context, options, control) => {
       const view = viewOf(options, control);
-      if (!view.ok) return view;
-      return accept(
-        view.value === undefined ? withoutView : drillWith(context, options, { control, view: view.value }),
-      );
+      return view === undefined ? withoutView : drillWith(context, options, { control, view });
     },
   });
 }
@@ -59,36 +54,20 @@ function drillWith(
   const { world } = context;
   return async (signal) => {
     const lease = { drill: "duplicates", timeoutMs: DUPLICATES_LEASE_MS, signal } as const;
-    const leased = await whileLeased<Outcome<Shown, Problem>>(
-      world,
-      control,
-      lease,
-      async ({ id: leaseId }) => {
-        // A new order is made when its webhooks wait already, so that the merchant hears of its payment first.
-        const buyer = await buyerFor(context, options, { control, view, purpose: "duplicates", noun: ORDER });
-        if (!buyer.ok) return succeeded(buyer);
-        const other =
-          options.checkout === undefined
-            ? await buyerFor(context, options, { control, view, purpose: "untouched", noun: ORDER })
-            : accept(null);
-        if (!other.ok) return succeeded(other);
-        const look = {
-          target: control,
-          checkout: buyer.value,
-          other: other.value,
-          view,
-          leaseId,
-          signal,
-        };
-        const seen = await drillDuplicates(world, look);
-        return seen.end === "success" ? keep(context, control, { leaseId, seen: seen.value }) : seen;
-      },
-    );
-    const shown = controlOutcome(leased, NEXT_AFTER);
-    if (!shown.ok) return shown;
-    return mapped(shown.value, ({ judged, drill }) =>
-      resultOf(judged, { head: HEADS[judged.verdict], titles: DUPLICATES_STEPS, drill }),
-    );
+    const leased = await whileLeased<Shown>(world, control, lease, async ({ id: leaseId }) => {
+      // A new order is made when its webhooks wait already, so that the merchant hears of its payment first.
+      const wanted = { control, view, noun: ORDER };
+      const checkout = await buyerFor(context, options, { ...wanted, purpose: "duplicates" });
+      const other =
+        options.checkout === undefined
+          ? await buyerFor(context, options, { ...wanted, purpose: "untouched" })
+          : null;
+      const look = { target: control, checkout, other, view, leaseId, signal };
+      const seen = await drillDuplicates(world, look);
+      return seen.end === "success" ? keep(context, control, { leaseId, seen: seen.value }) : seen;
+    });
+    const { judged, drill } = answered(leased, NEXT_AFTER);
+    return resultOf(judged, { head: HEADS[judged.verdict], titles: DUPLICATES_STEPS, drill });
   };
 }
 
@@ -102,12 +81,12 @@ async function keep(
   { world }: Context,
   control: ControlTarget,
   { leaseId, seen }: { readonly leaseId: string; readonly seen: DuplicatesSeen },
-): Promise<ControlResult<Outcome<Shown, Problem>>> {
+): Promise<ControlResult<Shown>> {
   const judged = judgeDuplicates(seen.facts);
-  if (judged.verdict === "unknown") return succeeded(accept({ judged, drill: null }));
+  if (judged.verdict === "unknown") return succeeded({ judged, drill: null });
   const body = { leaseId, subject: seen.subject, steps: judged.steps };
   const kept = await callControl(world, control, { name: "recordDuplicates", body });
-  return kept.end === "success" ? succeeded(accept({ judged, drill: kept.value })) : kept;
+  return kept.end === "success" ? succeeded({ judged, drill: kept.value }) : kept;
 }
 
 const HEADS = {

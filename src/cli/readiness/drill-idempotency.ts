@@ -3,19 +3,17 @@ import { drillIdempotency, type IdempotencyDrill } from "../../client/drills/ide
 import { evidenceJson, evidenceLine } from "../../core/readiness/report.ts";
 import type { SeenCreate } from "../../core/control/drills.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Registry } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import type { Printer } from "../printer.ts";
 import { shortId, table } from "../table.ts";
-import type { Problem } from "../problem.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { IDEMPOTENCY_STEPS } from "../../core/readiness/drills/idempotency.ts";
-import { callAt, controlOutcome } from "../target/call.ts";
+import { callAt, answered } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type IdempotencyOptions = CommonOptions & {
@@ -54,7 +52,7 @@ export function registerChecklistIdempotency(checklist: Command, registry: Regis
     ],
     prepare: (context, options, control) =>
       options.clientCommand === undefined
-        ? accept(() => evidence(context, control))
+        ? () => evidence(context, control)
         : prepareDrill(context, options, { control, commandLine: options.clientCommand }),
   });
 }
@@ -63,19 +61,15 @@ async function prepareDrill(
   context: Context,
   options: IdempotencyOptions,
   { control, commandLine }: { readonly control: ControlTarget; readonly commandLine: string },
-): Promise<Outcome<ReadyDrill, Problem>> {
+): Promise<ReadyDrill> {
   const { commandTimeout: commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
-  const service = await connectToSandbox(context, control);
-  if (!service.ok) return service;
-  const { target } = service.value;
-  return accept(async (signal) => {
+  const { target } = await connectToSandbox(context, control);
+  return async (signal) => {
     const wanted = { commandLine, commandTimeoutMs, target, signal };
     const drilled = await drillIdempotency(context.world, control, wanted);
-    const shown = controlOutcome(drilled, {
-      not_found: "run it again; a store runs only one drill at a time",
-    });
-    return shown.ok ? accept(resultOf(shown.value)) : shown;
-  });
+    const nextAfter = { not_found: "run it again; a store runs only one drill at a time" };
+    return resultOf(answered(drilled, nextAfter));
+  };
 }
 
 const HEADS = {
@@ -133,14 +127,13 @@ function lastWords({ stdout, stderr }: IdempotencyDrill["client"]): string[] {
 }
 
 /** Without a command of the merchant's: what the service's own log shows of the client already, and what it lacks. */
-async function evidence(context: Context, control: ControlTarget): Promise<Outcome<DrillResult, Problem>> {
-  const judged = await callAt(context, control, { name: "checklist", body: undefined });
-  if (!judged.ok) return judged;
-  const item = judged.value.items.find(({ name }) => name === "idempotency_replay");
+async function evidence(context: Context, control: ControlTarget): Promise<DrillResult> {
+  const { items } = await callAt(context, control, { name: "checklist", body: undefined });
+  const item = items.find(({ name }) => name === "idempotency_replay");
   if (item === undefined) throw new Error("the checklist has an item on idempotency");
   const { name, assumptions, status, reason } = item;
   const verdict = VERDICTS[status];
-  return accept({
+  return {
     verdict,
     json: {
       name,
@@ -158,7 +151,7 @@ async function evidence(context: Context, control: ControlTarget): Promise<Outco
           : [`  ${style.cyan("→")} ${EXAMPLE}`];
       return [`${verdictMark(verdict, style)} ${item.reason}`, ...lines, ...next].join("\n");
     },
-  });
+  };
 }
 
 const VERDICTS = { pass: "passed", fail: "failed", unknown: "unknown" } as const;

@@ -4,15 +4,13 @@ import { fillIn } from "../../client/drills/order-view.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import { whileLeased } from "../../client/control/lease.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import { DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
 import { valueOption, type Context, type Registry } from "../command.ts";
 import { drillLines, registerDrill, verdictMark } from "./drill.ts";
 import { parseId } from "../parsers.ts";
 import type { Printer } from "../printer.ts";
-import type { Problem } from "../problem.ts";
-import { controlOutcome, type NextAfter } from "../target/call.ts";
+import { answered, type NextAfter } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string; readonly orderView?: string };
@@ -37,23 +35,23 @@ export function registerChecklistWebhooks(checklist: Command, registry: Registry
         "consent to send events of your newest order too, forged ones of every type; URL or command that shows you whether it changed (default: send webhook.test only)",
       ),
     ],
-    prepare: (context, { endpoint, orderView }, control) =>
-      accept(async (signal) => {
+    prepare:
+      (context, { endpoint, orderView }, control) =>
+      async (signal) => {
         const body = {
           ...(endpoint === undefined ? {} : { endpointId: endpoint }),
           ...(orderView === undefined ? {} : { orderEvents: true }),
         };
         const run = await runDrill(context, control, { body, signal });
-        if (!run.ok) return run;
-        const { drills } = run.value;
+        const { drills } = run;
         const verdict = worstOf(drills);
-        return accept({
+        return {
           verdict,
-          json: { verdict, passed: verdict === "passed", ...encodeAnswer("runWebhookDrill", run.value) },
+          json: { verdict, passed: verdict === "passed", ...encodeAnswer("runWebhookDrill", run) },
           text: async (look) =>
             (await Promise.all(drills.map((drill) => report(drill, orderView, look)))).join("\n\n"),
-        });
-      }),
+        };
+      },
   });
 }
 
@@ -62,7 +60,7 @@ async function runDrill(
   { world }: Context,
   control: ControlTarget,
   { body, signal }: { readonly body: RequestOf<"runWebhookDrill">; readonly signal: AbortSignal },
-): Promise<Outcome<AnswerOf<"runWebhookDrill">, Problem>> {
+): Promise<AnswerOf<"runWebhookDrill">> {
   const lease = { drill: "webhook", timeoutMs: TIMEOUT_MS, signal } as const;
   const run = await whileLeased(world, control, lease, ({ id: leaseId }) =>
     callControl(world, control, {
@@ -72,7 +70,7 @@ async function runDrill(
       signal,
     }),
   );
-  return controlOutcome(run, NEXT_AFTER);
+  return answered(run, NEXT_AFTER);
 }
 
 function worstOf(drills: readonly EndpointDrill[]): EndpointDrill["verdict"] {

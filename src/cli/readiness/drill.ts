@@ -2,12 +2,11 @@ import type { Command } from "commander";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { DrillStep } from "../../core/control/drills.ts";
 import { stepTitle, type JudgedDrill, type StepTitles } from "../../core/readiness/drills/drill.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, type CommandSpec, type Context, type Registry } from "../command.ts";
 import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
-import { EXIT, type Ending, type Problem } from "../problem.ts";
+import { EXIT } from "../problem.ts";
 import { controlTarget } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { whileWaiting } from "../target/waiting.ts";
@@ -22,7 +21,7 @@ export type DrillResult = {
 };
 
 /** A drill of which all is known that it needs; the signal ends it. */
-export type ReadyDrill = (signal: AbortSignal) => Promise<Outcome<DrillResult, Problem>>;
+export type ReadyDrill = (signal: AbortSignal) => Promise<DrillResult>;
 
 /** A command that drills: `prepare` checks the options and brings the drill, which may take its time. */
 type DrillSpec<Options> = Omit<CommandSpec<Options>, "run"> & {
@@ -30,7 +29,7 @@ type DrillSpec<Options> = Omit<CommandSpec<Options>, "run"> & {
     context: Context,
     options: Options,
     control: ControlTarget,
-  ) => Outcome<ReadyDrill, Problem> | Promise<Outcome<ReadyDrill, Problem>>;
+  ) => ReadyDrill | Promise<ReadyDrill>;
 };
 
 /** Exit 0 where it passed, 1 where it failed, 3 where nothing can be told. */
@@ -56,18 +55,14 @@ async function runDrill<Options extends ServiceOptions>(
   context: Context,
   options: Options,
   prepare: DrillSpec<Options>["prepare"],
-): Promise<Ending> {
+): Promise<number> {
   const control = await controlTarget(context);
-  if (!control.ok) return control;
-  const ready = await prepare(context, options, control.value);
-  if (!ready.ok) return ready;
-  const drilled = await whileWaiting(context, ({ signal }) => ready.value(signal));
-  if (!drilled.ok) return drilled;
-  const { verdict, json, text, output = [] } = drilled.value;
+  const ready = await prepare(context, options, control);
+  const { verdict, json, text, output = [] } = await whileWaiting(context, ({ signal }) => ready(signal));
   const { printer } = context;
   for (const line of output) printer.talk(printer.style.dim(`  | ${line}`));
   await printer.result(json, () => text(printer));
-  return accept(EXIT_CODES[verdict]);
+  return EXIT_CODES[verdict];
 }
 
 /** The result of a drill whose steps were done here, with the drill that keeps them; null where it was not kept. */

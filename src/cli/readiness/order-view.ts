@@ -1,12 +1,11 @@
 import { drillTarget, fillIn, type Buyer, type OrderViewSource } from "../../client/drills/order-view.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { invalidOption, valueOption, type CommandSpec, type Context } from "../command.ts";
 import type { Noun } from "../order/create-report.ts";
 import { createInSandbox, requestFor } from "../order/sandbox-create.ts";
-import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
+import { EXIT, Refused, refusedUsage } from "../problem.ts";
 import { verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import { callAt } from "../target/call.ts";
 import { findId } from "../target/ids.ts";
@@ -46,14 +45,14 @@ export const ORDER_VIEW_RULES = {
 export function viewOf(
   { orderView, orderViewCommand, paidWhen }: OrderViewOptions,
   control: ControlTarget,
-): Outcome<OrderViewSource | undefined, Problem> {
-  if (paidWhen === undefined) return accept(undefined);
-  if (orderViewCommand !== undefined) return accept({ from: { commandLine: orderViewCommand }, paidWhen });
-  if (orderView === undefined) return accept(undefined);
+): OrderViewSource | undefined {
+  if (paidWhen === undefined) return undefined;
+  if (orderViewCommand !== undefined) return { from: { commandLine: orderViewCommand }, paidWhen };
+  if (orderView === undefined) return undefined;
   const example = drillTarget(control, fillIn(orderView, { id: "1", orderId: "1" }, encodeURIComponent));
   if (!example.ok)
-    return failUsage(`--order-view: ${example.refusal.message}`, "correct it; nothing was done");
-  return accept({ from: { url: orderView }, paidWhen });
+    throw refusedUsage(`--order-view: ${example.refusal.message}`, "correct it; nothing was done");
+  return { from: { url: orderView }, paidWhen };
 }
 
 /** A checkout that nobody has paid: the one that the shop made, or a new one, whose order_id begins with the purpose. */
@@ -67,12 +66,11 @@ export async function buyerFor(
     /** Whether a new one is an order or a session: the events of both have to be seen by some drill. */
     readonly noun: Noun;
   },
-): Promise<Outcome<Buyer, Problem>> {
+): Promise<Buyer> {
   const { control, view, purpose, noun } = wanted;
   const buyer = await findOrMake(context, options, { control, purpose, noun });
-  if (!buyer.ok) return buyer;
-  const safe = checkCommand(view, buyer.value);
-  return safe.ok ? buyer : safe;
+  checkCommand(view, buyer);
+  return buyer;
 }
 
 async function findOrMake(
@@ -83,23 +81,19 @@ async function findOrMake(
     purpose,
     noun,
   }: { readonly control: ControlTarget; readonly purpose: string; readonly noun: Noun },
-): Promise<Outcome<Buyer, Problem>> {
+): Promise<Buyer> {
   if (options.checkout === undefined) {
     const request = requestFor(context.world, { purpose });
-    if (!request.ok) return request;
-    const made = await createInSandbox(context, options, { noun, request: request.value, control });
-    return made.ok ? accept(buyerOf(made.value.response.data)) : made;
+    const made = await createInSandbox(context, options, { noun, request, control });
+    return buyerOf(made.response.data);
   }
-  const named = await findId(context, "checkout", options.checkout, control);
-  if (!named.ok) return named;
-  const { value: id } = named;
+  const id = await findId(context, "checkout", options.checkout, control);
   const found = await callAt(context, control, { name: "inspectCheckout", id, body: undefined });
-  if (!found.ok) return found;
-  const { status } = found.value;
-  if (!isFinal(status)) return accept(found.value);
+  const { status } = found;
+  if (!isFinal(status)) return found;
   const message = `${id} is ${status}: the drill needs one that is not paid`;
   const next = "let your shop create a new one, and give its id; or leave out --checkout";
-  return fail({ exitCode: EXIT.conflict, code: "state_conflict", message, next });
+  throw new Refused({ exitCode: EXIT.conflict, code: "state_conflict", message, next });
 }
 
 function buyerOf({ id, order_id: orderId }: { readonly id: string; readonly order_id: string }): Buyer {
@@ -107,11 +101,10 @@ function buyerOf({ id, order_id: orderId }: { readonly id: string; readonly orde
 }
 
 /** What stands in a command line is read by a shell. */
-function checkCommand({ from }: OrderViewSource, { orderId }: Buyer): Outcome<void, Problem> {
-  if ("url" in from || HARMLESS.test(orderId) || !from.commandLine.includes("{order_id}"))
-    return accept(undefined);
+function checkCommand({ from }: OrderViewSource, { orderId }: Buyer): void {
+  if ("url" in from || HARMLESS.test(orderId) || !from.commandLine.includes("{order_id}")) return;
   const message = `the order_id ${printableLiteral(orderId)} holds characters that a shell would read`;
-  return failUsage(message, "use {session_id} in the command, or another checkout");
+  throw refusedUsage(message, "use {session_id} in the command, or another checkout");
 }
 
 const ADD_VIEW = "add --order-view URL, or --order-view-command CMD, and --paid-when REGEX";
@@ -127,7 +120,7 @@ const NO_VIEW: DrillResult = {
 };
 
 /** A drill without a view: it does nothing, and says so. */
-export const withoutView: ReadyDrill = () => Promise.resolve(accept(NO_VIEW));
+export const withoutView: ReadyDrill = () => Promise.resolve(NO_VIEW);
 
 function parsePattern(text: string): RegExp {
   try {

@@ -2,14 +2,13 @@ import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { EXPLAINED, type ExplainedKind } from "../../core/explain/explained.ts";
-import type { Outcome } from "../../core/outcome.ts";
 import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type Context, type Registry } from "../command.ts";
 import { findAnyByEnding, findId } from "../target/ids.ts";
 import { isShortId, parseChoice } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import { failUsage, type Ending, type Problem } from "../problem.ts";
+import { attemptAsync, Refused, refusedUsage } from "../problem.ts";
 import { table } from "../table.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -33,15 +32,12 @@ export function registerExplain(parent: Command, registry: Registry): void {
   });
 }
 
-async function runExplain(context: Context, options: ExplainOptions, id = ""): Promise<Ending> {
+async function runExplain(context: Context, options: ExplainOptions, id = ""): Promise<number> {
   if (id === "")
-    return failUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
+    throw refusedUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
   const explained = await explain(context, options, id);
-  if (!explained.ok) return explained;
-  const next = explained.value.next.map((command) =>
-    inNamedStore(command, options, shellOf(context.world.env)),
-  );
-  const explanation = { ...explained.value, next };
+  const next = explained.next.map((command) => inNamedStore(command, options, shellOf(context.world.env)));
+  const explanation = { ...explained, next };
   return context.printer.result(encodeAnswer("explain", explanation), () =>
     explanationText(explanation, context.printer.width),
   );
@@ -61,18 +57,15 @@ export function inNamedStore(
 }
 
 /** An exact order_id comes before the end of an id (decision 104). */
-async function explain(
-  context: Context,
-  { as }: ExplainOptions,
-  text: string,
-): Promise<Outcome<AnswerOf<"explain">, Problem>> {
+async function explain(context: Context, { as }: ExplainOptions, text: string): Promise<AnswerOf<"explain">> {
   const ask = (id: string) =>
     callSandbox(context, { name: "explain", body: { id, as }, nextAfter: NEXT_AFTER });
-  const asked = await ask(text);
+  const asked = await attemptAsync(ask(text));
+  if (asked.ok) return asked.value;
   const canBeFound = as === "checkout" || (as !== "order" && isShortId(text));
-  if (asked.ok || asked.refusal.code !== "not_found" || !canBeFound) return asked;
+  if (asked.refusal.code !== "not_found" || !canBeFound) throw new Refused(asked.refusal);
   const id = as === undefined ? await findAnyByEnding(context, text) : await findId(context, as, text);
-  return id.ok ? ask(id.value) : id;
+  return ask(id);
 }
 
 const NEXT_AFTER = {

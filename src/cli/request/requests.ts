@@ -17,10 +17,11 @@ import {
   type Registry,
 } from "../command.ts";
 import { parseSpanOrMoment, parseWhole } from "../parsers.ts";
-import { fieldLines, widthOf } from "../printer.ts";
-import { DONE, type Ending } from "../problem.ts";
+import { fieldLines } from "../printer.ts";
+import { EXIT, unlessRefused } from "../problem.ts";
+import { untilStopped } from "../stopping.ts";
 import { shortId, table } from "../table.ts";
-import { controlOutcome } from "../target/call.ts";
+import { answered } from "../target/call.ts";
 import { callSandbox, controlTarget, sandboxIn } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -71,19 +72,18 @@ export function registerRequests(parent: Command, registry: Registry): void {
   });
 }
 
-async function runList(context: Context, options: ListOptions): Promise<Ending> {
+async function runList(context: Context, options: ListOptions): Promise<number> {
   const { status, method, path, orderId, since, limit } = options;
   const { now } = context.world;
   const from = since === undefined ? undefined : "at" in since ? since.at : now() - since.spanMs;
   const query = { status, method, path, orderId, from, limit };
   if (options.follow === true) return follow(context, query);
   const listed = await callSandbox(context, { name: "listRequests", body: query });
-  if (!listed.ok) return listed;
-  const { requests, failure } = listed.value;
-  const { requests: shown } = encodeAnswer("listRequests", listed.value);
+  const { requests, failure } = listed;
+  const { requests: shown } = encodeAnswer("listRequests", listed);
   if (failure !== null) context.printer.trace(failure);
   return context.printer.result({ requests: shown, failure }, () =>
-    requests.length === 0 ? "no matching requests" : requestLines(requests, widthOf(context.world.stdout)),
+    requests.length === 0 ? "no matching requests" : requestLines(requests, context.printer.width),
   );
 }
 
@@ -91,41 +91,34 @@ async function runList(context: Context, options: ListOptions): Promise<Ending> 
  * Shows what there is, and then one line for each request that comes, until Ctrl-C: also those after a restart of the
  * sandbox, which may have another port and another token then.
  */
-async function follow(context: Context, query: RequestOf<"listRequests">): Promise<Ending> {
+async function follow(context: Context, query: RequestOf<"listRequests">): Promise<number> {
   const { world, printer } = context;
-  const found = await controlTarget(context);
-  if (!found.ok) return found;
-  const interruption = new AbortController();
-  const unsubscribe = world.onStop(() => interruption.abort());
-  const { signal } = interruption;
-  try {
-    let target = found.value;
-    const inStore = target.storeId === undefined ? {} : { storeId: target.storeId };
-    let waitMs = 0;
-    let isLost = false;
-    for (let { after } = query; ;) {
-      const body = { ...query, after, waitMs: isLost ? 0 : waitMs };
-      const listed = controlOutcome(await callControl(world, target, { name: "listRequests", body, signal }));
-      if (signal.aborted) return DONE;
-      if (!listed.ok) {
-        // Only one that was there can come back.
-        if (waitMs === 0 || listed.refusal.code !== "unreachable") return listed;
-        if (!isLost) printer.talk("the sandbox is disconnected; its requests go on when it is back");
-        isLost = true;
-        await world.sleep(LOOK_AGAIN_MS, signal);
-        context.around.lookAgain();
-        const now = sandboxIn(context);
-        if (now.ok && now.value !== undefined) target = { ...now.value, ...inStore };
-        continue;
-      }
-      if (isLost) printer.talk(`the sandbox is back at ${target.origin}`);
-      isLost = false;
-      showCome(context, listed.value);
-      after = Math.max(after ?? 0, listed.value.position);
-      waitMs = MAX_REQUEST_WAIT_MS;
+  let target = await controlTarget(context);
+  using stop = untilStopped(world);
+  const { signal } = stop;
+  const inStore = target.storeId === undefined ? {} : { storeId: target.storeId };
+  let waitMs = 0;
+  let isLost = false;
+  for (let { after } = query; ;) {
+    const body = { ...query, after, waitMs: isLost ? 0 : waitMs };
+    const result = await callControl(world, target, { name: "listRequests", body, signal });
+    if (signal.aborted) return EXIT.done;
+    // Only one that was there can come back.
+    if (result.end === "unreachable" && waitMs > 0) {
+      if (!isLost) printer.talk("the sandbox is disconnected; its requests go on when it is back");
+      isLost = true;
+      await world.sleep(LOOK_AGAIN_MS, signal);
+      context.around.lookAgain();
+      const now = unlessRefused(() => sandboxIn(context));
+      if (now !== undefined) target = { ...now, ...inStore };
+      continue;
     }
-  } finally {
-    unsubscribe();
+    const listed = answered(result);
+    if (isLost) printer.talk(`the sandbox is back at ${target.origin}`);
+    isLost = false;
+    showCome(context, listed);
+    after = Math.max(after ?? 0, listed.position);
+    waitMs = MAX_REQUEST_WAIT_MS;
   }
 }
 

@@ -7,16 +7,15 @@ import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import {
-  DONE,
+  attemptAsync,
   EXIT,
-  fail,
-  failUsage,
-  interruptedProblem,
-  type Ending,
-  type Problem,
   hosted,
-  endingOf,
+  interruptedProblem,
+  Refused,
+  refusedUsage,
+  type Problem,
 } from "../problem.ts";
+import { untilStopped } from "../stopping.ts";
 import { givenSecrets } from "../../host/given-secrets.ts";
 import { findLive, readyOfLive, type Live } from "./live.ts";
 import { banner, unannounced } from "./ready.ts";
@@ -49,34 +48,27 @@ const SHOWN_LOG_LINES = 5;
 export async function startOrReuse(
   context: Context,
   options: StartOptions,
-  serve: () => Promise<Ending>,
-): Promise<Ending> {
+  serve: () => Promise<number>,
+): Promise<number> {
   const { world } = context;
-  if (options.ephemeral === true) return refuseEphemeral(options);
-  const interruption = new AbortController();
-  const unsubscribe = options.detach === true ? world.onStop(() => interruption.abort()) : undefined;
-  const found = context.around.folder();
-  if (!found.ok) return found;
-  const folder = found.value;
+  if (options.ephemeral === true) throw refusedEphemeral(options);
+  using stop = options.detach === true ? untilStopped(world) : undefined;
+  const folder = context.around.folder();
   for (let races = 0; ; races += 1) {
-    const live = await findLive(context, interruption.signal);
-    if (!live.ok) return live;
-    if (live.value !== undefined) return useLive(context, options, { folder, live: live.value });
-    const ending =
-      options.detach === true
-        ? await startDetached(context, options, { folder, signal: interruption.signal })
-        : await serve();
-    const isLost = !ending.ok && ending.refusal.code === "already_running" && races < MAX_LOST_RACES;
-    if (isLost) continue;
-    unsubscribe?.();
-    return ending;
+    const live = await findLive(context, stop?.signal);
+    if (live !== undefined) return await useLive(context, options, { folder, live });
+    const starting = stop ? startDetached(context, options, { folder, signal: stop.signal }) : serve();
+    const started = await attemptAsync(starting);
+    if (started.ok) return started.value;
+    const isLost = started.refusal.code === "already_running" && races < MAX_LOST_RACES;
+    if (!isLost) throw new Refused(started.refusal);
   }
 }
 
-function refuseEphemeral({ detach }: StartOptions): Ending {
+function refusedEphemeral({ detach }: StartOptions): Refused {
   const flag = detach === true ? "--detach" : "--reuse";
   const why = `nobody could find it again: it keeps no state folder`;
-  return failUsage(
+  return refusedUsage(
     `${flag} and --ephemeral exclude each other: ${why}`,
     'leave --ephemeral out, and name a folder to throw away: --dir "$(mktemp -d)"',
   );
@@ -87,20 +79,16 @@ async function useLive(
   context: Context,
   options: StartOptions,
   { folder, live }: { readonly folder: string; readonly live: Live },
-): Promise<Ending> {
+): Promise<number> {
   const { description } = live;
   const given = hosted(givenSecrets(context.world));
-  if (!given.ok) return given;
   const wanted = hosted(await withConfig(context, options));
-  if (!wanted.ok) return wanted;
   const { liveDifferences } = await import("../config/live-differences.ts");
-  const asked = { options: wanted.value, given: given.value };
-  const differences = await liveDifferences(context, asked, { folder, live });
-  if (!differences.ok) return differences;
-  const { all, ofStores } = differences.value;
+  const asked = { options: wanted, given };
+  const { all, ofStores } = await liveDifferences(context, asked, { folder, live });
   if (all.length > 0) {
     const apply = ofStores ? "; checkout config apply changes stores" : "";
-    return fail({
+    throw new Refused({
       exitCode: EXIT.usage,
       code: "settings_differ",
       message: `the sandbox that runs here (pid ${description.pid}) is served otherwise than asked for`,
@@ -110,13 +98,12 @@ async function useLive(
   }
   const signInUrl = await newSignInUrl(context.world, live);
   const ready = readyOfLive(context, { ...live, signInUrl });
-  if (!ready.ok) return ready;
   if (description.heldBack !== null) warnHeldBack(context, description.heldBack);
   noteTarget(context, "folder");
-  return context.printer.result(ready.value, () =>
-    banner(context, ready.value, {
+  return context.printer.result(ready, () =>
+    banner(context, ready, {
       running: { detached: description.logFile },
-      given: given.value,
+      given,
       ownSecrets: description.ownSecrets,
       activeFaults: description.activeFaults,
     }),
@@ -142,44 +129,34 @@ async function startDetached(
   context: Context,
   options: StartOptions,
   { folder, signal }: { readonly folder: string; readonly signal: AbortSignal },
-): Promise<Ending> {
+): Promise<number> {
   const { world, printer } = context;
   const given = hosted(givenSecrets(world));
-  if (!given.ok) return given;
-  const made = hosted(makeStateFolder(world, folder, options));
-  if (!made.ok) return made;
+  hosted(makeStateFolder(world, folder, options));
   const logFile = stateFile(folder, "log");
   const logged = world.files.size(logFile) ?? 0;
-  const started = world.startDetached({ logFile });
+  await using started = heldProcess(world, logFile);
   const message = await Promise.race([started.told, aborted(signal)]);
-  if (message === "aborted") return abandon(world, started);
+  if (message === "aborted") throw new Refused(interruptedProblem("; no sandbox was started"));
   const told = message === undefined ? undefined : (parseJson(message) as Told | undefined);
   if (told === undefined) {
-    return fail(endedEarly(await started.ended, logLines(world, { logFile, logged })));
+    throw new Refused(endedEarly(await started.ended, logLines(world, { logFile, logged })));
   }
-  if ("problem" in told) {
-    started.abandon();
-    await started.ended;
-    return fail(told.problem);
-  }
+  if ("problem" in told) throw new Refused(told.problem);
   for (const note of told.notes) printer.talk(note);
-  const ending = await printer.result(told.ready, () =>
+  const exitCode = await printer.result(told.ready, () =>
     banner(context, told.ready, {
       running: { detached: logFile },
-      given: given.value,
+      given,
       ownSecrets: told.ownSecrets,
       activeFaults: told.activeFaults,
     }),
   );
-  if (world.isResultLost()) {
-    started.abandon();
-    await started.ended;
-    return fail(unannounced());
-  }
+  if (world.isResultLost()) throw new Refused(unannounced());
   noteTarget(context, "folder");
   if (told.heldBack !== undefined) warnHeldBack(context, told.heldBack);
   await started.letGo();
-  return ending;
+  return exitCode;
 }
 
 function aborted(signal: AbortSignal): Promise<"aborted"> {
@@ -189,12 +166,23 @@ function aborted(signal: AbortSignal): Promise<"aborted"> {
   });
 }
 
-/** Ends a process that was started, so that Ctrl-C leaves nothing behind. */
-async function abandon(world: World, { abandon: stop, ended }: DetachedProcess): Promise<Ending> {
-  stop();
-  const late = new Promise<void>((resolve) => world.after(ABANDON_MS, resolve));
-  await Promise.race([ended, late]);
-  return fail(interruptedProblem("; no sandbox was started"));
+/** A process that is started detached, and stopped at the end of the block that holds it unless it was let go. */
+function heldProcess(world: World, logFile: string): DetachedProcess & AsyncDisposable {
+  const started = world.startDetached({ logFile });
+  let isHeld = true;
+  return {
+    ...started,
+    letGo: () => {
+      isHeld = false;
+      return started.letGo();
+    },
+    [Symbol.asyncDispose]: async () => {
+      if (!isHeld) return;
+      started.abandon();
+      const late = new Promise<void>((resolve) => world.after(ABANDON_MS, resolve));
+      await Promise.race([started.ended, late]);
+    },
+  };
 }
 
 /** What a process has written to its log since it was started: the last lines. */
@@ -225,7 +213,7 @@ export async function serveDetached(
   context: Context,
   options: StartOptions,
   starter: Starter,
-): Promise<Ending> {
+): Promise<number> {
   const { world, printer } = context;
   const stop = Promise.withResolvers<"stopped">();
   let isStopped = false;
@@ -233,8 +221,7 @@ export async function serveDetached(
     isStopped = true;
     stop.resolve("stopped");
   });
-  const found = context.around.folder();
-  if (!found.ok) return found;
+  const folder = context.around.folder();
   const notes: string[] = [];
   const talk = (text: string): void => {
     notes.push(text);
@@ -242,11 +229,10 @@ export async function serveDetached(
   };
   const place = { ...context, printer: { ...printer, talk } };
   const configured = hosted(await withConfig(place, options));
-  if (!configured.ok) return configured;
-  const ended = await serveSandbox(place, configured.value, {
-    place: { folder: found.value, log: world.stderr, logFile: starter.logFile },
+  const served = await serveSandbox(place, configured, {
+    place: { folder, log: world.stderr, logFile: starter.logFile },
     use: async ({ ready, description, heldBack, stopRequested }) => {
-      if (isStopped) return fail(interruptedProblem(" before it was ready"));
+      if (isStopped) throw new Refused(interruptedProblem(" before it was ready"));
       const { ownSecrets, activeFaults } = description;
       const told: Told = {
         ready,
@@ -255,15 +241,14 @@ export async function serveDetached(
         activeFaults,
         ...(heldBack === undefined ? {} : { heldBack }),
       };
-      if (!(await starter.tell(JSON.stringify(told)))) return fail(abandoned());
+      if (!(await starter.tell(JSON.stringify(told)))) throw new Refused(abandoned());
       printer.talk(`checkout sandbox ${ready.version} serves ${ready.base_url} (pid ${ready.pid}).`);
       await Promise.race([stop.promise, stopRequested]);
-      return DONE;
     },
   });
-  const ending = endingOf(ended);
-  if (ending.ok) printer.talk("checkout sandbox stopped.");
-  return ending;
+  hosted(served);
+  printer.talk("checkout sandbox stopped.");
+  return EXIT.done;
 }
 
 function abandoned(): Problem {

@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
 import { parseChoice } from "../parsers.ts";
-import { fail, notRunning, type Ending, type Problem } from "../problem.ts";
+import { notRunning, Refused } from "../problem.ts";
 import { assignment } from "../../core/shell/quote.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { findLive, readyOfLive, type Live } from "./live.ts";
 import { type CommonOptions, withoutOwnStore } from "../target/surroundings.ts";
@@ -43,55 +42,44 @@ export function registerEnv(parent: Command, registry: Registry): void {
   });
 }
 
-async function runEnv(context: Context, options: EnvOptions): Promise<Ending> {
+async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   const { printer, around } = context;
   const found = around.folder();
-  if (!found.ok) return found;
   const live = await findLive(context);
-  if (!live.ok) return live;
-  if (live.value === undefined) return fail(notRunning(found.value));
-  const { control_token: token } = live.value.run;
-  const access = await accessTo(context, options, live.value);
-  if (!access.ok) return access;
-  const { revoked } = access.value;
-  const isRevoked = access.value.apiKey !== null && revoked.includes(access.value.apiKey.slice(-4));
-  const apiKey = isRevoked ? null : access.value.apiKey;
+  if (live === undefined) throw new Refused(notRunning(found));
+  const { control_token: token } = live.run;
+  const access = await accessTo(context, options, live);
+  const { revoked } = access;
+  const isRevoked = access.apiKey !== null && revoked.includes(access.apiKey.slice(-4));
+  const apiKey = isRevoked ? null : access.apiKey;
   const variables = {
-    ...variablesOf({ ...access.value, apiKey }),
+    ...variablesOf({ ...access, apiKey }),
     ...(options.control === true ? { CHECKOUT_CONTROL_TOKEN: token } : {}),
   };
   if (apiKey === null)
     printer.trace(`warning: CHECKOUT_API_KEY is left out: ${isRevoked ? KEPT_IS_REVOKED : NONE_IS_KEPT}`);
-  noteOwnSecrets(context, access.value);
+  noteOwnSecrets(context, access);
   return printer.result(variables, () => environmentText(variables, options.format ?? "sh"));
 }
 
 /** The first store is described already; only another one is asked for, by a table of operations that takes a while to load. */
-async function accessTo(
-  context: Context,
-  options: EnvOptions,
-  live: Live,
-): Promise<Outcome<Access, Problem>> {
+async function accessTo(context: Context, options: EnvOptions, live: Live): Promise<Access> {
   const { version, around } = context;
   const { port, control_token: token } = live.run;
   const origin = localOrigin(port ?? 0);
   const chosen = around.chosenStore();
-  if (!chosen.ok) return chosen;
-  if (options.store === undefined && chosen.value === undefined) {
-    const ready = readyOfLive(context, live);
-    if (!ready.ok) return ready;
-    const { api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = ready.value;
+  if (options.store === undefined && chosen === undefined) {
+    const { api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = readyOfLive(context, live);
     const { revokedKeyEnds: revoked = [], ownSecrets } = live.description;
-    return accept({ baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revoked });
+    return { baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revoked };
   }
   const { accessIn, revokedKeyEnds } = await import("../store/access.ts");
   // What the environment says is what this command replaces.
   const ofFolder = { ...context, around: withoutOwnStore(context.around) };
   const target = { origin, token, version };
   const access = await accessIn(ofFolder, target);
-  if (!access.ok) return access;
-  const revoked = await revokedKeyEnds(context, target, access.value.storeId);
-  return revoked.ok ? accept({ ...access.value, revoked: revoked.value }) : revoked;
+  const revoked = await revokedKeyEnds(context, target, access.storeId);
+  return { ...access, revoked };
 }
 
 /** Variables as a shell or a tool reads them; any value comes out as it is. */

@@ -15,9 +15,9 @@ import { isTyped, setting } from "../option-rules.ts";
 import { accessIn } from "../store/access.ts";
 import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { parseWhole } from "../parsers.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { EXIT, fail, failUsage, type Ending, type Problem, hosted, endingOf } from "../problem.ts";
+import { attemptAsync, EXIT, hosted, Refused, refusedUsage, reworded } from "../problem.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { configOption, servingSettings } from "./serving-options.ts";
 import { callAt } from "../target/call.ts";
@@ -82,26 +82,23 @@ const KILLED_BY = 128;
 const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
 /** Runs a program beside a sandbox in memory. stdout is the program's alone. */
-async function runExec(context: Context, options: ExecOptions, { program, args }: Program): Promise<Ending> {
+async function runExec(context: Context, options: ExecOptions, { program, args }: Program): Promise<number> {
   const { world, printer } = context;
   // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
   const stop = hearStop(world);
   const faulty = await faultsOf(context, options);
-  if (!faulty.ok) return faulty;
   const log = keptLog();
   let reached = false;
   const configured = hosted(await withConfig(context, { ...options, port: options.port ?? 0 }));
-  if (!configured.ok) return configured;
-  const ended = await serveSandbox(context, configured.value, {
+  const serving = serveSandbox(context, configured, {
     place: { folder: undefined, log },
     use: async (served) => {
       const { base_url: baseUrl, control_token: token } = served.ready;
       const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-      const added = await faulty.value(target);
-      if (!added.ok) return added;
+      await faulty(target);
       reached = true;
       const stopped = stop.signal();
-      if (stopped !== undefined) return accept(KILLED_BY + SIGNAL_NUMBERS[stopped]);
+      if (stopped !== undefined) return KILLED_BY + SIGNAL_NUMBERS[stopped];
       const end = await world.runProgram({ program, args, env: environmentOf(served) });
       if (options.keep === true && stop.signal() === undefined) {
         const place = served.ready.portal_url ?? baseUrl;
@@ -111,10 +108,15 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       return endingOfProgram(program, end);
     },
   });
-  const ending = endingOf(ended);
-  if (ending.ok && ending.value !== EXIT.done && options.quiet !== true) showLog(context, log.text());
-  if (ending.ok || reached || ending.refusal.exitCode === EXIT.usage) return ending;
-  return fail({ ...ending.refusal, exitCode: EXIT.unreachable });
+  const exitCode = await serving
+    .then(hosted)
+    .catch(
+      reworded((problem) =>
+        reached || problem.exitCode === EXIT.usage ? problem : { ...problem, exitCode: EXIT.unreachable },
+      ),
+    );
+  if (exitCode !== EXIT.done && options.quiet !== true) showLog(context, log.text());
+  return exitCode;
 }
 
 /** Runs a program in a store of a sandbox that runs, which goes on afterwards. */
@@ -122,38 +124,29 @@ async function runInStore(
   context: Context,
   options: ExecOptions & { readonly store: string },
   { program, args }: Program,
-): Promise<Ending> {
+): Promise<number> {
   const { world } = context;
   const settings = ["port", configOption().name(), ...servingSettings().map((option) => option.name())];
   const given = settings.find((name) => isTyped(world, name));
   if (given !== undefined) {
     const message = `--store uses a sandbox that runs, which --${given} cannot change`;
-    return failUsage(message, "leave one of the two out");
+    throw refusedUsage(message, "leave one of the two out");
   }
   const isFresh = options.store === FRESH;
   if (options.keep === true && !isFresh)
-    return failUsage(`the store ${printable(options.store)} is there, and stays`, "leave --keep out");
+    throw refusedUsage(`the store ${printable(options.store)} is there, and stays`, "leave --keep out");
   const stop = hearStop(world);
   const faulty = await faultsOf(context, options);
-  if (!faulty.ok) return faulty;
   const target = await sandboxTarget(context);
-  if (!target.ok) return target;
-  const access = isFresh ? await freshStore(context, target.value) : await accessIn(context, target.value);
-  if (!access.ok) return access;
-  if (access.value.apiKey === null) return fail(noKey(access.value));
-  const ofStore = { ...target.value, storeId: access.value.storeId };
-  const run = async (): Promise<Ending> => {
-    const added = await faulty.value(ofStore);
-    if (!added.ok) return added;
-    const stopped = stop.signal();
-    if (stopped !== undefined) return accept(KILLED_BY + SIGNAL_NUMBERS[stopped]);
-    noteOwnSecrets(context, access.value);
-    const env = { ...cleared(), ...variablesOf(access.value), CHECKOUT_CONTROL_TOKEN: target.value.token };
-    return endingOfProgram(program, await world.runProgram({ program, args, env }));
-  };
-  const ending = await run();
-  if (isFresh) await leaveFresh(context, ofStore, options.keep === true);
-  return ending;
+  await using fresh = isFresh ? await freshStore(context, target, options.keep === true) : undefined;
+  const access = fresh ?? (await accessIn(context, target));
+  if (access.apiKey === null) throw noKey(access);
+  await faulty({ ...target, storeId: access.storeId });
+  const stopped = stop.signal();
+  if (stopped !== undefined) return KILLED_BY + SIGNAL_NUMBERS[stopped];
+  noteOwnSecrets(context, access);
+  const env = { ...cleared(), ...variablesOf(access), CHECKOUT_CONTROL_TOKEN: target.token };
+  return endingOfProgram(program, await world.runProgram({ program, args, env }));
 }
 
 /** Deletes the store that was made for a program, or says where it is. The program's ending is not changed by it. */
@@ -165,7 +158,7 @@ async function leaveFresh(
   const { storeId } = target;
   const byHand = `checkout stores delete ${storeId} --yes`;
   if (keep) return context.printer.talk(`checkout exec: its store ${storeId} stays; ${byHand} deletes it`);
-  const deleted = await callAt(context, target, { name: "deleteStore", body: {} });
+  const deleted = await attemptAsync(callAt(context, target, { name: "deleteStore", body: {} }));
   if (!deleted.ok)
     context.printer.trace(
       `warning: its store was not deleted (${deleted.refusal.message}); ${byHand} does that`,
@@ -191,45 +184,51 @@ function hearStop({ onStop }: World): {
 async function faultsOf(
   context: Context,
   { fault: names }: ExecOptions,
-): Promise<Outcome<(target: ControlTarget) => Promise<Outcome<void, Problem>>, Problem>> {
-  if (names === undefined) return accept(() => Promise.resolve(accept(undefined)));
+): Promise<(target: ControlTarget) => Promise<void>> {
+  if (names === undefined) return () => Promise.resolve();
   const { addWanted, readFaults } = await import("../fault/wanted-faults.ts");
   const wanted = readFaults(context, names);
-  return wanted.ok ? accept((target) => addWanted(context, target, wanted.value)) : wanted;
+  return (target) => addWanted(context, target, wanted);
 }
 
-async function freshStore(context: Context, target: ControlTarget): Promise<Outcome<StoreAccess, Problem>> {
+/** A store that is made for a program, and left at the end of the block that holds it. */
+async function freshStore(
+  context: Context,
+  target: ControlTarget,
+  keep: boolean,
+): Promise<StoreAccess & AsyncDisposable> {
   const made = await callAt(context, target, { name: "createStore", body: { name: FRESH_NAME } });
-  return made.ok ? accept({ ...made.value, baseUrl: `${target.origin}/v1` }) : made;
+  const leave = () => leaveFresh(context, { ...target, storeId: made.storeId }, keep);
+  return { ...made, baseUrl: `${target.origin}/v1`, [Symbol.asyncDispose]: leave };
 }
 
 /** The name of a store that is made for one command. */
 const FRESH_NAME = "checkout exec";
 
-function noKey({ storeId }: StoreAccess): Problem {
-  return {
+function noKey({ storeId }: StoreAccess): Refused {
+  return new Refused({
     exitCode: EXIT.credential,
     code: "credential_missing",
     message: `no file holds the API key of store ${storeId}, which was shown once`,
     next: "checkout exec --store new makes a store of its own",
-  };
+  });
 }
 
-function endingOfProgram(program: string, end: ProgramEnd): Ending {
+function endingOfProgram(program: string, end: ProgramEnd): number {
   switch (end.ending) {
     case "exited":
-      return accept(end.exitCode);
+      return end.exitCode;
     case "killed":
-      return accept(KILLED_BY + end.signalNumber);
+      return KILLED_BY + end.signalNumber;
     case "not_found":
-      return fail({
+      throw new Refused({
         exitCode: EXIT.notFound,
         code: "command_not_found",
         message: `there is no command ${JSON.stringify(program)} (${end.message})`,
         next: 'check its name and PATH; a command line for the shell is: checkout exec -- sh -c "…"',
       });
     case "not_executable":
-      return fail({
+      throw new Refused({
         exitCode: EXIT.notExecutable,
         code: "command_not_executable",
         message: `${JSON.stringify(program)} cannot be run (${end.message})`,

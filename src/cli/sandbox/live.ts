@@ -1,12 +1,11 @@
 import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { Run } from "../../core/state-files.ts";
 import { describeLive } from "../../client/control/describe.ts";
 import type { Context } from "../command.ts";
 import { noteVersion } from "../target/notes.ts";
-import { EXIT, fail, interruptedProblem, type Problem } from "../problem.ts";
+import { EXIT, interruptedProblem, Refused, type Problem } from "../problem.ts";
 import { readyOf, type Ready } from "../../host/ready.ts";
 
 /** A folder's sandbox that answers. */
@@ -17,43 +16,38 @@ const START_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 
 /** The live sandbox of the folder with what it says of itself; undefined where none runs. Waits while it starts. */
-export async function findLive(
-  context: Context,
-  signal?: AbortSignal,
-): Promise<Outcome<Live | undefined, Problem>> {
+export async function findLive(context: Context, signal?: AbortSignal): Promise<Live | undefined> {
   const { world, around } = context;
   const since = world.monotonic();
   for (;;) {
     around.lookAgain();
-    const found = around.run();
-    if (!found.ok) return found;
-    const run = found.value;
-    if (run === undefined) return accept(undefined);
+    const run = around.run();
+    if (run === undefined) return undefined;
     if (run.port !== null) return describeRun(context, run);
-    if (signal?.aborted === true) return fail(interruptedProblem());
-    if (world.monotonic() - since > START_MS) return fail(stillStarting(run));
+    if (signal?.aborted === true) throw new Refused(interruptedProblem());
+    if (world.monotonic() - since > START_MS) throw new Refused(stillStarting(run));
     await world.sleep(LOOK_EVERY_MS, signal);
   }
 }
 
 /** What a live sandbox says of itself; says once if it is of another version. */
-export async function describeRun(context: Context, run: Run): Promise<Outcome<Live, Problem>> {
+export async function describeRun(context: Context, run: Run): Promise<Live> {
   const { world } = context;
   noteVersionOf(context, run);
   const origin = localOrigin(run.port ?? 0);
   const described = await describeLive(world, { origin, token: run.control_token });
-  if (described.ok) return accept({ run, description: described.value });
+  if (described.ok) return { run, description: described.value };
   const { answered, message } = described.refusal;
   const version = run.version === undefined ? "an older version" : printable(run.version);
   if (answered) {
-    return fail({
+    throw new Refused({
       exitCode: EXIT.failed,
       code: "other_version",
       message: `the sandbox of this folder is of ${version} (pid ${run.pid}): ${message}`,
       next: "run checkout sandbox stop, then start it with this version",
     });
   }
-  return fail({
+  throw new Refused({
     exitCode: EXIT.unreachable,
     code: "unreachable",
     message: `the sandbox of this folder (pid ${run.pid}, ${origin}) does not answer: ${message}`,
@@ -79,10 +73,9 @@ function stillStarting({ pid }: Run): Problem {
 export function readyOfLive(
   { around }: Context,
   { run, description, signInUrl = null }: Live & { readonly signInUrl?: string | null },
-): Outcome<Ready, Problem> {
+): Ready {
   const kept = around.credentials();
-  if (!kept.ok) return kept;
-  const apiKey = kept.value.stores[description.storeId]?.api_key ?? null;
+  const apiKey = kept.stores[description.storeId]?.api_key ?? null;
   const own = { apiKey, controlToken: run.control_token, alreadyRunning: true, signInUrl };
-  return accept(readyOf(description, own));
+  return readyOf(description, own);
 }

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
-import { DONE, EXIT, fail, notRunning, type Ending, type Problem } from "../problem.ts";
+import { attemptAsync, EXIT, notRunning, Refused, type Problem } from "../problem.ts";
+import { untilStopped } from "../stopping.ts";
 import { describeRun } from "./live.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -25,48 +25,39 @@ export function registerSandboxLogs(parent: Command, registry: Registry): void {
   });
 }
 
-async function runLogs(context: Context, options: LogsOptions): Promise<Ending> {
+async function runLogs(context: Context, options: LogsOptions): Promise<number> {
   const { world, around } = context;
-  const found = around.folder();
-  if (!found.ok) return found;
-  const folder = found.value;
+  const folder = around.folder();
   noteTarget(context, "folder");
-  const isThere = await checkLog(context, folder);
-  if (!isThere.ok) return isThere;
-  const stop = new AbortController();
-  const unsubscribe = world.onStop(() => stop.abort());
+  await checkLog(context, folder);
+  using stop = untilStopped(world);
   // Who read the lines may have gone.
   world.stdout.once("close", () => stop.abort());
   const log = readLog(world.files, folder);
   const lines = createLines(context);
-  try {
-    log.older().forEach(lines.add);
-    for (;;) {
-      log.next().forEach(lines.add);
-      if (options.follow !== true || stop.signal.aborted) break;
-      await world.sleep(LOOK_EVERY_MS, stop.signal);
-    }
-  } finally {
-    unsubscribe();
+  log.older().forEach(lines.add);
+  for (;;) {
+    log.next().forEach(lines.add);
+    if (options.follow !== true || stop.signal.aborted) break;
+    await world.sleep(LOOK_EVERY_MS, stop.signal);
   }
   lines.end();
-  return DONE;
+  return EXIT.done;
 }
 
 /** Refuses where there is no log to read, because the sandbox logs elsewhere or never ran detached. */
-async function checkLog(context: Context, folder: string): Promise<Outcome<void, Problem>> {
+async function checkLog(context: Context, folder: string): Promise<void> {
   const { world, around } = context;
   const live = around.run();
-  if (!live.ok) return live;
-  if (live.value !== undefined && live.value.port !== null) {
-    const described = await describeRun(context, live.value);
+  if (live !== undefined && live.port !== null) {
+    const described = await attemptAsync(describeRun(context, live));
     // One that does not answer may have said why in its log.
-    if (described.ok && described.value.description.logFile === null) return fail(inTerminal(live.value.pid));
+    if (described.ok && described.value.description.logFile === null) throw new Refused(inTerminal(live.pid));
   }
-  if (world.files.exists(stateFile(folder, "log"))) return accept(undefined);
-  if (live.value !== undefined) return fail(inTerminal(live.value.pid));
+  if (world.files.exists(stateFile(folder, "log"))) return;
+  if (live !== undefined) throw new Refused(inTerminal(live.pid));
   const { message, ...problem } = notRunning(around.shownFolder());
-  return fail({ ...problem, message: `there is no log: ${message}` });
+  throw new Refused({ ...problem, message: `there is no log: ${message}` });
 }
 
 function inTerminal(pid: number): Problem {

@@ -1,12 +1,9 @@
-import { withSandbox } from "../target/with-sandbox.ts";
 import type { Command } from "commander";
-import { encodeAnswer } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
+import { calling } from "../calling.ts";
 import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
-import { failUsage, type Ending, type Problem } from "../problem.ts";
+import { refusedUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
-import { callAt } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type ResetOptions = CommonOptions & { readonly store?: string; readonly yes?: boolean };
@@ -22,21 +19,17 @@ export function registerSandboxReset(parent: Command, registry: Registry): void 
       valueOption("--store <id|name>", "only this store (default: all stores of the sandbox)"),
       switchOption("--yes", "do not ask"),
     ],
-    run: runReset,
+    run: calling("reset", {
+      orStopped: true,
+      body: async (options, { context }) => {
+        await agree(context, options);
+        return { store: options.store };
+      },
+      nextAfter: NEXT_AFTER,
+      text: ({ stores }) =>
+        stores.map(({ storeId, name }) => `✓ ${printable(name)} (${storeId}) is as new`).join("\n"),
+    }),
   });
-}
-
-async function runReset(context: Context, options: ResetOptions): Promise<Ending> {
-  const agreed = await agree(context, options);
-  if (!agreed.ok) return agreed;
-  const body = options.store === undefined ? {} : { store: options.store };
-  const done = await withSandbox(context, (target) =>
-    callAt(context, target, { name: "reset", body, nextAfter: NEXT_AFTER }),
-  );
-  if (!done.ok) return done;
-  return context.printer.result(encodeAnswer("reset", done.value), () =>
-    done.value.stores.map(({ storeId, name }) => `✓ ${printable(name)} (${storeId}) is as new`).join("\n"),
-  );
 }
 
 const NEXT_AFTER = {
@@ -44,10 +37,10 @@ const NEXT_AFTER = {
   state_conflict: "name it by its id",
 } as const;
 
-async function agree({ world }: Context, { yes, store }: ResetOptions): Promise<Outcome<void, Problem>> {
-  if (yes === true) return accept(undefined);
+async function agree({ world }: Context, { yes, store }: ResetOptions): Promise<void> {
+  if (yes === true) return;
   const what = store === undefined ? "all stores" : `the store ${store}`;
   if (!world.interactive)
-    return failUsage(`everything that has happened in ${what} would be deleted`, "add --yes");
+    throw refusedUsage(`everything that has happened in ${what} would be deleted`, "add --yes");
   return confirm(world, `Delete everything that has happened in ${printable(what)}?`);
 }

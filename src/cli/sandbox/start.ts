@@ -2,12 +2,11 @@ import { folderSettings, type StartOptions } from "./serving-options.ts";
 import { isTerminal } from "../printer.ts";
 import { shortId } from "../table.ts";
 import type { Command } from "commander";
-import { accept } from "../../core/outcome.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
 import { withConfig } from "../../host/config/start-settings.ts";
 import { setting } from "../option-rules.ts";
 import { noteTarget } from "../target/notes.ts";
-import { DONE, fail, type Ending, hosted, endingOf } from "../problem.ts";
+import { EXIT, hosted, Refused } from "../problem.ts";
 import { banner, unannounced } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 
@@ -35,7 +34,7 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
 }
 
 /** Loads what a plain start does not need only where it is asked for. */
-async function runSandboxStart(context: Context, options: StartOptions): Promise<Ending> {
+async function runSandboxStart(context: Context, options: StartOptions): Promise<number> {
   const { starter } = context.world;
   if (starter !== undefined) {
     const { serveDetached } = await import("./detach.ts");
@@ -47,29 +46,26 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
 }
 
 /** Starts the sandbox and returns when it was stopped by a signal and everything is on disk. */
-async function serveHere(context: Context, options: StartOptions): Promise<Ending> {
+async function serveHere(context: Context, options: StartOptions): Promise<number> {
   const { world, printer } = context;
   // Registered first, so that a signal during start or stop is not lost.
   const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
-  const found = options.ephemeral === true ? accept(undefined) : context.around.folder();
-  if (!found.ok) return found;
+  const folder = options.ephemeral === true ? undefined : context.around.folder();
   const configured = hosted(await withConfig(context, options));
-  if (!configured.ok) return configured;
   // In a terminal a line fits 80 columns, and commands take the short id.
   const ids = isTerminal(world.stderr) ? { shownId: shortId } : {};
-  const ended = await serveSandbox(context, configured.value, {
-    place: { folder: found.value, log: world.stderr, ...ids },
+  const served = await serveSandbox(context, configured, {
+    place: { folder, log: world.stderr, ...ids },
     use: async ({ ready, description, heldBack, given, stopRequested }) => {
       const { ownSecrets, activeFaults } = description;
       await printer.result(ready, () => banner(context, ready, { given, ownSecrets, activeFaults }));
-      if (world.isResultLost()) return fail(unannounced());
+      if (world.isResultLost()) throw new Refused(unannounced());
       if (options.ephemeral !== true) noteTarget(context, "folder");
       if (heldBack !== undefined) printer.trace(`warning: no events are delivered: ${heldBack}`);
       await Promise.race([stopped, stopRequested]);
-      return DONE;
     },
   });
-  const ending = endingOf(ended);
-  if (ending.ok) printer.talk("checkout sandbox stopped.");
-  return ending;
+  hosted(served);
+  printer.talk("checkout sandbox stopped.");
+  return EXIT.done;
 }

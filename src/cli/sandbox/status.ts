@@ -3,7 +3,6 @@ import { iso } from "../../core/clock.ts";
 import { changedSettingTexts, type ServedSettings } from "../../core/config/settings.ts";
 import { wireName } from "../../core/control/wire-names.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { Run } from "../../core/state-files.ts";
 import { register, valueOption, type Context, type Registry } from "../command.ts";
@@ -14,16 +13,17 @@ import { durationText, parseBaseUrl } from "../../core/config/setting-text.ts";
 import { parseDuration } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import {
+  attemptAsync,
   EXIT,
-  fail,
-  failUsage,
   interruptedProblem,
   NO_SANDBOX,
-  type Ending,
+  Refused,
+  refusedUsage,
   type Problem,
 } from "../problem.ts";
 import { activeFaultsText } from "./ready.ts";
 import { describeRun, noteVersionOf } from "./live.ts";
+import { untilStopped } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** What is known of the sandbox of a folder; null is what nobody tells. */
@@ -57,16 +57,14 @@ export function registerSandboxStatus(parent: Command, registry: Registry): void
   });
 }
 
-async function runStatus(context: Context): Promise<Ending> {
+async function runStatus(context: Context): Promise<number> {
   const { printer, around } = context;
   const found = around.folder();
-  if (!found.ok) return found;
   const run = around.run();
-  if (!run.ok) return run;
   noteTarget(context, "folder");
-  const { status, served } = await statusOf(context, found.value, run.value);
+  const { status, served } = await statusOf(context, found, run);
   await printer.result(status, () => statusText(context, status, served));
-  return accept(status.running ? EXIT.done : EXIT.unreachable);
+  return status.running ? EXIT.done : EXIT.unreachable;
 }
 
 type Found = { readonly status: Status; readonly served?: ServedSettings };
@@ -90,7 +88,7 @@ async function statusOf(context: Context, folder: string, run: Run | undefined):
   const { pid, version = null } = run;
   const known = { ...unknown, pid, version, base_url: baseUrlOf(run) ?? null };
   if (run.port === null) return { status: { ...known, state: "starting" } };
-  const live = await describeRun(context, run);
+  const live = await attemptAsync(describeRun(context, run));
   if (live.ok) {
     const {
       startedAt,
@@ -192,34 +190,27 @@ export function registerSandboxWait(parent: Command, registry: Registry): void {
 /** What a look has shown: the sandbox, ready, or why not. */
 type Look = { readonly baseUrl: string; readonly run?: Run } | { readonly lacks: string };
 
-async function runWait(context: Context, options: WaitOptions): Promise<Ending> {
+async function runWait(context: Context, options: WaitOptions): Promise<number> {
   const { world, printer } = context;
   const { timeout = DEFAULT_WAIT_MS } = options;
-  const interruption = new AbortController();
-  const unsubscribe = world.onStop(() => interruption.abort());
-  const { signal } = interruption;
+  using stop = untilStopped(world);
+  const { signal } = stop;
   const since = world.monotonic();
-  try {
-    for (;;) {
-      const leftMs = timeout - (world.monotonic() - since);
-      const look = await lookOnce(context, options, {
-        timeoutMs: Math.max(1, Math.min(LOOK_MS, leftMs)),
-        signal,
-      });
-      if (signal.aborted) return fail(interruptedProblem());
-      if (!look.ok) return look;
-      const seen = look.value;
-      if ("baseUrl" in seen) {
-        noteTarget(context, { url: seen.baseUrl });
-        if (seen.run !== undefined) noteVersionOf(context, seen.run);
-        return await printer.result({ ok: true, base_url: seen.baseUrl }, () => `ready: ${seen.baseUrl}`);
-      }
-      const restMs = timeout - (world.monotonic() - since);
-      if (restMs <= 0) return fail(notInTime(timeout, seen.lacks));
-      await world.sleep(Math.min(LOOK_EVERY_MS, restMs), signal);
+  for (;;) {
+    const leftMs = timeout - (world.monotonic() - since);
+    const seen = await lookOnce(context, options, {
+      timeoutMs: Math.max(1, Math.min(LOOK_MS, leftMs)),
+      signal,
+    });
+    if (signal.aborted) throw new Refused(interruptedProblem());
+    if ("baseUrl" in seen) {
+      noteTarget(context, { url: seen.baseUrl });
+      if (seen.run !== undefined) noteVersionOf(context, seen.run);
+      return await printer.result({ ok: true, base_url: seen.baseUrl }, () => `ready: ${seen.baseUrl}`);
     }
-  } finally {
-    unsubscribe();
+    const restMs = timeout - (world.monotonic() - since);
+    if (restMs <= 0) throw new Refused(notInTime(timeout, seen.lacks));
+    await world.sleep(Math.min(LOOK_EVERY_MS, restMs), signal);
   }
 }
 
@@ -227,11 +218,11 @@ async function lookOnce(
   context: Context,
   options: WaitOptions,
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
-): Promise<Outcome<Look, Problem>> {
+): Promise<Look> {
   const { world } = context;
   const place = whereIs(context, options);
-  if (!place.ok || "lacks" in place.value) return place;
-  const { baseUrl } = place.value;
+  if ("lacks" in place) return place;
+  const { baseUrl } = place;
   const sent = await world.send({
     method: "GET",
     url: `${new URL(baseUrl).origin}/healthz`,
@@ -240,29 +231,27 @@ async function lookOnce(
     maxResponseBytes: MAX_HEALTH_BYTES,
     signal,
   });
-  if (!sent.ok) return accept({ lacks: `${baseUrl}: ${sent.message}` });
+  if (!sent.ok) return { lacks: `${baseUrl}: ${sent.message}` };
   if (sent.status === 200) return place;
-  return accept({ lacks: `${baseUrl}: /healthz answered ${sent.status}` });
+  return { lacks: `${baseUrl}: /healthz answered ${sent.status}` };
 }
 
 /** The service that is named, or else the live sandbox of the folder as it is at this moment. */
-function whereIs({ around }: Context, options: WaitOptions): Outcome<Look, Problem> {
+function whereIs({ around }: Context, options: WaitOptions): Look {
   if (options.baseUrl !== undefined) {
     const baseUrl = parseBaseUrl(options.baseUrl);
-    if (baseUrl !== undefined) return accept({ baseUrl });
+    if (baseUrl !== undefined) return { baseUrl };
     // The value is not shown: it may hold a password.
     const expected = "an address such as http://127.0.0.1:4242/v1, without user name, password or query";
-    return failUsage(`--base-url (CHECKOUT_BASE_URL) must be ${expected}`, "correct it");
+    throw refusedUsage(`--base-url (CHECKOUT_BASE_URL) must be ${expected}`, "correct it");
   }
   around.lookAgain();
   const folder = around.folder();
-  if (!folder.ok) return folder;
   const run = around.run();
-  if (!run.ok) return run;
-  if (run.value === undefined) return accept({ lacks: `${NO_SANDBOX} (${folder.value})` });
-  const { pid, port } = run.value;
-  if (port === null) return accept({ lacks: `the sandbox is starting (pid ${pid})` });
-  return accept({ baseUrl: `${localOrigin(port)}/v1`, run: run.value });
+  if (run === undefined) return { lacks: `${NO_SANDBOX} (${folder})` };
+  const { pid, port } = run;
+  if (port === null) return { lacks: `the sandbox is starting (pid ${pid})` };
+  return { baseUrl: `${localOrigin(port)}/v1`, run };
 }
 
 function notInTime(timeoutMs: number, lacks: string): Problem {

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { localOrigin } from "../../core/loopback.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Run } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { register, type Context, type Registry } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
-import { EXIT, fail, interruptedProblem, type Ending, type Problem } from "../problem.ts";
+import { EXIT, interruptedProblem, Refused, unlessRefused, type Problem } from "../problem.ts";
+import { untilStopped } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** How long a sandbox may take to stop: it gives requests in flight less than a second. */
@@ -25,24 +25,18 @@ export function registerSandboxStop(parent: Command, registry: Registry): void {
   });
 }
 
-async function runStop(context: Context): Promise<Ending> {
+async function runStop(context: Context): Promise<number> {
   const { world, printer, around } = context;
-  const found = around.folder();
-  if (!found.ok) return found;
-  const folder = found.value;
+  const folder = around.folder();
   noteTarget(context, "folder");
-  const live = around.run();
-  if (!live.ok) return live;
-  const run = live.value;
+  const run = around.run();
   const shown = around.shownFolder();
   if (run === undefined) {
     const result = { ok: true, stopped: false, pid: null, data_dir: folder };
     return printer.result(result, () => `no sandbox was running here (${shown})`);
   }
-  const asked = await askToStop(world, run);
-  if (!asked.ok) return asked;
-  const ended = await waitUntilGone(context, run);
-  if (!ended.ok) return ended;
+  await askToStop(world, run);
+  await waitUntilGone(context, run);
   const result = { ok: true, stopped: true, pid: run.pid, data_dir: folder };
   return printer.result(result, () => `the sandbox of ${shown} has stopped (pid ${run.pid})`);
 }
@@ -51,14 +45,14 @@ async function runStop(context: Context): Promise<Ending> {
  * Asks the very process of `run.json`, whose start was compared just before, over the control API, or else by a signal.
  * A program of the user's gets none: that would end all of it.
  */
-async function askToStop(world: World, run: Run): Promise<Outcome<void, Problem>> {
+async function askToStop(world: World, run: Run): Promise<void> {
   const refused = await callStop(world, run);
-  if (refused === undefined) return accept(undefined);
-  if (world.processStart(run.pid) !== run.started) return accept(undefined);
-  if (run.is_guest === true) return fail(notStopped(run, refused));
+  if (refused === undefined) return;
+  if (world.processStart(run.pid) !== run.started) return;
+  if (run.is_guest === true) throw new Refused(notStopped(run, refused));
   const sent = world.terminate(run.pid);
-  if (sent === "sent" || sent === "gone") return accept(undefined);
-  return fail(sent === "not_permitted" ? notPermitted(run) : notStopped(run, refused));
+  if (sent === "sent" || sent === "gone") return;
+  throw new Refused(sent === "not_permitted" ? notPermitted(run) : notStopped(run, refused));
 }
 
 /** Calls the operation; returns why it does not stop, undefined where it does. */
@@ -73,34 +67,24 @@ async function callStop(world: World, { port, pid, ...run }: Run): Promise<strin
 }
 
 /** Waits until the process has ended, unless it is a program of the user's, and the folder is free, or somebody else's. */
-async function waitUntilGone({ world, around }: Context, run: Run): Promise<Outcome<void, Problem>> {
-  const interruption = new AbortController();
-  const unsubscribe = world.onStop(() => interruption.abort());
-  const { signal } = interruption;
+async function waitUntilGone({ world, around }: Context, run: Run): Promise<void> {
+  using stop = untilStopped(world);
+  const { signal } = stop;
   const isTaken = (): boolean => {
     around.lookAgain();
-    const live = around.run();
+    const live = unlessRefused(around.run);
     const { pid, started, control_token: token } = run;
     // A program can have started another one there by now, with a token of its own.
-    return (
-      live.ok &&
-      live.value?.pid === pid &&
-      live.value.started === started &&
-      live.value.control_token === token
-    );
+    return live?.pid === pid && live.started === started && live.control_token === token;
   };
   const since = world.monotonic();
-  try {
-    while (run.is_guest === true ? isTaken() : world.processStart(run.pid) === run.started) {
-      if (signal.aborted) return fail(interruptedProblem("; the sandbox was asked to stop"));
-      if (world.monotonic() - since > STOP_MS)
-        return fail(notStopped(run, `it has not ended within ${STOP_MS / 1000} s`));
-      await world.sleep(LOOK_EVERY_MS, signal);
-    }
-  } finally {
-    unsubscribe();
+  while (run.is_guest === true ? isTaken() : world.processStart(run.pid) === run.started) {
+    if (signal.aborted) throw new Refused(interruptedProblem("; the sandbox was asked to stop"));
+    if (world.monotonic() - since > STOP_MS)
+      throw new Refused(notStopped(run, `it has not ended within ${STOP_MS / 1000} s`));
+    await world.sleep(LOOK_EVERY_MS, signal);
   }
-  return isTaken() ? fail(notStopped(run, "its folder is still taken")) : accept(undefined);
+  if (isTaken()) throw new Refused(notStopped(run, "its folder is still taken"));
 }
 
 function notStopped({ pid, is_guest: isGuest }: Run, why: string): Problem {

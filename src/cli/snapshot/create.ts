@@ -1,11 +1,9 @@
 import { withSandbox } from "../target/with-sandbox.ts";
 import type { Command } from "commander";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
-import type { Ending, Problem } from "../problem.ts";
 import {
   besideOlder,
   checkCommand,
@@ -38,35 +36,27 @@ export function registerSnapshotsCreate(parent: Command, registry: Registry): vo
   });
 }
 
-async function runCreate(context: Context, options: SnapshotOptions, name = ""): Promise<Ending> {
+async function runCreate(context: Context, options: SnapshotOptions, name = ""): Promise<number> {
   const { world, printer } = context;
-  const checked = checkCommand(world, options, name);
-  if (!checked.ok) return checked;
+  checkCommand(world, options, name);
   const created = await create(context, options, name);
-  if (!created.ok) return created;
-  return printer.result(encodeAnswer("createSnapshot", created.value), () => {
-    const { snapshot, replaced } = created.value;
+  return printer.result(encodeAnswer("createSnapshot", created), () => {
+    const { snapshot, replaced } = created;
     const { storeId, bytes } = snapshot;
     const what = storeId === null ? "the whole sandbox" : `store ${storeId}`;
     return `✓ ${printable(name)}: ${what}, ${Math.ceil(bytes / 1024)} KiB${replaced ? ", in the place of an older one" : ""}`;
   });
 }
 
-function create(
-  context: Context,
-  options: SnapshotOptions,
-  name: string,
-): Promise<Outcome<Created, Problem>> {
+function create(context: Context, options: SnapshotOptions, name: string): Promise<Created> {
   return withSandbox<Created>(context, async (target, folder) => {
-    const shelf = options.file === undefined ? accept(undefined) : shelfOf(context, folder);
-    if (!shelf.ok) return shelf;
-    const store = options.all === true ? accept(target) : await inStore(context, target);
-    if (!store.ok) return store;
-    return writtenTo(context, options, { name, shelf: shelf.value }, ({ name: taken, signal }) => {
+    const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
+    const store = options.all === true ? target : await inStore(context, target);
+    return writtenTo(context, options, { name, shelf }, ({ name: taken, signal }) => {
       const body = { name: taken };
       return options.all === true
         ? callAt(context, target, { name: "createSnapshot", body, signal, nextAfter })
-        : callAt(context, store.value, { name: "createStoreSnapshot", body, signal, nextAfter });
+        : callAt(context, store, { name: "createStoreSnapshot", body, signal, nextAfter });
     });
   });
 }
@@ -76,15 +66,15 @@ function writtenTo(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
   { name, shelf }: { readonly name: string; readonly shelf: SnapshotFiles | undefined },
-  act: (taken: ActingName) => Promise<Outcome<Created, Problem>>,
-): Promise<Outcome<Created, Problem>> {
+  act: (taken: ActingName) => Promise<Created>,
+): Promise<Created> {
   if (file === undefined || shelf === undefined) return act({ name });
   return besideOlder(world, { shelf, name }, async (beside) => {
     const created = await act(beside);
-    const bytes = created.ok ? shelf.read(beside.name) : undefined;
-    if (!created.ok || bytes === undefined) return created;
+    const bytes = shelf.read(beside.name);
+    if (bytes === undefined) return created;
     world.files.write(typedPath(world, file), bytes);
-    const { snapshot } = created.value;
-    return accept({ snapshot: { ...snapshot, name }, replaced: shelf.size(name) !== undefined });
+    const { snapshot } = created;
+    return { snapshot: { ...snapshot, name }, replaced: shelf.size(name) !== undefined };
   });
 }

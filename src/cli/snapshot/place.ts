@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { SNAPSHOT_NAME } from "../../core/snapshot/snapshot.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { valueOption, type Context } from "../command.ts";
 import { snapshotsIn, type SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { isTyped } from "../option-rules.ts";
-import { fail, failUsage, usageProblem, type Problem } from "../problem.ts";
+import { refusedUsage } from "../problem.ts";
+import { untilStopped } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** The options of all commands of snapshots that act on one. */
@@ -25,32 +25,24 @@ export function fileOption(description: string) {
 }
 
 /** A name that was typed, and whether the command is about the whole sandbox or the store that was named. */
-export function checkCommand(
-  world: Pick<World, "argv">,
-  { all }: SnapshotOptions,
-  name: string,
-): Outcome<void, Problem> {
+export function checkCommand(world: Pick<World, "argv">, { all }: SnapshotOptions, name: string): void {
   if (!SNAPSHOT_NAME.test(name)) {
     const expected = "1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit";
-    return failUsage(
+    throw refusedUsage(
       `the name of a snapshot must have ${expected}; got ${printableLiteral(name)}`,
       "correct it",
     );
   }
   if (all === true && isTyped(world, "store"))
-    return failUsage("--all and --store exclude each other", "leave one of them out");
-  return accept(undefined);
+    throw refusedUsage("--all and --store exclude each other", "leave one of them out");
 }
 
 /** The snapshots of the folder of a sandbox, for a command that reads or writes a file beside them. */
-export function shelfOf(
-  { world }: Pick<Context, "world">,
-  folder: string | undefined,
-): Outcome<SnapshotFiles, Problem> {
-  if (folder !== undefined) return accept(snapshotsIn(world, folder));
+export function shelfOf({ world }: Pick<Context, "world">, folder: string | undefined): SnapshotFiles {
+  if (folder !== undefined) return snapshotsIn(world, folder);
   const message =
     "--file works with the sandbox of a state folder, and this one is of none of this machine's";
-  return fail(usageProblem(message, "leave --file out: its snapshots are in its memory"));
+  throw refusedUsage(message, "leave --file out: its snapshots are in its memory");
 }
 
 /** The name that a command's snapshot has while it acts. `signal`: the command is to stop. */
@@ -63,17 +55,15 @@ export type ActingName = { readonly name: string; readonly signal?: AbortSignal 
 export async function besideOlder<Value>(
   world: Pick<World, "freshId" | "onStop">,
   { shelf, name }: { readonly shelf: SnapshotFiles; readonly name: string },
-  act: (beside: ActingName) => Promise<Outcome<Value, Problem>>,
-): Promise<Outcome<Value, Problem>> {
+  act: (beside: ActingName) => Promise<Value>,
+): Promise<Value> {
   const beside = `unfinished-${world.freshId()}`;
-  const interruption = new AbortController();
-  const unsubscribe = world.onStop(() => interruption.abort());
+  using stop = untilStopped(world);
   try {
-    const done = await act({ name: beside, signal: interruption.signal });
-    if (done.ok) shelf.rename(beside, name);
+    const done = await act({ name: beside, signal: stop.signal });
+    shelf.rename(beside, name);
     return done;
   } finally {
-    unsubscribe();
     shelf.remove(beside);
   }
 }

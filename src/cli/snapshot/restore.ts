@@ -1,13 +1,12 @@
 import { withSandbox } from "../target/with-sandbox.ts";
 import type { Command } from "commander";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { MAX_SNAPSHOT_BYTES } from "../../core/snapshot/snapshot.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { readCredentials } from "../../host/folder/state-folder.ts";
-import { EXIT, fail, type Ending, type Problem } from "../problem.ts";
+import { EXIT, Refused } from "../problem.ts";
 import { isStoreTyped } from "../target/named-store.ts";
 import {
   besideOlder,
@@ -45,38 +44,30 @@ export function registerSnapshotsRestore(parent: Command, registry: Registry): v
   });
 }
 
-async function runRestore(context: Context, options: RestoreOptions, name = ""): Promise<Ending> {
+async function runRestore(context: Context, options: RestoreOptions, name = ""): Promise<number> {
   const { world, printer } = context;
-  const checked = checkCommand(world, options, name);
-  if (!checked.ok) return checked;
+  checkCommand(world, options, name);
   const restored = await restore(context, options, name);
-  if (!restored.ok) return restored;
-  const { heldBack } = restored.value;
+  const { heldBack } = restored;
   if (heldBack !== null) printer.trace(`warning: no events are delivered: ${heldBack}`);
-  return printer.result(encodeAnswer("restoreSnapshot", restored.value), () =>
-    restored.value.stores
+  return printer.result(encodeAnswer("restoreSnapshot", restored), () =>
+    restored.stores
       .map(({ storeId, name: store }) => `✓ ${printable(store)} (${storeId}) is as in ${printable(name)}`)
       .join("\n"),
   );
 }
 
-function restore(
-  context: Context,
-  options: RestoreOptions,
-  name: string,
-): Promise<Outcome<Restored, Problem>> {
+function restore(context: Context, options: RestoreOptions, name: string): Promise<Restored> {
   // What a variable says of a store is about commands that have to act on one.
   const isOfStore = isStoreTyped(context.world);
   return withSandbox<Restored>(context, async (target, folder) => {
-    const shelf = options.file === undefined ? accept(undefined) : shelfOf(context, folder);
-    if (!shelf.ok) return shelf;
-    const store = isOfStore ? await inStore(context, target) : accept(target);
-    if (!store.ok) return store;
+    const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
+    const store = isOfStore ? await inStore(context, target) : target;
     const all = options.all === true ? { all: true } : {};
     const adopt = options.adopt === true ? { adopt: true } : {};
-    const done = await takenFrom(context, options, { name, shelf: shelf.value }, (taken) =>
+    const done = await takenFrom(context, options, { name, shelf }, (taken) =>
       isOfStore
-        ? callAt(context, store.value, {
+        ? callAt(context, store, {
             name: "restoreStoreSnapshot",
             body: { name: taken.name, ...adopt },
             signal: taken.signal,
@@ -89,7 +80,7 @@ function restore(
             nextAfter,
           }),
     );
-    if (done.ok) noteKeys(context, folder, done.value);
+    noteKeys(context, folder, done);
     return done;
   });
 }
@@ -99,20 +90,21 @@ function takenFrom(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
   { name, shelf }: { readonly name: string; readonly shelf: SnapshotFiles | undefined },
-  act: (taken: ActingName) => Promise<Outcome<Restored, Problem>>,
-): Promise<Outcome<Restored, Problem>> {
+  act: (taken: ActingName) => Promise<Restored>,
+): Promise<Restored> {
   if (file === undefined || shelf === undefined) return act({ name });
   const path = typedPath(world, file);
   const read = readNamed(world, path, { maxBytes: MAX_SNAPSHOT_BYTES });
-  if (read.ok)
-    return besideOlder(world, { shelf, name }, (beside) => {
-      shelf.write(beside.name, read.value);
-      return act(beside);
-    });
-  const { isMissing, why } = read.refusal;
-  const code = isMissing ? "file_missing" : "file_refused";
-  const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${why}`;
-  return Promise.resolve(fail({ exitCode: EXIT.failed, code, message, next: "name the file of a snapshot" }));
+  if (!read.ok) {
+    const { isMissing, why } = read.refusal;
+    const code = isMissing ? "file_missing" : "file_refused";
+    const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${why}`;
+    throw new Refused({ exitCode: EXIT.failed, code, message, next: "name the file of a snapshot" });
+  }
+  return besideOlder(world, { shelf, name }, (beside) => {
+    shelf.write(beside.name, read.value);
+    return act(beside);
+  });
 }
 
 /** No key is in a snapshot: who has one of a store that was not here can use it, and commands have none. */

@@ -1,11 +1,9 @@
 import type { Command } from "commander";
-import { encodeAnswer } from "../../core/control/operations.ts";
-import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { register, switchOption, type Context, type Registry } from "../command.ts";
-import { failUsage, type Ending } from "../problem.ts";
+import { calling } from "../calling.ts";
+import { register, switchOption, type Registry } from "../command.ts";
+import { refusedUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
-import { callAt } from "../target/call.ts";
 import { sandboxStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -19,33 +17,22 @@ export function registerStoresDelete(parent: Command, registry: Registry): void 
     summary: "delete a store with everything that belongs to it: keys, secrets, endpoints, orders, events",
     examples: ["checkout stores delete <id>", "checkout stores delete <id> --yes --json"],
     options: [switchOption("--yes", "do not ask")],
-    run: runDelete,
+    run: calling("deleteStore", {
+      target: async (context, { yes }, text = "") => {
+        const { world } = context;
+        const shown = printable(text);
+        if (yes !== true && !world.interactive)
+          throw refusedUsage(`the store ${shown} would be deleted with all that belongs to it`, "add --yes");
+        const target = await sandboxStore(context, text);
+        if (yes !== true) await confirm(world, `Delete the store ${shown} with all that belongs to it?`);
+        return target;
+      },
+      body: () => ({}),
+      nextAfter: {
+        not_found: "checkout stores list shows them",
+        state_conflict: "checkout sandbox reset --store <id> deletes what has happened in it",
+      },
+      text: ({ name, storeId }) => `✓ ${printable(name)} (${storeId}) is deleted`,
+    }),
   });
-}
-
-async function runDelete(context: Context, options: DeleteOptions, text = ""): Promise<Ending> {
-  const { world, printer } = context;
-  const shown = printable(text);
-  if (options.yes !== true && !world.interactive)
-    return failUsage(`the store ${shown} would be deleted with all that belongs to it`, "add --yes");
-  const target = await sandboxStore(context, text);
-  if (!target.ok) return target;
-  const agreed =
-    options.yes === true
-      ? accept(undefined)
-      : await confirm(world, `Delete the store ${shown} with all that belongs to it?`);
-  if (!agreed.ok) return agreed;
-  const deleted = await callAt(context, target.value, {
-    name: "deleteStore",
-    body: {},
-    nextAfter: {
-      not_found: "checkout stores list shows them",
-      state_conflict: "checkout sandbox reset --store <id> deletes what has happened in it",
-    },
-  });
-  if (!deleted.ok) return deleted;
-  return printer.result(
-    encodeAnswer("deleteStore", deleted.value),
-    () => `✓ ${printable(deleted.value.name)} (${deleted.value.storeId}) is deleted`,
-  );
 }

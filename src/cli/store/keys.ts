@@ -9,9 +9,9 @@ import { listOption, register, type Context, type Registry } from "../command.ts
 import { newToken } from "../../host/folder/state-folder.ts";
 import { parseChoice } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import type { Ending } from "../problem.ts";
 import { shortId, table } from "../table.ts";
 import { SECRET_VARIABLES, type SecretName } from "../../host/given-secrets.ts";
+import { unlessRefused } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 const KEPT_IS_REVOKED =
@@ -110,12 +110,11 @@ function isKept(context: Context, { storeId, lastFour }: AnswerOf<"revokeKey">):
 
 /** The last four characters of the store's key in `credentials.json`; undefined where it has none that can be read. */
 function endOfKeptKey({ around }: Context, storeId: string): string | undefined {
-  const kept = around.credentials();
-  return kept.ok ? kept.value.stores[storeId]?.api_key.slice(-4) : undefined;
+  return unlessRefused(around.credentials)?.stores[storeId]?.api_key.slice(-4);
 }
 
 /** Makes secrets that `sandbox start` takes from the environment. Nothing is kept, and no sandbox is needed. */
-async function runGenerate({ world, printer }: Context): Promise<Ending> {
+async function runGenerate({ world, printer }: Context): Promise<number> {
   const made: Readonly<Record<SecretName, string>> = {
     apiKey: newApiKey(world),
     signingSecret: newSigningSecret(world),

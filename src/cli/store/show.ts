@@ -6,7 +6,6 @@ import { register, type Registry } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";
-import { orThrow } from "../problem.ts";
 import { controlTarget, sandboxStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -17,8 +16,8 @@ export function registerStoresShow(parent: Command, registry: Registry): void {
     summary: "show a store: ids, keys, capabilities and return origins, without secrets",
     examples: ["checkout stores show", "checkout stores show 'Tea Shop' --json"],
     run: calling("storeSummary", {
-      target: async (context, _options, store) =>
-        orThrow(await (store === undefined ? controlTarget(context) : sandboxStore(context, store))),
+      target: (context, _options, store) =>
+        store === undefined ? controlTarget(context) : sandboxStore(context, store),
       text: (summary, { width }) => summaryLines(summary, width),
     }),
   });

@@ -8,7 +8,7 @@ import { invalidOption, register, valueOption, type Context, type Registry } fro
 import { writeChosenStore } from "../../host/folder/state-folder.ts";
 import { idOf } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import { failUsage, refusedUsage, type Ending } from "../problem.ts";
+import { refusedUsage } from "../problem.ts";
 import { table } from "../table.ts";
 import { oneStore } from "../target/named-store.ts";
 import { STORE_VARIABLE, type CommonOptions, isOwn } from "../target/surroundings.ts";
@@ -92,27 +92,21 @@ function parseMerchant(text: string): string {
 }
 
 /** The folder remembers stores of its own sandbox alone. */
-async function runUse(context: Context, _options: CommonOptions, text = ""): Promise<Ending> {
+async function runUse(context: Context, _options: CommonOptions, text = ""): Promise<number> {
   const { world, printer, around } = context;
   const target = await sandboxTarget(context);
-  if (!target.ok) return target;
-  const found = around.folder();
-  if (!found.ok) return found;
-  const folder = found.value;
-  const run = around.run();
-  if (!run.ok) return run;
-  if (!isOwn(around, target.value.origin)) {
+  const folder = around.folder();
+  // One that cannot be read is refused, and not taken for another sandbox.
+  around.run();
+  if (!isOwn(around, target.origin)) {
     const message = `CHECKOUT_BASE_URL names another sandbox than that of ${folder}`;
-    return failUsage(message, "unset it, or name a store of that one with CHECKOUT_STORE_ID");
+    throw refusedUsage(message, "unset it, or name a store of that one with CHECKOUT_STORE_ID");
   }
-  const listed = await callAt(context, target.value, { name: "listStores", body: undefined });
-  if (!listed.ok) return listed;
-  const known = listed.value.stores.map(({ storeId: id, name }) => ({ id, name }));
-  const store = oneStore(known, text);
-  if (!store.ok) return store;
-  writeChosenStore(world, folder, store.value.id);
-  if (around.storeId !== undefined && around.storeId !== store.value.id)
+  const listed = await callAt(context, target, { name: "listStores", body: undefined });
+  const known = listed.stores.map(({ storeId: id, name }) => ({ id, name }));
+  const { id, name } = oneStore(known, text);
+  writeChosenStore(world, folder, id);
+  if (around.storeId !== undefined && around.storeId !== id)
     printer.trace(`note: ${STORE_VARIABLE} names another store, and wins over this choice`);
-  const { id, name } = store.value;
   return printer.result({ store_id: id, name }, () => `commands in this folder act on ${name} (${id})`);
 }

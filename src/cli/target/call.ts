@@ -7,9 +7,15 @@ import {
 import { NO_STORE } from "../../core/control/protocol.ts";
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
 import { errorRow, type ErrorCode } from "../../core/errors.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Context } from "../command.ts";
-import { EXIT, exitCodeOfStatus, fail, interruptedProblem, type Problem } from "../problem.ts";
+import {
+  EXIT,
+  exitCodeOfStatus,
+  interruptedProblem,
+  Refused,
+  unlessRefused,
+  type Problem,
+} from "../problem.ts";
 import { STORES } from "./named-store.ts";
 import { shownVersion } from "./notes.ts";
 import { TOKEN_VARIABLES } from "./surroundings.ts";
@@ -22,33 +28,36 @@ export async function callAt<Name extends OperationName>(
   { world, around }: Pick<Context, "world" | "around">,
   target: ControlTarget,
   call: Call<Name>,
-): Promise<Outcome<AnswerOf<Name>, Problem>> {
+): Promise<AnswerOf<Name>> {
   const result = await callControl(world, target, call);
-  const outcome = controlOutcome(result, call.nextAfter);
-  if (result.end !== "unreachable" || outcome.ok) return outcome;
-  const named = around.address();
-  const source = named.ok && named.value !== undefined ? named.value.source : "run.json";
-  const message = `${outcome.refusal.message}; the address is from ${source}`;
-  return fail({ ...outcome.refusal, message });
+  if (result.end !== "unreachable") return answered(result, call.nextAfter);
+  const source = unlessRefused(around.address)?.source ?? "run.json";
+  throw unreachable(`${result.message}; the address is from ${source}`);
 }
 
 /** A call, with what to do after its refusals. */
 export type Call<Name extends OperationName> = ControlCall<Name> & { readonly nextAfter?: NextAfter };
 
-/** What a call brought, or why it brought nothing; `nextAfter` says what to do after a code. */
-export function controlOutcome<Value>(
-  result: ControlResult<Value>,
-  nextAfter: NextAfter = {},
-): Outcome<Value, Problem> {
-  if (result.end === "success") return accept(result.value);
-  if (result.end === "interrupted") return fail(interruptedProblem());
-  if (result.end === "other_version") return fail(otherVersion(result));
-  if (result.end === "unreachable") {
-    const message = `the sandbox cannot be reached: ${result.message}`;
-    const next = "start it: checkout sandbox start; checkout whoami shows where its address comes from";
-    return fail({ exitCode: EXIT.unreachable, code: "unreachable", message, next });
+/** What a call brought; throws why it brought nothing. `nextAfter` says what to do after a code. */
+export function answered<Value>(result: ControlResult<Value>, nextAfter: NextAfter = {}): Value {
+  switch (result.end) {
+    case "success":
+      return result.value;
+    case "interrupted":
+      throw new Refused(interruptedProblem());
+    case "other_version":
+      throw new Refused(otherVersion(result));
+    case "unreachable":
+      throw unreachable(result.message);
+    case "refusal":
+      throw new Refused(refusedProblem(result.error, nextAfter, result.status));
   }
-  return fail(refusedProblem(result.error, nextAfter, result.status));
+}
+
+function unreachable(why: string): Refused {
+  const message = `the sandbox cannot be reached: ${why}`;
+  const next = "start it: checkout sandbox start; checkout whoami shows where its address comes from";
+  return new Refused({ exitCode: EXIT.unreachable, code: "unreachable", message, next });
 }
 
 const CHECK_TOKEN = `check ${TOKEN_VARIABLES.control}: checkout env --control in the sandbox's folder prints the right one`;

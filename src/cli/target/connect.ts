@@ -1,20 +1,18 @@
 import { isLoopback, isSameServer } from "../../core/loopback.ts";
 import type { Target } from "../../client/api/client.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
-import { failUsage, type Problem } from "../problem.ts";
+import { attempt, refusedUsage } from "../problem.ts";
 import { withoutOwnStore } from "./surroundings.ts";
 import { type Settings, type TargetSettings, serviceSettings, targetOf } from "./service.ts";
 import { onceThere } from "./waiting.ts";
 
 /** The service that a command talks to. Its key is kept out of all that is printed, and out of plain HTTP unless that is said. */
-export function connect({ printer }: Context, settings: Settings): Outcome<Target, Problem> {
+export function connect({ printer }: Context, settings: Settings): Target {
   const target = targetOf(settings);
-  if (!target.ok) return target;
-  const { baseUrl, apiKey, proxy } = target.value;
+  const { baseUrl, apiKey, proxy } = target;
   printer.hide(apiKey);
   if (proxy !== undefined) printer.hidePassword(new URL(proxy).password);
   if (baseUrl.startsWith("http:") && !isLoopback(new URL(baseUrl).hostname)) {
@@ -27,51 +25,43 @@ export function connect({ printer }: Context, settings: Settings): Outcome<Targe
 export type Connected = { readonly target: Target; readonly settings: Settings };
 
 /** The service that the command is about, or the sandbox of the folder once it is there. */
-export async function connectTo(context: Context): Promise<Outcome<Connected, Problem>> {
+export async function connectTo(context: Context): Promise<Connected> {
   const connected = await connectIn(context);
-  const url = connected.ok ? connected.value.target.baseUrl : undefined;
-  if (url !== undefined) noteTarget(context, { url });
+  noteTarget(context, { url: connected.target.baseUrl });
   return connected;
 }
 
-async function connectIn(context: Context): Promise<Outcome<Connected, Problem>> {
+async function connectIn(context: Context): Promise<Connected> {
   const named = await namedTarget(context);
-  if (!named.ok) return named;
   const settings = await onceThere(context, {
-    look: () => serviceSettings(context, named.value),
+    look: () => serviceSettings(context, named),
     // What contradicts itself will do so when the sandbox is there, too.
     isThere: ({ lacksSandbox, contradiction }) => lacksSandbox === undefined || contradiction !== undefined,
   });
-  if (!settings.ok) return settings;
-  const { sandbox } = settings.value;
+  const { sandbox } = settings;
   if (sandbox !== undefined && sandbox.version !== context.version) noteVersion(context, sandbox.version);
-  const target = connect(context, settings.value);
-  return target.ok ? accept({ target: target.value, settings: settings.value }) : target;
+  return { target: connect(context, settings), settings };
 }
 
 /** What `--target` names; undefined where nothing does. The configuration is loaded only where it is given. */
-export async function namedTarget(context: Context): Promise<Outcome<TargetSettings | undefined, Problem>> {
+export async function namedTarget(context: Context): Promise<TargetSettings | undefined> {
   const { target, allowEnv } = context.around.options;
   if (target === undefined) {
-    return allowEnv === undefined
-      ? accept(undefined)
-      : failUsage("--allow-env needs --target", "add --target <name>, or leave out --allow-env");
+    if (allowEnv === undefined) return undefined;
+    throw refusedUsage("--allow-env needs --target", "add --target <name>, or leave out --allow-env");
   }
   const { findTarget } = await import("./named-target.ts");
   return findTarget(context, target);
 }
 
 /** v1 of the very sandbox that a command controls. A key that the environment has for another service stays here. */
-export function connectToSandbox(
-  context: Context,
-  { origin, storeId }: ControlTarget,
-): Promise<Outcome<Connected, Problem>> {
+export function connectToSandbox(context: Context, { origin, storeId }: ControlTarget): Promise<Connected> {
   const { around } = context;
-  const named = around.addressOfKey();
+  const named = attempt(around.addressOfKey);
   const isNamed = named.ok && (named.value === undefined || isSameServer(named.value.value, origin));
   // The sandbox is meant, whatever service the environment names.
   const { target: _target, ...options } = around.options;
-  const address = accept({ value: `${origin}/v1`, source: "CHECKOUT_BASE_URL" });
+  const address = { value: `${origin}/v1`, source: "CHECKOUT_BASE_URL" };
   return connectIn({
     ...context,
     around: {

@@ -2,12 +2,20 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../../core/control/operations.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
 import { isLoopback, isSameServer, localOrigin } from "../../core/loopback.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { stateFolderWithin } from "../../host/folder/state-folder.ts";
-import { EXIT, fail, failUsage, noSandbox, usageProblem, type Problem } from "../problem.ts";
+import {
+  attempt,
+  EXIT,
+  noSandbox,
+  Refused,
+  refusedUsage,
+  unlessRefused,
+  usageProblem,
+  type Problem,
+} from "../problem.ts";
 import { isStoreId, namedStore, oneStore, STORES, unknownStore, type NamedStore } from "./named-store.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
 import { NO_CREDENTIALS, TOKEN_VARIABLES, type Sourced, isOwn } from "./surroundings.ts";
@@ -19,11 +27,10 @@ import { onceThere } from "./waiting.ts";
 export async function callSandbox<Name extends OperationName>(
   context: Context,
   call: Call<Name>,
-): Promise<Outcome<AnswerOf<Name>, Problem>> {
+): Promise<AnswerOf<Name>> {
   const { role, path } = CONTROL_OPERATIONS[call.name];
   const find = path.includes("{store_id}") ? controlTarget : sandboxTarget;
-  const target = await find(context, role);
-  return target.ok ? callAt(context, target.value, call) : target;
+  return callAt(context, await find(context, role), call);
 }
 
 /** A moment by the store's clock, which is asked: a span from now, or before it where it is negative, at least 0. */
@@ -31,9 +38,9 @@ export async function momentFromNow(
   context: Context,
   spanMs: number,
   target?: ControlTarget,
-): Promise<Outcome<number, Problem>> {
+): Promise<number> {
   const clock = await callFor(context, target, { name: "showClock", body: undefined });
-  return clock.ok ? accept(Math.max(0, clock.value.now + spanMs)) : clock;
+  return Math.max(0, clock.now + spanMs);
 }
 
 /** Calls one operation of a sandbox where it was found before, or else of the one that the command is about. */
@@ -41,72 +48,59 @@ export function callFor<Name extends OperationName>(
   context: Context,
   target: ControlTarget | undefined,
   call: Call<Name>,
-): Promise<Outcome<AnswerOf<Name>, Problem>> {
+): Promise<AnswerOf<Name>> {
   return target === undefined ? callSandbox(context, call) : callAt(context, target, call);
 }
 
 /** The sandbox that a command acts on, and the store in it. */
-export async function controlTarget(
-  context: Context,
-  role: ControlRole = "control",
-): Promise<Outcome<ControlTarget, Problem>> {
-  const target = await sandboxTarget(context, role);
-  return target.ok ? inStore(context, target.value) : target;
+export async function controlTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
+  return inStore(context, await sandboxTarget(context, role));
 }
 
 /**
  * A sandbox with the store that a command is about (decision 90); without one where it is the first. Only a name has to
  * be asked for.
  */
-export async function inStore(
-  context: Context,
-  target: ControlTarget,
-): Promise<Outcome<ControlTarget, Problem>> {
+export async function inStore(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const named = storeOfFolder(context, target);
-  if (!named.ok) return named;
-  if (named.value === undefined) return accept(target);
-  const { text, by, source } = named.value;
+  if (named === undefined) return target;
+  const { text, by, source } = named;
   if (by !== "flag" && !isStoreId(text))
-    return failUsage(`${source} must be the id of a store; got ${printableLiteral(text)}`, STORES);
+    throw refusedUsage(`${source} must be the id of a store; got ${printableLiteral(text)}`, STORES);
   return withStore(context, target, text);
 }
 
 /** A sandbox with the store that an argument names, by id or name. */
-export async function sandboxStore(context: Context, text: string): Promise<Outcome<ControlTarget, Problem>> {
-  const target = await sandboxTarget(context);
-  return target.ok ? withStore(context, target.value, text) : target;
+export async function sandboxStore(context: Context, text: string): Promise<ControlTarget> {
+  return withStore(context, await sandboxTarget(context), text);
 }
 
-async function withStore(
-  context: Context,
-  target: ControlTarget,
-  text: string,
-): Promise<Outcome<ControlTarget, Problem>> {
-  if (isStoreId(text)) return accept({ ...target, storeId: text.toLowerCase() });
+async function withStore(context: Context, target: ControlTarget, text: string): Promise<ControlTarget> {
+  if (isStoreId(text)) return { ...target, storeId: text.toLowerCase() };
   // Only the control token lists them; what acts as the administrator may not have it.
-  const asked = target.send === undefined ? sandboxIn(context) : accept(target);
-  if (!asked.ok || asked.value?.origin !== target.origin) return fail(unknownStore(text, []));
-  const listed = await callAt(context, asked.value, { name: "listStores", body: undefined });
-  if (!listed.ok) return listed;
-  const stores = listed.value.stores.map(({ storeId: id, name }) => ({ id, name }));
-  const found = oneStore(stores, text);
-  return found.ok ? accept({ ...target, storeId: found.value.id }) : found;
+  const asked = target.send === undefined ? unlessRefused(() => sandboxIn(context)) : target;
+  if (asked?.origin !== target.origin) throw new Refused(unknownStore(text, []));
+  const { stores } = await callAt(context, asked, { name: "listStores", body: undefined });
+  const found = oneStore(
+    stores.map(({ storeId: id, name }) => ({ id, name })),
+    text,
+  );
+  return { ...target, storeId: found.id };
 }
 
 /** The store that is named for a sandbox; what the folder remembers counts only for its own. */
 function storeOfFolder(
   context: Pick<Context, "around" | "world">,
   { origin, send }: ControlTarget,
-): Outcome<NamedStore | undefined, Problem> {
+): NamedStore | undefined {
   const { around } = context;
   // What the environment says of a store belongs to what it says of a service, whatever a flag names.
-  const named = around.addressOfKey();
-  const isElsewhere = named.ok && named.value !== undefined && !isSameServer(named.value.value, origin);
-  const credentials = around.folder().ok ? around.credentials() : accept(NO_CREDENTIALS);
-  if (!credentials.ok) return credentials;
+  const named = unlessRefused(around.addressOfKey);
+  const isElsewhere = named !== undefined && !isSameServer(named.value, origin);
+  const credentials = attempt(around.folder).ok ? around.credentials() : NO_CREDENTIALS;
   // What is reached in this process is the folder's, with its sandbox stopped.
   const isFolders = send !== undefined || isOwn(around, origin);
-  return namedStore(context, { credentials: credentials.value, isOwn: isFolders, isElsewhere });
+  return namedStore(context, { credentials, isOwn: isFolders, isElsewhere });
 }
 
 /**
@@ -114,31 +108,27 @@ function storeOfFolder(
  * which of them is said where they are two (decision 64). Neither token is ever sent to another machine, and neither is
  * the API key.
  */
-export async function sandboxTarget(
-  context: Context,
-  role: ControlRole = "control",
-): Promise<Outcome<ControlTarget, Problem>> {
+export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   const { world, around } = context;
   const found = await onceThere(context, {
     look: () => sandboxIn(context, role),
     isThere: (target) => target !== undefined,
   });
-  if (!found.ok) return found;
-  if (found.value !== undefined) {
-    noteTarget(context, { url: found.value.origin });
-    return accept(found.value);
+  if (found !== undefined) {
+    noteTarget(context, { url: found.origin });
+    return found;
   }
   const folder = around.location();
   const named = around.address();
-  if (named.ok && named.value !== undefined) {
-    const { value, source } = named.value;
+  if (named !== undefined) {
+    const { value, source } = named;
     const token = TOKEN_VARIABLES[role];
     const why = `for ${value} (${source}) there is no token (${token}${misspelt(world, token)})`;
-    return fail({ ...noSandbox(folder, why), next: nextWithoutToken(world, value, { folder, role }) });
+    throw new Refused({ ...noSandbox(folder, why), next: nextWithoutToken(world, value, { folder, role }) });
   }
   const unread = misspelt(world, "CHECKOUT_BASE_URL");
   const why = `no other one is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]}${unread})`;
-  return fail(noSandbox(folder, `${why}${stateFolderWithin(world, folder)}`));
+  throw new Refused(noSandbox(folder, `${why}${stateFolderWithin(world, folder)}`));
 }
 
 /** What to do where a sandbox is named and its token is not. It may be the folder's own, which was stopped. */
@@ -162,61 +152,50 @@ function nextWithoutToken(
  * The same as the surroundings show it; undefined while there is none. A sandbox on this machine that is not the folder's
  * is acted on with its own token, or nothing is: never the folder's in its place.
  */
-export function sandboxIn(
-  context: Context,
-  role: ControlRole = "control",
-): Outcome<ControlTarget | undefined, Problem> {
+export function sandboxIn(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;
   const named = around.address();
-  if (!named.ok) return named;
-  const own = sandboxOfFolder(context, role);
-  if (named.value === undefined) return own;
-  const { value: url } = named.value;
-  const folders = own.ok ? own.value : undefined;
-  if (folders !== undefined && isSameServer(url, folders.origin)) return own;
+  const ofFolder = (): ControlTarget | undefined => sandboxOfFolder(context, role);
+  if (named === undefined) return ofFolder();
+  const { value: url } = named;
+  const own = unlessRefused(ofFolder);
+  if (own !== undefined && isSameServer(url, own.origin)) return own;
   const isHere = isLoopback(new URL(url).hostname);
   const token = world.env[TOKEN_VARIABLES[role]] ?? "";
-  if (token === "")
-    return isHere && folders !== undefined
-      ? fail(otherSandbox(named.value, { folder: around.shownFolder(), origin: folders.origin, role }))
-      : own;
+  if (token === "") {
+    if (!isHere || own === undefined) return ofFolder();
+    throw new Refused(otherSandbox(named, { folder: around.shownFolder(), origin: own.origin, role }));
+  }
   printer.hide(token);
-  if (!isHere) return fail(notHere(named.value.source));
+  if (!isHere) throw new Refused(notHere(named.source));
   return targetAt(context, new URL(url).origin, token);
 }
 
 /** The live sandbox of the folder, whatever the environment names; undefined while there is none. */
-export function sandboxOfFolder(
-  context: Context,
-  role: ControlRole = "control",
-): Outcome<ControlTarget | undefined, Problem> {
+export function sandboxOfFolder(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const run = context.around.run();
-  if (!run.ok) return run;
-  const { port = null, control_token: controlToken = "" } = run.value ?? {};
-  if (port === null) return accept(undefined);
-  const token = role === "control" ? accept(controlToken) : adminTokenIn(context);
-  if (!token.ok) return token;
-  context.printer.hide(token.value);
-  return targetAt(context, localOrigin(port), token.value);
+  const { port = null, control_token: controlToken = "" } = run ?? {};
+  if (port === null) return undefined;
+  const token = role === "control" ? controlToken : adminTokenIn(context);
+  context.printer.hide(token);
+  return targetAt(context, localOrigin(port), token);
 }
 
-function targetAt(context: Context, origin: string, token: string): Outcome<ControlTarget, Problem> {
-  const timeout = patienceIn(context.world.env, "timeout");
-  if (!timeout.ok) return timeout;
+function targetAt(context: Context, origin: string, token: string): ControlTarget {
+  const timeoutMs = patienceIn(context.world.env, "timeout");
   const { version } = context;
   const onOtherVersion = (other?: string): void => noteVersion(context, other);
-  return accept({ origin, token, version, onOtherVersion, timeoutMs: timeout.value });
+  return { origin, token, version, onOtherVersion, timeoutMs };
 }
 
-function adminTokenIn({ world, around }: Context): Outcome<string, Problem> {
+function adminTokenIn({ world, around }: Context): string {
   const named = world.env[TOKEN_VARIABLES.administrator] ?? "";
-  if (named !== "") return accept(named);
+  if (named !== "") return named;
   const kept = around.adminToken();
-  if (!kept.ok) return kept;
-  if (kept.value !== undefined) return accept(kept.value);
+  if (kept !== undefined) return kept;
   const message = `there is no admin.json in ${around.location()}, so there is no admin token`;
   const next = "the next start creates it: checkout sandbox start";
-  return fail({ exitCode: EXIT.credential, code: "credential_missing", message, next });
+  throw new Refused({ exitCode: EXIT.credential, code: "credential_missing", message, next });
 }
 
 /** A real service has no control API and must not get its token. */

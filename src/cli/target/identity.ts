@@ -1,9 +1,8 @@
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { ownerOf, type Credentials } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { attempt, EXIT, usageProblem, type Problem } from "../problem.ts";
 import { isStoreId, namedStore, oneStore, type NamedStore } from "./named-store.ts";
 import { NOT_SET, type Sourced } from "./surroundings.ts";
 
@@ -28,23 +27,19 @@ type IdentityScene = {
 };
 
 /** The key of the environment, or else the one that the folder keeps of the store that is meant, or of the first. */
-export function identityAt(
-  context: Pick<Context, "world" | "around">,
-  scene: IdentityScene,
-): Outcome<Identity, Problem> {
+export function identityAt(context: Pick<Context, "world" | "around">, scene: IdentityScene): Identity {
   const { credentials } = scene;
   const named = namedStore(context, { ...scene, isElsewhere: false });
-  if (!named.ok) return named;
   const { apiKey, storeId: variable, location } = context.around;
   const source = stateFile(location(), "credentials");
   const identity =
     apiKey === undefined
-      ? withKeptKey({ ...scene, source }, named.value)
-      : withOwnKey(scene, { apiKey, variable, named: named.value });
+      ? withKeptKey({ ...scene, source }, named)
+      : withOwnKey(scene, { apiKey, variable, named });
   const { storeId } = identity;
   const name = storeId.value === null ? undefined : credentials.stores[storeId.value]?.name;
   const storeName = name === undefined ? NOT_SET : { value: name, source };
-  return accept({ ...identity, storeName });
+  return { ...identity, storeName };
 }
 
 /** The folder's own key of the store that is named. */
@@ -53,10 +48,10 @@ function withKeptKey(
   named: NamedStore | undefined,
 ): Omit<Identity, "storeName"> {
   const { source, credentials, isOwn, first } = scene;
-  const meant = named && storeNamed(scene, named);
-  if (meant !== undefined && !meant.ok)
+  const meant = attempt(() => named && storeNamed(scene, named));
+  if (!meant.ok)
     return { apiKey: NOT_SET, storeId: NOT_SET, contradiction: undefined, lacksStore: meant.refusal };
-  const id = meant?.value ?? (isOwn ? first : undefined);
+  const id = meant.value ?? (isOwn ? first : undefined);
   if (id === undefined)
     return { apiKey: NOT_SET, storeId: NOT_SET, contradiction: undefined, lacksStore: undefined };
   const kept = isOwn ? credentials.stores[id]?.api_key : undefined;
@@ -85,10 +80,9 @@ function withOwnKey(
   const kept = ownerOf(scene.credentials, value);
   // The two of the environment belong together.
   const owner = kept ?? (named?.by === "flag" ? variable : undefined);
-  const meant = named && storeNamed(scene, named);
-  if (meant !== undefined && !meant.ok)
-    return { apiKey, storeId: NOT_SET, contradiction: undefined, lacksStore: meant.refusal };
-  const id = meant?.value;
+  const meant = attempt(() => named && storeNamed(scene, named));
+  if (!meant.ok) return { apiKey, storeId: NOT_SET, contradiction: undefined, lacksStore: meant.refusal };
+  const id = meant.value;
   const isOther = id !== undefined && owner !== undefined && id !== owner;
   // What the folder remembers says nothing of a key that it does not know.
   const isKnown = named?.by !== "choice" || owner !== undefined;
@@ -98,13 +92,12 @@ function withOwnKey(
 }
 
 /** The id of a store that is named. Names are known of the folder's sandbox alone; another service has ids of any form. */
-function storeNamed({ credentials, local }: IdentityScene, named: NamedStore): Outcome<string, Problem> {
+function storeNamed({ credentials, local }: IdentityScene, named: NamedStore): string {
   const { text, by } = named;
-  if (by !== "flag" || !local) return accept(text);
-  if (isStoreId(text)) return accept(text.toLowerCase());
+  if (by !== "flag" || !local) return text;
+  if (isStoreId(text)) return text.toLowerCase();
   const stores = Object.entries(credentials.stores).map(([id, { name }]) => ({ id, name }));
-  const found = oneStore(stores, text);
-  return found.ok ? accept(found.value.id) : found;
+  return oneStore(stores, text).id;
 }
 
 function otherStore(

@@ -2,12 +2,11 @@ import { fieldFault } from "../../core/checkout/create-request.ts";
 import { iso } from "../../core/clock.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
 import { isLoopback } from "../../core/loopback.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import { idOf, isShortId } from "../parsers.ts";
-import { EXIT, fail, failUsage, usageProblem, type Candidate, type Problem } from "../problem.ts";
+import { EXIT, Refused, refusedUsage, usageProblem, type Candidate, type Problem } from "../problem.ts";
 import { inStoreOfKey } from "./store-of-key.ts";
 import { controlTarget, callFor } from "./control.ts";
 import type { CommonOptions } from "./surroundings.ts";
@@ -77,9 +76,6 @@ const KINDS = {
 export type Kind = keyof typeof KINDS;
 /** Where to look; without a target the sandbox that the command is about. */
 type Where = { readonly context: Context; readonly target: ControlTarget | undefined };
-type Candidates = Outcome<readonly Candidate[], Problem>;
-/** Undefined where nothing is found; refused where several are. */
-type Found = Outcome<string, Problem> | undefined;
 
 /**
  * The id of what a text names (decision 104): the text is an id; or else an order_id; or else the last 8 characters of an
@@ -90,14 +86,14 @@ export async function findId(
   kind: Kind,
   text: string,
   target?: ControlTarget,
-): Promise<Outcome<string, Problem>> {
+): Promise<string> {
   const id = idOf(text);
-  if (id !== undefined) return accept(id);
-  return (
+  if (id !== undefined) return id;
+  const found =
     (kind === "checkout" ? await findByOrderId(context, text, target) : undefined) ??
-    (await findByEnding({ context, target }, kind, text)) ??
-    fail(nothingHas(kind, text))
-  );
+    (await findByEnding({ context, target }, kind, text));
+  if (found === undefined) throw new Refused(nothingHas(kind, text));
+  return found;
 }
 
 /** The same of what an option names; undefined where it is not given. */
@@ -106,12 +102,16 @@ export async function findIdOf(
   kind: Kind,
   text: string | undefined,
   target?: ControlTarget,
-): Promise<Outcome<string | undefined, Problem>> {
-  return text === undefined ? accept(undefined) : findId(context, kind, text, target);
+): Promise<string | undefined> {
+  return text === undefined ? undefined : findId(context, kind, text, target);
 }
 
 /** The order or session that has an order_id; undefined where none has it. Refuses with exit 2 one that several have. */
-export async function findByOrderId(context: Context, text: string, target?: ControlTarget): Promise<Found> {
+export async function findByOrderId(
+  context: Context,
+  text: string,
+  target?: ControlTarget,
+): Promise<string | undefined> {
   if (!isOrderId(text)) return undefined;
   const listed = await KINDS.checkout.ofOrder({ context, target }, text);
   return onlyOne(
@@ -121,7 +121,7 @@ export async function findByOrderId(context: Context, text: string, target?: Con
 }
 
 /** The whole id for a short one of a request, an order or session, an event or a delivery: of the first kind that has one. */
-export async function findAnyByEnding(context: Context, text: string): Promise<Outcome<string, Problem>> {
+export async function findAnyByEnding(context: Context, text: string): Promise<string> {
   for (const kind of ["request", "checkout", "event", "delivery"] as const) {
     const found = await findByEnding({ context, target: undefined }, kind, text);
     if (found !== undefined) return found;
@@ -129,7 +129,7 @@ export async function findAnyByEnding(context: Context, text: string): Promise<O
   const message = `no request, order, session, event or delivery ${noneEndsIn(text)}`;
   const next =
     "type the whole id; checkout requests list, orders list, events list and deliveries list show them";
-  return fail({ exitCode: EXIT.failed, code: "not_found", message, next });
+  throw new Refused({ exitCode: EXIT.failed, code: "not_found", message, next });
 }
 
 /** What shows the ids of a kind. */
@@ -137,21 +137,20 @@ export function shownBy(kind: Kind): string {
   return KINDS[kind].shownBy;
 }
 
-async function findByEnding(where: Where, kind: Kind, text: string): Promise<Found> {
+async function findByEnding(where: Where, kind: Kind, text: string): Promise<string | undefined> {
   if (!isShortId(text)) return undefined;
   const ending = text.toLowerCase();
   const listed = await KINDS[kind].newest(where, ending);
-  const found = listed.ok ? accept(listed.value.filter(({ id }) => id.endsWith(ending))) : listed;
+  const found = listed.filter(({ id }) => id.endsWith(ending));
   return onlyOne(found, (count) => `the ids of ${count} end in ${ending}`);
 }
 
-function onlyOne(found: Candidates, several: (count: string) => string): Found {
-  if (!found.ok) return found;
-  const [one, ...others] = found.value;
-  if (one === undefined || others.length === 0) return one && accept(one.id);
-  const count = found.value.length > MAX_CHOICES ? `more than ${MAX_CHOICES}` : `${found.value.length}`;
-  const candidates = found.value.slice(0, MAX_CHOICES);
-  return fail({ ...usageProblem(several(count), "type the whole id"), candidates });
+function onlyOne(found: readonly Candidate[], several: (count: string) => string): string | undefined {
+  const [one, ...others] = found;
+  if (one === undefined || others.length === 0) return one?.id;
+  const count = found.length > MAX_CHOICES ? `more than ${MAX_CHOICES}` : `${found.length}`;
+  const candidates = found.slice(0, MAX_CHOICES);
+  throw new Refused({ ...usageProblem(several(count), "type the whole id"), candidates });
 }
 
 function nothingHas(kind: Kind, text: string): Problem {
@@ -193,9 +192,8 @@ function listing<Name extends OperationName>(
   body: (text: string) => RequestOf<Name>,
   candidates: (answer: AnswerOf<Name>) => readonly Candidate[],
 ) {
-  return async ({ context, target }: Where, text: string): Promise<Candidates> => {
-    const listed = await callFor(context, target, { name, body: body(text) });
-    return listed.ok ? accept(candidates(listed.value)) : listed;
+  return async ({ context, target }: Where, text: string): Promise<readonly Candidate[]> => {
+    return candidates(await callFor(context, target, { name, body: body(text) }));
   };
 }
 
@@ -225,17 +223,16 @@ export async function sandboxOnly(
   context: Context,
   options: NamedService,
   what: string,
-): Promise<Outcome<ControlTarget, Problem>> {
+): Promise<ControlTarget> {
   const { baseUrl, target: name } = options;
-  const refusal = (service: string): Outcome<never, Problem> =>
-    failUsage(
+  const refusal = (service: string): Refused =>
+    refusedUsage(
       `${what} are listed by the sandbox alone; the interface of ${service} states no list`,
       "checkout sessions get <id> asks a service for one of them",
     );
-  if (name !== undefined) return refusal(printableLiteral(name));
+  if (name !== undefined) throw refusal(printableLiteral(name));
   const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   // The address is not shown whole: it may hold a password. One without a scheme has no host, and is told as that.
-  if (url !== undefined && url.host !== "" && !isLoopback(url.hostname)) return refusal(url.host);
-  const target = await controlTarget(context);
-  return target.ok ? inStoreOfKey(context, target.value) : target;
+  if (url !== undefined && url.host !== "" && !isLoopback(url.hostname)) throw refusal(url.host);
+  return inStoreOfKey(context, await controlTarget(context));
 }

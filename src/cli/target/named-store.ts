@@ -1,5 +1,4 @@
 import { ownerOf, storesMeant, type Credentials } from "../../core/state-files.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { isTyped } from "../option-rules.ts";
@@ -7,7 +6,7 @@ import { stateFile } from "../../host/folder/files.ts";
 import type { Context } from "../command.ts";
 import { STORE_VARIABLE } from "./surroundings.ts";
 import { idOf } from "../parsers.ts";
-import { EXIT, fail, type Problem } from "../problem.ts";
+import { EXIT, Refused, type Problem } from "../problem.ts";
 
 /** A store as something names it, and what: a flag its id or its name, the rest its id. */
 export type NamedStore = {
@@ -34,21 +33,18 @@ type StoreScene = {
 export function namedStore(
   { around, world }: Pick<Context, "around" | "world">,
   { credentials, isOwn, isElsewhere }: StoreScene,
-): Outcome<NamedStore | undefined, Problem> {
+): NamedStore | undefined {
   const { options, storeId, apiKey, location } = around;
   if (around.foundStore !== undefined)
-    return accept({ text: around.foundStore, by: "variable", source: "the store that this command acts on" });
+    return { text: around.foundStore, by: "variable", source: "the store that this command acts on" };
   if (options.store !== undefined && isStoreTyped(world))
-    return accept({ text: options.store, by: "flag", source: "--store" });
-  if (!isElsewhere && storeId !== undefined)
-    return accept({ text: storeId, by: "variable", source: STORE_VARIABLE });
-  const chosen = isOwn ? around.chosenStore() : accept(undefined);
-  if (!chosen.ok) return chosen;
-  if (chosen.value !== undefined)
-    return accept({ text: chosen.value, by: "choice", source: stateFile(location(), "store") });
+    return { text: options.store, by: "flag", source: "--store" };
+  if (!isElsewhere && storeId !== undefined) return { text: storeId, by: "variable", source: STORE_VARIABLE };
+  const chosen = isOwn ? around.chosenStore() : undefined;
+  if (chosen !== undefined) return { text: chosen, by: "choice", source: stateFile(location(), "store") };
   const owner = isElsewhere ? undefined : ownerOf(credentials, apiKey ?? "");
-  if (owner === undefined) return accept(undefined);
-  return accept({ text: owner, by: "key", source: stateFile(location(), "credentials") });
+  if (owner === undefined) return undefined;
+  return { text: owner, by: "key", source: stateFile(location(), "credentials") };
 }
 
 /** Whether `--store` stands on the command line, and not in a variable. */
@@ -60,11 +56,12 @@ export function isStoreTyped({ argv }: Pick<World, "argv">): boolean {
 export function oneStore<Named extends { readonly id: string; readonly name: string }>(
   stores: readonly Named[],
   text: string,
-): Outcome<Named, Problem> {
+): Named {
   const meant = storesMeant(stores, text);
   const [only, second] = meant;
-  if (only === undefined) return fail(unknownStore(text, stores));
-  return second === undefined ? accept(only) : fail(ambiguousStore(text, meant));
+  if (only === undefined) throw new Refused(unknownStore(text, stores));
+  if (second !== undefined) throw new Refused(ambiguousStore(text, meant));
+  return only;
 }
 
 /** A store that nothing knows by this name: exit 2. */

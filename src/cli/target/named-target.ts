@@ -1,12 +1,11 @@
 import { dirname } from "node:path";
 import type { NamedTarget } from "../../core/config/schema.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import { isTyped } from "../option-rules.ts";
-import { EXIT, fail, failUsage, type Problem, hosted } from "../problem.ts";
+import { EXIT, hosted, Refused, refusedUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 import { isAllowed, keepAllowed, type AllowedUse } from "../config/allowed.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
@@ -17,58 +16,52 @@ import type { TargetSettings } from "./service.ts";
  * The service that `--target` names in the configuration (decision 85). A flag wins over a variable: `--base-url` over
  * CHECKOUT_TARGET (then undefined), and `--target` over CHECKOUT_BASE_URL. Refuses two of the same rank.
  */
-export async function findTarget(
-  context: Context,
-  name: string,
-): Promise<Outcome<TargetSettings | undefined, Problem>> {
+export async function findTarget(context: Context, name: string): Promise<TargetSettings | undefined> {
   const { world, around } = context;
   const { options } = around;
   if (options.baseUrl !== undefined) {
     const [isTarget, isAddress] = [isTyped(world, "target"), isTyped(world, "base-url")];
     if (isTarget === isAddress) {
       const [one, other] = isTarget ? ["--target", "--base-url"] : ["CHECKOUT_TARGET", "CHECKOUT_BASE_URL"];
-      return failUsage(`${one} and ${other} exclude each other`, "leave one of them out");
+      throw refusedUsage(`${one} and ${other} exclude each other`, "leave one of them out");
     }
-    if (isAddress) return accept(undefined);
+    if (isAddress) return undefined;
   }
   const loaded = hosted(await loadConfig(world, options));
-  if (!loaded.ok) return loaded;
-  const named = targetIn(world, loaded.value, name);
-  if (!named.ok) return named;
-  const { file, target } = named.value;
-  const apiKey = await keyOf(context, named.value);
-  if (!apiKey.ok) return apiKey;
-  return accept({
+  const named = targetIn(world, loaded, name);
+  const { file, target } = named;
+  const apiKey = await keyOf(context, named);
+  return {
     source: `target ${name} of ${shortPath(world, file.path)}`,
     baseUrl: target.baseUrl,
-    apiKey: apiKey.value,
+    apiKey,
     storeId: target.storeId,
     timeoutMs: target.timeout,
     retries: target.retries,
-  });
+  };
 }
 
 /** A target that was found in a configuration. */
 type FoundTarget = { readonly file: LoadedConfig; readonly name: string; readonly target: NamedTarget };
 
-function targetIn(world: World, file: LoadedConfig | undefined, name: string): Outcome<FoundTarget, Problem> {
+function targetIn(world: World, file: LoadedConfig | undefined, name: string): FoundTarget {
   if (file === undefined) {
     const message = `there is no checkout.config.json here or in a folder above that could name ${printableLiteral(name)}`;
-    return failUsage(message, "name the service with --base-url, or make the file");
+    throw refusedUsage(message, "name the service with --base-url, or make the file");
   }
   const targets = new Map(Object.entries(file.config.targets ?? {}));
   const target = targets.get(name);
-  if (target !== undefined) return accept({ file, name, target });
+  if (target !== undefined) return { file, name, target };
   const path = shortPath(world, file.path);
   const known = targets.size === 0 ? "none" : [...targets.keys()].join(", ");
-  return failUsage(`${path} has no target ${printableLiteral(name)}; it has ${known}`, `add it to ${path}`);
+  throw refusedUsage(`${path} has no target ${printableLiteral(name)}; it has ${known}`, `add it to ${path}`);
 }
 
 /**
  * The API key of a target, with the variable that holds it: the target's own variable, or else the one that the file
  * names, if the person allows that. The value of a variable that nobody has allowed is not used.
  */
-async function keyOf(context: Context, found: FoundTarget): Promise<Outcome<Sourced<string>, Problem>> {
+async function keyOf(context: Context, found: FoundTarget): Promise<Sourced<string>> {
   const { env } = context.world;
   const { file, name, target } = found;
   const { missingVariable, targetVariable, valueOfVariable } = await import("../../core/config/secrets.ts");
@@ -79,18 +72,15 @@ async function keyOf(context: Context, found: FoundTarget): Promise<Outcome<Sour
   if (message !== undefined) {
     const next = `set ${own} to a key of that service`;
     const problem = file.problem({ path, message });
-    return fail({ ...problem, exitCode: EXIT.credential, code: "credential_missing", next });
+    throw new Refused({ ...problem, exitCode: EXIT.credential, code: "credential_missing", next });
   }
   const key: Sourced<string> = { value: valueOfVariable(variable, env), source: variable };
-  if (variable === own) return accept(key);
+  if (variable === own) return key;
   const use = useOf(context.world, found);
-  const allowed = isAllowed(context.world, use, own);
-  if (!allowed.ok) return allowed;
-  if (allowed.value) return accept(key);
-  const may = await askWhetherToSend(context, { ...found, use, own });
-  if (!may.ok) return may;
+  if (isAllowed(context.world, use, own)) return key;
+  await askWhetherToSend(context, { ...found, use, own });
   keepAllowed(context, use);
-  return accept(key);
+  return key;
 }
 
 /** The variable of a target where it is read and sent: by the real folder of the file, and the origin of the service. */
@@ -103,9 +93,9 @@ function useOf({ files }: World, { file, target }: FoundTarget): AllowedUse {
 async function askWhetherToSend(
   { world, around }: Context,
   { file, name, use, own }: FoundTarget & { readonly use: AllowedUse; readonly own: string },
-): Promise<Outcome<void, Problem>> {
+): Promise<void> {
   const { allowEnv = [] } = around.options;
-  if (allowEnv.includes(use.name)) return accept(undefined);
+  if (allowEnv.includes(use.name)) return;
   const where = `${printable(use.folder)}, target ${name}`;
   if (world.interactive) {
     const question = `Send the variable ${use.name} as the API key to ${use.origin} (${where})?`;
@@ -114,5 +104,5 @@ async function askWhetherToSend(
   const message = `nobody has allowed to send the variable ${use.name} to ${use.origin} from ${printable(use.folder)}`;
   const problem = file.problem({ path: ["targets", name, "api_key", "env"], message });
   const next = `add --allow-env ${use.name}, or put the key into ${own}, which needs no permission; nothing was sent`;
-  return fail({ ...problem, exitCode: EXIT.usage, code: "variable_not_allowed", next });
+  throw new Refused({ ...problem, exitCode: EXIT.usage, code: "variable_not_allowed", next });
 }

@@ -4,6 +4,7 @@ import { cut, printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { isTyped } from "../option-rules.ts";
+import { attempt } from "../problem.ts";
 
 /**
  * Says in one line which sandbox a command is about, where the environment names another one than that of the folder
@@ -14,7 +15,7 @@ export function noteTarget(
   about: { readonly url: string } | "folder",
 ): void {
   const named = namedByEnvironment(world);
-  if (named === undefined || !around.folder().ok) return;
+  if (named === undefined || !attempt(around.folder).ok) return;
   const own = around.ownUrl();
   const isOwn = (url: string | undefined): boolean =>
     own !== undefined && url !== undefined && isSameServer(url, own);

@@ -6,7 +6,6 @@ import { readVariable, repeatedOption, switchOption, valueOption } from "../comm
 import { setting } from "../option-rules.ts";
 import { parseDuration, parseWhole } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
-import type { Problem } from "../problem.ts";
 
 /** Which service is meant, and how patient the client is. */
 export function targetOptions(): Option[] {
@@ -48,13 +47,10 @@ export function serviceOptions(): Option[] {
 }
 
 /** What a variable says of the client's patience, for commands that have no option for it; undefined: nothing. */
-export function patienceIn(
-  env: World["env"],
-  name: "timeout" | "retries",
-): Outcome<number | undefined, Problem> {
+export function patienceIn(env: World["env"], name: "timeout" | "retries"): number | undefined {
   const option = targetOptions().find((candidate) => candidate.name() === name);
-  const read = option === undefined ? accept(undefined) : readVariable(option, env);
-  return read.ok ? accept(typeof read.value === "number" ? read.value : undefined) : read;
+  const read = option === undefined ? undefined : readVariable(option, env);
+  return typeof read === "number" ? read : undefined;
 }
 
 /** For commands that send. */

@@ -3,7 +3,6 @@ import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import { redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { proxyFor } from "../../core/network/proxy.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Run } from "../../core/state-files.ts";
 import type { Target } from "../../client/api/client.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.ts";
@@ -11,7 +10,7 @@ import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { stateFolderWithin } from "../../host/folder/state-folder.ts";
-import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, type Problem } from "../problem.ts";
+import { EXIT, NO_SANDBOX, noSandbox, Refused, refusedUsage } from "../problem.ts";
 import { identityAt, type Identity } from "./identity.ts";
 import { given, NO_CREDENTIALS, NOT_SET, type Sourced, isOwn } from "./surroundings.ts";
 import { misspelt } from "./options.ts";
@@ -60,23 +59,18 @@ export type Settings = Identity & {
 export function serviceSettings(
   context: Pick<Context, "world" | "around">,
   target: TargetSettings | undefined,
-): Outcome<Settings, Problem> {
+): Settings {
   const { world, around } = context;
-  const located = around.folder();
-  if (!located.ok) return located;
+  const folder = around.folder();
   // Before the credentials: a sandbox writes them before it says where it is.
   const live = around.run();
-  if (!live.ok) return live;
   const kept = around.credentials();
-  if (!kept.ok) return kept;
-  if (target !== undefined) return settingsOfTarget(context, located.value, target);
+  if (target !== undefined) return settingsOfTarget(context, folder, target);
   const running = around.ownUrl();
-  const run = running === undefined ? undefined : live.value;
+  const run = running === undefined ? undefined : live;
   const named = around.address();
-  if (!named.ok) return named;
-  const folder = located.value;
   const baseUrl: Settings["baseUrl"] =
-    named.value ??
+    named ??
     (running === undefined
       ? { value: null, source: NO_SANDBOX }
       : { value: running, source: stateFile(folder, "run") });
@@ -85,23 +79,21 @@ export function serviceSettings(
   const local = address === null || isLoopback(new URL(address).hostname);
   const identity = identityAt(context, {
     // Whose key it is stays true while the sandbox is away: managed keys must not change with that.
-    credentials: local ? kept.value : NO_CREDENTIALS,
-    isOwn: named.value === undefined || isSandbox,
+    credentials: local ? kept : NO_CREDENTIALS,
+    isOwn: named === undefined || isSandbox,
     local,
-    first: run?.store_id ?? Object.keys(kept.value.stores)[0],
+    first: run?.store_id ?? Object.keys(kept.stores)[0],
   });
-  if (!identity.ok) return identity;
-  const { apiKey, storeId } = identity.value;
-  const isKeyKept = local && apiKey.value === null && Object.keys(kept.value.stores).length > 0;
+  const { apiKey, storeId } = identity;
+  const isKeyKept = local && apiKey.value === null && Object.keys(kept.stores).length > 0;
   const locate = (): string | undefined => {
     around.lookAgain();
-    if (named.value === undefined || address === null) return around.ownUrl();
+    if (named === undefined || address === null) return around.ownUrl();
     return isOwn(around, address) ? address : undefined;
   };
-  const isLocated = named.value === undefined || apiKey.source === stateFile(folder, "credentials");
+  const isLocated = named === undefined || apiKey.source === stateFile(folder, "credentials");
   const proxy = resolveProxy(world, address);
-  if (!proxy.ok) return proxy;
-  return accept({
+  return {
     ...patience(context, undefined),
     folder: folderOf(context, folder),
     baseUrl,
@@ -110,10 +102,10 @@ export function serviceSettings(
     isExplained: isSandbox || (local && isControlled(world, baseUrl)),
     otherSandbox: isSandbox ? undefined : running,
     lacksSandbox: running === undefined ? lackOf({ world, folder, address, isKeyKept }) : undefined,
-    ...identity.value,
+    ...identity,
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
-    proxy: proxy.value,
-  });
+    proxy,
+  };
 }
 
 /**
@@ -124,16 +116,15 @@ function settingsOfTarget(
   context: Pick<Context, "world" | "around">,
   folder: string,
   target: TargetSettings,
-): Outcome<Settings, Problem> {
+): Settings {
   const { world, around } = context;
   const address = parseBaseUrl(target.baseUrl) ?? target.baseUrl;
   const flagged = given(world, "store", around.options.store);
   const ofTarget = target.storeId === undefined ? NOT_SET : { value: target.storeId, source: target.source };
   const storeId = flagged?.source.startsWith("--") === true ? flagged : ofTarget;
   const proxy = resolveProxy(world, address);
-  if (!proxy.ok) return proxy;
   const local = isLoopback(new URL(address).hostname);
-  return accept({
+  return {
     ...patience(context, target),
     folder: folderOf(context, folder),
     baseUrl: { value: address, source: target.source },
@@ -142,13 +133,13 @@ function settingsOfTarget(
     target: around.options.target,
     lacksSandbox: undefined,
     apiKey: target.apiKey,
-    proxy: proxy.value,
+    proxy,
     storeId,
     storeName: NOT_SET,
     contradiction: undefined,
     lacksStore: undefined,
     service: local && storeId.value !== null ? LOCAL_SANDBOX : address,
-  });
+  };
 }
 
 function folderOf({ world, around }: Pick<Context, "world" | "around">, folder: string): Sourced<string> {
@@ -191,22 +182,23 @@ function lackOf({ world, folder, address, isKeyKept }: Lack): string | undefined
 }
 
 /** The proxy of the environment, where the service is not on this machine (decision 80). */
-function resolveProxy({ env }: World, address: string | null): Outcome<Sourced<string | null>, Problem> {
-  const found = address === null ? accept(undefined) : proxyFor(address, env);
-  if (found.ok) return accept({ value: found.value?.url ?? null, source: found.value?.source ?? "not set" });
+function resolveProxy({ env }: World, address: string | null): Sourced<string | null> {
+  if (address === null) return NOT_SET;
+  const found = proxyFor(address, env);
+  if (found.ok) return { value: found.value?.url ?? null, source: found.value?.source ?? NOT_SET.source };
   // The value is not shown: it may hold a password.
   const expected = "an http or https proxy such as http://proxy.example:3128";
   const next = "correct it, unset it, or name the service's host in NO_PROXY; nothing was sent";
-  return failUsage(`${found.refusal.variable} must be ${expected}`, next);
+  throw refusedUsage(`${found.refusal.variable} must be ${expected}`, next);
 }
 
 /** The service of these settings; refuses where there is none, and where there is no API key for it. */
-export function targetOf(settings: Settings): Outcome<Target, Problem> {
+export function targetOf(settings: Settings): Target {
   const { apiKey, baseUrl, service, storeId, locate, folder, proxy, lacksSandbox = "" } = settings;
   const { contradiction, lacksStore, otherSandbox } = settings;
-  if (contradiction !== undefined) return fail(contradiction);
-  if (baseUrl.value === null || lacksSandbox !== "") return fail(noSandbox(folder.value, lacksSandbox));
-  if (lacksStore !== undefined) return fail(lacksStore);
+  if (contradiction !== undefined) throw new Refused(contradiction);
+  if (baseUrl.value === null || lacksSandbox !== "") throw new Refused(noSandbox(folder.value, lacksSandbox));
+  if (lacksStore !== undefined) throw new Refused(lacksStore);
   if (apiKey.value !== null && /^[\x21-\x7e]+$/.test(apiKey.value)) {
     const target = {
       baseUrl: baseUrl.value,
@@ -215,12 +207,12 @@ export function targetOf(settings: Settings): Outcome<Target, Problem> {
       storeId: storeId.value,
       proxy: proxy.value ?? undefined,
     };
-    return accept(locate === undefined ? target : { ...target, locate });
+    return locate === undefined ? target : { ...target, locate };
   }
   const local = isLoopback(new URL(baseUrl.value).hostname);
   // What a variable from a file with Windows line ends has.
   const ending = /^\S+\s+$/.test(apiKey.value ?? "") ? ": a blank or a line break stands at its end" : "";
-  return fail({
+  throw new Refused({
     exitCode: EXIT.credential,
     code: "credential_missing",
     message:

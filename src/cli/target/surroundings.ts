@@ -1,11 +1,11 @@
-import { accept, type Outcome } from "../../core/outcome.ts";
+import type { Outcome } from "../../core/outcome.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import type { Credentials, Run } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { isTyped, variableNamed } from "../option-rules.ts";
-import { failUsage, type Problem, hosted } from "../problem.ts";
+import { attempt, hosted, Refused, refusedUsage, unlessRefused, type Problem } from "../problem.ts";
 import {
   baseUrlOf,
   findStateFolder,
@@ -42,8 +42,9 @@ export type Sourced<Value> = { readonly value: Value; readonly source: string };
 /**
  * What a command is about, as far as this machine tells it: the state folder, its live sandbox, the keys that it keeps,
  * and the service and the store that are named. Each part is read once for a command, when it is first asked for, so
- * that no two parts of a command can see another one; `lookAgain` forgets what was read. The targets of v1 commands and
- * of control commands are functions of it (`service.ts`, `control.ts`).
+ * that no two parts of a command can see another one; `lookAgain` forgets what was read. What cannot be read, or must
+ * not, is refused each time. The targets of v1 commands and of control commands are functions of it (`service.ts`,
+ * `control.ts`).
  */
 export type Surroundings = {
   readonly options: ServiceOptions;
@@ -52,21 +53,21 @@ export type Surroundings = {
   /** The same from here, for messages. */
   readonly shownFolder: () => string;
   /** The state folder, which may not be there yet. Refuses one that somebody else could have filled. */
-  readonly folder: () => Outcome<string, Problem>;
+  readonly folder: () => string;
   /** The live sandbox of the folder; undefined while none runs. */
-  readonly run: () => Outcome<Run | undefined, Problem>;
+  readonly run: () => Run | undefined;
   /** The base URL of that sandbox; undefined while it is not there, or starts. */
   readonly ownUrl: () => string | undefined;
   /** The merchant's copy of the keys of that sandbox; without stores where there is none. */
-  readonly credentials: () => Outcome<Credentials, Problem>;
+  readonly credentials: () => Credentials;
   /** The id of the store that `checkout stores use` chose for the folder. */
-  readonly chosenStore: () => Outcome<string | undefined, Problem>;
+  readonly chosenStore: () => string | undefined;
   /** The administrator's token that the folder keeps. */
-  readonly adminToken: () => Outcome<string | undefined, Problem>;
+  readonly adminToken: () => string | undefined;
   /** The address of a service that a flag or the environment names. */
-  readonly address: () => Outcome<Sourced<string> | undefined, Problem>;
+  readonly address: () => Sourced<string> | undefined;
   /** The address that the environment names, whatever a flag does: its store and key belong to it. */
-  readonly addressOfKey: () => Outcome<Sourced<string> | undefined, Problem>;
+  readonly addressOfKey: () => Sourced<string> | undefined;
   /** The API key of the environment. */
   readonly apiKey: string | undefined;
   /** The store of the environment. */
@@ -89,20 +90,18 @@ export const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
 export function surroundingsOf(world: World, options: ServiceOptions): Surroundings {
   let forget: (() => void)[] = [];
   const once = <Value>(read: () => Value): (() => Value) => {
-    let kept: { readonly value: Value } | undefined;
+    let kept: Outcome<Value, Problem> | undefined;
     return () => {
       if (kept === undefined) forget.push(() => (kept = undefined));
-      return (kept ??= { value: read() }).value;
+      kept ??= attempt(read);
+      if (kept.ok) return kept.value;
+      throw new Refused(kept.refusal);
     };
   };
   const location = once(() => locateStateFolder(world, options.dir));
   const folder = once(() => hosted(findStateFolder(world, options)));
   /** Of a folder that is refused nothing is read. */
-  const inFolder = <Value>(read: (path: string) => Outcome<Value, Problem>) =>
-    once(() => {
-      const found = folder();
-      return found.ok ? read(found.value) : found;
-    });
+  const inFolder = <Value>(read: (path: string) => Value) => once(() => read(folder()));
   const run = inFolder((path) => hosted(liveRun(world, path)));
   const kept = inFolder((path) => hosted(readCredentials(world, path)));
   return {
@@ -112,13 +111,10 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
     folder,
     run,
     ownUrl: () => {
-      const live = run();
-      return live.ok && live.value !== undefined ? baseUrlOf(live.value) : undefined;
+      const live = unlessRefused(run);
+      return live && baseUrlOf(live);
     },
-    credentials: () => {
-      const read = kept();
-      return read.ok ? accept(read.value ?? NO_CREDENTIALS) : read;
-    },
+    credentials: () => kept() ?? NO_CREDENTIALS,
     chosenStore: inFolder((path) => hosted(readChosenStore(world, path))),
     adminToken: inFolder((path) => hosted(readAdminToken(world, path))),
     address: once(() => namedAddress(world, options.baseUrl)),
@@ -149,14 +145,14 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
 
-function namedAddress(world: World, flag: string | undefined): Outcome<Sourced<string> | undefined, Problem> {
+function namedAddress(world: World, flag: string | undefined): Sourced<string> | undefined {
   const named = given(world, "base-url", flag ?? (world.env["CHECKOUT_BASE_URL"] || undefined));
-  if (named === undefined) return accept(undefined);
+  if (named === undefined) return undefined;
   const value = parseBaseUrl(named.value);
-  if (value !== undefined) return accept({ value, source: named.source });
+  if (value !== undefined) return { value, source: named.source };
   // The value is not shown: it may hold a password.
   const expected = "an address such as https://pay.example/v1, without user name, password or query";
-  return failUsage(`${named.source} must be ${expected}`, "correct it; nothing was sent");
+  throw refusedUsage(`${named.source} must be ${expected}`, "correct it; nothing was sent");
 }
 
 /** An option that was given, by flag or by environment: the flag's value has already won. */

@@ -2,12 +2,11 @@ import { DEFAULT_RETRY_POLICY, retryDelayMs } from "../../client/api/retry.ts";
 import type { ApiRequest, Observer } from "../../client/api/exchange.ts";
 import { redactKey } from "../../core/credential.ts";
 import { isSecretHeader } from "../../core/request/redaction.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { isPlain, widthOf } from "../printer.ts";
-import { fail, interruptedProblem, NO_SANDBOX, type Problem } from "../problem.ts";
+import { interruptedProblem, NO_SANDBOX, Refused } from "../problem.ts";
 import { patienceIn } from "./options.ts";
 
 /**
@@ -16,27 +15,21 @@ import { patienceIn } from "./options.ts";
  */
 export async function onceThere<Seen>(
   context: Context,
-  {
-    look,
-    isThere,
-  }: { readonly look: () => Outcome<Seen, Problem>; readonly isThere: (seen: Seen) => boolean },
-): Promise<Outcome<Seen, Problem>> {
+  { look, isThere }: { readonly look: () => Seen; readonly isThere: (seen: Seen) => boolean },
+): Promise<Seen> {
   const { sleep, random, env } = context.world;
   const { around } = context;
   const { options } = around;
-  const named = options.retries === undefined ? patienceIn(env, "retries") : accept(options.retries);
-  if (!named.ok) return named;
-  const { value: retries = DEFAULT_RETRY_POLICY.retries } = named;
-  const isDone = (seen: Outcome<Seen, Problem>): boolean => !seen.ok || isThere(seen.value);
+  const retries = options.retries ?? patienceIn(env, "retries") ?? DEFAULT_RETRY_POLICY.retries;
   const first = look();
-  if (isDone(first)) return first;
+  if (isThere(first)) return first;
   return whileWaiting(context, async ({ signal, observer }) => {
     let seen = first;
-    for (let tries = 1; tries <= retries && !isDone(seen); tries += 1) {
+    for (let tries = 1; tries <= retries && !isThere(seen); tries += 1) {
       const delayMs = retryDelayMs(tries, { random: random(), retryAfterMs: 0 });
       observer.onRetry?.(NO_SANDBOX, delayMs);
       await sleep(delayMs, signal);
-      if (signal.aborted) return fail(interruptedProblem());
+      if (signal.aborted) throw new Refused(interruptedProblem());
       around.lookAgain();
       seen = look();
     }

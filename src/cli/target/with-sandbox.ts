@@ -1,8 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
-import type { Outcome } from "../../core/outcome.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { Context } from "../command.ts";
-import { EXIT, fail, problemOf, type Problem } from "../problem.ts";
+import { EXIT, hosted, Refused, reworded, type Problem } from "../problem.ts";
 import { sandboxIn } from "./control.ts";
 import { noteTarget } from "./notes.ts";
 import { isOwn } from "./surroundings.ts";
@@ -13,24 +12,22 @@ import { isOwn } from "./surroundings.ts";
  */
 export async function withSandbox<Value>(
   context: Context,
-  act: (target: ControlTarget, folder: string | undefined) => Promise<Outcome<Value, Problem>>,
-): Promise<Outcome<Value, Problem>> {
+  act: (target: ControlTarget, folder: string | undefined) => Promise<Value>,
+): Promise<Value> {
   const { around, world, version } = context;
   const live = sandboxIn(context);
-  if (!live.ok) return live;
-  noteTarget(context, live.value === undefined ? "folder" : { url: live.value.origin });
-  if (live.value !== undefined)
-    return act(live.value, isOwn(around, live.value.origin) ? around.location() : undefined);
-  const found = around.folder();
-  if (!found.ok) return found;
-  const folder = found.value;
-  if (!world.files.exists(stateFile(folder, "database"))) return fail(nothingThere(folder));
+  noteTarget(context, live === undefined ? "folder" : { url: live.origin });
+  if (live !== undefined) return act(live, isOwn(around, live.origin) ? around.location() : undefined);
+  const folder = around.folder();
+  if (!world.files.exists(stateFile(folder, "database"))) throw new Refused(nothingThere(folder));
   const { inStoppedFolder } = await import("../../host/stopped.ts");
-  const done = await inStoppedFolder(context, folder, (sandbox) => act({ ...sandbox, version }, folder));
-  if (!done.ok) return fail(problemOf(done.refusal));
-  if (done.value.ok || done.value.refusal.exitCode !== EXIT.unreachable) return done.value;
-  // No service failed: this process did.
-  return fail({ ...done.value.refusal, exitCode: EXIT.failed });
+  // No service failed where something is unreachable: this process did.
+  const failing = reworded((problem) =>
+    problem.exitCode === EXIT.unreachable ? { ...problem, exitCode: EXIT.failed } : problem,
+  );
+  const acting = (sandbox: Omit<ControlTarget, "version">) =>
+    act({ ...sandbox, version }, folder).catch(failing);
+  return hosted(await inStoppedFolder(context, folder, acting));
 }
 
 function nothingThere(folder: string): Problem {

@@ -5,7 +5,6 @@ import { register, valueOption, type Registry } from "../command.ts";
 import { deliveryLines } from "./report.ts";
 import { parseAnyId, parseChoice, parseId, parseWhole } from "../parsers.ts";
 import { calledAs } from "../printer.ts";
-import { orThrow } from "../problem.ts";
 import { findIdOf } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -41,9 +40,9 @@ export function registerDeliveries(parent: Command, registry: Registry): void {
     conflicts: [["checkout", "orderId"]],
     run: calling("listDeliveries", {
       body: async ({ endpoint, event, checkout, orderId, state, limit, before }, { context }) => ({
-        checkoutId: orThrow(await findIdOf(context, "checkout", checkout)),
-        endpointId: orThrow(await findIdOf(context, "endpoint", endpoint)),
-        eventId: orThrow(await findIdOf(context, "event", event)),
+        checkoutId: await findIdOf(context, "checkout", checkout),
+        endpointId: await findIdOf(context, "endpoint", endpoint),
+        eventId: await findIdOf(context, "event", event),
         orderId,
         state,
         limit,

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { encodeAnswer, isRequestOf } from "../../core/control/operations.ts";
 import { DEFAULT_OVERLAP_MS } from "../../core/control/webhook.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
@@ -9,7 +8,7 @@ import { parseChoice } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { fieldLines } from "../printer.ts";
 import { findId } from "../target/ids.ts";
-import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { EXIT, Refused, refusedUsage } from "../problem.ts";
 import type { NextAfter } from "../target/call.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -70,36 +69,32 @@ export function registerEndpointSecrets(parent: Command, registry: Registry): vo
 }
 
 /** The newest secret in force: what a receiver is to be given. */
-async function runSecret(context: Context, options: SecretOptions, text?: string): Promise<Ending> {
+async function runSecret(context: Context, options: SecretOptions, text?: string): Promise<number> {
   const id = text === undefined ? await onlyEndpoint(context) : await findId(context, "endpoint", text);
-  if (!id.ok) return id;
   const shown = await callSandbox(context, {
     name: "showSecret",
-    id: id.value,
+    id,
     body: undefined,
     nextAfter: NEXT_AFTER,
   });
-  if (!shown.ok) return shown;
-  const [secret = ""] = shown.value.inForce;
-  const json = { endpoint_id: id.value, signing_secret: secret, ...encodeAnswer("showSecret", shown.value) };
+  const [secret = ""] = shown.inForce;
+  const json = { endpoint_id: id, signing_secret: secret, ...encodeAnswer("showSecret", shown) };
   return context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
 }
 
 /** The one endpoint that there is, beside those of `listen`. Refuses where there is none, and names them where there are several. */
-async function onlyEndpoint(context: Context): Promise<Outcome<string, Problem>> {
-  const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
-  if (!listed.ok) return listed;
-  const { endpoints } = listed.value;
+async function onlyEndpoint(context: Context): Promise<string> {
+  const { endpoints } = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const servers = endpoints.filter(({ kind }) => kind === "url");
   const [only, ...more] = servers.length === 0 ? endpoints : servers;
   if (only === undefined) {
     const next = "add one: checkout endpoints add http://localhost:3000/hooks";
-    return fail({ exitCode: EXIT.failed, code: "no_endpoint", message: "there is no endpoint", next });
+    throw new Refused({ exitCode: EXIT.failed, code: "no_endpoint", message: "there is no endpoint", next });
   }
-  if (more.length === 0) return accept(only.id);
+  if (more.length === 0) return only.id;
   const known = [only, ...more].map(({ id, url }) => `${id} (${printable(url)})`).join(", ");
   const message = `there are ${more.length + 1} endpoints, so name one: ${known}`;
-  return failUsage(message, `checkout endpoints secret ${only.id}`);
+  throw refusedUsage(message, `checkout endpoints secret ${only.id}`);
 }
 
 /** The service's own check says how long is too long. */

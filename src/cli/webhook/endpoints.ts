@@ -10,7 +10,7 @@ import { resultOf } from "./report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";
 import { findId } from "../target/ids.ts";
-import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { EXIT, Refused, refusedUsage, reworded, usageProblem, type Problem } from "../problem.ts";
 import { eventOnceDelivered, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
 import type { NextAfter } from "../target/call.ts";
 import { callSandbox } from "../target/control.ts";
@@ -106,20 +106,22 @@ const CHANGES: readonly Change[] = [
 ];
 
 /** What no event could ever match is a usage error, sandbox or no sandbox; so is an address that the sandbox refuses. */
-async function runAdd(context: Context, options: AddOptions, url = ""): Promise<Ending> {
+async function runAdd(context: Context, options: AddOptions, url = ""): Promise<number> {
   const next = "correct it; no endpoint was added";
   const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);
-  if (!patterns.ok) return failUsage(patterns.refusal.message, next);
+  if (!patterns.ok) throw refusedUsage(patterns.refusal.message, next);
   const added = await callSandbox(context, {
     name: "addEndpoint",
     body: { url, eventTypes: patterns.value, inOrder: options.inOrder },
     nextAfter: { state_conflict: "checkout endpoints list shows them" },
-  });
-  if (!added.ok && added.refusal.code === "invalid_parameter") return failUsage(added.refusal.message, next);
-  if (!added.ok) return added;
+  }).catch(
+    reworded((problem) =>
+      problem.code === "invalid_parameter" ? usageProblem(problem.message, next) : problem,
+    ),
+  );
   const { printer } = context;
-  return printer.result(encodeAnswer("addEndpoint", added.value), () => {
-    const { id, url: address, eventTypes: types, signingSecret: secret } = added.value;
+  return printer.result(encodeAnswer("addEndpoint", added), () => {
+    const { id, url: address, eventTypes: types, signingSecret: secret } = added;
     const fields = fieldLines([
       ["id", id],
       ["events", types.join(", ")],
@@ -129,19 +131,12 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   });
 }
 
-async function runTest(context: Context, options: WebhookWaitOptions, text = ""): Promise<Ending> {
+async function runTest(context: Context, options: WebhookWaitOptions, text = ""): Promise<number> {
   const id = await findId(context, "endpoint", text);
-  if (!id.ok) return id;
-  const tested = await callSandbox(context, {
-    name: "testEndpoint",
-    id: id.value,
-    body: {},
-    nextAfter: NEXT_AFTER,
-  });
-  if (!tested.ok) return tested;
-  const { eventId } = tested.value;
+  const tested = await callSandbox(context, { name: "testEndpoint", id, body: {}, nextAfter: NEXT_AFTER });
+  const { eventId } = tested;
   if (options.wait === true) return awaitTest(context, options, eventId);
-  return context.printer.result(encodeAnswer("testEndpoint", tested.value), () =>
+  return context.printer.result(encodeAnswer("testEndpoint", tested), () =>
     [
       `webhook.test is being delivered: ${eventId}`,
       `checkout events get ${eventId} --wait shows the result`,
@@ -150,17 +145,16 @@ async function runTest(context: Context, options: WebhookWaitOptions, text = "")
 }
 
 /** Waits for the end of the first try: the tries after it can take a day. */
-async function awaitTest(context: Context, options: WebhookWaitOptions, eventId: string): Promise<Ending> {
+async function awaitTest(context: Context, options: WebhookWaitOptions, eventId: string): Promise<number> {
   const shown = await eventOnceDelivered(context, options, { eventId, until: isAnswered });
-  if (!shown.ok) return shown;
   // Trouble on purpose may have added a second one.
-  const delivery = shown.value.deliveries.find(({ cause }) => cause === "event");
-  if (delivery === undefined || !isAnswered(shown.value.deliveries)) {
+  const delivery = shown.deliveries.find(({ cause }) => cause === "event");
+  if (delivery === undefined || !isAnswered(shown.deliveries)) {
     const next = "checkout endpoints list shows whether the endpoint is enabled";
-    return fail(timeIsUp(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }));
+    throw new Refused(timeIsUp(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }));
   }
-  if (delivery.state !== "succeeded") return fail(notTaken(shown.value, delivery));
-  return context.printer.result(encodeAnswer("showEvent", shown.value), () => {
+  if (delivery.state !== "succeeded") throw new Refused(notTaken(shown, delivery));
+  return context.printer.result(encodeAnswer("showEvent", shown), () => {
     const milliseconds = delivery.attempts.at(-1)?.milliseconds ?? 0;
     const { style } = context.printer;
     return `${style.green("✓")} webhook.test was accepted: ${resultOf(delivery)} after ${milliseconds} ms\n  ${eventId}`;

@@ -4,7 +4,6 @@ import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { AN_EVENT_TYPE, EVENT_TYPES } from "../../core/webhook/event-types.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { calling } from "../calling.ts";
 import {
   invalidOption,
@@ -17,9 +16,9 @@ import {
 import { deliveryLinesOfEvent, eventLines, orderIdOf } from "./report.ts";
 import { idOf, parseAnyId, parseChoice, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";
-import { fieldLines, widthOf } from "../printer.ts";
-import { fail, type Ending, type Problem } from "../problem.ts";
-import { findId } from "../target/ids.ts";
+import { fieldLines } from "../printer.ts";
+import { Refused, type Problem } from "../problem.ts";
+import { findId, findIdOf } from "../target/ids.ts";
 import {
   eventOnceDelivered,
   NEXT_AFTER_EVENT,
@@ -28,7 +27,7 @@ import {
   webhookWaitOptions,
   type WebhookWaitOptions,
 } from "./wait.ts";
-import { controlOutcome } from "../target/call.ts";
+import { answered } from "../target/call.ts";
 import { callSandbox, controlTarget, momentFromNow } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { whileWaiting } from "../target/waiting.ts";
@@ -136,78 +135,67 @@ function registerReplays(parent: Command, registry: Registry): void {
   });
 }
 
-async function runList(context: Context, options: ListOptions): Promise<Ending> {
+async function runList(context: Context, options: ListOptions): Promise<number> {
   const after = await positionOf(context, options);
-  if (!after.ok) return after;
-  const of = options.checkout === undefined ? undefined : await findId(context, "checkout", options.checkout);
-  if (of?.ok === false) return of;
   const query: RequestOf<"listEvents"> = {
     type: options.type,
-    checkoutId: of?.value,
+    checkoutId: await findIdOf(context, "checkout", options.checkout),
     orderId: options.orderId,
-    since: after.value,
+    since: after,
     limit: options.limit,
   };
   const listed =
     options.wait === true
       ? await nextEvents(context, options, query)
       : await callSandbox(context, { name: "listEvents", body: query });
-  if (!listed.ok) return listed;
-  const { events } = listed.value;
-  return context.printer.result(encodeAnswer("listEvents", listed.value), () =>
-    events.length === 0 ? "no matching events" : eventLines(events, widthOf(context.world.stdout)),
+  const { events } = listed;
+  return context.printer.result(encodeAnswer("listEvents", listed), () =>
+    events.length === 0 ? "no matching events" : eventLines(events, context.printer.width),
   );
 }
 
 /** The place of the event that was named. One that waits for the next event and names none starts at the newest. */
-async function positionOf(
-  context: Context,
-  options: ListOptions,
-): Promise<Outcome<number | undefined, Problem>> {
+async function positionOf(context: Context, options: ListOptions): Promise<number | undefined> {
   const { since, wait } = options;
-  if (since === undefined && wait !== true) return accept(undefined);
+  if (since === undefined && wait !== true) return undefined;
   if (since === undefined) {
     const newest = await callSandbox(context, { name: "listEvents", body: { limit: 1 } });
-    return newest.ok ? accept(newest.value.events.at(-1)?.position ?? 0) : newest;
+    return newest.events.at(-1)?.position ?? 0;
   }
-  if ("position" in since) return accept(since.position);
-  const named = await showEvent(context, since.eventId);
-  return named.ok ? accept(named.value.position) : named;
+  if ("position" in since) return since.position;
+  return (await showEvent(context, since.eventId)).position;
 }
 
 async function nextEvents(
   context: Context,
   options: ListOptions,
   query: RequestOf<"listEvents">,
-): Promise<Outcome<AnswerOf<"listEvents">, Problem>> {
+): Promise<AnswerOf<"listEvents">> {
   const target = await controlTarget(context);
-  if (!target.ok) return target;
   const waitMs = waitMsOf(options);
   const result = await whileWaiting(context, ({ signal }) =>
-    waitForEvents(context.world, target.value, { query, waitMs, signal }),
+    waitForEvents(context.world, target, { query, waitMs, signal }),
   );
-  const listed = controlOutcome(result);
-  if (!listed.ok || listed.value.events.length > 0) return listed;
+  const listed = answered(result);
+  if (listed.events.length > 0) return listed;
   const next = `continue to wait: checkout events list --since ${query.since ?? 0} --wait, with the same filters`;
-  return fail(timeIsUp("no matching event came", next, { since: query.since ?? 0 }));
+  throw new Refused(timeIsUp("no matching event came", next, { since: query.since ?? 0 }));
 }
 
-async function runGet(context: Context, options: GetOptions, text = ""): Promise<Ending> {
+async function runGet(context: Context, options: GetOptions, text = ""): Promise<number> {
   const id = await findId(context, "event", text);
-  if (!id.ok) return id;
   const waits = options.wait === true;
   const shown = waits
-    ? await eventOnceDelivered(context, options, { eventId: id.value, until: isSettled })
-    : await showEvent(context, id.value);
-  if (!shown.ok) return shown;
-  if (waits && !isSettled(shown.value.deliveries)) return fail(stillDue(shown.value));
-  if (options.body === true) return context.printer.exact(shown.value.body);
-  return context.printer.result(encodeAnswer("showEvent", shown.value), () =>
-    eventText(shown.value, context.printer.width),
+    ? await eventOnceDelivered(context, options, { eventId: id, until: isSettled })
+    : await showEvent(context, id);
+  if (waits && !isSettled(shown.deliveries)) throw new Refused(stillDue(shown));
+  if (options.body === true) return context.printer.exact(shown.body);
+  return context.printer.result(encodeAnswer("showEvent", shown), () =>
+    eventText(shown, context.printer.width),
   );
 }
 
-function showEvent(context: Context, id: string): Promise<Outcome<AnswerOf<"showEvent">, Problem>> {
+function showEvent(context: Context, id: string): Promise<AnswerOf<"showEvent">> {
   return callSandbox(context, {
     name: "showEvent",
     id,
@@ -216,29 +204,26 @@ function showEvent(context: Context, id: string): Promise<Outcome<AnswerOf<"show
   });
 }
 
-async function runReplayFailed(context: Context, options: ReplayFailedOptions): Promise<Ending> {
+async function runReplayFailed(context: Context, options: ReplayFailedOptions): Promise<number> {
   const { endpoint, since = DEFAULT_SINCE } = options;
-  const to = endpoint === undefined ? undefined : await findId(context, "endpoint", endpoint);
-  if (to?.ok === false) return to;
-  const from = "at" in since ? accept(since.at) : await momentFromNow(context, -since.spanMs);
-  if (!from.ok) return from;
+  const endpointId = await findIdOf(context, "endpoint", endpoint);
+  const from = "at" in since ? since.at : await momentFromNow(context, -since.spanMs);
   const replayed = await callSandbox(context, {
     name: "replayFailed",
-    body: { since: from.value, endpointId: to?.value },
+    body: { since: from, endpointId },
     nextAfter: {
       not_found: "checkout endpoints list shows them",
       state_conflict:
         "checkout endpoints list shows their states; checkout endpoints enable <id> enables one",
     },
   });
-  if (!replayed.ok) return replayed;
-  const { replayed: count, more } = replayed.value;
+  const { replayed: count, more } = replayed;
   const next = more
     ? "more have failed: the same command goes on"
     : "checkout deliveries list shows how they end";
-  return context.printer.result(encodeAnswer("replayFailed", replayed.value), () =>
+  return context.printer.result(encodeAnswer("replayFailed", replayed), () =>
     count === 0
-      ? `nothing has failed for good since ${iso(from.value)}; checkout deliveries list --state due shows what is tried again`
+      ? `nothing has failed for good since ${iso(from)}; checkout deliveries list --state due shows what is tried again`
       : `delivering ${count} again\n${next}`,
   );
 }

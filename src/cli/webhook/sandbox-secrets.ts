@@ -1,6 +1,4 @@
-import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Context } from "../command.ts";
-import type { Problem } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { sandboxIn, inStore } from "../target/control.ts";
 
@@ -17,26 +15,19 @@ export type SecretsOf = {
  * The signing secrets of a store of the live sandbox: those of its endpoints, then its own, which its first endpoint
  * has too; undefined where no sandbox runs. None of them is printed from now on.
  */
-export async function sandboxSecrets(
-  context: Context,
-): Promise<Outcome<readonly SecretsOf[] | undefined, Problem>> {
+export async function sandboxSecrets(context: Context): Promise<readonly SecretsOf[] | undefined> {
   const sandbox = sandboxIn(context);
-  if (!sandbox.ok || sandbox.value === undefined) return sandbox.ok ? accept(undefined) : sandbox;
-  const target = await inStore(context, sandbox.value);
-  if (!target.ok) return target;
-  const access = await callAt(context, target.value, { name: "storeAccess", body: undefined });
-  if (!access.ok) return access;
-  const { signingSecret, name } = access.value;
+  if (sandbox === undefined) return undefined;
+  const target = await inStore(context, sandbox);
+  const { signingSecret, name } = await callAt(context, target, { name: "storeAccess", body: undefined });
   const found: SecretsOf[] = [];
-  const listed = await callAt(context, target.value, { name: "listEndpoints", body: undefined });
-  if (!listed.ok) return listed;
-  for (const { id, url } of listed.value.endpoints) {
-    const secrets = await callAt(context, target.value, { name: "showSecret", id, body: undefined });
-    if (!secrets.ok) return secrets;
-    found.push({ owner: `the endpoint ${url}`, endpointId: id, ...secrets.value });
+  const listed = await callAt(context, target, { name: "listEndpoints", body: undefined });
+  for (const { id, url } of listed.endpoints) {
+    const secrets = await callAt(context, target, { name: "showSecret", id, body: undefined });
+    found.push({ owner: `the endpoint ${url}`, endpointId: id, ...secrets });
   }
   found.push({ owner: `the store ${name}`, endpointId: null, inForce: [signingSecret], retired: [] });
   for (const { inForce, retired } of found)
     for (const secret of [...inForce, ...retired]) context.printer.hide(secret);
-  return accept(found);
+  return found;
 }

@@ -1,9 +1,8 @@
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { secretFault } from "../../core/webhook/signature.ts";
 import { parseHeaderNames } from "../../core/webhook/header-names.ts";
 import { orInvalid, valueOption, type Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
-import { failUsage, type Problem } from "../problem.ts";
+import { refusedUsage, type Refused } from "../problem.ts";
 import type { Option } from "commander";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -37,49 +36,42 @@ export function headerNamesOption(): Option {
  * The signing secrets that a command works with: the file's, or the variable's. Refuses where there are none, and where
  * payload and secret would both come from standard input. None of them is printed from now on.
  */
-export async function findSecrets(
-  context: Context,
-  options: SecretOptions,
-): Promise<Outcome<readonly string[], Problem>> {
+export async function findSecrets(context: Context, options: SecretOptions): Promise<readonly string[]> {
   const given = await givenSecrets(context, options);
-  if (!given.ok) return given;
-  return given.value === undefined ? noSecret(options.secretFile) : accept(given.value);
+  if (given === undefined) throw noSecret(options.secretFile);
+  return given;
 }
 
 /** The same; undefined where neither is given. */
 export async function givenSecrets(
   { world, printer }: Context,
   options: SecretOptions,
-): Promise<Outcome<readonly string[] | undefined, Problem>> {
+): Promise<readonly string[] | undefined> {
   const { secretFile, payloadFile } = options;
-  if (secretFile === STDIN && payloadFile === STDIN) return ONE_STDIN;
-  const read =
-    secretFile === undefined ? accept(undefined) : await readInput(world, secretFile, "--secret-file");
-  if (!read.ok) return read;
-  const text = read.value === undefined ? undefined : Buffer.from(read.value).toString("utf8");
+  if (secretFile === STDIN && payloadFile === STDIN) throw refusedUsage(ONE_STDIN, NOT_BOTH);
+  const read = secretFile === undefined ? undefined : await readInput(world, secretFile, "--secret-file");
+  const text = read === undefined ? undefined : Buffer.from(read).toString("utf8");
   const secrets = text?.split(/\r?\n/).filter((line) => line !== "") ?? [world.env[SECRET_VARIABLE] ?? ""];
   for (const secret of secrets) printer.hide(secret);
-  if (secrets.some((secret) => secret !== "")) return accept(secrets);
-  return secretFile === undefined ? accept(undefined) : noSecret(secretFile);
+  if (secrets.some((secret) => secret !== "")) return secrets;
+  if (secretFile !== undefined) throw noSecret(secretFile);
+  return undefined;
 }
 
 /** Refuses secrets that nothing should be signed with; verifying says what is wrong with them by itself. */
-export function checkSecrets(secrets: readonly string[]): Outcome<void, Problem> {
+export function checkSecrets(secrets: readonly string[]): void {
   const fault = secrets.map(secretFault).find(Boolean);
-  if (fault === undefined) return accept(undefined);
-  return failUsage(fault.message, SOURCES);
+  if (fault !== undefined) throw refusedUsage(fault.message, SOURCES);
 }
 
 const SOURCES = `set ${SECRET_VARIABLE}, or name a file: --secret-file FILE (- is standard input)`;
 
-const ONE_STDIN = failUsage(
-  "--payload-file and --secret-file cannot both be standard input",
-  `take one of them from a file, or the secret from ${SECRET_VARIABLE}`,
-);
+const ONE_STDIN = "--payload-file and --secret-file cannot both be standard input";
+const NOT_BOTH = `take one of them from a file, or the secret from ${SECRET_VARIABLE}`;
 
 /** Why there is none to work with. */
-export function noSecret(secretFile: string | undefined): Outcome<never, Problem> {
+export function noSecret(secretFile: string | undefined): Refused {
   const message =
     secretFile === undefined ? "there is no signing secret" : "--secret-file holds no signing secret";
-  return failUsage(message, `${SOURCES}; checkout endpoints secret prints that of an endpoint`);
+  return refusedUsage(message, `${SOURCES}; checkout endpoints secret prints that of an endpoint`);
 }

@@ -4,7 +4,6 @@ import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { AN_EVENT_TYPE, EVENT_TYPES } from "../../core/webhook/event-types.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -12,7 +11,7 @@ import { register, valueOption, type Context, type Registry } from "../command.t
 import { ORDER, SESSION, type Noun } from "../order/create-report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";
-import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { EXIT, Refused, refusedUsage, type Problem } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, requestFor } from "../order/sandbox-create.ts";
 import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget } from "../target/control.ts";
@@ -57,40 +56,33 @@ export function registerTrigger(parent: Command, registry: Registry): void {
   });
 }
 
-async function runTrigger(context: Context, options: TriggerOptions, type = ""): Promise<Ending> {
+async function runTrigger(context: Context, options: TriggerOptions, type = ""): Promise<number> {
   if (type === TEST) return testAll(context, options);
   const goal = goalOf(type);
-  if (!goal.ok) return goal;
   const { orderId, priceId } = options;
   const request = requestFor(context.world, { purpose: "trigger", orderId, priceId });
-  if (!request.ok) return request;
   const control = await controlTarget(context);
-  if (!control.ok) return control;
-  const made = await createInSandbox(context, options, {
-    noun: goal.value.noun,
-    request: request.value,
-    control: control.value,
+  const { response, replayed } = await createInSandbox(context, options, {
+    noun: goal.noun,
+    request,
+    control,
   });
-  if (!made.ok) return made;
-  const { response, replayed } = made.value;
-  const before = await inspect(context, control.value, response.data.id);
-  if (!before.ok) return before;
+  const before = await inspect(context, control, response.data.id);
   // Of something that was there already, only what happens now is shown.
   const isNew = orderId === undefined || !replayed;
-  const known = isNew ? 0 : before.value.events.length;
-  const after = await reach(context, control.value, { goal: goal.value, checkout: before.value, known });
-  if (!after.ok) return after;
-  return show(context, after.value, known);
+  const known = isNew ? 0 : before.events.length;
+  const after = await reach(context, control, { goal, checkout: before, known });
+  return show(context, after, known);
 }
 
 /** A type that no order and no session can have is a usage error. */
-function goalOf(type: string): Outcome<Goal, Problem> {
+function goalOf(type: string): Goal {
   const [object, name] = type.split(".");
   const status = STATUSES.find((candidate) => candidate === name);
   if (EVENT_TYPES.includes(type) && status !== undefined)
-    return accept({ type, status, noun: object === "order" ? ORDER : SESSION });
+    return { type, status, noun: object === "order" ? ORDER : SESSION };
   const message = `expected an event type: ${AN_EVENT_TYPE}; got ${printableLiteral(type)}`;
-  return failUsage(message, "checkout trigger order.succeeded");
+  throw refusedUsage(message, "checkout trigger order.succeeded");
 }
 
 /** Acts in the payer's place until the last event is the one that was asked for. */
@@ -98,22 +90,22 @@ async function reach(
   context: Context,
   control: ControlTarget,
   wanted: { readonly goal: Goal; readonly checkout: Checkout; readonly known: number },
-): Promise<Outcome<Checkout, Problem>> {
+): Promise<Checkout> {
   const { goal, checkout, known } = wanted;
   const { id, status } = checkout;
-  if (status === goal.status && known === 0) return accept(checkout);
+  if (status === goal.status && known === 0) return checkout;
   if (goal.status === "created" || status === goal.status || isFinal(status))
-    return fail(tooLate(goal, checkout));
-  const paid = await callAt(context, control, {
+    throw new Refused(tooLate(goal, checkout));
+  await callAt(context, control, {
     name: "pay",
     id,
     body: { outcome: ACTS[goal.status] },
     nextAfter: { state_conflict: `checkout sessions get ${id} shows its state` },
   });
-  return paid.ok ? inspect(context, control, id) : paid;
+  return inspect(context, control, id);
 }
 
-function inspect(context: Context, control: ControlTarget, id: string): Promise<Outcome<Checkout, Problem>> {
+function inspect(context: Context, control: ControlTarget, id: string): Promise<Checkout> {
   return callAt(context, control, { name: "inspectCheckout", id, body: undefined });
 }
 
@@ -130,7 +122,7 @@ function tooLate({ type }: Goal, checkout: Checkout): Problem {
   };
 }
 
-function show({ printer: { result, width } }: Context, checkout: Checkout, known: number): Promise<Ending> {
+function show({ printer: { result, width } }: Context, checkout: Checkout, known: number): Promise<number> {
   const { id, orderId, status } = checkout;
   const events = checkout.events.slice(known);
   const { object, events: eventsJson } = encodeAnswer("inspectCheckout", { ...checkout, events });
@@ -146,20 +138,18 @@ function show({ printer: { result, width } }: Context, checkout: Checkout, known
 }
 
 /** Tests every enabled endpoint. */
-async function testAll(context: Context, options: TriggerOptions): Promise<Ending> {
+async function testAll(context: Context, options: TriggerOptions): Promise<number> {
   if (options.orderId !== undefined || options.priceId !== undefined) {
     const message = `${TEST} has no order, so --order-id and --price-id cannot be used`;
-    return failUsage(message, `checkout trigger ${TEST}`);
+    throw refusedUsage(message, `checkout trigger ${TEST}`);
   }
   const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
-  if (!listed.ok) return listed;
-  const enabled = listed.value.endpoints.filter(({ state }) => state === "enabled");
-  if (enabled.length === 0) return fail(nobodyListens());
+  const enabled = listed.endpoints.filter(({ state }) => state === "enabled");
+  if (enabled.length === 0) throw new Refused(nobodyListens());
   const tests: { endpoint_id: string; url: string; event_id: string }[] = [];
   for (const { id, url } of enabled) {
     const tested = await callSandbox(context, { name: "testEndpoint", id, body: {} });
-    if (!tested.ok) return tested;
-    tests.push({ endpoint_id: id, url, event_id: tested.value.eventId });
+    tests.push({ endpoint_id: id, url, event_id: tested.eventId });
   }
   return context.printer.result({ tests }, () =>
     table(

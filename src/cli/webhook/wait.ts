@@ -3,12 +3,11 @@ import { DEFAULT_WAIT_MS } from "../../client/api/wait.ts";
 import { waitForDeliveries } from "../../client/control/webhook-wait.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
-import type { Outcome } from "../../core/outcome.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import { EXIT, type Problem } from "../problem.ts";
-import { controlOutcome, type NextAfter } from "../target/call.ts";
+import { answered, type NextAfter } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { whileWaiting } from "../target/waiting.ts";
@@ -36,14 +35,13 @@ export async function eventOnceDelivered(
   context: Context,
   options: WebhookWaitOptions,
   wanted: { readonly eventId: string; readonly until: (deliveries: readonly DeliveryEntry[]) => boolean },
-): Promise<Outcome<AnswerOf<"showEvent">, Problem>> {
+): Promise<AnswerOf<"showEvent">> {
   const target = await controlTarget(context);
-  if (!target.ok) return target;
   const waitMs = waitMsOf(options);
   const shown = await whileWaiting(context, ({ signal }) =>
-    waitForDeliveries(context.world, target.value, { ...wanted, waitMs, signal }),
+    waitForDeliveries(context.world, target, { ...wanted, waitMs, signal }),
   );
-  return controlOutcome(shown, NEXT_AFTER_EVENT);
+  return answered(shown, NEXT_AFTER_EVENT);
 }
 
 /** How long a command waits, in milliseconds. */

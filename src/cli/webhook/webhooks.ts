@@ -1,7 +1,6 @@
 import { iso } from "../../core/clock.ts";
 import type { Command } from "commander";
 import { parseJson } from "../../core/json.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { diagnose } from "../../core/webhook/diagnosis/diagnose.ts";
@@ -17,7 +16,7 @@ import { invalidOption, register, valueOption, type Context, type Registry } fro
 import { causeLine } from "./cause-line.ts";
 import { readInput } from "../input.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
-import { EXIT, type Ending, type Problem } from "../problem.ts";
+import { EXIT } from "../problem.ts";
 import type { SecretsOf } from "./sandbox-secrets.ts";
 import {
   checkSecrets,
@@ -94,20 +93,18 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
 }
 
 /** A signature that does not match is a result, not a failure of the command: it is printed, and the exit code tells. */
-async function runVerify(context: Context, options: VerifyFlags): Promise<Ending> {
+async function runVerify(context: Context, options: VerifyFlags): Promise<number> {
   const { payloadFile, timestamp, signature, headerNames = HEADERS } = options;
   const sources = await secretsToTry(context, options);
-  if (!sources.ok) return sources;
   const rawBody = await readInput(context.world, payloadFile, "--payload-file");
-  if (!rawBody.ok) return rawBody;
   const request: Omit<VerifyOptions, "secrets"> & { readonly now: number } = {
-    rawBody: rawBody.value,
+    rawBody,
     headers: [headerNames.timestamp, timestamp, headerNames.signature, signature],
     headerNames,
     toleranceSeconds: options.tolerance ?? DEFAULT_TOLERANCE_SECONDS,
     now: options.now ?? context.world.now(),
   };
-  const verdicts = sources.value.map((source) => {
+  const verdicts = sources.map((source) => {
     const verdict = verifySignature({ ...request, secrets: source.inForce });
     return { source, verdict };
   });
@@ -119,45 +116,38 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<Ending
     const causes = diagnose({ ...request, secrets: best.source.inForce });
     return report(context, { verdict: best.verdict, causes, now: request.now, tried: [best.source] });
   }
-  const secrets = sources.value.flatMap(({ inForce }) => inForce);
-  const known = sources.value.flatMap(({ owner, retired }) =>
+  const secrets = sources.flatMap(({ inForce }) => inForce);
+  const known = sources.flatMap(({ owner, retired }) =>
     retired.map((secret) => ({ label: `an earlier one of ${owner ?? "it"}`, secret, retired: true })),
   );
   const verdict = verifySignature({ ...request, secrets });
   const causes = diagnose({ ...request, secrets, known });
-  return report(context, { verdict, causes, now: request.now, tried: sources.value });
+  return report(context, { verdict, causes, now: request.now, tried: sources });
 }
 
 /** Secrets that were given have no owner. */
 type Source = Pick<SecretsOf, "inForce" | "retired"> & Partial<SecretsOf>;
 
 /** The secrets that were given; else those of the sandbox that runs here. */
-async function secretsToTry(
-  context: Context,
-  options: VerifyFlags,
-): Promise<Outcome<readonly Source[], Problem>> {
+async function secretsToTry(context: Context, options: VerifyFlags): Promise<readonly Source[]> {
   const given = await givenSecrets(context, options);
-  if (!given.ok) return given;
-  if (given.value !== undefined) return accept([{ inForce: given.value, retired: [] }]);
+  if (given !== undefined) return [{ inForce: given, retired: [] }];
   const { sandboxSecrets } = await import("./sandbox-secrets.ts");
   const found = await sandboxSecrets(context);
-  if (!found.ok) return found;
-  return found.value === undefined ? noSecret(undefined) : accept(found.value);
+  if (found === undefined) throw noSecret(undefined);
+  return found;
 }
 
-async function runSign(context: Context, options: SignFlags): Promise<Ending> {
+async function runSign(context: Context, options: SignFlags): Promise<number> {
   const { world, printer } = context;
   const { payloadFile } = options;
   const secrets = await findSecrets(context, options);
-  if (!secrets.ok) return secrets;
-  const usable = checkSecrets(secrets.value);
-  if (!usable.ok) return usable;
+  checkSecrets(secrets);
   const rawBody = await readInput(world, payloadFile, "--payload-file");
-  if (!rawBody.ok) return rawBody;
-  const headers = signHeaders(secrets.value, {
-    eventId: options.eventId ?? eventIdOf(rawBody.value) ?? world.uuid(),
+  const headers = signHeaders(secrets, {
+    eventId: options.eventId ?? eventIdOf(rawBody) ?? world.uuid(),
     timestamp: options.timestamp ?? Math.floor(world.now() / 1000),
-    rawBody: rawBody.value,
+    rawBody,
   });
   return printer.result(headers, () =>
     Object.entries(headers)
@@ -174,7 +164,7 @@ type Report = {
   readonly tried: readonly Source[];
 };
 
-async function report({ printer }: Context, { verdict, causes, now, tried }: Report): Promise<Ending> {
+async function report({ printer }: Context, { verdict, causes, now, tried }: Report): Promise<number> {
   if (verdict.ok) {
     const ageSeconds = Math.floor(now / 1000) - verdict.timestamp;
     const age = ageSeconds < 0 ? `${-ageSeconds} s ahead of this clock` : `${ageSeconds} s ago`;
@@ -197,7 +187,7 @@ async function report({ printer }: Context, { verdict, causes, now, tried }: Rep
       ...causes.map((cause) => causeLine(cause, printer.style)),
     ].join("\n"),
   );
-  return accept(EXIT.failed);
+  return EXIT.failed;
 }
 
 /** The id that an event's body has, if a header can carry it. */
