@@ -274,6 +274,27 @@ test("no function is over 70 lines", () => {
   expect(sources.flatMap(longFunctions)).toEqual([]);
 });
 
+/** A refusal that a function of the command line hands on as a value; there it is thrown. */
+const HANDED_ON = [
+  /if \(!(\w+)\.ok\) return \1;/,
+  /if \((\w+)\?\.ok === false\) return \1;/,
+  /return (\w+)\.ok \? [^;]*: \1;/,
+];
+
+test("the command line throws what it refuses", () => {
+  const handOn = (text: string): boolean => HANDED_ON.some((pattern) => pattern.test(text));
+  const commands = sources.filter(({ name }) => folderOf(name) === "cli");
+  expect(commands.filter(({ text }) => handOn(text)).map(({ name }) => name)).toEqual([]);
+  const one = "if (!found.ok) return found;";
+  const inOne = "return found.ok ? accept(found.value) : found;";
+  expect([one, "if (of?.ok === false) return of;", inOne, "return found.ok ? 1 : 2;"].map(handOn)).toEqual([
+    true,
+    true,
+    true,
+    false,
+  ]);
+});
+
 test("every file is reached from the program", () => {
   const reached = new Set<string>();
   const visit = (path: string): void => {

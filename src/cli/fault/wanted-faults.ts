@@ -1,17 +1,13 @@
-import type { ControlTarget } from "../../client/control/control.ts";
-import { decodeRequest, type RequestOf } from "../../core/control/operations.ts";
+import { decodeRequest } from "../../core/control/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import { termsOf } from "../../core/fault/terms.ts";
 import { parseJson } from "../../core/json.ts";
 import type { Refusal } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
+import type { WantedFaults } from "./held-faults.ts";
 import { refusedUsage, type Refused } from "../problem.ts";
-import { callAt } from "../target/call.ts";
 import { readNamedText } from "../../host/named-file.ts";
-
-/** Faults that a command line asks for, as the control API takes them. */
-type WantedFaults = readonly RequestOf<"addFault">[];
 
 /** A file of faults is written by hand. */
 const LARGEST_FILE_BYTES = 1024 * 1024;
@@ -44,13 +40,4 @@ function faultsIn(world: Context["world"], name: string): WantedFaults {
     if (!terms.ok) throw wrong(at, terms.refusal);
     return read.value;
   });
-}
-
-/** Adds faults to the store of a sandbox. */
-export async function addWanted(
-  context: Context,
-  target: ControlTarget,
-  wanted: WantedFaults,
-): Promise<void> {
-  for (const body of wanted) await callAt(context, target, { name: "addFault", body });
 }

@@ -12,6 +12,7 @@ import {
 import { withConfig } from "../../host/config/start-settings.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, setting } from "../option-rules.ts";
+import { heldFaults, type WantedFaults } from "../fault/held-faults.ts";
 import { accessIn } from "../store/access.ts";
 import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { parseWhole } from "../parsers.ts";
@@ -86,7 +87,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   const { world, printer } = context;
   // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
   const stop = hearStop(world);
-  const faulty = await faultsOf(context, options);
+  const wanted = await faultsOf(context, options);
   const log = keptLog();
   let reached = false;
   const configured = hosted(await withConfig(context, { ...options, port: options.port ?? 0 }));
@@ -95,7 +96,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
     use: async (served) => {
       const { base_url: baseUrl, control_token: token } = served.ready;
       const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-      await faulty(target);
+      await heldFaults(context, target).add(wanted);
       reached = true;
       const stopped = stop.signal();
       if (stopped !== undefined) return KILLED_BY + SIGNAL_NUMBERS[stopped];
@@ -136,17 +137,20 @@ async function runInStore(
   if (options.keep === true && !isFresh)
     throw refusedUsage(`the store ${printable(options.store)} is there, and stays`, "leave --keep out");
   const stop = hearStop(world);
-  const faulty = await faultsOf(context, options);
+  const wanted = await faultsOf(context, options);
   const target = await sandboxTarget(context);
   await using fresh = isFresh ? await freshStore(context, target, options.keep === true) : undefined;
   const access = fresh ?? (await accessIn(context, target));
   if (access.apiKey === null) throw noKey(access);
-  await faulty({ ...target, storeId: access.storeId });
+  await using faults = heldFaults(context, { ...target, storeId: access.storeId });
+  await faults.add(wanted);
   const stopped = stop.signal();
   if (stopped !== undefined) return KILLED_BY + SIGNAL_NUMBERS[stopped];
   noteOwnSecrets(context, access);
   const env = { ...cleared(), ...variablesOf(access), CHECKOUT_CONTROL_TOKEN: target.token };
-  return endingOfProgram(program, await world.runProgram({ program, args, env }));
+  const exitCode = endingOfProgram(program, await world.runProgram({ program, args, env }));
+  faults.stay();
+  return exitCode;
 }
 
 /** Deletes the store that was made for a program, or says where it is. The program's ending is not changed by it. */
@@ -180,15 +184,11 @@ function hearStop({ onStop }: World): {
   return { signal: () => signal, heard };
 }
 
-/** Adds the faults that the options name, which are read first. Loaded only where there are some. */
-async function faultsOf(
-  context: Context,
-  { fault: names }: ExecOptions,
-): Promise<(target: ControlTarget) => Promise<void>> {
-  if (names === undefined) return () => Promise.resolve();
-  const { addWanted, readFaults } = await import("../fault/wanted-faults.ts");
-  const wanted = readFaults(context, names);
-  return (target) => addWanted(context, target, wanted);
+/** The faults that the options name. What reads them is loaded only where there are some. */
+async function faultsOf(context: Context, { fault: names }: ExecOptions): Promise<WantedFaults> {
+  if (names === undefined) return [];
+  const { readFaults } = await import("../fault/wanted-faults.ts");
+  return readFaults(context, names);
 }
 
 /** A store that is made for a program, and left at the end of the block that holds it. */

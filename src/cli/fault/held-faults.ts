@@ -1,0 +1,26 @@
+import type { ControlTarget } from "../../client/control/control.ts";
+import type { RequestOf } from "../../core/control/operations.ts";
+import type { Context } from "../command.ts";
+import { attemptAsync } from "../problem.ts";
+import { callAt } from "../target/call.ts";
+
+/** Faults that a command line asks for, as the control API takes them. */
+export type WantedFaults = readonly RequestOf<"addFault">[];
+
+/** Faults of a store that end with the block that holds them, unless they are to stay. */
+export function heldFaults(context: Context, target: ControlTarget) {
+  const held: string[] = [];
+  return {
+    add: async (wanted: WantedFaults): Promise<void> => {
+      for (const body of wanted) {
+        const { faults } = await callAt(context, target, { name: "addFault", body });
+        held.push(...faults.map(({ id }) => id));
+      }
+    },
+    stay: (): void => void held.splice(0),
+    [Symbol.asyncDispose]: async (): Promise<void> => {
+      for (const id of held)
+        await attemptAsync(callAt(context, target, { name: "removeFault", id, body: undefined }));
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import type { OutboundRequest } from "../../src/world.ts";
+import { startListening } from "../support/listening.ts";
+import { eventually } from "../support/eventually.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+import { openWebhookSite } from "../support/webhook-site.ts";
+
+const LOST = { ok: false, failure: "connection_lost", message: "socket hang up" } as const;
+const EXEC_PORT = 4777;
+
+/** Loses every answer of a kind from the `first` on, which counts from 1; the sandbox never sees those requests. */
+function loseFrom(harness: Harness, first: number, isMeant: (request: OutboundRequest) => boolean): void {
+  let count = 0;
+  harness.setFault((request, pass) =>
+    isMeant(request) && (count += 1) >= first ? Promise.resolve(LOST) : pass(),
+  );
+}
+
+const isAddingFault = ({ method, url }: OutboundRequest): boolean =>
+  method === "POST" && url.endsWith("/faults");
+
+async function listed(harness: Harness, command: string): Promise<Record<string, readonly unknown[]>> {
+  const { stdout } = await harness.run([...command.split(" "), "--json"]);
+  return JSON.parse(stdout) as Record<string, readonly unknown[]>;
+}
+
+test("exec that is refused in the middle leaves no sandbox behind", async () => {
+  const harness = createHarness();
+  loseFrom(harness, 2, isAddingFault);
+  const line = `exec --port ${EXEC_PORT} --fault slow --fault flaky-network -- npm test`;
+  const { code, stderr } = await harness.run(line.split(" "));
+  expect([code, stderr]).toEqual([7, expect.stringContaining("cannot be reached")]);
+  expect(harness.programs).toEqual([]);
+  expect(harness.programOn(EXEC_PORT)).toBe(undefined);
+});
+
+test("exec in a sandbox that runs leaves no store and no fault behind when it is refused in the middle", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const before = [await listed(harness, "stores list"), await listed(harness, "faults list")];
+  for (const store of ["new", "Sandbox Store"])
+    for (const [fails, expected] of [
+      [true, 7],
+      [false, 127],
+    ] as const) {
+      loseFrom(harness, fails ? 2 : Infinity, isAddingFault);
+      const line = ["exec", "--store", store, "--fault", "slow", "--fault", "flaky-network", "--", "npm"];
+      const { code } = await harness.run(line);
+      harness.setFault((_request, pass) => pass());
+      expect([store, code]).toEqual([store, expected]);
+      expect([await listed(harness, "stores list"), await listed(harness, "faults list")]).toEqual(before);
+    }
+});
+
+test("the faults of exec stay in a store that was there, once its program has run", async () => {
+  const harness = createHarness();
+  await harness.start();
+  harness.setProgram(() => Promise.resolve({ ending: "exited", exitCode: 1 }));
+  const line = ["exec", "--store", "Sandbox Store", "--fault", "lost-response", "--", "npm"];
+  expect((await harness.run(line)).code).toBe(1);
+  expect((await listed(harness, "faults list"))["faults"]).toMatchObject([{ action: "lose_answer" }]);
+});
+
+test("listen that is refused in the middle gives its port back, and its events wait", async () => {
+  const site = await openWebhookSite();
+  const { harness } = site;
+  const listening = await startListening(harness, ["--exit-on-disconnect"]);
+  let isLost = false;
+  // One check is lost, and the sandbox is there all the same.
+  harness.setFault((request, pass) => {
+    if (isLost || !request.url.includes("/endpoints/")) return pass();
+    isLost = true;
+    return Promise.resolve(LOST);
+  });
+  harness.clock.advance(1000);
+  const { code } = await listening.ended;
+  expect([code, isLost]).toEqual([7, true]);
+  expect(harness.programOn(Number(new URL(listening.ready.url).port))).toBe(undefined);
+  expect((await listed(harness, "endpoints list"))["endpoints"]).toMatchObject([{ state: "paused" }]);
+});
+
+test("a drill that is refused in the middle leaves no lease and no pause behind", async () => {
+  const site = await openWebhookSite();
+  const { harness } = site;
+  const { id } = await site.addEndpoint(site.receiver(3000).url);
+  await site.order();
+  const order = (await listed(harness, "orders list"))["checkouts"]?.[0] as { readonly id: string };
+  expect((await harness.run(["sandbox", "pay", order.id])).code).toBe(0);
+  const view = ["--order-view", "http://localhost:3000/orders/{order_id}", "--paid-when", "paid"];
+  // A store has one lease at a time: the second one finds it free.
+  for (const time of ["first", "second"]) {
+    const line = ["checklist", "run", "duplicates", ...view, "--checkout", order.id];
+    const { code, stderr } = await harness.run(line);
+    expect([time, code, stderr]).toEqual([time, 5, expect.stringContaining("needs one that is not paid")]);
+    expect((await listed(harness, "endpoints list"))["endpoints"]).toMatchObject([{ id, state: "enabled" }]);
+  }
+});
+
+test("start --detach that is refused in the middle leaves no process behind", async () => {
+  const harness = createHarness();
+  const { code, stderr } = await harness.run(["sandbox", "start", "--detach"], {
+    // The ready line of what was started cannot be printed.
+    world: { isResultLost: () => true },
+  });
+  expect([code, stderr]).toEqual([1, expect.stringContaining("the sandbox was stopped")]);
+  expect((await harness.run(["sandbox", "status"])).code).toBe(7);
+  await eventually("its folder is free", async () =>
+    expect((await harness.run(["sandbox", "stop"])).stdout).toContain("no sandbox was running"),
+  );
+});
