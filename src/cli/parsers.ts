@@ -1,3 +1,5 @@
+import { MAX_NOTE_LENGTH } from "../core/readiness/names.ts";
+import { invalidOption } from "./command.ts";
 import { MAX_CHECKOUT_LIFETIME_MS, MIN_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import {
@@ -13,7 +15,6 @@ import { expectedAmount } from "../core/money.ts";
 import { isUuid, printableLiteral } from "../core/text.ts";
 import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { World } from "../world.ts";
-import { invalidOption } from "./command.ts";
 import { ownWords } from "./option-rules.ts";
 
 /** Timers of Node end after 24 days; nobody waits for one. */
@@ -127,5 +128,12 @@ export function parseChoice<Choice extends string>(
 /** `HOST` or `HOST:PORT`, as it stands in a Host header. */
 export function parseHost(text: string): string {
   if (!isHost(text)) throw invalidOption("HOST or HOST:PORT", text);
+  return text;
+}
+
+/** What somebody has to say about an act, for the audit log. */
+export function parseNote(text: string): string {
+  if (text === "" || text.length > MAX_NOTE_LENGTH)
+    throw invalidOption(`a note of 1 to ${MAX_NOTE_LENGTH} characters`, text);
   return text;
 }

@@ -1,3 +1,5 @@
+import type { ListenFailure, World, GuestWorld, Listener } from "../world.ts";
+import { type HostFailure, misused } from "./failure.ts";
 import { CONFIG_PATH } from "../core/config/file-name.ts";
 import type { SandboxDescription } from "../core/control/sandbox.ts";
 import { isLoopbackAddress } from "../core/network/address.ts";
@@ -5,9 +7,6 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT } from "../core/rate-limit.ts";
 import { printable } from "../core/text.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
-import type { GuestWorld, Listener } from "../world.ts";
-import { misused, type HostFailure } from "./failure.ts";
-import { portFailure } from "./port-failure.ts";
 import { type ServeOptions, DEFAULT_PORT } from "./options.ts";
 import type { Host } from "./hosting.ts";
 
@@ -143,4 +142,25 @@ export async function listen(
 
 function ownerOf(world: GuestWorld, port: number): string {
   return printable(world.portOwner(port) ?? "another process");
+}
+
+/** A port that cannot be taken; names who has it, as well as the system lets it be known. */
+export function portFailure(
+  { portOwner }: Pick<World, "portOwner">,
+  port: number,
+  { reason, message, address = "" }: ListenFailure,
+): HostFailure {
+  if (reason === "no_such_address") {
+    const next = "name an address of this machine with --listen, or 0.0.0.0 for all of IPv4";
+    const what = `${address} is no address of this machine (${message})`;
+    return { kind: "failed", code: "address_unavailable", message: what, next };
+  }
+  const owner = portOwner(port);
+  return {
+    kind: "failed",
+    code: "port_unavailable",
+    message:
+      owner === undefined ? `port ${port} cannot be used: ${message}` : `port ${port} is used by ${owner}`,
+    next: "stop that process, or choose another port with --port (0 takes any free one)",
+  };
 }

@@ -1,5 +1,5 @@
 import type { Connection } from "./connection/database.ts";
-import { lazily } from "./connection/lazily.ts";
+import { lazily } from "./connection/statements.ts";
 
 /**
  * The DDL of resets and erasures. A row of `resets` names a store whose rows may be deleted, and cannot be committed: it

@@ -8,7 +8,7 @@ import { cut, printable } from "../../core/text.ts";
 import { SIGNATURES } from "../../core/webhook/signature.ts";
 import { VERSION } from "../../version.ts";
 import { shortId } from "../table.ts";
-import { causeLine } from "../webhook/cause-line.ts";
+import { causeLine } from "../webhook/report.ts";
 import type { ListenPlan } from "./options.ts";
 import { fieldLines, type Field, type Style } from "../printer.ts";
 

@@ -16,7 +16,7 @@ import type { Context } from "../command.ts";
 import { keysOf, type Key } from "./keys.ts";
 import type { ListenPlan } from "./options.ts";
 import { deliveryJson, deliveryLine, detailLines, readyJson, readyText, timeOf } from "./report.ts";
-import { portFailure } from "../../host/port-failure.ts";
+import { portFailure } from "../../host/listen.ts";
 import { EXIT, problemOf, Refused, type Problem } from "../problem.ts";
 import { answered } from "../target/call.ts";
 

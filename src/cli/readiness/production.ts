@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { calling } from "../calling.ts";
 import { register, valueOption, type Registry } from "../command.ts";
-import { parseNote } from "./note.ts";
+import { parseNote } from "../parsers.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type RequestOptions = CommonOptions & { readonly note?: string };

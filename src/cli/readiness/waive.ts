@@ -5,7 +5,7 @@ import { EVIDENCE_MS } from "../../core/readiness/proof.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { register, valueOption, type Registry } from "../command.ts";
-import { parseNote } from "./note.ts";
+import { parseNote } from "../parsers.ts";
 import { refusedUsage } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 

@@ -3,7 +3,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { PAY_OUTCOMES, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { calling } from "../calling.ts";
 import { register, valueOption, type Registry } from "../command.ts";
-import { moveLines } from "./move-lines.ts";
+import { moveLines } from "../webhook/report.ts";
 import { parseChoice } from "../parsers.ts";
 import { shownBy } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";

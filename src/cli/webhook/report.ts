@@ -1,11 +1,12 @@
-import { parseJson } from "../../core/json.ts";
+import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
+import type { Style } from "../printer.ts";
 import { iso, isoOrNull } from "../../core/clock.ts";
 import type { MoveEntry } from "../../core/control/checkout.ts";
+import { shortId, table } from "../table.ts";
+import { parseJson } from "../../core/json.ts";
 import type { DeliveryEntry, DispatchedEntry, EventEntry } from "../../core/control/webhook.ts";
 import { isTaken } from "../../core/webhook/delivery.ts";
 import { checkoutWire } from "../../core/checkout/wire.ts";
-import { moveLines } from "../sandbox/move-lines.ts";
-import { shortId, table } from "../table.ts";
 
 const COLUMNS = ["LAST TRY", "RESULT", "TRIES", "STATE", "NEXT TRY", "CAUSE"];
 
@@ -108,4 +109,20 @@ function cells(delivery: DeliveryEntry): (string | number | null)[] {
 /** Where it was sent to last, or the endpoint's id where it was not sent yet. */
 function addressOf({ attempts, endpointId }: DeliveryEntry): string {
   return attempts.at(-1)?.url ?? shortId(endpointId);
+}
+
+/** The moves of checkouts, one a line, in their order, in lines of `width` places. */
+export function moveLines(moves: readonly MoveEntry[], width: number): Promise<string> {
+  const rows = moves.map(({ at, orderId, from, to, checkoutId }) => [
+    iso(at),
+    orderId,
+    `${from} → ${to}`,
+    shortId(checkoutId),
+  ]);
+  return table(["AT", "ORDER ID", "STATUS", "CHECKOUT"], rows, { width, keep: ["AT"] });
+}
+
+/** A cause of a failed verification, as a line below what failed. */
+export function causeLine({ code, message, proven }: Diagnosis, style: Style): string {
+  return `  ${style.cyan("→")} ${proven ? "" : "Perhaps: "}${message} ${style.dim(`(${code})`)}`;
 }

@@ -13,7 +13,7 @@ import {
 } from "../../core/webhook/signature.ts";
 import type { HeaderNames, SignatureVerdict, VerifyOptions } from "../../core/webhook/webhook.ts";
 import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
-import { causeLine } from "./cause-line.ts";
+import { causeLine } from "./report.ts";
 import { readInput } from "../input.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { EXIT } from "../problem.ts";

@@ -8,7 +8,7 @@ import type { AdministratorAction } from "../../core/readiness/names.ts";
 import { isSigningSecret, openSecret } from "../../core/sealed-secret.ts";
 import { isReasonOf, type EndpointState } from "../../core/webhook/endpoint.ts";
 import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
-import { valuesOf } from "../../store/connection/columns.ts";
+import { valuesOf } from "../../store/connection/statements.ts";
 import type { NamedRow } from "../../store/snapshot/rows.ts";
 import { MAX_RETURN_ORIGINS } from "../checkout/return-origins.ts";
 import { MAX_FAULTS } from "../fault/faults.ts";

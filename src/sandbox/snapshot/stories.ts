@@ -1,6 +1,6 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { storyFault, testEventFault, type KeptStory } from "../../core/snapshot/story.ts";
-import { valuesOf } from "../../store/connection/columns.ts";
+import { valuesOf } from "../../store/connection/statements.ts";
 import type { NamedRow } from "../../store/snapshot/rows.ts";
 
 /** Reads the rows of a table, each judged by itself. */

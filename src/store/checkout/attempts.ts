@@ -1,5 +1,5 @@
 import type { Attempt, LateResult } from "../../core/control/checkout.ts";
-import { columnsOf } from "../connection/columns.ts";
+import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
 type OfCheckout = { readonly checkoutId: string };

@@ -1,5 +1,5 @@
 import type { Checkout, Status } from "../../core/checkout/checkout.ts";
-import { columnsOf, prepareByPosition } from "../connection/columns.ts";
+import { columnsOf, prepareByPosition } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** Empty for the one checkout of an order that is open or paid, and the id of every other one: see `checkouts_of_order`. */

@@ -1,8 +1,7 @@
 import type { CheckoutEvent } from "../../core/checkout/event.ts";
 import { EVENT_TYPES } from "../../core/webhook/event-types.ts";
-import { columnsOf, prepareByPosition } from "../connection/columns.ts";
+import { columnsOf, prepareByPosition, lazily } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
-import { lazily } from "../connection/lazily.ts";
 
 /** An event without its bytes, as lists show it. */
 export type EventEntry = Pick<CheckoutEvent, "id" | "type" | "sequence" | "createdAt">;

@@ -1,7 +1,6 @@
 import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
-import { columnsOf, prepareByPosition } from "../connection/columns.ts";
+import { columnsOf, prepareByPosition, lazily } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
-import { lazily } from "../connection/lazily.ts";
 
 /** A key that is bound to the answer of its create. */
 type BoundKey = StoredResponse & Place & { readonly checkoutId: string; readonly createdAt: number };

@@ -1,6 +1,6 @@
 import { MAX_PAGE_VIEWS, ONE_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
 import type { Connection } from "../connection/database.ts";
-import { lazily } from "../connection/lazily.ts";
+import { lazily } from "../connection/statements.ts";
 
 /** The DDL of views of payment pages. Its numbers are `MAX_PAGE_VIEWS` and the longest return address. */
 export const PAGE_VIEWS_DDL = `

@@ -1,5 +1,5 @@
 import type { Price } from "../../core/control/checkout.ts";
-import { columnsOf } from "../connection/columns.ts";
+import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** As stored: what is so or not as a number. */

@@ -1,5 +1,5 @@
 import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
-import { columnsOf } from "../connection/columns.ts";
+import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** Where customers of a store may be sent back to (decision 19). Times are milliseconds by the store's clock. */

@@ -1,7 +1,6 @@
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
-import { columnsOf } from "../connection/columns.ts";
+import { columnsOf, lazily } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
-import { lazily } from "../connection/lazily.ts";
 
 /** Something that falls due: a checkout that settles itself, or one that expires. */
 export type DueItem = {

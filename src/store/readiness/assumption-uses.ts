@@ -1,4 +1,4 @@
-import { columnsOf } from "../connection/columns.ts";
+import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** A decision of ours that an integration relied on, and the first request that did. Times by the store's clock. */

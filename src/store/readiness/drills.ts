@@ -2,7 +2,7 @@ import type { Drill } from "../../core/readiness/drills/drill.ts";
 import type { DrillStep } from "../../core/control/drills.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { columnsOf } from "../connection/columns.ts";
+import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** Which drills to list; a kind of null means any. */

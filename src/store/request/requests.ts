@@ -7,7 +7,7 @@ import {
 } from "../../core/request/logged-request.ts";
 import { readRequest } from "../../core/request/read-request.ts";
 import type { Connection } from "../connection/database.ts";
-import { lazily } from "../connection/lazily.ts";
+import { lazily } from "../connection/statements.ts";
 import { createOrderIndex } from "./order-index.ts";
 
 /**

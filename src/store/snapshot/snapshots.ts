@@ -2,7 +2,7 @@ import type { SnapshotOrigin } from "../../core/snapshot/origin.ts";
 import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { currentFormat, type Connection } from "../connection/database.ts";
-import { lazily } from "../connection/lazily.ts";
+import { lazily } from "../connection/statements.ts";
 import type { Clearing } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
 import {

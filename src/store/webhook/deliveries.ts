@@ -2,9 +2,8 @@ import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
 import { faultHeader, readFaultHeader } from "../../core/fault/fault.ts";
 import type { MetFault } from "../../core/fault/operations.ts";
-import { columnsOf } from "../connection/columns.ts";
+import { columnsOf, lazily } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
-import { lazily } from "../connection/lazily.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
 export type Delivery = Omit<DeliveryEntry, "type" | "nextAt" | "attempts"> & {

@@ -1,8 +1,7 @@
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import type { DeliveryState } from "../../core/webhook/delivery.ts";
-import { columnsOf } from "../connection/columns.ts";
+import { columnsOf, lazily } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
-import { lazily } from "../connection/lazily.ts";
 
 type Told = DeliveryEntry["attempts"][number];
 /** One try of a delivery, as it is audited. Times are milliseconds by the store's clock. */

@@ -1,5 +1,5 @@
 import type { Endpoint, EndpointState } from "../../core/webhook/endpoint.ts";
-import { columnsOf } from "../connection/columns.ts";
+import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { remembered } from "../connection/remembered.ts";
