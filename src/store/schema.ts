@@ -28,7 +28,7 @@ import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 /**
  * The tables of `sandbox.db`, each after those that it refers to. Everything but the merchant and what is of no store
  * carries `store_id`; times are milliseconds since the epoch. The CHECKs repeat the core's rules, so that no other program
- * can write what the core would refuse. Lengths of texts from outside are counted in bytes, four to a character, because
+ * can write what the core would refuse; but not lists that grow with each version, such as the actions of faults. Lengths of texts from outside are counted in bytes, four to a character, because
  * SQLite's length() of a text stops at a NUL. What is called has been in SQLite since 3.37, so that the programs of a
  * system can copy and check these files too (decision 60).
  */

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { IN_MEMORY, type FileKind } from "../../src/store/connection/database.ts";
@@ -164,4 +165,17 @@ test("lengths of texts are counted in bytes, also behind a NUL", () => {
   }
   connection.close();
   journal.close();
+});
+
+test("a format stays as it is: a change of a schema is one more migration, noted here and tested", () => {
+  const digests = ({ migrations }: FileKind): string[] =>
+    migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
+  expect(digests(SANDBOX_FILE)).toEqual(["cef4bdbea9154906"]);
+  expect(digests(REQUESTS_FILE)).toEqual(["e42b38f512779c7b"]);
+  expect(digests(JOURNAL_FILE)).toEqual([
+    "8cf5d8ba216ac025",
+    "d86f3bb97423337b",
+    "26d044b90b6a8f9c",
+    "1be28265a8cd309e",
+  ]);
 });

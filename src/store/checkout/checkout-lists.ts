@@ -1,6 +1,6 @@
 import { PAYMENT_METHODS, STATUSES, type Checkout, type Status } from "../../core/checkout/checkout.ts";
 import type { Connection } from "../connection/database.ts";
-import { CHECKOUT_COLUMNS } from "./checkouts.ts";
+import { COLUMNS_OF_CHECKOUT } from "./checkouts.ts";
 
 /** Where a checkout stands among all: the later it was created, the higher. */
 export type Place = number;
@@ -133,7 +133,7 @@ function prepare(connection: Connection) {
       )
       .pluck(),
     at: connection.prepare<[string], Checkout>(
-      `SELECT ${CHECKOUT_COLUMNS.select} FROM checkouts
+      `SELECT ${COLUMNS_OF_CHECKOUT.select} FROM checkouts
        WHERE rowid IN (SELECT value FROM json_each(?)) ORDER BY rowid DESC`,
     ),
     pick: connection

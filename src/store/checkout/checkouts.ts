@@ -24,7 +24,7 @@ CREATE TABLE checkouts (
 `;
 
 /** The columns of a checkout. */
-export const CHECKOUT_COLUMNS = columnsOf<Checkout>("checkouts", TABLE);
+export const COLUMNS_OF_CHECKOUT = columnsOf<Checkout>("checkouts", TABLE);
 
 /**
  * The DDL of checkouts. The end of each index of lists is the row's place, so that a list of any kind, and the whole one,
@@ -37,7 +37,7 @@ CREATE INDEX checkouts_of_kind ON checkouts (store_id, status, object, payment_m
 -- Decision 8 as a constraint: an order_id of a store never has two checkouts that are open or paid.
 CREATE UNIQUE INDEX checkouts_of_order ON checkouts (store_id, order_id, (${LIVE_OR_ID}));
 CREATE TRIGGER checkout_terms_are_immutable BEFORE UPDATE OF
-  ${CHECKOUT_COLUMNS.but("status", "expiresAt").join(", ")}
+  ${COLUMNS_OF_CHECKOUT.but("status", "expiresAt").join(", ")}
   ON checkouts BEGIN SELECT RAISE(ABORT, 'the terms of a checkout are immutable'); END;
 CREATE TRIGGER checkouts_are_kept BEFORE DELETE ON checkouts
   WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = OLD.store_id)
@@ -51,12 +51,15 @@ CREATE TRIGGER checkout_moves BEFORE UPDATE OF status ON checkouts WHEN NOT (
 
 /** Orders and checkout sessions. */
 export function checkoutsTable(connection: Connection) {
-  const insert = prepareByPosition<Checkout>(connection, `INSERT INTO checkouts ${CHECKOUT_COLUMNS.values}`);
+  const insert = prepareByPosition<Checkout>(
+    connection,
+    `INSERT INTO checkouts ${COLUMNS_OF_CHECKOUT.values}`,
+  );
   const select = connection.prepare<[string, string], Checkout>(
-    `SELECT ${CHECKOUT_COLUMNS.select} FROM checkouts WHERE id = ? AND store_id = ?`,
+    `SELECT ${COLUMNS_OF_CHECKOUT.select} FROM checkouts WHERE id = ? AND store_id = ?`,
   );
   const selectAny = connection.prepare<[string], Checkout>(
-    `SELECT ${CHECKOUT_COLUMNS.select} FROM checkouts WHERE id = ?`,
+    `SELECT ${COLUMNS_OF_CHECKOUT.select} FROM checkouts WHERE id = ?`,
   );
   const updateStatus = connection.prepare<Pick<Checkout, "id" | "status">>(
     "UPDATE checkouts SET status = @status WHERE id = @id",
@@ -65,11 +68,11 @@ export function checkoutsTable(connection: Connection) {
     "UPDATE checkouts SET expires_at = @expiresAt WHERE id = @id",
   );
   const selectLive = connection.prepare<[string, string], Checkout>(
-    `SELECT ${CHECKOUT_COLUMNS.select} FROM checkouts
+    `SELECT ${COLUMNS_OF_CHECKOUT.select} FROM checkouts
      WHERE store_id = ? AND order_id = ? AND (${LIVE_OR_ID}) = ''`,
   );
   const selectEnded = connection.prepare<OfOrder, Checkout>(
-    `SELECT ${CHECKOUT_COLUMNS.select} FROM checkouts
+    `SELECT ${COLUMNS_OF_CHECKOUT.select} FROM checkouts
      WHERE store_id = @storeId AND order_id = @orderId AND (${LIVE_OR_ID}) > ''
      ORDER BY (${LIVE_OR_ID}) DESC LIMIT @limit`,
   );
