@@ -63,11 +63,10 @@ export function openPage(path: string, show: (view: View) => Content): PortalRou
     entersStore: true,
     answer: (context, call) => {
       const view = viewOf(context, call);
-      const { language } = view;
       const shown = {
         status: 200,
-        markup: framedAlone(language, roleOfPath(call.path), show(view)),
-        language,
+        markup: framedAlone(roleOfPath(call.path), show(view)),
+        language: view.language,
       };
       return accept({ ...pageResponse(shown, call.requestId), unlogged: true });
     },

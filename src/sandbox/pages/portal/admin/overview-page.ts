@@ -9,15 +9,14 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { StoreDetails } from "../../../../store/stores.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { either, named, table } from "../parts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
-import { ADMIN_TEXTS } from "./texts.ts";
+import type { Content, PortalContext } from "../view.ts";
+import { TEXTS } from "./texts.ts";
 
 /** How many stores are shown: the newest. */
 const MAX_SHOWN = 100;
 
 /** All stores, as the administrator sees them; those whose merchant waits for an answer come first. */
-export function overviewPage({ store }: PortalContext, view: View): Promise<Outcome<Content>> {
-  const texts = ADMIN_TEXTS[view.language];
+export function overviewPage({ store }: PortalContext): Promise<Outcome<Content>> {
   const all = store.stores.all();
   const shown = all.slice(-MAX_SHOWN).map((details) => ({
     details,
@@ -26,22 +25,22 @@ export function overviewPage({ store }: PortalContext, view: View): Promise<Outc
   }));
   const sorted = shown.toSorted((left, right) => rank(left.production) - rank(right.production));
   const columns = [
-    texts.store,
-    texts.merchant,
-    texts.state,
-    texts.request,
-    texts.credential,
-    texts.gate,
-    texts.prices,
+    TEXTS.store,
+    TEXTS.merchant,
+    TEXTS.state,
+    TEXTS.request,
+    TEXTS.credential,
+    TEXTS.gate,
+    TEXTS.prices,
   ];
-  const main = html`<p class="hint">${texts.hint}</p>
+  const main = html`<p class="hint">${TEXTS.hint}</p>
     ${table(
-      texts.title,
+      TEXTS.title,
       columns,
-      sorted.map((one) => row(view, one)),
+      sorted.map((one) => row(one)),
     )}
-    ${all.length > MAX_SHOWN ? html`<p class="hint">${texts.hidden(all.length - MAX_SHOWN)}</p>` : ""}`;
-  return Promise.resolve(accept({ title: texts.title, main }));
+    ${all.length > MAX_SHOWN ? html`<p class="hint">${TEXTS.hidden(all.length - MAX_SHOWN)}</p>` : ""}`;
+  return Promise.resolve(accept({ title: TEXTS.title, main }));
 }
 
 /** Whether the merchant waits for the administrator. */
@@ -53,28 +52,28 @@ function rank(production: Production): number {
   return waits(production) ? 0 : 1;
 }
 
-function row(
-  view: View,
-  {
-    details,
-    production,
-    unapproved,
-  }: { readonly details: StoreDetails; readonly production: Production; readonly unapproved: number },
-): Html {
-  const texts = ADMIN_TEXTS[view.language];
+function row({
+  details,
+  production,
+  unapproved,
+}: {
+  readonly details: StoreDetails;
+  readonly production: Production;
+  readonly unapproved: number;
+}): Html {
   const { id, store, merchant, active } = details;
   const request = waits(production)
-    ? html`<span class="badge warn">${texts.waiting}</span>`
-    : html`${texts.none}`;
+    ? html`<span class="badge warn">${TEXTS.waiting}</span>`
+    : html`${TEXTS.none}`;
   return html`<tr data-row>
     <th scope="row"><a href="/portal/admin/${id}">${store}</a></th>
     <td>${merchant}</td>
-    <td>${either(active, texts.active, texts.inactive)}</td>
-    <td>${named(texts.request, request)}</td>
-    <td>${named(texts.credential, either(isApproved(production), texts.approved, texts.notApproved))}</td>
-    <td>${named(texts.gate, either(isGateOpen(production), texts.open, texts.closed))}</td>
+    <td>${either(active, TEXTS.active, TEXTS.inactive)}</td>
+    <td>${named(TEXTS.request, request)}</td>
+    <td>${named(TEXTS.credential, either(isApproved(production), TEXTS.approved, TEXTS.notApproved))}</td>
+    <td>${named(TEXTS.gate, either(isGateOpen(production), TEXTS.open, TEXTS.closed))}</td>
     <td>
-      ${named(texts.prices, unapproved === 0 ? texts.none : html`<span class="badge warn">${String(unapproved)}</span>`)}
+      ${named(TEXTS.prices, unapproved === 0 ? TEXTS.none : html`<span class="badge warn">${String(unapproved)}</span>`)}
     </td>
   </tr>`;
 }

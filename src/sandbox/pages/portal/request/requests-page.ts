@@ -7,7 +7,7 @@ import { listAddress, storePath } from "../forms.ts";
 import { newsOf } from "../live/parts.ts";
 import { answerBadge, empty, linkedRow, nextPart, table, timeOf } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { REQUEST_TEXTS } from "./texts.ts";
+import { TEXTS } from "./texts.ts";
 
 const PAGE = 50;
 /** How many requests are read at a time for those that match, and how many at most. */
@@ -35,7 +35,6 @@ export async function requestsPage(
   { requests, world }: PortalContext,
   view: View,
 ): Promise<Outcome<Content>> {
-  const texts = REQUEST_TEXTS[view.language];
   const wanted = readWanted(view);
   if (!wanted.ok) return wanted;
   const part = readPart(requests, view.storeId, wanted.value);
@@ -46,13 +45,13 @@ export async function requestsPage(
     ${filterForm(view, wanted.value)}
     ${
       isNothing
-        ? empty(texts.noRequests, "checkout orders create --order-id order-1001 --price-id price_coffee")
+        ? empty(TEXTS.noRequests, "checkout orders create --order-id order-1001 --price-id price_coffee")
         : requestTable(view, part.requests, world.now())
     }
     ${pager(view, wanted.value, part)}
   </section>`;
   const news = newsOf(view, part.requests, { placeOf: ({ position }) => position });
-  return accept({ title: texts.title, main, live: { kind: "requests" }, news });
+  return accept({ title: TEXTS.title, main, live: { kind: "requests" }, news });
 }
 
 /** Reads the log backwards, bounded, until a page is full. */
@@ -103,38 +102,35 @@ function readWanted({ query }: View): Outcome<Wanted> {
 }
 
 function filterForm(view: View, { status, path, q }: Wanted): Html {
-  const texts = REQUEST_TEXTS[view.language];
   const known = ["2xx", "4xx", "409", "5xx"];
   const statuses = status === "" || known.includes(status) ? known : [...known, status];
   return html`<form method="get" action="${storePath(view, "/requests")}" class="filters">
     ${listFilter(
-      { name: "status", label: texts.status, any: texts.any },
+      { name: "status", label: TEXTS.status, any: TEXTS.any },
       statuses.map((one) => [one, one] as const),
       status,
     )}
-    <label>${texts.pathBegins} <input name="path" value="${path}" placeholder="/v1/orders" /></label>
-    <label>${texts.search} <input name="q" type="search" value="${q}" size="28" /></label>
-    <button type="submit">${texts.filter}</button>
+    <label>${TEXTS.pathBegins} <input name="path" value="${path}" placeholder="/v1/orders" /></label>
+    <label>${TEXTS.search} <input name="q" type="search" value="${q}" size="28" /></label>
+    <button type="submit">${TEXTS.filter}</button>
   </form>`;
 }
 
 function requestTable(view: View, requests: readonly LoggedRequest[], now: number): Html {
-  const texts = REQUEST_TEXTS[view.language];
-  if (requests.length === 0) return html`<p class="hint">${texts.noMatch}</p>`;
-  const columns = [texts.time, texts.method, texts.path, texts.status, texts.code, texts.took, texts.order];
+  if (requests.length === 0) return html`<p class="hint">${TEXTS.noMatch}</p>`;
+  const columns = [TEXTS.time, TEXTS.method, TEXTS.path, TEXTS.status, TEXTS.code, TEXTS.took, TEXTS.order];
   const rows = requests.map((request) => requestRow(view, request, now));
-  return html`<div class="requests">${table(texts.requests, columns, rows)}</div>`;
+  return html`<div class="requests">${table(TEXTS.requests, columns, rows)}</div>`;
 }
 
 function requestRow(view: View, request: LoggedRequest, now: number): Html {
-  const texts = REQUEST_TEXTS[view.language];
   const { requestId, at, method, path, status, code, durationMs, orderId, fault } = request;
-  const mark = fault === null ? "" : html` <span class="badge warn">${texts.fault}: ${fault.action}</span>`;
+  const mark = fault === null ? "" : html` <span class="badge warn">${TEXTS.fault}: ${fault.action}</span>`;
   return linkedRow(storePath(view, `/requests/${requestId}`), [
     timeOf(at, now),
     html`<code>${method}</code>`,
     html`<code class="path">${path}</code>`,
-    answerBadge(view, status),
+    answerBadge(status),
     html`${code === null ? "" : html`<code>${code}</code>`}${mark}`,
     html`<span class="ms">${durationMs.toFixed(1)} ms</span>`,
     orderId === null ? "" : html`<a href="${listAddress(view, "/checkouts", { q: orderId })}">${orderId}</a>`,
@@ -142,12 +138,11 @@ function requestRow(view: View, request: LoggedRequest, now: number): Html {
 }
 
 function pager(view: View, { status, path, q }: Wanted, { requests, read, next }: Part): Html {
-  const texts = REQUEST_TEXTS[view.language];
   if (next === undefined) return html``;
   const isFull = requests.length === PAGE;
   const address = listAddress(view, "/requests", { status, path, q, before: String(next) });
   return html`<p class="pager">
-    ${isFull ? "" : html`<span class="hint">${texts.looked(read)}</span>`}
-    ${nextPart(address, isFull ? texts.older : texts.lookOn)}
+    ${isFull ? "" : html`<span class="hint">${TEXTS.looked(read)}</span>`}
+    ${nextPart(address, isFull ? TEXTS.older : TEXTS.lookOn)}
   </p>`;
 }

@@ -9,30 +9,29 @@ import { actForm, askedOnce, storePath } from "../forms.ts";
 import { amount, empty, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { STORE_TEXTS } from "./texts.ts";
+import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
 
 /** The prices of a store's catalog, with those that are not approved or retired. */
 export async function catalogPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const summary = await ask(context, "storeSummary", { ...view, body: undefined });
   if (!summary.ok) return summary;
   const { prices, capabilities } = summary.value;
-  const texts = STORE_TEXTS[view.language].catalog;
   const active = new Set(capabilities.filter((one) => one.active).map(({ name }) => name));
-  const columns = [texts.id, texts.description, texts.amount, texts.method, texts.state, texts.act];
+  const columns = [TEXTS.id, TEXTS.description, TEXTS.amount, TEXTS.method, TEXTS.state, TEXTS.act];
   const main = html`${
     prices.length === 0
       ? empty(
-          texts.none,
+          TEXTS.none,
           "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
         )
       : table(
-          texts.title,
+          TEXTS.title,
           columns,
           prices.map((price) => row(view, price, active)),
         )
   }
   ${addForm(view, capabilities)}`;
-  return accept({ title: texts.title, main, live: { kind: "store" } });
+  return accept({ title: TEXTS.title, main, live: { kind: "store" } });
 }
 
 const FIELDS = ["price_id", "payment_method", "description"] as const;
@@ -50,15 +49,14 @@ export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown>
 }
 
 function row(view: View, price: PriceEntry, active: ReadonlySet<string>): Html {
-  const texts = STORE_TEXTS[view.language].catalog;
   const { id, description, currency, paymentMethod } = price;
   const lacks = [paymentMethod, currency].filter((name) => !active.has(name));
   const retire = askedOnce(
-    texts.retire,
-    texts.retireQuestion(id),
+    TEXTS.retire,
+    TEXTS.retireQuestion(id),
     actForm(view, {
       action: storePath(view, "/catalog/retire"),
-      label: texts.retireNow,
+      label: TEXTS.retireNow,
       fields: { price_id: id },
       style: "danger",
     }),
@@ -66,45 +64,43 @@ function row(view: View, price: PriceEntry, active: ReadonlySet<string>): Html {
   return html`<tr>
     <th scope="row"><code>${id}</code></th>
     <td>${description}</td>
-    <td class="whole">${amount(view, price)} <small>${String(price.amountMinor)}</small></td>
+    <td class="whole">${amount(price)} <small>${String(price.amountMinor)}</small></td>
     <td>${paymentMethod}</td>
     <td>
-      ${stateOf(view, price)}
-      ${lacks.length === 0 || price.retired ? "" : html`<div class="hint">${texts.lacks(lacks.join(", "))}</div>`}
+      ${stateOf(price)}
+      ${lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`}
     </td>
     <td>${price.retired ? "" : retire}</td>
   </tr>`;
 }
 
-function stateOf(view: View, { retired, approved }: PriceEntry): Html {
-  const texts = STORE_TEXTS[view.language].catalog;
-  if (retired) return html`<span class="badge">${texts.retired}</span>`;
+function stateOf({ retired, approved }: PriceEntry): Html {
+  if (retired) return html`<span class="badge">${TEXTS.retired}</span>`;
   return approved
-    ? html`<span class="badge good">${texts.approved}</span>`
-    : html`<span class="badge warn">${texts.unapproved}</span>`;
+    ? html`<span class="badge good">${TEXTS.approved}</span>`
+    : html`<span class="badge warn">${TEXTS.unapproved}</span>`;
 }
 
 function addForm(
   view: View,
   capabilities: readonly { readonly kind: string; readonly name: string }[],
 ): Html {
-  const texts = STORE_TEXTS[view.language].catalog;
   const currencies = capabilities.filter(({ kind }) => kind === "currency").map(({ name }) => name);
   const content = html`<div class="fields">
-    ${field(texts.id, "price_id", { required: true, hint: texts.idHint(MAX_SUBJECT_LENGTH) })}
-    ${field(texts.amountMinor, "amount_minor", { required: true, numeric: true, hint: texts.amountHint })}
-    ${field(texts.currency, "currency", { required: true, hint: texts.currencyHint, list: "currencies" })}
+    ${field(TEXTS.id, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH) })}
+    ${field(TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint })}
+    ${field(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies" })}
     ${choice(
-      texts.method,
+      TEXTS.method,
       "payment_method",
       PAYMENT_METHODS.map((method) => [method, method]),
     )}
-    ${field(texts.description, "description", { hint: texts.optional })}
-    ${tick(texts.approvedNow, "approved", { checked: true })}
+    ${field(TEXTS.description, "description", { hint: TEXTS.optional })}
+    ${tick(TEXTS.approvedNow, "approved", { checked: true })}
   </div>`;
   return html`<section class="panel">
-    <h2>${texts.add}</h2>
+    <h2>${TEXTS.add}</h2>
     ${suggestions("currencies", currencies)}
-    ${actForm(view, { action: storePath(view, "/catalog"), label: texts.addNow, content, style: "primary" })}
+    ${actForm(view, { action: storePath(view, "/catalog"), label: TEXTS.addNow, content, style: "primary" })}
   </section>`;
 }

@@ -21,32 +21,31 @@ import { actForm, askedOnce, storePath } from "../forms.ts";
 import { dated, empty, named, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { STORE_TEXTS } from "./texts.ts";
+import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 
 /** The faults of a store that can still hit, and forms for more. */
 export async function faultsPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const listed = await ask(context, "listFaults", { ...view, body: undefined });
   if (!listed.ok) return listed;
   const { faults } = listed.value;
-  const texts = STORE_TEXTS[view.language].faults;
   const columns = [
-    texts.action,
-    texts.with,
-    texts.only,
-    texts.matched,
-    texts.applied,
-    texts.left,
-    texts.until,
-    texts.act,
+    TEXTS.action,
+    TEXTS.with,
+    TEXTS.only,
+    TEXTS.matched,
+    TEXTS.applied,
+    TEXTS.left,
+    TEXTS.until,
+    TEXTS.act,
   ];
   const rows = faults.map((fault) => row(view, fault));
   const main = html`${
     rows.length === 0
-      ? empty(texts.none, "checkout faults add lose_answer --path /v1/orders")
-      : html`<section>${table(texts.title, columns, rows)} ${clear(view)}</section>`
+      ? empty(TEXTS.none, "checkout faults add lose_answer --path /v1/orders")
+      : html`<section>${table(TEXTS.title, columns, rows)} ${clear(view)}</section>`
   }
   ${profiles(view)} ${addForm(context, view)}`;
-  return accept({ title: texts.title, main, live: { kind: "store" } });
+  return accept({ title: TEXTS.title, main, live: { kind: "store" } });
 }
 
 const NUMBERS = ["status", "retry_after_s", "times"] as const;
@@ -99,30 +98,27 @@ function expected(name: string, what: string, got: string): Outcome<never> {
 }
 
 function row(view: View, fault: FaultEntry): Html {
-  const texts = STORE_TEXTS[view.language].faults;
   const { id, action, matched, applied, times, until } = fault;
-  const remove = actForm(view, { action: storePath(view, `/faults/${id}/remove`), label: texts.remove });
+  const remove = actForm(view, { action: storePath(view, `/faults/${id}/remove`), label: TEXTS.remove });
   return html`<tr>
     <th scope="row"><code title="${id}">${action}</code></th>
     <td>${parametersText(fault) ?? ""}</td>
-    <td>${named(texts.only, matchText(fault) ?? texts.any)}</td>
-    <td>${named(texts.matched, String(matched))}</td>
-    <td>${named(texts.applied, String(applied))}</td>
-    <td>${named(texts.left, times === null ? texts.unlimited : String(times - applied))}</td>
-    <td>${until === null ? "" : named(texts.until, dated(until))}</td>
+    <td>${named(TEXTS.only, matchText(fault) ?? TEXTS.any)}</td>
+    <td>${named(TEXTS.matched, String(matched))}</td>
+    <td>${named(TEXTS.applied, String(applied))}</td>
+    <td>${named(TEXTS.left, times === null ? TEXTS.unlimited : String(times - applied))}</td>
+    <td>${until === null ? "" : named(TEXTS.until, dated(until))}</td>
     <td>${remove}</td>
   </tr>`;
 }
 
 function clear(view: View): Html {
-  const texts = STORE_TEXTS[view.language].faults;
   const action = storePath(view, "/faults/clear");
-  const form = actForm(view, { action, label: texts.clearNow, style: "danger" });
-  return askedOnce(texts.clear, texts.clearQuestion, form);
+  const form = actForm(view, { action, label: TEXTS.clearNow, style: "danger" });
+  return askedOnce(TEXTS.clear, TEXTS.clearQuestion, form);
 }
 
 function profiles(view: View): Html {
-  const texts = STORE_TEXTS[view.language].faults;
   const rows = FAULT_PROFILES.map(
     (profile) =>
       html`<tr>
@@ -131,65 +127,64 @@ function profiles(view: View): Html {
         <td>
           ${actForm(view, {
             action: storePath(view, "/faults"),
-            label: texts.addProfile,
+            label: TEXTS.addProfile,
             fields: { profile },
           })}
         </td>
       </tr>`,
   );
   return html`<section>
-    <h2>${texts.profiles}</h2>
-    ${table(texts.profiles, [texts.profile, texts.holds, texts.act], rows)}
+    <h2>${TEXTS.profiles}</h2>
+    ${table(TEXTS.profiles, [TEXTS.profile, TEXTS.holds, TEXTS.act], rows)}
   </section>`;
 }
 
 function addForm({ store }: PortalContext, view: View): Html {
-  const texts = STORE_TEXTS[view.language].faults;
   const endpoints = store.endpoints
     .of(view.storeId)
     .map(({ id, url, kind }) => [id, kind === "listener" ? "checkout listen" : url] as const);
-  const any = ["", texts.any] as const;
+  const any = ["", TEXTS.any] as const;
   const content = html`<div class="stack">
     <div class="fields">
       <label class="field">
-        <span>${texts.action}</span>
+        <span>${TEXTS.action}</span>
         <select name="action">
-          <optgroup label="${texts.ofApi}">${API_ACTIONS.map(option)}</optgroup>
-          <optgroup label="${texts.ofDeliveries}">${DELIVERY_ACTIONS.map(option)}</optgroup>
+          <optgroup label="${TEXTS.ofApi}">${API_ACTIONS.map(option)}</optgroup>
+          <optgroup label="${TEXTS.ofDeliveries}">${DELIVERY_ACTIONS.map(option)}</optgroup>
         </select>
       </label>
-      ${field(texts.times, "times", { numeric: true, hint: texts.timesHint })}
-      ${field(texts.until, "until", { placeholder: "10m", hint: texts.untilHint })}
+      ${field(TEXTS.times, "times", { numeric: true, hint: TEXTS.timesHint })}
+      ${field(TEXTS.until, "until", { placeholder: "10m", hint: TEXTS.untilHint })}
     </div>
     <fieldset>
-      <legend>${texts.with}</legend>
+      <legend>${TEXTS.with}</legend>
       <div class="fields">
-        ${field(texts.status, "status", { numeric: true, hint: texts.statusHint(DEFAULT_STATUS) })}
-        ${field(texts.latency, "latency", { hint: texts.latencyHint(durationText(DEFAULT_LATENCY_MS)) })}
-        ${field(texts.retryAfter, "retry_after_s", {
+        ${field(TEXTS.status, "status", { numeric: true, hint: TEXTS.statusHint(DEFAULT_STATUS) })}
+        ${field(TEXTS.latency, "latency", { hint: TEXTS.latencyHint(durationText(DEFAULT_LATENCY_MS)) })}
+        ${field(TEXTS.retryAfter, "retry_after_s", {
           numeric: true,
-          hint: texts.retryAfterHint(DEFAULT_RETRY_AFTER_S),
+          hint: TEXTS.retryAfterHint(DEFAULT_RETRY_AFTER_S),
         })}
       </div>
     </fieldset>
     <fieldset>
-      <legend>${texts.only}</legend>
+      <legend>${TEXTS.only}</legend>
       <div class="fields">
-        ${field(texts.orderId, "order_id", { placeholder: "order-7*", hint: texts.patternHint })}
-        ${choice(texts.method, "method", [any, ["POST", "POST"], ["GET", "GET"]])}
-        ${field(texts.path, "path", { placeholder: "/v1/orders", hint: texts.patternHint })}
-        ${field(texts.eventType, "event_type", { placeholder: "order.succeeded", list: "event-types" })}
-        ${field(texts.eventId, "event_id")} ${choice(texts.endpoint, "endpoint_id", [any, ...endpoints])}
-        ${field(texts.nth, "nth", { numeric: true, hint: texts.nthHint })}
-        ${field(texts.probability, "probability", { placeholder: "0.25", hint: texts.probabilityHint })}
-        ${field(texts.seed, "seed", { hint: texts.seedHint })}
+        ${field(TEXTS.orderId, "order_id", { placeholder: "order-7*", hint: TEXTS.patternHint })}
+        ${choice(TEXTS.method, "method", [any, ["POST", "POST"], ["GET", "GET"]])}
+        ${field(TEXTS.path, "path", { placeholder: "/v1/orders", hint: TEXTS.patternHint })}
+        ${field(TEXTS.eventType, "event_type", { placeholder: "order.succeeded", list: "event-types" })}
+        ${field(TEXTS.eventId, "event_id")} ${choice(TEXTS.endpoint, "endpoint_id", [any, ...endpoints])}
+        ${field(TEXTS.nth, "nth", { numeric: true, hint: TEXTS.nthHint })}
+        ${field(TEXTS.probability, "probability", { placeholder: "0.25", hint: TEXTS.probabilityHint })}
+        ${field(TEXTS.seed, "seed", { hint: TEXTS.seedHint })}
       </div>
     </fieldset>
   </div>`;
   return html`<section class="panel">
-    <h2>${texts.add}</h2>
+    <h2>${TEXTS.add}</h2>
     ${suggestions("event-types", EVENT_TYPES)}
-    ${actForm(view, { action: storePath(view, "/faults"), label: texts.addNow, content, style: "primary" })}
+    ${actForm(view, { action: storePath(view, "/faults"), label: TEXTS.addNow, content, style: "primary" })}
   </section>`;
 }
 

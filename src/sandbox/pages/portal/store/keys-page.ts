@@ -8,7 +8,7 @@ import { dated, empty, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { shownOnce } from "./start-page.ts";
-import { STORE_TEXTS } from "./texts.ts";
+import { KEYS_TEXTS as TEXTS } from "./texts.ts";
 
 type Key = AnswerOf<"listKeys">["keys"][number];
 
@@ -17,14 +17,13 @@ export async function keysPage(context: PortalContext, view: View): Promise<Outc
   const listed = await ask(context, "listKeys", { ...view, body: undefined });
   if (!listed.ok) return listed;
   const { keys } = listed.value;
-  const texts = STORE_TEXTS[view.language].keys;
   const inForce = keys.filter(({ revokedAt }) => revokedAt === null).length;
-  const columns = [texts.key, texts.scopes, texts.created, texts.state, texts.act];
+  const columns = [TEXTS.key, TEXTS.scopes, TEXTS.created, TEXTS.state, TEXTS.act];
   const rows = keys.map((key) => row(view, key, { isLast: inForce === 1 }));
   const main = html`${shownOnce(view)}
-  ${keys.length === 0 ? empty(texts.none, "checkout keys create") : table(texts.title, columns, rows)}
+  ${keys.length === 0 ? empty(TEXTS.none, "checkout keys create") : table(TEXTS.title, columns, rows)}
   ${createForm(view)}`;
-  return accept({ title: texts.title, main, live: { kind: "store" } });
+  return accept({ title: TEXTS.title, main, live: { kind: "store" } });
 }
 
 /** What the form of a new key says: one box for each scope. */
@@ -34,20 +33,19 @@ export function readScopes(fields: ReadonlyMap<string, string>): unknown {
 
 function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Html {
   const { keyId, lastFour, scopes, createdAt, revokedAt } = key;
-  const texts = STORE_TEXTS[view.language].keys;
   const revoke = askedOnce(
-    texts.revoke,
-    `${texts.revokeQuestion(lastFour)}${isLast ? ` ${texts.revokeLast}` : ""}`,
+    TEXTS.revoke,
+    html`${TEXTS.revokeQuestion(lastFour)}${isLast ? html` ${TEXTS.revokeLast}` : ""}`,
     actForm(view, {
       action: storePath(view, `/keys/${keyId}/revoke`),
-      label: texts.revokeNow,
+      label: TEXTS.revokeNow,
       style: "danger",
     }),
   );
   const state =
     revokedAt === null
-      ? html`<span class="badge good">${texts.inForce}</span>`
-      : html`<span class="badge">${texts.revoked}</span> ${dated(revokedAt)}`;
+      ? html`<span class="badge good">${TEXTS.inForce}</span>`
+      : html`<span class="badge">${TEXTS.revoked}</span> ${dated(revokedAt)}`;
   return html`<tr>
     <th scope="row" class="whole"><code>svc_test_…${lastFour}</code></th>
     <td>${scopes.map((scope) => html`<code class="whole">${scope}</code> `)}</td>
@@ -58,14 +56,13 @@ function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Ht
 }
 
 function createForm(view: View): Html {
-  const texts = STORE_TEXTS[view.language].keys;
   const content = html`<fieldset class="ticks">
-    <legend>${texts.scopes}</legend>
+    <legend>${TEXTS.scopes}</legend>
     ${SCOPES.map((scope) => tick(scope, scope, { checked: true }))}
   </fieldset>`;
   return html`<section class="panel">
-    <h2>${texts.create}</h2>
-    <p class="hint">${texts.createHint}</p>
-    ${actForm(view, { action: storePath(view, "/keys"), label: texts.createNow, content, style: "primary" })}
+    <h2>${TEXTS.create}</h2>
+    <p class="hint">${TEXTS.createHint}</p>
+    ${actForm(view, { action: storePath(view, "/keys"), label: TEXTS.createNow, content, style: "primary" })}
   </section>`;
 }
