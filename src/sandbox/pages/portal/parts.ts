@@ -66,13 +66,57 @@ export function either(is: boolean, yes: Text, no: Text): Html {
   return is ? html`<span class="badge good">${yes}</span>` : html`<span class="badge">${no}</span>`;
 }
 
+/** A badge of one of two states, the second of which is a bad one. */
+export function goodOrBad(is: boolean, good: Text, bad: Text): Html {
+  return html`<span class="badge ${is ? "good" : "bad"}">${is ? good : bad}</span>`;
+}
+
 /** An id or a command that the script's button copies. */
 export function copyable(text: string): Html {
   return html`<code class="copy">${text}</code>`;
 }
 
-/** A table whose columns have names. Where they have no room, the cells of a row stand in lines. */
-export function table(caption: Text, columns: readonly Text[], rows: readonly Html[]): Html {
+/** A cell under the name of its column, and what it is besides. */
+type Cell = readonly [column: Text, value: Text | readonly Html[], ...as: readonly CellKind[]];
+
+type CellKind =
+  /** It names its row. */
+  | "head"
+  /** It says little without the name of its column, which stands before it where a row has no columns. */
+  | "named"
+  /** It is in English in every language. */
+  | "english"
+  | "number"
+  | "whole";
+
+/** A row of a table. */
+export type Row = readonly Cell[];
+
+/** A table whose columns have names: those of its first row. Where they have no room, the cells of a row stand in lines. */
+export function table<Item>(
+  caption: Text,
+  items: readonly Item[],
+  cellsOf: (item: Item) => Row,
+  {
+    none = html``,
+    opens = false,
+    ids = [],
+  }: {
+    /** What stands there while it has no row. */
+    readonly none?: Html;
+    /** Whether each row has a link to the page of what it shows. */
+    readonly opens?: boolean;
+    /** The ids of its rows. */
+    readonly ids?: readonly string[];
+  } = {},
+): Html {
+  const rows = items.map(cellsOf);
+  const [first] = rows;
+  if (first === undefined) return none;
+  const attributes = (at: number): readonly Html[] => [
+    opens ? html` data-row` : html``,
+    ids[at] === undefined ? html`` : html` id="${ids[at]}"`,
+  ];
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0">
     <table>
       <caption class="visually-hidden">
@@ -80,27 +124,36 @@ export function table(caption: Text, columns: readonly Text[], rows: readonly Ht
       </caption>
       <thead>
         <tr>
-          ${columns.map((name) => html`<th scope="col">${name}</th>`)}
+          ${first.map(([column]) => html`<th scope="col">${column}</th>`)}
         </tr>
       </thead>
       <tbody>
-        ${rows}
+        ${rows.map((cells, at) => html`<tr${attributes(at)}>${cells.map(tableCell)}</tr>`)}
       </tbody>
     </table>
   </div>`;
 }
 
-/** A value that says little without the name of its column, which stands before it where a row has no columns. */
+function tableCell([column, value, ...as]: Cell): Html {
+  const style = as.find((one) => one === "number" || one === "whole");
+  const attributes = [
+    style === undefined ? html`` : html` class="${style}"`,
+    as.includes("english") ? html` lang="en"` : html``,
+  ];
+  const shown = as.includes("named") ? named(column, html`${value}`) : value;
+  return as.includes("head")
+    ? html`<th scope="row" ${attributes}>${shown}</th>`
+    : html`<td ${attributes}>${shown}</td>`;
+}
+
+/** A value that says little without its name, which stands before it where there are no columns. */
 export function named(name: Text, value: Text): Html {
   return html`<span data-name="${name}">${value}</span>`;
 }
 
-/** A row of a table: its first cell links to the page of what it shows. */
-export function linkedRow(address: string, [first, ...cells]: readonly Text[]): Html {
-  return html`<tr data-row>
-    <td><a href="${address}">${first ?? ""}</a></td>
-    ${cells.map((cell) => html`<td>${cell}</td>`)}
-  </tr>`;
+/** A link to a page. */
+export function linked(address: string, text: Text): Html {
+  return html`<a href="${address}">${text}</a>`;
 }
 
 /** The link to the next part of a list. */
@@ -116,19 +169,21 @@ export function empty(words: Text, command: string): Html {
   </div>`;
 }
 
-/** Facts with their names. */
-export type Facts = readonly (readonly [name: Text, value: Text])[];
+/** Facts with their names; those that are undefined are left out. */
+export type Facts = readonly (readonly [name: Text, value: Text] | undefined)[];
 
 /** Facts as a list. */
-export function facts(pairs: Facts): Html {
+export function facts(all: Facts): Html {
   return html`<dl class="facts">
-    ${pairs.map(
-      ([name, value]) =>
-        html`<div>
-          <dt>${name}</dt>
-          <dd>${value}</dd>
-        </div>`,
-    )}
+    ${all
+      .filter((fact) => fact !== undefined)
+      .map(
+        ([name, value]) =>
+          html`<div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>`,
+      )}
   </dl>`;
 }
 

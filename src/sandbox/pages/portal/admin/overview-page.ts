@@ -7,8 +7,8 @@ import {
 } from "../../../../core/readiness/admin-act.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { StoreDetails } from "../../../../store/stores.ts";
-import { html, type Html } from "../../../../web/html.ts";
-import { either, named, table } from "../parts.ts";
+import { html, type Html, type Text } from "../../../../web/html.ts";
+import { either, linked, table, type Row } from "../parts.ts";
 import type { Content, PortalContext } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -24,21 +24,8 @@ export function overviewPage({ store }: PortalContext): Promise<Outcome<Content>
     unapproved: store.prices.of(details.id).filter((price) => !price.approved && !price.retired).length,
   }));
   const sorted = shown.toSorted((left, right) => rank(left.production) - rank(right.production));
-  const columns = [
-    TEXTS.store,
-    TEXTS.merchant,
-    TEXTS.state,
-    TEXTS.request,
-    TEXTS.credential,
-    TEXTS.gate,
-    TEXTS.prices,
-  ];
   const main = html`<p class="hint">${TEXTS.hint}</p>
-    ${table(
-      TEXTS.title,
-      columns,
-      sorted.map((one) => row(one)),
-    )}
+    ${table(TEXTS.title, sorted, row, { opens: true })}
     ${all.length > MAX_SHOWN ? html`<p class="hint">${TEXTS.hidden(all.length - MAX_SHOWN)}</p>` : ""}`;
   return Promise.resolve(accept({ title: TEXTS.title, main }));
 }
@@ -60,20 +47,17 @@ function row({
   readonly details: StoreDetails;
   readonly production: Production;
   readonly unapproved: number;
-}): Html {
+}): Row {
   const { id, store, merchant, active } = details;
-  const request = waits(production)
-    ? html`<span class="badge warn">${TEXTS.waiting}</span>`
-    : html`${TEXTS.none}`;
-  return html`<tr data-row>
-    <th scope="row"><a href="/portal/admin/${id}">${store}</a></th>
-    <td>${merchant}</td>
-    <td>${either(active, TEXTS.active, TEXTS.inactive)}</td>
-    <td>${named(TEXTS.request, request)}</td>
-    <td>${named(TEXTS.credential, either(isApproved(production), TEXTS.approved, TEXTS.notApproved))}</td>
-    <td>${named(TEXTS.gate, either(isGateOpen(production), TEXTS.open, TEXTS.closed))}</td>
-    <td>
-      ${named(TEXTS.prices, unapproved === 0 ? TEXTS.none : html`<span class="badge warn">${String(unapproved)}</span>`)}
-    </td>
-  </tr>`;
+  const [approved, open] = [isApproved(production), isGateOpen(production)];
+  const warning = (text: Text): Html => html`<span class="badge warn">${text}</span>`;
+  return [
+    [TEXTS.store, linked(`/portal/admin/${id}`, store), "head"],
+    [TEXTS.merchant, merchant],
+    [TEXTS.state, either(active, TEXTS.active, TEXTS.inactive)],
+    [TEXTS.request, waits(production) ? warning(TEXTS.waiting) : TEXTS.none, "named"],
+    [TEXTS.credential, either(approved, TEXTS.approved, TEXTS.notApproved), "named"],
+    [TEXTS.gate, either(open, TEXTS.open, TEXTS.closed), "named"],
+    [TEXTS.prices, unapproved === 0 ? TEXTS.none : warning(String(unapproved)), "named"],
+  ];
 }

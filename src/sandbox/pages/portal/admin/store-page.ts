@@ -113,21 +113,17 @@ function production(view: View, acts: readonly RecordedAct[]): Html {
 }
 
 function capabilities(view: View, { capabilities: all }: Summary): Html {
-  const rows = all.map(
-    ({ name, kind, active }) =>
-      html`<tr>
-        <th scope="row"><code>${name}</code></th>
-        <td>${TEXTS[kind]}</td>
-        <td>${either(active, TEXTS.active, TEXTS.inactive)}</td>
-        <td>
-          ${
-            active
-              ? asked(view, { action: "disable_capability", subject: name })
-              : atOnce(view, { action: "enable_capability", subject: name })
-          }
-        </td>
-      </tr>`,
-  );
+  const list = table(TEXTS.capabilities, all, ({ name, kind, active }) => [
+    [TEXTS.capability, html`<code>${name}</code>`, "head"],
+    [TEXTS.kind, TEXTS[kind]],
+    [TEXTS.state, either(active, TEXTS.active, TEXTS.inactive)],
+    [
+      TEXTS.act,
+      active
+        ? asked(view, { action: "disable_capability", subject: name })
+        : atOnce(view, { action: "enable_capability", subject: name }),
+    ],
+  ]);
   const another = actForm(view, {
     action: actsPath(view),
     label: TEXTS.acts.enable_capability,
@@ -136,7 +132,7 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
   });
   return html`<section>
     <h2>${TEXTS.capabilities}</h2>
-    ${table(TEXTS.capabilities, [TEXTS.capability, TEXTS.kind, TEXTS.state, TEXTS.act], rows)}
+    ${list}
     <div class="panel actions">${another}</div>
   </section>`;
 }
@@ -144,54 +140,49 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
 /** Those to approve come first. */
 function prices(view: View, { prices: all }: Summary): Html {
   const sorted = all.toSorted((left, right) => Number(left.approved) - Number(right.approved));
-  const rows = sorted.map((price) => {
-    const { id, description, approved, retired } = price;
-    const acts = approved
-      ? asked(view, { action: "revoke_price", subject: id })
-      : atOnce(view, { action: "approve_price", subject: id });
-    return html`<tr>
-      <th scope="row"><code>${id}</code> <small>${description}</small></th>
-      <td>${amount(price)}</td>
-      <td>
-        ${
-          retired
-            ? html`<span class="badge">${TEXTS.retired}</span>`
-            : either(approved, TEXTS.approved, TEXTS.notApproved)
-        }
-      </td>
-      <td>${retired ? "" : acts}</td>
-    </tr>`;
-  });
+  const list = table(
+    TEXTS.catalog,
+    sorted,
+    (price) => {
+      const { id, description, approved, retired } = price;
+      const acts = approved
+        ? asked(view, { action: "revoke_price", subject: id })
+        : atOnce(view, { action: "approve_price", subject: id });
+      const state = retired
+        ? html`<span class="badge">${TEXTS.retired}</span>`
+        : either(approved, TEXTS.approved, TEXTS.notApproved);
+      return [
+        [TEXTS.price, html`<code>${id}</code> <small>${description}</small>`, "head"],
+        [TEXTS.amount, amount(price)],
+        [TEXTS.state, state],
+        [TEXTS.act, retired ? "" : acts],
+      ];
+    },
+    { none: empty(TEXTS.noPrices, "checkout prices add --help") },
+  );
   return html`<section>
     <h2>${TEXTS.catalog}</h2>
-    ${
-      rows.length === 0
-        ? empty(TEXTS.noPrices, "checkout prices add --help")
-        : table(TEXTS.catalog, [TEXTS.price, TEXTS.amount, TEXTS.state, TEXTS.act], rows)
-    }
+    ${list}
   </section>`;
 }
 
 /** The newest first, because that is what was looked for. */
 function auditLog(acts: readonly RecordedAct[]): Html {
-  const rows = acts
-    .slice(-MAX_ACTS)
-    .toReversed()
-    .map(
-      ({ number, at, actor, action, subject, note }) =>
-        html`<tr>
-          <td>${String(number)}</td>
-          <td>${dated(at)}</td>
-          <td>${actor === "merchant" ? TEXTS.merchantActor : TEXTS.administrator}</td>
-          <th scope="row"><code>${action}</code></th>
-          <td>${subject === null ? "" : html`<code>${subject}</code>`}</td>
-          <td>${note ?? ""}</td>
-        </tr>`,
-    );
-  const columns = [TEXTS.number, TEXTS.at, TEXTS.who, TEXTS.what, TEXTS.of, TEXTS.noteGiven];
+  const list = table(
+    TEXTS.log,
+    acts.slice(-MAX_ACTS).toReversed(),
+    ({ number, at, actor, action, subject, note }) => [
+      [TEXTS.number, String(number)],
+      [TEXTS.at, dated(at)],
+      [TEXTS.who, actor === "merchant" ? TEXTS.merchantActor : TEXTS.administrator],
+      [TEXTS.what, html`<code>${action}</code>`, "head"],
+      [TEXTS.of, subject === null ? "" : html`<code>${subject}</code>`],
+      [TEXTS.noteGiven, note ?? ""],
+    ],
+    { none: empty(TEXTS.noActs, "checkout admin log") },
+  );
   return html`<section>
     <h2>${TEXTS.log}</h2>
-    ${rows.length === 0 ? empty(TEXTS.noActs, "checkout admin log") : table(TEXTS.log, columns, rows)}
-    ${acts.length > MAX_ACTS ? html`<p class="hint">${TEXTS.newest(MAX_ACTS)}</p>` : ""}
+    ${list} ${acts.length > MAX_ACTS ? html`<p class="hint">${TEXTS.newest(MAX_ACTS)}</p>` : ""}
   </section>`;
 }

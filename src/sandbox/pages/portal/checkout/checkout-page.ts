@@ -7,7 +7,7 @@ import { viewCheckout } from "../../../checkout/view.ts";
 import { tell } from "../../../explain/explain.ts";
 import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listAddress } from "../forms.ts";
-import { amount, copyable, dated, facts, type Facts, inWords, statusBadge } from "../parts.ts";
+import { amount, copyable, dated, facts, inWords, statusBadge, type Facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { payerActs } from "./acts.ts";
 import { TEXTS } from "./texts.ts";

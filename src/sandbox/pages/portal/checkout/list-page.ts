@@ -9,7 +9,18 @@ import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { newsOf } from "../live/parts.ts";
-import { ago, amount, answerBadge, dated, empty, named, statusBadge, table, timeOf } from "../parts.ts";
+import {
+  ago,
+  amount,
+  answerBadge,
+  dated,
+  empty,
+  linked,
+  statusBadge,
+  table,
+  timeOf,
+  type Row,
+} from "../parts.ts";
 import { PART_TEXTS } from "../texts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -32,14 +43,16 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   const { checkouts, nextBefore } = listed.value;
   const answers = context.store.deliveryAttempts.lastAnswers(checkouts.map(({ id }) => id));
   const now = storeTime(context, view.storeId);
-  const rows = checkouts.map((one) => row(view, one, { now, answer: answers.get(one.id) }));
+  const ids = checkouts.map(rowId);
+  const rowOf = (one: CheckoutEntry): Row => row(view, one, { now, answer: answers.get(one.id) });
+  const list = table(TEXTS.title, checkouts, rowOf, { opens: true, ids });
   const main = html`${filters(view)} ${searched(listed.value)}
-  ${rows.length === 0 ? nothing(view) : html`<div class="checkouts">${table(TEXTS.title, Object.values(TEXTS.columns), rows)}</div>`}
+  ${checkouts.length === 0 ? nothing(view) : html`<div class="checkouts">${list}</div>`}
   ${pager(view, nextBefore)}`;
   const lists = context.store.checkoutLists();
   const news = newsOf(view, checkouts, {
     placeOf: ({ id }) => lists.placeOf(view.storeId, id) ?? 0,
-    rows: checkouts.map(rowId),
+    rows: ids,
   });
   return accept({ title: TEXTS.title, main, live: { kind: "checkouts" }, news });
 }
@@ -77,21 +90,20 @@ function row(
   view: View,
   checkout: CheckoutEntry,
   { now, answer }: { readonly now: number; readonly answer: LastAnswer | undefined },
-): Html {
+): Row {
   const { id, object, orderId, paymentMethod, status, createdAt } = checkout;
   const kind = object === "order" ? "" : html` <span class="badge">${TEXTS.session}</span>`;
-  return html`<tr data-row id="${rowId(checkout)}">
-    <td>${timeOf(createdAt, now)}</td>
-    <th scope="row">
-      <a href="${storePath(view, `/checkouts/${id}`)}"><bdi>${orderId}</bdi></a
-      >${kind}
-    </th>
-    <td class="number">${amount(checkout)}</td>
-    <td>${statusBadge(status)}</td>
-    <td>${PAYMENT_TEXTS.method[paymentMethod]}</td>
-    <td>${lastAnswer(answer)}</td>
-    <td class="number">${named(TEXTS.columns.age, ago(createdAt, now))}</td>
-  </tr>`;
+  const page = linked(storePath(view, `/checkouts/${id}`), html`<bdi>${orderId}</bdi>`);
+  const names = TEXTS.columns;
+  return [
+    [names.created, timeOf(createdAt, now)],
+    [names.order, html`${page}${kind}`, "head"],
+    [names.amount, amount(checkout), "number"],
+    [names.status, statusBadge(status)],
+    [names.method, PAYMENT_TEXTS.method[paymentMethod]],
+    [names.answer, lastAnswer(answer)],
+    [names.age, ago(createdAt, now), "number", "named"],
+  ];
 }
 
 function rowId({ id }: CheckoutEntry): string {

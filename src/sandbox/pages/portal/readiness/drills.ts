@@ -7,7 +7,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { field, tick } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
-import { ago, copyable, dated, named, table } from "../parts.ts";
+import { ago, copyable, dated, goodOrBad, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -157,25 +157,23 @@ function drillResult(kind: DrillKind, { drill, of, now }: Result & { readonly no
   const { passed, steps, at } = drill;
   const right = steps.filter((step) => step.passed).length;
   const titles = STEP_TITLES[kind];
-  const rows = steps.map(
-    (step) =>
-      html`<tr>
-        <th scope="row" lang="en">
-          <span class="badge ${step.passed ? "good" : "bad"}">${step.passed ? TEXTS.ok : TEXTS.notOk}</span>
-          ${titles[step.name] ?? step.name}
-        </th>
-        <td lang="en">${named(TEXTS.expected, step.expected)}</td>
-        <td lang="en">${named(TEXTS.got, step.got)}</td>
-        <td lang="en">${step.cause ?? ""}</td>
-      </tr>`,
-  );
-  const columns = [TEXTS.step, TEXTS.expected, TEXTS.got, TEXTS.cause];
+  const list = table(html`${TEXTS.drillKinds[kind]} ${of}`, steps, (step) => [
+    [
+      TEXTS.step,
+      html`${goodOrBad(step.passed, TEXTS.ok, TEXTS.notOk)} ${titles[step.name] ?? step.name}`,
+      "head",
+      "english",
+    ],
+    [TEXTS.expected, step.expected, "named", "english"],
+    [TEXTS.got, step.got, "named", "english"],
+    [TEXTS.cause, step.cause ?? "", "english"],
+  ]);
   return html`<details class="result">
     <summary>
-      <span class="badge ${passed ? "good" : "bad"}">${passed ? TEXTS.drillPassed : TEXTS.drillFailed}</span>
+      ${goodOrBad(passed, TEXTS.drillPassed, TEXTS.drillFailed)}
       ${TEXTS.steps(right, steps.length)}${of === "" ? "" : ` · ${of}`} · ${ago(at, now)}
     </summary>
-    ${table(html`${TEXTS.drillKinds[kind]} ${of}`, columns, rows)}
+    ${list}
   </details>`;
 }
 

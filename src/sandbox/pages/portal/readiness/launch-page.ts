@@ -8,7 +8,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
 import { field } from "../fields.ts";
 import { actForm, storePath } from "../forms.ts";
-import { ago, copyable, either, empty, facts, inWords, named, table } from "../parts.ts";
+import { ago, copyable, either, empty, facts, inWords, table, type Row } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { drillSections, ranLines, runningDrills } from "./drills.ts";
@@ -106,25 +106,20 @@ function production(view: View, { production: known, now }: AnswerOf<"readiness"
 /** Read as they are on disk: the operation would first write those that are waiting, and a look changes nothing. */
 function assumptions({ store }: Pick<PortalContext, "store">, view: View, now: number): Html {
   const uses = new Map(store.assumptionUses.of(view.storeId).map((use) => [use.decision, use.firstAt]));
-  const rows = ASSUMPTIONS.flatMap(({ number, title, chosen, shownBy }) => {
-    const since = uses.get(number);
-    if (since === undefined) return [];
-    return [
-      html`<tr>
-        <th scope="row">${String(number)} · <span lang="en">${title}</span></th>
-        <td lang="en">${chosen}</td>
-        <td lang="en">${shownBy ?? ""}</td>
-        <td>${named(TEXTS.first, ago(since, now))}</td>
-      </tr>`,
-    ];
+  const used = ASSUMPTIONS.flatMap((one) => {
+    const since = uses.get(one.number);
+    return since === undefined ? [] : [{ ...one, since }];
   });
+  const none = empty(TEXTS.noAssumptions, "checkout assumptions --used");
+  const rowOf = ({ number, title, chosen, shownBy, since }: (typeof used)[number]): Row => [
+    [TEXTS.decision, html`${String(number)} · <span lang="en">${title}</span>`, "head"],
+    [TEXTS.chosen, chosen, "english"],
+    [TEXTS.shownBy, shownBy ?? "", "english"],
+    [TEXTS.first, ago(since, now), "named"],
+  ];
   return html`<section>
     <h2>${TEXTS.assumptions}</h2>
     <p class="hint">${TEXTS.assumptionsHint}</p>
-    ${
-      rows.length === 0
-        ? empty(TEXTS.noAssumptions, "checkout assumptions --used")
-        : table(TEXTS.assumptions, [TEXTS.decision, TEXTS.chosen, TEXTS.shownBy, TEXTS.first], rows)
-    }
+    ${table(TEXTS.assumptions, used, rowOf, { none })}
   </section>`;
 }

@@ -6,7 +6,7 @@ import type { ToldRequest } from "../../../../core/explain/timeline.ts";
 import { curlOf } from "../../../../core/request/curl.ts";
 import { redactKept } from "../../../../core/request/redaction.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { bytes, commandLine, named, table } from "../parts.ts";
+import { bytes, commandLine, table } from "../parts.ts";
 import { TEXTS } from "./texts.ts";
 
 /**
@@ -32,15 +32,11 @@ export function requestDetails(request: ToldRequest, checkout?: Checkout): Html 
 export function differencesTable(differences: readonly Difference[]): Html {
   const cell = (value: string | null): Html =>
     value === null ? html`<span class="hint">${TEXTS.absent}</span>` : html`<code>${value}</code>`;
-  const rows = differences.map(
-    ({ field, first, this: now }) =>
-      html`<tr>
-        <th scope="row"><code>${field}</code></th>
-        <td>${named(TEXTS.first, cell(first))}</td>
-        <td>${named(TEXTS.now, cell(now))}</td>
-      </tr>`,
-  );
-  return table(TEXTS.differences, [TEXTS.field, TEXTS.first, TEXTS.now], rows);
+  return table(TEXTS.differences, differences, ({ field, first, this: now }) => [
+    [TEXTS.field, html`<code>${field}</code>`, "head"],
+    [TEXTS.first, cell(first), "named"],
+    [TEXTS.now, cell(now), "named"],
+  ]);
 }
 
 /** Headers as lines: names and values alternate. */

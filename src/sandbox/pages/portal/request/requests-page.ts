@@ -5,7 +5,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { newsOf } from "../live/parts.ts";
-import { answerBadge, empty, linkedRow, nextPart, table, timeOf } from "../parts.ts";
+import { answerBadge, empty, linked, nextPart, table, timeOf, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -118,23 +118,23 @@ function filterForm(view: View, { status, path, q }: Wanted): Html {
 
 function requestTable(view: View, requests: readonly LoggedRequest[], now: number): Html {
   if (requests.length === 0) return html`<p class="hint">${TEXTS.noMatch}</p>`;
-  const columns = [TEXTS.time, TEXTS.method, TEXTS.path, TEXTS.status, TEXTS.code, TEXTS.took, TEXTS.order];
-  const rows = requests.map((request) => requestRow(view, request, now));
-  return html`<div class="requests">${table(TEXTS.requests, columns, rows)}</div>`;
+  const list = table(TEXTS.requests, requests, (request) => requestRow(view, request, now), { opens: true });
+  return html`<div class="requests">${list}</div>`;
 }
 
-function requestRow(view: View, request: LoggedRequest, now: number): Html {
+function requestRow(view: View, request: LoggedRequest, now: number): Row {
   const { requestId, at, method, path, status, code, durationMs, orderId, fault } = request;
   const mark = fault === null ? "" : html` <span class="badge warn">${TEXTS.fault}: ${fault.action}</span>`;
-  return linkedRow(storePath(view, `/requests/${requestId}`), [
-    timeOf(at, now),
-    html`<code>${method}</code>`,
-    html`<code class="path">${path}</code>`,
-    answerBadge(status),
-    html`${code === null ? "" : html`<code>${code}</code>`}${mark}`,
-    html`<span class="ms">${durationMs.toFixed(1)} ms</span>`,
-    orderId === null ? "" : html`<a href="${listAddress(view, "/checkouts", { q: orderId })}">${orderId}</a>`,
-  ]);
+  const orders = listAddress(view, "/checkouts", { q: orderId });
+  return [
+    [TEXTS.time, linked(storePath(view, `/requests/${requestId}`), timeOf(at, now))],
+    [TEXTS.method, html`<code>${method}</code>`],
+    [TEXTS.path, html`<code class="path">${path}</code>`],
+    [TEXTS.status, answerBadge(status)],
+    [TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}`],
+    [TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
+    [TEXTS.order, orderId === null ? "" : linked(orders, orderId)],
+  ];
 }
 
 function pager(view: View, { status, path, q }: Wanted, { requests, read, next }: Part): Html {

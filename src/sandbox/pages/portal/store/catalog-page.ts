@@ -6,7 +6,7 @@ import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { choice, field, suggestions, tick, typed } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
-import { amount, empty, table } from "../parts.ts";
+import { amount, empty, table, type Row } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
@@ -17,20 +17,12 @@ export async function catalogPage(context: PortalContext, view: View): Promise<O
   if (!summary.ok) return summary;
   const { prices, capabilities } = summary.value;
   const active = new Set(capabilities.filter((one) => one.active).map(({ name }) => name));
-  const columns = [TEXTS.id, TEXTS.description, TEXTS.amount, TEXTS.method, TEXTS.state, TEXTS.act];
-  const main = html`${
-    prices.length === 0
-      ? empty(
-          TEXTS.none,
-          "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
-        )
-      : table(
-          TEXTS.title,
-          columns,
-          prices.map((price) => row(view, price, active)),
-        )
-  }
-  ${addForm(view, capabilities)}`;
+  const none = empty(
+    TEXTS.none,
+    "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
+  );
+  const list = table(TEXTS.title, prices, (price) => row(view, price, active), { none });
+  const main = html`${list} ${addForm(view, capabilities)}`;
   return accept({ title: TEXTS.title, main, live: { kind: "store" } });
 }
 
@@ -48,7 +40,7 @@ export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown>
   return accept({ ...rest, id, description, amount_minor: Number(text), currency, approved });
 }
 
-function row(view: View, price: PriceEntry, active: ReadonlySet<string>): Html {
+function row(view: View, price: PriceEntry, active: ReadonlySet<string>): Row {
   const { id, description, currency, paymentMethod } = price;
   const lacks = [paymentMethod, currency].filter((name) => !active.has(name));
   const retire = askedOnce(
@@ -61,17 +53,16 @@ function row(view: View, price: PriceEntry, active: ReadonlySet<string>): Html {
       style: "danger",
     }),
   );
-  return html`<tr>
-    <th scope="row"><code>${id}</code></th>
-    <td>${description}</td>
-    <td class="whole">${amount(price)} <small>${String(price.amountMinor)}</small></td>
-    <td>${paymentMethod}</td>
-    <td>
-      ${stateOf(price)}
-      ${lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`}
-    </td>
-    <td>${price.retired ? "" : retire}</td>
-  </tr>`;
+  const lacking =
+    lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`;
+  return [
+    [TEXTS.id, html`<code>${id}</code>`, "head"],
+    [TEXTS.description, description],
+    [TEXTS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
+    [TEXTS.method, paymentMethod],
+    [TEXTS.state, html`${stateOf(price)} ${lacking}`],
+    [TEXTS.act, price.retired ? "" : retire],
+  ];
 }
 
 function stateOf({ retired, approved }: PriceEntry): Html {

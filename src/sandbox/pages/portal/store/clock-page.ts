@@ -6,7 +6,7 @@ import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { field } from "../fields.ts";
 import { actForm, storePath } from "../forms.ts";
-import { dated, facts, type Facts, inWords, table } from "../parts.ts";
+import { dated, facts, inWords, linked, table, type Facts, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { dueUntil, MAX_DUE, type Due, type DueList } from "./due.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
@@ -70,8 +70,8 @@ function state({ store, world }: PortalContext, view: View, now: number): Html {
   const realNow = world.now();
   const pairs: Facts = [
     [TEXTS.now, html`<span class="row">${dated(now)} ${kind}</span>`],
-    ...(isReal ? [] : [[TEXTS.realNow, dated(realNow)] as const]),
-    ...(isReal ? [] : [[TEXTS.difference, TEXTS.apart(spanText(now - realNow))] as const]),
+    isReal ? undefined : [TEXTS.realNow, dated(realNow)],
+    isReal ? undefined : [TEXTS.difference, TEXTS.apart(spanText(now - realNow))],
   ];
   return html`<section class="panel">
     ${facts(pairs)}
@@ -121,22 +121,22 @@ function preview(view: View, { items, isMore }: DueList, now: number): Html {
   const soon = items.filter(({ at }) => at <= now + HOUR_MS).length;
   const count = (known: number): string =>
     isMore && known === items.length ? `${Math.min(known, MAX_DUE - 1)}+` : String(known);
-  const rows = items.slice(0, MAX_LISTED).map((due) => dueRow(view, due, now));
+  const list = table(TEXTS.due, items.slice(0, MAX_LISTED), (due) => dueRow(view, due, now), { opens: true });
   const more = items.length > MAX_LISTED ? html`<p class="hint">${TEXTS.listed(MAX_LISTED)}</p>` : html``;
   return html`<section>
     <h2>${TEXTS.due}</h2>
     <p>${TEXTS.counts(count(soon), count(items.length))}</p>
-    ${rows.length === 0 ? "" : table(TEXTS.due, [TEXTS.at, TEXTS.in, TEXTS.what, TEXTS.of], rows)} ${more}
+    ${list} ${more}
   </section>`;
 }
 
-function dueRow(view: View, { at, what, of, outcome, path }: Due, now: number): Html {
-  return html`<tr data-row>
-    <td>${dated(at)}</td>
-    <td>${at <= now ? TEXTS.waiting : spanText(at - now)}</td>
-    <td>${TEXTS[what]}${outcome === "" ? "" : html` <code>${outcome}</code>`}</td>
-    <th scope="row"><a href="${storePath(view, path)}">${of}</a></th>
-  </tr>`;
+function dueRow(view: View, { at, what, of, outcome, path }: Due, now: number): Row {
+  return [
+    [TEXTS.at, dated(at)],
+    [TEXTS.in, at <= now ? TEXTS.waiting : spanText(at - now)],
+    [TEXTS.what, html`${TEXTS[what]}${outcome === "" ? "" : html` <code>${outcome}</code>`}`],
+    [TEXTS.of, linked(storePath(view, path), of), "head"],
+  ];
 }
 
 /** A span in its two largest units, such as `1h 5m`; a minus is before one that is negative. */

@@ -18,7 +18,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { choice, field, suggestions, typed } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
-import { dated, empty, named, table } from "../parts.ts";
+import { dated, empty, table, type Row } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
@@ -28,21 +28,10 @@ export async function faultsPage(context: PortalContext, view: View): Promise<Ou
   const listed = await ask(context, "listFaults", { ...view, body: undefined });
   if (!listed.ok) return listed;
   const { faults } = listed.value;
-  const columns = [
-    TEXTS.action,
-    TEXTS.with,
-    TEXTS.only,
-    TEXTS.matched,
-    TEXTS.applied,
-    TEXTS.left,
-    TEXTS.until,
-    TEXTS.act,
-  ];
-  const rows = faults.map((fault) => row(view, fault));
   const main = html`${
-    rows.length === 0
+    faults.length === 0
       ? empty(TEXTS.none, "checkout faults add lose_answer --path /v1/orders")
-      : html`<section>${table(TEXTS.title, columns, rows)} ${clear(view)}</section>`
+      : html`<section>${table(TEXTS.title, faults, (fault) => row(view, fault))} ${clear(view)}</section>`
   }
   ${profiles(view)} ${addForm(context, view)}`;
   return accept({ title: TEXTS.title, main, live: { kind: "store" } });
@@ -97,19 +86,19 @@ function expected(name: string, what: string, got: string): Outcome<never> {
   return refuse("invalid_parameter", `${name}: expected ${what}; got ${printableLiteral(got)}`);
 }
 
-function row(view: View, fault: FaultEntry): Html {
+function row(view: View, fault: FaultEntry): Row {
   const { id, action, matched, applied, times, until } = fault;
   const remove = actForm(view, { action: storePath(view, `/faults/${id}/remove`), label: TEXTS.remove });
-  return html`<tr>
-    <th scope="row"><code title="${id}">${action}</code></th>
-    <td>${parametersText(fault) ?? ""}</td>
-    <td>${named(TEXTS.only, matchText(fault) ?? TEXTS.any)}</td>
-    <td>${named(TEXTS.matched, String(matched))}</td>
-    <td>${named(TEXTS.applied, String(applied))}</td>
-    <td>${named(TEXTS.left, times === null ? TEXTS.unlimited : String(times - applied))}</td>
-    <td>${until === null ? "" : named(TEXTS.until, dated(until))}</td>
-    <td>${remove}</td>
-  </tr>`;
+  return [
+    [TEXTS.action, html`<code title="${id}">${action}</code>`, "head"],
+    [TEXTS.with, parametersText(fault) ?? ""],
+    [TEXTS.only, matchText(fault) ?? TEXTS.any, "named"],
+    [TEXTS.matched, String(matched), "named"],
+    [TEXTS.applied, String(applied), "named"],
+    [TEXTS.left, times === null ? TEXTS.unlimited : String(times - applied), "named"],
+    until === null ? [TEXTS.until, ""] : [TEXTS.until, dated(until), "named"],
+    [TEXTS.act, remove],
+  ];
 }
 
 function clear(view: View): Html {
@@ -119,23 +108,15 @@ function clear(view: View): Html {
 }
 
 function profiles(view: View): Html {
-  const rows = FAULT_PROFILES.map(
-    (profile) =>
-      html`<tr>
-        <th scope="row">${profile}</th>
-        <td>${PROFILES[profile].map(({ action }) => html`<code>${action}</code> `)}</td>
-        <td>
-          ${actForm(view, {
-            action: storePath(view, "/faults"),
-            label: TEXTS.addProfile,
-            fields: { profile },
-          })}
-        </td>
-      </tr>`,
-  );
+  const action = storePath(view, "/faults");
+  const list = table(TEXTS.profiles, FAULT_PROFILES, (profile) => [
+    [TEXTS.profile, profile, "head"],
+    [TEXTS.holds, PROFILES[profile].map((fault) => html`<code>${fault.action}</code> `)],
+    [TEXTS.act, actForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
+  ]);
   return html`<section>
     <h2>${TEXTS.profiles}</h2>
-    ${table(TEXTS.profiles, [TEXTS.profile, TEXTS.holds, TEXTS.act], rows)}
+    ${list}
   </section>`;
 }
 

@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tick } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
-import { dated, empty, table } from "../parts.ts";
+import { dated, empty, table, type Row } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { shownOnce } from "./start-page.ts";
@@ -18,11 +18,10 @@ export async function keysPage(context: PortalContext, view: View): Promise<Outc
   if (!listed.ok) return listed;
   const { keys } = listed.value;
   const inForce = keys.filter(({ revokedAt }) => revokedAt === null).length;
-  const columns = [TEXTS.key, TEXTS.scopes, TEXTS.created, TEXTS.state, TEXTS.act];
-  const rows = keys.map((key) => row(view, key, { isLast: inForce === 1 }));
-  const main = html`${shownOnce(view)}
-  ${keys.length === 0 ? empty(TEXTS.none, "checkout keys create") : table(TEXTS.title, columns, rows)}
-  ${createForm(view)}`;
+  const list = table(TEXTS.title, keys, (key) => row(view, key, { isLast: inForce === 1 }), {
+    none: empty(TEXTS.none, "checkout keys create"),
+  });
+  const main = html`${shownOnce(view)} ${list} ${createForm(view)}`;
   return accept({ title: TEXTS.title, main, live: { kind: "store" } });
 }
 
@@ -31,7 +30,7 @@ export function readScopes(fields: ReadonlyMap<string, string>): unknown {
   return { scopes: SCOPES.filter((scope) => fields.get(scope) === "yes") };
 }
 
-function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Html {
+function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Row {
   const { keyId, lastFour, scopes, createdAt, revokedAt } = key;
   const revoke = askedOnce(
     TEXTS.revoke,
@@ -46,13 +45,13 @@ function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Ht
     revokedAt === null
       ? html`<span class="badge good">${TEXTS.inForce}</span>`
       : html`<span class="badge">${TEXTS.revoked}</span> ${dated(revokedAt)}`;
-  return html`<tr>
-    <th scope="row" class="whole"><code>svc_test_…${lastFour}</code></th>
-    <td>${scopes.map((scope) => html`<code class="whole">${scope}</code> `)}</td>
-    <td>${dated(createdAt)}</td>
-    <td>${state}</td>
-    <td>${revokedAt === null ? revoke : ""}</td>
-  </tr>`;
+  return [
+    [TEXTS.key, html`<code>svc_test_…${lastFour}</code>`, "head", "whole"],
+    [TEXTS.scopes, scopes.map((scope) => html`<code class="whole">${scope}</code> `)],
+    [TEXTS.created, dated(createdAt)],
+    [TEXTS.state, state],
+    [TEXTS.act, revokedAt === null ? revoke : ""],
+  ];
 }
 
 function createForm(view: View): Html {

@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { field, typed } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
-import { copyable, empty, facts, table } from "../parts.ts";
+import { copyable, empty, facts, goodOrBad, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { SETTINGS_TEXTS as TEXTS } from "./texts.ts";
@@ -26,9 +26,6 @@ export function readOrigin(fields: ReadonlyMap<string, string>): unknown {
 }
 
 function names({ merchant, store }: Summary): Html {
-  const state = store.active
-    ? html`<span class="badge good">${TEXTS.active}</span>`
-    : html`<span class="badge bad">${TEXTS.inactive}</span>`;
   return html`<section class="panel">
     <h2>${TEXTS.names}</h2>
     ${facts([
@@ -36,31 +33,31 @@ function names({ merchant, store }: Summary): Html {
       [TEXTS.storeId, copyable(store.id)],
       [TEXTS.merchant, merchant.name],
       [TEXTS.merchantId, copyable(merchant.id)],
-      [TEXTS.state, state],
+      [TEXTS.state, goodOrBad(store.active, TEXTS.active, TEXTS.inactive)],
     ])}
     <p class="hint">${TEXTS.namesHint}</p>
   </section>`;
 }
 
 function origins(view: View, { returnOrigins }: Summary): Html {
-  const rows = returnOrigins.map(
-    ({ origin, path }) =>
-      html`<tr>
-        <th scope="row"><code>${origin}</code></th>
-        <td><code>${path}</code></td>
-        <td>
-          ${askedOnce(
-            TEXTS.remove,
-            TEXTS.removeQuestion(origin),
-            actForm(view, {
-              action: storePath(view, "/settings/return-origins/remove"),
-              label: TEXTS.removeNow,
-              fields: { origin },
-              style: "danger",
-            }),
-          )}
-        </td>
-      </tr>`,
+  const none = empty(TEXTS.noOrigins, "checkout return-origins add http://localhost:3000");
+  const list = table(
+    TEXTS.origins,
+    returnOrigins,
+    ({ origin, path }) => {
+      const remove = actForm(view, {
+        action: storePath(view, "/settings/return-origins/remove"),
+        label: TEXTS.removeNow,
+        fields: { origin },
+        style: "danger",
+      });
+      return [
+        [TEXTS.origin, html`<code>${origin}</code>`, "head"],
+        [TEXTS.path, html`<code>${path}</code>`],
+        [TEXTS.act, askedOnce(TEXTS.remove, TEXTS.removeQuestion(origin), remove)],
+      ];
+    },
+    { none },
   );
   const content = html`<div class="fields">
     ${field(TEXTS.origin, "origin", { required: true, placeholder: "https://shop.example" })}
@@ -70,11 +67,7 @@ function origins(view: View, { returnOrigins }: Summary): Html {
   return html`<section>
     <h2>${TEXTS.origins}</h2>
     <p class="hint">${TEXTS.originsHint}</p>
-    ${
-      rows.length === 0
-        ? empty(TEXTS.noOrigins, "checkout return-origins add http://localhost:3000")
-        : table(TEXTS.origins, [TEXTS.origin, TEXTS.path, TEXTS.act], rows)
-    }
+    ${list}
     <div class="panel">${actForm(view, { action, label: TEXTS.add, content })}</div>
   </section>`;
 }
@@ -102,17 +95,14 @@ function capabilities({ capabilities: all }: Summary): Html {
 
 function served({ description }: PortalContext): Html {
   const { version, dataDir, pid, settings } = description;
-  const rows = servedSettingTexts(settings).map(
-    ({ option, text, isDefault }) =>
-      html`<tr>
-        <th scope="row"><code>${option}</code></th>
-        <td><code>${text}</code></td>
-        <td>${isDefault ? "" : html`<span class="badge">${TEXTS.changed}</span>`}</td>
-      </tr>`,
-  );
+  const list = table(TEXTS.served, servedSettingTexts(settings), ({ option, text, isDefault }) => [
+    [TEXTS.option, html`<code>${option}</code>`, "head"],
+    [TEXTS.value, html`<code>${text}</code>`],
+    [TEXTS.note, isDefault ? "" : html`<span class="badge">${TEXTS.changed}</span>`],
+  ]);
   return html`<section>
     <h2>${TEXTS.served}</h2>
     <p class="hint">${TEXTS.servedHint(version, String(pid), dataDir)}</p>
-    ${table(TEXTS.served, [TEXTS.option, TEXTS.value, TEXTS.note], rows)}
+    ${list}
   </section>`;
 }

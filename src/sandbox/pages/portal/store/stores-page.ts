@@ -6,7 +6,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../web/language.ts";
 import { choice, field, typed } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
-import { copyable, dated, empty, table } from "../parts.ts";
+import { copyable, dated, empty, goodOrBad, linked, table, type Row } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { STORES_TEXTS as TEXTS } from "./texts.ts";
@@ -24,13 +24,14 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
   const shown = stores.filter(
     ({ storeId }, index) => storeId === view.storeId || index === 0 || index >= stores.length - MAX_SHOWN,
   );
-  const rows = shown.map((store) => row(view, store, { isFirst: store === stores[0] }));
+  const list = table(TEXTS.title, shown, (store) => row(view, store, { isFirst: store === stores[0] }), {
+    opens: true,
+  });
   const hidden = stores.length - shown.length;
   const snapshots = await snapshotSection(context, view);
   if (!snapshots.ok) return snapshots;
-  const columns = [TEXTS.store, TEXTS.merchant, TEXTS.state, TEXTS.created, TEXTS.act];
   const main = html`<section>
-      ${table(TEXTS.title, columns, rows)}
+      ${list}
       ${hidden === 0 ? "" : html`<p class="hint">${TEXTS.hidden(hidden)} ${copyable("checkout stores list")}</p>`}
     </section>
     ${createForm(view, shown)} ${snapshots.value}`;
@@ -54,26 +55,20 @@ export function readStore(fields: ReadonlyMap<string, string>): unknown {
   return typed(fields, ["name", "merchant"]);
 }
 
-function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boolean }): Html {
+function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boolean }): Row {
   const { storeId, name, merchantName, active, createdAt } = store;
   const isCurrent = storeId === view.storeId;
-  return html`<tr data-row>
-    <th scope="row">
-      <a href="${storePath(store, "/start")}">${name}</a>
-      ${isCurrent ? html`<span class="badge">${TEXTS.current}</span>` : ""}
-      <div class="whole"><small>${copyable(storeId)}</small></div>
-    </th>
-    <td>${merchantName}</td>
-    <td>
-      ${
-        active
-          ? html`<span class="badge good">${TEXTS.active}</span>`
-          : html`<span class="badge bad">${TEXTS.inactive}</span>`
-      }
-    </td>
-    <td>${dated(createdAt)}</td>
-    <td><div class="actions">${resetForm(view, store)} ${isFirst ? "" : deleteForm(view, store)}</div></td>
-  </tr>`;
+  const named = html`${linked(storePath(store, "/start"), name)}
+    ${isCurrent ? html`<span class="badge">${TEXTS.current}</span>` : ""}
+    <div class="whole"><small>${copyable(storeId)}</small></div>`;
+  const acts = html`${resetForm(view, store)} ${isFirst ? "" : deleteForm(view, store)}`;
+  return [
+    [TEXTS.store, named, "head"],
+    [TEXTS.merchant, merchantName],
+    [TEXTS.state, goodOrBad(active, TEXTS.active, TEXTS.inactive)],
+    [TEXTS.created, dated(createdAt)],
+    [TEXTS.act, html`<div class="actions">${acts}</div>`],
+  ];
 }
 
 function resetForm(view: View, { storeId, name }: StoreEntry): Html {
@@ -133,21 +128,15 @@ async function snapshotSection(context: PortalContext, view: View): Promise<Outc
   const listed = isDetailed ? await ask(context, "listSnapshots", { ...view, body: undefined }) : undefined;
   if (listed?.ok === false) return listed;
   const details = new Map(listed?.value.snapshots.map((one) => [one.name, one]));
-  const rows = names.map((name) => snapshotRow(view, name, details.get(name)));
-  const columns = isDetailed
-    ? [TEXTS.snapshot, TEXTS.holds, TEXTS.taken, TEXTS.size, TEXTS.act]
-    : [TEXTS.snapshot, TEXTS.act];
+  const rowOf = (name: string): Row => snapshotRow(view, name, details.get(name));
+  const none = empty(TEXTS.noSnapshots, "checkout snapshots create before-the-sale");
   const link = html`<p>
     <a href="${storePath(view, "/stores")}?snapshots=details#snapshots">${TEXTS.details}</a>
   </p>`;
   return accept(
     html`<section id="snapshots">
       <h2>${TEXTS.snapshots}</h2>
-      ${
-        rows.length === 0
-          ? empty(TEXTS.noSnapshots, "checkout snapshots create before-the-sale")
-          : html`${table(TEXTS.snapshots, columns, rows)} ${isDetailed ? "" : link}`
-      }
+      ${table(TEXTS.snapshots, names, rowOf, { none })} ${isDetailed || names.length === 0 ? "" : link}
       <div class="panel actions">
         ${snapshotForm(view, TEXTS.snapshotStore, storePath(view, "/snapshots"))}
         ${snapshotForm(view, TEXTS.snapshotAll, storePath(view, "/snapshots/all"))}
@@ -161,7 +150,7 @@ function snapshotForm(view: View, label: Words, action: string): Html {
   return actForm(view, { action, label, content });
 }
 
-function snapshotRow(view: View, name: string, found: Snapshot | undefined): Html {
+function snapshotRow(view: View, name: string, found: Snapshot | undefined): Row {
   const fields = { name };
   const restore = askedOnce(
     TEXTS.restore,
@@ -183,16 +172,18 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Htm
       style: "danger",
     }),
   );
-  return html`<tr>
-    <th scope="row"><code>${name}</code></th>
-    ${found === undefined ? "" : detailCells(found)}
-    <td><div class="actions">${found?.problem ? "" : restore} ${remove}</div></td>
-  </tr>`;
+  return [
+    [TEXTS.snapshot, html`<code>${name}</code>`, "head"],
+    ...(found === undefined ? [] : detailCells(found)),
+    [TEXTS.act, html`<div class="actions">${found?.problem ? "" : restore} ${remove}</div>`],
+  ];
 }
 
-function detailCells({ storeId, takenAt, bytes, problem }: Snapshot): Html {
-  const holds = storeId === null ? TEXTS.wholeSandbox : storeId;
-  return html`<td>${problem === null ? holds : html`<span class="badge bad">${problem}</span>`}</td>
-    <td>${takenAt === null ? "" : dated(takenAt)}</td>
-    <td class="whole">${`${Math.ceil(bytes / 1024)} KiB`}</td>`;
+function detailCells({ storeId, takenAt, bytes, problem }: Snapshot): Row {
+  const holds = storeId ?? TEXTS.wholeSandbox;
+  return [
+    [TEXTS.holds, problem === null ? holds : html`<span class="badge bad">${problem}</span>`],
+    [TEXTS.taken, takenAt === null ? "" : dated(takenAt)],
+    [TEXTS.size, `${Math.ceil(bytes / 1024)} KiB`, "whole"],
+  ];
 }

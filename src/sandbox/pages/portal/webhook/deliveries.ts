@@ -9,7 +9,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { answerBadge, empty, linkedRow, named, nextPart, table, timeOf } from "../parts.ts";
+import { answerBadge, empty, linked, nextPart, table, timeOf, type Row } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -106,17 +106,13 @@ export function deliveryTable(
     readonly isOfOne: boolean;
   },
 ): Html {
-  const columns = [
-    TEXTS.made,
-    TEXTS.event,
-    TEXTS.order,
-    ...(isOfOne ? [] : [TEXTS.endpoint]),
-    TEXTS.result,
-    TEXTS.tries,
-    TEXTS.state,
-  ];
-  const rows = deliveries.map((delivery) => deliveryRow(context, view, { delivery, isOfOne }));
-  return html`<div class="deliveries">${table(TEXTS.deliveries, columns, rows)}</div>`;
+  const list = table(
+    TEXTS.deliveries,
+    deliveries,
+    (delivery) => deliveryRow(context, view, { delivery, isOfOne }),
+    { opens: true },
+  );
+  return html`<div class="deliveries">${list}</div>`;
 }
 
 /** The state of a delivery, with a mark that does not depend on colour; of one that is due, when. */
@@ -152,7 +148,7 @@ function deliveryRow(
   context: Listing,
   view: View,
   { delivery, isOfOne }: { readonly delivery: Delivery; readonly isOfOne: boolean },
-): Html {
+): Row {
   const { store } = context;
   const now = storeTime(context, view.storeId);
   const { id, createdAt, endpointId, eventId, tries, cause } = delivery;
@@ -172,15 +168,17 @@ function deliveryRow(
         ? html`<span class="hint">${TEXTS.underWay}</span>`
         : html`${answerBadge(last.status)}${took}`;
   const why = cause === "event" ? "" : html` <span class="hint why">${TEXTS.causes[cause]}</span>`;
-  return linkedRow(storePath(view, `/webhooks/deliveries/${id}`), [
-    timeOf(createdAt, now),
-    html`${event?.type ?? eventId}${why}`,
-    html`<span class="address">${order}</span>`,
-    ...(isOfOne ? [] : [html`<span class="address" title="${url}">${url}</span>`]),
-    result,
-    named(TEXTS.tries, String(last?.number ?? tries)),
-    deliveryState(delivery, now),
-  ]);
+  const page = storePath(view, `/webhooks/deliveries/${id}`);
+  const cells: Row = [
+    [TEXTS.made, linked(page, timeOf(createdAt, now))],
+    [TEXTS.event, html`${event?.type ?? eventId}${why}`],
+    [TEXTS.order, html`<span class="address">${order}</span>`],
+    [TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
+    [TEXTS.result, result],
+    [TEXTS.tries, String(last?.number ?? tries), "named"],
+    [TEXTS.state, deliveryState(delivery, now)],
+  ];
+  return isOfOne ? cells.filter(([column]) => column !== TEXTS.endpoint) : cells;
 }
 
 function oneOf<const Value extends string>(

@@ -12,22 +12,24 @@ const DAY_MS = 24 * 3_600_000;
 
 /** The endpoints of a store as rows: where, in which state, and how the last day went. */
 export function endpointTable(context: PortalContext, view: View, endpoints: readonly EndpointEntry[]): Html {
-  const rows = endpoints.map((endpoint) => {
-    const health = healthOf(context, view, endpoint.id);
-    return html`<tr data-row>
-      <th scope="row">
-        <a class="address" href="${endpointPath(view, endpoint.id)}" title="${endpoint.url}"
-          >${endpoint.url}</a
-        >
-        <span class="hint">${typesOf(endpoint)}</span>
-      </th>
-      <td>${endpointState(endpoint)}</td>
-      <td>${healthBadges(health)}</td>
-      <td>${nextDue(health, { state: endpoint.state, now: storeTime(context, view.storeId) })}</td>
-    </tr>`;
-  });
-  const columns = [TEXTS.endpoint, TEXTS.state, TEXTS.lastDay, TEXTS.nextTryColumn];
-  return html`<div class="endpoints">${table(TEXTS.endpoints, columns, rows)}</div>`;
+  const now = storeTime(context, view.storeId);
+  const list = table(
+    TEXTS.endpoints,
+    endpoints,
+    (endpoint) => {
+      const health = healthOf(context, view, endpoint.id);
+      const { id, url, state } = endpoint;
+      const page = html`<a class="address" href="${endpointPath(view, id)}" title="${url}">${url}</a>`;
+      return [
+        [TEXTS.endpoint, html`${page} <span class="hint">${typesOf(endpoint)}</span>`, "head"],
+        [TEXTS.state, endpointState(endpoint)],
+        [TEXTS.lastDay, healthBadges(health)],
+        [TEXTS.nextTryColumn, nextDue(health, { state, now })],
+      ];
+    },
+    { opens: true },
+  );
+  return html`<div class="endpoints">${list}</div>`;
 }
 
 /** How the tries of the last day have ended, and what is due. */

@@ -4,7 +4,7 @@ import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { actForm, listAddress, storePath } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { bytes, copyable, dated, empty, facts, linkedRow, nextPart, table, timeOf } from "../parts.ts";
+import { bytes, copyable, dated, empty, facts, linked, nextPart, table, timeOf } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryTable, orderLink } from "./deliveries.ts";
@@ -102,15 +102,14 @@ function sample(context: PortalContext, view: View, type: string): Html {
 function eventTable(view: View, events: readonly StoredEvent[], now: number): Html {
   return table(
     TEXTS.newestEvents,
-    [TEXTS.made, TEXTS.eventType, TEXTS.order, TEXTS.sequence],
-    events.map((event) =>
-      linkedRow(storePath(view, `/webhooks/events/${event.id}`), [
-        timeOf(event.createdAt, now),
-        event.type,
-        orderLink(view, event),
-        String(event.sequence),
-      ]),
-    ),
+    events,
+    (event) => [
+      [TEXTS.made, linked(storePath(view, `/webhooks/events/${event.id}`), timeOf(event.createdAt, now))],
+      [TEXTS.eventType, event.type],
+      [TEXTS.order, orderLink(view, event)],
+      [TEXTS.sequence, String(event.sequence)],
+    ],
+    { opens: true },
   );
 }
 
