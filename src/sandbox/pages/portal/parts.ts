@@ -169,14 +169,14 @@ export function empty(words: Text, command: string): Html {
   </div>`;
 }
 
-/** Facts with their names; those that are undefined are left out. */
-export type Facts = readonly (readonly [name: Text, value: Text] | undefined)[];
+/** Facts with their names; those that are not there are left out. */
+export type Facts = readonly (readonly [name: Text, value: Text] | null | undefined)[];
 
 /** Facts as a list. */
 export function facts(all: Facts): Html {
   return html`<dl class="facts">
     ${all
-      .filter((fact) => fact !== undefined)
+      .filter((fact) => fact !== null && fact !== undefined)
       .map(
         ([name, value]) =>
           html`<div>

@@ -14,8 +14,8 @@ export function requestMore(view: View, request: ToldRequest, checkout: Checkout
   const { requestId, key, refused, differences } = request;
   return html`${facts([
     [TEXTS.request, linkedId(view, `/requests/${requestId}`, requestId)],
-    ...(key === null ? [] : [["Idempotency-Key", copyable(key)] as const]),
-    ...(refused === null ? [] : [[TEXTS.refusal, html`<span lang="en">${refused.message}</span>`] as const]),
+    key === null ? null : ["Idempotency-Key", copyable(key)],
+    refused && [TEXTS.refusal, html`<span lang="en">${refused.message}</span>`],
   ])}
   ${differences.length === 0 ? "" : differencesTable(differences)} ${requestDetails(request, checkout)}`;
 }

@@ -75,15 +75,6 @@ function production(view: View, { production: known, now }: AnswerOf<"readiness"
   const { request } = known;
   const isOpen = isGateOpen(known);
   const isAsked = isRequested(known);
-  const asked =
-    request === null
-      ? []
-      : [
-          [
-            TEXTS.requested,
-            html`${ago(request.at, now)} ${request.note === null ? "" : html`· ${request.note}`}`,
-          ] as const,
-        ];
   const form = actForm(view, {
     action: storePath(view, "/launch/production"),
     label: TEXTS.request,
@@ -95,7 +86,10 @@ function production(view: View, { production: known, now }: AnswerOf<"readiness"
     <h2>${TEXTS.production}</h2>
     ${request === null ? html`<p class="hint">${TEXTS.notRequested}</p>` : ""}
     ${facts([
-      ...asked,
+      request && [
+        TEXTS.requested,
+        html`${ago(request.at, now)} ${request.note === null ? "" : html`· ${request.note}`}`,
+      ],
       [TEXTS.credential, either(isApproved(known), TEXTS.approved, TEXTS.notApproved)],
       [TEXTS.gate, either(isOpen, TEXTS.open, TEXTS.closed)],
     ])}

@@ -52,16 +52,12 @@ function requestFacts(view: View, request: ToldRequest, checkout: Checkout | und
       html`${answerBadge(status)} ${code === null ? "" : html`<code>${code}</code>`}
         <span class="hint">${TEXTS.durationOf(durationMs.toFixed(1))}</span>`,
     ],
-    ...(orderId === null ? [] : ([[TEXTS.order, html`<a href="${page}">${orderId}</a>`]] as const)),
-    ...(key === null ? [] : ([["Idempotency-Key", copyable(key)]] as const)),
-    ...(fault === null
-      ? []
-      : ([
-          [
-            TEXTS.fault,
-            html`<a href="${storePath(view, "/faults")}">${fault.action}</a> ${copyable(fault.id)}`,
-          ],
-        ] as const)),
+    orderId === null ? null : [TEXTS.order, html`<a href="${page}">${orderId}</a>`],
+    key === null ? null : ["Idempotency-Key", copyable(key)],
+    fault && [
+      TEXTS.fault,
+      html`<a href="${storePath(view, "/faults")}">${fault.action}</a> ${copyable(fault.id)}`,
+    ],
     [TEXTS.inTerminal, copyable(`checkout explain ${requestId}`)],
   ]);
 }
@@ -71,28 +67,23 @@ function whyPart(
   { method, code, fault }: ToldRequest,
   { summary, check, field, expected, received, rule, decision, next }: Explanation,
 ): Html {
-  const stated = [
-    [TEXTS.rule, rule, TEXTS.ruleNumber, rule === null ? undefined : ruleOf(rule)],
-    [TEXTS.decision, decision, TEXTS.decisionNumber, decision === null ? undefined : decisionOf(decision)],
-  ] as const;
   return html`<section>
     <h2>${TEXTS.why}</h2>
     <p lang="en">${summary}</p>
     ${facts([
-      ...(field === null ? [] : ([[TEXTS.field, html`<code>${field}</code>`]] as const)),
-      ...(expected === null ? [] : ([[TEXTS.expected, html`<span lang="en">${expected}</span>`]] as const)),
-      ...(received === null ? [] : ([[TEXTS.got, html`<code>${received}</code>`]] as const)),
-      ...stated.flatMap(([label, number, name, words]) =>
-        number === null ? [] : [[label, statedWords(name(number), words)] as const],
-      ),
-      ...(next.length === 0
-        ? []
-        : ([
-            [
-              TEXTS.fix,
-              html`<div class="fixes">${next.map((line) => html`<div>${copyable(line)}</div>`)}</div>`,
-            ],
-          ] as const)),
+      field === null ? null : [TEXTS.field, html`<code>${field}</code>`],
+      expected === null ? null : [TEXTS.expected, html`<span lang="en">${expected}</span>`],
+      received === null ? null : [TEXTS.got, html`<code>${received}</code>`],
+      rule === null ? null : [TEXTS.rule, statedWords(TEXTS.ruleNumber(rule), ruleOf(rule))],
+      decision === null
+        ? null
+        : [TEXTS.decision, statedWords(TEXTS.decisionNumber(decision), decisionOf(decision))],
+      next.length === 0
+        ? null
+        : [
+            TEXTS.fix,
+            html`<div class="fixes">${next.map((line) => html`<div>${copyable(line)}</div>`)}</div>`,
+          ],
     ])}
     ${fault === null ? ladder(method, code === null ? null : check) : ""}
   </section>`;

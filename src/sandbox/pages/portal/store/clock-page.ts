@@ -70,8 +70,8 @@ function state({ store, world }: PortalContext, view: View, now: number): Html {
   const realNow = world.now();
   const pairs: Facts = [
     [TEXTS.now, html`<span class="row">${dated(now)} ${kind}</span>`],
-    isReal ? undefined : [TEXTS.realNow, dated(realNow)],
-    isReal ? undefined : [TEXTS.difference, TEXTS.apart(spanText(now - realNow))],
+    isReal ? null : [TEXTS.realNow, dated(realNow)],
+    isReal ? null : [TEXTS.difference, TEXTS.apart(spanText(now - realNow))],
   ];
   return html`<section class="panel">
     ${facts(pairs)}

@@ -56,14 +56,10 @@ function attemptFacts(delivery: TriedDelivery, attempt: DeliveryAttempt): Facts 
   return [
     [TEXTS.to, address === null ? url : `${url} (${address})`],
     [TEXTS.result, result],
-    ...(fault === null ? [] : ([[TEXTS.fault, fault]] as const)),
-    ...(cause === undefined
-      ? []
-      : ([
-          [TEXTS.cause, html`<span lang="en">${cause.cause}</span>`],
-          [TEXTS.help, copyable(withIds(cause.next, delivery))],
-        ] as const)),
-    ...(finishedAt === null || (nextAt === null && ended === "") ? [] : ([[TEXTS.next, next]] as const)),
+    fault && [TEXTS.fault, fault],
+    cause && [TEXTS.cause, html`<span lang="en">${cause.cause}</span>`],
+    cause && [TEXTS.help, copyable(withIds(cause.next, delivery))],
+    finishedAt === null || (nextAt === null && ended === "") ? null : [TEXTS.next, next],
   ];
 }
 
