@@ -1,10 +1,9 @@
-import type { drillOperations } from "../../core/control/drills.ts";
 import { accept } from "../../core/outcome.ts";
 import { judgeIdempotencyDrill } from "../../core/readiness/drills/idempotency.ts";
 import { openDrillLease } from "../readiness/drill-lease.ts";
 import { deliverForDrill, keepDuplicates } from "../readiness/duplicates.ts";
 import { keepDrill, runWebhookDrill, type EndpointDrill } from "../readiness/drills.ts";
-import type { Handlers } from "./handler.ts";
+import type { HandlersOf } from "./handler.ts";
 
 /** Default length of a list. */
 const DEFAULT_PAGE = 100;
@@ -63,7 +62,7 @@ export const drillHandlers = {
     const kept = await keepDrill(context, { storeId, kind: "idempotency", subject: storeId, steps });
     return kept.ok ? accept({ verdict, steps, creates, drillId: kept.value.id }) : kept;
   },
-} satisfies Pick<Handlers, keyof typeof drillOperations>;
+} satisfies HandlersOf<"drills">;
 
 function endpointDrill({ endpoint: { id: endpointId, url }, drill, order }: EndpointDrill) {
   const shown = drill.passed ? "passed" : "failed";

@@ -1,7 +1,6 @@
-import type { faultOperations } from "../../core/fault/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { addFaults, clearFaults, listFaults, removeFault } from "../fault/faults.ts";
-import type { Handlers } from "./handler.ts";
+import type { HandlersOf } from "./handler.ts";
 
 /** What each operation on faults does. */
 export const faultHandlers = {
@@ -20,4 +19,4 @@ export const faultHandlers = {
     const cleared = await clearFaults(context, storeId);
     return cleared.ok ? accept({ faults: cleared.value }) : cleared;
   },
-} satisfies Pick<Handlers, keyof typeof faultOperations>;
+} satisfies HandlersOf<"faults">;

@@ -1,10 +1,9 @@
-import type { keyOperations } from "../../core/control/keys.ts";
 import { SCOPES } from "../../core/credential.ts";
 import { accept } from "../../core/outcome.ts";
 import type { ShownKey } from "../../store/credentials.ts";
 import { atStore } from "../at-store.ts";
 import { makeKey, revokeKey } from "../runtime/keys.ts";
-import type { Handlers } from "./handler.ts";
+import type { HandlersOf } from "./handler.ts";
 
 /** What each operation on API keys does. */
 export const keyHandlers = {
@@ -20,7 +19,7 @@ export const keyHandlers = {
     const revoked = await revokeKey(context, { storeId, id });
     return revoked.ok ? accept({ ...withKeyId(revoked.value), storeId }) : revoked;
   },
-} satisfies Pick<Handlers, keyof typeof keyOperations>;
+} satisfies HandlersOf<"keys">;
 
 function withKeyId<Key extends ShownKey>({ id: keyId, ...key }: Key) {
   return { ...key, keyId };
