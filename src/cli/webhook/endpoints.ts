@@ -176,7 +176,7 @@ async function runTest(context: Context, options: WebhookWaitOptions, text = "")
 async function awaitTest(context: Context, options: WebhookWaitOptions, eventId: string): Promise<Ending> {
   const shown = await eventOnceDelivered(context, options, { eventId, until: isAnswered });
   if (!shown.ok) return shown;
-  // Trouble on purpose may have added a second one.
+  // A fault may have added a second one.
   const delivery = shown.value.deliveries.find(({ cause }) => cause === "event");
   if (delivery === undefined || !isAnswered(shown.value.deliveries)) {
     const next = "checkout endpoints list shows whether the endpoint is enabled";

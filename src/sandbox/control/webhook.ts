@@ -170,13 +170,12 @@ function eventEntry(event: StoredEvent): EventEntry {
 }
 
 function attemptEntry(attempt: DeliveryAttempt): DeliveryEntry["attempts"][number] {
-  const { headers, bodyHash: bodySha256, answer, fault: trouble } = attempt;
+  const { headers, bodyHash: bodySha256, answer } = attempt;
   return {
     ...attempt,
     // Written by us as a record of texts.
     headers: JSON.parse(headers) as Record<string, string>,
     bodySha256,
-    trouble,
     answer: answer === null ? null : Buffer.from(answer).toString("utf8"),
   };
 }
