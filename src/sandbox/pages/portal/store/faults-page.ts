@@ -9,7 +9,7 @@ import { API_ACTIONS, DELIVERY_ACTIONS } from "../../../../core/fault/actions.ts
 import type { FaultEntry } from "../../../../core/fault/operations.ts";
 import { FAULT_PROFILES } from "../../../../core/fault/actions.ts";
 import { PROFILES } from "../../../../core/fault/profiles.ts";
-import { DEFAULT_LATENCY_MS, DEFAULT_RETRY_AFTER_S, DEFAULT_STATUS } from "../../../../core/fault/request.ts";
+import { PARAMETERS } from "../../../../core/fault/request.ts";
 import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../../../core/fault/text.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
@@ -37,7 +37,8 @@ export async function faultsPage(context: PortalContext, view: View): Promise<Ou
   return accept({ title: TEXTS.title, main, live: { kind: "store" } });
 }
 
-const NUMBERS = ["status", "retry_after_s", "times"] as const;
+const { status, latencyMs, retryAfterS } = PARAMETERS;
+const NUMBERS = [status.name, retryAfterS.name, "times"] as const;
 
 /**
  * What the form of a new fault says. A duration, a share and an end are read as the command line reads them; an end in
@@ -59,26 +60,23 @@ export function readFault(
     "endpoint_id",
     "order_id",
   ]);
-  const latencyMs = latency === undefined ? accept(undefined) : parseSpan(latency);
-  if (!latencyMs.ok) return latencyMs;
+  const delay = latency === undefined ? accept(undefined) : parseSpan(latency);
+  if (!delay.ok) return delay;
   const end = until === undefined ? undefined : spanOrMomentOf(until);
   if (until !== undefined && end === undefined) return expected("until", SPAN_OR_MOMENT, until);
   const share = probability === undefined ? undefined : shareOf(probability);
   if (probability !== undefined && share === undefined)
     return expected("probability", FAULT_SHARE, probability);
   const at = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.spanMs);
-  const narrowed = {
-    ...match,
-    ...(nth === undefined ? {} : { nth: Number(nth) }),
-    ...(share === undefined ? {} : { probability: share }),
-  };
+  const narrowed = { ...match, nth: nth && Number(nth), probability: share };
+  const isNarrowed = Object.values(narrowed).some((value) => value !== undefined);
   const numbers = Object.entries(typed(fields, NUMBERS)).map(([name, text]) => [name, Number(text)] as const);
   return accept({
     ...typed(fields, ["action", "profile", "seed"]),
     ...Object.fromEntries(numbers),
-    ...(latencyMs.value === undefined ? {} : { latency_ms: latencyMs.value }),
-    ...(at === undefined ? {} : { until: iso(at) }),
-    ...(Object.keys(narrowed).length === 0 ? {} : { match: narrowed }),
+    [latencyMs.name]: delay.value,
+    until: at && iso(at),
+    match: isNarrowed ? narrowed : undefined,
   });
 }
 
@@ -140,11 +138,11 @@ function addForm({ store }: PortalContext, view: View): Html {
     <fieldset>
       <legend>${TEXTS.with}</legend>
       <div class="fields">
-        ${field(TEXTS.status, "status", { numeric: true, hint: TEXTS.statusHint(DEFAULT_STATUS) })}
-        ${field(TEXTS.latency, "latency", { hint: TEXTS.latencyHint(durationText(DEFAULT_LATENCY_MS)) })}
-        ${field(TEXTS.retryAfter, "retry_after_s", {
+        ${field(TEXTS.status, status.name, { numeric: true, hint: TEXTS.statusHint(status.default) })}
+        ${field(TEXTS.latency, "latency", { hint: TEXTS.parameterHint(latencyMs.of, durationText(latencyMs.default)) })}
+        ${field(TEXTS.retryAfter, retryAfterS.name, {
           numeric: true,
-          hint: TEXTS.retryAfterHint(DEFAULT_RETRY_AFTER_S),
+          hint: TEXTS.parameterHint(retryAfterS.of, String(retryAfterS.default)),
         })}
       </div>
     </fieldset>

@@ -224,20 +224,16 @@ export const FAULTS_TEXTS = {
   timesHint: ["default: once; with an end any number", "默认一次；设定截止时间时不限次数"],
   untilHint: ["10m from now, or a moment", "从现在起 10m，或指定时间"],
   status: ["Status", "状态码"],
-  statusHint: (value: number) => [
-    `of status: 400 to 599 (default: ${value})`,
-    `用于 status：400 至 599（默认 ${value}）`,
+  statusHint: (usual: number) => [
+    `of status: 400 to 599 (default: ${usual})`,
+    `用于 status：400 至 599（默认 ${usual}）`,
   ],
   latency: ["Latency", "延迟"],
-  latencyHint: (value: string) => [
-    `of latency, slow_body, delay, reorder (default: ${value})`,
-    `用于 latency、slow_body、delay、reorder（默认 ${value}）`,
+  parameterHint: (actions: readonly string[], usual: string) => [
+    `of ${actions.join(", ")} (default: ${usual})`,
+    `用于 ${actions.join("、")}（默认 ${usual}）`,
   ],
   retryAfter: ["Retry-After, in seconds", "Retry-After（秒）"],
-  retryAfterHint: (value: number) => [
-    `of rate_limit (default: ${value})`,
-    `用于 rate_limit（默认 ${value}）`,
-  ],
   orderId: ["order_id", "order_id"],
   patternHint: ["* stands for any text", "* 代表任意文本"],
   method: ["Method", "方法"],
