@@ -3,7 +3,7 @@ import { iso } from "../../../core/clock.ts";
 import { formatPrice } from "../../../core/money.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import { tagOf, type Language } from "../../../web/language.ts";
-import { PART_TEXTS } from "./texts.ts";
+import { WORDS } from "./texts.ts";
 
 /**
  * A moment: hours, minutes, seconds and milliseconds in UTC, whole on hover. The script shows it in the browser's time zone.
@@ -51,13 +51,13 @@ export function amount({
 
 /** The status of a checkout, with a mark that does not depend on colour. */
 export function statusBadge(status: Status): Html {
-  return html`<span class="badge ${status}">${PART_TEXTS.status[status]}</span>`;
+  return html`<span class="badge ${status}">${WORDS.statuses[status]}</span>`;
 }
 
 /** The status of an HTTP answer; 0 where none came. */
 export function answerBadge(status: number | null): Html {
   const kind = status === null || status === 0 ? "none" : `s${Math.floor(status / 100)}xx`;
-  const text = status === null || status === 0 ? PART_TEXTS.noAnswer : String(status);
+  const text = status === null || status === 0 ? WORDS.noAnswer : String(status);
   return html`<span class="badge ${kind}">${text}</span>`;
 }
 
@@ -197,7 +197,7 @@ export function bytes(label: Text, text: string): Html {
       pretty === undefined
         ? ""
         : html`<details>
-            <summary>${PART_TEXTS.pretty}</summary>
+            <summary>${WORDS.pretty}</summary>
             <pre tabindex="0">${lines(pretty)}</pre>
           </details>`
     }

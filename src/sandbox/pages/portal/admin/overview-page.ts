@@ -10,6 +10,7 @@ import type { StoreDetails } from "../../../../store/stores.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { either, linked, table, type Row } from "../parts.ts";
 import type { Content, PortalContext } from "../view.ts";
+import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** How many stores are shown: the newest. */
@@ -52,12 +53,12 @@ function row({
   const [approved, open] = [isApproved(production), isGateOpen(production)];
   const warning = (text: Text): Html => html`<span class="badge warn">${text}</span>`;
   return [
-    [TEXTS.store, linked(`/portal/admin/${id}`, store), "head"],
-    [TEXTS.merchant, merchant],
-    [TEXTS.state, either(active, TEXTS.active, TEXTS.inactive)],
+    [WORDS.store, linked(`/portal/admin/${id}`, store), "head"],
+    [WORDS.merchant, merchant],
+    [WORDS.state, either(active, WORDS.active, WORDS.inactive)],
     [TEXTS.request, waits(production) ? warning(TEXTS.waiting) : TEXTS.none, "named"],
-    [TEXTS.credential, either(approved, TEXTS.approved, TEXTS.notApproved), "named"],
-    [TEXTS.gate, either(open, TEXTS.open, TEXTS.closed), "named"],
+    [WORDS.credential, either(approved, WORDS.approved, WORDS.notApproved), "named"],
+    [WORDS.gate, either(open, WORDS.open, WORDS.closed), "named"],
     [TEXTS.prices, unapproved === 0 ? TEXTS.none : warning(String(unapproved)), "named"],
   ];
 }

@@ -13,6 +13,7 @@ import { actForm, askedOnce } from "../forms.ts";
 import { amount, copyable, dated, either, empty, facts, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 type Summary = AnswerOf<"storeSummary">;
@@ -28,14 +29,14 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
   if (!log.ok) return log;
   const { store, merchant } = summary.value;
   const { acts } = log.value;
-  const main = html`<p><a href="/portal/admin">${TEXTS.back}</a></p>
+  const main = html`<p><a href="/portal/admin">${FRAME_TEXTS.allStores}</a></p>
     ${production(view, acts)}
     <section class="panel">
-      <h2>${TEXTS.store}</h2>
+      <h2>${WORDS.store}</h2>
       ${facts([
-        [TEXTS.store, html`${store.name} ${copyable(store.id)}`],
-        [TEXTS.merchant, merchant.name],
-        [TEXTS.state, either(store.active, TEXTS.active, TEXTS.inactive)],
+        [WORDS.store, html`${store.name} ${copyable(store.id)}`],
+        [WORDS.merchant, merchant.name],
+        [WORDS.state, either(store.active, WORDS.active, WORDS.inactive)],
       ])}
       <div class="actions">${asked(view, { action: store.active ? "deactivate" : "activate" })}</div>
     </section>
@@ -99,11 +100,11 @@ function production(view: View, acts: readonly RecordedAct[]): Html {
       ? html`${TEXTS.noRequest} ${copyable("checkout production request")}`
       : html`${dated(request.at)} ${request.note === null ? "" : html`· ${request.note}`}`;
   return html`<section class="panel">
-    <h2>${TEXTS.production}</h2>
+    <h2>${WORDS.production}</h2>
     ${facts([
       [TEXTS.requested, requested],
-      [TEXTS.credential, either(approved, TEXTS.approved, TEXTS.notApproved)],
-      [TEXTS.gate, either(open, TEXTS.open, TEXTS.closed)],
+      [WORDS.credential, either(approved, WORDS.approved, WORDS.notApproved)],
+      [WORDS.gate, either(open, WORDS.open, WORDS.closed)],
     ])}
     <div class="actions">
       ${asked(view, { action: approved ? "revoke_credential" : "approve_credential" })}
@@ -113,12 +114,12 @@ function production(view: View, acts: readonly RecordedAct[]): Html {
 }
 
 function capabilities(view: View, { capabilities: all }: Summary): Html {
-  const list = table(TEXTS.capabilities, all, ({ name, kind, active }) => [
+  const list = table(WORDS.capabilities, all, ({ name, kind, active }) => [
     [TEXTS.capability, html`<code>${name}</code>`, "head"],
-    [TEXTS.kind, TEXTS[kind]],
-    [TEXTS.state, either(active, TEXTS.active, TEXTS.inactive)],
+    [WORDS.kind, TEXTS[kind]],
+    [WORDS.state, either(active, WORDS.active, WORDS.inactive)],
     [
-      TEXTS.act,
+      WORDS.act,
       active
         ? asked(view, { action: "disable_capability", subject: name })
         : atOnce(view, { action: "enable_capability", subject: name }),
@@ -131,7 +132,7 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
     content: field(TEXTS.another, "subject", { required: true, hint: TEXTS.anotherHint }),
   });
   return html`<section>
-    <h2>${TEXTS.capabilities}</h2>
+    <h2>${WORDS.capabilities}</h2>
     ${list}
     <div class="panel actions">${another}</div>
   </section>`;
@@ -149,13 +150,13 @@ function prices(view: View, { prices: all }: Summary): Html {
         ? asked(view, { action: "revoke_price", subject: id })
         : atOnce(view, { action: "approve_price", subject: id });
       const state = retired
-        ? html`<span class="badge">${TEXTS.retired}</span>`
-        : either(approved, TEXTS.approved, TEXTS.notApproved);
+        ? html`<span class="badge">${WORDS.retired}</span>`
+        : either(approved, WORDS.approved, WORDS.notApproved);
       return [
-        [TEXTS.price, html`<code>${id}</code> <small>${description}</small>`, "head"],
-        [TEXTS.amount, amount(price)],
-        [TEXTS.state, state],
-        [TEXTS.act, retired ? "" : acts],
+        [WORDS.price, html`<code>${id}</code> <small>${description}</small>`, "head"],
+        [WORDS.amount, amount(price)],
+        [WORDS.state, state],
+        [WORDS.act, retired ? "" : acts],
       ];
     },
     { none: empty(TEXTS.noPrices, "checkout prices add --help") },
@@ -173,11 +174,11 @@ function auditLog(acts: readonly RecordedAct[]): Html {
     acts.slice(-MAX_ACTS).toReversed(),
     ({ number, at, actor, action, subject, note }) => [
       [TEXTS.number, String(number)],
-      [TEXTS.at, dated(at)],
+      [WORDS.at, dated(at)],
       [TEXTS.who, actor === "merchant" ? TEXTS.merchantActor : TEXTS.administrator],
       [TEXTS.what, html`<code>${action}</code>`, "head"],
-      [TEXTS.of, subject === null ? "" : html`<code>${subject}</code>`],
-      [TEXTS.noteGiven, note ?? ""],
+      [WORDS.of, subject === null ? "" : html`<code>${subject}</code>`],
+      [WORDS.note, note ?? ""],
     ],
     { none: empty(TEXTS.noActs, "checkout admin log") },
   );

@@ -10,6 +10,7 @@ import { listAddress } from "../forms.ts";
 import { amount, copyable, dated, facts, inWords, statusBadge, type Facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { payerActs } from "./acts.ts";
+import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
 
@@ -60,19 +61,19 @@ function terms(
   >`;
   // The amount and the status stand above, and so does the order_id.
   const shown = {
-    id: [TEXTS.id, copyable(id)],
-    object: [TEXTS.kind, TEXTS.kinds[object]],
+    id: [WORDS.id, copyable(id)],
+    object: [WORDS.kind, TEXTS.kinds[object]],
     order_id: ofOrder === 1 ? HIDDEN : [TEXTS.order, ofThisOrder],
     amount_minor: HIDDEN,
     currency: HIDDEN,
     status: HIDDEN,
     description: description === null ? HIDDEN : [TEXTS.description, html`<bdi>${description}</bdi>`],
-    price: priceId === null ? HIDDEN : [TEXTS.price, html`<code>${priceId}</code>`],
-    created: [TEXTS.created, dated(createdAt)],
+    price: priceId === null ? HIDDEN : [WORDS.price, html`<code>${priceId}</code>`],
+    created: [WORDS.created, dated(createdAt)],
     expires: [TEXTS.expires, dated(expiresAt)],
     checkout_url: [TEXTS.paymentPage, paymentPage],
     livemode: HIDDEN,
-    command: [TEXTS.inTerminal, copyable(command)],
+    command: [WORDS.inTerminal, copyable(command)],
   } satisfies ShownFields<Row> & Readonly<Record<string, Row | typeof HIDDEN>>;
   return shownOf<Row>(shown);
 }

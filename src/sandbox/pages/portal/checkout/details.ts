@@ -7,13 +7,14 @@ import { bytes, copyable, facts } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
 import type { PortalContext, View } from "../view.ts";
 import { attemptDetails, type TriedDelivery } from "../webhook/attempt-parts.ts";
+import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** What folds out of a request's line: where its page is, why it was refused, and its bytes as they are there. */
 export function requestMore(view: View, request: ToldRequest, checkout: Checkout): Html {
   const { requestId, key, refused, differences } = request;
   return html`${facts([
-    [TEXTS.request, linkedId(view, `/requests/${requestId}`, requestId)],
+    [WORDS.request, linkedId(view, `/requests/${requestId}`, requestId)],
     key === null ? null : ["Idempotency-Key", copyable(key)],
     refused && [TEXTS.refusal, html`<span lang="en">${refused.message}</span>`],
   ])}
@@ -28,7 +29,7 @@ export function eventMore(
 ): Html {
   const body = store.events.find(event.id)?.body ?? "";
   const action = storePath(view, `/checkouts/${checkout.id}/events/${event.id}/replay`);
-  return html`${facts([[TEXTS.event, linkedId(view, `/webhooks/events/${event.id}`, event.id)]])}
+  return html`${facts([[WORDS.event, linkedId(view, `/webhooks/events/${event.id}`, event.id)]])}
   ${bytes(TEXTS.eventBody, body)} ${actForm(view, { action, label: TEXTS.replay })}`;
 }
 

@@ -21,7 +21,7 @@ import {
   timeOf,
   type Row,
 } from "../parts.ts";
-import { PART_TEXTS } from "../texts.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
@@ -45,7 +45,7 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   const now = storeTime(context, view.storeId);
   const ids = checkouts.map(rowId);
   const rowOf = (one: CheckoutEntry): Row => row(view, one, { now, answer: answers.get(one.id) });
-  const list = table(TEXTS.title, checkouts, rowOf, { opens: true, ids });
+  const list = table(FRAME_TEXTS.checkouts, checkouts, rowOf, { opens: true, ids });
   const main = html`${filters(view)} ${searched(listed.value)}
   ${checkouts.length === 0 ? nothing(view) : html`<div class="checkouts">${list}</div>`}
   ${pager(view, nextBefore)}`;
@@ -54,7 +54,7 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
     placeOf: ({ id }) => lists.placeOf(view.storeId, id) ?? 0,
     rows: ids,
   });
-  return accept({ title: TEXTS.title, main, live: { kind: "checkouts" }, news });
+  return accept({ title: FRAME_TEXTS.checkouts, main, live: { kind: "checkouts" }, news });
 }
 
 /** A GET form: what is filtered can be sent to a colleague. */
@@ -62,9 +62,8 @@ function filters(view: View): Html {
   const action = storePath(view, "/checkouts");
   const isFiltered = Object.keys(FILTERS).some((name) => (view.query.get(name) ?? "") !== "");
   const { any } = TEXTS;
-  const { status } = PART_TEXTS;
   const chosen = (name: string): string => view.query.get(name) ?? "";
-  const statuses = STATUSES.map((one) => [one, status[one]] as const);
+  const statuses = STATUSES.map((one) => [one, WORDS.statuses[one]] as const);
   const kinds = OBJECTS.map((one) => [one, TEXTS.kinds[one]] as const);
   const methods = PAYMENT_METHODS.map((one) => [one, PAYMENT_TEXTS.method[one]] as const);
   return html`<form method="get" action="${action}" class="filters">
@@ -72,10 +71,10 @@ function filters(view: View): Html {
       ${TEXTS.search}
       <input type="search" name="q" value="${view.query.get("q") ?? ""}" maxlength="512" autocomplete="off" />
     </label>
-    ${listFilter({ name: "status", label: TEXTS.status, any }, statuses, chosen("status"))}
-    ${listFilter({ name: "object", label: TEXTS.kind, any }, kinds, chosen("object"))}
-    ${listFilter({ name: "method", label: TEXTS.method, any }, methods, chosen("method"))}
-    <button type="submit">${TEXTS.filter}</button>
+    ${listFilter({ name: "status", label: WORDS.status, any }, statuses, chosen("status"))}
+    ${listFilter({ name: "object", label: WORDS.kind, any }, kinds, chosen("object"))}
+    ${listFilter({ name: "method", label: WORDS.paymentMethod, any }, methods, chosen("method"))}
+    <button type="submit">${WORDS.filter}</button>
     ${isFiltered ? html`<a href="${action}">${TEXTS.clear}</a>` : ""}
   </form>`;
 }
@@ -94,15 +93,14 @@ function row(
   const { id, object, orderId, paymentMethod, status, createdAt } = checkout;
   const kind = object === "order" ? "" : html` <span class="badge">${TEXTS.session}</span>`;
   const page = linked(storePath(view, `/checkouts/${id}`), html`<bdi>${orderId}</bdi>`);
-  const names = TEXTS.columns;
   return [
-    [names.created, timeOf(createdAt, now)],
-    [names.order, html`${page}${kind}`, "head"],
-    [names.amount, amount(checkout), "number"],
-    [names.status, statusBadge(status)],
-    [names.method, PAYMENT_TEXTS.method[paymentMethod]],
-    [names.answer, lastAnswer(answer)],
-    [names.age, ago(createdAt, now), "number", "named"],
+    [WORDS.created, timeOf(createdAt, now)],
+    [TEXTS.order, html`${page}${kind}`, "head"],
+    [WORDS.amount, amount(checkout), "number"],
+    [WORDS.status, statusBadge(status)],
+    [TEXTS.columnMethod, PAYMENT_TEXTS.method[paymentMethod]],
+    [TEXTS.answer, lastAnswer(answer)],
+    [TEXTS.age, ago(createdAt, now), "number", "named"],
   ];
 }
 
@@ -138,6 +136,6 @@ function pager(view: View, nextBefore: string | null): Html {
   const address = (before: string | null): string => listAddress(view, "/checkouts", { ...chosen, before });
   return html`<nav class="pager" aria-label="${TEXTS.pages}">
     ${isFirst ? "" : html`<a class="plain" href="${address(null)}">${TEXTS.newest}</a>`}
-    ${nextBefore === null ? "" : html`<a class="plain" rel="next" href="${address(nextBefore)}">${TEXTS.older}</a>`}
+    ${nextBefore === null ? "" : html`<a class="plain" rel="next" href="${address(nextBefore)}">${WORDS.older}</a>`}
   </nav>`;
 }

@@ -9,6 +9,7 @@ import { field, tick } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
 import { ago, copyable, dated, goodOrBad, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
+import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 type Known = AnswerOf<"readiness">;
@@ -165,7 +166,7 @@ function drillResult(kind: DrillKind, { drill, of, now }: Result & { readonly no
       "english",
     ],
     [TEXTS.expected, step.expected, "named", "english"],
-    [TEXTS.got, step.got, "named", "english"],
+    [WORDS.got, step.got, "named", "english"],
     [TEXTS.cause, step.cause ?? "", "english"],
   ]);
   return html`<details class="result">

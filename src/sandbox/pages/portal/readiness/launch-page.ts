@@ -12,6 +12,7 @@ import { ago, copyable, either, empty, facts, inWords, table, type Row } from ".
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { drillSections, ranLines, runningDrills } from "./drills.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** Whether the store can go live: six items with their evidence, the drills, and what production still needs. */
@@ -26,7 +27,7 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
       <div class="drills">${drillSections(view, known)}</div>
     </section>
     ${assumptions(context, view, known.now)}`;
-  return accept({ title: TEXTS.title, main, live: { kind: "store" } });
+  return accept({ title: FRAME_TEXTS.launch, main, live: { kind: "store" } });
 }
 
 function checklist({ verdict, items }: Checklist, now: number): Html {
@@ -83,15 +84,15 @@ function production(view: View, { production: known, now }: AnswerOf<"readiness"
   });
   const left = isAsked ? html`<p class="hint">${TEXTS.withAdministrator}</p>` : form;
   return html`<section class="panel">
-    <h2>${TEXTS.production}</h2>
+    <h2>${WORDS.production}</h2>
     ${request === null ? html`<p class="hint">${TEXTS.notRequested}</p>` : ""}
     ${facts([
       request && [
         TEXTS.requested,
         html`${ago(request.at, now)} ${request.note === null ? "" : html`· ${request.note}`}`,
       ],
-      [TEXTS.credential, either(isApproved(known), TEXTS.approved, TEXTS.notApproved)],
-      [TEXTS.gate, either(isOpen, TEXTS.open, TEXTS.closed)],
+      [WORDS.credential, either(isApproved(known), WORDS.approved, WORDS.notApproved)],
+      [WORDS.gate, either(isOpen, WORDS.open, WORDS.closed)],
     ])}
     ${isOpen ? html`<p class="hint">${TEXTS.nothingLeft}</p>` : left}
   </section>`;
@@ -106,7 +107,7 @@ function assumptions({ store }: Pick<PortalContext, "store">, view: View, now: n
   });
   const none = empty(TEXTS.noAssumptions, "checkout assumptions --used");
   const rowOf = ({ number, title, chosen, shownBy, since }: (typeof used)[number]): Row => [
-    [TEXTS.decision, html`${String(number)} · <span lang="en">${title}</span>`, "head"],
+    [WORDS.decision, html`${String(number)} · <span lang="en">${title}</span>`, "head"],
     [TEXTS.chosen, chosen, "english"],
     [TEXTS.shownBy, shownBy ?? "", "english"],
     [TEXTS.first, ago(since, now), "named"],

@@ -3,7 +3,6 @@ import type { Texts } from "../../../../web/html.ts";
 
 /** The texts of the launch page in each language. */
 export const TEXTS = {
-  title: ["Launch", "上线"],
   verdict: {
     ready: ["Ready", "已就绪"],
     ready_with_risks: ["Ready with risks", "已就绪（有风险）"],
@@ -77,7 +76,6 @@ export const TEXTS = {
   steps: (passed: number, all: number) => [`${passed} of ${all} steps`, `${all} 步中 ${passed} 步通过`],
   step: ["Step", "步骤"],
   expected: ["Expected", "预期"],
-  got: ["Got", "实际"],
   cause: ["Likely cause", "可能原因"],
   ok: ["ok", "通过"],
   notOk: ["failed", "未通过"],
@@ -100,18 +98,11 @@ export const TEXTS = {
   ],
   ran: ["The drill has run", "演练已完成"],
   needsShell: ["It needs your command, so it is run in a terminal:", "此演练需要您的命令，请在终端中运行："],
-  production: ["Production", "生产环境"],
   notRequested: [
     "Production was not requested yet. A request opens nothing: the administrator decides.",
     "尚未申请生产环境。申请本身不会开放任何权限，由管理员决定。",
   ],
   requested: ["Requested", "申请"],
-  credential: ["Credential", "凭证"],
-  gate: ["Gate", "开关"],
-  approved: ["approved", "已批准"],
-  notApproved: ["not approved", "未批准"],
-  open: ["open", "已开放"],
-  closed: ["closed", "未开放"],
   withAdministrator: [
     "The request is with the administrator. It cannot be withdrawn; the administrator closes it.",
     "申请正由管理员处理。申请无法撤回，只能由管理员关闭。",
@@ -131,7 +122,6 @@ export const TEXTS = {
     "What your integration relies on, and the interface does not say, will be here.",
     "您的集成所依赖、而接口未规定的行为将显示在此处。",
   ],
-  decision: ["Decision", "决定"],
   chosen: ["Here", "此处的选择"],
   first: ["First time", "首次"],
   shownBy: ["By", "依据"],

@@ -7,6 +7,7 @@ import { curlOf } from "../../../../core/request/curl.ts";
 import { redactKept } from "../../../../core/request/redaction.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { bytes, commandLine, table } from "../parts.ts";
+import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /**
@@ -19,10 +20,10 @@ export function requestDetails(request: ToldRequest, checkout?: Checkout): Html 
   const repeated = repeatedParts(request, checkout);
   const sent =
     refused === null
-      ? html`${bytes(TEXTS.requestHeaders, line)}
+      ? html`${bytes(WORDS.request, line)}
           <p class="hint">${repeated?.body === undefined ? TEXTS.notKept : TEXTS.valuesOnly}</p>`
-      : html`${bytes(TEXTS.requestHeaders, `${line}\n${headerText(refused.headers)}`)}
-        ${refused.body === "" ? "" : bytes(TEXTS.requestBody, refused.body)}`;
+      : html`${bytes(WORDS.request, `${line}\n${headerText(refused.headers)}`)}
+        ${refused.body === "" ? "" : bytes(WORDS.body, refused.body)}`;
   return html`<div class="stack">
     ${sent}${repeated === undefined ? "" : curlPart(request, repeated)}${answerPart(request)}
   </div>`;
@@ -80,5 +81,5 @@ function answerPart({ requestId, status, code, refused, answer }: ToldRequest): 
   if (status === 0) return html`<p class="hint">${TEXTS.notAnswered}</p>`;
   const body =
     code === null || refused === null ? answer : errorBody(requestId, { code, message: refused.message });
-  return body === null ? html`` : bytes(html`${TEXTS.answer} ${String(status)}`, body);
+  return body === null ? html`` : bytes(html`${WORDS.answer} ${String(status)}`, body);
 }

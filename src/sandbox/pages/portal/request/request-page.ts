@@ -13,6 +13,7 @@ import { listAddress, storePath } from "../forms.ts";
 import { answerBadge, copyable, dated, facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";
+import { WORDS } from "../texts.ts";
 import { CHECK_NAMES, TEXTS } from "./texts.ts";
 
 /** The page of a request: why it was answered so, with the words of `checkout explain`, and its bytes. */
@@ -45,20 +46,20 @@ function requestFacts(view: View, request: ToldRequest, checkout: Checkout | und
       ? listAddress(view, "/checkouts", { q: orderId })
       : storePath(view, `/checkouts/${checkout.id}`);
   return facts([
-    [TEXTS.requestId, copyable(requestId)],
-    [TEXTS.time, dated(at)],
+    [WORDS.id, copyable(requestId)],
+    [WORDS.time, dated(at)],
     [
-      TEXTS.status,
+      WORDS.status,
       html`${answerBadge(status)} ${code === null ? "" : html`<code>${code}</code>`}
         <span class="hint">${TEXTS.durationOf(durationMs.toFixed(1))}</span>`,
     ],
-    orderId === null ? null : [TEXTS.order, html`<a href="${page}">${orderId}</a>`],
+    orderId === null ? null : [WORDS.order, html`<a href="${page}">${orderId}</a>`],
     key === null ? null : ["Idempotency-Key", copyable(key)],
     fault && [
-      TEXTS.fault,
+      WORDS.fault,
       html`<a href="${storePath(view, "/faults")}">${fault.action}</a> ${copyable(fault.id)}`,
     ],
-    [TEXTS.inTerminal, copyable(`checkout explain ${requestId}`)],
+    [WORDS.inTerminal, copyable(`checkout explain ${requestId}`)],
   ]);
 }
 
@@ -73,15 +74,15 @@ function whyPart(
     ${facts([
       field === null ? null : [TEXTS.field, html`<code>${field}</code>`],
       expected === null ? null : [TEXTS.expected, html`<span lang="en">${expected}</span>`],
-      received === null ? null : [TEXTS.got, html`<code>${received}</code>`],
+      received === null ? null : [WORDS.got, html`<code>${received}</code>`],
       rule === null ? null : [TEXTS.rule, statedWords(TEXTS.ruleNumber(rule), ruleOf(rule))],
       decision === null
         ? null
-        : [TEXTS.decision, statedWords(TEXTS.decisionNumber(decision), decisionOf(decision))],
+        : [WORDS.decision, statedWords(TEXTS.decisionNumber(decision), decisionOf(decision))],
       next.length === 0
         ? null
         : [
-            TEXTS.fix,
+            WORDS.help,
             html`<div class="fixes">${next.map((line) => html`<div>${copyable(line)}</div>`)}</div>`,
           ],
     ])}

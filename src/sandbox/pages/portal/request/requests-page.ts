@@ -7,6 +7,7 @@ import { listAddress, storePath } from "../forms.ts";
 import { newsOf } from "../live/parts.ts";
 import { answerBadge, empty, linked, nextPart, table, timeOf, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 const PAGE = 50;
@@ -51,7 +52,7 @@ export async function requestsPage(
     ${pager(view, wanted.value, part)}
   </section>`;
   const news = newsOf(view, part.requests, { placeOf: ({ position }) => position });
-  return accept({ title: TEXTS.title, main, live: { kind: "requests" }, news });
+  return accept({ title: FRAME_TEXTS.requests, main, live: { kind: "requests" }, news });
 }
 
 /** Reads the log backwards, bounded, until a page is full. */
@@ -106,13 +107,13 @@ function filterForm(view: View, { status, path, q }: Wanted): Html {
   const statuses = status === "" || known.includes(status) ? known : [...known, status];
   return html`<form method="get" action="${storePath(view, "/requests")}" class="filters">
     ${listFilter(
-      { name: "status", label: TEXTS.status, any: TEXTS.any },
+      { name: "status", label: WORDS.status, any: WORDS.all },
       statuses.map((one) => [one, one] as const),
       status,
     )}
     <label>${TEXTS.pathBegins} <input name="path" value="${path}" placeholder="/v1/orders" /></label>
     <label>${TEXTS.search} <input name="q" type="search" value="${q}" size="28" /></label>
-    <button type="submit">${TEXTS.filter}</button>
+    <button type="submit">${WORDS.filter}</button>
   </form>`;
 }
 
@@ -124,16 +125,16 @@ function requestTable(view: View, requests: readonly LoggedRequest[], now: numbe
 
 function requestRow(view: View, request: LoggedRequest, now: number): Row {
   const { requestId, at, method, path, status, code, durationMs, orderId, fault } = request;
-  const mark = fault === null ? "" : html` <span class="badge warn">${TEXTS.fault}: ${fault.action}</span>`;
+  const mark = fault === null ? "" : html` <span class="badge warn">${WORDS.fault}: ${fault.action}</span>`;
   const orders = listAddress(view, "/checkouts", { q: orderId });
   return [
-    [TEXTS.time, linked(storePath(view, `/requests/${requestId}`), timeOf(at, now))],
-    [TEXTS.method, html`<code>${method}</code>`],
-    [TEXTS.path, html`<code class="path">${path}</code>`],
-    [TEXTS.status, answerBadge(status)],
+    [WORDS.time, linked(storePath(view, `/requests/${requestId}`), timeOf(at, now))],
+    [WORDS.method, html`<code>${method}</code>`],
+    [WORDS.path, html`<code class="path">${path}</code>`],
+    [WORDS.status, answerBadge(status)],
     [TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}`],
     [TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
-    [TEXTS.order, orderId === null ? "" : linked(orders, orderId)],
+    [WORDS.order, orderId === null ? "" : linked(orders, orderId)],
   ];
 }
 
@@ -143,6 +144,6 @@ function pager(view: View, { status, path, q }: Wanted, { requests, read, next }
   const address = listAddress(view, "/requests", { status, path, q, before: String(next) });
   return html`<p class="pager">
     ${isFull ? "" : html`<span class="hint">${TEXTS.looked(read)}</span>`}
-    ${nextPart(address, isFull ? TEXTS.older : TEXTS.lookOn)}
+    ${nextPart(address, isFull ? WORDS.older : TEXTS.lookOn)}
   </p>`;
 }

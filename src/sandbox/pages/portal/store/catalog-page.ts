@@ -9,6 +9,7 @@ import { actForm, askedOnce, storePath } from "../forms.ts";
 import { amount, empty, table, type Row } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
 
 /** The prices of a store's catalog, with those that are not approved or retired. */
@@ -21,9 +22,9 @@ export async function catalogPage(context: PortalContext, view: View): Promise<O
     TEXTS.none,
     "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
   );
-  const list = table(TEXTS.title, prices, (price) => row(view, price, active), { none });
+  const list = table(FRAME_TEXTS.catalog, prices, (price) => row(view, price, active), { none });
   const main = html`${list} ${addForm(view, capabilities)}`;
-  return accept({ title: TEXTS.title, main, live: { kind: "store" } });
+  return accept({ title: FRAME_TEXTS.catalog, main, live: { kind: "store" } });
 }
 
 const FIELDS = ["price_id", "payment_method", "description"] as const;
@@ -56,20 +57,20 @@ function row(view: View, price: PriceEntry, active: ReadonlySet<string>): Row {
   const lacking =
     lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`;
   return [
-    [TEXTS.id, html`<code>${id}</code>`, "head"],
+    [WORDS.price, html`<code>${id}</code>`, "head"],
     [TEXTS.description, description],
-    [TEXTS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
-    [TEXTS.method, paymentMethod],
-    [TEXTS.state, html`${stateOf(price)} ${lacking}`],
-    [TEXTS.act, price.retired ? "" : retire],
+    [WORDS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
+    [WORDS.paymentMethod, paymentMethod],
+    [WORDS.state, html`${stateOf(price)} ${lacking}`],
+    [WORDS.act, price.retired ? "" : retire],
   ];
 }
 
 function stateOf({ retired, approved }: PriceEntry): Html {
-  if (retired) return html`<span class="badge">${TEXTS.retired}</span>`;
+  if (retired) return html`<span class="badge">${WORDS.retired}</span>`;
   return approved
-    ? html`<span class="badge good">${TEXTS.approved}</span>`
-    : html`<span class="badge warn">${TEXTS.unapproved}</span>`;
+    ? html`<span class="badge good">${WORDS.approved}</span>`
+    : html`<span class="badge warn">${WORDS.notApproved}</span>`;
 }
 
 function addForm(
@@ -78,11 +79,11 @@ function addForm(
 ): Html {
   const currencies = capabilities.filter(({ kind }) => kind === "currency").map(({ name }) => name);
   const content = html`<div class="fields">
-    ${field(TEXTS.id, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH) })}
+    ${field(WORDS.price, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH) })}
     ${field(TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint })}
     ${field(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies" })}
     ${choice(
-      TEXTS.method,
+      WORDS.paymentMethod,
       "payment_method",
       PAYMENT_METHODS.map((method) => [method, method]),
     )}

@@ -9,6 +9,7 @@ import { actForm, storePath } from "../forms.ts";
 import { dated, facts, inWords, linked, table, type Facts, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { dueUntil, MAX_DUE, type Due, type DueList } from "./due.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
@@ -24,7 +25,7 @@ export async function clockPage(context: PortalContext, view: View): Promise<Out
   const due = dueUntil(context, view.storeId, now + DAY_MS);
   const main = html`${happened(view)} ${state(context, view, now)} ${moves(view, now)}
   ${preview(view, due, now)}`;
-  return Promise.resolve(accept({ title: TEXTS.title, main, live: { kind: "store" } }));
+  return Promise.resolve(accept({ title: FRAME_TEXTS.clock, main, live: { kind: "store" } }));
 }
 
 /** What a form of the clock says. Refuses a span that is none. */
@@ -65,8 +66,8 @@ function state({ store, world }: PortalContext, view: View, now: number): Html {
   const isFrozen = clock !== undefined && clock.frozenAt !== null;
   const isReal = !isFrozen && (clock?.offsetMs ?? 0) === 0;
   const kind = isFrozen
-    ? html`<span class="badge warn">${TEXTS.frozen}</span>`
-    : html`<span class="badge">${isReal ? TEXTS.real : TEXTS.moved}</span>`;
+    ? html`<span class="badge warn">${FRAME_TEXTS.frozen}</span>`
+    : html`<span class="badge">${isReal ? TEXTS.real : FRAME_TEXTS.moved}</span>`;
   const realNow = world.now();
   const pairs: Facts = [
     [TEXTS.now, html`<span class="row">${dated(now)} ${kind}</span>`],
@@ -132,10 +133,10 @@ function preview(view: View, { items, isMore }: DueList, now: number): Html {
 
 function dueRow(view: View, { at, what, of, outcome, path }: Due, now: number): Row {
   return [
-    [TEXTS.at, dated(at)],
+    [WORDS.at, dated(at)],
     [TEXTS.in, at <= now ? TEXTS.waiting : spanText(at - now)],
     [TEXTS.what, html`${TEXTS[what]}${outcome === "" ? "" : html` <code>${outcome}</code>`}`],
-    [TEXTS.of, linked(storePath(view, path), of), "head"],
+    [WORDS.of, linked(storePath(view, path), of), "head"],
   ];
 }
 

@@ -21,6 +21,7 @@ import { actForm, askedOnce, storePath } from "../forms.ts";
 import { dated, empty, table, type Row } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 
 /** The faults of a store that can still hit, and forms for more. */
@@ -31,10 +32,12 @@ export async function faultsPage(context: PortalContext, view: View): Promise<Ou
   const main = html`${
     faults.length === 0
       ? empty(TEXTS.none, "checkout faults add lose_answer --path /v1/orders")
-      : html`<section>${table(TEXTS.title, faults, (fault) => row(view, fault))} ${clear(view)}</section>`
+      : html`<section>
+          ${table(FRAME_TEXTS.faults, faults, (fault) => row(view, fault))} ${clear(view)}
+        </section>`
   }
   ${profiles(view)} ${addForm(context, view)}`;
-  return accept({ title: TEXTS.title, main, live: { kind: "store" } });
+  return accept({ title: FRAME_TEXTS.faults, main, live: { kind: "store" } });
 }
 
 const { status, latencyMs, retryAfterS } = PARAMETERS;
@@ -86,7 +89,7 @@ function expected(name: string, what: string, got: string): Outcome<never> {
 
 function row(view: View, fault: FaultEntry): Row {
   const { id, action, matched, applied, times, until } = fault;
-  const remove = actForm(view, { action: storePath(view, `/faults/${id}/remove`), label: TEXTS.remove });
+  const remove = actForm(view, { action: storePath(view, `/faults/${id}/remove`), label: WORDS.remove });
   return [
     [TEXTS.action, html`<code title="${id}">${action}</code>`, "head"],
     [TEXTS.with, parametersText(fault) ?? ""],
@@ -95,7 +98,7 @@ function row(view: View, fault: FaultEntry): Row {
     [TEXTS.applied, String(applied), "named"],
     [TEXTS.left, times === null ? TEXTS.unlimited : String(times - applied), "named"],
     until === null ? [TEXTS.until, ""] : [TEXTS.until, dated(until), "named"],
-    [TEXTS.act, remove],
+    [WORDS.act, remove],
   ];
 }
 
@@ -110,7 +113,7 @@ function profiles(view: View): Html {
   const list = table(TEXTS.profiles, FAULT_PROFILES, (profile) => [
     [TEXTS.profile, profile, "head"],
     [TEXTS.holds, PROFILES[profile].map((fault) => html`<code>${fault.action}</code> `)],
-    [TEXTS.act, actForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
+    [WORDS.act, actForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
   ]);
   return html`<section>
     <h2>${TEXTS.profiles}</h2>
@@ -150,9 +153,9 @@ function addForm({ store }: PortalContext, view: View): Html {
       <legend>${TEXTS.only}</legend>
       <div class="fields">
         ${field(TEXTS.orderId, "order_id", { placeholder: "order-7*", hint: TEXTS.patternHint })}
-        ${choice(TEXTS.method, "method", [any, ["POST", "POST"], ["GET", "GET"]])}
+        ${choice(WORDS.method, "method", [any, ["POST", "POST"], ["GET", "GET"]])}
         ${field(TEXTS.path, "path", { placeholder: "/v1/orders", hint: TEXTS.patternHint })}
-        ${field(TEXTS.eventType, "event_type", { placeholder: "order.succeeded", list: "event-types" })}
+        ${field(WORDS.eventType, "event_type", { placeholder: "order.succeeded", list: "event-types" })}
         ${field(TEXTS.eventId, "event_id")} ${choice(TEXTS.endpoint, "endpoint_id", [any, ...endpoints])}
         ${field(TEXTS.nth, "nth", { numeric: true, hint: TEXTS.nthHint })}
         ${field(TEXTS.probability, "probability", { placeholder: "0.25", hint: TEXTS.probabilityHint })}

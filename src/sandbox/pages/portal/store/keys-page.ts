@@ -8,6 +8,7 @@ import { dated, empty, table, type Row } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { shownOnce } from "./start-page.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { KEYS_TEXTS as TEXTS } from "./texts.ts";
 
 type Key = AnswerOf<"listKeys">["keys"][number];
@@ -18,11 +19,11 @@ export async function keysPage(context: PortalContext, view: View): Promise<Outc
   if (!listed.ok) return listed;
   const { keys } = listed.value;
   const inForce = keys.filter(({ revokedAt }) => revokedAt === null).length;
-  const list = table(TEXTS.title, keys, (key) => row(view, key, { isLast: inForce === 1 }), {
+  const list = table(FRAME_TEXTS.keys, keys, (key) => row(view, key, { isLast: inForce === 1 }), {
     none: empty(TEXTS.none, "checkout keys create"),
   });
   const main = html`${shownOnce(view)} ${list} ${createForm(view)}`;
-  return accept({ title: TEXTS.title, main, live: { kind: "store" } });
+  return accept({ title: FRAME_TEXTS.keys, main, live: { kind: "store" } });
 }
 
 /** What the form of a new key says: one box for each scope. */
@@ -48,9 +49,9 @@ function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Ro
   return [
     [TEXTS.key, html`<code>svc_test_…${lastFour}</code>`, "head", "whole"],
     [TEXTS.scopes, scopes.map((scope) => html`<code class="whole">${scope}</code> `)],
-    [TEXTS.created, dated(createdAt)],
-    [TEXTS.state, state],
-    [TEXTS.act, revokedAt === null ? revoke : ""],
+    [WORDS.created, dated(createdAt)],
+    [WORDS.state, state],
+    [WORDS.act, revokedAt === null ? revoke : ""],
   ];
 }
 

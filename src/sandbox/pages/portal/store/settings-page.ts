@@ -7,6 +7,7 @@ import { actForm, askedOnce, storePath } from "../forms.ts";
 import { copyable, empty, facts, goodOrBad, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { SETTINGS_TEXTS as TEXTS } from "./texts.ts";
 
 type Summary = AnswerOf<"storeSummary">;
@@ -17,7 +18,7 @@ export async function settingsPage(context: PortalContext, view: View): Promise<
   if (!summary.ok) return summary;
   const main = html`${names(summary.value)} ${origins(view, summary.value)} ${capabilities(summary.value)}
   ${served(context)}`;
-  return accept({ title: TEXTS.title, main, live: { kind: "store" } });
+  return accept({ title: FRAME_TEXTS.settings, main, live: { kind: "store" } });
 }
 
 /** What the form of a new return origin says. */
@@ -27,13 +28,13 @@ export function readOrigin(fields: ReadonlyMap<string, string>): unknown {
 
 function names({ merchant, store }: Summary): Html {
   return html`<section class="panel">
-    <h2>${TEXTS.names}</h2>
+    <h2>${WORDS.store}</h2>
     ${facts([
-      [TEXTS.store, store.name],
-      [TEXTS.storeId, copyable(store.id)],
-      [TEXTS.merchant, merchant.name],
+      [WORDS.name, store.name],
+      [WORDS.storeId, copyable(store.id)],
+      [WORDS.merchant, merchant.name],
       [TEXTS.merchantId, copyable(merchant.id)],
-      [TEXTS.state, goodOrBad(store.active, TEXTS.active, TEXTS.inactive)],
+      [WORDS.state, goodOrBad(store.active, WORDS.active, WORDS.inactive)],
     ])}
     <p class="hint">${TEXTS.namesHint}</p>
   </section>`;
@@ -53,15 +54,15 @@ function origins(view: View, { returnOrigins }: Summary): Html {
       });
       return [
         [TEXTS.origin, html`<code>${origin}</code>`, "head"],
-        [TEXTS.path, html`<code>${path}</code>`],
-        [TEXTS.act, askedOnce(TEXTS.remove, TEXTS.removeQuestion(origin), remove)],
+        [WORDS.path, html`<code>${path}</code>`],
+        [WORDS.act, askedOnce(WORDS.remove, TEXTS.removeQuestion(origin), remove)],
       ];
     },
     { none },
   );
   const content = html`<div class="fields">
     ${field(TEXTS.origin, "origin", { required: true, placeholder: "https://shop.example" })}
-    ${field(TEXTS.path, "path", { placeholder: "/", hint: TEXTS.pathHint })}
+    ${field(WORDS.path, "path", { placeholder: "/", hint: TEXTS.pathHint })}
   </div>`;
   const action = storePath(view, "/settings/return-origins");
   return html`<section>
@@ -80,11 +81,11 @@ function capabilities({ capabilities: all }: Summary): Html {
         active
           ? html`<span class="badge good">${name}</span> `
           : html`<span class="badge bad"
-              >${name}<span class="visually-hidden"> ${TEXTS.inactive}</span></span
+              >${name}<span class="visually-hidden"> ${WORDS.inactive}</span></span
             > `,
       );
   return html`<section class="panel">
-    <h2>${TEXTS.capabilities}</h2>
+    <h2>${WORDS.capabilities}</h2>
     ${facts([
       [TEXTS.methods, html`${named("payment_method")}`],
       [TEXTS.currencies, html`${named("currency")}`],
@@ -98,7 +99,7 @@ function served({ description }: PortalContext): Html {
   const list = table(TEXTS.served, servedSettingTexts(settings), ({ option, text, isDefault }) => [
     [TEXTS.option, html`<code>${option}</code>`, "head"],
     [TEXTS.value, html`<code>${text}</code>`],
-    [TEXTS.note, isDefault ? "" : html`<span class="badge">${TEXTS.changed}</span>`],
+    [WORDS.note, isDefault ? "" : html`<span class="badge">${TEXTS.changed}</span>`],
   ]);
   return html`<section>
     <h2>${TEXTS.served}</h2>

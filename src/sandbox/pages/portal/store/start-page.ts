@@ -7,6 +7,7 @@ import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FIRST_STEPS, firstSteps, type FirstStep } from "./first-steps.ts";
 import { SNIPPETS, snippetsOf } from "./snippets.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { START_TEXTS as TEXTS } from "./texts.ts";
 
 /** The first page of a store: what an application needs, how to begin, and what was done of it. */
@@ -19,7 +20,7 @@ export async function startPage(context: PortalContext, view: View): Promise<Out
       <div class="start-main">${access(context, view, keys)} ${code(view)}</div>
       ${steps(view, firstSteps(context, view.storeId))}
     </div>`;
-  return accept({ title: TEXTS.title, main, live: { kind: "store" } });
+  return accept({ title: FRAME_TEXTS.start, main, live: { kind: "store" } });
 }
 
 /** A secret that was asked for by a click; a reload does not have it. */
@@ -45,9 +46,9 @@ function access({ description }: PortalContext, view: View, keys: readonly strin
     <h2>${TEXTS.access}</h2>
     ${facts([
       [TEXTS.baseUrl, copyable(description.baseUrl)],
-      [TEXTS.storeId, copyable(view.storeId)],
+      [WORDS.storeId, copyable(view.storeId)],
       [TEXTS.apiKey, html`<div class="row">${key}</div>`],
-      [TEXTS.signingSecret, html`<div class="row">${secret}</div>`],
+      [WORDS.signingSecret, html`<div class="row">${secret}</div>`],
     ])}
     <h3>${TEXTS.variables}</h3>
     ${codeBlock(

@@ -9,6 +9,7 @@ import { actForm, askedOnce, storePath } from "../forms.ts";
 import { copyable, dated, empty, goodOrBad, linked, table, type Row } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { STORES_TEXTS as TEXTS } from "./texts.ts";
 
 type Snapshot = AnswerOf<"listSnapshots">["snapshots"][number];
@@ -24,9 +25,14 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
   const shown = stores.filter(
     ({ storeId }, index) => storeId === view.storeId || index === 0 || index >= stores.length - MAX_SHOWN,
   );
-  const list = table(TEXTS.title, shown, (store) => row(view, store, { isFirst: store === stores[0] }), {
-    opens: true,
-  });
+  const list = table(
+    FRAME_TEXTS.stores,
+    shown,
+    (store) => row(view, store, { isFirst: store === stores[0] }),
+    {
+      opens: true,
+    },
+  );
   const hidden = stores.length - shown.length;
   const snapshots = await snapshotSection(context, view);
   if (!snapshots.ok) return snapshots;
@@ -35,7 +41,7 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
       ${hidden === 0 ? "" : html`<p class="hint">${TEXTS.hidden(hidden)} ${copyable("checkout stores list")}</p>`}
     </section>
     ${createForm(view, shown)} ${snapshots.value}`;
-  return accept({ title: TEXTS.title, main, live: { kind: "store" } });
+  return accept({ title: FRAME_TEXTS.stores, main, live: { kind: "store" } });
 }
 
 /** The store that a form names, if its name was typed as it is. Refuses with `invalid_parameter` otherwise. */
@@ -63,11 +69,11 @@ function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boo
     <div class="whole"><small>${copyable(storeId)}</small></div>`;
   const acts = html`${resetForm(view, store)} ${isFirst ? "" : deleteForm(view, store)}`;
   return [
-    [TEXTS.store, named, "head"],
-    [TEXTS.merchant, merchantName],
-    [TEXTS.state, goodOrBad(active, TEXTS.active, TEXTS.inactive)],
-    [TEXTS.created, dated(createdAt)],
-    [TEXTS.act, html`<div class="actions">${acts}</div>`],
+    [WORDS.store, named, "head"],
+    [WORDS.merchant, merchantName],
+    [WORDS.state, goodOrBad(active, WORDS.active, WORDS.inactive)],
+    [WORDS.created, dated(createdAt)],
+    [WORDS.act, html`<div class="actions">${acts}</div>`],
   ];
 }
 
@@ -102,8 +108,8 @@ function deleteForm(view: View, store: StoreEntry): Html {
 function createForm(view: View, stores: readonly StoreEntry[]): Html {
   const merchants = new Map(stores.map(({ merchantId, merchantName }) => [merchantId, merchantName]));
   const content = html`<div class="fields">
-    ${field(TEXTS.name, "name", { hint: TEXTS.nameHint })}
-    ${choice(TEXTS.merchant, "merchant", [
+    ${field(WORDS.name, "name", { hint: TEXTS.nameHint })}
+    ${choice(WORDS.merchant, "merchant", [
       ["", TEXTS.sameMerchant],
       [NEW_MERCHANT, TEXTS.newMerchant],
       ...[...merchants].slice(1),
@@ -146,7 +152,7 @@ async function snapshotSection(context: PortalContext, view: View): Promise<Outc
 }
 
 function snapshotForm(view: View, label: Words, action: string): Html {
-  const content = field(TEXTS.snapshotName, "name", { required: true, hint: TEXTS.snapshotHint });
+  const content = field(WORDS.name, "name", { required: true, hint: TEXTS.snapshotHint });
   return actForm(view, { action, label, content });
 }
 
@@ -163,7 +169,7 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Row
     }),
   );
   const remove = askedOnce(
-    TEXTS.removeSnapshot,
+    WORDS.remove,
     TEXTS.removeQuestion(name),
     actForm(view, {
       action: storePath(view, "/snapshots/remove"),
@@ -175,7 +181,7 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Row
   return [
     [TEXTS.snapshot, html`<code>${name}</code>`, "head"],
     ...(found === undefined ? [] : detailCells(found)),
-    [TEXTS.act, html`<div class="actions">${found?.problem ? "" : restore} ${remove}</div>`],
+    [WORDS.act, html`<div class="actions">${found?.problem ? "" : restore} ${remove}</div>`],
   ];
 }
 

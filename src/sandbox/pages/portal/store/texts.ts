@@ -2,14 +2,11 @@ import type { Texts } from "../../../../web/html.ts";
 
 /** The texts of the first page of a store. */
 export const START_TEXTS = {
-  title: ["Start", "开始"],
   access: ["What your application needs", "您的应用需要的信息"],
   baseUrl: ["Base URL", "基础 URL"],
-  storeId: ["Store ID", "商店 ID"],
   apiKey: ["API key", "API 密钥"],
   noKey: ["no key is in force", "没有有效的密钥"],
   makeKey: ["Make a new key", "生成新密钥"],
-  signingSecret: ["Signing secret", "签名密钥"],
   showSecret: ["Show once", "显示一次"],
   newKey: ["The new API key, shown once", "新的 API 密钥（仅显示一次）"],
   newKeyHint: [
@@ -39,18 +36,9 @@ export const START_TEXTS = {
 
 /** The texts of the prices of a store. */
 export const CATALOG_TEXTS = {
-  title: ["Catalog", "商品"],
   none: ["The prices that orders name by their id will be here.", "订单可按 ID 引用的价格将显示在此处。"],
-  id: ["Price", "价格"],
   idHint: (most: number) => [`1 to ${most} characters, such as oolong`, `1 至 ${most} 个字符，例如 oolong`],
   description: ["Description", "描述"],
-  amount: ["Amount", "金额"],
-  method: ["Payment method", "支付方式"],
-  state: ["State", "状态"],
-  act: ["Act", "操作"],
-  approved: ["approved", "已批准"],
-  unapproved: ["not approved", "未批准"],
-  retired: ["retired", "已停用"],
   lacks: (names: string) => [`the store cannot be paid with ${names}`, `商店不支持 ${names}`],
   retire: ["Retire", "停用"],
   retireNow: ["Retire this price", "停用此价格"],
@@ -70,13 +58,9 @@ export const CATALOG_TEXTS = {
 
 /** The texts of the API keys of a store. */
 export const KEYS_TEXTS = {
-  title: ["Keys", "密钥"],
   none: ["The API keys of this store will be here.", "此商店的 API 密钥将显示在此处。"],
   key: ["Key", "密钥"],
   scopes: ["Scopes", "权限"],
-  created: ["Created", "创建时间"],
-  state: ["State", "状态"],
-  act: ["Act", "操作"],
   inForce: ["in force", "有效"],
   revoked: ["revoked", "已吊销"],
   revoke: ["Revoke", "吊销"],
@@ -99,15 +83,7 @@ export const KEYS_TEXTS = {
 
 /** The texts of the settings of a store. */
 export const SETTINGS_TEXTS = {
-  title: ["Settings", "设置"],
-  names: ["Store", "商店"],
-  store: ["Name", "名称"],
-  storeId: ["Store ID", "商店 ID"],
-  merchant: ["Merchant", "商户"],
   merchantId: ["Merchant ID", "商户 ID"],
-  state: ["State", "状态"],
-  active: ["active", "已启用"],
-  inactive: ["inactive", "未启用"],
   namesHint: [
     "Names are changed by checkout.config.json and checkout config apply.",
     "名称通过 checkout.config.json 和 checkout config apply 修改。",
@@ -122,17 +98,13 @@ export const SETTINGS_TEXTS = {
     "允许顾客返回的地址将显示在此处。",
   ],
   origin: ["Origin", "地址"],
-  path: ["Path", "路径"],
   pathHint: ["optional; default: /", "可选；默认为 /"],
-  act: ["Act", "操作"],
   add: ["Add the origin", "添加"],
-  remove: ["Remove", "移除"],
   removeNow: ["Remove this origin", "移除此地址"],
   removeQuestion: (origin: string) => [
     `Customers are no longer sent back to ${origin}.`,
     `顾客将不再被送回 ${origin}。`,
   ],
-  capabilities: ["Capabilities", "能力"],
   methods: ["Payment methods", "支付方式"],
   currencies: ["Currencies", "货币"],
   capabilitiesHint: ["The administrator switches them:", "由管理员启用或停用："],
@@ -143,20 +115,16 @@ export const SETTINGS_TEXTS = {
   ],
   option: ["Option", "选项"],
   value: ["Value", "值"],
-  note: ["Note", "备注"],
   changed: ["not the default", "非默认值"],
 } satisfies Texts;
 
 /** The texts of the clock of a store. */
 export const CLOCK_TEXTS = {
-  title: ["Clock", "时钟"],
   now: ["Store's time", "商店时间"],
   realNow: ["Real time", "真实时间"],
   difference: ["Difference", "时差"],
   apart: (span: string) => [`${span} from the real time`, `与真实时间相差 ${span}`],
-  frozen: ["frozen", "已冻结"],
   real: ["real", "真实"],
-  moved: ["moved", "已调整"],
   freeze: ["Freeze", "冻结"],
   toReal: ["Back to real time", "恢复真实时间"],
   advance: ["Move forward", "向前推进"],
@@ -178,10 +146,8 @@ export const CLOCK_TEXTS = {
     `一小时内 ${hour} 项，一天内 ${day} 项。`,
   ],
   listed: (count: number) => [`The next ${count} are listed.`, `仅列出最近的 ${count} 项。`],
-  at: ["At", "时间"],
   in: ["In", "剩余"],
   what: ["What", "事项"],
-  of: ["Of", "对象"],
   waiting: ["now", "现在"],
   delivery: ["webhook is sent", "发送 Webhook"],
   expiry: ["checkout expires", "订单过期"],
@@ -190,7 +156,6 @@ export const CLOCK_TEXTS = {
 
 /** The texts of the faults of a store. */
 export const FAULTS_TEXTS = {
-  title: ["Faults", "故障"],
   none: [
     "The faults that can still hit will be here: failures on demand, for your client and for your receiver.",
     "仍会生效的故障将显示在此处：可按需为客户端和接收端注入故障。",
@@ -202,10 +167,8 @@ export const FAULTS_TEXTS = {
   applied: ["Hit", "命中"],
   left: ["Left", "剩余"],
   until: ["Until", "截止"],
-  act: ["Act", "操作"],
   any: ["any", "不限"],
   unlimited: ["any number", "不限次数"],
-  remove: ["Remove", "移除"],
   clear: ["Remove all", "全部移除"],
   clearNow: ["Remove all faults", "移除所有故障"],
   clearQuestion: [
@@ -236,9 +199,7 @@ export const FAULTS_TEXTS = {
   retryAfter: ["Retry-After, in seconds", "Retry-After（秒）"],
   orderId: ["order_id", "order_id"],
   patternHint: ["* stands for any text", "* 代表任意文本"],
-  method: ["Method", "方法"],
   path: ["Path of v1", "v1 路径"],
-  eventType: ["Event type", "事件类型"],
   eventId: ["Event ID", "事件 ID"],
   endpoint: ["Endpoint", "接收端"],
   nth: ["Begin with number", "从第几次开始"],
@@ -251,14 +212,6 @@ export const FAULTS_TEXTS = {
 
 /** The texts of the stores and their snapshots. */
 export const STORES_TEXTS = {
-  title: ["Stores", "商店"],
-  store: ["Store", "商店"],
-  merchant: ["Merchant", "商户"],
-  state: ["State", "状态"],
-  active: ["active", "已启用"],
-  inactive: ["inactive", "未启用"],
-  created: ["Created", "创建时间"],
-  act: ["Act", "操作"],
   current: ["this one", "当前"],
   hidden: (count: number) => [`${count} more stores are not shown.`, `另有 ${count} 个商店未显示。`],
   typeName: (name: string) => [`Type ${name}`, `请输入 ${name}`],
@@ -280,7 +233,6 @@ export const STORES_TEXTS = {
     "It has its own keys, catalog, clock and faults. Its API key is shown once, on its first page.",
     "新商店有独立的密钥、商品、时钟和故障。其 API 密钥会在首页显示一次。",
   ],
-  name: ["Name", "名称"],
   nameHint: ["1 to 64 characters (default: Sandbox Store)", "1 至 64 个字符（默认 Sandbox Store）"],
   sameMerchant: ["that of the first store", "与第一个商店相同"],
   newMerchant: ["a new one", "新商户"],
@@ -294,7 +246,6 @@ export const STORES_TEXTS = {
   details: ["Show what they hold", "显示快照内容"],
   snapshotStore: ["Snapshot of this store", "为此商店创建快照"],
   snapshotAll: ["Snapshot of the whole sandbox", "为整个沙盒创建快照"],
-  snapshotName: ["Name", "名称"],
   snapshotHint: ["a-z, 0-9, . _ - ; one of this name is replaced", "a-z、0-9、. _ -；同名快照会被替换"],
   restore: ["Restore", "恢复"],
   restoreNow: ["Restore this snapshot", "恢复此快照"],
@@ -302,7 +253,6 @@ export const STORES_TEXTS = {
     `What ${name} holds takes the place of what is here: a store, or the whole sandbox. What happened since is gone.`,
     `${name} 的内容（一个商店或整个沙盒）将取代当前状态。快照之后发生的一切都会丢失。`,
   ],
-  removeSnapshot: ["Remove", "移除"],
   removeNow: ["Remove this snapshot", "移除此快照"],
   removeQuestion: (name: string) => [
     `The snapshot ${name} is deleted. What was restored from it stays.`,

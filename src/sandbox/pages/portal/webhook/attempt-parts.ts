@@ -8,6 +8,7 @@ import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempt
 import { sentTry, type SentTry, type Signing } from "../../../webhook/sent-try.ts";
 import { answerBadge, bytes, commandLine, copyable, dated, facts, type Facts } from "../parts.ts";
 import type { PortalContext } from "../view.ts";
+import { WORDS } from "../texts.ts";
 import { FAULT_SIGNED, TEXTS } from "./texts.ts";
 
 /** A delivery whose try is shown; how many tries it has had is not. */
@@ -26,8 +27,8 @@ export function attemptDetails(
   const lines = Object.entries(sent.headers).map(([name, value]) => `${name}: ${value}`);
   return html`<div class="stack">
     ${facts(attemptFacts(delivery, attempt))}
-    ${bytes(TEXTS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
-    ${sent.body === undefined ? html`<p class="hint">${TEXTS.otherBody}</p>` : bytes(TEXTS.body, sent.body)}
+    ${bytes(WORDS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
+    ${sent.body === undefined ? html`<p class="hint">${TEXTS.otherBody}</p>` : bytes(WORDS.body, sent.body)}
     <p class="signing"><strong>${TEXTS.signature}</strong> ${signingWords(sent.signing)}</p>
     ${checkLine(delivery, sent)} ${answerPart(attempt)}
   </div>`;
@@ -55,10 +56,10 @@ function attemptFacts(delivery: TriedDelivery, attempt: DeliveryAttempt): Facts 
   const next = nextAt === null ? html`${ended}` : html`${TEXTS.nextTry} ${dated(nextAt)}`;
   return [
     [TEXTS.to, address === null ? url : `${url} (${address})`],
-    [TEXTS.result, result],
-    fault && [TEXTS.fault, fault],
+    [WORDS.answer, result],
+    fault && [WORDS.fault, fault],
     cause && [TEXTS.cause, html`<span lang="en">${cause.cause}</span>`],
-    cause && [TEXTS.help, copyable(withIds(cause.next, delivery))],
+    cause && [WORDS.help, copyable(withIds(cause.next, delivery))],
     finishedAt === null || (nextAt === null && ended === "") ? null : [TEXTS.next, next],
   ];
 }
@@ -80,6 +81,6 @@ function checkLine({ eventId }: TriedDelivery, { headers, signing }: SentTry): H
 function answerPart({ answer, status }: DeliveryAttempt): Html {
   if (status === null || answer === null) return html``;
   if (answer.length === 0) return html`<p class="hint">${TEXTS.noBody}</p>`;
-  const label = answer.length < KEPT_ANSWER_BYTES ? TEXTS.answer : TEXTS.answerPart;
+  const label = answer.length < KEPT_ANSWER_BYTES ? WORDS.answer : TEXTS.answerPart;
   return bytes(html`${label} ${String(status)}`, Buffer.from(answer).toString("utf8"));
 }

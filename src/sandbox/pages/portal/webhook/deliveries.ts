@@ -11,6 +11,7 @@ import { listAddress, storePath } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
 import { answerBadge, empty, linked, nextPart, table, timeOf, type Row } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
+import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** Which deliveries a page lists; null for all. */
@@ -60,12 +61,12 @@ export function filterForm(
   const endpoints = isKnown ? known : [...known, [chosen, chosen] as const];
   const states = DELIVERY_STATES.map((state) => [state, TEXTS.states[state]] as const);
   const types = EVENT_TYPES.map((type) => [type, type] as const);
-  const { any } = TEXTS;
+  const any = WORDS.all;
   return html`<form method="get" action="${storePath(view, "/webhooks")}" class="filters">
     ${listFilter({ name: "endpoint", label: TEXTS.endpoint, any }, endpoints, chosen)}
-    ${listFilter({ name: "state", label: TEXTS.state, any }, states, choice.state)}
-    ${listFilter({ name: "type", label: TEXTS.eventType, any }, types, choice.type)}
-    <button type="submit">${TEXTS.filter}</button>
+    ${listFilter({ name: "state", label: WORDS.state, any }, states, choice.state)}
+    ${listFilter({ name: "type", label: WORDS.eventType, any }, types, choice.type)}
+    <button type="submit">${WORDS.filter}</button>
   </form>`;
 }
 
@@ -84,7 +85,7 @@ export function deliveryList(context: Listing, view: View, choice: DeliveryChoic
     nextBefore === null
       ? ""
       : html`<p class="pager">
-          ${nextPart(listPath(view, { endpoint: endpointId, state, type, before: nextBefore }), TEXTS.older)}
+          ${nextPart(listPath(view, { endpoint: endpointId, state, type, before: nextBefore }), WORDS.older)}
         </p>`;
   const rows =
     deliveries.length === 0
@@ -170,13 +171,13 @@ function deliveryRow(
   const why = cause === "event" ? "" : html` <span class="hint why">${TEXTS.causes[cause]}</span>`;
   const page = storePath(view, `/webhooks/deliveries/${id}`);
   const cells: Row = [
-    [TEXTS.made, linked(page, timeOf(createdAt, now))],
-    [TEXTS.event, html`${event?.type ?? eventId}${why}`],
-    [TEXTS.order, html`<span class="address">${order}</span>`],
+    [WORDS.time, linked(page, timeOf(createdAt, now))],
+    [WORDS.event, html`${event?.type ?? eventId}${why}`],
+    [WORDS.order, html`<span class="address">${order}</span>`],
     [TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
-    [TEXTS.result, result],
+    [WORDS.answer, result],
     [TEXTS.tries, String(last?.number ?? tries), "named"],
-    [TEXTS.state, deliveryState(delivery, now)],
+    [WORDS.state, deliveryState(delivery, now)],
   ];
   return isOfOne ? cells.filter(([column]) => column !== TEXTS.endpoint) : cells;
 }

@@ -8,6 +8,7 @@ import type { Content, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryState, orderLink } from "./deliveries.ts";
 import { endpointPath } from "./endpoint-parts.ts";
+import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The page of a delivery: each try of it, and what comes next. */
@@ -33,14 +34,14 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
   const main = html`<section class="panel">
       ${facts([
         ["ID", copyable(delivery.id)],
-        [TEXTS.state, deliveryState(delivery, storeTime(context, view.storeId))],
-        [TEXTS.event, html`<a href="${storePath(view, `/webhooks/events/${event.id}`)}">${event.type}</a>`],
-        [TEXTS.order, orderLink(view, event)],
+        [WORDS.state, deliveryState(delivery, storeTime(context, view.storeId))],
+        [WORDS.event, html`<a href="${storePath(view, `/webhooks/events/${event.id}`)}">${event.type}</a>`],
+        [WORDS.order, orderLink(view, event)],
         [TEXTS.endpoint, endpointLink(context, view, delivery)],
         [TEXTS.causeOf, TEXTS.causes[delivery.cause]],
-        [TEXTS.made, dated(delivery.createdAt)],
+        [WORDS.time, dated(delivery.createdAt)],
         [TEXTS.next, nextWords(context, delivery)],
-        [TEXTS.inTerminal, copyable(`checkout explain ${delivery.id}`)],
+        [WORDS.inTerminal, copyable(`checkout explain ${delivery.id}`)],
       ])}
       ${replayForm(view, delivery)}
     </section>

@@ -17,6 +17,7 @@ import {
   shownSecrets,
   typesOf,
 } from "./endpoint-parts.ts";
+import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
@@ -34,7 +35,7 @@ export async function endpointPage(context: PortalContext, view: View): Promise<
     <section class="panel">
       ${facts([
         ["ID", copyable(endpoint.id)],
-        [TEXTS.state, endpointState(endpoint)],
+        [WORDS.state, endpointState(endpoint)],
         [TEXTS.eventTypes, typesOf(endpoint)],
         [TEXTS.howMany, endpoint.inOrder ? TEXTS.oneByOne : TEXTS.severalAtOnce],
         [TEXTS.lastDay, html`${healthBadges(health)} <span class="hint">${TEXTS.healthHint}</span>`],
@@ -85,7 +86,7 @@ function endpointActs(view: View, { id, state }: EndpointEntry): Html {
         : askedOnce(TEXTS.disable, TEXTS.disableAsk, change("disable", TEXTS.disableSure))
     }
     ${askedOnce(
-      TEXTS.remove,
+      WORDS.remove,
       TEXTS.removeAsk,
       actForm(view, { action: `${at}/remove`, label: TEXTS.removeSure, style: "danger" }),
     )} <a class="plain" href="${storePath(view, "/faults")}">${TEXTS.faults}</a>`;

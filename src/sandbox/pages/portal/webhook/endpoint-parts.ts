@@ -6,6 +6,7 @@ import { storeTime } from "../../../at-store.ts";
 import { actForm, storePath } from "../forms.ts";
 import { copyable, dated, named, table, timeOf } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
+import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -22,7 +23,7 @@ export function endpointTable(context: PortalContext, view: View, endpoints: rea
       const page = html`<a class="address" href="${endpointPath(view, id)}" title="${url}">${url}</a>`;
       return [
         [TEXTS.endpoint, html`${page} <span class="hint">${typesOf(endpoint)}</span>`, "head"],
-        [TEXTS.state, endpointState(endpoint)],
+        [WORDS.state, endpointState(endpoint)],
         [TEXTS.lastDay, healthBadges(health)],
         [TEXTS.nextTryColumn, nextDue(health, { state, now })],
       ];
@@ -48,7 +49,7 @@ export function healthBadges(health: EndpointHealth): Html {
     ["s3xx", "3xx", health.redirected],
     ["s4xx", "4xx", health.refused],
     ["s5xx", "5xx", health.broken],
-    ["none", TEXTS.unanswered, health.unanswered],
+    ["none", WORDS.noAnswer, health.unanswered],
   ] as const;
   const shown = counts.filter(([, , count]) => count > 0);
   if (shown.length === 0) return html`<span class="hint">${TEXTS.quiet}</span>`;
@@ -146,7 +147,7 @@ export function shownSecrets({ shownOnce }: Pick<View, "shownOnce">): Html {
   if (shownOnce === undefined) return html``;
   const [newest = "", ...older] = shownOnce.split(" ");
   return html`<div class="notice good" role="status">
-    <p><strong>${TEXTS.signingSecret}</strong> ${copyable(newest)}</p>
+    <p><strong>${WORDS.signingSecret}</strong> ${copyable(newest)}</p>
     ${older.map((secret) => html`<p>${TEXTS.olderSecret} ${copyable(secret)}</p>`)}
     <p>${TEXTS.shownOnce}</p>
   </div>`;

@@ -9,6 +9,7 @@ import type { Content, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryTable, orderLink } from "./deliveries.ts";
 import { samplePayload } from "./sample-payload.ts";
+import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 import { webhookTabs } from "./webhooks-page.ts";
 
@@ -42,7 +43,7 @@ export async function eventsPage(context: PortalContext, view: View): Promise<Ou
         next === undefined
           ? ""
           : html`<p class="pager">
-              ${nextPart(listAddress(view, "/webhooks/events", { before: String(next) }), TEXTS.older)}
+              ${nextPart(listAddress(view, "/webhooks/events", { before: String(next) }), WORDS.older)}
             </p>`
       }
     </section>`;
@@ -62,15 +63,15 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const main = html`<section class="panel">
       ${facts([
         ["event_id", copyable(event.id)],
-        [TEXTS.order, orderLink(view, event)],
+        [WORDS.order, orderLink(view, event)],
         [TEXTS.sequence, String(event.sequence)],
-        [TEXTS.made, dated(event.createdAt)],
+        [WORDS.time, dated(event.createdAt)],
       ])}
       <div class="actions">${replayAll(context, view, event)}</div>
     </section>
     <section>
       <h2>${TEXTS.payload}</h2>
-      ${bytes(TEXTS.body, event.body)}
+      ${bytes(WORDS.body, event.body)}
     </section>
     <section>
       <h2>${TEXTS.deliveries}</h2>
@@ -95,7 +96,7 @@ function sample(context: PortalContext, view: View, type: string): Html {
   const command = type === "webhook.test" ? "checkout endpoints test <id>" : `checkout trigger ${type}`;
   return html`<details class="sample">
     <summary>${type}</summary>
-    ${bytes(TEXTS.body, samplePayload(context, view.storeId, type))} ${copyable(command)}
+    ${bytes(WORDS.body, samplePayload(context, view.storeId, type))} ${copyable(command)}
   </details>`;
 }
 
@@ -104,9 +105,9 @@ function eventTable(view: View, events: readonly StoredEvent[], now: number): Ht
     TEXTS.newestEvents,
     events,
     (event) => [
-      [TEXTS.made, linked(storePath(view, `/webhooks/events/${event.id}`), timeOf(event.createdAt, now))],
-      [TEXTS.eventType, event.type],
-      [TEXTS.order, orderLink(view, event)],
+      [WORDS.time, linked(storePath(view, `/webhooks/events/${event.id}`), timeOf(event.createdAt, now))],
+      [WORDS.eventType, event.type],
+      [WORDS.order, orderLink(view, event)],
       [TEXTS.sequence, String(event.sequence)],
     ],
     { opens: true },

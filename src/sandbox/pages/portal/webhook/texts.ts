@@ -4,9 +4,6 @@ import type { Words } from "../../../../web/language.ts";
 
 /** The texts of endpoints, events and deliveries in each language. */
 export const TEXTS = {
-  request: ["Request", "请求"],
-  body: ["Body", "正文"],
-  answer: ["Answer", "响应"],
   answerPart: ["Answer, its first 4 KiB", "响应（前 4 KiB）"],
   noBody: ["The answer had no body.", "响应没有正文。"],
   otherBody: [
@@ -14,7 +11,6 @@ export const TEXTS = {
     "当时发送的字节与该事件现在的内容不同：原始字节未保留，只保留了其 SHA-256。",
   ],
   to: ["Sent to", "发送至"],
-  result: ["Answer", "响应"],
   took: (milliseconds: number) => [`${milliseconds} ms`, `${milliseconds} 毫秒`],
   underWay: ["under way", "进行中"],
   signature: ["Signature", "签名"],
@@ -40,18 +36,14 @@ export const TEXTS = {
   },
   checkIt: ["Check it in a terminal", "在终端中验证"],
   cause: ["Likely cause", "可能的原因"],
-  help: ["What helps", "解决办法"],
   next: ["Next", "接下来"],
   nextTry: ["the next try is due at", "下次尝试时间："],
   noNext: ["No try follows.", "不再尝试。"],
-  fault: ["Fault", "故障"],
-  title: ["Webhooks", "Webhook"],
   tabDeliveries: ["Endpoints and deliveries", "端点与投递"],
   tabEvents: ["Events and payloads", "事件与内容"],
   faults: ["Inject faults", "注入故障"],
   endpoints: ["Endpoints", "端点"],
   endpoint: ["Endpoint", "端点"],
-  state: ["State", "状态"],
   lastDay: ["Last 24 hours", "最近 24 小时"],
   lastHour: ["Last hour", "最近 1 小时"],
   lastWeek: ["Last 7 days", "最近 7 天"],
@@ -60,7 +52,6 @@ export const TEXTS = {
     "Answers of the last 24 hours by the store’s clock, of the newest 100 deliveries in each state.",
     "按商店时钟统计最近 24 小时的响应，每种状态取最新的 100 次投递。",
   ],
-  unanswered: ["no answer", "无响应"],
   quiet: ["nothing sent", "没有发送"],
   nothingDue: ["nothing is due", "没有待发送"],
   untilEnabled: ["waits until it is enabled", "启用后发送"],
@@ -85,7 +76,6 @@ export const TEXTS = {
   typesHint: ["Event types; with none chosen it gets all of them", "事件类型；不选则接收全部"],
   inOrder: ["One delivery at a time", "一次只投递一个"],
   add: ["Add the endpoint", "添加端点"],
-  signingSecret: ["Signing secret", "签名密钥"],
   olderSecret: ["The one before, which is valid meanwhile", "之前的密钥，此间仍有效"],
   shownOnce: [
     "It is shown this once. Give it to your receiver now; the button below shows it again.",
@@ -99,13 +89,7 @@ export const TEXTS = {
     dropped: ["dropped", "已丢弃"],
   },
   allTypes: ["all event types", "全部事件类型"],
-  any: ["all", "全部"],
-  filter: ["Filter", "筛选"],
-  made: ["Time", "时间"],
-  event: ["Event", "事件"],
-  eventType: ["Event type", "事件类型"],
   eventTypes: ["Event types", "事件类型"],
-  order: ["Order", "订单"],
   tries: ["Tries", "尝试"],
   notTried: ["not sent yet", "尚未发送"],
   causes: {
@@ -118,7 +102,6 @@ export const TEXTS = {
     "事件向端点的每次投递都会显示在这里，并附上最后的响应。",
   ],
   noMatch: ["No delivery matches these filters.", "没有符合筛选条件的投递。"],
-  older: ["Older", "更早"],
   replayFailed: ["Replay all that failed", "重新投递所有失败的事件"],
   replayFailedAsk: [
     "Each event whose last delivery to an endpoint failed is delivered there again: the same event_id and bytes, a new signature. At most 1000 at once.",
@@ -161,7 +144,6 @@ export const TEXTS = {
     "停用期间发生的事件之后不会补发。可以重新启用。",
   ],
   disableSure: ["Disable the endpoint", "停用该端点"],
-  remove: ["Remove", "移除"],
   removeAsk: [
     "The endpoint is gone, and what is queued for it is not delivered. Its past deliveries stay listed.",
     "端点将被移除，排队中的事件不再投递。以往的投递仍会列出。",
@@ -172,7 +154,6 @@ export const TEXTS = {
   tryNumber: (number: number) => [`Try ${number}`, `第 ${number} 次尝试`],
   details: ["What was sent and answered", "发送与响应的内容"],
   causeOf: ["Made", "产生方式"],
-  inTerminal: ["In a terminal", "终端命令"],
   replay: ["Replay", "重新投递"],
   nextOf: {
     succeeded: ["Nothing: it was taken.", "无：已被接收。"],

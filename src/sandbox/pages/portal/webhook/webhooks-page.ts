@@ -8,6 +8,7 @@ import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { deliveryList, filterForm, readChoice } from "./deliveries.ts";
 import { addForm, endpointTable } from "./endpoint-parts.ts";
+import { FRAME_TEXTS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
@@ -41,7 +42,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
       ${replayedNotice(view)} ${filterForm(context, view, choice.value)}
       ${deliveryList(context, view, choice.value)}
     </section>`;
-  return accept({ title: TEXTS.title, main, live: { kind: "webhooks" } });
+  return accept({ title: FRAME_TEXTS.webhooks, main, live: { kind: "webhooks" } });
 }
 
 /** The two pages of the room, as links. */
@@ -50,7 +51,7 @@ export function webhookTabs(view: View, current: "deliveries" | "events"): Html 
     ["deliveries", "/webhooks", TEXTS.tabDeliveries],
     ["events", "/webhooks/events", TEXTS.tabEvents],
   ] as const;
-  return html`<nav class="row tabs" aria-label="${TEXTS.title}">
+  return html`<nav class="row tabs" aria-label="${FRAME_TEXTS.webhooks}">
     ${tabs.map(
       ([name, path, label]) =>
         html`<a href="${storePath(view, path)}" ${name === current ? html`aria-current="page"` : ""}
