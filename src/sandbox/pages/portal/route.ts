@@ -1,6 +1,7 @@
 import {
   CONTROL_OPERATIONS,
   decodeRequest,
+  takes,
   type AnswerOf,
   type OperationName,
   type RequestOf,
@@ -13,6 +14,7 @@ import type { Answer } from "../../answer.ts";
 import type { AreaRoute, Call } from "../../area.ts";
 import { noStore } from "../../at-store.ts";
 import { runOperation } from "../../control/handlers.ts";
+import { storePath } from "./forms.ts";
 import { framed, framedAlone } from "./frame.ts";
 import { roleOfPath } from "./sign-in/session-cookie.ts";
 import { hubOf } from "./live/hub.ts";
@@ -77,15 +79,15 @@ export function openPage(path: string, show: (view: View) => Content): PortalRou
 type Act<Name extends OperationName> = {
   /** The operation of the control API that it runs, with that one's role and refusals. */
   readonly operation: Name;
-  /** What the operation reads, by the names of its wire, from the fields of the form. Default: nothing. */
+  /** What the operation reads, by the names of its wire, from the fields of the form. Default: none of its fields. */
   readonly read?: (fields: ReadonlyMap<string, string>) => unknown;
   /** The same for fields that a person types in other words, such as `1h`, and that can be refused for them. */
   readonly parse?: (
     fields: ReadonlyMap<string, string>,
     at: { readonly context: PortalContext; readonly view: View },
   ) => Outcome<unknown>;
-  /** The address that is shown then: a path of the portal. */
-  readonly leadsTo: (view: View, done: AnswerOf<Name>) => string;
+  /** The address that is shown then: a path of the portal. Default: the page that the path of the act is below. */
+  readonly leadsTo?: (view: View, done: AnswerOf<Name>) => string;
   /** What the page that is shown then may show once, as `view.shownOnce`. Default: nothing. */
   readonly reveals?: (done: AnswerOf<Name>) => string;
 };
@@ -96,6 +98,8 @@ export function act<Name extends OperationName>(
   { operation, read, parse, leadsTo, reveals }: Act<Name>,
 ): PortalRoute {
   const { role, entersStore } = CONTROL_OPERATIONS[operation];
+  const none = takes(operation) === "nothing" ? undefined : {};
+  const [, , , room = ""] = path.split("/");
   return {
     methods: ["POST"],
     path,
@@ -108,13 +112,13 @@ export function act<Name extends OperationName>(
       const known = requireStore(context, view);
       if (!known.ok) return known;
       const run = async (): Promise<Outcome<string>> => {
-        const given = parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value));
+        const given = parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value) ?? none);
         if (!given.ok) return given;
         const body = decodeRequest(operation, given.value);
         if (!body.ok) return body;
         const done = await ask(context, operation, { ...view, body: body.value });
         if (!done.ok) return done;
-        const address = leadsTo(view, done.value);
+        const address = leadsTo?.(view, done.value) ?? storePath(view, `/${room}`);
         if (reveals === undefined || call.caller === undefined) return accept(address);
         return accept(`${address}?shown=${context.portal.keepOnce(call.caller, reveals(done.value))}`);
       };

@@ -17,61 +17,51 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   page("/portal/{store_id}/start", startPage),
   act("/portal/{store_id}/start/key", {
     operation: "createKey",
-    read: () => ({}),
-    leadsTo: to("/start"),
     reveals: ({ apiKey }) => apiKey,
   }),
   act("/portal/{store_id}/start/secret", {
     operation: "storeAccess",
-    leadsTo: to("/start"),
     reveals: ({ signingSecret }) => signingSecret,
   }),
 
   page("/portal/{store_id}/catalog", catalogPage),
-  act("/portal/{store_id}/catalog", { operation: "addPrice", parse: readPrice, leadsTo: to("/catalog") }),
+  act("/portal/{store_id}/catalog", { operation: "addPrice", parse: readPrice }),
   act("/portal/{store_id}/catalog/retire", {
     operation: "retirePrice",
     read: (fields) => ({ id: fields.get("price_id") }),
-    leadsTo: to("/catalog"),
   }),
 
   page("/portal/{store_id}/keys", keysPage),
   act("/portal/{store_id}/keys", {
     operation: "createKey",
     read: readScopes,
-    leadsTo: to("/keys"),
     reveals: ({ apiKey }) => apiKey,
   }),
   act("/portal/{store_id}/keys/{id}/revoke", {
     operation: "revokeKey",
-    read: () => ({}),
-    leadsTo: to("/keys"),
   }),
 
   page("/portal/{store_id}/settings", settingsPage),
   act("/portal/{store_id}/settings/return-origins", {
     operation: "changeReturnOrigins",
     read: readOrigin,
-    leadsTo: to("/settings"),
   }),
   act("/portal/{store_id}/settings/return-origins/remove", {
     operation: "changeReturnOrigins",
     read: (fields) => ({ action: "remove", origin: fields.get("origin") ?? "" }),
-    leadsTo: to("/settings"),
   }),
 
   page("/portal/{store_id}/clock", clockPage),
   act("/portal/{store_id}/clock", {
     operation: "moveClock",
     parse: readMove,
-    leadsTo: to("/clock"),
     reveals: movedLines,
   }),
 
   page("/portal/{store_id}/faults", faultsPage),
-  act("/portal/{store_id}/faults", { operation: "addFault", parse: readFault, leadsTo: to("/faults") }),
-  act("/portal/{store_id}/faults/{id}/remove", { operation: "removeFault", leadsTo: to("/faults") }),
-  act("/portal/{store_id}/faults/clear", { operation: "clearFaults", leadsTo: to("/faults") }),
+  act("/portal/{store_id}/faults", { operation: "addFault", parse: readFault }),
+  act("/portal/{store_id}/faults/{id}/remove", { operation: "removeFault" }),
+  act("/portal/{store_id}/faults/clear", { operation: "clearFaults" }),
 
   page("/portal/{store_id}/stores", storesPage),
   act("/portal/{store_id}/stores", {
@@ -97,12 +87,12 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   act("/portal/{store_id}/snapshots", {
     operation: "createStoreSnapshot",
     read: nameIn,
-    leadsTo: to("/stores"),
+    leadsTo: toStores,
   }),
   act("/portal/{store_id}/snapshots/all", {
     operation: "createSnapshot",
     read: nameIn,
-    leadsTo: to("/stores"),
+    leadsTo: toStores,
   }),
   // Not below a store, as `reset`: it waits until nobody is in the stores that it replaces.
   act("/portal/snapshots/restore", {
@@ -113,12 +103,12 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   act("/portal/{store_id}/snapshots/remove", {
     operation: "removeSnapshot",
     read: nameIn,
-    leadsTo: to("/stores"),
+    leadsTo: toStores,
   }),
 ];
 
-function to(path: string): (view: View) => string {
-  return (view) => storePath(view, path);
+function toStores(view: View): string {
+  return storePath(view, "/stores");
 }
 
 function nameIn(fields: Fields): unknown {

@@ -30,11 +30,9 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   act(`${ENDPOINT}/remove`, {
     operation: "setEndpointState",
     read: () => ({ action: "remove" }),
-    leadsTo: (view) => storePath(view, "/webhooks"),
   }),
   act(`${ENDPOINT}/test`, {
     operation: "testEndpoint",
-    read: () => ({}),
     leadsTo: (view, { eventId }) => storePath(view, `/webhooks/events/${eventId}`),
   }),
   act(`${ENDPOINT}/secret`, {
@@ -62,7 +60,6 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   act(`${WEBHOOKS}/deliveries/replay`, {
     operation: "replayFailed",
     read: (fields) => ({ since: fields.get("since") }),
-    leadsTo: (view) => storePath(view, "/webhooks"),
     reveals: ({ replayed, more }) => `${replayed}${more ? "+" : ""}`,
   }),
 ];
