@@ -13,7 +13,7 @@ export type Text = string | Words | ((language: Language) => string);
 
 /** The words of pages; those with something in them are functions of it. */
 export type Texts = {
-  readonly [name: string | number]: Words | ((...values: never[]) => Text) | Texts;
+  readonly [name: string | number]: Words | ((...values: never[]) => Words | Html) | Texts;
 };
 
 /** Most texts: nothing in them is invisible. */

@@ -56,6 +56,25 @@ export function page(path: string, show: Show): PortalRoute {
   };
 }
 
+/** A page that shows what an operation of the control API answers that is asked for with no fields. */
+export function pageOf<Name extends OperationName>(
+  path: string,
+  operation: Name,
+  show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => Content,
+): PortalRoute {
+  return page(path, async (context, view) => {
+    const body = decodeRequest(operation, noFields(operation));
+    if (!body.ok) return body;
+    const answer = await ask(context, operation, { ...view, body: body.value });
+    return answer.ok ? accept(show(view, answer.value, context)) : answer;
+  });
+}
+
+/** What is read of a request with no fields. */
+function noFields(operation: OperationName): unknown {
+  return takes(operation) === "nothing" ? undefined : {};
+}
+
 /** A page for who is not signed in. */
 export function openPage(path: string, show: (view: View) => Content): PortalRoute {
   return {
@@ -98,7 +117,6 @@ export function act<Name extends OperationName>(
   { operation, read, parse, leadsTo, reveals }: Act<Name>,
 ): PortalRoute {
   const { role, entersStore } = CONTROL_OPERATIONS[operation];
-  const none = takes(operation) === "nothing" ? undefined : {};
   const [, , , room = ""] = path.split("/");
   return {
     methods: ["POST"],
@@ -112,7 +130,8 @@ export function act<Name extends OperationName>(
       const known = requireStore(context, view);
       if (!known.ok) return known;
       const run = async (): Promise<Outcome<string>> => {
-        const given = parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value) ?? none);
+        const given =
+          parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value) ?? noFields(operation));
         if (!given.ok) return given;
         const body = decodeRequest(operation, given.value);
         if (!body.ok) return body;

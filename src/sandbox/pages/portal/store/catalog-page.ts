@@ -1,3 +1,4 @@
+import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { MAX_SUBJECT_LENGTH, type PriceEntry } from "../../../../core/control/checkout.ts";
 import { PAYMENT_METHODS } from "../../../../core/checkout/checkout.ts";
 import { expectedAmount } from "../../../../core/money.ts";
@@ -7,16 +8,12 @@ import { html, type Html } from "../../../../web/html.ts";
 import { choice, field, suggestions, tick, typed } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
 import { amount, empty, table, type Row } from "../parts.ts";
-import { ask } from "../route.ts";
-import type { Content, PortalContext, View } from "../view.ts";
+import type { Content, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
 
 /** The prices of a store's catalog, with those that are not approved or retired. */
-export async function catalogPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const summary = await ask(context, "storeSummary", { ...view, body: undefined });
-  if (!summary.ok) return summary;
-  const { prices, capabilities } = summary.value;
+export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"storeSummary">): Content {
   const active = new Set(capabilities.filter((one) => one.active).map(({ name }) => name));
   const none = empty(
     TEXTS.none,
@@ -24,7 +21,7 @@ export async function catalogPage(context: PortalContext, view: View): Promise<O
   );
   const list = table(FRAME_TEXTS.catalog, prices, (price) => row(view, price, active), { none });
   const main = html`${list} ${addForm(view, capabilities)}`;
-  return accept({ title: FRAME_TEXTS.catalog, main, live: { kind: "store" } });
+  return { title: FRAME_TEXTS.catalog, main, live: { kind: "store" } };
 }
 
 const FIELDS = ["price_id", "payment_method", "description"] as const;

@@ -1,3 +1,4 @@
+import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { iso } from "../../../../core/clock.ts";
 import {
   durationText,
@@ -19,16 +20,12 @@ import { storeTime } from "../../../at-store.ts";
 import { choice, field, suggestions, typed } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
 import { dated, empty, table, type Row } from "../parts.ts";
-import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 
 /** The faults of a store that can still hit, and forms for more. */
-export async function faultsPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const listed = await ask(context, "listFaults", { ...view, body: undefined });
-  if (!listed.ok) return listed;
-  const { faults } = listed.value;
+export function faultsPage(view: View, { faults }: AnswerOf<"listFaults">, context: PortalContext): Content {
   const main = html`${
     faults.length === 0
       ? empty(TEXTS.none, "checkout faults add lose_answer --path /v1/orders")
@@ -37,7 +34,7 @@ export async function faultsPage(context: PortalContext, view: View): Promise<Ou
         </section>`
   }
   ${profiles(view)} ${addForm(context, view)}`;
-  return accept({ title: FRAME_TEXTS.faults, main, live: { kind: "store" } });
+  return { title: FRAME_TEXTS.faults, main, live: { kind: "store" } };
 }
 
 const { status, latencyMs, retryAfterS } = PARAMETERS;

@@ -1,12 +1,10 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { SCOPES } from "../../../../core/credential.ts";
-import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tick } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
 import { dated, empty, table, type Row } from "../parts.ts";
-import { ask } from "../route.ts";
-import type { Content, PortalContext, View } from "../view.ts";
+import type { Content, View } from "../view.ts";
 import { shownOnce } from "./start-page.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { KEYS_TEXTS as TEXTS } from "./texts.ts";
@@ -14,16 +12,13 @@ import { KEYS_TEXTS as TEXTS } from "./texts.ts";
 type Key = AnswerOf<"listKeys">["keys"][number];
 
 /** The API keys of a store, which are shown once, when they are made. */
-export async function keysPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const listed = await ask(context, "listKeys", { ...view, body: undefined });
-  if (!listed.ok) return listed;
-  const { keys } = listed.value;
+export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): Content {
   const inForce = keys.filter(({ revokedAt }) => revokedAt === null).length;
   const list = table(FRAME_TEXTS.keys, keys, (key) => row(view, key, { isLast: inForce === 1 }), {
     none: empty(TEXTS.none, "checkout keys create"),
   });
   const main = html`${shownOnce(view)} ${list} ${createForm(view)}`;
-  return accept({ title: FRAME_TEXTS.keys, main, live: { kind: "store" } });
+  return { title: FRAME_TEXTS.keys, main, live: { kind: "store" } };
 }
 
 /** What the form of a new key says: one box for each scope. */

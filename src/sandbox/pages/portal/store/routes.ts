@@ -1,6 +1,6 @@
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { storePath } from "../forms.ts";
-import { act, page, type PortalRoute } from "../route.ts";
+import { act, page, pageOf, type PortalRoute } from "../route.ts";
 import type { PortalContext, View } from "../view.ts";
 import { catalogPage, readPrice } from "./catalog-page.ts";
 import { clockPage, movedLines, readMove } from "./clock-page.ts";
@@ -14,7 +14,7 @@ type Fields = ReadonlyMap<string, string>;
 
 /** The pages of a store itself: start, catalog, keys, settings, clock, faults, stores. */
 export const STORE_ROUTES: readonly PortalRoute[] = [
-  page("/portal/{store_id}/start", startPage),
+  pageOf("/portal/{store_id}/start", "storeSummary", startPage),
   act("/portal/{store_id}/start/key", {
     operation: "createKey",
     reveals: ({ apiKey }) => apiKey,
@@ -24,14 +24,14 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     reveals: ({ signingSecret }) => signingSecret,
   }),
 
-  page("/portal/{store_id}/catalog", catalogPage),
+  pageOf("/portal/{store_id}/catalog", "storeSummary", catalogPage),
   act("/portal/{store_id}/catalog", { operation: "addPrice", parse: readPrice }),
   act("/portal/{store_id}/catalog/retire", {
     operation: "retirePrice",
     read: (fields) => ({ id: fields.get("price_id") }),
   }),
 
-  page("/portal/{store_id}/keys", keysPage),
+  pageOf("/portal/{store_id}/keys", "listKeys", keysPage),
   act("/portal/{store_id}/keys", {
     operation: "createKey",
     read: readScopes,
@@ -41,7 +41,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     operation: "revokeKey",
   }),
 
-  page("/portal/{store_id}/settings", settingsPage),
+  pageOf("/portal/{store_id}/settings", "storeSummary", settingsPage),
   act("/portal/{store_id}/settings/return-origins", {
     operation: "changeReturnOrigins",
     read: readOrigin,
@@ -58,7 +58,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     reveals: movedLines,
   }),
 
-  page("/portal/{store_id}/faults", faultsPage),
+  pageOf("/portal/{store_id}/faults", "listFaults", faultsPage),
   act("/portal/{store_id}/faults", { operation: "addFault", parse: readFault }),
   act("/portal/{store_id}/faults/{id}/remove", { operation: "removeFault" }),
   act("/portal/{store_id}/faults/clear", { operation: "clearFaults" }),

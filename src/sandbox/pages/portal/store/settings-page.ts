@@ -1,11 +1,9 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { servedSettingTexts } from "../../../../core/config/settings.ts";
-import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { field, typed } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
 import { copyable, empty, facts, goodOrBad, table } from "../parts.ts";
-import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { SETTINGS_TEXTS as TEXTS } from "./texts.ts";
@@ -13,12 +11,9 @@ import { SETTINGS_TEXTS as TEXTS } from "./texts.ts";
 type Summary = AnswerOf<"storeSummary">;
 
 /** What a store is and may do, where its customers come back to, and how the sandbox is served. */
-export async function settingsPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const summary = await ask(context, "storeSummary", { ...view, body: undefined });
-  if (!summary.ok) return summary;
-  const main = html`${names(summary.value)} ${origins(view, summary.value)} ${capabilities(summary.value)}
-  ${served(context)}`;
-  return accept({ title: FRAME_TEXTS.settings, main, live: { kind: "store" } });
+export function settingsPage(view: View, summary: Summary, context: PortalContext): Content {
+  const main = html`${names(summary)} ${origins(view, summary)} ${capabilities(summary)} ${served(context)}`;
+  return { title: FRAME_TEXTS.settings, main, live: { kind: "store" } };
 }
 
 /** What the form of a new return origin says. */

@@ -1,9 +1,8 @@
-import { accept, type Outcome } from "../../../../core/outcome.ts";
+import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { assignment } from "../../../../core/shell/quote.ts";
 import { html, trusted, type Html } from "../../../../web/html.ts";
 import { actForm, storePath } from "../forms.ts";
 import { copyable, facts } from "../parts.ts";
-import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FIRST_STEPS, firstSteps, type FirstStep } from "./first-steps.ts";
 import { SNIPPETS, snippetsOf } from "./snippets.ts";
@@ -11,16 +10,18 @@ import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { START_TEXTS as TEXTS } from "./texts.ts";
 
 /** The first page of a store: what an application needs, how to begin, and what was done of it. */
-export async function startPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const summary = await ask(context, "storeSummary", { ...view, body: undefined });
-  if (!summary.ok) return summary;
-  const keys = summary.value.apiKeys.map(({ lastFour }) => lastFour);
+export function startPage(
+  view: View,
+  { apiKeys }: AnswerOf<"storeSummary">,
+  context: PortalContext,
+): Content {
+  const keys = apiKeys.map(({ lastFour }) => lastFour);
   const main = html`${shownOnce(view)}
     <div class="start">
       <div class="start-main">${access(context, view, keys)} ${code(view)}</div>
       ${steps(view, firstSteps(context, view.storeId))}
     </div>`;
-  return accept({ title: FRAME_TEXTS.start, main, live: { kind: "store" } });
+  return { title: FRAME_TEXTS.start, main, live: { kind: "store" } };
 }
 
 /** A secret that was asked for by a click; a reload does not have it. */

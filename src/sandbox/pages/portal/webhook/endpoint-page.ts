@@ -1,11 +1,10 @@
+import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DEFAULT_OVERLAP_MS, type EndpointEntry } from "../../../../core/control/webhook.ts";
-import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../web/language.ts";
 import { storeTime } from "../../../at-store.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
 import { copyable, dated, empty, facts } from "../parts.ts";
-import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { deliveryList, listPath } from "./deliveries.ts";
 import {
@@ -23,10 +22,11 @@ import { TEXTS } from "./texts.ts";
 const HOUR_MS = 3_600_000;
 
 /** The page of an endpoint: how it stands, what can be done with it, and its newest deliveries. */
-export async function endpointPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const shown = await ask(context, "showEndpoint", { ...view, body: {} });
-  if (!shown.ok) return shown;
-  const endpoint = shown.value;
+export function endpointPage(
+  view: View,
+  endpoint: AnswerOf<"showEndpoint">,
+  context: PortalContext,
+): Content {
   const health = healthOf(context, view, endpoint.id);
   const choice = { endpointId: endpoint.id, state: null, type: null, before: undefined };
   const any = { storeId: view.storeId, eventId: null, checkoutId: null, limit: 1 };
@@ -52,7 +52,7 @@ export async function endpointPage(context: PortalContext, view: View): Promise<
       ${isQuiet ? empty(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryList(context, view, choice)}
       <p><a href="${listPath(view, { endpoint: endpoint.id })}">${TEXTS.filterThese}</a></p>
     </section>`;
-  return accept({ title: endpoint.url, main, live: { kind: "webhooks" } });
+  return { title: endpoint.url, main, live: { kind: "webhooks" } };
 }
 
 function endpointActs(view: View, { id, state }: EndpointEntry): Html {

@@ -1,5 +1,5 @@
 import { storePath } from "../forms.ts";
-import { act, page, type PortalRoute } from "../route.ts";
+import { act, page, pageOf, type PortalRoute } from "../route.ts";
 import { deliveryPage } from "./delivery-page.ts";
 import { endpointPage } from "./endpoint-page.ts";
 import { endpointPath, readEndpoint } from "./endpoint-parts.ts";
@@ -15,7 +15,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   page(`${WEBHOOKS}/events`, eventsPage),
   page(`${WEBHOOKS}/events/{id}`, eventPage),
   page(`${WEBHOOKS}/deliveries/{id}`, deliveryPage),
-  page(ENDPOINT, endpointPage),
+  pageOf(ENDPOINT, "showEndpoint", endpointPage),
   act(`${WEBHOOKS}/endpoints`, {
     operation: "addEndpoint",
     read: readEndpoint,
