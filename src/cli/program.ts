@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { ITEM_COUNT } from "../core/readiness/names.ts";
 import type { Registry } from "./command.ts";
 import { isTyped, ownWords } from "./option-rules.ts";
 import { widthOf } from "./printer.ts";
@@ -115,7 +116,7 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     load: async () => [(await import("./request/requests.ts")).registerRequests],
   },
   checklist: {
-    summary: "check launch readiness: six items with their evidence; exit 0 only when ready",
+    summary: `check launch readiness: ${ITEM_COUNT} items with their evidence; exit 0 only when ready`,
     load: async () => [
       (await import("./readiness/checklist.ts")).registerChecklist,
       (await import("./readiness/waive.ts")).registerChecklistWaive,

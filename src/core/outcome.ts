@@ -34,6 +34,14 @@ export function refuse(
   return { ok: false, refusal: { code, message, ...hints } };
 }
 
+/** What a value becomes; a refusal stays. */
+export function mapped<Value, Next, Reason>(
+  outcome: Outcome<Value, Reason>,
+  next: (value: Value) => Next,
+): Outcome<Next, Reason> {
+  return outcome.ok ? accept(next(outcome.value)) : outcome;
+}
+
 /** Whether what was thrown is an error, also one of another realm: in jest Node's own errors are of another one. */
 export function isError(thrown: unknown): thrown is Error {
   return thrown instanceof Error || Object.prototype.toString.call(thrown) === "[object Error]";

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { accept, FileRefused, isError, type Outcome } from "../core/outcome.ts";
+import { accept, FileRefused, isError, mapped, type Outcome } from "../core/outcome.ts";
 import { storageFailureOf } from "../store/connection/storage-failure.ts";
 import type { World } from "../world.ts";
 
@@ -39,6 +39,5 @@ export function readNamedText(
   path: string,
   options?: { readonly maxBytes?: number },
 ): Outcome<string, Unread> {
-  const read = readNamed(world, path, options);
-  return read.ok ? accept(Buffer.from(read.value).toString("utf8")) : read;
+  return mapped(readNamed(world, path, options), (read) => Buffer.from(read).toString("utf8"));
 }

@@ -1,3 +1,4 @@
+import type { KeyEntry } from "../core/control/keys.ts";
 import type { StoreClock } from "../core/clock.ts";
 import { hashKey, type Credential, type Scope } from "../core/credential.ts";
 import type { Connection } from "./connection/database.ts";
@@ -5,12 +6,7 @@ import type { Scheduler } from "./connection/group-commit.ts";
 import { remembered } from "./connection/remembered.ts";
 
 /** What may be shown of an API key. Times are milliseconds by the real clock. */
-export type ShownKey = Pick<Credential, "id" | "scopes"> & {
-  readonly lastFour: string;
-  readonly createdAt: number;
-  /** null while it is in force. */
-  readonly revokedAt: number | null;
-};
+export type ShownKey = Omit<KeyEntry, "keyId"> & Pick<Credential, "id">;
 
 /** A credential with what a request needs to know of its store. */
 export type CredentialInStore = Credential & {

@@ -1,11 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
-import {
-  CHECKLIST_ITEMS,
-  type Checklist,
-  type ChecklistItem,
-  type ItemName,
-} from "../../src/core/readiness/checklist.ts";
+import type { Checklist, ChecklistItem } from "../../src/core/control/readiness.ts";
+import { CHECKLIST_ITEMS, type ItemName } from "../../src/core/readiness/names.ts";
 import { BROKEN_RECEIVERS } from "../support/broken-receivers.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";

@@ -90,7 +90,7 @@ test.for([
   ["events list --since 0 --wait", "listEvents"],
   ["listen", "registerListener"],
   ["trigger order.succeeded", "pay"],
-  ["checklist", "readiness"],
+  ["checklist", "checklist"],
   ["checklist run idempotency --client-command true", "openLease"],
 ] as const)("an operation that the sandbox does not have: %s", async ([line, name]) => {
   const harness = createHarness();

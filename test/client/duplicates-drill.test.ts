@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { DUPLICATES_CAUSES, type DuplicatesCause } from "../../src/core/readiness/drills/duplicates.ts";
-import type { DrillStep } from "../../src/core/readiness/drills/drill.ts";
+import type { DrillStep } from "../../src/core/control/drills.ts";
 import { isStill, stillTextOf, type StillText } from "../../src/core/readiness/drills/order-view.ts";
 import { eventually } from "../support/eventually.ts";
 import { BROKEN_SHOPS, GOOD_SHOPS, openOrderShop, type ShopPlan } from "../support/order-shops.ts";

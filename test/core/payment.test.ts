@@ -7,9 +7,9 @@ import {
   isFinal,
   MAX_ATTEMPTS,
   TRANSITIONS,
-  type Attempt,
   type Command,
 } from "../../src/core/checkout/payment.ts";
+import type { Attempt } from "../../src/core/control/checkout.ts";
 import { outcomeOfOrderId } from "../../src/core/checkout/reserved-order-id.ts";
 
 const checkout = (status: Status): Checkout => ({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EVENT_TYPES, parseEventTypes, wants } from "../../src/core/webhook/endpoint.ts";
+import { EVENT_TYPES, parseEventTypes, wants } from "../../src/core/webhook/event-types.ts";
 import {
   allowedAddresses,
   parseTarget,

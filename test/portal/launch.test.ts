@@ -93,7 +93,7 @@ test("the drill of webhooks runs from the page: its steps, its verdict, and orde
   expect((await get()).text).toContain(`Sends ${CASE_NAMES.length} requests`);
   const page = await act("/webhooks");
   expect(page.text).toMatch(/http:\/\/localhost:3000\/hooks: passed, (\d+) of \1 steps/);
-  for (const name of CASE_NAMES) expect(page.text).toContain(`ok ${DRILL_CASES[name].what}`);
+  for (const name of CASE_NAMES) expect(page.text).toContain(`ok ${DRILL_CASES[name].title}`);
   expect(itemOf(page, "webhook_verification")).toMatch(/hooks" passed: (\d+) of \1 steps/);
   // Said once; the steps stay.
   expect((await get()).text).not.toContain("The drill has run");

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { RETURN_CAUSES, type ReturnCause } from "../../src/core/readiness/drills/browser-return.ts";
-import type { DrillStep } from "../../src/core/readiness/drills/drill.ts";
+import type { DrillStep } from "../../src/core/control/drills.ts";
 import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { PROGRAM, run, startSandbox } from "../support/program.ts";

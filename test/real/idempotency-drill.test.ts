@@ -5,12 +5,8 @@ import Database from "better-sqlite3";
 import { parseCredentials } from "../../src/core/state-files.ts";
 import { expect, test } from "vitest";
 import { formatTestKey, hashKey } from "../../src/core/credential.ts";
-import type { DrillStep } from "../../src/core/readiness/drills/drill.ts";
-import {
-  judgeIdempotencyDrill,
-  otherRequest,
-  type SeenCreate,
-} from "../../src/core/readiness/drills/idempotency.ts";
+import type { DrillStep, SeenCreate } from "../../src/core/control/drills.ts";
+import { judgeIdempotencyDrill, otherRequest } from "../../src/core/readiness/drills/idempotency.ts";
 import type { ShellResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { CHECKLIST_ITEMS } from "../../src/core/readiness/checklist.ts";
+import { CHECKLIST_ITEMS } from "../../src/core/readiness/names.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { Service, ShellResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
@@ -464,6 +464,7 @@ test("each role has its own token, and no other credential does", async () => {
   const tokens = { run, administrator, key: sandbox.ready.api_key, nothing: "", wrong: "x".repeat(43) };
   const rows: readonly (readonly [who: keyof typeof tokens, path: string, said: string, body?: object])[] = [
     ["run", "/readiness", "200"],
+    ["run", "/checklist", "200"],
     ["run", "", "200"],
     ["run", "/clock", "200"],
     ["run", "openapi.json", "200"],
@@ -472,6 +473,7 @@ test("each role has its own token, and no other credential does", async () => {
     ["run", "/admin/acts", "403 scope_missing", { nonsense: true }],
     ["administrator", "/admin/acts", "200"],
     ["administrator", "/readiness", "403 scope_missing"],
+    ["administrator", "/checklist", "403 scope_missing"],
     ["administrator", "", "403 scope_missing"],
     ["administrator", "/clock", "403 scope_missing"],
     ["administrator", "/clock", "403 scope_missing", { action: "real" }],

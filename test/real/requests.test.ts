@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import {
   DEFAULT_KEPT_REQUESTS,
   orderIdIn,
-  parseStatuses,
   type LoggedRequest,
   type RequestFilter,
 } from "../../src/core/request/logged-request.ts";
+import { parseStatuses } from "../../src/core/request/statuses.ts";
 import { createRequestLog } from "../../src/sandbox/runtime/request-log.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";

@@ -52,12 +52,12 @@ function idOf({ body }: Pick<Answered, "body">): string {
 test("the list is that of DECISIONS.md: every gap in the interface, and the tools that one can lean on", () => {
   const text = readFileSync(join(import.meta.dirname, "../../DECISIONS.md"), "utf8");
   const headings = [...text.matchAll(/^\*\*(\d+)\. (.+?)\.?\*\*/gm)].map(([, number, title]) => ({
-    number: Number(number),
+    decision: Number(number),
     title,
   }));
   const tools = new Set([37, 38, 88]);
-  expect(ASSUMPTIONS.map(({ number, title }) => ({ number, title }))).toEqual(
-    headings.filter(({ number }) => number <= 20 || tools.has(number)),
+  expect(ASSUMPTIONS.map(({ decision, title }) => ({ decision, title }))).toEqual(
+    headings.filter(({ decision }) => decision <= 20 || tools.has(decision)),
   );
   expect(ASSUMPTIONS).toHaveLength(23);
 });

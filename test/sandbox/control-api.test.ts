@@ -9,6 +9,7 @@ import {
   OPERATION_NAMES,
   type OperationName,
 } from "../../src/core/control/operations.ts";
+import { CHECKLIST_ITEMS } from "../../src/core/readiness/names.ts";
 import { parseReturnOrigin } from "../../src/core/checkout/return-origin.ts";
 import type { HttpResponse, Service, World } from "../../src/world.ts";
 import { createHarness, type ApiCall, type Harness, type RunningSandbox } from "../support/harness.ts";
@@ -147,6 +148,7 @@ test("every operation answers as it is described", async () => {
     replayFailed: [`${STORE}/deliveries/replay`, { since: "2026-01-01T00:00:00Z", endpoint_id: endpoint }],
     listDeliveries: [`${STORE}/deliveries?event_id=${eventId}&state=due`],
     readiness: [`${STORE}/readiness`],
+    checklist: [`${STORE}/checklist`],
     storeSummary: [STORE],
     waiveDrill: [`${STORE}/waivers`, { drill: "duplicates", reason: "by hand" }],
     requestProduction: [`${STORE}/production-requests`, { note: "soon" }],
@@ -239,6 +241,16 @@ test("every operation answers as it is described", async () => {
     if (name === "addFault") fault = /"fault":\{"id":"([^"]*)"/.exec(JSON.stringify(answer.body))?.[1] ?? "";
     if (name === "openLease") lease = String(answer.body.data?.["id"]);
   }
+});
+
+test("the checklist is what the command prints, and every item is judged in its order", async () => {
+  const harness = createHarness();
+  const call = caller(harness, await harness.start());
+  const { data } = (await call(`${STORE}/checklist`)).body;
+  expect(data?.["items"]).toMatchObject(CHECKLIST_ITEMS.map((name) => ({ name })));
+  const { stdout, code } = await harness.run(["checklist", "--json"]);
+  expect(code).toBe(3);
+  expect(JSON.parse(stdout)).toMatchObject({ ...data });
 });
 
 test("a checkout is shown with all that has happened to it, after what time has brought it", async () => {

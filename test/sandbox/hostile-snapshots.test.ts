@@ -114,6 +114,7 @@ async function refusedBy(control: ControlCall): Promise<readonly string[]> {
       "/return-origins",
       "/clock",
       "/readiness",
+      "/checklist",
       "/assumptions",
       "/access",
       "/faults",

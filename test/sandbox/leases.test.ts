@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { DrillKind } from "../../src/core/readiness/drills/drill.ts";
+import type { DrillKind } from "../../src/core/readiness/names.ts";
 import { CASE_NAMES } from "../../src/core/readiness/drills/webhook.ts";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import type { HttpRequest, HttpResponse, OutboundRequest, ShellResult } from "../../src/world.ts";

@@ -1,4 +1,4 @@
-import type { ItemName } from "../../src/core/readiness/checklist.ts";
+import type { ItemName } from "../../src/core/readiness/names.ts";
 import type { Make } from "../support/shops.ts";
 
 /** A mistake of a shop, the item that it keeps open, and what its drill says of it: parts of the causes, no others. */

@@ -1,13 +1,13 @@
 import type Database from "better-sqlite3";
 import type { Status } from "../../src/core/checkout/checkout.ts";
-import type { AttemptOutcome } from "../../src/core/checkout/payment.ts";
+import type { Attempt } from "../../src/core/control/checkout.ts";
 import type { PayOutcome } from "../../src/core/checkout/reserved-order-id.ts";
 
 /** A checkout as the tables have it; `late` holds `<attempt> <result>`, in order. */
 export type PaymentRow = {
   readonly orderId: string;
   readonly status: Status;
-  readonly attempts: readonly (AttemptOutcome | null)[];
+  readonly attempts: readonly Attempt["outcome"][];
   readonly late: readonly string[];
   readonly events: number;
   /** What it still settles itself with; null where it waits for a payer. */

@@ -2,7 +2,7 @@ import { iso, isoOrNull } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { DeliveryResult, HandledDelivery, NextTry } from "../../client/listen/listener.ts";
 import { faultText } from "../../core/fault/fault.ts";
-import { ALL_EVENTS } from "../../core/webhook/endpoint.ts";
+import { ALL_EVENTS } from "../../core/webhook/event-types.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { cut, printable } from "../../core/text.ts";
 import { SIGNATURES } from "../../core/webhook/signature.ts";

@@ -7,7 +7,7 @@ import {
   reportMarkdown,
   type ChecklistReport,
 } from "../../core/readiness/report.ts";
-import { CHECKLIST_ITEMS, type ItemName } from "../../core/readiness/checklist.ts";
+import { CHECKLIST_ITEMS, ITEM_COUNT, type ItemName } from "../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { lookFor, type Look, type LookOptions } from "./look.ts";
@@ -45,7 +45,7 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
       group.error(`${given.long ?? ""} is before ${drill.name()}; put options after the drill's name`);
   });
   registerOn<ChecklistOptions>(checklist, registry, {
-    summary: "check launch readiness: six items with their evidence; exit 0 only when ready, without a risk",
+    summary: `check launch readiness: ${ITEM_COUNT} items with their evidence; exit 0 only when ready, without a risk`,
     examples: [
       "checkout checklist",
       "checkout checklist --json --junit readiness.xml",
@@ -57,12 +57,12 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
     options: [
       listOption(
         "--item <name>",
-        `show only this item; the verdict is still that of all six: ${CHECKLIST_ITEMS.join(", ")} (repeatable)`,
+        `show only this item; the verdict is still that of all ${ITEM_COUNT}: ${CHECKLIST_ITEMS.join(", ")} (repeatable)`,
         parseChoice(CHECKLIST_ITEMS),
       ),
       valueOption(
         "--junit <file>",
-        "also write all six items as JUnit XML, which fails where the exit code is not 0",
+        `also write all ${ITEM_COUNT} items as JUnit XML, which fails where the exit code is not 0`,
       ),
       switchOption("--markdown", "print the report as Markdown, for a pull request"),
       switchOption(
@@ -159,7 +159,7 @@ async function publish(
   return written.ok && !isReady(report, { allowRisks }) ? accept(EXIT.notReady) : written;
 }
 
-/** The verdict stays that of all six: one item alone makes no store ready. */
+/** The verdict stays that of all items: one alone makes no store ready. */
 function narrowed(report: ChecklistReport, names: readonly ItemName[] | undefined): ChecklistReport {
   return names === undefined
     ? report

@@ -3,13 +3,14 @@ import type { Command } from "commander";
 import { drillBrowserReturn } from "../../client/drills/browser-return.ts";
 import { drillTarget } from "../../client/drills/order-view.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import { judgeReturn, type ReturnVerdict } from "../../core/readiness/drills/browser-return.ts";
+import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
+import { judgeReturn, RETURN_STEPS } from "../../core/readiness/drills/browser-return.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Registry } from "../command.ts";
 import { failUsage, type Problem } from "../problem.ts";
-import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
+import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
 import {
   buyerFor,
   ORDER_VIEW_RULES,
@@ -18,7 +19,6 @@ import {
   withoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
-import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
 import { callAt, controlOutcome } from "../target/call.ts";
 
 type ReturnOptions = OrderViewOptions & { readonly returnUrl: string };
@@ -62,7 +62,11 @@ async function prepareReturn(
     if (!facts.ok) return facts;
     const judged = judgeReturn(facts.value);
     const kept = await keep(context, control, { page, judged });
-    return kept.ok ? accept(resultOf(page, judged, kept.value)) : kept;
+    return kept.ok
+      ? accept(
+          resultOf(judged, { head: headOf(page, judged.verdict), titles: RETURN_STEPS, drill: kept.value }),
+        )
+      : kept;
   });
 }
 
@@ -70,7 +74,7 @@ async function prepareReturn(
 async function keep(
   context: Context,
   control: ControlTarget,
-  { page, judged }: { readonly page: string; readonly judged: ReturnVerdict },
+  { page, judged }: { readonly page: string; readonly judged: JudgedDrill },
 ): Promise<Outcome<AnswerOf<"recordBrowserReturn"> | null, Problem>> {
   if (judged.verdict === "unknown") return accept(null);
   const body = { returnUrl: page, steps: judged.steps };
@@ -83,16 +87,6 @@ const HEADS = {
   unknown: "is taken for a payment is unknown",
 };
 
-function resultOf(
-  page: string,
-  { verdict, steps }: ReturnVerdict,
-  drill: AnswerOf<"recordBrowserReturn"> | null,
-): DrillResult {
-  const what = `${verdict === "unknown" ? "whether a" : "a"} return to ${printable(page)} ${HEADS[verdict]}`;
-  return {
-    verdict,
-    json: { verdict, drill_id: drill?.id ?? null, steps },
-    text: async ({ style, width }) =>
-      `${verdictMark(verdict, style)} ${what}\n${await drillLines(steps, { titles: STEP_TITLES.browser_return, style, width })}`,
-  };
+function headOf(page: string, verdict: JudgedDrill["verdict"]): string {
+  return `${verdict === "unknown" ? "whether a" : "a"} return to ${printable(page)} ${HEADS[verdict]}`;
 }

@@ -1,15 +1,21 @@
 import type { Command } from "commander";
 import { drillDuplicates, DUPLICATES_LEASE_MS, type DuplicatesSeen } from "../../client/drills/duplicates.ts";
-import { callControl, type ControlResult, type ControlTarget } from "../../client/control/control.ts";
+import {
+  callControl,
+  succeeded,
+  type ControlResult,
+  type ControlTarget,
+} from "../../client/control/control.ts";
 import { whileLeased } from "../../client/control/lease.ts";
 import type { OrderViewSource } from "../../client/drills/order-view.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { judgeDuplicates, type DuplicatesVerdict } from "../../core/readiness/drills/duplicates.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
+import { judgeDuplicates, DUPLICATES_STEPS } from "../../core/readiness/drills/duplicates.ts";
+import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import type { Context, Registry } from "../command.ts";
 import { ORDER } from "../order/create-report.ts";
 import type { Problem } from "../problem.ts";
-import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
+import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
 import {
   buyerFor,
   ORDER_VIEW_RULES,
@@ -18,11 +24,10 @@ import {
   withoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
-import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
 import { controlOutcome, type NextAfter } from "../target/call.ts";
 
 /** What was shown, and the drill that keeps it; null where it was not kept. */
-type Shown = { readonly judged: DuplicatesVerdict; readonly drill: AnswerOf<"recordDuplicates"> | null };
+type Shown = { readonly judged: JudgedDrill; readonly drill: AnswerOf<"recordDuplicates"> | null };
 
 /** `checkout checklist run duplicates`. */
 export function registerChecklistDuplicates(checklist: Command, registry: Registry): void {
@@ -61,12 +66,12 @@ function drillWith(
       async ({ id: leaseId }) => {
         // A new order is made when its webhooks wait already, so that the merchant hears of its payment first.
         const buyer = await buyerFor(context, options, { control, view, purpose: "duplicates", noun: ORDER });
-        if (!buyer.ok) return { end: "success", value: buyer };
+        if (!buyer.ok) return succeeded(buyer);
         const other =
           options.checkout === undefined
             ? await buyerFor(context, options, { control, view, purpose: "untouched", noun: ORDER })
             : accept(null);
-        if (!other.ok) return { end: "success", value: other };
+        if (!other.ok) return succeeded(other);
         const look = {
           target: control,
           checkout: buyer.value,
@@ -81,7 +86,9 @@ function drillWith(
     );
     const shown = controlOutcome(leased, NEXT_AFTER);
     if (!shown.ok) return shown;
-    return shown.value.ok ? accept(resultOf(shown.value.value)) : shown.value;
+    return mapped(shown.value, ({ judged, drill }) =>
+      resultOf(judged, { head: HEADS[judged.verdict], titles: DUPLICATES_STEPS, drill }),
+    );
   };
 }
 
@@ -97,10 +104,10 @@ async function keep(
   { leaseId, seen }: { readonly leaseId: string; readonly seen: DuplicatesSeen },
 ): Promise<ControlResult<Outcome<Shown, Problem>>> {
   const judged = judgeDuplicates(seen.facts);
-  if (judged.verdict === "unknown") return { end: "success", value: accept({ judged, drill: null }) };
+  if (judged.verdict === "unknown") return succeeded(accept({ judged, drill: null }));
   const body = { leaseId, subject: seen.subject, steps: judged.steps };
   const kept = await callControl(world, control, { name: "recordDuplicates", body });
-  return kept.end === "success" ? { end: "success", value: accept({ judged, drill: kept.value }) } : kept;
+  return kept.end === "success" ? succeeded(accept({ judged, drill: kept.value })) : kept;
 }
 
 const HEADS = {
@@ -109,12 +116,3 @@ const HEADS = {
   failed: "your shop cannot handle events that come twice, late, out of order, or forged",
   unknown: "whether your shop can handle events that come twice, late or out of order is unknown",
 };
-
-function resultOf({ judged: { verdict, steps }, drill }: Shown): DrillResult {
-  return {
-    verdict,
-    json: { verdict, drill_id: drill?.id ?? null, steps },
-    text: async ({ style, width }) =>
-      `${verdictMark(verdict, style)} ${HEADS[verdict]}\n${await drillLines(steps, { titles: STEP_TITLES.duplicates, style, width })}`,
-  };
-}

@@ -1,9 +1,7 @@
-import { iso } from "../../core/clock.ts";
 import type { Command } from "commander";
 import { drillIdempotency, type IdempotencyDrill } from "../../client/drills/idempotency.ts";
-import { judge, type ChecklistItem } from "../../core/readiness/checklist.ts";
-import { evidenceLine } from "../../core/readiness/report.ts";
-import type { SeenCreateEntry } from "../../core/control/drills.ts";
+import { evidenceJson, evidenceLine } from "../../core/readiness/report.ts";
+import type { SeenCreate } from "../../core/control/drills.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
@@ -16,7 +14,7 @@ import type { Problem } from "../problem.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
+import { IDEMPOTENCY_STEPS } from "../../core/readiness/drills/idempotency.ts";
 import { callAt, controlOutcome } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -99,7 +97,7 @@ function resultOf({ drill, client }: IdempotencyDrill): DrillResult {
     text: async ({ style, width }) =>
       [
         `${verdictMark(verdict, style)} ${HEADS[verdict]}`,
-        await drillLines(steps, { titles: STEP_TITLES.idempotency, style, width }),
+        await drillLines(steps, { titles: IDEMPOTENCY_STEPS, style, width }),
         ...(creates.length === 0 ? [] : ["", await createLines(creates, { style, width })]),
       ].join("\n"),
   };
@@ -109,7 +107,7 @@ function resultOf({ drill, client }: IdempotencyDrill): DrillResult {
 const INDENT = 2;
 
 async function createLines(
-  creates: readonly SeenCreateEntry[],
+  creates: readonly SeenCreate[],
   { style, width }: Pick<Printer, "style" | "width">,
 ): Promise<string> {
   const rows = creates.map((create) => [
@@ -136,14 +134,22 @@ function lastWords({ stdout, stderr }: IdempotencyDrill["client"]): string[] {
 
 /** Without a command of the merchant's: what the service's own log shows of the client already, and what it lacks. */
 async function evidence(context: Context, control: ControlTarget): Promise<Outcome<DrillResult, Problem>> {
-  const read = await callAt(context, control, { name: "readiness", body: undefined });
-  if (!read.ok) return read;
-  const item = judge(read.value, read.value.now).items.find(({ name }) => name === "idempotency_replay");
+  const judged = await callAt(context, control, { name: "checklist", body: undefined });
+  if (!judged.ok) return judged;
+  const item = judged.value.items.find(({ name }) => name === "idempotency_replay");
   if (item === undefined) throw new Error("the checklist has an item on idempotency");
-  const verdict = VERDICTS[item.status];
+  const { name, assumptions, status, reason } = item;
+  const verdict = VERDICTS[status];
   return accept({
     verdict,
-    json: { ...item, evidence: item.evidence.map(evidenceJson) },
+    json: {
+      name,
+      evidence: item.evidence.map(evidenceJson),
+      assumptions,
+      status,
+      reason,
+      next: item.next,
+    },
     text: ({ style }) => {
       const lines = item.evidence.map((one) => `  ${printable(evidenceLine(one))}`);
       const next =
@@ -156,7 +162,3 @@ async function evidence(context: Context, control: ControlTarget): Promise<Outco
 }
 
 const VERDICTS = { pass: "passed", fail: "failed", unknown: "unknown" } as const;
-
-function evidenceJson({ at, ...shown }: ChecklistItem["evidence"][number]) {
-  return { ...shown, at: at === null ? null : iso(at) };
-}

@@ -1,3 +1,4 @@
+import type { EndpointDrill } from "../../core/control/drills.ts";
 import type { Command } from "commander";
 import { fillIn } from "../../client/drills/order-view.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
@@ -5,7 +6,6 @@ import { callControl, type ControlTarget } from "../../client/control/control.ts
 import { whileLeased } from "../../client/control/lease.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
-import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
 import { DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
 import { valueOption, type Context, type Registry } from "../command.ts";
 import { drillLines, registerDrill, verdictMark } from "./drill.ts";
@@ -16,7 +16,6 @@ import { controlOutcome, type NextAfter } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string; readonly orderView?: string };
-type EndpointDrill = AnswerOf<"runWebhookDrill">["drills"][number];
 
 /** Receivers may take their time with each of the requests, in milliseconds. */
 const TIMEOUT_MS = Object.keys(DRILL_CASES).length * 30_000;
@@ -102,7 +101,7 @@ async function report(
   }[verdict];
   const lines = [
     `${verdictMark(verdict, style)} ${printable(url)} ${what}`,
-    await drillLines(steps, { titles: STEP_TITLES.webhook, style, width }),
+    await drillLines(steps, { titles: DRILL_CASES, style, width }),
   ];
   if (verdict !== "unknown") lines.push(`  ${style.cyan("→")} ${orderLine(order, orderView)}`);
   return lines.join("\n");

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { ControlTarget } from "../../client/control/control.ts";
-import type { DrillStep } from "../../core/readiness/drills/drill.ts";
+import type { DrillStep } from "../../core/control/drills.ts";
+import { stepTitle, type JudgedDrill, type StepTitles } from "../../core/readiness/drills/drill.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, type CommandSpec, type Context, type Registry } from "../command.ts";
@@ -11,11 +12,9 @@ import { controlTarget } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { whileWaiting } from "../target/waiting.ts";
 
-type Verdict = keyof typeof EXIT_CODES;
-
 /** What a drill has shown: a verdict, and the report of it for programs and for people. */
 export type DrillResult = {
-  readonly verdict: Verdict;
+  readonly verdict: JudgedDrill["verdict"];
   readonly json: object;
   readonly text: (look: Pick<Printer, "style" | "width">) => string | Promise<string>;
   /** The last lines of the merchant's command: on stderr, above the report. */
@@ -71,14 +70,35 @@ async function runDrill<Options extends ServiceOptions>(
   return accept(EXIT_CODES[verdict]);
 }
 
+/** The result of a drill whose steps were done here, with the drill that keeps them; null where it was not kept. */
+export function resultOf(
+  { verdict, steps }: JudgedDrill,
+  {
+    head,
+    titles,
+    drill,
+  }: {
+    readonly head: string;
+    readonly titles: StepTitles;
+    readonly drill: { readonly id: string } | null;
+  },
+): DrillResult {
+  return {
+    verdict,
+    json: { verdict, drill_id: drill?.id ?? null, steps },
+    text: async ({ style, width }) =>
+      `${verdictMark(verdict, style)} ${head}\n${await drillLines(steps, { titles, style, width })}`,
+  };
+}
+
 /** A verdict as a line begins with it. */
-export function verdictMark(verdict: Verdict, style: Style): string {
+export function verdictMark(verdict: JudgedDrill["verdict"], style: Style): string {
   return { passed: style.green("✓"), failed: style.red("✗"), unknown: style.bold("?") }[verdict];
 }
 
-/** How drills are shown: what its steps are called for people, and in which style. */
+/** How a drill is shown. */
 type Look = {
-  readonly titles: Readonly<Record<string, string>>;
+  readonly titles: StepTitles;
   readonly style: Style;
   readonly width: number;
 };
@@ -89,7 +109,7 @@ const MARK_PLACES = 4;
 /** The steps of a drill, one a line, and below them each cause once, with the steps that it explains. */
 export async function drillLines(steps: readonly DrillStep[], look: Look): Promise<string> {
   const { titles, style, width } = look;
-  const rows = steps.map(({ name, expected, got }) => [titles[name] ?? name, expected, got]);
+  const rows = steps.map(({ name, expected, got }) => [stepTitle(titles, name), expected, got]);
   const fit = { width: width - MARK_PLACES, wrap: true } as const;
   const [header = "", ...shown] = await tableRows(["STEP", "EXPECTED", "GOT"], rows, fit);
   const marked = shown.map((text, at) => {
@@ -102,7 +122,7 @@ export async function drillLines(steps: readonly DrillStep[], look: Look): Promi
 function causeLines(steps: readonly DrillStep[], { titles, style }: Omit<Look, "width">): string[] {
   const causes = new Set(steps.flatMap(({ cause }) => cause ?? []));
   return [...causes].map((cause) => {
-    const names = steps.filter((step) => step.cause === cause).map(({ name }) => titles[name] ?? name);
+    const names = steps.filter((step) => step.cause === cause).map(({ name }) => stepTitle(titles, name));
     const few = names.length > MAX_NAMED ? `${names.length} steps` : names.join("; ");
     return `  ${style.cyan("→")} ${printable(cause)} ${style.dim(`(${printable(few)})`)}`;
   });

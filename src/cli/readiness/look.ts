@@ -3,7 +3,6 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { PROBE_TERMS, probeService } from "../../client/api/probe.ts";
 import type { ChecklistReport } from "../../core/readiness/report.ts";
 import { judgeService, type ServiceProbe } from "../../core/readiness/probed-service.ts";
-import { judge } from "../../core/readiness/checklist.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote, shellOf } from "../../core/shell/quote.ts";
@@ -72,11 +71,9 @@ function elsewhere(context: Context, options: LookOptions, place: ServicePlace):
 
 function sandboxLook(context: Context, control: ControlTarget): Look {
   return async (signal) => {
-    const read = await callAt(context, control, { name: "readiness", body: undefined, signal });
-    if (!read.ok) return read;
-    const { storeId, now } = read.value;
-    const of = { source: "sandbox", service: `${control.origin}/v1`, storeId } as const;
-    return accept({ ...judge(read.value, now), ...of, judgedAt: now });
+    const judged = await callAt(context, control, { name: "checklist", body: undefined, signal });
+    if (!judged.ok) return judged;
+    return accept({ ...judged.value, source: "sandbox", service: `${control.origin}/v1` });
   };
 }
 

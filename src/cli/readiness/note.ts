@@ -1,4 +1,4 @@
-import { MAX_NOTE_LENGTH } from "../../core/readiness/admin-act.ts";
+import { MAX_NOTE_LENGTH } from "../../core/readiness/names.ts";
 import { invalidOption } from "../command.ts";
 
 /** What somebody has to say about an act, for the audit log. */

@@ -5,7 +5,8 @@ import {
   verdictLine,
   type ChecklistReport,
 } from "../../core/readiness/report.ts";
-import { ITEM_TITLES, type ChecklistItem } from "../../core/readiness/checklist.ts";
+import type { ChecklistItem } from "../../core/control/readiness.ts";
+import { ITEM_TITLES } from "../../core/readiness/names.ts";
 import { printable } from "../../core/text.ts";
 import type { Style } from "../printer.ts";
 

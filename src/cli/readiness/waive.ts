@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
-import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../core/readiness/drills/drill.ts";
+import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
 import { EVIDENCE_MS } from "../../core/readiness/proof.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { register, valueOption, type Context, type Registry } from "../command.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { EXPLAINED, type ExplainedKind } from "../../core/explain/explanation.ts";
+import { EXPLAINED, type ExplainedKind } from "../../core/explain/explained.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";

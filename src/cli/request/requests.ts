@@ -5,7 +5,7 @@ import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/
 import { faultText } from "../../core/fault/fault.ts";
 import { MAX_REQUEST_WAIT_MS, type RequestEntry } from "../../core/control/requests.ts";
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";
-import { parseStatuses } from "../../core/request/logged-request.ts";
+import { parseStatuses } from "../../core/request/statuses.ts";
 import { jsonLine, printable } from "../../core/text.ts";
 import {
   invalidOption,

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { fieldFault } from "../../core/checkout/create-request.ts";
 import { PAYMENT_METHODS, type PaymentMethod } from "../../core/checkout/checkout.ts";
-import type { PriceEntry } from "../../core/control/checkout.ts";
+import type { Price } from "../../core/control/checkout.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, refuse } from "../../core/outcome.ts";
@@ -132,7 +132,7 @@ async function runRetire(context: Context, _options: CommonOptions, id = ""): Pr
 }
 
 /** A catalog as a table, in lines of `width` places. */
-export function priceLines(prices: readonly PriceEntry[], width: number): Promise<string> {
+export function priceLines(prices: readonly Price[], width: number): Promise<string> {
   return table(
     ["PRICE", "AMOUNT", "METHOD", "APPROVED", "DESCRIPTION"],
     prices.map((price) => [

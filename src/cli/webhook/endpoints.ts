@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
-import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/endpoint.ts";
+import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/event-types.ts";
 import { printable } from "../../core/text.ts";
 import { listOption, register, switchOption, type Context, type Registry } from "../command.ts";
 import { resultOf } from "./report.ts";

@@ -3,7 +3,7 @@ import { waitForEvents } from "../../client/control/webhook-wait.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
-import { AN_EVENT_TYPE, EVENT_TYPES } from "../../core/webhook/endpoint.ts";
+import { AN_EVENT_TYPE, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import {
   invalidOption,

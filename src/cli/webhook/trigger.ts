@@ -3,7 +3,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { AN_EVENT_TYPE, EVENT_TYPES } from "../../core/webhook/endpoint.ts";
+import { AN_EVENT_TYPE, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";

@@ -45,6 +45,11 @@ export type ControlResult<Value> =
   | { readonly end: "unreachable"; readonly message: string }
   | { readonly end: "interrupted" };
 
+/** Wraps a value as the answer of a call. */
+export function succeeded<Value>(value: Value): ControlResult<Value> {
+  return { end: "success", value };
+}
+
 type Received = Extract<OutboundResult, { ok: true }>;
 
 const TIMEOUT_MS = 30_000;
@@ -124,7 +129,7 @@ function readAnswer<Name extends OperationName>(
   if (told === undefined ? value !== undefined : told !== version) onOtherVersion?.(told);
   const instance = headers[INSTANCE_HEADER.toLowerCase()];
   if (instance !== undefined && instance !== "") onInstance?.(instance);
-  if (value !== undefined) return { end: "success", value };
+  if (value !== undefined) return succeeded(value);
   const isAnswered = refused !== undefined && headers[OPERATION_HEADER.toLowerCase()] !== undefined;
   if (told !== undefined && told !== version && !isAnswered)
     return { end: "other_version", sandboxVersion: told, neededVersion: version };

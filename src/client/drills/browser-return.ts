@@ -1,15 +1,15 @@
 import type { ReturnFacts, Visit } from "../../core/readiness/drills/browser-return.ts";
-import type { OrderView } from "../../core/readiness/drills/order-view.ts";
 import { returnPage } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
 import type { World } from "../../world.ts";
-import { callControl, type ControlResult, type ControlTarget } from "../control/control.ts";
+import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
 import { whileLeased } from "../control/lease.ts";
 import {
   awaitPaid,
   getLocally,
   LOOK_TIMEOUT_MS,
   readView,
+  viewOf,
   type LookWorld,
   type OrderLook,
 } from "./order-view.ts";
@@ -58,10 +58,7 @@ export async function drillBrowserReturn(
   if (early.end !== "success") return early;
   const confirmed = viewOf(await awaitPaid(world, returning, CONFIRM_MS));
   if (signal.aborted) return { end: "interrupted" };
-  return {
-    end: "success",
-    value: { checkoutId: checkout.id, before, unpaid, early: early.value, confirmed },
-  };
+  return succeeded({ checkoutId: checkout.id, before, unpaid, early: early.value, confirmed });
 }
 
 async function payAndComeBack(
@@ -79,17 +76,13 @@ async function payAndComeBack(
   const back = await comeBack(world, returning);
   const seen = await callControl(world, target, { name: "listRetrieves", id: leaseId, body: undefined });
   if (seen.end !== "success") return seen;
-  return { end: "success", value: { ...back, asked: seen.value.paidCheckouts.includes(checkout.id) } };
+  return succeeded({ ...back, asked: seen.value.paidCheckouts.includes(checkout.id) });
 }
 
 /** Opens the page as the customer's browser does, and asks about the order until it is paid or time is up. */
 async function comeBack(world: ReturnWorld, returning: Returning): Promise<ReturnFacts["unpaid"]> {
   const visit = await openPage(world, returning);
   return { visit, view: viewOf(await awaitPaid(world, returning, BELIEVE_MS)) };
-}
-
-function viewOf({ says, got }: OrderView): OrderView {
-  return { says, got };
 }
 
 async function openPage(world: ReturnWorld, { target, page, checkout, signal }: Returning): Promise<Visit> {

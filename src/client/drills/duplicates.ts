@@ -1,3 +1,4 @@
+import type { RequestOf } from "../../core/control/operations.ts";
 import {
   DUPLICATE_SENDS,
   SEND_NAMES,
@@ -12,13 +13,13 @@ import {
   STILL_READINGS,
   stillAmong,
   stillTextOf,
-  type OrderView,
   type StillText,
 } from "../../core/readiness/drills/order-view.ts";
-import { callControl, type ControlResult, type ControlTarget } from "../control/control.ts";
+import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
 import {
   awaitPaid,
   readView,
+  viewOf,
   watchView,
   type Buyer,
   type LookWorld,
@@ -76,7 +77,7 @@ export async function drillDuplicates(
   const before = viewOf(await readView(world, look));
   const start = { checkoutId: checkout.id, other: other.value, before, forged: null, held: null, sends: [] };
   const seen = (facts: DuplicatesFacts, subject = ""): ControlResult<DuplicatesSeen> =>
-    signal.aborted ? { end: "interrupted" } : { end: "success", value: { facts, subject } };
+    signal.aborted ? { end: "interrupted" } : succeeded({ facts, subject });
   const isUseless = before.says !== "not_paid" || (other.value?.view.says ?? "not_paid") !== "not_paid";
   if (isUseless) return seen(start);
   const forged = await forgePayment(world, look);
@@ -100,22 +101,17 @@ async function forgePayment(
 ): Promise<
   ControlResult<{ readonly facts: NonNullable<DuplicatesFacts["forged"]>; readonly subject: string }>
 > {
-  const { target, checkout, other, leaseId, signal } = look;
+  const { target, checkout, other } = look;
   const unpaid = other ?? checkout;
   const events = await eventsOf(world, target, unpaid);
   if (events.end !== "success") return events;
-  const sent = await callControl(world, target, {
-    name: "deliverForDrill",
-    body: { leaseId, eventId: events.value.created, forged: true },
-    timeoutMs: DELIVER_TIMEOUT_MS,
-    signal,
-  });
+  const sent = await deliver(world, look, { eventId: events.value.created, forged: true });
   if (sent.end !== "success") return sent;
   // The other order can be asked about again at the end.
   const waitMs = other === null ? PAID_MS : WATCH_MS;
   const view = viewOf(await awaitPaid(world, { ...look, checkout: unpaid }, waitMs));
   const facts = { checkoutId: unpaid.id, view, atTheEnd: null };
-  return { end: "success", value: { facts, subject: sent.value.subject } };
+  return succeeded({ facts, subject: sent.value.subject });
 }
 
 /** Pays, and asks what the merchant says before any event of it was sent. */
@@ -128,7 +124,7 @@ async function payUnheard(
   const paid = await callControl(world, target, { name: "pay", id, body: { outcome: "succeeded" } });
   if (paid.end !== "success") return paid;
   const view = viewOf(await readView(world, look));
-  if (view.says !== "paid") return { end: "success", value: { view, askedBy: "nobody" } };
+  if (view.says !== "paid") return succeeded({ view, askedBy: "nobody" });
   const counts: number[] = [];
   for (const readings of [0, ASKING_READINGS]) {
     for (let reading = 0; reading < readings; reading += 1) await readView(world, look);
@@ -139,7 +135,7 @@ async function payUnheard(
   const [asked = 0, askedAgain = 0] = counts;
   // A shop that has learned of the payment knows it; a view that does not keep it asks each time.
   const keepsIt = askedAgain - asked < ASKING_READINGS;
-  return { end: "success", value: { view, askedBy: asked === 0 ? "nobody" : keepsIt ? "shop" : "view" } };
+  return succeeded({ view, askedBy: asked === 0 ? "nobody" : keepsIt ? "shop" : "view" });
 }
 
 /** What the merchant says of an order that was created, and not paid. */
@@ -147,16 +143,11 @@ async function lookAtOther(
   world: LookWorld,
   look: DuplicatesLook,
 ): Promise<ControlResult<DuplicatesFacts["other"]>> {
-  const { target, other, leaseId, signal } = look;
-  if (other === null) return { end: "success", value: null };
+  const { target, other } = look;
+  if (other === null) return succeeded(null);
   const created = await eventsOf(world, target, other);
   if (created.end !== "success") return created;
-  const sent = await callControl(world, target, {
-    name: "deliverForDrill",
-    body: { leaseId, eventId: created.value.created },
-    timeoutMs: DELIVER_TIMEOUT_MS,
-    signal,
-  });
+  const sent = await deliver(world, look, { eventId: created.value.created });
   if (sent.end !== "success") return sent;
   // Until it knows the order.
   const view = await watchView(
@@ -164,7 +155,7 @@ async function lookAtOther(
     { ...look, checkout: other },
     { isEnough: ({ says, text }) => says === "paid" || text !== "", waitMs: WATCH_MS },
   );
-  return { end: "success", value: { checkoutId: other.id, view: viewOf(view) } };
+  return succeeded({ checkoutId: other.id, view: viewOf(view) });
 }
 
 /**
@@ -176,7 +167,7 @@ async function sendAll(
   look: DuplicatesLook,
   subject: string,
 ): Promise<ControlResult<readonly SendFact[]>> {
-  const { target, checkout, leaseId, signal } = look;
+  const { target, checkout, signal } = look;
   const events = await eventsOf(world, target, checkout);
   if (events.end !== "success") return events;
   const sends: SendFact[] = [];
@@ -185,8 +176,8 @@ async function sendAll(
   let slowestMs = 0;
   for (const name of SEND_NAMES) {
     if (signal.aborted) return { end: "interrupted" };
-    const eventId = events.value[DUPLICATE_SENDS[name]];
-    const isPayment = DUPLICATE_SENDS[name] === "succeeded";
+    const eventId = events.value[DUPLICATE_SENDS[name].status];
+    const isPayment = DUPLICATE_SENDS[name].status === "succeeded";
     const last = sends.at(-1);
     const wasPaid = last?.view.says === "paid";
     const isRepeated = sends.some((earlier) => earlier.eventId === eventId);
@@ -197,12 +188,7 @@ async function sendAll(
       if (rest.changedAt !== undefined) slowestMs = Math.max(slowestMs, rest.changedAt - paidAt);
     } else still = undefined;
     if (isPayment) paidAt = world.monotonic();
-    const sent = await callControl(world, target, {
-      name: "deliverForDrill",
-      body: { leaseId, eventId, subject },
-      timeoutMs: DELIVER_TIMEOUT_MS,
-      signal,
-    });
+    const sent = await deliver(world, look, { eventId, subject });
     if (sent.end !== "success") return sent;
     const { answers } = sent.value;
     const waitMs = isPayment ? Math.min(slowestMs + WATCH_MS, MAX_WATCH_MS) : WATCH_MS;
@@ -212,7 +198,21 @@ async function sendAll(
     if (isNewlyPaid) slowestMs = Math.max(slowestMs, world.monotonic() - paidAt);
     sends.push({ name, eventId, answers, wasPaid, view: viewOf(looked.reading), text: looked.text });
   }
-  return { end: "success", value: sends };
+  return succeeded(sends);
+}
+
+/** Sends an event to all endpoints now. */
+function deliver(
+  world: LookWorld,
+  { target, leaseId, signal }: DuplicatesLook,
+  wanted: Omit<RequestOf<"deliverForDrill">, "leaseId">,
+) {
+  return callControl(world, target, {
+    name: "deliverForDrill",
+    body: { ...wanted, leaseId },
+    timeoutMs: DELIVER_TIMEOUT_MS,
+    signal,
+  });
 }
 
 /** The ids of the events of a checkout: of each status the last one. */
@@ -227,7 +227,7 @@ async function eventsOf(
   const last = (status: SentStatus): string =>
     events.findLast(({ type }) => type === `${object}.${status}`)?.eventId ?? "";
   const value = { created: last("created"), pending: last("pending"), succeeded: last("succeeded") };
-  return { end: "success", value };
+  return succeeded(value);
 }
 
 /** What of the view stays still before something is sent, what changed after the last send, and when. */
@@ -299,7 +299,7 @@ async function lookAfter(
 ): Promise<Looked> {
   const { name, wasPaid, isRepeated, still, waitMs } = sent;
   if (!wasPaid) {
-    const isPayment = DUPLICATE_SENDS[name] === "succeeded";
+    const isPayment = DUPLICATE_SENDS[name].status === "succeeded";
     const reading = await awaitPaid(world, look, isPayment ? PAID_MS : WATCH_MS);
     return { reading, still, text: "not_compared" };
   }
@@ -337,8 +337,4 @@ async function explainChange(
   if (left === "restless") return { reading, still: undefined, text: "untold" };
   if (!isStill(left, texts.at(-1) ?? "")) return { reading, still, text: "changed" };
   return isTime ? { reading, still: left, text: "same" } : { reading, still: undefined, text: "untold" };
-}
-
-function viewOf({ says, got }: OrderView): OrderView {
-  return { says, got };
 }

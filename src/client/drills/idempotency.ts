@@ -1,8 +1,8 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { CLIENT_RUNS } from "../../core/readiness/drills/idempotency.ts";
+import { CLIENT_RUNS } from "../../core/readiness/names.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { Target } from "../api/client.ts";
-import { callControl, type ControlResult, type ControlTarget } from "../control/control.ts";
+import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
 import { whileLeased, type HeldLease } from "../control/lease.ts";
 import { exchange } from "../api/exchange.ts";
 import { DEFAULT_RETRY_POLICY } from "../api/retry.ts";
@@ -84,7 +84,7 @@ async function runAll(world: DrillWorld, watched: Watched): Promise<ControlResul
 type Ran = { readonly client: ShellResult; readonly hasLost: boolean };
 
 function clientOf(ran: ControlResult<Ran>): ControlResult<ShellResult> {
-  return ran.end === "success" ? { end: "success", value: ran.value.client } : ran;
+  return ran.end === "success" ? succeeded(ran.value.client) : ran;
 }
 
 async function runOnce(

@@ -48,15 +48,20 @@ export function fillIn(template: string, { id, orderId }: Buyer, quote: (text: s
 }
 
 /** Asks the merchant about an order. */
-export function readView(world: LookWorld, { target, view, checkout, signal }: OrderLook): Promise<Reading> {
-  const { from, paidWhen } = view;
+export function readView(world: LookWorld, look: OrderLook): Promise<Reading> {
+  const { from } = look.view;
   return "url" in from
-    ? askPage(world, target, { url: fillIn(from.url, checkout, encodeURIComponent), paidWhen, signal })
-    : askCommand(world, {
-        commandLine: fillIn(from.commandLine, checkout, (text) => text),
-        paidWhen,
-        signal,
-      });
+    ? askPage(world, look, fillIn(from.url, look.checkout, encodeURIComponent))
+    : askCommand(
+        world,
+        look,
+        fillIn(from.commandLine, look.checkout, (text) => text),
+      );
+}
+
+/** What a reading says, without its whole text. */
+export function viewOf({ says, got }: Reading): OrderView {
+  return { says, got };
 }
 
 /** Asks until enough is seen, or time is up; what was seen last is the result. */
@@ -81,12 +86,8 @@ export function awaitPaid(world: LookWorld, look: OrderLook, waitMs: number): Pr
 /** A 404 counts as an answer: an order that the merchant does not know yet is not paid. */
 async function askPage(
   world: Pick<World, "send">,
-  target: ControlTarget,
-  {
-    url,
-    paidWhen,
-    signal,
-  }: { readonly url: string; readonly paidWhen: RegExp; readonly signal: AbortSignal },
+  { target, view, signal }: OrderLook,
+  url: string,
 ): Promise<Reading> {
   const headers = { Accept: "application/json,text/*;q=0.9" };
   const answer = await getLocally(world, target, { url, headers, signal });
@@ -94,16 +95,13 @@ async function askPage(
   const { status, body } = answer;
   if (status === 404) return { says: "not_paid", got: "404", text: "" };
   if (status < 200 || status >= 300) return { says: "unknown", got: String(status), text: "" };
-  return judgeText(body, paidWhen);
+  return judgeText(body, view);
 }
 
 async function askCommand(
   world: Pick<World, "run">,
-  {
-    commandLine,
-    paidWhen,
-    signal,
-  }: { readonly commandLine: string; readonly paidWhen: RegExp; readonly signal: AbortSignal },
+  { view, signal }: OrderLook,
+  commandLine: string,
 ): Promise<Reading> {
   const { ending, exitCode, stdout, stderr } = await world.run({
     commandLine,
@@ -112,12 +110,12 @@ async function askCommand(
     maxOutputBytes: MAX_ANSWER_BYTES,
     signal,
   });
-  if (ending === "exited" && exitCode === 0) return judgeText(stdout, paidWhen);
+  if (ending === "exited" && exitCode === 0) return judgeText(stdout, view);
   const how = ending === "exited" ? `exit code ${exitCode ?? "none"}` : ending;
   return { says: "unknown", got: `${how}: ${excerpt(stderr)}`, text: "" };
 }
 
-function judgeText(text: string, paidWhen: RegExp): Reading {
+function judgeText(text: string, { paidWhen }: OrderViewSource): Reading {
   return { says: paidWhen.test(text) ? "paid" : "not_paid", got: excerpt(text), text };
 }
 

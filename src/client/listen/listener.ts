@@ -1,7 +1,7 @@
 import { createMutex, type Mutex } from "../../core/mutex.ts";
 import { FAULT_HEADER, readFaultHeader } from "../../core/fault/fault.ts";
 import type { MetFault } from "../../core/fault/operations.ts";
-import type { DeliveryCause } from "../../core/webhook/delivery.ts";
+import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { targetFor, type ForwardPlan } from "../../core/webhook/forwarding.ts";
 import { takeToken, type Bucket } from "../../core/rate-limit.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
@@ -24,7 +24,7 @@ export type Underway = {
   readonly deliveryId: string;
   readonly eventId: string;
   readonly attempt: number;
-  readonly cause: DeliveryCause;
+  readonly cause: DeliveryEntry["cause"];
 };
 
 /** When a failed delivery is tried again, by the store's clock, and how long after this try; null if it is given up. */

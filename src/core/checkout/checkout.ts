@@ -9,6 +9,12 @@ export type Status = (typeof STATUSES)[number];
 export const PAYMENT_METHODS = ["alipay_plus", "wechat_pay"] as const;
 export type PaymentMethod = (typeof PAYMENT_METHODS)[number];
 
+/** How a price is paid: the service creates one-time orders and no others (interface 1, 10). */
+export const BILLING_MODELS = ["one_time"] as const;
+
+/** Maximum number of prices of a store, retired ones too. */
+export const MAX_PRICES = 200;
+
 /** What a checkout was created as (interface 12). */
 export type CheckoutObject = "order" | "checkout_session";
 

@@ -1,3 +1,4 @@
+import type { Attempt, LateResult } from "../control/checkout.ts";
 import type { Checkout, Status } from "./checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 
@@ -17,19 +18,8 @@ export const TRANSITIONS = {
 /** Maximum number of payment attempts. If the last one is declined, the checkout fails (decision 10). */
 export const MAX_ATTEMPTS = 5;
 
-/** How one payment attempt can end. `abandoned`: the checkout ended while the attempt was open. */
-export type AttemptOutcome = "succeeded" | "declined" | "failed" | "abandoned";
-
-/** One try of the payer. Times are milliseconds by the store's clock. */
-export type Attempt = {
-  readonly number: number;
-  readonly startedAt: number;
-  readonly outcome: AttemptOutcome | null;
-  readonly finishedAt: number | null;
-};
-
 /** Results of an attempt that the payment network can report. */
-export type AttemptResult = Exclude<AttemptOutcome, "abandoned">;
+export type AttemptResult = LateResult["result"];
 
 /** What can happen to a checkout. */
 export type Command =

@@ -1,27 +1,12 @@
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
-import type { Terms } from "./checkout.ts";
-
-/** How a price is paid: the service creates one-time orders and no others (interface 1, 10). */
-export const BILLING_MODELS = ["one_time"] as const;
+import type { Price } from "../control/checkout.ts";
+import { MAX_PRICES, type Terms } from "./checkout.ts";
 
 /** What a price says of the checkouts that name it. */
 export type PriceTerms = Pick<Terms, "amountMinor" | "currency" | "paymentMethod"> & {
   readonly description: string;
 };
-
-/** A catalog price of a store: it sets amount, currency and method of a checkout (decisions 7, 89). */
-export type Price = PriceTerms & {
-  readonly id: string;
-  readonly billingModel: (typeof BILLING_MODELS)[number];
-  /** Whether an administrator has approved it. */
-  readonly approved: boolean;
-  /** Whether no checkout is created on it any more. */
-  readonly retired: boolean;
-};
-
-/** Maximum number of prices of a store, retired ones too. */
-export const MAX_PRICES = 200;
 
 const TERMS = [
   ["amountMinor", "amount_minor"],

@@ -1,6 +1,7 @@
-import type { Capability } from "../checkout/checkout.ts";
+import type { ChangeEntry } from "../control/config.ts";
+import { type Capability, MAX_PRICES } from "../checkout/checkout.ts";
 import type { ReturnOrigin } from "../checkout/return-origin.ts";
-import { MAX_PRICES, type Price } from "../checkout/price.ts";
+import type { Price } from "../control/checkout.ts";
 import { hashKey } from "../credential.ts";
 import type { ErrorCode } from "../errors.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
@@ -35,36 +36,11 @@ export type ConfigState = {
 };
 
 /** A value of a field, as a plan shows it; null where there is none. */
-type Shown = string | number | boolean | null;
-/** A field that a plan changes. */
-type Difference = { readonly field: string; readonly from: Shown; readonly to: Shown };
-
-/** What happens to a thing. `unmanaged`: it is there and not in the file; `prune` would remove it. */
-export const CHANGE_ACTIONS = ["add", "change", "keep", "remove", "unmanaged"] as const;
-/** The kinds of things that a plan is about. */
-export const CHANGE_KINDS = [
-  "store",
-  "merchant",
-  "api_key",
-  "payment_method",
-  "currency",
-  "price",
-  "return_origin",
-  "endpoint",
-] as const;
-
-/** One line of a plan. */
-type Change = {
-  readonly action: (typeof CHANGE_ACTIONS)[number];
-  readonly kind: (typeof CHANGE_KINDS)[number];
-  readonly storeId: string;
-  /** What it is called in its store: an id, an address, the name of a capability, the end of a key. */
-  readonly name: string;
-  readonly differences: readonly Difference[];
-};
+type Difference = ChangeEntry["differences"][number];
+type Shown = Difference["from"];
 
 /** A change with what has to be written for it. */
-export type PlannedChange = Omit<Change, "kind"> &
+export type PlannedChange = Omit<ChangeEntry, "kind"> &
   (
     | { readonly kind: "store"; readonly wanted?: WantedStore }
     | { readonly kind: "price"; readonly wanted?: WantedPrice }
@@ -319,20 +295,24 @@ function refuseField(code: ErrorCode, path: FieldPath, why: string): Outcome<nev
   return refuse(code, `${fieldText(path)}: ${why}`);
 }
 
-type About = Pick<Change, "storeId" | "name">;
+type About = Pick<ChangeEntry, "storeId" | "name">;
 
-type Of<Kind> = Omit<Change, "kind"> & { readonly kind: Kind };
+type Of<Kind> = Omit<ChangeEntry, "kind"> & { readonly kind: Kind };
 
-function head<Kind extends Change["kind"]>(action: Change["action"], kind: Kind, about: About): Of<Kind> {
+function head<Kind extends ChangeEntry["kind"]>(
+  action: ChangeEntry["action"],
+  kind: Kind,
+  about: About,
+): Of<Kind> {
   return { action, kind, ...about, differences: [] };
 }
 
-function surplus<Kind extends Change["kind"]>(kind: Kind, about: About, prune: boolean): Of<Kind> {
+function surplus<Kind extends ChangeEntry["kind"]>(kind: Kind, about: About, prune: boolean): Of<Kind> {
   return head(prune ? "remove" : "unmanaged", kind, about);
 }
 
 /** A thing that is there and wanted: kept, or changed in the fields that differ. */
-function compared<Kind extends Change["kind"]>(
+function compared<Kind extends ChangeEntry["kind"]>(
   kind: Kind,
   about: About,
   fields: readonly (readonly [field: string, from: Shown, to: Shown])[],

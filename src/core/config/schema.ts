@@ -4,9 +4,10 @@ import {
   MIN_CHECKOUT_LIFETIME_MS,
   PAYMENT_METHODS,
   type PaymentMethod,
+  BILLING_MODELS,
+  MAX_PRICES,
 } from "../checkout/checkout.ts";
 import { parseReturnOrigin, parseReturnPath, ROOT_PATH } from "../checkout/return-origin.ts";
-import { BILLING_MODELS, MAX_PRICES } from "../checkout/price.ts";
 import { isTestKey } from "../credential.ts";
 import { isSigningSecret } from "../sealed-secret.ts";
 import type { DomainOf } from "../control/operation.ts";
@@ -26,7 +27,7 @@ import {
 } from "./setting-text.ts";
 import { MAX_DELIVERIES_IN_FLIGHT, MAX_TRIES, type DeliverySchedule } from "../webhook/delivery.ts";
 import { A_SECRET, codePointLength, holdsSecret, isUuid, printable } from "../text.ts";
-import { parseEventTypes } from "../webhook/endpoint.ts";
+import { parseEventTypes } from "../webhook/event-types.ts";
 import { parseTargetHost } from "../webhook/target.ts";
 
 const DAY_MS = 86_400_000;

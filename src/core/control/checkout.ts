@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import { PAYMENT_METHODS } from "../checkout/checkout.ts";
-import { BILLING_MODELS } from "../checkout/price.ts";
+import { PAYMENT_METHODS, BILLING_MODELS } from "../checkout/checkout.ts";
 import { PAY_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { checkoutWire } from "../checkout/wire.ts";
 import { price as wantedPrice, returnOrigin } from "../config/schema.ts";
@@ -10,7 +9,7 @@ import { inDomain, nameSchemas } from "./wire-names.ts";
 const { id, object, orderId, amountMinor, currency, ...rest } = inDomain(checkoutWire.shape);
 const { status } = rest;
 
-/** A status that changed. */
+/** A status that changed, with the event that says so. */
 export const move = z.object({
   at: moment,
   checkoutId: z.uuid(),
@@ -25,14 +24,20 @@ export type MoveEntry = DomainOf<typeof move>;
 const attempt = z.object({
   number: z.int(),
   startedAt: moment,
+  /** `abandoned`: the checkout ended while the attempt was open. */
   outcome: z.nullable(z.enum(["succeeded", "declined", "failed", "abandoned"])),
   finishedAt: z.nullable(moment),
 });
+/** One try of the payer. Times are milliseconds by the store's clock. */
+export type Attempt = DomainOf<typeof attempt>;
+
 const lateResult = z.object({
   attempt: z.int(),
   result: z.enum(["succeeded", "declined", "failed"]),
   recordedAt: moment,
 });
+/** A result that came after its checkout had ended (decision 10). */
+export type LateResult = DomainOf<typeof lateResult>;
 const event = z.object({
   eventId: z.uuid(),
   type: z.string(),
@@ -102,11 +107,13 @@ export const price = z.object({
   currency: z.string(),
   paymentMethod: z.enum(PAYMENT_METHODS),
   billingModel: z.enum(BILLING_MODELS),
+  /** Whether an administrator has approved it. */
   approved: z.boolean(),
+  /** Whether no checkout is created on it any more. */
   retired: z.boolean(),
 });
-/** A catalog price, as the control API tells it. */
-export type PriceEntry = DomainOf<typeof price>;
+/** A catalog price: it sets amount, currency and method of a checkout (decisions 7, 89). */
+export type Price = DomainOf<typeof price>;
 
 nameSchemas({
   StatusChange: move,

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { CHANGE_ACTIONS, CHANGE_KINDS } from "../config/plan.ts";
 import { resolvedStore, returnOrigin } from "../config/schema.ts";
 import { price } from "./checkout.ts";
 import { sandboxOperation, type DomainOf } from "./operation.ts";
@@ -9,9 +8,20 @@ import { nameSchemas } from "./wire-names.ts";
 const shown = z.nullable(z.union([z.string(), z.number(), z.boolean()]));
 
 const change = z.object({
-  action: z.enum(CHANGE_ACTIONS),
-  kind: z.enum(CHANGE_KINDS),
+  /** What happens to a thing. `unmanaged`: it is there and not in the file; `prune` would remove it. */
+  action: z.enum(["add", "change", "keep", "remove", "unmanaged"]),
+  kind: z.enum([
+    "store",
+    "merchant",
+    "api_key",
+    "payment_method",
+    "currency",
+    "price",
+    "return_origin",
+    "endpoint",
+  ]),
   storeId: z.string(),
+  /** What it is called in its store: an id, an address, the name of a capability, the end of a key. */
   name: z.string(),
   differences: z.array(z.object({ field: z.string(), from: shown, to: shown })),
 });

@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
 import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
-import { DRILL_KINDS } from "../readiness/drills/drill.ts";
-import { CLIENT_RUNS } from "../readiness/drills/idempotency.ts";
+import { DRILL_KINDS, CLIENT_RUNS } from "../readiness/names.ts";
 import { moment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
@@ -21,46 +20,94 @@ const step = z.strictObject({
   passed: z.boolean(),
   expected: text,
   got: text,
+  /** What the merchant's code most likely does, if the step failed; a note or null if it passed. */
   cause: z.nullable(text),
+  /** The id of its event or request. */
   reference: z.nullable(text),
 });
+/** One step of a drill: its name, what was expected, what came, and the likely cause of a failure or a note. */
+export type DrillStep = DomainOf<typeof step>;
+
+/** The steps that a command has done. */
+const doneSteps = z.array(step).check(z.minLength(1), z.maxLength(MAX_STEPS));
+
+/** `unknown`: it proves nothing, and is not kept. */
+const verdict = z.enum(["passed", "failed", "unknown"]);
+/** What judging a drill amounts to. */
+export type DrillVerdict = z.output<typeof verdict>;
+
 /** What a drill has shown. */
 export const drill = z.object({
   id: z.uuid(),
   kind: z.enum(DRILL_KINDS),
+  /** What it proves something about: when that changes, the drill is void. */
   subject: z.string(),
   passed: z.boolean(),
   at: moment,
   steps: z.array(step),
 });
+/** The result of a drill as evidence. */
+export type DrillFact = DomainOf<typeof drill>;
 
 const endpointDrill = z.extend(drill, {
   /** null where the receiver could not be reached: then nothing is kept. */
   id: z.nullable(z.uuid()),
-  verdict: z.enum(["passed", "failed", "unknown"]),
+  verdict,
   endpointId: z.uuid(),
   url: z.string(),
   /** The checkout whose events were sent too. */
   order: z.nullable(z.object({ id: z.uuid(), orderId: z.string() })),
 });
+/** A drill of an endpoint; it has no id where nothing was kept. */
+export type EndpointDrill = DomainOf<typeof endpointDrill>;
 
 const seenCreate = z.object({
   run: z.enum(CLIENT_RUNS),
+  /** The id of this request, also if the answer carries that of the first one. */
   requestId: z.uuid(),
+  /** As received; null if there was none. */
   idempotencyKey: z.nullable(z.string()),
+  /** Null if the body could not be read. */
   orderId: z.nullable(z.string()),
   result: z.enum(["created", "replayed", ...ERROR_CODES]),
+  /** The checkout that it created or got again. */
   checkoutId: z.nullable(z.uuid()),
   /** Whether its answer was dropped after the commit. */
   lost: z.boolean(),
 });
-/** A create that came in while the drill watched, as the control API tells it. */
-export type SeenCreateEntry = DomainOf<typeof seenCreate>;
+/** A create that arrived during the idempotency drill, with the drill's API key or for one of its orders. */
+export type SeenCreate = DomainOf<typeof seenCreate>;
 
 /** A drill that runs now, and since when. */
 export const underway = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });
+/** A drill that runs now. */
+export type RunningDrill = DomainOf<typeof underway>;
+
+const clientRun = z.strictObject({
+  run: z.enum(CLIENT_RUNS),
+  orderId: z.string().check(z.minLength(1), z.maxLength(MAX_ORDER_ID)),
+});
+/** A run of the merchant's command, and the order_id that it is given. */
+export type WatchedRun = DomainOf<typeof clientRun>;
+
+const clientEnd = z.strictObject({
+  /** `killed`: by the drill. */
+  ending: z.enum(["exited", "timeout", "aborted", "not_run", "killed"]),
+  /** Null if there is none. */
+  exitCode: z.nullable(z.int().check(z.minimum(0), z.maximum(MAX_EXIT_CODE))),
+});
+/** How a run of the merchant's command ended. */
+export type ClientEnd = DomainOf<typeof clientEnd>;
 
 nameSchemas({ DrillStep: step, Drill: drill, RunningDrill: underway });
+
+const reuse = z.object({
+  path: z.string(),
+  idempotencyKey: z.string(),
+  body: z.record(z.string(), z.unknown()),
+});
+/** A request that reuses the lost create's key for another body. */
+export type Reuse = DomainOf<typeof reuse>;
 
 /** The operations on drills (decisions 50, 66); those of the idempotency drill in the order in which it calls them. */
 export const drillOperations = {
@@ -110,30 +157,21 @@ export const drillOperations = {
     method: "POST",
     path: "/drills/browser-return",
     summary: "Keeps what the drill of a browser's return has shown; its steps are done by the command line",
-    request: z.strictObject({
-      returnUrl: text,
-      steps: z.array(step).check(z.minLength(1), z.maxLength(MAX_STEPS)),
-    }),
+    request: z.strictObject({ returnUrl: text, steps: doneSteps }),
     answer: drill,
   }),
   beginClientRun: storeOperation({
     method: "POST",
     path: "/drills/idempotency/{id}/runs",
     summary: "Counts the creates that come from now on to this run of the merchant's command",
-    request: z.strictObject({
-      run: z.enum(CLIENT_RUNS),
-      orderId: z.string().check(z.minLength(1), z.maxLength(MAX_ORDER_ID)),
-    }),
+    request: clientRun,
     answer: z.object({}),
   }),
   endClientRun: storeOperation({
     method: "POST",
     path: "/drills/idempotency/{id}/runs/end",
     summary: "Ends the run: an answer that was held back is dropped",
-    request: z.strictObject({
-      ending: z.enum(["exited", "timeout", "aborted", "not_run", "killed"]),
-      exitCode: z.nullable(z.int().check(z.minimum(0), z.maximum(MAX_EXIT_CODE))),
-    }),
+    request: clientEnd,
     /** Whether an answer was kept from the client. */
     answer: z.object({ lost: z.boolean() }),
   }),
@@ -178,11 +216,7 @@ export const drillOperations = {
     path: "/drills/duplicates",
     summary:
       "Keeps what a drill of duplicates has shown, under its lease; its steps are done by the command line",
-    request: z.strictObject({
-      leaseId: z.uuid(),
-      subject: text,
-      steps: z.array(step).check(z.minLength(1), z.maxLength(MAX_STEPS)),
-    }),
+    request: z.strictObject({ leaseId: z.uuid(), subject: text, steps: doneSteps }),
     answer: drill,
     refusals: ["state_conflict"],
   }),
@@ -191,12 +225,8 @@ export const drillOperations = {
     path: "/drills/idempotency/{id}/close",
     summary: "Watches the client no longer, and tells which request to send with the key of the lost create",
     request: z.strictObject({}),
-    answer: z.object({
-      /** null where no answer was dropped. */
-      reuse: z.nullable(
-        z.object({ path: z.string(), idempotencyKey: z.string(), body: z.record(z.string(), z.unknown()) }),
-      ),
-    }),
+    /** null where no answer was dropped. */
+    answer: z.object({ reuse: z.nullable(reuse) }),
   }),
   judgeIdempotencyDrill: storeOperation({
     method: "POST",
@@ -204,7 +234,7 @@ export const drillOperations = {
     summary: "Judges what was seen by the service's own log and tables, and keeps what that has shown",
     request: z.strictObject({}),
     answer: z.object({
-      verdict: z.enum(["passed", "failed", "unknown"]),
+      verdict,
       /** null where nothing was shown, and nothing kept. */
       drillId: z.nullable(z.uuid()),
       steps: drill.shape.steps,

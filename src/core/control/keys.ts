@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { SCOPES } from "../credential.ts";
-import { moment, storeOperation } from "./operation.ts";
+import { moment, storeOperation, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 const scope = z.enum(SCOPES);
@@ -14,6 +14,9 @@ const key = z.object({
   /** null while it is in force. */
   revokedAt: z.nullable(moment),
 });
+
+/** An API key, as the control API tells it. */
+export type KeyEntry = DomainOf<typeof key>;
 
 nameSchemas({ ApiKey: key });
 

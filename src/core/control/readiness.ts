@@ -1,12 +1,11 @@
 import * as z from "zod/mini";
 import { returnOrigin } from "../config/schema.ts";
 import { SCOPES } from "../credential.ts";
-import { ADMINISTRATOR_ACTIONS, MAX_NOTE_LENGTH } from "../readiness/admin-act.ts";
-import { DRILL_KINDS } from "../readiness/drills/drill.ts";
-import { PAUSED_BY } from "../webhook/endpoint.ts";
+import { ADMINISTRATOR_ACTIONS, CHECKLIST_ITEMS, DRILL_KINDS, MAX_NOTE_LENGTH } from "../readiness/names.ts";
 import { MAX_SUBJECT_LENGTH, price } from "./checkout.ts";
 import { drill, underway } from "./drills.ts";
 import { moment, storeOperation, type DomainOf } from "./operation.ts";
+import { endpoint } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 /** What a person writes down with an act or a waiver. */
@@ -17,9 +16,24 @@ const act = z.object({
   at: moment,
   actor: z.enum(["merchant", "administrator"]),
   action: z.enum([...ADMINISTRATOR_ACTIONS, "request_production"]),
+  /** The capability (`wechat_pay`, `EUR`) or the price; null if the action concerns none. */
   subject: z.nullable(z.string()),
+  /** The note of the person who did it. */
   note: z.nullable(z.string()),
 });
+/** One entry of a store's audit log. */
+export type RecordedAct = DomainOf<typeof act>;
+
+const production = z.object({
+  /** The merchant's last request. */
+  request: z.nullable(act),
+  /** The last `approve_credential` or `revoke_credential`. */
+  approval: z.nullable(act),
+  /** The last `open_gate`, or the act that closed the gate: `close_gate` or `revoke_credential`. */
+  gate: z.nullable(act),
+});
+/** The state of production: the last act of each kind; null if there was none. */
+export type Production = DomainOf<typeof production>;
 
 const capability = z.object({
   kind: z.enum(["payment_method", "currency"]),
@@ -28,30 +42,34 @@ const capability = z.object({
 });
 
 const keyUse = z.object({ key: z.string(), requestId: z.string(), at: moment });
+/** A create with a key that was used before. */
+export type KeyUseFact = DomainOf<typeof keyUse>;
 
 const waiver = z.object({ drill: z.enum(DRILL_KINDS), reason: note, at: moment });
+/** The merchant's word that a drill is not needed for now, and why. */
+export type Waiver = DomainOf<typeof waiver>;
+
+const shownEndpoint = { id: true, kind: true, url: true, state: true, reason: true, pausedBy: true } as const;
+const endpointFact = z.extend(z.pick(endpoint, shownEndpoint), {
+  /** What a drill of its present state would be about. */
+  subject: z.string(),
+  /** Its last one. */
+  drill: z.nullable(drill),
+});
+/** An endpoint as the checklist sees it. */
+export type EndpointFact = DomainOf<typeof endpointFact>;
 
 const readiness = z.object({
   storeId: z.uuid(),
   /** The store's. */
   now: moment,
   active: z.boolean(),
+  /** Time of the last change between active and inactive. */
   activeSince: moment,
   capabilities: z.array(capability),
-  production: z.object({ request: z.nullable(act), approval: z.nullable(act), gate: z.nullable(act) }),
+  production,
   returnOrigins: z.array(z.object({ origin: z.string(), createdAt: moment })),
-  endpoints: z.array(
-    z.object({
-      id: z.uuid(),
-      kind: z.enum(["url", "listener"]),
-      url: z.string(),
-      state: z.enum(["enabled", "paused", "disabled"]),
-      reason: z.nullable(z.string()),
-      pausedBy: z.nullable(z.enum(PAUSED_BY)),
-      subject: z.string(),
-      drill: z.nullable(drill),
-    }),
-  ),
+  endpoints: z.array(endpointFact),
   idempotency: z.object({
     replayed: z.nullable(keyUse),
     refused: z.nullable(keyUse),
@@ -64,6 +82,44 @@ const readiness = z.object({
   /** The last one of each drill that was ever waived; it counts for 7 days. */
   waivers: z.array(waiver),
 });
+/** All facts that decide readiness. Times are milliseconds by the store's clock. */
+export type ReadinessFacts = DomainOf<typeof readiness>;
+
+const evidence = z.object({
+  what: z.string(),
+  /** Its id, if it has one. */
+  reference: z.nullable(z.string()),
+  /** By the store's clock; null if not known. */
+  at: z.nullable(moment),
+});
+/** A piece of evidence. */
+export type Evidence = DomainOf<typeof evidence>;
+
+const checklistItem = z.object({
+  name: z.enum(CHECKLIST_ITEMS),
+  /** `unknown`: there is no valid evidence for it or against it. */
+  status: z.enum(["pass", "fail", "unknown"]),
+  reason: z.string(),
+  evidence: z.array(evidence),
+  /** Risks of a pass; empty for other items. */
+  assumptions: z.array(z.string()),
+  /** The complete next command. */
+  next: z.string(),
+});
+/** The result for one item. */
+export type ChecklistItem = DomainOf<typeof checklistItem>;
+
+const checklist = z.object({
+  storeId: z.uuid(),
+  judgedAt: moment,
+  /** `ready_with_risks`: all items pass, and at least one has a risk. */
+  verdict: z.enum(["ready", "ready_with_risks", "not_ready"]),
+  items: z.array(checklistItem),
+});
+/** The items of a store and their result. */
+export type JudgedChecklist = DomainOf<typeof checklist>;
+/** The items and their result. */
+export type Checklist = Pick<JudgedChecklist, "verdict" | "items">;
 
 const storeSummary = z.object({
   merchant: z.object({ id: z.uuid(), name: z.string() }),
@@ -96,16 +152,20 @@ export const actRequest = z.discriminatedUnion("action", [
 ]);
 
 const assumption = z.object({
+  /** Its number in DECISIONS.md. */
   decision: z.int().check(z.minimum(1)),
+  /** Its heading there. */
   title: z.string(),
+  /** Our choice, in a sentence. */
   chosen: z.string(),
+  /** The setting that changes it; null if there is none. */
   setting: z.nullable(z.string()),
   /** What shows that it was relied on; null where the service cannot see that. */
   shownBy: z.nullable(z.string()),
   /** The first use; the id is that of the request or, where there was none, of the event or checkout. */
   reliedOn: z.nullable(z.object({ since: moment, requestId: z.string() })),
 });
-/** Something that the interface leaves open, as the control API tells it. */
+/** A gap of the interface and our choice; a real service may choose differently. */
 export type AssumptionEntry = DomainOf<typeof assumption>;
 
 nameSchemas({ Act: act, Capability: capability, KeyUse: keyUse, Waiver: waiver });
@@ -123,6 +183,12 @@ export const readinessOperations = {
     path: "/readiness",
     summary: "Tells the facts that the launch checklist is judged by",
     answer: readiness,
+  }),
+  checklist: storeOperation({
+    method: "GET",
+    path: "/checklist",
+    summary: "Judges the launch checklist: the verdict, and each item with its reason and its evidence",
+    answer: checklist,
   }),
   storeSummary: storeOperation({
     method: "GET",

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
-import { EXPLAINED } from "../explain/explanation.ts";
-import { parseStatuses } from "../request/logged-request.ts";
+import { EXPLAINED } from "../explain/explained.ts";
+import { explanation } from "../explain/explanation.ts";
+import { parseStatuses } from "../request/statuses.ts";
 import { metFault } from "../fault/operations.ts";
 import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
@@ -12,43 +13,38 @@ export const MAX_REQUEST_WAIT_MS = 20_000;
 const MAX_PAGE = 1000;
 
 const logged = z.object({
+  /** The one that the caller got; a replay carries that of the first answer. */
   requestId: z.string(),
+  /** When it came, by the real clock. */
   at: moment,
   method: z.string(),
   path: z.string(),
   status: z.int(),
+  /** Null where it was not refused. */
   code: z.nullable(z.enum(ERROR_CODES)),
+  /** Of the body or of the checkout that was read; null where there is none. */
   orderId: z.nullable(z.string()),
+  /** In tenths of a millisecond, rounded up. */
   durationMs: z.number(),
+  /** Numbers of the decisions that the answer relied on. */
   decisions: z.array(z.int()),
   /** The fault that it has met, which somebody asked for. */
   fault: z.nullable(metFault),
 });
-/** A request of the log, as the control API tells it. */
+/** A request of v1 and its answer, as the control API tells them. */
 export type RequestEntry = DomainOf<typeof logged>;
 
 const refused = z.object({
+  /** The message of the refusal. */
   message: z.string(),
+  /** Names and values alternating, in their order. */
   headers: z.array(z.string()),
   body: z.string(),
 });
+/** What was refused, and why. */
+export type RefusedEntry = DomainOf<typeof refused>;
 
 const MAX_ID = 64;
-
-const difference = z.object({
-  field: z.string(),
-  first: z.nullable(z.string()),
-  this: z.nullable(z.string()),
-});
-const storyEntry = z.object({
-  at: moment,
-  what: z.enum(["request", "event", "delivery", "attempt", "late_result", "page"]),
-  id: z.nullable(z.string()),
-  of: z.nullable(z.string()),
-  status: z.nullable(z.int()),
-  durationMs: z.nullable(z.number()),
-  text: z.string(),
-});
 
 const query = z.strictObject({
   /** `404` or `4xx`; `0` where none was sent. */
@@ -104,19 +100,6 @@ export const requestOperations = {
       id: z.string().check(z.minLength(1), z.maxLength(MAX_ID)),
       as: z.optional(z.enum(EXPLAINED)),
     }),
-    answer: z.object({
-      kind: z.enum(EXPLAINED),
-      id: z.string(),
-      summary: z.string(),
-      check: z.nullable(z.string()),
-      rule: z.nullable(z.int()),
-      decision: z.nullable(z.int()),
-      field: z.nullable(z.string()),
-      expected: z.nullable(z.string()),
-      received: z.nullable(z.string()),
-      differences: z.array(difference),
-      entries: z.array(storyEntry),
-      next: z.array(z.string()),
-    }),
+    answer: explanation,
   }),
 };

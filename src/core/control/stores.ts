@@ -19,6 +19,8 @@ const listed = z.object({
 export type StoreEntry = DomainOf<typeof listed>;
 
 const erasedStore = z.object({ storeId: z.uuid(), name: z.string() });
+/** A store that was reset, deleted or restored. */
+export type ErasedStore = DomainOf<typeof erasedStore>;
 
 const snapshotName = z
   .string()
@@ -33,11 +35,15 @@ const namedSnapshot = z.object({
   /** Why it cannot be restored; null if it can. */
   problem: z.nullable(z.string()),
 });
+/** A named snapshot. What cannot be read is `null`, and why is in `problem`. */
+export type NamedSnapshot = DomainOf<typeof namedSnapshot>;
 const takenSnapshot = z.object({
   snapshot: namedSnapshot,
   /** Whether there was one of this name before. */
   replaced: z.boolean(),
 });
+/** A snapshot that was taken. */
+export type TakenSnapshot = DomainOf<typeof takenSnapshot>;
 const oneSnapshot = z.strictObject({ name: snapshotName });
 const restoreOne = z.extend(oneSnapshot, {
   /** Delivers what is due in a snapshot of another sandbox (decision 95). Default: it is held back. */
@@ -48,6 +54,8 @@ const restored = z.object({
   /** Why nothing is delivered from these stores; null if all is. */
   heldBack: z.nullable(z.string()),
 });
+/** The stores that were restored. */
+export type Restored = DomainOf<typeof restored>;
 const ofRestore = ["invalid_parameter", "not_found", "state_conflict"] as const;
 
 nameSchemas({

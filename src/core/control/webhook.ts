@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
-import { AN_EVENT_TYPE, EVENT_TYPES, PAUSED_BY } from "../webhook/endpoint.ts";
+import { AN_EVENT_TYPE, EVENT_TYPES } from "../webhook/event-types.ts";
 import { DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { metFault } from "../fault/operations.ts";
 import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
@@ -17,17 +17,26 @@ export const MAX_REPLAYED_FAILED = 1000;
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000;
 const MAX_PAGE = 1000;
 
-const endpoint = z.object({
+/** Where events of a store are delivered. */
+export const endpoint = z.object({
   id: z.uuid(),
+  /** `listener`: a `checkout listen`, which is connected only while it runs. */
   kind: z.enum(["url", "listener"]),
   url: z.string(),
+  /** Patterns of event types: `order.succeeded`, `order.*`, `*`. */
   eventTypes: z.array(z.string()),
-  /** Whether it gets one delivery at a time. */
+  /** Whether it gets one delivery at a time; default: several in flight, those of one checkout in order (decision 93). */
   inOrder: z.boolean(),
+  /**
+   * `disabled`: it failed for too long, answered 410, or was disabled by hand. `paused`: its events wait, because its
+   * listener is disconnected or somebody asked for that.
+   */
   state: z.enum(["enabled", "paused", "disabled"]),
   /** Why it is paused or disabled. */
   reason: z.nullable(z.string()),
-  pausedBy: z.nullable(z.enum(PAUSED_BY)),
+  /** A drill, a listener that went away, or a request to the control API. */
+  pausedBy: z.nullable(z.enum(["drill", "listener", "request"])),
+  /** Time of the first failure since the last success; null after a success. */
   failingSince: z.nullable(moment),
   createdAt: moment,
 });
@@ -51,9 +60,12 @@ export type EventEntry = DomainOf<typeof eventEntry>;
 const deliveryAttempt = z.object({
   number: z.int().check(z.minimum(1)),
   startedAt: moment,
+  /** Null while it runs. */
   finishedAt: z.nullable(moment),
+  /** How long it took, in real milliseconds. */
   milliseconds: z.nullable(z.int()),
   url: z.string(),
+  /** The address that it was connected to. */
   address: z.nullable(z.string()),
   status: z.nullable(z.int()),
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
@@ -68,9 +80,12 @@ const delivery = z.object({
   endpointId: z.uuid(),
   eventId: z.uuid(),
   type: z.string(),
+  /** Null for an event that belongs to no checkout. */
   checkoutId: z.nullable(z.uuid()),
+  /** `duplicate`: an injected fault. */
   cause: z.enum(["event", "replay", "duplicate"]),
   state: z.enum(DELIVERY_STATES),
+  /** Tries that count for the schedule. */
   tries: z.int().check(z.minimum(0)),
   nextAt: z.nullable(moment),
   createdAt: moment,
@@ -90,9 +105,10 @@ export const dispatched = z.object({
   endpointId: z.uuid(),
   status: z.nullable(z.int()),
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
+  /** When it is tried again, if it is. */
   nextAt: z.nullable(moment),
 });
-/** A delivery that was tried while a clock moved, as the control API tells it. */
+/** A try that has ended. */
 export type DispatchedEntry = DomainOf<typeof dispatched>;
 
 const eventTypes = z.array(z.string()).check(z.minLength(1), z.maxLength(20));

@@ -1,4 +1,5 @@
-import { isTaken, type DeliveryCause, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
+import type { DeliveryEntry } from "../control/webhook.ts";
+import { isTaken, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import { excerpt } from "../text.ts";
 import type { StoryEntry } from "./explanation.ts";
@@ -21,7 +22,7 @@ export type ToldDelivery = {
   readonly id: string;
   readonly eventId: string;
   readonly endpointId: string;
-  readonly cause: DeliveryCause;
+  readonly cause: DeliveryEntry["cause"];
   readonly state: DeliveryState;
   readonly nextAt: number;
   /** Whether it waits for its endpoint, which is paused. */
@@ -157,14 +158,14 @@ export function deliveryLines(delivery: ToldDelivery): readonly DeliveryLine[] {
 }
 
 /** What a delivery is called, by why it is made. */
-const NAMES: Readonly<Record<DeliveryCause, string>> = {
+const NAMES: Readonly<Record<DeliveryEntry["cause"], string>> = {
   event: "delivery",
   replay: "replay",
   duplicate: "duplicate by a fault",
 };
 
 /** A try in words: where to, how long after the one before, what came of it, and why; what is as before is said once. */
-function tryText(reason: DeliveryCause, attempt: ToldTry, before: ToldTry | undefined): string {
+function tryText(reason: DeliveryEntry["cause"], attempt: ToldTry, before: ToldTry | undefined): string {
   const { number, startedAt, url, status, error, milliseconds, answer } = attempt;
   const where = url === before?.url ? "" : `${NAMES[reason]} to ${url}, `;
   const later = before === undefined ? "" : `, ${spanText(startedAt - before.startedAt)} later`;

@@ -1,48 +1,53 @@
-/** What a thing is that can be explained. */
-export const EXPLAINED = ["request", "checkout", "order", "event", "delivery"] as const;
-export type ExplainedKind = (typeof EXPLAINED)[number];
+import * as z from "zod/mini";
+import { moment, type DomainOf } from "../control/operation.ts";
+import { EXPLAINED } from "./explained.ts";
 
 /** A field in which a request differs from the first one of its key or its order; null where it is not there. */
-export type Difference = {
-  readonly field: string;
-  readonly first: string | null;
-  readonly this: string | null;
-};
+const difference = z.object({
+  field: z.string(),
+  first: z.nullable(z.string()),
+  this: z.nullable(z.string()),
+});
+/** A field in which a request differs from the first one of its key or its order. */
+export type Difference = DomainOf<typeof difference>;
 
-/** What happened, as one line of a story. */
-export type StoryEntry = {
-  /** Milliseconds by the store's clock. */
-  readonly at: number;
-  readonly what: "request" | "event" | "delivery" | "attempt" | "late_result" | "page";
+const storyEntry = z.object({
+  /** By the store's clock. */
+  at: moment,
+  what: z.enum(["request", "event", "delivery", "attempt", "late_result", "page"]),
   /** The id of the request, event or delivery; null of what the payer does. */
-  readonly id: string | null;
+  id: z.nullable(z.string()),
   /** What it follows from: the event of a delivery. */
-  readonly of: string | null;
+  of: z.nullable(z.string()),
   /** The status of the answer; null where there is none. */
-  readonly status: number | null;
-  readonly durationMs: number | null;
+  status: z.nullable(z.int()),
+  durationMs: z.nullable(z.number()),
   /** The line, in words. */
-  readonly text: string;
-};
+  text: z.string(),
+});
+/** What happened, as one line of a story. */
+export type StoryEntry = DomainOf<typeof storyEntry>;
 
 /** Why something is as it is, and what to do. */
-export type Explanation = {
-  readonly kind: ExplainedKind;
-  readonly id: string;
-  readonly summary: string;
+export const explanation = z.object({
+  kind: z.enum(EXPLAINED),
+  id: z.string(),
+  summary: z.string(),
   /** The check that refused it, by the names of decision 3; null where nothing was refused. */
-  readonly check: string | null;
+  check: z.nullable(z.string()),
   /** The rule of INTERFACE.md that it follows from; null where that states none. */
-  readonly rule: number | null;
+  rule: z.nullable(z.int()),
   /** The entry of DECISIONS.md that it follows from. */
-  readonly decision: number | null;
+  decision: z.nullable(z.int()),
   /** The field of the body, or the header, that was refused. */
-  readonly field: string | null;
-  readonly expected: string | null;
-  readonly received: string | null;
-  readonly differences: readonly Difference[];
+  field: z.nullable(z.string()),
+  expected: z.nullable(z.string()),
+  received: z.nullable(z.string()),
+  differences: z.array(difference),
   /** What happened, in time order; what follows from a thing stands below it. */
-  readonly entries: readonly StoryEntry[];
+  entries: z.array(storyEntry),
   /** Commands to type next. */
-  readonly next: readonly string[];
-};
+  next: z.array(z.string()),
+});
+/** Why something is as it is, and what to do. */
+export type Explanation = DomainOf<typeof explanation>;

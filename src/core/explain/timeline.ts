@@ -1,5 +1,6 @@
 import type { PageView } from "../checkout/page-view.ts";
-import type { Attempt, AttemptResult } from "../checkout/payment.ts";
+import type { Attempt } from "../control/checkout.ts";
+import type { AttemptResult } from "../checkout/payment.ts";
 import { faultText } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";
 import { cut } from "../text.ts";

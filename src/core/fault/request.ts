@@ -1,6 +1,6 @@
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
-import { parseEventTypes } from "../webhook/endpoint.ts";
+import { parseEventTypes } from "../webhook/event-types.ts";
 import { isApiAction, type FaultAction } from "./actions.ts";
 import type { AskedFaults, FaultEntry } from "./operations.ts";
 

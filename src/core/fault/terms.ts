@@ -1,4 +1,4 @@
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, mapped, refuse, type Outcome } from "../outcome.ts";
 import type { AskedFaults } from "./operations.ts";
 import { PROFILES } from "./profiles.ts";
 import { faultTerms, type FaultTerms } from "./request.ts";
@@ -6,8 +6,7 @@ import { faultTerms, type FaultTerms } from "./request.ts";
 /** The faults that are meant: one, or those of a profile. Refuses with `invalid_parameter` and what was expected. */
 export function termsOf({ profile, action, ...rest }: AskedFaults): Outcome<readonly FaultTerms[]> {
   if (profile === undefined && action !== undefined) {
-    const terms = faultTerms({ ...rest, action });
-    return terms.ok ? accept([terms.value]) : terms;
+    return mapped(faultTerms({ ...rest, action }), (terms) => [terms]);
   }
   const others = Object.entries(rest).filter(([name, value]) => value !== undefined && name !== "seed");
   if (profile === undefined || action !== undefined || others.length > 0)

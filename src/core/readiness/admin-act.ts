@@ -1,52 +1,12 @@
+import type { Production, RecordedAct } from "../control/readiness.ts";
 import { PAYMENT_METHODS, type Capability } from "../checkout/checkout.ts";
 import { isCurrency } from "../money.ts";
-import type { Price } from "../checkout/price.ts";
+import type { Price } from "../control/checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 
-/** What an administrator can do to a store, and what its merchant can ask for (decision 49). */
-export const ADMINISTRATOR_ACTIONS = [
-  "approve_credential",
-  "revoke_credential",
-  "activate",
-  "deactivate",
-  "enable_capability",
-  "disable_capability",
-  "approve_price",
-  "revoke_price",
-  "open_gate",
-  "close_gate",
-] as const;
-export type AdministratorAction = (typeof ADMINISTRATOR_ACTIONS)[number];
-
-/** Maximum length of a note, in UTF-16 units. */
-export const MAX_NOTE_LENGTH = 500;
-
-/** One entry of the audit log. */
-export type AdminAct = {
-  readonly storeId: string;
-  readonly actor: "merchant" | "administrator";
-  readonly action: AdministratorAction | "request_production";
-  /** The capability (`wechat_pay`, `EUR`) or the price; null if the action concerns none. */
-  readonly subject: string | null;
-  /** The note of the person who did it. */
-  readonly note: string | null;
-  /** Milliseconds by the store's clock. */
-  readonly at: number;
-};
-
-/** An entry of one store's log, with its number in the log. */
-export type RecordedAct = Omit<AdminAct, "storeId"> & { readonly number: number };
-
-/** The state of production: the last act of each kind; null if there was none. */
-export type Production = {
-  /** The merchant's last request. */
-  readonly request: RecordedAct | null;
-  /** The last `approve_credential` or `revoke_credential`. */
-  readonly approval: RecordedAct | null;
-  /** The last `open_gate`, or the act that closed the gate: `close_gate` or `revoke_credential`. */
-  readonly gate: RecordedAct | null;
-};
+/** An act on a store, as the audit log gets it. */
+export type AdminAct = Omit<RecordedAct, "number"> & { readonly storeId: string };
 
 /** The state of a store when somebody acts on it. */
 type StoreStatus = {

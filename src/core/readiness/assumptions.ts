@@ -1,58 +1,45 @@
+import type { AssumptionEntry } from "../control/readiness.ts";
 import type { CreateRequest } from "../checkout/create-request.ts";
 import { ROOT_PATH, type ReturnOrigin } from "../checkout/return-origin.ts";
 import { BUCKET_OWNER } from "../rate-limit.ts";
 import { errorRow, type ErrorCode } from "../errors.ts";
 import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 
-/** A gap of the interface and our choice; a real service may choose differently. */
-type Assumption = {
-  /** Its number in DECISIONS.md. */
-  readonly number: number;
-  /** Its heading there. */
-  readonly title: string;
-  /** Our choice, in a sentence. */
-  readonly chosen: string;
-  /** The setting that changes it; null if there is none. */
-  readonly setting: string | null;
-  /** What shows that an integration relied on it; null if the service cannot see that. */
-  readonly shownBy: string | null;
-};
-
 /**
  * All decisions that fill a gap in the interface, in their order, and those about the sandbox's tools that an
  * integration can rely on.
  */
-export const ASSUMPTIONS: readonly Assumption[] = [
+export const ASSUMPTIONS: readonly Omit<AssumptionEntry, "reliedOn">[] = [
   {
-    number: 1,
+    decision: 1,
     title: "Base URL",
     chosen: "The API is at http://127.0.0.1:4242/v1, payment pages and everything else on the same port.",
     setting: "sandbox start --port, --allow-host",
     shownBy: null,
   },
   {
-    number: 2,
+    decision: 2,
     title: "Ids",
     chosen: "Ids are UUIDs of version 7, in lower case, and sort by time.",
     setting: null,
     shownBy: null,
   },
   {
-    number: 3,
+    decision: 3,
     title: "Order of refusals",
     chosen: "Where a request has several faults, a fixed order says which one is named.",
     setting: null,
     shownBy: null,
   },
   {
-    number: 4,
+    decision: 4,
     title: "Error codes",
     chosen: "error.code is one of a closed list; the interface states statuses alone.",
     setting: null,
     shownBy: "a request of the API was refused",
   },
   {
-    number: 5,
+    decision: 5,
     title: "Idempotency",
     chosen:
       "A key belongs to a store for 30 days; the same path and values get the same bytes again, others are 409 idempotency_key_reused.",
@@ -60,21 +47,21 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     shownBy: "a create was answered again, or its key refused for another body",
   },
   {
-    number: 6,
+    decision: 6,
     title: "Strict JSON",
     chosen: "Bodies are strict JSON in UTF-8 of at most 16 KiB, sent as application/json.",
     setting: null,
     shownBy: "a body was refused for its form",
   },
   {
-    number: 7,
+    decision: 7,
     title: "price_id",
     chosen: "A create takes price_id in place of amount, currency and method, never beside them.",
     setting: null,
     shownBy: "a create named a price_id",
   },
   {
-    number: 8,
+    decision: 8,
     title: "order_id",
     chosen:
       "An order_id has one open or paid checkout in a store, across both endpoints; a second create with another key is 409 order_conflict.",
@@ -82,14 +69,14 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     shownBy: "a create met order_conflict",
   },
   {
-    number: 9,
+    decision: 9,
     title: "Retrieve",
     chosen: "GET checkout-sessions/{id} answers for an order's id too; an unknown id is 404.",
     setting: null,
     shownBy: "an order was retrieved by its id, or an id was not found",
   },
   {
-    number: 10,
+    decision: 10,
     title: "States",
     chosen:
       "A checkout can be paid for an hour, a declined attempt leaves it pending and the fifth fails it; a result that comes after the end is noted and not applied.",
@@ -97,14 +84,14 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     shownBy: "a checkout expired, an attempt was declined, or a result came late",
   },
   {
-    number: 11,
+    decision: 11,
     title: "Events",
     chosen: "Types are order.… and checkout_session.… with the status; the body has our fields.",
     setting: null,
     shownBy: "an endpoint took an event",
   },
   {
-    number: 12,
+    decision: 12,
     title: "Delivery headers",
     chosen:
       "Checkout-Event-Id, Checkout-Timestamp and Checkout-Signature carry what a receiver verifies, with a tolerance of 300 s.",
@@ -112,21 +99,21 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     shownBy: "an endpoint took an event",
   },
   {
-    number: 13,
+    decision: 13,
     title: "Schedule",
     chosen: "A delivery that was not taken is tried again after 5 s, 5 min and so on, eight times in all.",
     setting: "sandbox start --delivery-schedule, --delivery-timeout",
     shownBy: "an endpoint took an event that it had not taken before",
   },
   {
-    number: 14,
+    decision: 14,
     title: "Targets",
     chosen: "Events are delivered to this machine alone.",
     setting: "sandbox start --allow-target",
     shownBy: null,
   },
   {
-    number: 15,
+    decision: 15,
     title: "Keys",
     chosen:
       "The scopes are orders:write, checkout_sessions:write and checkout_sessions:read; retrieving an order takes the last.",
@@ -134,7 +121,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     shownBy: "a request was refused for its scope",
   },
   {
-    number: 16,
+    decision: 16,
     title: "Signing secret",
     chosen:
       "A secret is whsec_…, and its whole text is the key of the signature; endpoints share the store's until they are rotated.",
@@ -142,21 +129,21 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     shownBy: null,
   },
   {
-    number: 17,
+    decision: 17,
     title: "Rate limit",
     chosen: `1000 requests a second for each ${BUCKET_OWNER}, twice that at once; 429 carries Retry-After.`,
     setting: "sandbox start --rate-limit",
     shownBy: "a request was refused with 429",
   },
   {
-    number: 18,
+    decision: 18,
     title: "Clock",
     chosen: "The store's clock can be stopped and moved, and drives what falls due.",
     setting: "sandbox clock",
     shownBy: "the clock was moved",
   },
   {
-    number: 19,
+    decision: 19,
     title: "Return to the merchant",
     chosen:
       "Customers are sent back to /?order_id=…&session_id=… of the first registered origin, never with a status.",
@@ -164,28 +151,28 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     shownBy: "a payer acted on a payment page that offers the way back",
   },
   {
-    number: 20,
+    decision: 20,
     title: "Stated and kept",
     chosen: "livemode is false, nothing is refunded or paid out, and nothing here opens production.",
     setting: null,
     shownBy: null,
   },
   {
-    number: 37,
+    decision: 37,
     title: "Reserved order_ids",
     chosen: "An order_id that ends with ~succeeded and the like settles itself after a second.",
     setting: "another order_id",
     shownBy: "a create had such an order_id",
   },
   {
-    number: 38,
+    decision: 38,
     title: "Acting in the payer's place",
     chosen: "checkout sandbox pay and the control API do what a payer does.",
     setting: null,
     shownBy: "the control API paid, declined or ended a checkout",
   },
   {
-    number: 88,
+    decision: 88,
     title: "Return paths",
     chosen: "Customers are sent back to the path that was registered with the origin, / by default.",
     setting: "return-origins add <origin> --path",

@@ -1,99 +1,47 @@
 import { isLoopback } from "../loopback.ts";
-import { isApproved, isGateOpen, type Production, type RecordedAct } from "./admin-act.ts";
+import { isApproved, isGateOpen } from "./admin-act.ts";
+import type {
+  Checklist,
+  ChecklistItem,
+  EndpointFact,
+  Evidence,
+  KeyUseFact,
+  ReadinessFacts,
+  RecordedAct,
+} from "../control/readiness.ts";
 import type { Capability } from "../checkout/checkout.ts";
-import { type DrillKind, duplicatesSubject } from "./drills/drill.ts";
+import { duplicatesSubject } from "./drills/drill.ts";
+import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 import { sentOrderEvents } from "./drills/webhook.ts";
-import type { EndpointNow } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
-import { proofOf, worstOf, type DrillFact, type Evidence, type Proof, type Waiver } from "./proof.ts";
-
-/** The items of the launch checklist, in its order (interface 6). */
-export const CHECKLIST_ITEMS = [
-  "production_credential",
-  "store_active",
-  "return_origins",
-  "webhook_verification",
-  "idempotency_replay",
-  "production_gate",
-] as const;
-export type ItemName = (typeof CHECKLIST_ITEMS)[number];
-
-/** The titles of the items (interface 6). */
-export const ITEM_TITLES: Readonly<Record<ItemName, string>> = {
-  production_credential: "Production credential approved",
-  store_active: "Store and capabilities active",
-  return_origins: "Return origins registered",
-  webhook_verification: "Webhook verification passed",
-  idempotency_replay: "Idempotency replay passed",
-  production_gate: "Production gate opened by an administrator",
-};
-
-/** The result for one item. `unknown`: there is no valid evidence for it or against it. */
-export type ChecklistItem = {
-  readonly name: ItemName;
-  readonly status: "pass" | "fail" | "unknown";
-  readonly reason: string;
-  readonly evidence: readonly Evidence[];
-  /** Risks of a pass; empty for other items. */
-  readonly assumptions: readonly string[];
-  /** The complete next command. */
-  readonly next: string;
-};
-
-/** The result of all items. `ready_with_risks`: all pass, and at least one has a risk. */
-export type Verdict = "ready" | "ready_with_risks" | "not_ready";
-
-/** The items and their result. */
-export type Checklist = { readonly verdict: Verdict; readonly items: readonly ChecklistItem[] };
-
-/** An endpoint, what a drill of its present state would prove, and its last drill. */
-export type EndpointFact = Pick<EndpointNow, "id" | "kind" | "url" | "state" | "reason" | "pausedBy"> & {
-  readonly subject: string;
-  readonly drill: DrillFact | null;
-};
-
-/** A create with a key that was used before. */
-export type KeyUseFact = { readonly key: string; readonly requestId: string; readonly at: number };
-
-/** A drill that runs now, and since when. */
-type RunningDrill = { readonly id: string; readonly drill: DrillKind; readonly since: number };
-
-/** All facts that decide readiness. Times are milliseconds by the store's clock. */
-export type ReadinessFacts = {
-  readonly storeId: string;
-  readonly active: boolean;
-  /** Time of the last change between active and inactive. */
-  readonly activeSince: number;
-  readonly capabilities: readonly Capability[];
-  readonly production: Production;
-  readonly returnOrigins: readonly { readonly origin: string; readonly createdAt: number }[];
-  readonly endpoints: readonly EndpointFact[];
-  readonly idempotency: {
-    readonly replayed: KeyUseFact | null;
-    readonly refused: KeyUseFact | null;
-    readonly drill: DrillFact | null;
-  };
-  readonly duplicates: DrillFact | null;
-  readonly browserReturn: DrillFact | null;
-  /** The drills that run now. */
-  readonly underway: readonly RunningDrill[];
-  /** The last waiver of each drill that has one. */
-  readonly waivers: readonly Waiver[];
-};
+import { proofOf, worstOf, type Proof } from "./proof.ts";
+import type { RunningDrill } from "../control/drills.ts";
 
 const REQUEST = "checkout production request";
 const APPROVE = "checkout admin approve-credential";
 
-/** Decides all items from the facts; `now` is the store's. */
-export function judge(facts: ReadinessFacts, now: number): Checklist {
-  return checklistOf([
-    credentialItem(facts.production),
-    storeItem(facts),
-    originsItem(facts, now),
-    webhookItem(facts, now),
-    idempotencyItem(facts, now),
-    gateItem(facts.production),
-  ]);
+/** What is found for one item. */
+export type Finding = Omit<ChecklistItem, "name" | "evidence" | "assumptions"> &
+  Partial<Pick<ChecklistItem, "evidence" | "assumptions">>;
+
+/** How each item is judged. */
+const ITEMS = {
+  production_credential: credentialItem,
+  store_active: storeItem,
+  return_origins: originsItem,
+  webhook_verification: webhookItem,
+  idempotency_replay: idempotencyItem,
+  production_gate: gateItem,
+} satisfies Record<ItemName, (facts: ReadinessFacts) => Finding>;
+
+/** Decides all items from the facts. */
+export function judge(facts: ReadinessFacts): Checklist {
+  return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, ITEMS[name](facts))));
+}
+
+/** An item with what is found for it. */
+export function itemOf(name: ItemName, finding: Finding): ChecklistItem {
+  return { name, evidence: [], assumptions: [], ...finding };
 }
 
 /** The result of some items. */
@@ -103,37 +51,28 @@ export function checklistOf(items: readonly ChecklistItem[]): Checklist {
   return { verdict: leans ? "ready_with_risks" : "ready", items };
 }
 
-type Finding = Omit<ChecklistItem, "name" | "evidence" | "assumptions"> &
-  Partial<Pick<ChecklistItem, "evidence" | "assumptions">>;
-
-function item(name: ItemName, finding: Finding): ChecklistItem {
-  return { name, evidence: [], assumptions: [], ...finding };
-}
-
-function credentialItem(production: Production): ChecklistItem {
-  const name = "production_credential";
+function credentialItem({ production }: ReadinessFacts): Finding {
   const { request, approval } = production;
   if (isApproved(production)) {
     const reason = "an administrator has approved the production credential of this store";
-    return item(name, { status: "pass", reason, evidence: actsAs(approval), next: "checkout admin log" });
+    return { status: "pass", reason, evidence: actsAs(approval), next: "checkout admin log" };
   }
   if (request === null) {
     const reason = "production was not requested, and no administrator has approved a credential for it";
-    return item(name, { status: "fail", reason, evidence: actsAs(approval), next: REQUEST });
+    return { status: "fail", reason, evidence: actsAs(approval), next: REQUEST };
   }
   const reason =
     approval === null
       ? "production was requested, and no administrator has approved a credential for it yet"
       : "an administrator has revoked the approval of the production credential";
-  return item(name, { status: "fail", reason, evidence: actsAs(request, approval), next: APPROVE });
+  return { status: "fail", reason, evidence: actsAs(request, approval), next: APPROVE };
 }
 
-function gateItem(production: Production): ChecklistItem {
-  const name = "production_gate";
+function gateItem({ production }: ReadinessFacts): Finding {
   const { request, gate } = production;
   if (isGateOpen(production)) {
     const reason = "an administrator has opened the production gate of this store";
-    return item(name, { status: "pass", reason, evidence: actsAs(gate), next: "checkout admin log" });
+    return { status: "pass", reason, evidence: actsAs(gate), next: "checkout admin log" };
   }
   const closed =
     gate?.action === "revoke_credential"
@@ -142,7 +81,7 @@ function gateItem(production: Production): ChecklistItem {
   const reason = gate === null ? "no administrator has opened the production gate of this store" : closed;
   const approved = isApproved(production) ? "checkout admin open-gate" : APPROVE;
   const next = request === null ? REQUEST : approved;
-  return item(name, { status: "fail", reason, evidence: actsAs(gate), next });
+  return { status: "fail", reason, evidence: actsAs(gate), next };
 }
 
 /** The acts as evidence, without those that are missing. */
@@ -156,16 +95,15 @@ function actsAs(...acts: readonly (RecordedAct | null)[]): Evidence[] {
     }));
 }
 
-function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts): ChecklistItem {
-  const name = "store_active";
+function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts): Finding {
   const evidence: Evidence[] = [
     { what: `store ${activity(active)}`, reference: storeId, at: activeSince },
     ...capabilityLines(capabilities).map((what) => ({ what, reference: null, at: null })),
   ];
   const missing = active ? missingCapability(capabilities) : INACTIVE;
-  if (missing !== undefined) return item(name, { status: "fail", evidence, ...missing });
+  if (missing !== undefined) return { status: "fail", evidence, ...missing };
   const reason = `the store is active, with all its ${capabilities.length} capabilities`;
-  return item(name, { status: "pass", reason, evidence, next: LIST_CAPABILITIES });
+  return { status: "pass", reason, evidence, next: LIST_CAPABILITIES };
 }
 
 /** The capabilities of each kind, active ones first. */
@@ -206,16 +144,16 @@ function missingCapability(capabilities: readonly Capability[]): Missing | undef
 }
 
 /** An origin is where customers come back to; that a return is no payment takes a drill. */
-function originsItem({ returnOrigins, browserReturn, waivers }: ReadinessFacts, now: number): ChecklistItem {
-  const name = "return_origins";
+function originsItem(facts: ReadinessFacts): Finding {
+  const { returnOrigins, browserReturn: drill } = facts;
   const add = "checkout return-origins add https://shop.example";
   if (returnOrigins.length === 0) {
     const reason = "no return origin is registered, so no customer is sent back";
-    return item(name, { status: "fail", reason, next: add });
+    return { status: "fail", reason, next: add };
   }
   const isLocal = returnOrigins.every(({ origin }) => isOnThisMachine(origin));
   const what = "the drill of a browser's return";
-  const proof = proofOf({ kind: "browser_return", what, subject: null, drill: browserReturn, waivers }, now);
+  const proof = proofOf({ kind: "browser_return", what, subject: null, drill }, facts);
   const { status, risks } = proof;
   const count =
     returnOrigins.length === 1 ? "a return origin is" : `${returnOrigins.length} return origins are`;
@@ -224,13 +162,13 @@ function originsItem({ returnOrigins, browserReturn, waivers }: ReadinessFacts, 
     reference: null,
     at: createdAt,
   }));
-  return item(name, {
+  return {
     status,
     reason: `${count} registered${status === "pass" ? "" : `, but ${proof.reason}`}`,
     evidence: [...registered, ...proof.evidence],
     assumptions: [...(status === "pass" && isLocal ? [ONLY_LOCAL] : []), ...risks],
     next: status === "pass" && isLocal && risks.length === 0 ? add : proof.next,
-  });
+  };
 }
 
 const ONLY_LOCAL =
@@ -244,8 +182,7 @@ function isOnThisMachine(origin: string): boolean {
  * Every enabled endpoint needs a passed drill of its own, also one that a drill holds for the moment, and the shop behind
  * them one of duplicates. Listeners do not count, because production has none.
  */
-function webhookItem(facts: ReadinessFacts, now: number): ChecklistItem {
-  const name = "webhook_verification";
+function webhookItem(facts: ReadinessFacts): Finding {
   const known = facts.endpoints.filter(({ kind }) => kind === "url");
   const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
   const paused: Evidence[] = known
@@ -258,49 +195,38 @@ function webhookItem(facts: ReadinessFacts, now: number): ChecklistItem {
       first === undefined
         ? "checkout endpoints add http://localhost:3000/hooks"
         : `checkout endpoints enable ${first.id}`;
-    return item(name, { status: "fail", reason, evidence: paused, next });
+    return { status: "fail", reason, evidence: paused, next };
   }
-  const proofs = [
-    ...on.map((endpoint) => webhookProof(endpoint, facts, now)),
-    duplicatesProof(facts, on, now),
-  ];
+  const proofs = [...on.map((endpoint) => webhookProof(endpoint, facts)), duplicatesProof(facts, on)];
   const which = on.length === 1 ? "the endpoint" : `each of ${on.length} endpoints`;
   const passed = `${which} accepts valid webhooks and refuses invalid ones, and the shop books once`;
-  return provenBy(name, proofs, { passed, also: paused });
+  return provenBy(proofs, { passed, also: paused });
 }
 
 /** A receiver can verify webhook.test alone: a drill without events of an order leaves that open (decision 67). */
-function webhookProof(
-  { url, subject, drill }: EndpointFact,
-  { waivers }: ReadinessFacts,
-  now: number,
-): Proof {
+function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts): Proof {
   const where = printableLiteral(url);
   const what = `the webhook drill of ${where}`;
   const changed = "no longer counts: the address or the secret changed after it";
-  const proof = proofOf({ kind: "webhook", what, subject, changed, drill, waivers }, now);
+  const proof = proofOf({ kind: "webhook", what, subject, changed, drill }, facts);
   if (proof.risks.length > 0 || drill === null || sentOrderEvents(drill.steps)) return proof;
   const risk = `${what} sent webhook.test only: with --order-view it sends forged events of an order too`;
   return { ...proof, risks: [risk] };
 }
 
-function duplicatesProof(
-  { duplicates: drill, waivers }: ReadinessFacts,
-  endpoints: readonly EndpointFact[],
-  now: number,
-): Proof {
+function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact[]): Proof {
   const what = "the drill of duplicates";
   const changed = "no longer counts: the endpoints changed after it";
   const subject = duplicatesSubject(endpoints);
-  return proofOf({ kind: "duplicates", what, subject, changed, drill, waivers }, now);
+  return proofOf({ kind: "duplicates", what, subject, changed, drill: facts.duplicates }, facts);
 }
 
 /**
  * Only a drill of the merchant's client proves it. What the log shows is told, but anybody can have sent it, and a
  * refusal is what happens to a client that mixes up its keys.
  */
-function idempotencyItem(facts: ReadinessFacts, now: number): ChecklistItem {
-  const { storeId, idempotency, waivers, underway } = facts;
+function idempotencyItem(facts: ReadinessFacts): Finding {
+  const { storeId, idempotency, underway } = facts;
   const { replayed, refused, drill } = idempotency;
   const claim = {
     kind: "idempotency",
@@ -308,7 +234,6 @@ function idempotencyItem(facts: ReadinessFacts, now: number): ChecklistItem {
     subject: storeId,
     changed: "no longer counts: it was one of another store",
     drill,
-    waivers,
   } as const;
   const also = [
     ...keyUse("seen in the log, which proves nothing: a create repeated with its key", replayed),
@@ -316,25 +241,24 @@ function idempotencyItem(facts: ReadinessFacts, now: number): ChecklistItem {
     ...underway.filter((one) => one.drill === "idempotency").map(runningDrill),
   ];
   const passed = "the drill passed: a retry repeats its key";
-  return provenBy("idempotency_replay", [proofOf(claim, now)], { passed, also });
+  return provenBy([proofOf(claim, facts)], { passed, also });
 }
 
 /** An item that stands or falls with its drills; `also` is other evidence, which decides nothing. */
 function provenBy(
-  name: ItemName,
   proofs: readonly Proof[],
   { passed, also }: { readonly passed: string; readonly also: readonly Evidence[] },
-): ChecklistItem {
+): Finding {
   const worst = worstOf(proofs);
   const evidence = [...proofs.flatMap((proof) => proof.evidence), ...also];
   if (worst !== undefined) {
     const { status, reason, next } = worst;
-    return item(name, { status, reason, evidence, next });
+    return { status, reason, evidence, next };
   }
   const assumptions = proofs.flatMap(({ risks }) => risks);
   const reason = proofs.find((proof) => proof.reason !== "")?.reason ?? passed;
   const next = (proofs.find(({ risks }) => risks.length > 0) ?? proofs[0])?.next ?? "";
-  return item(name, { status: "pass", reason, evidence, assumptions, next });
+  return { status: "pass", reason, evidence, assumptions, next };
 }
 
 function runningDrill({ since }: RunningDrill): Evidence {

@@ -1,5 +1,6 @@
-import { checklistOf, type Checklist, type ChecklistItem, type ItemName } from "./checklist.ts";
-import type { Evidence } from "./proof.ts";
+import { checklistOf, itemOf, type Finding } from "./checklist.ts";
+import type { Checklist, Evidence } from "../control/readiness.ts";
+import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 
 /** One answer of a service to a probe. `at` is by this machine's clock, in milliseconds. */
 export type ProbeAnswer = {
@@ -43,52 +44,41 @@ const OTHER_BYTES = "a replay came with other bytes than the first answer; the s
  * `unknown`, always also the production gate. `probeCommand` is the command that asks.
  */
 export function judgeService(probe: ServiceProbe | null, probeCommand: string): Checklist {
-  const hidden = (name: ItemName, what: string, next: string): ChecklistItem =>
-    concluded(name, { status: "unknown", reason: `v1 does not show ${what}; ${PORTAL}`, evidence: [], next });
-  if (probe === null) {
-    const ask = (name: ItemName, what: string): ChecklistItem =>
-      concluded(name, { status: "unknown", reason: `${what}; ${PORTAL}`, evidence: [], next: probeCommand });
-    return withHidden(hidden, {
-      credential: ask("production_credential", "the service was not asked whether it accepts the credential"),
-      store: ask("store_active", "the service was not asked to create an order"),
-      idempotency: ask("idempotency_replay", "the service was not asked to answer a create twice"),
-    });
-  }
-  const { retrieve, create } = probe;
-  return withHidden(hidden, {
-    credential: credentialItem(retrieve),
-    store: storeItem(create, probeCommand),
-    idempotency: idempotencyItem(create, probeCommand),
+  const open = (what: string, next = probeCommand): Finding => ({
+    status: "unknown",
+    reason: `${what}; ${PORTAL}`,
+    next,
   });
-}
-
-function withHidden(
-  hidden: (name: ItemName, what: string, next: string) => ChecklistItem,
-  shown: Readonly<Record<"credential" | "store" | "idempotency", ChecklistItem>>,
-): Checklist {
-  return checklistOf([
-    shown.credential,
-    shown.store,
-    hidden("return_origins", "return origins", "checkout return-origins list"),
-    hidden("webhook_verification", "webhook endpoints", "checkout checklist run webhooks"),
-    shown.idempotency,
-    hidden("production_gate", "the production gate", "checkout whoami"),
-  ]);
-}
-
-type Conclusion = Pick<ChecklistItem, "status" | "reason" | "evidence" | "next"> &
-  Partial<Pick<ChecklistItem, "assumptions">>;
-
-function concluded(name: ItemName, conclusion: Conclusion): ChecklistItem {
-  return { name, assumptions: [], ...conclusion };
+  const findings = {
+    production_credential:
+      probe === null
+        ? open("the service was not asked whether it accepts the credential")
+        : credentialItem(probe.retrieve),
+    store_active:
+      probe === null
+        ? open("the service was not asked to create an order")
+        : storeItem(probe.create, probeCommand),
+    return_origins: open("v1 does not show return origins", "checkout return-origins list"),
+    webhook_verification: open("v1 does not show webhook endpoints", "checkout checklist run webhooks"),
+    idempotency_replay:
+      probe === null
+        ? open("the service was not asked to answer a create twice")
+        : idempotencyItem(probe.create, probeCommand),
+    production_gate: open("v1 does not show the production gate", "checkout whoami"),
+  } satisfies Record<ItemName, Finding>;
+  return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, findings[name])));
 }
 
 /** An accepted test credential proves nothing about a production credential. */
-function credentialItem(retrieve: ProbeAnswer): ChecklistItem {
+function credentialItem(retrieve: ProbeAnswer): Finding {
   const { status, code } = retrieve;
   const evidence = [seen("GET of an unknown session", retrieve)];
-  const conclude = (verdict: "fail" | "unknown", reason: string): ChecklistItem =>
-    concluded("production_credential", { status: verdict, reason, evidence, next: "checkout whoami" });
+  const conclude = (verdict: "fail" | "unknown", reason: string): Finding => ({
+    status: verdict,
+    reason,
+    evidence,
+    next: "checkout whoami",
+  });
   if (status === 401) return conclude("fail", "the service does not accept the API key");
   if (status === 403 && code === "production_approval_missing")
     return conclude("fail", "the service says that the approval for production is missing");
@@ -111,12 +101,16 @@ export function isAccepted({ status, code }: ProbeAnswer): boolean {
   return status < 500 && ![401, 403, 408, 429].includes(status);
 }
 
-function storeItem(create: CreateProbe | null, next: string): ChecklistItem {
-  if (create === null) return notTried("store_active", next);
+function storeItem(create: CreateProbe | null, next: string): Finding {
+  if (create === null) return notTried(next);
   const { first, terms } = create;
   const evidence = [seen(`an order by ${terms}`, first)];
-  const conclude = (status: "fail" | "unknown", reason: string): ChecklistItem =>
-    concluded("store_active", { status, reason, evidence, next });
+  const conclude = (status: "fail" | "unknown", reason: string): Finding => ({
+    status,
+    reason,
+    evidence,
+    next,
+  });
   if (first.code === "store_inactive")
     return conclude("fail", "the service says that the store is not active");
   if (first.code === "capability_missing")
@@ -128,9 +122,8 @@ function storeItem(create: CreateProbe | null, next: string): ChecklistItem {
   );
 }
 
-function idempotencyItem(create: CreateProbe | null, next: string): ChecklistItem {
-  const name = "idempotency_replay";
-  if (create === null) return notTried(name, next);
+function idempotencyItem(create: CreateProbe | null, next: string): Finding {
+  if (create === null) return notTried(next);
   const { first, repeats, orderId, key } = create;
   const evidence: Evidence[] = [
     seen(`order ${orderId} under key ${key}`, first),
@@ -139,17 +132,17 @@ function idempotencyItem(create: CreateProbe | null, next: string): ChecklistIte
       : [seen("the repeated request", repeats.same), seen("another body with the key", repeats.other)]),
   ];
   if (first.checkoutId === null || repeats === null)
-    return concluded(name, { status: "unknown", reason: notRepeated(first), evidence, next });
+    return { status: "unknown", reason: notRepeated(first), evidence, next };
   const fault = faultOf(repeats.same, first.checkoutId) ?? reuseFaultOf(repeats.other);
-  if (fault !== undefined) return concluded(name, { ...fault, evidence, next });
-  return concluded(name, {
+  if (fault !== undefined) return { ...fault, evidence, next };
+  return {
     status: "pass",
     reason:
       "the service answered a repeated create with the same order, and refused another one with its key",
     evidence,
     assumptions: [OWN_REQUESTS, ...(repeats.sameBytes ? [] : [OTHER_BYTES])],
     next: "checkout checklist run idempotency",
-  });
+  };
 }
 
 function notRepeated(first: ProbeAnswer): string {
@@ -180,9 +173,9 @@ function reuseFaultOf(other: ProbeAnswer): Fault | undefined {
   return { status: isAccepted(other) ? "fail" : "unknown", reason };
 }
 
-function notTried(name: ItemName, next: string): ChecklistItem {
+function notTried(next: string): Finding {
   const reason = "no order was tried, because the credential was not accepted or is a live one";
-  return concluded(name, { status: "unknown", reason, evidence: [], next });
+  return { status: "unknown", reason, next };
 }
 
 function seen(what: string, answer: ProbeAnswer): Evidence {

@@ -1,18 +1,7 @@
 import { iso } from "../clock.ts";
-import { DRILL_NAMES, type Drill, type DrillKind } from "./drills/drill.ts";
-
-/** A piece of evidence: what, its id if it has one, and when (milliseconds by the store's clock) if known. */
-export type Evidence = {
-  readonly what: string;
-  readonly reference: string | null;
-  readonly at: number | null;
-};
-
-/** A drill as evidence. */
-export type DrillFact = Omit<Drill, "storeId">;
-
-/** The merchant's word that a drill is not needed for now, and why. The time is milliseconds by the store's clock. */
-export type Waiver = { readonly drill: DrillKind; readonly reason: string; readonly at: number };
+import type { DrillFact } from "../control/drills.ts";
+import type { Evidence, ReadinessFacts, Waiver } from "../control/readiness.ts";
+import { DRILL_NAMES, type DrillKind } from "./names.ts";
 
 /** What is known of a drill that an item needs. `unknown`: nothing valid says that it passes or fails. */
 export type Proof = {
@@ -36,31 +25,22 @@ type Claim = {
   /** Why a drill of another subject no longer counts. */
   readonly changed?: string;
   readonly drill: DrillFact | null;
-  readonly waivers: readonly Waiver[];
 };
 
 /** How long evidence and waivers are valid by the store's clock, in milliseconds: 7 days. */
 export const EVIDENCE_MS = 7 * 24 * 3_600_000;
 
-/** The command for each drill: where it needs to be told something first, its help. */
-const NEXT: Readonly<Record<DrillKind, string>> = {
-  webhook: "checkout checklist run webhooks",
-  duplicates: "checkout checklist run duplicates --help",
-  idempotency: "checkout checklist run idempotency --help",
-  browser_return: "checkout checklist run browser-return --help",
-};
-
 /**
  * Decides what a drill proves now. The last drill decides; a failed one counts until another passes, or until it is
  * waived after it. A waiver stands in for a drill that was not run, or does not count any more, and is a risk.
  */
-export function proofOf(claim: Claim, now: number): Proof {
+export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">): Proof {
   const { kind, what, drill } = claim;
   const evidence = drill === null ? [] : drillAs(what, drill);
-  const base = { evidence, risks: [], next: NEXT[kind] };
+  const base = { evidence, risks: [], next: commandOf(kind) };
   const invalid = drill === null ? "was not run" : invalidity(claim, drill, now);
   if (drill !== null && invalid === undefined && drill.passed) return { ...base, status: "pass", reason: "" };
-  const waiver = claim.waivers.find((one) => one.drill === kind && isCurrent(one, now));
+  const waiver = waivers.find((one) => one.drill === kind && isCurrent(one, now));
   if (waiver !== undefined && (drill === null || drill.passed || waiver.at >= drill.at))
     return { ...base, status: "pass", reason: `${what} is waived`, risks: [riskOf(waiver)] };
   if (drill !== null && invalid === undefined)
@@ -119,4 +99,9 @@ function failureOf({ steps }: DrillFact): string {
   const failed = steps.find(({ passed }) => !passed);
   if (failed === undefined) return "it was not finished";
   return `${failed.name}: ${failed.cause ?? `expected ${failed.expected}; got ${failed.got}`}`;
+}
+
+/** The command of a drill: where it needs to be told something first, its help. */
+function commandOf(kind: DrillKind): string {
+  return `checkout checklist run ${DRILL_NAMES[kind]}${kind === "webhook" ? "" : " --help"}`;
 }

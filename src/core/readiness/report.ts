@@ -1,12 +1,6 @@
 import { iso } from "../clock.ts";
-import {
-  CHECKLIST_ITEMS,
-  ITEM_TITLES,
-  type Checklist,
-  type ChecklistItem,
-  type Verdict,
-} from "./checklist.ts";
-import type { Evidence } from "./proof.ts";
+import type { Checklist, ChecklistItem, Evidence } from "../control/readiness.ts";
+import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
 import { printable, redactSecrets } from "../text.ts";
 
 /** The result of a checklist, and what it was decided from. */
@@ -25,7 +19,7 @@ export type ChecklistReport = Checklist & {
 export const TEST_MODE_NOTE = "This is test mode: nothing here shows that live payments work.";
 
 /** The verdict in words. */
-const VERDICTS: Readonly<Record<Verdict, string>> = {
+const VERDICTS: Readonly<Record<Checklist["verdict"], string>> = {
   ready: "Ready",
   ready_with_risks: "Ready with risks",
   not_ready: "Not ready",
@@ -45,11 +39,16 @@ export function reportJson({ verdict, source, service, storeId, judgedAt, items 
       title: ITEM_TITLES[name],
       status,
       reason,
-      evidence: evidence.map((one) => ({ ...one, at: one.at === null ? null : iso(one.at) })),
+      evidence: evidence.map(evidenceJson),
       assumptions,
       next,
     })),
   };
+}
+
+/** A piece of evidence as it stands in JSON. */
+export function evidenceJson({ at, ...rest }: Evidence) {
+  return { ...rest, at: at === null ? null : iso(at) };
 }
 
 /** The number of missing items, in one sentence. */

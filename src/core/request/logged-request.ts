@@ -1,32 +1,14 @@
-import type { ErrorCode } from "../errors.ts";
-import type { MetFault } from "../fault/operations.ts";
+import type { RefusedEntry, RequestEntry } from "../control/requests.ts";
 import { parseJson } from "../json.ts";
 import { codePointLength, cut, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";
 
 /** A request of v1 and its answer, as the request log keeps them: secrets are redacted (decision 86). */
-export type LoggedRequest = {
+export type LoggedRequest = RequestEntry & {
   /** Counts the requests of a store from 1. */
   readonly position: number;
-  /** The one that the caller got; a replay carries that of the first answer. */
-  readonly requestId: string;
-  /** When it came: milliseconds by the real clock. */
-  readonly at: number;
-  /** The same moment by the clock of the store. */
+  /** The same moment as `at` by the clock of the store. */
   readonly storeAt: number;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-  /** Null where it was not refused. */
-  readonly code: ErrorCode | null;
-  /** Of the body or of the checkout that was read; null where there is none. */
-  readonly orderId: string | null;
-  /** In tenths of a millisecond, rounded up. */
-  readonly durationMs: number;
-  /** Numbers of the decisions that the answer relied on. */
-  readonly decisions: readonly number[];
-  /** The fault that it has met (decision 94); null if none. */
-  readonly fault: MetFault | null;
   /** What else is kept of a refused request; null of one that succeeded, whose answer is with its key. */
   readonly refused: RefusedRequest | null;
 };
@@ -34,16 +16,8 @@ export type LoggedRequest = {
 /** A request with those that were answered with its bytes again, and so with its request_id; oldest first. */
 export type FoundRequest = LoggedRequest & { readonly replays: readonly LoggedRequest[] };
 
-/** What was refused, and why. */
-export type RefusedRequest = {
-  /** The message of the refusal. */
-  readonly message: string;
-  /** Names and values alternating, in their order. */
-  readonly headers: readonly string[];
-  readonly body: string;
-  /** The id of the checkout that it was in conflict with. */
-  readonly met?: string | undefined;
-};
+/** What was refused, and why; with the id of the checkout that it was in conflict with. */
+export type RefusedRequest = RefusedEntry & { readonly met?: string | undefined };
 
 /** Which requests are wanted; what is null does not matter. */
 export type RequestFilter = {
@@ -103,13 +77,6 @@ export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "
 
 /** The decision on replays. */
 const REPLAYED = 5;
-
-/** Statuses as people name them: `404`, `4xx`, `0` where none was sent; undefined if it is none of these. */
-export function parseStatuses(text: string): readonly [number, number] | undefined {
-  if (text === "0") return [0, 0];
-  if (/^[1-5]xx$/i.test(text)) return [Number(text[0]) * 100, Number(text[0]) * 100 + 99];
-  return /^[1-5]\d\d$/.test(text) ? [Number(text), Number(text)] : undefined;
-}
 
 /** Headers as they are kept: secret ones without their value, the others as `redact` leaves them, each cut. */
 export function keptHeaders(

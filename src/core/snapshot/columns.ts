@@ -15,7 +15,7 @@ import type { Outcome } from "../outcome.ts";
 import { ASSUMPTIONS } from "../readiness/assumptions.ts";
 import { printableLiteral, redactSecrets } from "../text.ts";
 import { DELIVERY_ERRORS, MAX_TRIES } from "../webhook/delivery.ts";
-import { parseEventTypes } from "../webhook/endpoint.ts";
+import { parseEventTypes } from "../webhook/event-types.ts";
 import { parseTarget } from "../webhook/target.ts";
 
 /** What a value of a column is not; undefined where it is what an act would have written. */
@@ -41,7 +41,7 @@ const AS_SENT = Object.fromEntries(
 );
 
 const KNOWN_DECISIONS: ReadonlySet<number> = new Set([
-  ...ASSUMPTIONS.map(({ number: decision }) => decision),
+  ...ASSUMPTIONS.map(({ decision }) => decision),
   ...Object.values(ERRORS).flatMap((row) => ("decision" in row ? [row.decision] : [])),
 ]);
 

@@ -2,7 +2,8 @@ import { MAX_CHECKOUT_LIFETIME_MS, type Checkout, type Status } from "../checkou
 import { requestsFor } from "../checkout/create-request.ts";
 import { recordEvent, recordTestEvent, type CheckoutEvent } from "../checkout/event.ts";
 import { CREATE_PATHS, fingerprint, type StoredResponse } from "../checkout/idempotency-key.ts";
-import { advance, type Attempt, type AttemptResult, type Command } from "../checkout/payment.ts";
+import { advance, type AttemptResult, type Command } from "../checkout/payment.ts";
+import type { Attempt } from "../control/checkout.ts";
 import { settlementOf, type PayOutcome } from "../checkout/reserved-order-id.ts";
 import { checkoutJson, successBody } from "../checkout/wire.ts";
 import { parsePublicUrl } from "../network/public-url.ts";

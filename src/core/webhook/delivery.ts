@@ -52,9 +52,6 @@ export const DELIVERY_ERRORS = [
 ] as const;
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 
-/** Why an event is delivered. `duplicate`: an injected fault. */
-export type DeliveryCause = "event" | "replay" | "duplicate";
-
 /** The state of a delivery. `dropped`: by an injected fault, or because its endpoint was removed. */
 export const DELIVERY_STATES = ["due", "succeeded", "failed", "dropped"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];

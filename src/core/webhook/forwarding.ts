@@ -1,5 +1,5 @@
-import { parseEventTypes, wants } from "./endpoint.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { parseEventTypes, wants } from "./event-types.ts";
+import { accept, mapped, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 
 /** Where events of some types go: `order.*=http://localhost:3000/orders`. */
@@ -39,8 +39,7 @@ export function parseRoute(text: string): Outcome<Route> {
       "invalid_parameter",
       `a route is TYPE=URL, order.*=http://localhost:3000/orders; got ${printableLiteral(text)}`,
     );
-  const types = parseEventTypes([pattern]);
-  return types.ok ? accept({ pattern, url }) : types;
+  return mapped(parseEventTypes([pattern]), () => ({ pattern, url }));
 }
 
 /** Reads `Name: value`. Refuses an invalid header, and one that the user may not set. Its value is never shown. */

@@ -2,7 +2,7 @@ import { localOrigin } from "../../core/loopback.ts";
 import { dirname, join, resolve } from "node:path";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import { CONTROL_TOKEN_BYTES, TOKEN_PREFIXES, type ControlRole } from "../../core/control/protocol.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import {
   MASTER_KEY_BYTES,
   parseAdmin,
@@ -57,8 +57,7 @@ export function findStateFolder(
   options: FolderOptions,
 ): Outcome<string, HostFailure> {
   const folder = locateStateFolder(world, options.dir);
-  const checked = checkFolder(world, folder, options);
-  return checked.ok ? accept(folder) : checked;
+  return mapped(checkFolder(world, folder, options), () => folder);
 }
 
 /**
@@ -82,8 +81,7 @@ export function makeStateFolder(
   files.removeUnfinished(folder);
   files.createNew(join(folder, IGNORE_FILE), IGNORE_ALL);
   // Again, now that something is in it: some file systems keep no modes.
-  const made = checked.value === "used" ? checked : checkFolder(world, folder, options);
-  return made.ok ? accept(undefined) : made;
+  return mapped(checked.value === "used" ? checked : checkFolder(world, folder, options), () => undefined);
 }
 
 /** The merchant's copy of what the sandbox showed once; undefined where there is none. */
@@ -108,8 +106,7 @@ export function readChosenStore(
   world: Pick<World, "files">,
   folder: string,
 ): Outcome<string | undefined, HostFailure> {
-  const read = readWith(world, stateFile(folder, "store"), parseChosenStore);
-  return read.ok ? accept(read.value?.store_id) : read;
+  return mapped(readWith(world, stateFile(folder, "store"), parseChosenStore), (read) => read?.store_id);
 }
 
 /** Chooses a store for a folder. A file of its own: the sandbox writes credentials.json, and two writers would lose a key. */
@@ -179,8 +176,7 @@ export function readAdminToken(
   world: Pick<World, "files">,
   folder: string,
 ): Outcome<string | undefined, HostFailure> {
-  const read = readWith(world, stateFile(folder, "admin"), parseAdmin);
-  return read.ok ? accept(read.value?.admin_token) : read;
+  return mapped(readWith(world, stateFile(folder, "admin"), parseAdmin), (read) => read?.admin_token);
 }
 
 /** The same, created on first use, from what was given if anything was, and kept over restarts. */

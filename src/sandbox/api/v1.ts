@@ -11,7 +11,7 @@ import { parseAuthorization, refuseUnknownKey, requireScope, type Scope } from "
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { CREATE_PATHS, parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { A_SECRET, isUuid, printableLiteral } from "../../core/text.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import { jsonHeaders } from "../../web/answer.ts";
@@ -186,8 +186,7 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
   if (credential.isErased) return refuseErased();
   const rate = context.rateLimiter.take(credential, context.world.now());
   if (!rate.ok) return rate;
-  const scoped = requireScope(credential, scope);
-  return scoped.ok ? accept(credential) : scoped;
+  return mapped(requireScope(credential, scope), () => credential);
 }
 
 /**

@@ -9,7 +9,7 @@ import {
 import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
 import { recordEvent } from "../../core/checkout/event.ts";
 import { fingerprint, replay, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import { priceForCheckout } from "../../core/checkout/price.ts";
 import { settlementOf } from "../../core/checkout/reserved-order-id.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
@@ -131,6 +131,7 @@ function answerUsed(
 /** What is bought. A price that cannot be named is a 400. */
 function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<Terms> {
   if (!("price_id" in request)) return accept(termsOf(request, undefined));
-  const found = priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id));
-  return found.ok ? accept(termsOf(request, found.value)) : found;
+  return mapped(priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id)), (found) =>
+    termsOf(request, found),
+  );
 }

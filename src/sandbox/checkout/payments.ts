@@ -1,5 +1,6 @@
 import { UNSTATED_MOVE } from "../../core/readiness/assumptions.ts";
-import type { Checkout, Status } from "../../core/checkout/checkout.ts";
+import type { Checkout } from "../../core/checkout/checkout.ts";
+import type { MoveEntry } from "../../core/control/checkout.ts";
 import { recordEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { advance, isDue, isFinal, type AttemptResult, type Command } from "../../core/checkout/payment.ts";
@@ -10,18 +11,8 @@ import { emit } from "../webhook/outbox.ts";
 import { atCheckout, type CheckoutRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** A status that changed, with the event that says so. */
-export type Move = {
-  readonly at: number;
-  readonly checkoutId: string;
-  readonly orderId: string;
-  readonly from: Status;
-  readonly to: Status;
-  readonly eventId: string;
-};
-
 /** The result of a change: the checkout, its status changes, and whether a result came too late to be applied. */
-type Change = { readonly checkout: Checkout; readonly moves: readonly Move[]; readonly late: boolean };
+type Change = { readonly checkout: Checkout; readonly moves: readonly MoveEntry[]; readonly late: boolean };
 
 /** Maximum number of due items in one transaction. */
 const MAX_DUE_AT_ONCE = 1000;
@@ -116,9 +107,9 @@ export function settleDue(
   context: ServiceContext,
   storeId: string,
   until: number,
-): { readonly moves: readonly Move[]; readonly more: boolean } {
+): { readonly moves: readonly MoveEntry[]; readonly more: boolean } {
   const { store } = context;
-  const moves: Move[] = [];
+  const moves: MoveEntry[] = [];
   for (let count = 0; count < MAX_DUE_AT_ONCE; count += 1) {
     const due = store.settlements.next(storeId);
     if (due === undefined || due.dueAt > until) return { moves, more: false };
@@ -127,7 +118,7 @@ export function settleDue(
   return { moves, more: true };
 }
 
-function settleItem(context: ServiceContext, { checkoutId, dueAt, outcome }: DueItem): readonly Move[] {
+function settleItem(context: ServiceContext, { checkoutId, dueAt, outcome }: DueItem): readonly MoveEntry[] {
   const { store } = context;
   if (outcome !== null) store.settlements.remove(checkoutId);
   const checkout = store.checkouts.findAny(checkoutId);

@@ -1,8 +1,7 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import type { Attempt } from "../../core/checkout/payment.ts";
-import type { LateResult } from "../../store/checkout/attempts.ts";
+import type { Attempt, LateResult } from "../../core/control/checkout.ts";
 import type { StoreNames } from "../../store/stores.ts";
 import { currentCheckout, waitsToSettle } from "./payments.ts";
 import { checkoutOf, noStore, storeTime, type CheckoutRef } from "../at-store.ts";

@@ -1,6 +1,6 @@
 import { parseReturnOrigin, parseReturnPath } from "../../core/checkout/return-origin.ts";
 import { checkoutUrl } from "../../core/checkout/wire.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import { wholePrice } from "../../core/config/plan.ts";
 import { ACTED_AS_PAYER } from "../../core/readiness/assumptions.ts";
 import { storeTime } from "../at-store.ts";
@@ -42,8 +42,10 @@ export const checkoutHandlers = {
     const path = body.action === "remove" ? accept(undefined) : parsePath(body.path);
     if (!path.ok) return path;
     const change = body.action === "add" ? addReturnOrigin : removeReturnOrigin;
-    const left = await change(context, { storeId, origin: origin.value, path: path.value });
-    return left.ok ? accept({ storeId, returnOrigins: left.value }) : left;
+    return mapped(
+      await change(context, { storeId, origin: origin.value, path: path.value }),
+      (returnOrigins) => ({ storeId, returnOrigins }),
+    );
   },
 } satisfies HandlersOf<"checkouts">;
 

@@ -1,6 +1,6 @@
 import type { Capability } from "../../core/checkout/checkout.ts";
 import type { StoreState } from "../../core/config/plan.ts";
-import { accept } from "../../core/outcome.ts";
+import { accept, mapped } from "../../core/outcome.ts";
 import { applyConfig, planConfig } from "../config/apply.ts";
 import { configState } from "../config/state.ts";
 import type { HandlersOf } from "./handler.ts";
@@ -22,8 +22,7 @@ export const configHandlers = {
   },
   applyConfig: async (context, { body: { stores, prune = false, dryRun = false } }) => {
     if (dryRun) {
-      const planned = planConfig(context, { stores, prune });
-      return planned.ok ? accept({ changes: planned.value, made: [] }) : planned;
+      return mapped(planConfig(context, { stores, prune }), (changes) => ({ changes, made: [] }));
     }
     return context.store.write(() => applyConfig(context, { stores, prune }));
   },

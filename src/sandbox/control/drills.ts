@@ -1,8 +1,8 @@
-import { accept } from "../../core/outcome.ts";
+import { accept, mapped } from "../../core/outcome.ts";
 import { judgeIdempotencyDrill } from "../../core/readiness/drills/idempotency.ts";
 import { openDrillLease } from "../readiness/drill-lease.ts";
 import { deliverForDrill, keepDuplicates } from "../readiness/duplicates.ts";
-import { keepDrill, runWebhookDrill, type EndpointDrill } from "../readiness/drills.ts";
+import { keepDrill, runWebhookDrill } from "../readiness/drills.ts";
 import type { HandlersOf } from "./handler.ts";
 
 /** Default length of a list. */
@@ -17,41 +17,23 @@ export const drillHandlers = {
     const apiKey = await openDrillLease(context, { storeId, id, drill }, timeoutMs);
     return accept({ id, storeId, apiKey });
   },
-  endLease: async ({ leases }, { storeId, id }) => {
-    const ended = await leases.end({ storeId, id });
-    return ended.ok ? accept({}) : ended;
-  },
-  runWebhookDrill: async (context, { storeId, body }) => {
-    const run = await runWebhookDrill(context, storeId, body);
-    if (!run.ok) return run;
-    return accept({ drills: run.value.map(endpointDrill) });
-  },
+  endLease: async ({ leases }, { storeId, id }) => mapped(await leases.end({ storeId, id }), () => ({})),
+  runWebhookDrill: async (context, { storeId, body }) =>
+    mapped(await runWebhookDrill(context, storeId, body), (drills) => ({ drills })),
   recordBrowserReturn: (context, { storeId, body: { returnUrl, steps } }) =>
     keepDrill(context, { storeId, kind: "browser_return", subject: returnUrl, steps }),
-  beginClientRun: async ({ idempotencyWatch }, { storeId, id, body }) => {
-    const begun = idempotencyWatch.beginRun({ storeId, id }, body);
-    return begun.ok ? accept({}) : begun;
-  },
-  endClientRun: async ({ idempotencyWatch }, { storeId, id, body }) => {
-    const lost = idempotencyWatch.endRun({ storeId, id }, body);
-    return lost.ok ? accept({ lost: lost.value }) : lost;
-  },
-  awaitClientRun: async ({ idempotencyWatch }, { storeId, id }) => {
-    const lost = await idempotencyWatch.awaitLoss({ storeId, id });
-    return lost.ok ? accept({ lost: lost.value }) : lost;
-  },
-  listRetrieves: async ({ leases, retrieveWatch }, { storeId, id }) => {
-    const held = leases.check({ storeId, id });
-    return held.ok ? accept({ paidCheckouts: retrieveWatch.of({ storeId, id }) }) : held;
-  },
+  beginClientRun: async ({ idempotencyWatch }, { storeId, id, body }) =>
+    mapped(idempotencyWatch.beginRun({ storeId, id }, body), () => ({})),
+  endClientRun: async ({ idempotencyWatch }, { storeId, id, body }) =>
+    mapped(idempotencyWatch.endRun({ storeId, id }, body), (lost) => ({ lost })),
+  awaitClientRun: async ({ idempotencyWatch }, { storeId, id }) =>
+    mapped(await idempotencyWatch.awaitLoss({ storeId, id }), (lost) => ({ lost })),
+  listRetrieves: async ({ leases, retrieveWatch }, { storeId, id }) =>
+    mapped(leases.check({ storeId, id }), () => ({ paidCheckouts: retrieveWatch.of({ storeId, id }) })),
   deliverForDrill: (context, { storeId, body }) => deliverForDrill(context, storeId, body),
   recordDuplicates: (context, { storeId, body }) => keepDuplicates(context, storeId, body),
-  closeIdempotencyDrill: async ({ idempotencyWatch }, { storeId, id }) => {
-    const closed = idempotencyWatch.close({ storeId, id });
-    if (!closed.ok) return closed;
-    const reuse = closed.value;
-    return accept({ reuse: reuse && { ...reuse, body: reuse.request } });
-  },
+  closeIdempotencyDrill: async ({ idempotencyWatch }, { storeId, id }) =>
+    mapped(idempotencyWatch.close({ storeId, id }), (reuse) => ({ reuse })),
   judgeIdempotencyDrill: async (context, { storeId, id }) => {
     const concluded = context.idempotencyWatch.conclude({ storeId, id });
     if (!concluded.ok) return concluded;
@@ -60,11 +42,6 @@ export const drillHandlers = {
     // What shows nothing is not kept: the last drill that showed something stands.
     if (verdict === "unknown") return accept({ verdict, steps, creates, drillId: null });
     const kept = await keepDrill(context, { storeId, kind: "idempotency", subject: storeId, steps });
-    return kept.ok ? accept({ verdict, steps, creates, drillId: kept.value.id }) : kept;
+    return mapped(kept, ({ id: drillId }) => ({ verdict, steps, creates, drillId }));
   },
 } satisfies HandlersOf<"drills">;
-
-function endpointDrill({ endpoint: { id: endpointId, url }, drill, order }: EndpointDrill) {
-  const shown = drill.passed ? "passed" : "failed";
-  return { ...drill, verdict: drill.id === null ? "unknown" : shown, endpointId, url, order } as const;
-}

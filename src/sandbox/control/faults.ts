@@ -1,4 +1,4 @@
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import { addFaults, clearFaults, listFaults, removeFault } from "../fault/faults.ts";
 import type { HandlersOf } from "./handler.ts";
 
@@ -11,12 +11,8 @@ export const faultHandlers = {
     return accept({ fault: first, faults: added.value });
   },
   listFaults: async (context, { storeId }) => accept({ faults: listFaults(context, storeId) }),
-  removeFault: async (context, { storeId, id }) => {
-    const removed = await removeFault(context, storeId, id);
-    return removed.ok ? accept({ fault: removed.value }) : removed;
-  },
-  clearFaults: async (context, { storeId }) => {
-    const cleared = await clearFaults(context, storeId);
-    return cleared.ok ? accept({ faults: cleared.value }) : cleared;
-  },
+  removeFault: async (context, { storeId, id }) =>
+    mapped(await removeFault(context, storeId, id), (fault) => ({ fault })),
+  clearFaults: async (context, { storeId }) =>
+    mapped(await clearFaults(context, storeId), (faults) => ({ faults })),
 } satisfies HandlersOf<"faults">;

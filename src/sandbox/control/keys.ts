@@ -1,5 +1,5 @@
 import { SCOPES } from "../../core/credential.ts";
-import { accept } from "../../core/outcome.ts";
+import { accept, mapped } from "../../core/outcome.ts";
 import type { ShownKey } from "../../store/credentials.ts";
 import { atStore } from "../at-store.ts";
 import { makeKey, revokeKey } from "../runtime/keys.ts";
@@ -15,10 +15,8 @@ export const keyHandlers = {
     }),
   listKeys: async ({ store }, { storeId }) =>
     accept({ storeId, keys: store.credentials.of(storeId).map(withKeyId) }),
-  revokeKey: async (context, { storeId, id }) => {
-    const revoked = await revokeKey(context, { storeId, id });
-    return revoked.ok ? accept({ ...withKeyId(revoked.value), storeId }) : revoked;
-  },
+  revokeKey: async (context, { storeId, id }) =>
+    mapped(await revokeKey(context, { storeId, id }), (revoked) => ({ ...withKeyId(revoked), storeId })),
 } satisfies HandlersOf<"keys">;
 
 function withKeyId<Key extends ShownKey>({ id: keyId, ...key }: Key) {

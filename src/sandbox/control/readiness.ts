@@ -1,11 +1,11 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../core/readiness/assumptions.ts";
 import { redactKept } from "../../core/request/redaction.ts";
 import { atStore, noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { act } from "../readiness/administration.ts";
-import { readReadiness } from "../readiness/facts.ts";
+import { judgeStore, readReadiness } from "../readiness/facts.ts";
 import { inForce } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
 
@@ -13,17 +13,16 @@ import type { HandlersOf } from "./handler.ts";
 export const readinessHandlers = {
   assumptions: async (context, { storeId }) => {
     const uses = await context.assumptions.of(storeId);
-    const assumptions = ASSUMPTIONS.map(({ number: decision, title, chosen, setting, shownBy }) => {
-      const use = uses.find((one) => one.decision === decision);
+    const assumptions = ASSUMPTIONS.map((assumption) => {
+      const use = uses.find(({ decision }) => decision === assumption.decision);
       const reliedOn = use === undefined ? null : { since: use.firstAt, requestId: use.firstRequestId };
-      return { decision, title, chosen, setting, shownBy, reliedOn };
+      return Object.assign({ reliedOn }, assumption);
     });
     return accept({ storeId, assumptions });
   },
-  readiness: async (context, { storeId }) => {
-    const read = readReadiness(context, storeId);
-    return read.ok ? accept({ ...read.value.facts, now: read.value.now }) : read;
-  },
+  readiness: async (context, { storeId }) => readReadiness(context, storeId),
+  checklist: async (context, { storeId }) =>
+    mapped(judgeStore(context, storeId), ({ checklist }) => checklist),
   storeSummary: async (context, { storeId }) => summary(context, storeId),
   waiveDrill: (context, { storeId, body }) =>
     atStore(context, storeId, ({ waivers }, at) => {

@@ -1,6 +1,7 @@
 import type { RequestOf } from "../../core/control/operations.ts";
 import { accept } from "../../core/outcome.ts";
-import { parseStatuses, type LoggedRequest } from "../../core/request/logged-request.ts";
+import { parseStatuses } from "../../core/request/statuses.ts";
+import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import { explain, noRequest } from "../explain/explain.ts";
 import type { ControlActs, HandlersOf } from "./handler.ts";
 

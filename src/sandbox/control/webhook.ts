@@ -1,6 +1,6 @@
 import { DEFAULT_OVERLAP_MS, type DeliveryEntry, type EventEntry } from "../../core/control/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import { endpointNow, type Endpoint, type EndpointNow } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
@@ -60,10 +60,8 @@ export const webhookHandlers = {
   showSecret: (context, { storeId, id }) => showSecrets(context, { storeId, endpointId: id }),
   rotateSecret: (context, { storeId, id, body: { overlapMs = DEFAULT_OVERLAP_MS } }) =>
     rotateSecret(context, { storeId, endpointId: id }, overlapMs),
-  testEndpoint: async (context, { storeId, id }) => {
-    const tested = await testEndpoint(context, { storeId, endpointId: id });
-    return tested.ok ? accept({ eventId: tested.value }) : tested;
-  },
+  testEndpoint: async (context, { storeId, id }) =>
+    mapped(await testEndpoint(context, { storeId, endpointId: id }), (eventId) => ({ eventId })),
   registerListener: async (context, { storeId, body }) => {
     const registered = await registerListener(context, storeId, body);
     if (!registered.ok) return registered;
@@ -80,10 +78,10 @@ export const webhookHandlers = {
       deliveries: listDeliveries(store, { storeId, eventId: id }),
     });
   },
-  replayEvent: async (context, { storeId, id, body }) => {
-    const replayed = await replayEvent(context, { storeId, eventId: id }, body.endpointId);
-    return replayed.ok ? accept({ deliveries: replayed.value }) : replayed;
-  },
+  replayEvent: async (context, { storeId, id, body }) =>
+    mapped(await replayEvent(context, { storeId, eventId: id }, body.endpointId), (deliveries) => ({
+      deliveries,
+    })),
   replayFailed: (context, { storeId, body }) => replayFailed(context, storeId, body),
   listDeliveries: async ({ store }, { storeId, body }) => {
     const { before, limit = DEFAULT_PAGE } = body;

@@ -1,4 +1,5 @@
-import type { ExplainedKind, Explanation } from "../../core/explain/explanation.ts";
+import type { ExplainedKind } from "../../core/explain/explained.ts";
+import type { Explanation } from "../../core/explain/explanation.ts";
 import {
   explainCheckout,
   explainDelivery,

@@ -1,5 +1,5 @@
 import { fits, isDeliveryFault, type DeliveryFault, type Fault } from "../../core/fault/fault.ts";
-import { wants } from "../../core/webhook/endpoint.ts";
+import { wants } from "../../core/webhook/event-types.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";

@@ -1,10 +1,5 @@
-import {
-  decideAct,
-  kindOf,
-  productionOf,
-  type AdminAct,
-  type RecordedAct,
-} from "../../core/readiness/admin-act.ts";
+import { decideAct, kindOf, productionOf, type AdminAct } from "../../core/readiness/admin-act.ts";
+import type { RecordedAct } from "../../core/control/readiness.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
 import { atStore, noStore } from "../at-store.ts";

@@ -1,15 +1,15 @@
 import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts";
-import type { Checkout } from "../../core/checkout/checkout.ts";
+import type { EndpointDrill } from "../../core/control/drills.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
+import type { CaseResult } from "../../core/readiness/drills/webhook.ts";
 import {
   casesOf,
   drillRequest,
   goesOn,
   wasOutOfReach,
-  type CaseResult,
   type DrillEvent,
-} from "../../core/readiness/drills/webhook.ts";
+} from "../../core/readiness/drills/webhook-request.ts";
 import { drillSteps } from "../../core/readiness/drills/webhook-causes.ts";
 import type { World } from "../../world.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
@@ -28,16 +28,6 @@ export type DrillsContext = Pick<ServiceContext, "store"> &
     readonly leases: Pick<Leases, "check">;
     readonly webhookWatch: Pick<WebhookWatch, "note" | "forget">;
   };
-
-/** What has shown nothing is not kept, and has no id. */
-type Unkept = Omit<Drill, "id"> & { readonly id: null };
-
-/** A drill, its endpoint, and the checkout whose events it sent too; null if it sent none. */
-export type EndpointDrill = {
-  readonly endpoint: Endpoint;
-  readonly drill: Drill | Unkept;
-  readonly order: Checkout | null;
-};
 
 /** An endpoint at the start of its drill; `now` is the store's. */
 type Subject = {
@@ -104,12 +94,9 @@ function subjectsOf(
   { endpointId, orderEvents = false }: Wanted,
 ): Promise<Outcome<readonly Subject[]>> {
   return atStore(context, storeId, (store, now) => {
-    const hold = context.heldBack(storeId);
-    if (hold !== undefined) return refuse("state_conflict", `nothing is delivered: ${hold}`);
-    const chosen = choose(store.endpoints.of(storeId), endpointId);
-    if (!chosen.ok) return chosen;
-    return accept(
-      chosen.value.map((endpoint) => {
+    const drilled = drilledEndpoints(context, storeId, endpointId);
+    return mapped(drilled, (endpoints) =>
+      endpoints.map((endpoint) => {
         const { inForce, retired } = endpointSecrets(context, endpoint, now);
         // Only the newest secret: then the result also holds after the overlap of a rotation.
         const [secret] = inForce;
@@ -121,18 +108,20 @@ function subjectsOf(
   });
 }
 
-/** Whether an endpoint is enabled and a receiver of production, which a listener is not. */
-export function isDrilled({ kind, state }: Pick<Endpoint, "kind" | "state">): boolean {
-  return kind === "url" && state === "enabled";
-}
-
-/** A listener is not a receiver of production, so it cannot be drilled. */
-function choose(
-  endpoints: readonly Endpoint[],
-  endpointId: string | undefined,
+/**
+ * The endpoint that is named, or all enabled ones; no listener, because production has none. Refuses with
+ * `state_conflict` if there is nothing to drill, or nothing is delivered.
+ */
+export function drilledEndpoints(
+  { store, heldBack }: DrillsContext,
+  storeId: string,
+  endpointId?: string,
 ): Outcome<readonly Endpoint[]> {
+  const hold = heldBack(storeId);
+  if (hold !== undefined) return refuse("state_conflict", `nothing is delivered: ${hold}`);
+  const endpoints = store.endpoints.of(storeId);
   if (endpointId === undefined) {
-    const on = endpoints.filter(isDrilled);
+    const on = endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled");
     return on.length > 0
       ? accept(on)
       : refuse(
@@ -177,13 +166,12 @@ async function drillEndpoint(
     subject: webhookSubject(endpoint, secret),
     steps: drillSteps({ results, names, usedRetired }, endpoint.id),
   } as const;
+  const of = { endpointId: endpoint.id, url: endpoint.url, order: order?.checkout ?? null };
   // What shows nothing is not kept: the last drill that showed something stands.
-  const checkout = order?.checkout ?? null;
-  if (isUnknown)
-    return accept({ endpoint, order: checkout, drill: { ...shown, id: null, passed: false, at: now } });
+  if (isUnknown) return accept({ ...shown, ...of, verdict: "unknown", id: null, passed: false, at: now });
   const kept = await keepDrill(context, shown);
   if (!kept.ok) throw new Error(`the store of endpoint ${endpoint.id} is gone`);
-  return accept({ endpoint, order: checkout, drill: kept.value });
+  return accept({ ...kept.value, ...of, verdict: kept.value.passed ? "passed" : "failed" });
 }
 
 /** Sends the cases one after the other, outside of any transaction, until too many got no answer. */

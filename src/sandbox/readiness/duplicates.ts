@@ -1,15 +1,15 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { drillRequest, paymentType } from "../../core/readiness/drills/webhook.ts";
+import { drillRequest, paymentType } from "../../core/readiness/drills/webhook-request.ts";
 import { duplicatesSubject, type Drill } from "../../core/readiness/drills/drill.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
-import { wants, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { wants } from "../../core/webhook/event-types.ts";
+import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
-import type { Store } from "../../store/store.ts";
 import { atStore } from "../at-store.ts";
 import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
 import { deliveryErrorOf, post, type Posted } from "../webhook/post.ts";
-import { insertDrill, isDrilled, type DrillsContext } from "./drills.ts";
+import { drilledEndpoints, insertDrill, type DrillsContext } from "./drills.ts";
 
 type Sent = AnswerOf<"deliverForDrill">;
 type Prepared = { readonly subject: string; readonly posts: readonly Outgoing[] };
@@ -38,11 +38,11 @@ export function keepDuplicates(
   storeId: string,
   { leaseId, subject, steps }: RequestOf<"recordDuplicates">,
 ): Promise<Outcome<Drill>> {
-  return atStore(context, storeId, (store, now) => {
-    const current = subjectNow(context, store, { storeId, leaseId, subject });
-    if (!current.ok) return current;
-    return accept(insertDrill(context, { storeId, kind: "duplicates", subject: current.value, steps }, now));
-  });
+  return atStore(context, storeId, (_store, now) =>
+    mapped(drilledNow(context, { storeId, leaseId, subject }), (current) =>
+      insertDrill(context, { storeId, kind: "duplicates", subject: current.subject, steps }, now),
+    ),
+  );
 }
 
 /** The requests, signed with the secrets that are active now. */
@@ -52,20 +52,20 @@ function prepare(
   { leaseId, eventId, subject, forged = false }: RequestOf<"deliverForDrill">,
 ): Promise<Outcome<Prepared>> {
   return atStore(context, storeId, (store, now) => {
-    const current = subjectNow(context, store, { storeId, leaseId, subject });
+    const current = drilledNow(context, { storeId, leaseId, subject });
     if (!current.ok) return current;
     const event = store.events.find(eventId);
     if (event === undefined || event.storeId !== storeId)
       return refuse("not_found", `there is no event ${eventId}`);
     const type = forged ? paymentType(event) : event.type;
     const request = forged ? forgedPayment(context, event, now) : undefined;
-    const posts = drilledOf(store, storeId)
+    const posts = current.value.endpoints
       .filter(({ eventTypes }) => wants(eventTypes, type))
       .map((endpoint): Outgoing => {
         const { headers, body } = request ?? genuine(context, { endpoint, event, now });
         return { storeId, url: endpoint.url, headers, body };
       });
-    return accept({ subject: current.value, posts });
+    return accept({ subject: current.value.subject, posts });
   });
 }
 
@@ -95,31 +95,20 @@ function forgedPayment(
   return drillRequest("payment_bad_signature", { own, first: own, order }, keys);
 }
 
-/** What a drill that runs under this lease is about, if it is still what it was at first. */
-function subjectNow(
-  { leases, heldBack }: DrillsContext,
-  store: Store,
+/** The endpoints that are drilled under this lease, and what the drill is about, if it is still what it was at first. */
+function drilledNow(
+  context: DrillsContext,
   wanted: { readonly storeId: string; readonly leaseId: string; readonly subject?: string | undefined },
-): Outcome<string> {
+): Outcome<{ readonly endpoints: readonly Endpoint[]; readonly subject: string }> {
   const { storeId, leaseId, subject } = wanted;
-  const held = leases.check({ storeId, id: leaseId }, "duplicates");
+  const held = context.leases.check({ storeId, id: leaseId }, "duplicates");
   if (!held.ok) return held;
-  const hold = heldBack(storeId);
-  if (hold !== undefined) return refuse("state_conflict", `nothing is delivered: ${hold}`);
-  const endpoints = drilledOf(store, storeId);
-  const current = duplicatesSubject(endpoints);
-  if (endpoints.length === 0)
-    return refuse(
-      "state_conflict",
-      "no endpoint with an address of its own is on, so there is nothing to drill",
-    );
+  const endpoints = drilledEndpoints(context, storeId);
+  if (!endpoints.ok) return endpoints;
+  const current = duplicatesSubject(endpoints.value);
   return subject === undefined || subject === current
-    ? accept(current)
+    ? accept({ endpoints: endpoints.value, subject: current })
     : refuse("state_conflict", "the endpoints changed during the drill, so it shows nothing");
-}
-
-function drilledOf({ endpoints }: Pick<Store, "endpoints">, storeId: string): Endpoint[] {
-  return endpoints.of(storeId).filter(isDrilled);
 }
 
 function answerOf({ result }: Posted): Sent["answers"][number] {

@@ -1,52 +1,42 @@
-import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
+import { parseCreateRequest } from "../../core/checkout/create-request.ts";
 import {
   otherRequest,
-  type ClientEnd,
-  type ClientRun,
   type IdempotencyFacts,
   type RunFact,
-  type SeenCreate,
 } from "../../core/readiness/drills/idempotency.ts";
+import type { ClientEnd, Reuse, SeenCreate, WatchedRun } from "../../core/control/drills.ts";
+import type { ClientRun } from "../../core/readiness/names.ts";
 import { parseJson, parseStrictJson } from "../../core/json.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import { checkoutResponse } from "../../core/checkout/wire.ts";
 import type { Store } from "../../store/store.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
 import type { HttpRequest } from "../../world.ts";
 import type { Answer } from "../answer.ts";
 import { callerOf, isOwnCommand } from "../api/caller.ts";
-
-/** A request that reuses the lost create's key for another body. */
-type Reuse = {
-  readonly path: string;
-  readonly idempotencyKey: string;
-  readonly request: CreateRequest;
-};
+import type { LeaseRef } from "./leases.ts";
 
 /** A drill whose creates are watched. */
-type WatchedDrill = DrillRef & {
+type WatchedDrill = LeaseRef & {
   /** The drill's own API key: what comes with it is the merchant's client, and nothing else is. */
   readonly credentialId: string;
   /** The last four characters of that key. */
   readonly lastFour: string;
 };
 
-/** A run of the merchant's command, and its purchase. */
-type WatchedRun = { readonly run: ClientRun; readonly orderId: string };
-
 /** Watches creates during an idempotency drill, and drops answers. There is one drill at a time. */
 export type IdempotencyWatch = {
   /** Watches the creates with a drill's key from now on. A drill that is running ends. */
   readonly begin: (drill: WatchedDrill) => void;
   /** What is created from now on belongs to this run. Refuses with `not_found`. */
-  readonly beginRun: (drill: DrillRef, run: WatchedRun) => Outcome<void>;
+  readonly beginRun: (drill: LeaseRef, run: WatchedRun) => Outcome<void>;
   /**
    * Waits until a create of this run is made, and its answer held back or dropped, or until the run has ended; returns
    * whether an answer was taken. Refuses with `not_found`.
    */
-  readonly awaitLoss: (drill: DrillRef) => Promise<Outcome<boolean>>;
+  readonly awaitLoss: (drill: LeaseRef) => Promise<Outcome<boolean>>;
   /** Ends the run; a held answer is dropped. Returns whether an answer was taken. Refuses with `not_found`. */
-  readonly endRun: (drill: DrillRef, end: ClientEnd) => Outcome<boolean>;
+  readonly endRun: (drill: LeaseRef, end: ClientEnd) => Outcome<boolean>;
   /**
    * Sees a create that is committed and not answered yet. The first one of the first run that succeeds gets no answer;
    * that of the killed run waits until the run has ended, and then gets none either.
@@ -56,19 +46,16 @@ export type IdempotencyWatch = {
     answered: { readonly requestId: string; readonly outcome: Outcome<Answer> },
   ) => Outcome<Answer> | Promise<Outcome<Answer>>;
   /** What a drill has seen so far, first to last; nothing if it is not watched. */
-  readonly seen: (drill: DrillRef) => readonly SeenCreate[];
+  readonly seen: (drill: LeaseRef) => readonly SeenCreate[];
   /** Whether a request is the drill's and not the client's. */
   readonly isOwn: (request: HttpRequest) => boolean;
   /** Returns the request to try with the lost create's key; null if no answer was dropped. Refuses with `not_found`. */
-  readonly close: (drill: DrillRef) => Outcome<Reuse | null>;
+  readonly close: (drill: LeaseRef) => Outcome<Reuse | null>;
   /** Returns what was seen, and what the tables say; then forgets it. Refuses with `not_found`. */
-  readonly conclude: (drill: DrillRef) => Outcome<IdempotencyFacts>;
+  readonly conclude: (drill: LeaseRef) => Outcome<IdempotencyFacts>;
   /** Forgets a drill, if it is still watched. */
-  readonly forget: (drill: DrillRef) => void;
+  readonly forget: (drill: LeaseRef) => void;
 };
-
-/** A running drill and its store. */
-type DrillRef = { readonly storeId: string; readonly id: string };
 
 type Watch = WatchedDrill & {
   /** The run that is under way; undefined between runs. */
@@ -104,7 +91,7 @@ export function createIdempotencyWatch(store: Pick<Store, "credentials" | "check
   const watches = new Map<string, Watch>();
   const keep = (watch: Watch): void => void watches.set(watch.storeId, watch);
 
-  const watchOf = (drill: DrillRef): Outcome<Watch> => {
+  const watchOf = (drill: LeaseRef): Outcome<Watch> => {
     const watch = watches.get(drill.storeId);
     return watch?.id === drill.id ? accept(watch) : unknown(drill);
   };
@@ -114,29 +101,22 @@ export function createIdempotencyWatch(store: Pick<Store, "credentials" | "check
       watches.get(drill.storeId)?.moments.ended();
       keep({ ...drill, ...NOTHING_SEEN, moments: momentsOfRun() });
     },
-    beginRun: (drill, run) => {
-      const known = watchOf(drill);
-      if (!known.ok) return known;
-      keep({ ...known.value, moments: momentsOfRun(), current: run });
-      return accept(undefined);
-    },
+    beginRun: (drill, run) =>
+      mapped(watchOf(drill), (watch) => keep({ ...watch, moments: momentsOfRun(), current: run })),
     awaitLoss: async (drill) => {
       const known = watchOf(drill);
       if (!known.ok) return known;
       await known.value.moments.loss;
-      const later = watchOf(drill);
-      return later.ok ? accept(lostIn(later.value) !== undefined) : later;
+      return mapped(watchOf(drill), (watch) => lostIn(watch) !== undefined);
     },
-    endRun: (drill, end) => {
-      const known = watchOf(drill);
-      if (!known.ok) return known;
-      const { current, runs, moments } = known.value;
-      const hasLost = lostIn(known.value) !== undefined;
-      const ended = current === undefined ? runs : [...runs, { ...current, ...end }];
-      keep({ ...known.value, current: undefined, runs: ended });
-      moments.ended();
-      return accept(hasLost);
-    },
+    endRun: (drill, end) =>
+      mapped(watchOf(drill), (watch) => {
+        const { current, runs, moments } = watch;
+        const ended = current === undefined ? runs : [...runs, { ...current, ...end }];
+        keep({ ...watch, current: undefined, runs: ended });
+        moments.ended();
+        return lostIn(watch) !== undefined;
+      }),
     look: (request, answered) => {
       if (watches.size === 0) return answered.outcome;
       const caller = callerOf(store, request);
@@ -148,12 +128,11 @@ export function createIdempotencyWatch(store: Pick<Store, "credentials" | "check
     },
     seen: (drill) => seenIn(watchOf(drill)),
     isOwn: (request) => [...watches.values()].some((watch) => isReuse(watch, request)),
-    close: (drill) => {
-      const known = watchOf(drill);
-      if (!known.ok) return known;
-      keep({ ...known.value, isClosed: true });
-      return accept(known.value.reuse);
-    },
+    close: (drill) =>
+      mapped(watchOf(drill), (watch) => {
+        keep({ ...watch, isClosed: true });
+        return watch.reuse;
+      }),
     conclude: (drill) => {
       const known = watchOf(drill);
       if (!known.ok || !known.value.isClosed) return unknown(drill);
@@ -310,10 +289,10 @@ function reuseOf(request: HttpRequest): Reuse {
   const body = parseStrictJson(request.body);
   const parsed = body.ok ? parseCreateRequest(body.value) : body;
   if (!parsed.ok || idempotencyKey === undefined) throw new Error("a create that succeeded can be read");
-  return { path: splitTarget(request.target).path, idempotencyKey, request: otherRequest(parsed.value) };
+  return { path: splitTarget(request.target).path, idempotencyKey, body: otherRequest(parsed.value) };
 }
 
-function unknown({ id }: DrillRef): Outcome<never> {
+function unknown({ id }: LeaseRef): Outcome<never> {
   return refuse(
     "not_found",
     `no drill ${id} is under way: another one took its place, its command lost the connection, or the sandbox was started anew`,

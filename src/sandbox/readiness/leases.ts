@@ -1,12 +1,13 @@
+import type { RunningDrill } from "../../core/control/drills.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import { DRILL_NAMES, type DrillKind } from "../../core/readiness/drills/drill.ts";
+import { DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
 
 /** A lease and its store. */
 export type LeaseRef = { readonly storeId: string; readonly id: string };
 
-/** What a drill holds for as long as its command is there. `since` is milliseconds by the store's clock. */
-export type Lease = LeaseRef & { readonly drill: DrillKind; readonly since: number };
+/** What a drill holds for as long as its command is there. */
+export type Lease = LeaseRef & RunningDrill;
 
 /**
  * The leases of drills (decision 66). A lease lasts as long as the connection over which it was opened, and is in memory

@@ -1,8 +1,9 @@
 import { freeze, isMoment, REAL_CLOCK, setTo, storeNow, type StoreClock } from "../../core/clock.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import type { Dispatched } from "../webhook/record-end.ts";
+import type { DispatchedEntry } from "../../core/control/webhook.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
-import { settleDue, type Move } from "../checkout/payments.ts";
+import { settleDue } from "../checkout/payments.ts";
+import type { MoveEntry } from "../../core/control/checkout.ts";
 import { noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { World } from "../../world.ts";
@@ -18,8 +19,8 @@ type ClockAct =
 type ClockState = {
   readonly now: number;
   readonly frozen: boolean;
-  readonly fired: readonly Move[];
-  readonly delivered: readonly Dispatched[];
+  readonly fired: readonly MoveEntry[];
+  readonly delivered: readonly DispatchedEntry[];
   /** Number of deliveries that are due and not finished, because receivers took longer than a move waits. */
   readonly undelivered: number;
 };
@@ -55,7 +56,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
   if (store.clocks.of(storeId) === undefined) return noStore(storeId);
   const goesOn = act.action === "advance" || act.action === "set";
   const until = world.monotonic() + DRAIN_BUDGET_MS;
-  const delivered: Dispatched[] = [];
+  const delivered: DispatchedEntry[] = [];
   const drain = async (): Promise<void> => {
     const budgetMs = until - world.monotonic();
     if (goesOn && budgetMs > 0) delivered.push(...(await context.dispatcher.drain(storeId, budgetMs)));
@@ -68,7 +69,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
   const now = storeNow(after, realNow);
   if (act.action !== "show" && !isMoment(now))
     return refuse("invalid_parameter", "a clock goes no further than the years 0 to 9999");
-  const fired: Move[] = [];
+  const fired: MoveEntry[] = [];
   let reached = storeNow(before, realNow);
   for (let arrived = act.action === "show"; !arrived;) {
     // The clock stops at each time when something is sent, because retries count from there.
@@ -97,9 +98,9 @@ async function moveTo(
   context: ServiceContext,
   { storeId, clock }: { readonly storeId: string; readonly clock: StoreClock },
   until: number,
-): Promise<readonly Move[]> {
+): Promise<readonly MoveEntry[]> {
   const { store } = context;
-  const fired: Move[] = [];
+  const fired: MoveEntry[] = [];
   for (let more = true; more;) {
     const step = await store.write(() => {
       const due = settleDue(context, storeId, until);

@@ -1,3 +1,4 @@
+import type { ErasedStore } from "../../core/control/stores.ts";
 import type { StoreClock } from "../../core/clock.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { Erasure } from "../../store/erasures.ts";
@@ -6,9 +7,6 @@ import type { World } from "../../world.ts";
 import { noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoreGate } from "./store-gate.ts";
-
-/** A store that was reset or deleted. */
-export type ErasedStore = { readonly storeId: string; readonly name: string };
 
 /** What an erasure needs: the tables, and everything that keeps something of a store elsewhere. */
 export type ErasureContext = {

@@ -1,5 +1,5 @@
 import { isSameSecret } from "../../core/credential.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 
 /** Who is signed in: whoever runs the sandbox, or its administrator. */
@@ -108,10 +108,8 @@ export function createPortalAccess(
       codes.use(code)
         ? accept(signedIn ?? sessions.begin("merchant"))
         : refuse("credential_invalid", CODE_REFUSED),
-    signInByToken: (token, signedIn) => {
-      const checked = tokens.check(token);
-      return checked.ok ? accept(signedIn ?? sessions.begin("administrator")) : checked;
-    },
+    signInByToken: (token, signedIn) =>
+      mapped(tokens.check(token), () => signedIn ?? sessions.begin("administrator")),
     find: sessions.find,
     prefer: sessions.prefer,
     keepOnce: sessions.keepOnce,

@@ -1,3 +1,4 @@
+import type { Restored } from "../../core/control/stores.ts";
 import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { NONCE_BYTES, openSecret, sealSecret, type SealedSecret } from "../../core/sealed-secret.ts";
 import { SNAPSHOT_KEY_BYTES, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
@@ -7,7 +8,7 @@ import { SnapshotConflict, SnapshotDamage } from "../../store/snapshot/snapshots
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
 import { judgeRows } from "../snapshot/judge.ts";
-import type { ErasedStore, ErasureContext } from "./erase.ts";
+import type { ErasureContext } from "./erase.ts";
 
 /** What taking and restoring snapshots needs: the tables, the key of their secrets, and what is told of new rows. */
 export type SnapshotContext = Omit<ErasureContext, "store"> & {
@@ -24,9 +25,6 @@ export type SnapshotContext = Omit<ErasureContext, "store"> & {
   /** Does what is due in these stores, and sends what is due from them. */
   readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
 };
-
-/** The stores that were restored, and why nothing is delivered from them; null if all is. */
-export type Restored = { readonly stores: readonly ErasedStore[]; readonly heldBack: string | null };
 
 /**
  * The bytes of a snapshot of a store that is there, or of the whole sandbox (decision 95): a file that any sandbox can

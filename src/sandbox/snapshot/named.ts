@@ -1,25 +1,13 @@
+import type { NamedSnapshot, Restored, TakenSnapshot } from "../../core/control/stores.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";
 import { noStore } from "../at-store.ts";
 import type { SnapshotShelf } from "./shelf.ts";
-import { restoreSnapshot, takeSnapshot, type Restored, type SnapshotContext } from "../runtime/snapshots.ts";
+import { restoreSnapshot, takeSnapshot, type SnapshotContext } from "../runtime/snapshots.ts";
 
 /** Snapshots with names, and where they are kept. */
 export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotShelf: SnapshotShelf };
-
-/** A named snapshot. What cannot be read is `null`, and why is in `problem`. */
-type NamedSnapshot = {
-  readonly name: string;
-  readonly storeId: string | null;
-  readonly takenAt: number | null;
-  readonly format: number | null;
-  readonly bytes: number;
-  readonly problem: string | null;
-};
-
-/** A snapshot that was taken, and whether an older one of its name is gone for it. */
-type TakenSnapshot = { readonly snapshot: NamedSnapshot; readonly replaced: boolean };
 
 const TOO_LARGE = "it is larger than 2 GiB, which no snapshot is";
 

@@ -1,10 +1,10 @@
-import { MAX_PRICES } from "../../core/checkout/price.ts";
+import { MAX_PRICES } from "../../core/checkout/checkout.ts";
 import { isMoment, iso, storeNow } from "../../core/clock.ts";
 import { price } from "../../core/config/schema.ts";
 import { actRequest, note } from "../../core/control/readiness.ts";
 import { faultRequest } from "../../core/fault/operations.ts";
 import { termsOf } from "../../core/fault/terms.ts";
-import type { AdministratorAction } from "../../core/readiness/admin-act.ts";
+import type { AdministratorAction } from "../../core/readiness/names.ts";
 import { isSigningSecret, openSecret } from "../../core/sealed-secret.ts";
 import { isReasonOf, type EndpointState } from "../../core/webhook/endpoint.ts";
 import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";

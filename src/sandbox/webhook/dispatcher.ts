@@ -1,7 +1,7 @@
 import type { ServiceContext } from "../context.ts";
 import { storeTime } from "../at-store.ts";
 import { createLines, type DispatchContext, type EndedTry } from "./lines.ts";
-import type { Dispatched } from "./record-end.ts";
+import type { DispatchedEntry } from "../../core/control/webhook.ts";
 
 /**
  * Sends due deliveries: several in flight to each endpoint, of each checkout one; endpoints in parallel (decisions 13,
@@ -13,7 +13,7 @@ export type Dispatcher = {
   /** Checks all endpoints of these stores; for the start, and after a clock was moved. */
   readonly wakeStores: (storeIds: readonly string[]) => void;
   /** Sends all due deliveries of a store, waits at most this long, and returns the tries in the order of their starts. */
-  readonly drain: (storeId: string, budgetMs: number) => Promise<readonly Dispatched[]>;
+  readonly drain: (storeId: string, budgetMs: number) => Promise<readonly DispatchedEntry[]>;
   /** Starts nothing new, and waits for running deliveries, at most this long. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
@@ -58,7 +58,7 @@ function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string
 function collectTries(
   listeners: Set<(ended: EndedTry) => void>,
   expected: ReadonlyMap<string, number>,
-): { readonly complete: Promise<void>; readonly end: () => readonly Dispatched[] } {
+): { readonly complete: Promise<void>; readonly end: () => readonly DispatchedEntry[] } {
   const left = new Map(expected);
   const tried: EndedTry[] = [];
   let complete = (): void => undefined;

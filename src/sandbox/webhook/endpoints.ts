@@ -1,12 +1,7 @@
-import {
-  ALL_EVENTS,
-  DISABLED_BY_HAND,
-  parseEventTypes,
-  wants,
-  type Endpoint,
-} from "../../core/webhook/endpoint.ts";
+import { ALL_EVENTS, parseEventTypes, wants } from "../../core/webhook/event-types.ts";
+import { DISABLED_BY_HAND, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { recordTestEvent } from "../../core/checkout/event.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import {
   formatSigningSecret,
   NONCE_BYTES,
@@ -326,8 +321,10 @@ function checkForm(
 ): Outcome<Pick<Endpoint, "url" | "eventTypes">> {
   const target = parseTarget(wanted.url, targets);
   if (!target.ok) return target;
-  const eventTypes = parseEventTypes(wanted.eventTypes ?? [ALL_EVENTS]);
-  return eventTypes.ok ? accept({ url: target.value.url, eventTypes: eventTypes.value }) : eventTypes;
+  return mapped(parseEventTypes(wanted.eventTypes ?? [ALL_EVENTS]), (eventTypes) => ({
+    url: target.value.url,
+    eventTypes: eventTypes,
+  }));
 }
 
 /** An event of a store. Refuses with `not_found`, for another store's event too. */

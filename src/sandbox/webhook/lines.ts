@@ -2,7 +2,8 @@ import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import { createAlarm } from "../runtime/alarm.ts";
 import { createWorkers } from "../runtime/workers.ts";
-import { recordEnd, type Dispatched, type RecordContext } from "./record-end.ts";
+import { recordEnd, type RecordContext } from "./record-end.ts";
+import type { DispatchedEntry } from "../../core/control/webhook.ts";
 import { send, type Ended, type SendContext } from "./send.ts";
 import { NONE_TAKEN, takeDue, type Started, type Taken, type TakeContext } from "./take-due.ts";
 
@@ -22,7 +23,7 @@ type Lines = {
 };
 
 /** A recorded end, with the place of its try among all that were started. */
-export type EndedTry = { readonly place: number; readonly dispatched: Dispatched };
+export type EndedTry = { readonly place: number; readonly dispatched: DispatchedEntry };
 
 /** What is on its way to one endpoint. */
 type Line = {

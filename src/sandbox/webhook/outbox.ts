@@ -1,5 +1,6 @@
-import { type Endpoint, wants } from "../../core/webhook/endpoint.ts";
-import type { DeliveryCause } from "../../core/webhook/delivery.ts";
+import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import { wants } from "../../core/webhook/event-types.ts";
+import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
 
@@ -25,7 +26,7 @@ export function enqueue(
   wanted: {
     readonly event: Omit<StoredEvent, "position">;
     readonly endpoint: Pick<Endpoint, "id">;
-    readonly cause: DeliveryCause;
+    readonly cause: DeliveryEntry["cause"];
     /** When it is due; default: now. */
     readonly dueAt?: number;
   },

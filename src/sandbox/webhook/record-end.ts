@@ -6,9 +6,9 @@ import {
   isTaken,
   jitterOf,
   KEPT_ANSWER_BYTES,
-  type DeliveryError,
   type DeliverySchedule,
 } from "../../core/webhook/delivery.ts";
+import type { DispatchedEntry } from "../../core/control/webhook.ts";
 import { DISABLED_BY_ANSWERS, LISTENER_AWAY, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
@@ -17,24 +17,11 @@ import { outcomeOf, type Ended } from "./send.ts";
 /** What recording the end of a try needs. */
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
 
-/** One try that has ended. Times are milliseconds by the store's clock. */
-export type Dispatched = {
-  readonly at: number;
-  readonly deliveryId: string;
-  readonly eventId: string;
-  readonly type: string;
-  readonly endpointId: string;
-  readonly status: number | null;
-  readonly error: DeliveryError | null;
-  /** When it is tried again, if it is. */
-  readonly nextAt: number | null;
-};
-
 /**
  * Writes how a try ended, and what follows from it for its delivery and its endpoint; runs inside a write. Undefined, and
  * nothing is written, where the try is gone: what was sent before a reset or a restore says nothing of what is there now.
  */
-export function recordEnd(context: RecordContext, ended: Ended): Dispatched | undefined {
+export function recordEnd(context: RecordContext, ended: Ended): DispatchedEntry | undefined {
   const { store, world } = context;
   const { delivery, event, number, milliseconds, result } = ended;
   const { id: deliveryId, storeId } = delivery;

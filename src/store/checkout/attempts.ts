@@ -1,16 +1,10 @@
-import type { Attempt, AttemptResult } from "../../core/checkout/payment.ts";
+import type { Attempt, LateResult } from "../../core/control/checkout.ts";
 import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** A result that came after its checkout had ended (decision 10). */
-export type LateResult = {
-  readonly checkoutId: string;
-  readonly attempt: number;
-  readonly result: AttemptResult;
-  readonly recordedAt: number;
-};
-
-type AttemptRow = Attempt & { readonly checkoutId: string };
+type OfCheckout = { readonly checkoutId: string };
+type AttemptRow = Attempt & OfCheckout;
+type LateRow = LateResult & OfCheckout;
 
 /** The DDL of payment attempts and late results. */
 export const ATTEMPTS_DDL = `
@@ -36,7 +30,7 @@ CREATE TABLE late_results (
 ) STRICT, WITHOUT ROWID;
 `;
 
-const LATE = columnsOf<LateResult>("late_results", ATTEMPTS_DDL);
+const LATE = columnsOf<LateRow>("late_results", ATTEMPTS_DDL);
 
 const ATTEMPT = columnsOf<AttemptRow>("attempts", ATTEMPTS_DDL);
 
@@ -50,10 +44,10 @@ export function attemptsTable(connection: Connection) {
     `INSERT INTO attempts ${ATTEMPT.values}
      ON CONFLICT (checkout_id, number) DO UPDATE SET outcome = excluded.outcome, finished_at = excluded.finished_at`,
   );
-  const insertLate = connection.prepare<LateResult>(
+  const insertLate = connection.prepare<LateRow>(
     `INSERT INTO late_results ${LATE.values} ON CONFLICT DO NOTHING`,
   );
-  const selectLate = connection.prepare<[string], LateResult>(
+  const selectLate = connection.prepare<[string], LateRow>(
     `SELECT ${LATE.select} FROM late_results WHERE checkout_id = ? ORDER BY recorded_at, attempt`,
   );
 
@@ -67,10 +61,10 @@ export function attemptsTable(connection: Connection) {
     },
 
     /** Records a late result, once. */
-    recordLate: (late: LateResult): void => {
+    recordLate: (late: LateRow): void => {
       insertLate.run(late);
     },
 
-    lateResults: (checkoutId: string): LateResult[] => selectLate.all(checkoutId),
+    lateResults: (checkoutId: string): LateRow[] => selectLate.all(checkoutId),
   };
 }

@@ -1,5 +1,5 @@
 import type { CheckoutEvent } from "../../core/checkout/event.ts";
-import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";
+import { EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { columnsOf, prepareByPosition } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";

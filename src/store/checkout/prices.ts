@@ -1,4 +1,4 @@
-import type { Price } from "../../core/checkout/price.ts";
+import type { Price } from "../../core/control/checkout.ts";
 import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 

@@ -1,5 +1,5 @@
 import type { Journal } from "../../core/checkout/journal.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { mapped, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import type { FileKind, FileRefusal, OpenOptions } from "../connection/database.ts";
 import { LOG_MARK_DDL } from "../connection/log-mark.ts";
@@ -35,8 +35,7 @@ export function openJournal(
   path: string,
   options: Omit<OpenOptions, "kind"> = {},
 ): Outcome<Journal, FileRefusal> {
-  const opened = openWatched(path, { ...options, kind: JOURNAL_FILE });
-  return opened.ok ? accept(entriesTable(opened.value)) : opened;
+  return mapped(openWatched(path, { ...options, kind: JOURNAL_FILE }), (opened) => entriesTable(opened));
 }
 
 /**
@@ -47,6 +46,7 @@ export function openSeenEvents(
   path: string,
   { now, ...options }: Omit<OpenOptions, "kind"> & { readonly now: number },
 ): Outcome<SeenEvents, FileRefusal> {
-  const opened = openWatched(path, { ...options, kind: JOURNAL_FILE });
-  return opened.ok ? accept(seenEventsTable(opened.value, now)) : opened;
+  return mapped(openWatched(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
+    seenEventsTable(opened, now),
+  );
 }

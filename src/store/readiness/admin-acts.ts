@@ -1,4 +1,5 @@
-import type { AdminAct, RecordedAct } from "../../core/readiness/admin-act.ts";
+import type { AdminAct } from "../../core/readiness/admin-act.ts";
+import type { RecordedAct } from "../../core/control/readiness.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** The DDL of the audit log. */

@@ -1,3 +1,4 @@
+import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** A decision of ours that an integration relied on, and the first request that did. Times by the store's clock. */
@@ -20,15 +21,15 @@ CREATE TABLE assumption_uses (
 ) STRICT, WITHOUT ROWID;
 `;
 
+const USE = columnsOf<AssumptionUse>("assumption_uses", ASSUMPTION_USES_DDL);
+
 /** The assumptions that integrations relied on: what the interface does not state. */
 export function assumptionUsesTable(connection: Connection) {
   const insert = connection.prepare<AssumptionUse>(
-    `INSERT INTO assumption_uses (store_id, decision, first_request_id, first_at)
-     VALUES (@storeId, @decision, @firstRequestId, @firstAt) ON CONFLICT DO NOTHING`,
+    `INSERT INTO assumption_uses ${USE.values} ON CONFLICT DO NOTHING`,
   );
   const selectOf = connection.prepare<[string], AssumptionUse>(
-    `SELECT store_id AS storeId, decision, first_request_id AS firstRequestId, first_at AS firstAt
-     FROM assumption_uses WHERE store_id = ? ORDER BY decision`,
+    `SELECT ${USE.select} FROM assumption_uses WHERE store_id = ? ORDER BY decision`,
   );
   return {
     /** Records the first use; later ones change nothing. */

@@ -1,13 +1,14 @@
-import type { Drill, DrillKind, DrillStep } from "../../core/readiness/drills/drill.ts";
+import type { Drill } from "../../core/readiness/drills/drill.ts";
+import type { DrillStep } from "../../core/control/drills.ts";
+import type { DrillKind } from "../../core/readiness/names.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** Which drills to list; a kind of null means any. */
 type DrillFilter = { readonly storeId: string; readonly kind: DrillKind | null; readonly limit: number };
 /** As stored: the steps as JSON. */
 type DrillRow = Omit<Drill, "passed" | "steps"> & { readonly passed: number; readonly steps: string };
-
-const COLUMNS = "id, store_id AS storeId, kind, subject, passed, steps, at";
 
 /** The DDL of results of drills. */
 export const DRILLS_DDL = `
@@ -29,21 +30,20 @@ CREATE TRIGGER drills_are_kept BEFORE DELETE ON drills
   BEGIN SELECT RAISE(ABORT, 'what a drill has shown is immutable'); END;
 `;
 
+const DRILL = columnsOf<DrillRow>("drills", DRILLS_DDL);
+
 /** The results of drills. */
 export function drillsTable(connection: Connection) {
-  const insert = connection.prepare<DrillRow>(
-    `INSERT INTO drills (id, store_id, kind, subject, passed, steps, at)
-     VALUES (@id, @storeId, @kind, @subject, @passed, @steps, @at)`,
-  );
+  const insert = connection.prepare<DrillRow>(`INSERT INTO drills ${DRILL.values}`);
   const selectMany = connection.prepare<DrillFilter, DrillRow>(
-    `SELECT ${COLUMNS} FROM drills
+    `SELECT ${DRILL.select} FROM drills
      WHERE store_id = @storeId AND kind = ifnull(@kind, kind) ORDER BY rowid DESC LIMIT @limit`,
   );
   const selectLatest = connection.prepare<Pick<Drill, "storeId" | "kind">, DrillRow>(
-    `SELECT ${COLUMNS} FROM drills WHERE store_id = @storeId AND kind = @kind ORDER BY rowid DESC LIMIT 1`,
+    `SELECT ${DRILL.select} FROM drills WHERE store_id = @storeId AND kind = @kind ORDER BY rowid DESC LIMIT 1`,
   );
   const selectLatestOf = connection.prepare<Pick<Endpoint, "id" | "storeId">, DrillRow>(
-    `SELECT ${COLUMNS} FROM drills
+    `SELECT ${DRILL.select} FROM drills
      WHERE store_id = @storeId AND kind = 'webhook' AND subject GLOB @id || ' *' ORDER BY rowid DESC LIMIT 1`,
   );
   return {

@@ -1,13 +1,11 @@
+import type { KeyUseFact } from "../../core/control/readiness.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** A create that met a key which was used before (interface 20). Times by the store's clock. */
-export type IdempotencyUse = {
+export type IdempotencyUse = KeyUseFact & {
   readonly storeId: string;
-  readonly key: string;
   /** `replayed`: the same request, answered with the same bytes. `refused`: another request under the key. */
   readonly kind: "replayed" | "refused";
-  readonly requestId: string;
-  readonly at: number;
 };
 
 /** The DDL of repeated uses of keys. */

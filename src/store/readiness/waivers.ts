@@ -1,4 +1,4 @@
-import type { Waiver } from "../../core/readiness/proof.ts";
+import type { Waiver } from "../../core/control/readiness.ts";
 import type { Connection } from "../connection/database.ts";
 
 type WaiverOfStore = Waiver & { readonly storeId: string };

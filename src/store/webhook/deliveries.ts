@@ -1,4 +1,5 @@
-import { DELIVERY_STATES, type DeliveryCause, type DeliveryState } from "../../core/webhook/delivery.ts";
+import type { DeliveryEntry } from "../../core/control/webhook.ts";
+import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
 import { faultHeader, readFaultHeader } from "../../core/fault/fault.ts";
 import type { MetFault } from "../../core/fault/operations.ts";
 import { columnsOf } from "../connection/columns.ts";
@@ -6,25 +7,13 @@ import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
-export type Delivery = {
-  readonly id: string;
+export type Delivery = Omit<DeliveryEntry, "type" | "nextAt" | "attempts"> & {
   readonly storeId: string;
-  readonly endpointId: string;
-  readonly eventId: string;
-  /** Null for an event that belongs to no checkout. */
-  readonly checkoutId: string | null;
   /** The place of its event among those of its checkout. */
   readonly sequence: number;
-  readonly cause: DeliveryCause;
   /** Whether it waits for the earlier events of its checkout (decision 13). */
   readonly inOrder: boolean;
-  readonly state: DeliveryState;
-  /** Tries that count for the schedule. */
-  readonly tries: number;
   readonly nextAt: number;
-  readonly createdAt: number;
-  /** The fault that has held it back, dropped or doubled it. */
-  readonly fault: MetFault | null;
 };
 
 /** A delivery that could be sent next, and whether there is a try of it already, whichever way that ended. */

@@ -1,33 +1,19 @@
-import type { DeliveryError, DeliveryState } from "../../core/webhook/delivery.ts";
-import type { DeliveryAction } from "../../core/fault/actions.ts";
+import type { DeliveryEntry } from "../../core/control/webhook.ts";
+import type { DeliveryState } from "../../core/webhook/delivery.ts";
 import { columnsOf } from "../connection/columns.ts";
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 
+type Told = DeliveryEntry["attempts"][number];
 /** One try of a delivery, as it is audited. Times are milliseconds by the store's clock. */
-export type DeliveryAttempt = {
+export type DeliveryAttempt = Omit<Told, "headers" | "bodySha256" | "answer"> & {
   readonly deliveryId: string;
-  readonly number: number;
-  readonly startedAt: number;
-  readonly url: string;
   /** What was sent, without the signature, as JSON. */
   readonly headers: string;
   /** SHA-256 of the body that was sent, in hex. */
   readonly bodyHash: string;
-  /** The injected fault, if there was one. */
-  readonly fault: DeliveryAction | null;
-  /** Null while it runs. */
-  readonly finishedAt: number | null;
-  /** How long it took, in real milliseconds. */
-  readonly milliseconds: number | null;
-  /** The address that it was connected to. */
-  readonly address: string | null;
-  readonly status: number | null;
-  readonly error: DeliveryError | null;
   /** The first 4 KiB of the answer. */
   readonly answer: Uint8Array | null;
-  /** When the next try is due, if there is one. */
-  readonly nextAt: number | null;
 };
 
 /** How a try ended. */

@@ -1,4 +1,4 @@
-import type { DrillStep } from "./drill.ts";
+import type { JudgedDrill } from "./drill.ts";
 import { sayOf, type OrderView } from "./order-view.ts";
 
 /** A visit to the page that customers come back to. */
@@ -23,12 +23,6 @@ export type ReturnFacts = {
   readonly confirmed: OrderView;
 };
 
-/** The result of the drill. `unknown`: the page is not reliable, so the drill proves nothing and is not kept. */
-export type ReturnVerdict = {
-  readonly verdict: "passed" | "failed" | "unknown";
-  readonly steps: readonly DrillStep[];
-};
-
 /** The likely cause of a failed or unclear step. The list is closed. */
 export const RETURN_CAUSES = {
   believes_return:
@@ -47,41 +41,60 @@ export const RETURN_CAUSES = {
 /** A cause of the closed list. */
 export type ReturnCause = keyof typeof RETURN_CAUSES;
 
+/** A step: what was seen in it, and why it does not pass; undefined if it does. */
+type ReturnStep = {
+  readonly title: string;
+  readonly expected: string;
+  readonly got: (facts: ReturnFacts) => string;
+  readonly cause: (facts: ReturnFacts) => ReturnCause | undefined;
+};
+
+/** The steps of the drill, in their order. */
+export const RETURN_STEPS = {
+  before_the_return: {
+    title: "before the return",
+    expected: "not paid",
+    got: ({ before }) => sayOf(before),
+    cause: ({ before }) => (before.says === "paid" ? "paid_from_the_start" : readable(before)),
+  },
+  return_without_payment: {
+    title: "return without a payment",
+    expected: "not paid",
+    got: ({ unpaid: { view, visit } }) => `${sayOf(view)}; page: ${visit.got}`,
+    cause: ({ unpaid }) =>
+      cannotTell(unpaid) ?? (unpaid.view.says === "paid" ? "believes_return" : undefined),
+  },
+  return_before_webhook: {
+    title: "return after payment, webhooks held",
+    expected: "not paid, or paid after asking the API",
+    got: ({ early: { view, visit, asked } }) =>
+      `${sayOf(view)}${view.says === "paid" && asked ? " (it has asked the API)" : ""}; page: ${visit.got}`,
+    cause: (facts) => cannotTell(facts.early) ?? earlyCause(facts),
+  },
+  after_the_webhook: {
+    title: "after the webhooks",
+    expected: "paid",
+    got: ({ confirmed }) => sayOf(confirmed),
+    cause: ({ confirmed }) => readable(confirmed) ?? (confirmed.says === "paid" ? undefined : "never_paid"),
+  },
+} as const satisfies Readonly<Record<string, ReturnStep>>;
+
 /**
  * Decides the result (interface 4). Both returns look the same. A merchant who takes only the second for paid has asked
  * the service, which is the other way to confirm a payment; then the service has seen it ask.
  */
-export function judgeReturn(facts: ReturnFacts): ReturnVerdict {
-  const { before, unpaid, early, confirmed } = facts;
-  const believes = unpaid.view.says === "paid";
-  const causes = {
-    before_the_return: before.says === "paid" ? "paid_from_the_start" : readable(before),
-    return_without_payment: cannotTell(unpaid) ?? (believes ? "believes_return" : undefined),
-    return_before_webhook: cannotTell(early) ?? earlyCause(facts),
-    after_the_webhook: readable(confirmed) ?? (confirmed.says === "paid" ? undefined : "never_paid"),
-  } as const satisfies Readonly<Record<string, ReturnCause | undefined>>;
-  const asked = early.view.says === "paid" && early.asked ? " (it has asked the API)" : "";
-  const step = (name: keyof typeof causes, expected: string, got: string): DrillStep => {
-    const cause = causes[name];
-    const text = cause === undefined ? null : RETURN_CAUSES[cause];
-    return { name, passed: text === null, expected, got, cause: text, reference: facts.checkoutId };
-  };
-  const steps = [
-    step("before_the_return", "not paid", sayOf(before)),
-    step("return_without_payment", "not paid", `${sayOf(unpaid.view)}; page: ${unpaid.visit.got}`),
-    step(
-      "return_before_webhook",
-      "not paid, or paid after asking the API",
-      `${sayOf(early.view)}${asked}; page: ${early.visit.got}`,
-    ),
-    step("after_the_webhook", "paid", sayOf(confirmed)),
-  ];
+export function judgeReturn(facts: ReturnFacts): JudgedDrill {
+  const steps = Object.entries<ReturnStep>(RETURN_STEPS).map(([name, { expected, got, cause: causeOf }]) => {
+    const code = causeOf(facts);
+    const cause = code === undefined ? null : RETURN_CAUSES[code];
+    return { name, passed: cause === null, expected, got: got(facts), cause, reference: facts.checkoutId };
+  });
   if (steps.every(({ passed }) => passed)) return { verdict: "passed", steps };
   // A page that always says paid proves nothing.
   const failed =
-    before.says === "not_paid" &&
-    (causes.return_without_payment === "believes_return" ||
-      causes.return_before_webhook === "paid_without_asking");
+    facts.before.says === "not_paid" &&
+    (RETURN_STEPS.return_without_payment.cause(facts) === "believes_return" ||
+      RETURN_STEPS.return_before_webhook.cause(facts) === "paid_without_asking");
   return { verdict: failed ? "failed" : "unknown", steps };
 }
 

@@ -1,41 +1,20 @@
+import type { DrillFact, DrillStep, DrillVerdict } from "../../control/drills.ts";
 import { hash } from "node:crypto";
 import type { Endpoint } from "../../webhook/endpoint.ts";
 
-/** The kinds of drills (decision 50). */
-export const DRILL_KINDS = ["webhook", "duplicates", "idempotency", "browser_return"] as const;
-export type DrillKind = (typeof DRILL_KINDS)[number];
+/** What judging a drill amounts to. */
+export type JudgedDrill = { readonly verdict: DrillVerdict; readonly steps: readonly DrillStep[] };
 
-/** What drills are called on the command line. */
-export const DRILL_NAMES: Readonly<Record<DrillKind, string>> = {
-  webhook: "webhooks",
-  duplicates: "duplicates",
-  idempotency: "idempotency",
-  browser_return: "browser-return",
-};
+/** The steps of a kind of drill, each with what it is called for people. */
+export type StepTitles = Readonly<Record<string, { readonly title: string }>>;
 
-/** One step of a drill: its name, what was expected, what came, and the likely cause of a failure or a note. */
-export type DrillStep = {
-  readonly name: string;
-  readonly passed: boolean;
-  readonly expected: string;
-  readonly got: string;
-  /** What the merchant's code most likely does, if the step failed; a note or null if it passed. */
-  readonly cause: string | null;
-  /** The id of its event or request. */
-  readonly reference: string | null;
-};
+/** What a step is called for people; its name where an older version kept it. */
+export function stepTitle(steps: StepTitles, name: string): string {
+  return steps[name]?.title ?? name;
+}
 
-/** The result of a drill, its subject, and its time (milliseconds by the store's clock). */
-export type Drill = {
-  readonly id: string;
-  readonly storeId: string;
-  readonly kind: DrillKind;
-  /** What it proves something about: when that changes, the drill is void. */
-  readonly subject: string;
-  readonly passed: boolean;
-  readonly steps: readonly DrillStep[];
-  readonly at: number;
-};
+/** The result of a drill of a store. */
+export type Drill = DrillFact & { readonly storeId: string };
 
 /** The subject of a webhook drill: an endpoint with its address and its newest signing secret. */
 export function webhookSubject({ id, url }: Pick<Endpoint, "id" | "url">, secret: string): string {

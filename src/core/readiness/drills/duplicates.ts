@@ -1,5 +1,6 @@
 import type { DeliveryError } from "../../webhook/delivery.ts";
-import type { DrillStep } from "./drill.ts";
+import type { DrillStep } from "../../control/drills.ts";
+import type { JudgedDrill } from "./drill.ts";
 import { sayOf, type OrderView } from "./order-view.ts";
 
 /** The statuses whose events the drill sends: those of a checkout that was paid at once. */
@@ -10,14 +11,14 @@ export type SentStatus = "created" | "pending" | "succeeded";
  * have come. Each step is one event of a real order, rightly signed, to each endpoint that wants it.
  */
 export const DUPLICATE_SENDS = {
-  payment_first: "succeeded",
-  payment_again: "succeeded",
-  created_late: "created",
-  pending_late: "pending",
-  payment_after_late: "succeeded",
-  created_again: "created",
-  payment_last: "succeeded",
-} as const satisfies Readonly<Record<string, SentStatus>>;
+  payment_first: { title: "the payment, before all other events", status: "succeeded" },
+  payment_again: { title: "the payment again", status: "succeeded" },
+  created_late: { title: "the creation, late", status: "created" },
+  pending_late: { title: "the start of the payment, late", status: "pending" },
+  payment_after_late: { title: "the payment, after the late ones", status: "succeeded" },
+  created_again: { title: "the creation again", status: "created" },
+  payment_last: { title: "the payment once more", status: "succeeded" },
+} as const satisfies Readonly<Record<string, { readonly title: string; readonly status: SentStatus }>>;
 
 /** The name of a send. */
 export type SendName = keyof typeof DUPLICATE_SENDS;
@@ -70,12 +71,6 @@ export type DuplicatesFacts = {
   readonly sends: readonly SendFact[];
 };
 
-/** The result of the drill. `unknown`: it proves nothing and is not kept. */
-export type DuplicatesVerdict = {
-  readonly verdict: "passed" | "failed" | "unknown";
-  readonly steps: readonly DrillStep[];
-};
-
 /** The likely cause of a failed or unclear step. The list is closed. */
 export const DUPLICATES_CAUSES = {
   books_again:
@@ -120,23 +115,69 @@ const FAILURES: ReadonlySet<DuplicatesCause> = new Set([
   "books_unverified",
 ]);
 
+/** What a view said in a step, of which checkout, and why the step does not pass; undefined if it does. */
+type Seen = {
+  readonly got: string;
+  readonly reference: string;
+  readonly cause: DuplicatesCause | undefined;
+};
+
+/** A step that looks at the view; null where it did not come to that. */
+type ViewStep = {
+  readonly title: string;
+  readonly expected: string;
+  readonly see: (facts: DuplicatesFacts) => Seen | null;
+};
+type ViewSteps = Readonly<Record<string, ViewStep>>;
+
+const STEPS_BEFORE = {
+  another_order: {
+    title: "another order, not paid",
+    expected: "not paid",
+    see: ({ other }) => other && unpaid(other.view, other.checkoutId, "paid_from_the_start"),
+  },
+  before_the_payment: {
+    title: "before the payment",
+    expected: "not paid",
+    see: ({ before, checkoutId }) => unpaid(before, checkoutId, "paid_from_the_start"),
+  },
+  forged_payment: {
+    title: "a forged payment, badly signed",
+    expected: "not paid",
+    see: ({ forged }) => forged && unpaid(forged.view, forged.checkoutId, "books_unverified"),
+  },
+  before_its_events: {
+    title: "paid, and its events held back",
+    expected: "not paid, unless your shop has asked the API",
+    see: ({ held, checkoutId }) => held && whileHeld(held, checkoutId),
+  },
+} as const satisfies ViewSteps;
+
+const STEPS_AFTER = {
+  forged_in_the_end: {
+    title: "the order of the forged payment, in the end",
+    expected: "not paid",
+    see: ({ forged }) =>
+      forged && forged.atTheEnd && unpaid(forged.atTheEnd, forged.checkoutId, "paid_in_the_end"),
+  },
+} as const satisfies ViewSteps;
+
+/** The steps of the drill, in their order. */
+export const DUPLICATES_STEPS = { ...STEPS_BEFORE, ...DUPLICATE_SENDS, ...STEPS_AFTER };
+
 /** Decides the result by the merchant's own word, which counts only if it was "not paid" at first and "paid" later. */
-export function judgeDuplicates(facts: DuplicatesFacts): DuplicatesVerdict {
+export function judgeDuplicates(facts: DuplicatesFacts): JudgedDrill {
   const { sends } = facts;
-  const start = stepsBefore(facts);
+  const start = viewSteps(STEPS_BEFORE, facts);
   const causes = sends.map((_send, at) => causeOf(sends, at));
-  const steps = [
-    ...start,
-    ...sends.map((send, at) =>
-      stepOf(send.name, {
-        cause: causes[at],
-        expected: expectedOf(sends, at),
-        got: `${answersOf(send)}; ${sayOf(send.view)}${send.text === "changed" ? "; the view changed" : ""}`,
-        reference: send.eventId,
-      }),
-    ),
-    ...stepsAfter(facts),
-  ];
+  const sent = sends.map((send, at) =>
+    stepOf(send.name, expectedOf(sends, at), {
+      cause: causes[at],
+      got: `${answersOf(send)}; ${sayOf(send.view)}${send.text === "changed" ? "; the view changed" : ""}`,
+      reference: send.eventId,
+    }),
+  );
+  const steps = [...start, ...sent, ...viewSteps(STEPS_AFTER, facts)];
   if (sends.length === SEND_NAMES.length && steps.every(({ passed }) => passed))
     return { verdict: "passed", steps };
   if (booksUnverified(facts)) return { verdict: "failed", steps };
@@ -146,62 +187,37 @@ export function judgeDuplicates(facts: DuplicatesFacts): DuplicatesVerdict {
   return { verdict: failed ? "failed" : "unknown", steps };
 }
 
-/** The view of an order that nobody has paid. */
-function unpaid(
-  name: string,
-  { view, reference, ifPaid }: { view: OrderView; reference: string; ifPaid: DuplicatesCause },
-): DrillStep {
-  const cause = view.says === "paid" ? ifPaid : readable(view);
-  return stepOf(name, { cause, expected: "not paid", got: sayOf(view), reference });
-}
-
-function stepsBefore({ checkoutId, other, before, forged, held }: DuplicatesFacts): DrillStep[] {
-  const ifPaid = "paid_from_the_start";
-  const steps = [unpaid("before_the_payment", { view: before, reference: checkoutId, ifPaid })];
-  if (other !== null)
-    steps.unshift(unpaid("another_order", { view: other.view, reference: other.checkoutId, ifPaid }));
-  if (forged !== null)
-    steps.push(
-      unpaid("forged_payment", {
-        view: forged.view,
-        reference: forged.checkoutId,
-        ifPaid: "books_unverified",
-      }),
-    );
-  if (held === null) return steps;
-  const isOfService = held.view.says === "paid" && held.askedBy !== "shop";
-  const asked = held.view.says === "paid" && !isOfService ? " (it has asked the API)" : "";
-  const step = stepOf("before_its_events", {
-    cause: isOfService ? "view_of_service" : readable(held.view),
-    expected: "not paid, unless your shop has asked the API",
-    got: `${sayOf(held.view)}${asked}`,
-    reference: checkoutId,
+function viewSteps(rows: ViewSteps, facts: DuplicatesFacts): DrillStep[] {
+  return Object.entries(rows).flatMap(([name, { expected, see }]) => {
+    const seen = see(facts);
+    return seen === null ? [] : [stepOf(name, expected, seen)];
   });
-  return [...steps, step];
 }
 
-function stepsAfter({ forged }: DuplicatesFacts): DrillStep[] {
-  if (forged?.atTheEnd === null || forged === null) return [];
-  const { atTheEnd: view, checkoutId: reference } = forged;
-  return [unpaid("forged_in_the_end", { view, reference, ifPaid: "paid_in_the_end" })];
+function stepOf(name: string, expected: string, { cause, got, reference }: Seen): DrillStep {
+  const text = cause === undefined ? null : DUPLICATES_CAUSES[cause];
+  return { name, passed: text === null, expected, got, cause: text, reference };
+}
+
+/** The view of an order that nobody has paid. */
+function unpaid(view: OrderView, reference: string, ifPaid: DuplicatesCause): Seen {
+  return { got: sayOf(view), reference, cause: view.says === "paid" ? ifPaid : readable(view) };
+}
+
+function whileHeld({ view, askedBy }: NonNullable<DuplicatesFacts["held"]>, reference: string): Seen {
+  const isPaid = view.says === "paid";
+  if (isPaid && askedBy !== "shop") return { got: sayOf(view), reference, cause: "view_of_service" };
+  return {
+    got: `${sayOf(view)}${isPaid ? " (it has asked the API)" : ""}`,
+    reference,
+    cause: readable(view),
+  };
 }
 
 /** Whether an order that was shown to be unpaid was paid after a badly signed event. */
 function booksUnverified({ other, before, forged }: DuplicatesFacts): boolean {
   const wasUnpaid = before.says === "not_paid" && (other?.view.says ?? "not_paid") === "not_paid";
   return wasUnpaid && forged?.view.says === "paid";
-}
-
-type Step = {
-  readonly cause: DuplicatesCause | undefined;
-  readonly expected: string;
-  readonly got: string;
-  readonly reference: string;
-};
-
-function stepOf(name: string, { cause, expected, got, reference }: Step): DrillStep {
-  const text = cause === undefined ? null : DUPLICATES_CAUSES[cause];
-  return { name, passed: text === null, expected, got, cause: text, reference };
 }
 
 /** The likeliest reason why a send does not pass; undefined if it does. */
@@ -249,7 +265,7 @@ function isRepeated(sends: readonly SendFact[], at: number): boolean {
 }
 
 function isPayment({ name }: SendFact): boolean {
-  return DUPLICATE_SENDS[name] === "succeeded";
+  return DUPLICATE_SENDS[name].status === "succeeded";
 }
 
 function isAccepted({ answers }: SendFact): boolean {

@@ -1,39 +1,12 @@
+import type { ClientRun } from "../names.ts";
 import type { CreateRequest } from "../../checkout/create-request.ts";
-import type { DrillStep } from "./drill.ts";
-import { errorRow, ERRORS, type ErrorCode } from "../../errors.ts";
+import type { ClientEnd, DrillStep, SeenCreate, WatchedRun } from "../../control/drills.ts";
+import type { JudgedDrill } from "./drill.ts";
+import { errorRow, ERRORS } from "../../errors.ts";
 import { printableLiteral } from "../../text.ts";
 
-/**
- * How often the merchant's command is run: once for a purchase whose answer is lost, and for a second purchase once until
- * its order is made, when it is killed, and once more.
- */
-export const CLIENT_RUNS = ["first", "killed", "restarted"] as const;
-export type ClientRun = (typeof CLIENT_RUNS)[number];
-
-/** A create that arrived during the idempotency drill, with the drill's API key or for one of its orders. */
-export type SeenCreate = {
-  readonly run: ClientRun;
-  /** The id of this request, also if the answer carries that of the first one. */
-  readonly requestId: string;
-  /** As received; null if there was none. */
-  readonly idempotencyKey: string | null;
-  /** Null if the body could not be read. */
-  readonly orderId: string | null;
-  readonly result: "created" | "replayed" | ErrorCode;
-  /** The checkout that it created or got again. */
-  readonly checkoutId: string | null;
-  /** Whether its answer was dropped after the commit. */
-  readonly lost: boolean;
-};
-
-/** How a run of the merchant's command ended; the exit code is null if there is none. `killed`: by the drill. */
-export type ClientEnd = {
-  readonly ending: "exited" | "timeout" | "aborted" | "not_run" | "killed";
-  readonly exitCode: number | null;
-};
-
-/** A run of the merchant's command, and the order_id that it was given. */
-export type RunFact = ClientEnd & { readonly run: ClientRun; readonly orderId: string };
+/** A run of the merchant's command, and how it ended. */
+export type RunFact = ClientEnd & WatchedRun;
 
 /** What the service has seen, and what its tables hold after the merchant's command has ended. */
 export type IdempotencyFacts = {
@@ -53,12 +26,6 @@ export type IdempotencyFacts = {
   readonly refusedRequestId: string | null;
 };
 
-/** The result for a client. `unknown`: no answer could be dropped, for a reason other than the key. */
-type IdempotencyVerdict = {
-  readonly verdict: "passed" | "failed" | "unknown";
-  readonly steps: readonly DrillStep[];
-};
-
 /** Refusals that are caused by a client's use of keys. */
 const KEY_FAULTS: ReadonlySet<SeenCreate["result"]> = new Set([
   "idempotency_key_missing",
@@ -66,24 +33,122 @@ const KEY_FAULTS: ReadonlySet<SeenCreate["result"]> = new Set([
   "idempotency_key_reused",
 ]);
 
+/** What was seen in a step; a cause where it does not pass. */
+type Found = { readonly got: string; readonly reference?: string | null; readonly cause?: string };
+
+/** What the steps look at once an answer was lost. */
+type Scene = {
+  readonly facts: IdempotencyFacts;
+  readonly lost: SeenCreate;
+  /** The creates of the first purchase after the lost answer. */
+  readonly later: readonly SeenCreate[];
+  readonly client: ClientEnd;
+  /** The key of the second purchase; undefined where it did not come to that. */
+  readonly ownKey: Found | undefined;
+  /** The second purchase after its command was killed; undefined where it did not come to that. */
+  readonly again: Again | undefined;
+};
+type Again = { readonly made: SeenCreate; readonly killed: RunFact; readonly restarted: RunFact };
+
+/** A step; undefined where it did not come to that. */
+type IdempotencyStep = {
+  readonly title: string;
+  readonly expected: string;
+  readonly see: (scene: Scene) => Found | undefined;
+};
+
+const SAME_KEY = "the same key";
+
+/** The steps of the drill, in their order. */
+export const IDEMPOTENCY_STEPS = {
+  answer_lost: {
+    title: "answer lost after the commit",
+    expected: "a create that succeeds",
+    see: ({ lost }) => ({ got: `${lost.result}, and its answer dropped`, reference: lost.requestId }),
+  },
+  tried_again: { title: "another try", expected: "another try", see: triedAgain },
+  same_key: {
+    title: "same key",
+    expected: SAME_KEY,
+    see: ({ lost, later }) =>
+      later.length === 0 ? undefined : sameKey({ before: lost, later, wrong: AFTER_A_LOSS }),
+  },
+  one_order: {
+    title: "orders and sessions created",
+    expected: "1",
+    see: ({ facts }) => oneOrder(facts.made.first),
+  },
+  client_ended: {
+    title: "end of the command",
+    expected: "exit code 0",
+    see: ({ client }) => clientEnded(client),
+  },
+  own_key: {
+    title: "a second purchase",
+    expected: "a second purchase, with another key",
+    see: ({ ownKey }) => ownKey,
+  },
+  same_key_again: {
+    title: "killed when it was made, run again",
+    expected: SAME_KEY,
+    see: ({ facts, again }) => again && sameKeyAgain(facts, again),
+  },
+  one_order_again: {
+    title: "orders and sessions of it",
+    expected: "1",
+    see: ({ facts, again }) => again && oneOrder(facts.made.second),
+  },
+  restarted_ended: {
+    title: "end of the command run again",
+    expected: "exit code 0",
+    see: ({ again }) => again && clientEnded(again.restarted),
+  },
+  other_body_refused: {
+    title: "another body with the key, sent by this drill",
+    expected: "409 idempotency_key_reused",
+    see: ({ facts }) => otherBodyRefused(facts),
+  },
+} as const satisfies Readonly<Record<string, IdempotencyStep>>;
+
 /**
  * Decides how a client handles an answer that is lost after the commit, a second purchase, and a crash (interface 19,
- * 20). If no answer could be dropped, the later steps are not judged.
+ * 20). If no answer could be dropped, for a reason other than the key it is `unknown`, and the later steps are not
+ * judged.
  */
-export function judgeIdempotencyDrill(facts: IdempotencyFacts): IdempotencyVerdict {
+export function judgeIdempotencyDrill(facts: IdempotencyFacts): JudgedDrill {
   const first = facts.seen.filter(({ run }) => run === "first");
   const at = first.findIndex(({ lost }) => lost);
   const lost = first[at];
   if (lost === undefined) {
     const isFault = facts.seen.some(({ result }) => KEY_FAULTS.has(result));
-    return { verdict: isFault ? "failed" : "unknown", steps: [nothingLost(facts)] };
+    return { verdict: isFault ? "failed" : "unknown", steps: [stepOf("answer_lost", nothingLost(facts))] };
   }
-  const steps = [
-    ...lostAnswer(lost, first.slice(at + 1), facts),
-    ...secondPurchase(lost, facts),
-    otherBodyRefused(facts),
-  ];
+  const scene = sceneOf(facts, { lost, later: first.slice(at + 1) });
+  const steps = STEP_NAMES.flatMap((name) => {
+    const found = IDEMPOTENCY_STEPS[name].see(scene);
+    return found === undefined ? [] : [stepOf(name, found)];
+  });
   return { verdict: steps.every((step) => step.passed) ? "passed" : "failed", steps };
+}
+
+type StepName = keyof typeof IDEMPOTENCY_STEPS;
+
+const STEP_NAMES = Object.keys(IDEMPOTENCY_STEPS) as readonly StepName[];
+
+function stepOf(name: StepName, { got, reference = null, cause }: Found): DrillStep {
+  const { expected } = IDEMPOTENCY_STEPS[name];
+  return { name, passed: cause === undefined, expected, got, cause: cause ?? null, reference };
+}
+
+function sceneOf(facts: IdempotencyFacts, { lost, later }: Pick<Scene, "lost" | "later">): Scene {
+  const killed = runOf(facts, "killed");
+  const began = facts.seen.filter(({ run }) => run === "killed");
+  const made = began.find((create) => create.lost);
+  const ownKey = killed && secondKey(lost, { began, made, killed });
+  const restarted = runOf(facts, "restarted");
+  const again =
+    made && killed && restarted && ownKey?.cause === undefined ? { made, killed, restarted } : undefined;
+  return { facts, lost, later, client: runOf(facts, "first") ?? NOT_RUN, ownKey, again };
 }
 
 /** What a client is given for a run of its command; undefined if it did not come to that. */
@@ -106,26 +171,17 @@ export function otherRequest(request: CreateRequest): CreateRequest {
 
 const OTHER_DESCRIPTION = "another body under the same key";
 
-type Found = Pick<DrillStep, "expected" | "got"> & { readonly reference?: string | null };
-
-function passed(name: string, { reference = null, ...found }: Found): DrillStep {
-  return { name, passed: true, ...found, cause: null, reference };
-}
-
-function failed(name: string, { reference = null, ...found }: Found, cause: string): DrillStep {
-  return { name, passed: false, ...found, cause, reference };
-}
-
-const ANSWER_LOST = { expected: "a create that succeeds" } as const;
-
-function nothingLost(facts: IdempotencyFacts): DrillStep {
+function nothingLost(facts: IdempotencyFacts): Found {
   const told = facts.seen.find(({ result }) => KEY_FAULTS.has(result)) ?? facts.seen.at(-1);
-  if (told === undefined)
-    return failed("answer_lost", { ...ANSWER_LOST, got: "no create came in" }, causeOfSilence(facts));
+  if (told === undefined) return { got: NO_CREATE, cause: causeOfSilence(facts) };
   // Why the answer of a refused create cannot be dropped.
-  const cause = errorRow(told.result)?.cause ?? `sends a create that the service refuses: ${told.result}`;
-  const found = { ...ANSWER_LOST, got: told.result, reference: told.requestId };
-  return failed("answer_lost", found, cause);
+  return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
+}
+
+const NO_CREATE = "no create came in";
+
+function causeOfRefusal({ result }: SeenCreate): string {
+  return errorRow(result)?.cause ?? `sends a create that the service refuses: ${result}`;
 }
 
 function causeOfSilence(facts: IdempotencyFacts): string {
@@ -142,54 +198,25 @@ function causeOfSilence(facts: IdempotencyFacts): string {
 
 const NOT_RUN: ClientEnd = { ending: "not_run", exitCode: null };
 
-/** The first purchase: its answer was lost once. */
-function lostAnswer(lost: SeenCreate, later: readonly SeenCreate[], facts: IdempotencyFacts): DrillStep[] {
-  const client = runOf(facts, "first") ?? NOT_RUN;
-  const got = `${lost.result}, and its answer dropped`;
-  return [
-    passed("answer_lost", { ...ANSWER_LOST, got, reference: lost.requestId }),
-    triedAgain(later, client),
-    ...(later.length === 0 ? [] : [sameKey("same_key", { before: lost, later, wrong: AFTER_A_LOSS })]),
-    oneOrder("one_order", facts.made.first),
-    clientEnded("client_ended", client),
-  ];
-}
-
-function triedAgain(later: readonly SeenCreate[], { ending }: ClientEnd): DrillStep {
-  const expected = "another try";
+function triedAgain({ later, client: { ending } }: Scene): Found {
   const [next] = later;
-  if (next !== undefined) {
-    return passed("tried_again", { expected, got: `${later.length} more`, reference: next.requestId });
-  }
+  if (next !== undefined) return { got: `${later.length} more`, reference: next.requestId };
   const cause =
     ending === "timeout"
       ? "had not tried again before the timeout; --command-timeout gives it more time"
       : "takes a lost connection for a refusal: the order exists and the shop does not know it; send the same request with the same key again";
-  return failed("tried_again", { expected, got: "none" }, cause);
+  return { got: "none", cause };
 }
 
-/** The second purchase: the command was killed when its order was made, and was run again. */
-function secondPurchase(lost: SeenCreate, facts: IdempotencyFacts): DrillStep[] {
-  const killed = runOf(facts, "killed");
-  if (killed === undefined) return [];
-  const began = facts.seen.filter(({ run }) => run === "killed");
-  const made = began.find((create) => create.lost);
-  const own = secondKey(lost, { began, made, killed });
-  const restarted = runOf(facts, "restarted");
-  if (made === undefined || !own.passed || restarted === undefined) return [own];
-  const later = facts.seen.filter(({ run }) => run === "restarted");
+/** After the command was killed when its order was made, and was run again. */
+function sameKeyAgain({ seen }: IdempotencyFacts, { made, killed }: Again): Found {
+  const later = seen.filter(({ run }) => run === "restarted");
+  if (later.length === 0) return { got: NO_CREATE, cause: FORGOTTEN };
   const wrong = made.orderId === killed.orderId ? AFTER_A_CRASH : OWN_ORDER_IDS;
-  return [
-    own,
-    later.length === 0
-      ? failed("same_key_again", { expected: SAME_KEY, got: "no create came in" }, FORGOTTEN)
-      : sameKey("same_key_again", { before: made, later, wrong }),
-    oneOrder("one_order_again", facts.made.second),
-    clientEnded("restarted_ended", restarted),
-  ];
+  return sameKey({ before: made, later, wrong });
 }
 
-/** A purchase of its own has a key of its own. */
+/** A second purchase has another key. */
 function secondKey(
   lost: SeenCreate,
   {
@@ -201,22 +228,18 @@ function secondKey(
     readonly made: SeenCreate | undefined;
     readonly killed: ClientEnd;
   },
-): DrillStep {
-  const name = "own_key";
-  const expected = "a second purchase, with another key";
+): Found {
   const told = made ?? began.find(({ result }) => KEY_FAULTS.has(result)) ?? began.at(-1);
   if (told === undefined) {
     const cause =
       killed.ending === "timeout"
         ? "had not made a second purchase before the timeout; --command-timeout gives it more time"
         : "makes only one purchase: each run of the command has to make one, for the order_id in CHECKOUT_ORDER_ID";
-    return failed(name, { expected, got: "no create came in" }, cause);
+    return { got: NO_CREATE, cause };
   }
-  const found = { expected, got: `${keyOf(lost, told)}: ${told.result}`, reference: told.requestId };
-  if (told.idempotencyKey === lost.idempotencyKey) return failed(name, found, ONE_KEY_FOR_ALL);
-  if (made !== undefined) return passed(name, found);
-  const cause = errorRow(told.result)?.cause ?? `sends a create that the service refuses: ${told.result}`;
-  return failed(name, found, cause);
+  const found = { got: `${keyOf(lost, told)}: ${told.result}`, reference: told.requestId };
+  if (told.idempotencyKey === lost.idempotencyKey) return { ...found, cause: ONE_KEY_FOR_ALL };
+  return made === undefined ? { ...found, cause: causeOfRefusal(told) } : found;
 }
 
 const ONE_KEY_FOR_ALL =
@@ -252,28 +275,26 @@ const OWN_ORDER_IDS: Causes = {
     "makes up an order_id at each start, so that a crash means a second purchase: CHECKOUT_ORDER_ID is the same when it is started again",
 };
 
-const SAME_KEY = "the same key";
-
-function sameKey(
-  name: string,
-  {
-    before,
-    later,
-    wrong: causes,
-  }: { readonly before: SeenCreate; readonly later: readonly SeenCreate[]; readonly wrong: Causes },
-): DrillStep {
+function sameKey({
+  before,
+  later,
+  wrong: causes,
+}: {
+  readonly before: SeenCreate;
+  readonly later: readonly SeenCreate[];
+  readonly wrong: Causes;
+}): Found {
   const told = later.map((create) => ({ ...create, relation: relationOf(before, create) }));
   const first = (relation: Relation) => told.find((create) => create.relation === relation);
   const wrong = first("no_key") ?? first("other_body") ?? first("new_key");
   const right = first("right");
   if (wrong === undefined && right !== undefined) {
-    const got = "the same key: replayed";
-    return passed(name, { expected: SAME_KEY, got, reference: right.requestId });
+    return { got: `${SAME_KEY}: replayed`, reference: right.requestId };
   }
   const shown = wrong ?? first("new_purchase") ?? first("says_nothing");
   if (shown === undefined || shown.relation === "right") throw new Error("a later create is right or wrong");
   const got = `${keyOf(before, shown)}: ${shown.result}`;
-  return failed(name, { expected: SAME_KEY, got, reference: shown.requestId }, causes[shown.relation]);
+  return { got, reference: shown.requestId, cause: causes[shown.relation] };
 }
 
 function keyOf(before: SeenCreate, { idempotencyKey: key }: SeenCreate): string {
@@ -291,34 +312,27 @@ function relationOf(before: SeenCreate, { result, idempotencyKey, orderId }: See
   return orderId === before.orderId ? "new_key" : "new_purchase";
 }
 
-function oneOrder(name: string, made: number): DrillStep {
-  const found = { expected: "1", got: String(made) };
-  if (made === 1) return passed(name, found);
+function oneOrder(made: number): Found {
+  const got = String(made);
+  if (made === 1) return { got };
   const cause =
     made === 0
       ? "has made no order, although the service had answered that it did"
       : "makes more than one order for one purchase: one for each try, or a second create";
-  return failed(name, found, cause);
+  return { got, cause };
 }
 
-function clientEnded(name: string, { ending, exitCode }: ClientEnd): DrillStep {
-  const expected = "exit code 0";
-  if (ending === "timeout") {
-    return failed(name, { expected, got: "killed, its time was up" }, "does not end");
-  }
-  if (exitCode === 0) return passed(name, { expected, got: "exit code 0" });
+function clientEnded({ ending, exitCode }: ClientEnd): Found {
+  if (ending === "timeout") return { got: "killed, its time was up", cause: "does not end" };
+  if (exitCode === 0) return { got: "exit code 0" };
   const got = exitCode === null ? "ended by a signal" : `exit code ${exitCode}`;
   const cause =
     "reports a failure although the order exists, so the shop tells the customer that it failed, or starts again";
-  return failed(name, { expected, got }, cause);
+  return { got, cause };
 }
 
 /** The drill sends it: it shows what the service does, and what a client would get that mixes up its keys. */
-function otherBodyRefused({ refusedRequestId }: IdempotencyFacts): DrillStep {
-  const expected = "409 idempotency_key_reused";
-  if (refusedRequestId !== null) {
-    return passed("other_body_refused", { expected, got: expected, reference: refusedRequestId });
-  }
-  const cause = "the service has seen no such request: it could not be reached";
-  return failed("other_body_refused", { expected, got: "no refusal" }, cause);
+function otherBodyRefused({ refusedRequestId: reference }: IdempotencyFacts): Found {
+  if (reference !== null) return { got: "409 idempotency_key_reused", reference };
+  return { got: "no refusal", cause: "the service has seen no such request: it could not be reached" };
 }

@@ -1,14 +1,7 @@
-import type { DrillStep } from "./drill.ts";
+import type { DrillStep } from "../../control/drills.ts";
 import { excerpt, UUID } from "../../text.ts";
 import { adviceText, type DrillCause, type DrillNote } from "./webhook-advice.ts";
-import {
-  CASE_NAMES,
-  DRILL_CASES,
-  ORDER_CASE_NAMES,
-  twinOf,
-  type CaseName,
-  type CaseResult,
-} from "./webhook.ts";
+import { CASE_NAMES, DRILL_CASES, twinOf, type CaseName, type CaseResult } from "./webhook.ts";
 
 /** The kinds of answers. `limited`: 429. `unsent`: the drill had been stopped. */
 type Kind =
@@ -41,19 +34,10 @@ type Pattern = {
 const GOOD: readonly CaseName[] = ["good_event", "duplicate", "good_at_the_end"];
 /** Cases that every receiver refuses which compares the signature over the body. */
 const FORGED: readonly CaseName[] = ["bad_signature", "wrong_secret", "changed_byte"];
-const FORGED_ORDERS: ReadonlySet<CaseName> = new Set(
-  ORDER_CASE_NAMES.filter((name) => name !== "order_event"),
-);
 /** Well signed, at another time. */
-const OLD: readonly CaseName[] = ["ten_minutes_old", "hour_old"];
-const AHEAD: readonly CaseName[] = ["ten_minutes_ahead", "hour_ahead"];
-/** A signature of which a part is right. */
-const PARTLY_RIGHT: ReadonlySet<CaseName> = new Set([
-  "right_beginning",
-  "first_digit",
-  "last_digit",
-  "right_ends",
-]);
+const STALE: readonly CaseName[] = ["ten_minutes_old", "hour_old", "ten_minutes_ahead", "hour_ahead"];
+/** Sent before any that must be refused. */
+const SENT_FIRST: ReadonlySet<CaseName> = new Set(CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature")));
 /** Not found, method not allowed, gone. */
 const NOWHERE: ReadonlySet<number> = new Set([404, 405, 410]);
 
@@ -96,7 +80,7 @@ export function explain(drilled: Drilled): {
   const causes = new Map(failed.map((name) => [name, causeOf(name, pattern)]));
   if (causes.size > 0) return { causes, notes: new Map() };
   const notes = drilled.names.flatMap((name): [CaseName, DrillNote][] => {
-    const note = NOTES[name]?.[pattern.kind(name)];
+    const note = noteOf(name, pattern.kind(name));
     return note === undefined ? [] : [[name, note]];
   });
   return { causes, notes: new Map(notes) };
@@ -126,13 +110,11 @@ function shapeOf(answer: CaseResult["answer"]): string {
 
 const UUIDS = new RegExp(UUID, "gi");
 
-const NOTES: Partial<Record<CaseName, Partial<Record<Kind, DrillNote>>>> = {
-  within_tolerance_old: { refused: "strict_tolerance" },
-  within_tolerance_ahead: { refused: "strict_tolerance" },
-  beyond_tolerance_old: { taken: "lenient_tolerance" },
-  beyond_tolerance_ahead: { taken: "lenient_tolerance" },
-  other_event_id: { taken: "ignores_event_id" },
-};
+function noteOf(name: CaseName, kind: Kind): DrillNote | undefined {
+  const one = DRILL_CASES[name];
+  if (!("notes" in one) || (kind !== "taken" && kind !== "refused")) return undefined;
+  return one.notes[kind];
+}
 
 function passed(name: CaseName, pattern: Pattern): boolean {
   const kind = pattern.kind(name);
@@ -200,27 +182,15 @@ function whyTaken(name: CaseName, pattern: Pattern): DrillCause {
   if (unlikeGood !== undefined) return unlikeGood;
   if (isErratic(pattern)) return "verifies_sometimes";
   if (all("taken", FORGED)) return kind("no_signature") === "taken" ? "no_check" : "presence_only";
-  if (OLD.includes(name) || AHEAD.includes(name)) return whyStale(name, pattern);
-  if (FORGED_ORDERS.has(name)) return "skips_orders";
-  if (PARTLY_RIGHT.has(name)) return whyPartly(pattern);
   if (name === "short_signature" && kind("last_digit") === "taken") return whyPartly(pattern);
   if (name === "empty_signature" && kind("short_signature") === "taken") return "compares_what_came";
-  if (DRILL_CASES[name].without !== undefined) return whyWithout(name, pattern);
   if (name === "rewritten_body" && kind("changed_byte") === "taken") return "body_not_covered";
-  return TAKEN_ALONE[name] ?? "verifies_sometimes";
+  const one = DRILL_CASES[name];
+  if ("taken" in one && one.taken !== undefined)
+    return one.taken === "by_part" ? whyPartly(pattern) : one.taken;
+  if (one.age !== undefined) return whyStale(one.age, pattern);
+  return one.without === undefined ? "verifies_sometimes" : whyWithout(name, pattern);
 }
-
-/** Why a case was accepted although forged requests are refused. */
-const TAKEN_ALONE: Partial<Record<CaseName, DrillCause>> = {
-  wrong_secret: "old_secret",
-  changed_byte: "body_not_covered",
-  rewritten_body: "parsed_body",
-  short_signature: "compares_what_came",
-  plain_text: "skips_other_types",
-  empty_signature: "takes_empty_signature",
-  empty_secret: "takes_empty_secret",
-  other_event_id: "believes_header",
-};
 
 /** Which missing header is the reason that a request was not verified. */
 function whyWithout(name: CaseName, { kind }: Pattern): DrillCause {
@@ -241,10 +211,9 @@ const SKIPPED_WITHOUT = [
 ] as const;
 
 /** Why a timestamp that is far off was accepted. */
-function whyStale(name: CaseName, { kind }: Pattern): DrillCause {
-  const [own, other] = OLD.includes(name)
-    ? (["hour_old", "hour_ahead"] as const)
-    : (["hour_ahead", "hour_old"] as const);
+function whyStale(age: number, { kind }: Pattern): DrillCause {
+  const [own, other] =
+    age > 0 ? (["hour_old", "hour_ahead"] as const) : (["hour_ahead", "hour_old"] as const);
   if (kind(own) !== "taken") return "wide_tolerance";
   if (kind(other) === "taken") return "no_staleness_check";
   return own === "hour_old" ? "takes_old" : "takes_ahead";
@@ -273,7 +242,7 @@ function whyGoodRefused({ kind, usedRetired }: Pattern): DrillCause | undefined 
   if (kind("order_event") === "taken") return "refuses_after_check";
   if (kind("empty_secret") === "taken") return "secret_unset";
   if (kind("wrong_secret") === "taken" && usedRetired) return "replaced_secret";
-  return [...OLD, ...AHEAD].some((name) => kind(name) === "taken") ? "clock_off" : undefined;
+  return STALE.some((name) => kind(name) === "taken") ? "clock_off" : undefined;
 }
 
 /** Why everything is refused: the answers tell, if they differ. */
@@ -295,32 +264,16 @@ function whyRefused(name: CaseName, pattern: Pattern): DrillCause {
     if (kind("spaced_body") === "taken" && all("refused", sent)) return "parsed_body";
     return whyGoodRefused(pattern) ?? "verifies_sometimes";
   }
-  if (kind("good_at_the_end") !== "taken" && LATER_GOOD.has(name)) return "shuts_out";
+  if (kind("good_at_the_end") !== "taken" && !SENT_FIRST.has(name)) return "shuts_out";
   const reads = kind("rewritten_body") === "taken" || kind("spaced_body") !== "taken";
-  return UNTAKEN_ALONE[name] ?? (reads ? "parsed_body" : "decoded_body");
+  return untakenAlone(name) ?? (reads ? "parsed_body" : "decoded_body");
 }
 
-/** Why a valid request was not accepted although a good event was. */
-const UNTAKEN_ALONE: Partial<Record<CaseName, DrillCause>> = {
-  duplicate: "rejects_duplicates",
-  minute_old: "narrow_tolerance",
-  minute_ahead: "narrow_tolerance",
-  first_of_three: "one_signature",
-  second_of_three: "one_signature",
-  third_of_three: "one_signature",
-  order_event: "refuses_orders",
-};
-
-/** Good events that are sent after bad ones. */
-const LATER_GOOD: ReadonlySet<CaseName> = new Set([
-  "minute_old",
-  "minute_ahead",
-  "first_of_three",
-  "second_of_three",
-  "third_of_three",
-  "order_event",
-  "good_at_the_end",
-]);
+/** Why a valid request was not accepted although a good event was; undefined where its bytes are the reason. */
+function untakenAlone(name: CaseName): DrillCause | undefined {
+  const one = DRILL_CASES[name];
+  return "untaken" in one && one.untaken !== "by_bytes" ? one.untaken : undefined;
+}
 
 /** Why a request was answered with 5xx. */
 function whyFailed(name: CaseName, { kind, all, answered }: Pattern): DrillCause {
@@ -331,8 +284,8 @@ function whyFailed(name: CaseName, { kind, all, answered }: Pattern): DrillCause
   if (kind("good_event") !== "taken") return "fails_after_check";
   if (name === "other_event_id" && kind("duplicate") === "failed") return "rejects_duplicates";
   if (isBad(name)) return "throws_on_bad";
-  if (kind("good_at_the_end") !== "taken" && LATER_GOOD.has(name)) return "shuts_out";
-  return UNTAKEN_ALONE[name] ?? "chokes_on_bytes";
+  if (kind("good_at_the_end") !== "taken" && !SENT_FIRST.has(name)) return "shuts_out";
+  return untakenAlone(name) ?? "chokes_on_bytes";
 }
 
 const OTHER_LENGTHS: ReadonlySet<CaseName> = new Set(["short_signature", "empty_signature"]);

@@ -1,7 +1,7 @@
 import { reliedOnByReturn } from "../../../core/readiness/assumptions.ts";
 import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
 import type { Checkout } from "../../../core/checkout/checkout.ts";
-import type { Attempt } from "../../../core/checkout/payment.ts";
+import type { Attempt } from "../../../core/control/checkout.ts";
 import { PAGE_VIEWS } from "../../../core/checkout/page-view.ts";
 import { returnText } from "../../../core/checkout/return-origin.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";

@@ -1,4 +1,5 @@
-import { isFinal, MAX_ATTEMPTS, type Attempt } from "../../../core/checkout/payment.ts";
+import { isFinal, MAX_ATTEMPTS } from "../../../core/checkout/payment.ts";
+import type { Attempt } from "../../../core/control/checkout.ts";
 import { html, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../web/language.ts";
 import { layout, liveMain } from "../shared/layout.ts";

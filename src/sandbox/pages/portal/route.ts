@@ -6,7 +6,7 @@ import {
   type OperationName,
   type RequestOf,
 } from "../../../core/control/operations.ts";
-import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome } from "../../../core/outcome.ts";
 import { isSameSecret } from "../../../core/credential.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
 import { pageResponse, readForm, redirect } from "../../../web/page.ts";
@@ -141,8 +141,7 @@ export function act<Name extends OperationName>(
         if (reveals === undefined || call.caller === undefined) return accept(address);
         return accept(`${address}?shown=${context.portal.keepOnce(call.caller, reveals(done.value))}`);
       };
-      const led = await onlyOnce(context, call, fields.value, run);
-      return led.ok ? accept(sentOn(call, led.value)) : led;
+      return mapped(await onlyOnce(context, call, fields.value, run), (led) => sentOn(call, led));
     },
   };
 }

@@ -1,10 +1,5 @@
-import {
-  isApproved,
-  isGateOpen,
-  isRequested,
-  productionOf,
-  type Production,
-} from "../../../../core/readiness/admin-act.ts";
+import { isApproved, isGateOpen, isRequested, productionOf } from "../../../../core/readiness/admin-act.ts";
+import type { Production } from "../../../../core/control/readiness.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { StoreDetails } from "../../../../store/stores.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";

@@ -1,11 +1,7 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import {
-  isApproved,
-  isGateOpen,
-  productionOf,
-  type AdministratorAction,
-  type RecordedAct,
-} from "../../../../core/readiness/admin-act.ts";
+import { isApproved, isGateOpen, productionOf } from "../../../../core/readiness/admin-act.ts";
+import type { RecordedAct } from "../../../../core/control/readiness.ts";
+import type { AdministratorAction } from "../../../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { field, typed } from "../fields.ts";

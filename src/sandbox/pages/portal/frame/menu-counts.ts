@@ -1,7 +1,6 @@
-import { judge } from "../../../../core/readiness/checklist.ts";
 import { DISABLED_BY_HAND, type Endpoint } from "../../../../core/webhook/endpoint.ts";
 import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
-import { readReadiness } from "../../../readiness/facts.ts";
+import { judgeStore } from "../../../readiness/facts.ts";
 import type { PortalContext } from "../view.ts";
 
 /** What the menu says beside its entries. */
@@ -27,8 +26,8 @@ export function menuCounts(context: PortalContext, storeId: string): MenuCounts 
   );
   const open = (created ?? 0) + (pending ?? 0);
   const failing = store.endpoints.of(storeId).filter(isFailing);
-  const read = readReadiness(context, storeId);
-  const items = read.ok ? judge(read.value.facts, read.value.now).items : [];
+  const judged = judgeStore(context, storeId);
+  const items = judged.ok ? judged.value.checklist.items : [];
   const passed = items.filter(({ status }) => status === "pass");
   return {
     open: open > MAX_SHOWN ? `${MAX_SHOWN}+` : String(open),

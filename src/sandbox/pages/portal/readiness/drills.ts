@@ -1,8 +1,13 @@
+import type { ReadinessFacts } from "../../../../core/control/readiness.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/drills/drill.ts";
-import { STEP_TITLES } from "../../../../core/readiness/drills/titles.ts";
-import { CASE_NAMES } from "../../../../core/readiness/drills/webhook.ts";
-import { EVIDENCE_MS, type DrillFact } from "../../../../core/readiness/proof.ts";
+import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
+import { RETURN_STEPS } from "../../../../core/readiness/drills/browser-return.ts";
+import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/drill.ts";
+import { DUPLICATES_STEPS } from "../../../../core/readiness/drills/duplicates.ts";
+import { IDEMPOTENCY_STEPS } from "../../../../core/readiness/drills/idempotency.ts";
+import { CASE_NAMES, DRILL_CASES } from "../../../../core/readiness/drills/webhook.ts";
+import { EVIDENCE_MS } from "../../../../core/readiness/proof.ts";
+import type { DrillFact } from "../../../../core/control/drills.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { field, tick } from "../fields.ts";
@@ -12,16 +17,42 @@ import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
-type Known = AnswerOf<"readiness">;
-
 const ORDER_VIEW = `--order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`;
 
-/** The command of each drill, with what most shops have. */
-const COMMANDS: Readonly<Record<DrillKind, string>> = {
-  webhook: "checkout checklist run webhooks",
-  duplicates: `checkout checklist run duplicates ${ORDER_VIEW}`,
-  idempotency: 'checkout checklist run idempotency --client-command "npm run checkout-once"',
-  browser_return: `checkout checklist run browser-return --return-url http://localhost:3000/thanks ${ORDER_VIEW}`,
+/** A result, and what it is about where there can be several. */
+type Result = { readonly drill: DrillFact | null; readonly of: string };
+
+/** Each drill: its steps, its command with what most shops have, and its last results. */
+const DRILLS: Readonly<
+  Record<
+    DrillKind,
+    {
+      readonly steps: StepTitles;
+      readonly command: string;
+      readonly results: (facts: ReadinessFacts) => readonly Result[];
+    }
+  >
+> = {
+  webhook: {
+    steps: DRILL_CASES,
+    command: "checkout checklist run webhooks",
+    results: ({ endpoints }) => endpoints.map(({ drill, url }) => ({ drill, of: url })),
+  },
+  duplicates: {
+    steps: DUPLICATES_STEPS,
+    command: `checkout checklist run duplicates ${ORDER_VIEW}`,
+    results: ({ duplicates: drill }) => [{ drill, of: "" }],
+  },
+  idempotency: {
+    steps: IDEMPOTENCY_STEPS,
+    command: 'checkout checklist run idempotency --client-command "npm run checkout-once"',
+    results: ({ idempotency: { drill } }) => [{ drill, of: "" }],
+  },
+  browser_return: {
+    steps: RETURN_STEPS,
+    command: `checkout checklist run browser-return --return-url http://localhost:3000/thanks ${ORDER_VIEW}`,
+    results: ({ browserReturn: drill }) => [{ drill, of: "" }],
+  },
 };
 
 /** What a drill of webhooks has found, a line for each endpoint; also where nothing was kept. */
@@ -50,7 +81,7 @@ export function ranLines({ shownOnce }: View): Html {
 export function runningDrills(
   context: Pick<PortalContext, "idempotencyWatch" | "retrieveWatch" | "webhookWatch">,
   view: View,
-  { underway, now }: Known,
+  { underway, now }: ReadinessFacts,
 ): Html {
   const held = underway.filter(({ drill }) => drill !== "webhook");
   return html`${context.webhookWatch.of(view.storeId).map((progress) => runningWebhooks(progress))}
@@ -69,7 +100,6 @@ export function runningDrills(
 
 /** The drill of an endpoint, with each request that was answered so far; also one that no command has begun. */
 function runningWebhooks({ endpoint, total, results }: WebhookProgress): Html {
-  const titles = STEP_TITLES.webhook;
   return html`<section class="panel running" id="running-${endpoint.id}">
     <h2>
       ${TEXTS.drillKinds.webhook} <span class="badge warn">${TEXTS.running}</span>
@@ -80,7 +110,7 @@ function runningWebhooks({ endpoint, total, results }: WebhookProgress): Html {
       ${results.map(
         ({ name, answer }) =>
           html`<li>
-            ${titles[name] ?? name}: ${"status" in answer ? String(answer.status) : answer.message}
+            ${DRILL_CASES[name].title}: ${"status" in answer ? String(answer.status) : answer.message}
           </li>`,
       )}
     </ol>
@@ -111,57 +141,45 @@ function seenSoFar(
 }
 
 /** Each drill: what it is for, what it has shown last, and how it is run. */
-export function drillSections(view: View, known: Known): Html {
+export function drillSections(view: View, known: ReadinessFacts): Html {
   return html`${DRILL_KINDS.map((kind) => drillSection(view, kind, known))}`;
 }
 
-function drillSection(view: View, kind: DrillKind, known: Known): Html {
-  const results = resultsOf(kind, known);
+function drillSection(view: View, kind: DrillKind, known: ReadinessFacts): Html {
+  const { command, results: resultsOf } = DRILLS[kind];
+  const results = resultsOf(known).flatMap(({ drill, of }) =>
+    drill === null ? [] : [drillResult({ drill, of, now: known.now })],
+  );
   const waiver = known.waivers.find(({ drill, at }) => drill === kind && known.now - at < EVIDENCE_MS);
   return html`<div class="panel drill" id="drill-${DRILL_NAMES[kind]}">
     <h3>${TEXTS.drillKinds[kind]}</h3>
     <p class="hint">${TEXTS.drillHints[kind]}</p>
-    ${results.length === 0 ? html`<p><span class="badge">${TEXTS.neverRun}</span></p>` : ""}
-    ${results.map((result) => drillResult(kind, { ...result, now: known.now }))}
+    ${results.length === 0 ? html`<p><span class="badge">${TEXTS.neverRun}</span></p>` : ""} ${results}
     ${
       waiver === undefined
         ? ""
         : html`<p><span class="badge warn">${TEXTS.waived}</span> ${waiver.reason} · ${dated(waiver.at)}</p>`
     }
-    ${kind === "webhook" ? runForm(view) : html`<p>${TEXTS.needsShell} ${copyable(COMMANDS[kind])}</p>`}
+    ${kind === "webhook" ? runForm(view) : html`<p>${TEXTS.needsShell} ${copyable(command)}</p>`}
     ${waiveForm(view, kind)}
   </div>`;
 }
 
-/** A result, and what it is about where there can be several. */
-type Result = { readonly drill: DrillFact; readonly of: string };
-
-/** The last results of a drill: of that of webhooks one for each endpoint. */
-function resultsOf(kind: DrillKind, { endpoints, duplicates, idempotency, browserReturn }: Known): Result[] {
-  switch (kind) {
-    case "webhook":
-      return endpoints.flatMap(({ drill, url }) => (drill === null ? [] : [{ drill, of: url }]));
-    case "duplicates":
-      return one(duplicates);
-    case "idempotency":
-      return one(idempotency.drill);
-    case "browser_return":
-      return one(browserReturn);
-  }
-}
-
-function one(drill: DrillFact | null): Result[] {
-  return drill === null ? [] : [{ drill, of: "" }];
-}
-
-function drillResult(kind: DrillKind, { drill, of, now }: Result & { readonly now: number }): Html {
-  const { passed, steps, at } = drill;
+function drillResult({
+  drill,
+  of,
+  now,
+}: {
+  readonly drill: DrillFact;
+  readonly of: string;
+  readonly now: number;
+}): Html {
+  const { kind, passed, steps, at } = drill;
   const right = steps.filter((step) => step.passed).length;
-  const titles = STEP_TITLES[kind];
   const list = table(html`${TEXTS.drillKinds[kind]} ${of}`, steps, (step) => [
     [
       TEXTS.step,
-      html`${goodOrBad(step.passed, TEXTS.ok, TEXTS.notOk)} ${titles[step.name] ?? step.name}`,
+      html`${goodOrBad(step.passed, TEXTS.ok, TEXTS.notOk)} ${stepTitle(DRILLS[kind].steps, step.name)}`,
       "head",
       "english",
     ],
@@ -186,7 +204,7 @@ function runForm(view: View): Html {
   });
   return html`<p class="hint">${TEXTS.runHint(CASE_NAMES.length)}</p>
     ${form}
-    <p>${copyable(COMMANDS.webhook)}</p>`;
+    <p>${copyable(DRILLS.webhook.command)}</p>`;
 }
 
 function waiveForm(view: View, kind: DrillKind): Html {

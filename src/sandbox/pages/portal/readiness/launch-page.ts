@@ -1,27 +1,30 @@
-import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { isApproved, isGateOpen, isRequested } from "../../../../core/readiness/admin-act.ts";
 import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
-import { judge, type Checklist, type ChecklistItem } from "../../../../core/readiness/checklist.ts";
-import type { Evidence } from "../../../../core/readiness/proof.ts";
+import { judgeStore } from "../../../readiness/facts.ts";
+import type {
+  ChecklistItem,
+  JudgedChecklist,
+  ReadinessFacts,
+  Evidence,
+} from "../../../../core/control/readiness.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
 import { field } from "../fields.ts";
 import { actForm, storePath } from "../forms.ts";
 import { ago, copyable, either, empty, facts, inWords, table, type Row } from "../parts.ts";
-import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { drillSections, ranLines, runningDrills } from "./drills.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
-/** Whether the store can go live: six items with their evidence, the drills, and what production still needs. */
+/** Whether the store can go live: the items with their evidence, the drills, and what production still needs. */
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const read = await ask(context, "readiness", { ...view, body: undefined });
-  if (!read.ok) return read;
-  const { value: known } = read;
-  const main = html`${ranLines(view)} ${runningDrills(context, view, known)}
-    ${checklist(judge(known, known.now), known.now)} ${production(view, known)}
+  const judged = judgeStore(context, view.storeId);
+  if (!judged.ok) return judged;
+  const { facts: known, checklist: shown } = judged.value;
+  const main = html`${ranLines(view)} ${runningDrills(context, view, known)} ${checklist(shown)}
+    ${production(view, known)}
     <section>
       <h2>${TEXTS.drills}</h2>
       <div class="drills">${drillSections(view, known)}</div>
@@ -30,7 +33,7 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   return accept({ title: FRAME_TEXTS.launch, main, live: { kind: "store" } });
 }
 
-function checklist({ verdict, items }: Checklist, now: number): Html {
+function checklist({ verdict, items, judgedAt }: JudgedChecklist): Html {
   const passed = items.filter(({ status }) => status === "pass").length;
   return html`<section>
     <h2 class="visually-hidden">${TEXTS.checklist}</h2>
@@ -40,7 +43,7 @@ function checklist({ verdict, items }: Checklist, now: number): Html {
       <span class="hint">${TEXTS.testMode}</span>
     </div>
     <ol class="items panel">
-      ${items.map((item) => itemOf(item, now))}
+      ${items.map((item) => itemOf(item, judgedAt))}
     </ol>
   </section>`;
 }
@@ -72,7 +75,7 @@ function evidenceList(evidence: readonly Evidence[], now: number): Html {
   </ul>`;
 }
 
-function production(view: View, { production: known, now }: AnswerOf<"readiness">): Html {
+function production(view: View, { production: known, now }: ReadinessFacts): Html {
   const { request } = known;
   const isOpen = isGateOpen(known);
   const isAsked = isRequested(known);
@@ -102,12 +105,12 @@ function production(view: View, { production: known, now }: AnswerOf<"readiness"
 function assumptions({ store }: Pick<PortalContext, "store">, view: View, now: number): Html {
   const uses = new Map(store.assumptionUses.of(view.storeId).map((use) => [use.decision, use.firstAt]));
   const used = ASSUMPTIONS.flatMap((one) => {
-    const since = uses.get(one.number);
+    const since = uses.get(one.decision);
     return since === undefined ? [] : [{ ...one, since }];
   });
   const none = empty(TEXTS.noAssumptions, "checkout assumptions --used");
-  const rowOf = ({ number, title, chosen, shownBy, since }: (typeof used)[number]): Row => [
-    [WORDS.decision, html`${String(number)} · <span lang="en">${title}</span>`, "head"],
+  const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof used)[number]): Row => [
+    [WORDS.decision, html`${String(decision)} · <span lang="en">${title}</span>`, "head"],
     [TEXTS.chosen, chosen, "english"],
     [TEXTS.shownBy, shownBy ?? "", "english"],
     [TEXTS.first, ago(since, now), "named"],

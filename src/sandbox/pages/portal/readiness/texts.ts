@@ -1,4 +1,4 @@
-import { ITEM_TITLES } from "../../../../core/readiness/checklist.ts";
+import { ITEM_TITLES } from "../../../../core/readiness/names.ts";
 import type { Texts } from "../../../../web/html.ts";
 
 /** The texts of the launch page in each language. */

@@ -133,6 +133,6 @@ function ruleOf(number: number): Stated | undefined {
 
 /** What a decision has chosen, in a sentence; undefined of one that fills no gap in the interface. */
 function decisionOf(number: number): Stated | undefined {
-  const found = ASSUMPTIONS.find((one) => one.number === number);
+  const found = ASSUMPTIONS.find((one) => one.decision === number);
   return found && { title: found.title, words: found.chosen };
 }

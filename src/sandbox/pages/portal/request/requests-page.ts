@@ -1,5 +1,6 @@
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
-import { parseStatuses, type LoggedRequest } from "../../../../core/request/logged-request.ts";
+import { parseStatuses } from "../../../../core/request/statuses.ts";
+import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";

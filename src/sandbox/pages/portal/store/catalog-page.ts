@@ -1,5 +1,5 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { MAX_SUBJECT_LENGTH, type PriceEntry } from "../../../../core/control/checkout.ts";
+import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/control/checkout.ts";
 import { PAYMENT_METHODS } from "../../../../core/checkout/checkout.ts";
 import { expectedAmount } from "../../../../core/money.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
@@ -38,7 +38,7 @@ export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown>
   return accept({ ...rest, id, description, amount_minor: Number(text), currency, approved });
 }
 
-function row(view: View, price: PriceEntry, active: ReadonlySet<string>): Row {
+function row(view: View, price: Price, active: ReadonlySet<string>): Row {
   const { id, description, currency, paymentMethod } = price;
   const lacks = [paymentMethod, currency].filter((name) => !active.has(name));
   const retire = askedOnce(
@@ -63,7 +63,7 @@ function row(view: View, price: PriceEntry, active: ReadonlySet<string>): Row {
   ];
 }
 
-function stateOf({ retired, approved }: PriceEntry): Html {
+function stateOf({ retired, approved }: Price): Html {
   if (retired) return html`<span class="badge">${WORDS.retired}</span>`;
   return approved
     ? html`<span class="badge good">${WORDS.approved}</span>`

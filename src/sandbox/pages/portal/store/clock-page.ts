@@ -1,7 +1,7 @@
 import { iso } from "../../../../core/clock.ts";
 import { parseSpan } from "../../../../core/config/setting-text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { accept, mapped, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { field } from "../fields.ts";
@@ -33,8 +33,7 @@ export function readMove(fields: ReadonlyMap<string, string>): Outcome<unknown> 
   const action = fields.get("action") ?? "";
   if (action === "set") return accept({ action, to: (fields.get("to") ?? "").trim() });
   if (action !== "advance") return accept({ action });
-  const by = parseSpan((fields.get("by") ?? "").trim());
-  return by.ok ? accept({ action, by_ms: by.value }) : by;
+  return mapped(parseSpan((fields.get("by") ?? "").trim()), (ms) => ({ action, by_ms: ms }));
 }
 
 /** What a move has done on the way, a line for each thing; the page of the clock shows it once. */

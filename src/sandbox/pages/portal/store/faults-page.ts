@@ -6,15 +6,14 @@ import {
   SPAN_OR_MOMENT,
   spanOrMomentOf,
 } from "../../../../core/config/setting-text.ts";
-import { API_ACTIONS, DELIVERY_ACTIONS } from "../../../../core/fault/actions.ts";
+import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_PROFILES } from "../../../../core/fault/actions.ts";
 import type { FaultEntry } from "../../../../core/fault/operations.ts";
-import { FAULT_PROFILES } from "../../../../core/fault/actions.ts";
 import { PROFILES } from "../../../../core/fault/profiles.ts";
 import { PARAMETERS } from "../../../../core/fault/request.ts";
 import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../../../core/fault/text.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
-import { EVENT_TYPES } from "../../../../core/webhook/endpoint.ts";
+import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { choice, field, suggestions, typed } from "../fields.ts";

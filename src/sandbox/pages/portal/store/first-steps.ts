@@ -1,4 +1,4 @@
-import { DRILL_KINDS } from "../../../../core/readiness/drills/drill.ts";
+import { DRILL_KINDS } from "../../../../core/readiness/names.ts";
 import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
 import type { DeliveryState } from "../../../../core/webhook/delivery.ts";
 import type { PortalContext } from "../view.ts";

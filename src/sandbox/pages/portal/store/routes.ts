@@ -1,4 +1,4 @@
-import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { mapped, type Outcome } from "../../../../core/outcome.ts";
 import { storePath } from "../forms.ts";
 import { act, page, pageOf, type PortalRoute } from "../route.ts";
 import type { PortalContext, View } from "../view.ts";
@@ -77,10 +77,8 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   }),
   act("/portal/{store_id}/delete", {
     operation: "deleteStore",
-    parse: (fields, { context, view }) => {
-      const named = readNamed(fields, { context, storeId: view.storeId });
-      return named.ok ? accept({}) : named;
-    },
+    parse: (fields, { context, view }) =>
+      mapped(readNamed(fields, { context, storeId: view.storeId }), () => ({})),
     leadsTo: () => "/portal",
   }),
 
@@ -116,8 +114,9 @@ function nameIn(fields: Fields): unknown {
 }
 
 function resetNamed(fields: Fields, { context }: { readonly context: PortalContext }): Outcome<unknown> {
-  const named = readNamed(fields, { context, storeId: fields.get("store") ?? "" });
-  return named.ok ? accept({ store: named.value }) : named;
+  return mapped(readNamed(fields, { context, storeId: fields.get("store") ?? "" }), (named) => ({
+    store: named,
+  }));
 }
 
 /** The page of the stores, seen from the first one of a few. */

@@ -1,4 +1,5 @@
-import { ALL_EVENTS, EVENT_TYPES, type EndpointNow } from "../../../../core/webhook/endpoint.ts";
+import { ALL_EVENTS, EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
+import type { EndpointNow } from "../../../../core/webhook/endpoint.ts";
 import type { EndpointEntry } from "../../../../core/control/webhook.ts";
 import type { EndpointHealth } from "../../../../store/webhook/delivery-health.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";

@@ -1,0 +1,37 @@
+import { STATUSES } from "../checkout/checkout.ts";
+import { accept, refuse, type Outcome } from "../outcome.ts";
+import { printableLiteral } from "../text.ts";
+
+/** All event types (decision 11). */
+export const EVENT_TYPES: readonly string[] = [
+  ...STATUSES.map((status) => `order.${status}`),
+  ...STATUSES.map((status) => `checkout_session.${status}`),
+  "webhook.test",
+];
+
+/** What all event types are, for whoever gave none of them. */
+export const AN_EVENT_TYPE = `order.<status> or checkout_session.<status> (${STATUSES.join(", ")}) or webhook.test`;
+
+/** The pattern for all event types. */
+export const ALL_EVENTS = "*";
+
+/** Whether an event type matches an endpoint's patterns. */
+export function wants(patterns: readonly string[], type: string): boolean {
+  return patterns.some((pattern) => matches(pattern, type));
+}
+
+/** Checks patterns of event types. Refuses with `invalid_parameter` a pattern that no event type matches. */
+export function parseEventTypes(patterns: readonly string[]): Outcome<readonly string[]> {
+  const unknown = patterns.find((pattern) => !EVENT_TYPES.some((type) => matches(pattern, type)));
+  if (unknown === undefined && patterns.length > 0) return accept([...new Set(patterns)]);
+  const got = unknown === undefined ? "none" : printableLiteral(unknown);
+  return refuse(
+    "invalid_parameter",
+    `an event type is ${AN_EVENT_TYPE}, or a pattern: order.*, *; got ${got}`,
+  );
+}
+
+function matches(pattern: string, type: string): boolean {
+  if (pattern === ALL_EVENTS) return true;
+  return pattern.endsWith(".*") ? type.startsWith(pattern.slice(0, -1)) : pattern === type;
+}
