@@ -158,8 +158,8 @@ export const WORDS = {
     pending: ["pending", "处理中"],
     succeeded: ["succeeded", "已支付"],
     failed: ["failed", "失败"],
-    expired: ["expired", "已过期"],
     cancelled: ["cancelled", "已取消"],
+    expired: ["expired", "已过期"],
   },
   pretty: ["Pretty", "格式化"],
 } satisfies Texts;

@@ -1,4 +1,3 @@
-import { PAYMENT_METHODS, STATUSES } from "../../../../core/checkout/checkout.ts";
 import type { CheckoutEntry } from "../../../../core/control/checkout.ts";
 import { decodeRequest, type AnswerOf } from "../../../../core/control/operations.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
@@ -26,7 +25,6 @@ import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
-const OBJECTS = ["order", "checkout_session"] as const;
 /** The filters by their names in the address, and in the operation. */
 const FILTERS = { q: "q", status: "status", object: "object", method: "payment_method" } as const;
 
@@ -63,17 +61,14 @@ function filters(view: View): Html {
   const isFiltered = Object.keys(FILTERS).some((name) => (view.query.get(name) ?? "") !== "");
   const { any } = TEXTS;
   const chosen = (name: string): string => view.query.get(name) ?? "";
-  const statuses = STATUSES.map((one) => [one, WORDS.statuses[one]] as const);
-  const kinds = OBJECTS.map((one) => [one, TEXTS.kinds[one]] as const);
-  const methods = PAYMENT_METHODS.map((one) => [one, PAYMENT_TEXTS.method[one]] as const);
   return html`<form method="get" action="${action}" class="filters">
     <label class="wide">
       ${TEXTS.search}
       <input type="search" name="q" value="${view.query.get("q") ?? ""}" maxlength="512" autocomplete="off" />
     </label>
-    ${listFilter({ name: "status", label: WORDS.status, any }, statuses, chosen("status"))}
-    ${listFilter({ name: "object", label: WORDS.kind, any }, kinds, chosen("object"))}
-    ${listFilter({ name: "method", label: WORDS.paymentMethod, any }, methods, chosen("method"))}
+    ${listFilter({ name: "status", label: WORDS.status, any }, Object.entries(WORDS.statuses), chosen("status"))}
+    ${listFilter({ name: "object", label: WORDS.kind, any }, Object.entries(TEXTS.kinds), chosen("object"))}
+    ${listFilter({ name: "method", label: WORDS.paymentMethod, any }, Object.entries(PAYMENT_TEXTS.method), chosen("method"))}
     <button type="submit">${WORDS.filter}</button>
     ${isFiltered ? html`<a href="${action}">${TEXTS.clear}</a>` : ""}
   </form>`;

@@ -34,43 +34,44 @@ export function menu(context: PortalContext, view: View): Html {
   if (view.storeId === "") return html``;
   const { open, failing, launch } = menuCounts(context, view.storeId);
   const counts: Readonly<Partial<Record<Place, Html>>> = {
-    "/checkouts": open === "0" ? html`` : count(open, FRAME_TEXTS.open),
-    "/webhooks":
+    checkouts: open === "0" ? html`` : count(open, FRAME_TEXTS.open),
+    webhooks:
       failing === 0
         ? html``
         : html`<span class="count alarm">${String(failing)}!${unseen(FRAME_TEXTS.failing)}</span>`,
-    "/launch": count(launch, FRAME_TEXTS.passed),
+    launch: count(launch, FRAME_TEXTS.passed),
   };
   return html`<nav class="menu" id="menu" aria-label="${FRAME_TEXTS.menu}">
     <ul>
-      ${ENTRIES.map(([at, name]) => {
-        const isHere =
-          view.call.path === storePath(view, at) || view.call.path.startsWith(`${storePath(view, at)}/`);
-        const isApart = APART.has(at) ? html` class="apart"` : html``;
-        return html`<li${isApart}><a href="${storePath(view, at)}"${isHere ? html` aria-current="page"` : ""}><span>${FRAME_TEXTS[name]}</span>${counts[at] ?? ""}</a></li>`;
+      ${PLACES.map((name) => {
+        const at = storePath(view, `/${name}`);
+        const isHere = view.call.path === at || view.call.path.startsWith(`${at}/`);
+        const isApart = APART.has(name) ? html` class="apart"` : html``;
+        return html`<li${isApart}><a href="${at}"${isHere ? html` aria-current="page"` : ""}><span>${FRAME_TEXTS[name]}</span>${counts[name] ?? ""}</a></li>`;
       })}
     </ul>
   </nav>`;
 }
 
-type Place = (typeof ENTRIES)[number][0];
+type Place = (typeof PLACES)[number];
 
-const ENTRIES = [
-  ["/start", "start"],
-  ["/checkouts", "checkouts"],
-  ["/webhooks", "webhooks"],
-  ["/requests", "requests"],
-  ["/catalog", "catalog"],
-  ["/keys", "keys"],
-  ["/settings", "settings"],
-  ["/clock", "clock"],
-  ["/faults", "faults"],
-  ["/launch", "launch"],
-  ["/stores", "stores"],
+/** The pages of a store, each named as its path. */
+const PLACES = [
+  "start",
+  "checkouts",
+  "webhooks",
+  "requests",
+  "catalog",
+  "keys",
+  "settings",
+  "clock",
+  "faults",
+  "launch",
+  "stores",
 ] as const;
 
 /** The entries that begin another group. */
-const APART: ReadonlySet<string> = new Set(["/catalog", "/launch"]);
+const APART: ReadonlySet<string> = new Set(["catalog", "launch"]);
 
 function count(text: string, meaning: Words): Html {
   return html`<span class="count">${text}${unseen(meaning)}</span>`;

@@ -59,12 +59,11 @@ export function filterForm(
   const isKnown = chosen === null || known.some(([id]) => id === chosen);
   // One that was removed has its deliveries still.
   const endpoints = isKnown ? known : [...known, [chosen, chosen] as const];
-  const states = DELIVERY_STATES.map((state) => [state, TEXTS.states[state]] as const);
   const types = EVENT_TYPES.map((type) => [type, type] as const);
   const any = WORDS.all;
   return html`<form method="get" action="${storePath(view, "/webhooks")}" class="filters">
     ${listFilter({ name: "endpoint", label: TEXTS.endpoint, any }, endpoints, chosen)}
-    ${listFilter({ name: "state", label: WORDS.state, any }, states, choice.state)}
+    ${listFilter({ name: "state", label: WORDS.state, any }, Object.entries(TEXTS.states), choice.state)}
     ${listFilter({ name: "type", label: WORDS.eventType, any }, types, choice.type)}
     <button type="submit">${WORDS.filter}</button>
   </form>`;
