@@ -1,11 +1,20 @@
 import { html as escaped, raw } from "hono/html";
 import { printable } from "../core/text.ts";
+import { inLanguage, type Language, type Words } from "./language.ts";
 
-/** Markup that is safe to send. Only `html` and `trusted` make it. */
-export type Html = ReturnType<typeof raw>;
+/** Markup in one language; hono's are objects, unlike every text. */
+type Markup = ReturnType<typeof raw>;
 
-/** The values that markup may contain; a string always becomes text. */
-type Content = Html | string | readonly Html[];
+/** Markup that is safe to send, of a page in any language. Only `html` and `trusted` make it. */
+export type Html = (language: Language) => Markup;
+
+/** What markup may contain in one place: a string always becomes text, and words those of the page's language. */
+export type Text = string | Words | ((language: Language) => string);
+
+/** The words of pages; those with something in them are functions of it. */
+export type Texts = {
+  readonly [name: string | number]: Words | ((...values: never[]) => Words | Html) | Texts;
+};
 
 /** Most texts: nothing in them is invisible. */
 const PLAIN = /^[ -~]*$/;
@@ -19,18 +28,32 @@ const JOINER =
  * with control, bidi and invisible characters visible as `\u{…}` (decision 40). Unlike on a terminal, a line
  * break becomes a space, and a joiner between letters or emoji stays.
  */
-export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
-  const filled = escaped(
-    parts,
-    ...values.map((value) => (typeof value === "string" ? visible(value) : value)),
-  );
-  if (filled instanceof Promise) throw new Error("markup is made of values, never of promises");
-  return filled;
+export function html(parts: TemplateStringsArray, ...values: readonly (Text | readonly Html[])[]): Html {
+  return (language) => {
+    const filled = escaped(parts, ...values.map((value) => filledIn(value, language)));
+    if (filled instanceof Promise) throw new Error("markup is made of values, never of promises");
+    return filled;
+  };
 }
 
 /** Markup that another library made from our own values. */
 export function trusted(markup: string): Html {
-  return raw(markup);
+  return () => raw(markup);
+}
+
+/** Texts with a comma between each. */
+export function joined(texts: readonly Text[]): Html {
+  return html`${texts.map((text, at) => html`${at === 0 ? "" : ", "}${text}`)}`;
+}
+
+function filledIn(value: Text | readonly Html[], language: Language): string | readonly Markup[] {
+  if (isList(value)) return value.map((one) => one(language));
+  const text = inLanguage(language, value);
+  return typeof text === "string" ? visible(text) : text;
+}
+
+function isList(value: Text | readonly Html[]): value is readonly Html[] {
+  return Array.isArray(value) && typeof value[0] !== "string";
 }
 
 function visible(text: string): string {

@@ -2,7 +2,8 @@ import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { HttpRequest, HttpResponse } from "../world.ts";
 import { headerLines } from "./http.ts";
-import { LANGUAGE_TAGS, type Language } from "./language.ts";
+import type { Html } from "./html.ts";
+import { tagOf, type Language } from "./language.ts";
 
 /**
  * What a page may do (decision 40): style, script, requests and forms only from and to its own origin, no frames, no
@@ -35,7 +36,7 @@ const FORM_TYPE = /^application\/x-www-form-urlencoded *(; *charset=utf-8 *)?$/i
 export function pageResponse(
   page: {
     readonly status: number;
-    readonly markup: string;
+    readonly markup: Html;
     readonly language: Language;
     readonly allow?: string | undefined;
     /** Whole seconds until a new try can succeed. */
@@ -46,7 +47,7 @@ export function pageResponse(
   const headers = {
     ...PAGE_SECURITY_HEADERS,
     "Content-Type": "text/html; charset=utf-8",
-    "Content-Language": LANGUAGE_TAGS[page.language],
+    "Content-Language": tagOf(page.language),
     Vary: "Accept-Language",
     "Cache-Control": "no-store",
     "X-Request-Id": requestId,
@@ -55,7 +56,7 @@ export function pageResponse(
     ...(page.allow === undefined ? {} : { Allow: page.allow }),
     ...(page.retryAfterSeconds === undefined ? {} : { "Retry-After": String(page.retryAfterSeconds) }),
   };
-  return { status: page.status, headers, body: page.markup };
+  return { status: page.status, headers, body: String(page.markup(page.language)) };
 }
 
 /** Redirects a browser. 303: to the result of its form; 307: to the right address of the same page. */

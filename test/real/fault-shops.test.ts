@@ -8,7 +8,7 @@ type Listed = { readonly checkouts: readonly { readonly order_id: string; readon
 type Delivered = {
   readonly deliveries: readonly {
     readonly event_id: string;
-    readonly attempts: readonly { readonly status: number | null; readonly trouble: string | null }[];
+    readonly attempts: readonly { readonly status: number | null; readonly fault: string | null }[];
   }[];
 };
 
@@ -100,7 +100,7 @@ for (const make of MAKES) {
     expect(await order("hook-drop")).toMatchObject({ status: "paid", fulfilled: 1 });
     const { deliveries } = await control<Delivered>("/deliveries?limit=100");
     const told = deliveries.flatMap(({ attempts }) =>
-      attempts.flatMap(({ trouble, status }) => (trouble === null ? [] : [[trouble, status === 400]])),
+      attempts.flatMap(({ fault: met, status }) => (met === null ? [] : [[met, status === 400]])),
     );
     expect(Object.fromEntries(told)).toEqual({
       duplicate: false,
@@ -138,8 +138,8 @@ test("a shop that verifies nothing takes a body that was changed", async () => {
   expect(await order("order-1")).toMatchObject({ status: "paid" });
   const { deliveries } = await control<Delivered>("/deliveries");
   expect(
-    deliveries.flatMap(({ attempts }) => attempts).filter(({ trouble }) => trouble !== null),
-  ).toMatchObject([{ trouble: "changed_body", status: 204 }]);
+    deliveries.flatMap(({ attempts }) => attempts).filter(({ fault: met }) => met !== null),
+  ).toMatchObject([{ fault: "changed_body", status: 204 }]);
 });
 
 for (const make of MAKES.filter((one) => one === "python"))

@@ -37,7 +37,7 @@ async function show(page: Page, address: string, { live, main }: Shown): Promise
       shownOnce: undefined,
       position: { epoch: 0, told: 0, written: 0 },
     } as unknown as View;
-    const markup = wholePage("en", {
+    const markup = wholePage({
       title: "Test",
       meta: html``,
       styles: [],
@@ -47,7 +47,9 @@ async function show(page: Page, address: string, { live, main }: Shown): Promise
         <main id="page" ${liveAttributes({ live }, view)}>${trusted(main())}</main>
       </body>`,
     });
-    const body = markup.replace(/&(amp;)?since=0-0/, "").replaceAll('"/portal/', `"/portal/${key}/`);
+    const body = String(markup("en"))
+      .replace(/&(amp;)?since=0-0/, "")
+      .replaceAll('"/portal/', `"/portal/${key}/`);
     return route.fulfill({ contentType: "text/html", headers: POLICY, body });
   });
   await page.goto(address);

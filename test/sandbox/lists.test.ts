@@ -607,7 +607,7 @@ test("tables fit: columns go one after the other, and then the widest is cut; id
     status: 500,
     startedAt: 0,
     finishedAt: 1,
-    trouble: null,
+    fault: null,
   };
   const delivery = {
     attempts: [attempt],

@@ -558,7 +558,7 @@ test("each fault of deliveries is what it says, once, and then all is right agai
   await site.advance(1);
   expect(shop.got.slice(before).map(({ verdict }) => verdict)).toEqual(["ok"]);
   const told = (await site.deliveries()).flatMap(({ attempts }) =>
-    attempts.flatMap(({ trouble }) => trouble ?? []),
+    attempts.flatMap(({ fault }) => fault ?? []),
   );
   expect(new Set(told)).toEqual(
     new Set(["duplicate", "stale", "bad_signature", "changed_body", "old_secret"]),

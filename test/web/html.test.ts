@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { formatPrice, pricePieces } from "../../src/core/money.ts";
 import { TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
-import { html } from "../../src/web/html.ts";
-import { preferredLanguage } from "../../src/web/language.ts";
+import { SHARED_TEXTS } from "../../src/sandbox/pages/shared/texts.ts";
+import { html, type Texts } from "../../src/web/html.ts";
+import { inLanguage, preferredLanguage, type Words } from "../../src/web/language.ts";
 
 test("the language is the one that the browser would rather see", () => {
   const rows = [
@@ -57,14 +58,13 @@ test("text in markup keeps what people write with, and shows what would deceive 
     ["a\u202eb\u200bc\u0000d\te", "a\\u{202e}b\\u{200b}c\\u{0}d\\u{9}e"],
   ] as const;
   for (const [text, shown] of rows) {
-    expect([text, String(html`${text}`)]).toEqual([text, shown]);
-    expect([text, String(html`<p title="${text}"></p>`)]).toEqual([text, `<p title="${shown}"></p>`]);
+    expect([text, String(html`${text}`("en"))]).toEqual([text, shown]);
+    expect([text, String(html`<p title="${text}"></p>`("en"))]).toEqual([text, `<p title="${shown}"></p>`]);
   }
 });
 
 test("Chinese is written as Chinese: one word for one thing, Latin words apart, no blanks behind its marks", () => {
-  const zh = sentences(TEXTS.zh);
-  expect(zh.length).toBe(sentences(TEXTS.en).length);
+  const zh = sentences({ ...SHARED_TEXTS, ...TEXTS });
   expect(zh.length).toBeGreaterThan(80);
   const faults = [
     /沙盒|付款|商店/,
@@ -77,9 +77,9 @@ test("Chinese is written as Chinese: one word for one thing, Latin words apart, 
   expect(zh.filter((text) => faults.some((fault) => fault.test(text)))).toEqual([]);
 });
 
-/** Everything that can be said, with a word in each gap. */
-function sentences(said: unknown): string[] {
-  if (typeof said === "string") return [said];
-  if (typeof said === "function") return [String((said as (gap: string) => unknown)("Word"))];
-  return Object.values(said as object).flatMap(sentences);
+/** Everything that can be said in Chinese, with a word in each gap. */
+function sentences(said: Texts[string]): string[] {
+  if (typeof said === "function") return [inLanguage("zh", said("Word" as never, "Word" as never))];
+  if (Array.isArray(said)) return [inLanguage("zh", said as Words)];
+  return Object.values(said).flatMap(sentences);
 }

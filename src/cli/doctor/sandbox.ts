@@ -162,7 +162,7 @@ function whyNot(delivery: DeliveryEntry): string {
 function remedyOf({ eventId, attempts }: DeliveryEntry): string {
   const last = attempts.at(-1);
   const again = `then: checkout events replay ${eventId}`;
-  if (last?.trouble !== null && last?.trouble !== undefined)
+  if (last?.fault !== null && last?.fault !== undefined)
     return `it is a fault that you injected: checkout faults list shows it`;
   if (last?.error === "unreachable") return `start what listens there; ${again}`;
   if (last?.error === "target_forbidden")

@@ -6,7 +6,7 @@ import type { RequestOf } from "../../core/control/operations.ts";
 import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/actions.ts";
 import type { FaultEntry } from "../../core/fault/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
-import { DEFAULT_LATENCY_MS, DEFAULT_RETRY_AFTER_S, DEFAULT_STATUS } from "../../core/fault/request.ts";
+import { PARAMETERS } from "../../core/fault/request.ts";
 import { termsOf } from "../../core/fault/terms.ts";
 import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../core/fault/text.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -102,17 +102,17 @@ function registerAdd(parent: Command, registry: Registry): void {
       ),
       valueOption(
         "--status <status>",
-        `of status: 400 to 599 (default: ${DEFAULT_STATUS})`,
+        `of status: 400 to 599 (default: ${PARAMETERS.status.default})`,
         parseWhole(400, 599),
       ),
       valueOption(
         "--latency <duration>",
-        `of latency, slow_body, delay, reorder (default: ${durationText(DEFAULT_LATENCY_MS)})`,
+        `of ${PARAMETERS.latencyMs.of.join(", ")} (default: ${durationText(PARAMETERS.latencyMs.default)})`,
         parseDuration,
       ),
       valueOption(
         "--retry-after <seconds>",
-        `of rate_limit (default: ${DEFAULT_RETRY_AFTER_S})`,
+        `of ${PARAMETERS.retryAfterS.of.join(", ")} (default: ${PARAMETERS.retryAfterS.default})`,
         parseWhole(0, 3600),
       ),
     ],
@@ -177,9 +177,9 @@ const FLAGS: ReadonlyMap<string, string> = new Map(
     "match.event_type": "--event",
     "match.event_id": "--event",
     "match.endpoint_id": "--endpoint",
-    latency_ms: "--latency",
-    retry_after_s: "--retry-after",
-    status: "--status",
+    [PARAMETERS.latencyMs.name]: "--latency",
+    [PARAMETERS.retryAfterS.name]: "--retry-after",
+    [PARAMETERS.status.name]: "--status",
   }),
 );
 

@@ -147,7 +147,7 @@ async function runTest(context: Context, options: WebhookWaitOptions, text = "")
 /** Waits for the end of the first try: the tries after it can take a day. */
 async function awaitTest(context: Context, options: WebhookWaitOptions, eventId: string): Promise<number> {
   const shown = await eventOnceDelivered(context, options, { eventId, until: isAnswered });
-  // Trouble on purpose may have added a second one.
+  // A fault may have added a second one.
   const delivery = shown.deliveries.find(({ cause }) => cause === "event");
   if (delivery === undefined || !isAnswered(shown.deliveries)) {
     const next = "checkout endpoints list shows whether the endpoint is enabled";

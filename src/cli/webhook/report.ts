@@ -58,7 +58,7 @@ export function resultOf({ attempts }: Pick<DeliveryEntry, "attempts">): string 
   const last = attempts.at(-1);
   if (last === undefined) return null;
   const result = last.finishedAt === null ? "in progress" : String(last.status ?? last.error);
-  return last.trouble === null ? result : `${result} (${last.trouble})`;
+  return last.fault === null ? result : `${result} (${last.fault})`;
 }
 
 /**

@@ -1,25 +1,14 @@
 import * as z from "zod/mini";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../errors.ts";
-import { faultOperations } from "../fault/operations.ts";
-import { checkoutOperations } from "./checkout.ts";
-import { clockOperations } from "./clock.ts";
-import { configOperations } from "./config.ts";
-import { drillOperations } from "./drills.ts";
-import { keyOperations } from "./keys.ts";
 import { OPERATION_HEADER, VERSION_HEADER } from "./protocol.ts";
 import {
   CONTROL_OPERATIONS,
   OPERATION_NAMES,
+  SUBJECTS,
   takes,
   type AnswerOf,
   type OperationName,
 } from "./operations.ts";
-import { portalOperations } from "../portal/operations.ts";
-import { readinessOperations } from "./readiness.ts";
-import { requestOperations } from "./requests.ts";
-import { sandboxOperations } from "./sandbox.ts";
-import { storesOperations } from "./stores.ts";
-import { webhookOperations } from "./webhook.ts";
 import { wireSchemaNames, wireSchema } from "./wire-names.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -50,22 +39,6 @@ const INFO = {
   description:
     "Acts on a sandbox from outside the v1 interface: as the payer, on the clock, on the store. No real service has it.",
 };
-
-/** The subjects that the operations are grouped by, each with those of its file. */
-const SUBJECTS: readonly (readonly [tag: string, description: string, operations: object])[] = [
-  ["checkouts", "Orders and sessions as the payer meets them, prices, return origins.", checkoutOperations],
-  ["webhooks", "Endpoints, events and deliveries.", webhookOperations],
-  ["faults", "Failures on purpose, of v1 and of deliveries.", faultOperations],
-  ["clock", "The time of a store.", clockOperations],
-  ["requests", "The log of v1 requests, and what happened to an id.", requestOperations],
-  ["readiness", "The launch checklist, and the administrator's acts.", readinessOperations],
-  ["drills", "Drills that prove items of the checklist.", drillOperations],
-  ["keys", "API keys of a store.", keyOperations],
-  ["stores", "The stores of the sandbox, and their snapshots.", storesOperations],
-  ["config", "What is set up, as a file says it.", configOperations],
-  ["portal", "Who is signed in to the portal.", portalOperations],
-  ["sandbox", "The process that serves.", { ...sandboxOperations, describe: CONTROL_OPERATIONS.describe }],
-];
 
 const PARAMETERS: Readonly<Record<"StoreId" | "Id", Json>> = {
   StoreId: {
@@ -144,7 +117,7 @@ export function describeControlApi(origin: string): AnswerOf<"describe"> {
       { url: "/", description: "Where this document was read." },
     ],
     security: [{ controlToken: [] }],
-    tags: SUBJECTS.map(([name, description]) => ({ name, description })),
+    tags: Object.entries(SUBJECTS).map(([name, { description }]) => ({ name, description })),
     paths,
     components: {
       securitySchemes: SECURITY_SCHEMES,
@@ -170,7 +143,7 @@ function describeOperation(name: OperationName): Json {
   return {
     operationId: name,
     summary,
-    tags: [tagOf(name)],
+    tags: Object.entries(SUBJECTS).flatMap(([tag, { operations }]) => (name in operations ? [tag] : [])),
     ...(role === "administrator" ? { security: [{ adminToken: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(takes(name) === "body"
@@ -185,12 +158,6 @@ function describeOperation(name: OperationName): Json {
       ...refusalsByStatus([...codes]),
     },
   };
-}
-
-function tagOf(name: OperationName): string {
-  const subject = SUBJECTS.find(([, , operations]) => name in operations);
-  if (subject === undefined) throw new Error(`no subject has the operation ${name}`);
-  return subject[0];
 }
 
 function queryParameters(query: string): Json[] {

@@ -1,13 +1,13 @@
-import { configOperations } from "./config.ts";
 import * as z from "zod/mini";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import { checkoutOperations } from "./checkout.ts";
 import { clockOperations } from "./clock.ts";
+import { configOperations } from "./config.ts";
 import { drillOperations } from "./drills.ts";
 import { faultOperations } from "../fault/operations.ts";
 import { keyOperations } from "./keys.ts";
-import { sandboxOperation, type DomainOf, type Operation } from "./operation.ts";
+import type { DomainOf, Operation } from "./operation.ts";
 import { portalOperations } from "../portal/operations.ts";
 import { readinessOperations } from "./readiness.ts";
 import { sandboxOperations } from "./sandbox.ts";
@@ -16,44 +16,55 @@ import { storesOperations } from "./stores.ts";
 import { webhookOperations } from "./webhook.ts";
 import { inDomainNames, wireSchema } from "./wire-names.ts";
 
-const operations = {
-  ...checkoutOperations,
-  ...keyOperations,
-  ...clockOperations,
-  ...webhookOperations,
-  ...faultOperations,
-  ...drillOperations,
-  ...readinessOperations,
-  ...requestOperations,
-  ...configOperations,
-  ...storesOperations,
-  describe: sandboxOperation({
-    method: "GET",
-    path: "/openapi.json",
-    summary: "Describes the control API, as this document",
-    answer: z.looseObject({
-      openapi: z.string(),
-      info: z.looseObject({ title: z.string(), version: z.string() }),
-      paths: z.record(z.string(), z.unknown()),
-    }),
-    bare: true,
-  }),
-  ...portalOperations,
-  ...sandboxOperations,
+/**
+ * The subjects of the control API in the order of its description: what each is about, and its operations. What is not in
+ * here cannot be called, handled or described.
+ */
+export const SUBJECTS = {
+  checkouts: {
+    description: "Orders and sessions as the payer meets them, prices, return origins.",
+    operations: checkoutOperations,
+  },
+  webhooks: { description: "Endpoints, events and deliveries.", operations: webhookOperations },
+  faults: { description: "Failures on purpose, of v1 and of deliveries.", operations: faultOperations },
+  clock: { description: "The time of a store.", operations: clockOperations },
+  requests: {
+    description: "The log of v1 requests, and what happened to an id.",
+    operations: requestOperations,
+  },
+  readiness: {
+    description: "The launch checklist, and the administrator's acts.",
+    operations: readinessOperations,
+  },
+  drills: { description: "Drills that prove items of the checklist.", operations: drillOperations },
+  keys: { description: "API keys of a store.", operations: keyOperations },
+  stores: { description: "The stores of the sandbox, and their snapshots.", operations: storesOperations },
+  config: { description: "What is set up, as a file says it.", operations: configOperations },
+  portal: { description: "Who is signed in to the portal.", operations: portalOperations },
+  sandbox: { description: "The process that serves.", operations: sandboxOperations },
 };
 
-/** The name of an operation: the `operationId` of its description. */
-export type OperationName = keyof typeof operations;
-/** What an operation takes. */
-export type RequestOf<Name extends OperationName> = DomainOf<(typeof operations)[Name]["request"]>;
-/** What an operation answers. */
-export type AnswerOf<Name extends OperationName> = DomainOf<(typeof operations)[Name]["answer"]>;
+type Subjects = typeof SUBJECTS;
+type Operations = AllOf<Subjects[keyof Subjects]["operations"]>;
+/** All of a union at once. */
+type AllOf<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
 
-/** The whole control API. What is not in here cannot be called, handled or described. */
-export const CONTROL_OPERATIONS: Readonly<Record<OperationName, Operation>> = operations;
+/** The name of an operation: the `operationId` of its description. */
+export type OperationName = keyof Operations;
+/** What an operation takes. */
+export type RequestOf<Name extends OperationName> = DomainOf<Operations[Name]["request"]>;
+/** What an operation answers. */
+export type AnswerOf<Name extends OperationName> = DomainOf<Operations[Name]["answer"]>;
+
+/** The whole control API. */
+export const CONTROL_OPERATIONS = Object.fromEntries(
+  Object.values(SUBJECTS).flatMap(({ operations }) => Object.entries<Operation>(operations)),
+) as Readonly<Record<OperationName, Operation>>;
 
 /** The names of all operations, in the order of the table. */
-export const OPERATION_NAMES = Object.keys(operations) as readonly OperationName[];
+export const OPERATION_NAMES = Object.keys(CONTROL_OPERATIONS) as readonly OperationName[];
 
 /** What an operation reads beside its path. */
 export function takes(name: OperationName): "nothing" | "body" | "query" {

@@ -72,6 +72,17 @@ nameSchemas({ SandboxDescription: sandboxDescription, ServedSettings: servedSett
 
 /** The operations on the process that serves (decision 74). */
 export const sandboxOperations = {
+  describe: sandboxOperation({
+    method: "GET",
+    path: "/openapi.json",
+    summary: "Describes the control API, as this document",
+    answer: z.looseObject({
+      openapi: z.string(),
+      info: z.looseObject({ title: z.string(), version: z.string() }),
+      paths: z.record(z.string(), z.unknown()),
+    }),
+    bare: true,
+  }),
   describeSandbox: sandboxOperation({
     method: "GET",
     path: "/sandbox",

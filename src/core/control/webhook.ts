@@ -69,7 +69,7 @@ const deliveryAttempt = z.object({
   address: z.nullable(z.string()),
   status: z.nullable(z.int()),
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
-  trouble: z.nullable(z.enum(DELIVERY_ACTIONS)),
+  fault: z.nullable(z.enum(DELIVERY_ACTIONS)),
   headers: z.record(z.string(), z.string()),
   bodySha256: z.string(),
   answer: z.nullable(z.string()),

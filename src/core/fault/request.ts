@@ -13,29 +13,20 @@ export type FaultTerms = Omit<FaultEntry, "id" | "seed" | "matched" | "applied" 
   readonly seed: string | null;
 };
 
-/** What actions need beside what they are for. */
-type Parameter = keyof typeof NAMES;
-
 /** Longest delay of an answer, in milliseconds: a connection that is silent for longer is closed. */
 const MAX_API_LATENCY_MS = 5 * 60_000;
-/** Default of a delay, in milliseconds. */
-export const DEFAULT_LATENCY_MS = 2000;
-/** Default of `Retry-After`, in seconds. */
-export const DEFAULT_RETRY_AFTER_S = 1;
-/** Default of the status that is answered. */
-export const DEFAULT_STATUS = 500;
+/** What some actions need: its name on the wire, its default, and which actions. The others need nothing. */
+export const PARAMETERS = {
+  status: { name: "status", default: 500, of: ["status"] },
+  latencyMs: { name: "latency_ms", default: 2000, of: ["latency", "slow_body", "delay", "reorder"] },
+  retryAfterS: { name: "retry_after_s", default: 1, of: ["rate_limit"] },
+} as const;
 
-/** What each action needs, with its default; other actions need nothing. */
-const PARAMETERS: Readonly<Partial<Record<FaultAction, Partial<Record<Parameter, number>>>>> = {
-  status: { status: DEFAULT_STATUS },
-  latency: { latencyMs: DEFAULT_LATENCY_MS },
-  slow_body: { latencyMs: DEFAULT_LATENCY_MS },
-  rate_limit: { retryAfterS: DEFAULT_RETRY_AFTER_S },
-  delay: { latencyMs: DEFAULT_LATENCY_MS },
-  reorder: { latencyMs: DEFAULT_LATENCY_MS },
+type Parameter = {
+  readonly name: string;
+  readonly default: number;
+  readonly of: readonly FaultAction[];
 };
-
-const NAMES = { status: "status", latencyMs: "latency_ms", retryAfterS: "retry_after_s" } as const;
 
 /** What a fault on v1 can be narrowed by, and one on deliveries, beside order_id, nth and probability. */
 const OF_API = { method: "method", path: "path" } as const;
@@ -48,7 +39,10 @@ export function faultTerms(wanted: WantedFault): Outcome<FaultTerms> {
   if (refused !== undefined) return refuse("invalid_parameter", refused);
   const types = match.eventType === undefined ? undefined : parseEventTypes([match.eventType]);
   if (types?.ok === false) return types;
-  const defaults = PARAMETERS[action] ?? {};
+  const valueOf = (field: keyof typeof PARAMETERS): number | null => {
+    const parameter: Parameter = PARAMETERS[field];
+    return wanted[field] ?? (parameter.of.includes(action) ? parameter.default : null);
+  };
   const { times = wanted.until === undefined ? 1 : null, until = null, seed = null } = wanted;
   return accept({
     action,
@@ -65,9 +59,9 @@ export function faultTerms(wanted: WantedFault): Outcome<FaultTerms> {
       nth: match.nth ?? 1,
       probability: match.probability ?? null,
     },
-    status: wanted.status ?? defaults.status ?? null,
-    latencyMs: wanted.latencyMs ?? defaults.latencyMs ?? null,
-    retryAfterS: wanted.retryAfterS ?? defaults.retryAfterS ?? null,
+    status: valueOf("status"),
+    latencyMs: valueOf("latencyMs"),
+    retryAfterS: valueOf("retryAfterS"),
   });
 }
 
@@ -81,22 +75,18 @@ function strangeField({ action, match = {} }: WantedFault): string | undefined {
   return `match.${strange[1]}: ${action} is for ${what}, which are matched by ${own}, order_id, nth and probability`;
 }
 
-function strangeParameter(wanted: WantedFault): string | undefined {
-  const needed = PARAMETERS[wanted.action] ?? {};
-  const strange = (Object.keys(NAMES) as readonly Parameter[]).find(
-    (name) => wanted[name] !== undefined && !(name in needed),
+function strangeParameter({ action, ...wanted }: WantedFault): string | undefined {
+  const given = Object.entries<Parameter>(PARAMETERS).filter(
+    ([field]) => wanted[field as keyof typeof PARAMETERS] !== undefined,
   );
-  if (strange === undefined) return undefined;
-  const users = (Object.keys(PARAMETERS) as readonly FaultAction[]).filter(
-    (action) => strange in (PARAMETERS[action] ?? {}),
-  );
-  return `${NAMES[strange]}: is for ${users.join(", ")}; got it with ${wanted.action}`;
+  const strange = given.find(([, { of }]) => !of.includes(action))?.[1];
+  return strange && `${strange.name}: is for ${strange.of.join(", ")}; got it with ${action}`;
 }
 
 function strangeValue({ action, match = {}, latencyMs = 0 }: WantedFault): string | undefined {
   if (match.path !== undefined && !/^(\/v1\/|\*)/.test(match.path))
     return `match.path: expected a path of v1 such as /v1/orders or /v1/checkout-sessions/*; got ${printableLiteral(match.path)}`;
   if (isApiAction(action) && latencyMs > MAX_API_LATENCY_MS)
-    return `latency_ms: expected at most ${MAX_API_LATENCY_MS} for an answer; got ${latencyMs}`;
+    return `${PARAMETERS.latencyMs.name}: expected at most ${MAX_API_LATENCY_MS} for an answer; got ${latencyMs}`;
   return undefined;
 }

@@ -1,4 +1,3 @@
-import type { checkoutOperations } from "../../core/control/checkout.ts";
 import { parseReturnOrigin, parseReturnPath } from "../../core/checkout/return-origin.ts";
 import { checkoutUrl } from "../../core/checkout/wire.ts";
 import { accept, mapped, type Outcome } from "../../core/outcome.ts";
@@ -11,7 +10,7 @@ import { addPrice, retirePrice } from "../checkout/prices.ts";
 import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "../checkout/return-origins.ts";
 import { viewCheckout } from "../checkout/view.ts";
 import type { EventEntry } from "../../store/checkout/events.ts";
-import type { Handlers } from "./handler.ts";
+import type { HandlersOf } from "./handler.ts";
 
 /** What each operation on checkouts does. */
 export const checkoutHandlers = {
@@ -48,7 +47,7 @@ export const checkoutHandlers = {
       (returnOrigins) => ({ storeId, returnOrigins }),
     );
   },
-} satisfies Pick<Handlers, keyof typeof checkoutOperations>;
+} satisfies HandlersOf<"checkouts">;
 
 function parsePath(text: string | undefined): Outcome<string | undefined> {
   return text === undefined ? accept(undefined) : parseReturnPath(text);

@@ -1,7 +1,6 @@
-import type { clockOperations } from "../../core/control/clock.ts";
 import { MOVED_CLOCK } from "../../core/readiness/assumptions.ts";
 import { moveClock } from "../runtime/clock.ts";
-import type { Handlers } from "./handler.ts";
+import type { HandlersOf } from "./handler.ts";
 
 /** What each operation on a store's clock does. */
 export const clockHandlers = {
@@ -13,4 +12,4 @@ export const clockHandlers = {
     await context.wakeStores([storeId]);
     return moved;
   },
-} satisfies Pick<Handlers, keyof typeof clockOperations>;
+} satisfies HandlersOf<"clock">;

@@ -1,10 +1,9 @@
-import type { configOperations } from "../../core/control/config.ts";
 import type { Capability } from "../../core/checkout/checkout.ts";
 import type { StoreState } from "../../core/config/plan.ts";
 import { accept, mapped } from "../../core/outcome.ts";
 import { applyConfig, planConfig } from "../config/apply.ts";
 import { configState } from "../config/state.ts";
-import type { Handlers } from "./handler.ts";
+import type { HandlersOf } from "./handler.ts";
 
 function shownStore(store: StoreState) {
   const active = store.capabilities.filter((capability) => capability.active);
@@ -31,4 +30,4 @@ export const configHandlers = {
     const { configJsonSchema } = await import("../../core/config/schema.ts");
     return accept({ type: "object", ...configJsonSchema() });
   },
-} satisfies Pick<Handlers, keyof typeof configOperations>;
+} satisfies HandlersOf<"config">;

@@ -1,10 +1,9 @@
-import type { drillOperations } from "../../core/control/drills.ts";
 import { accept, mapped } from "../../core/outcome.ts";
 import { judgeIdempotencyDrill } from "../../core/readiness/drills/idempotency.ts";
 import { openDrillLease } from "../readiness/drill-lease.ts";
 import { deliverForDrill, keepDuplicates } from "../readiness/duplicates.ts";
 import { keepDrill, runWebhookDrill } from "../readiness/drills.ts";
-import type { Handlers } from "./handler.ts";
+import type { HandlersOf } from "./handler.ts";
 
 /** Default length of a list. */
 const DEFAULT_PAGE = 100;
@@ -45,4 +44,4 @@ export const drillHandlers = {
     const kept = await keepDrill(context, { storeId, kind: "idempotency", subject: storeId, steps });
     return mapped(kept, ({ id: drillId }) => ({ verdict, steps, creates, drillId }));
   },
-} satisfies Pick<Handlers, keyof typeof drillOperations>;
+} satisfies HandlersOf<"drills">;

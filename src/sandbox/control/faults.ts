@@ -1,7 +1,6 @@
-import type { faultOperations } from "../../core/fault/operations.ts";
 import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import { addFaults, clearFaults, listFaults, removeFault } from "../fault/faults.ts";
-import type { Handlers } from "./handler.ts";
+import type { HandlersOf } from "./handler.ts";
 
 /** What each operation on faults does. */
 export const faultHandlers = {
@@ -16,4 +15,4 @@ export const faultHandlers = {
     mapped(await removeFault(context, storeId, id), (fault) => ({ fault })),
   clearFaults: async (context, { storeId }) =>
     mapped(await clearFaults(context, storeId), (faults) => ({ faults })),
-} satisfies Pick<Handlers, keyof typeof faultOperations>;
+} satisfies HandlersOf<"faults">;

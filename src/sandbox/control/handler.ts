@@ -1,4 +1,4 @@
-import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
+import type { AnswerOf, OperationName, RequestOf, SUBJECTS } from "../../core/control/operations.ts";
 import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
@@ -55,3 +55,9 @@ export type Handlers = {
     call: OperationCall<Name>,
   ) => Promise<Outcome<AnswerOf<Name>>>;
 };
+
+/** The handlers of a subject. */
+export type HandlersOf<Subject extends keyof typeof SUBJECTS> = Pick<
+  Handlers,
+  OperationName & keyof (typeof SUBJECTS)[Subject]["operations"]
+>;

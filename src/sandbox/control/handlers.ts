@@ -1,8 +1,8 @@
-import { configHandlers } from "./config.ts";
 import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import type { Outcome } from "../../core/outcome.ts";
 import { checkoutHandlers } from "./checkout.ts";
 import { clockHandlers } from "./clock.ts";
+import { configHandlers } from "./config.ts";
 import { drillHandlers } from "./drills.ts";
 import { faultHandlers } from "./faults.ts";
 import type { ControlActs, Handlers, OperationCall } from "./handler.ts";
@@ -45,9 +45,4 @@ const CONTROL_HANDLERS: Handlers = {
   ...configHandlers,
   ...storesHandlers,
   ...portalHandlers,
-  describe: async ({ description }) => {
-    // Loaded on demand, so that the start does not wait for it.
-    const { describeControlApi } = await import("../../core/control/openapi.ts");
-    return accept(describeControlApi(new URL(description.baseUrl).origin));
-  },
 };

@@ -1,10 +1,9 @@
-import type { keyOperations } from "../../core/control/keys.ts";
 import { SCOPES } from "../../core/credential.ts";
 import { accept, mapped } from "../../core/outcome.ts";
 import type { ShownKey } from "../../store/credentials.ts";
 import { atStore } from "../at-store.ts";
 import { makeKey, revokeKey } from "../runtime/keys.ts";
-import type { Handlers } from "./handler.ts";
+import type { HandlersOf } from "./handler.ts";
 
 /** What each operation on API keys does. */
 export const keyHandlers = {
@@ -18,7 +17,7 @@ export const keyHandlers = {
     accept({ storeId, keys: store.credentials.of(storeId).map(withKeyId) }),
   revokeKey: async (context, { storeId, id }) =>
     mapped(await revokeKey(context, { storeId, id }), (revoked) => ({ ...withKeyId(revoked), storeId })),
-} satisfies Pick<Handlers, keyof typeof keyOperations>;
+} satisfies HandlersOf<"keys">;
 
 function withKeyId<Key extends ShownKey>({ id: keyId, ...key }: Key) {
   return { ...key, keyId };

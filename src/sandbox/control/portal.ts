@@ -1,9 +1,8 @@
-import type { portalOperations } from "../../core/portal/operations.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { withoutKey } from "../../core/portal/path.ts";
 import { requireFound } from "../explain/portal-page.ts";
 import { PORTAL_IS_OFF, signInLink } from "../runtime/portal-access.ts";
-import type { Handlers } from "./handler.ts";
+import type { HandlersOf } from "./handler.ts";
 
 /** What each operation on the portal does. */
 export const portalHandlers = {
@@ -17,4 +16,4 @@ export const portalHandlers = {
     return accept({ signInUrl: signInLink(portal, code, to), expiresAt });
   },
   endPortalSessions: async ({ portal }) => accept({ ended: portal.endAll() }),
-} satisfies Pick<Handlers, keyof typeof portalOperations>;
+} satisfies HandlersOf<"portal">;

@@ -1,4 +1,3 @@
-import type { readinessOperations } from "../../core/control/readiness.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../core/readiness/assumptions.ts";
@@ -8,7 +7,7 @@ import type { ServiceContext } from "../context.ts";
 import { act } from "../readiness/administration.ts";
 import { judgeStore, readReadiness } from "../readiness/facts.ts";
 import { inForce } from "../runtime/keys.ts";
-import type { Handlers } from "./handler.ts";
+import type { HandlersOf } from "./handler.ts";
 
 /** What each operation on launch readiness does. */
 export const readinessHandlers = {
@@ -48,7 +47,7 @@ export const readinessHandlers = {
       note: keptNote(body.note),
     }),
   adminLog: async ({ store }, { storeId }) => accept({ storeId, acts: store.adminActs.of(storeId) }),
-} satisfies Pick<Handlers, keyof typeof readinessOperations>;
+} satisfies HandlersOf<"readiness">;
 
 /** The log keeps its rows for good, and no key or secret may stand there. */
 function keptNote(note: string | undefined): string | null {

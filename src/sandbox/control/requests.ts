@@ -1,10 +1,9 @@
-import type { requestOperations } from "../../core/control/requests.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { accept } from "../../core/outcome.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import { explain, noRequest } from "../explain/explain.ts";
-import type { ControlActs, Handlers } from "./handler.ts";
+import type { ControlActs, HandlersOf } from "./handler.ts";
 
 const DEFAULT_PAGE = 100;
 
@@ -21,7 +20,7 @@ export const requestHandlers = {
     return accept({ ...found, replayedAt: found.replays.map(({ at }) => at) });
   },
   explain: (context, { storeId, body }) => explain(context, storeId, body),
-} satisfies Pick<Handlers, keyof typeof requestOperations>;
+} satisfies HandlersOf<"requests">;
 
 /**
  * Oldest first. One that waits is answered when there is something, or nothing came in time; each look reads only what

@@ -1,13 +1,18 @@
-import type { sandboxOperations, SandboxDescription } from "../../core/control/sandbox.ts";
+import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { openSecret } from "../../core/sealed-secret.ts";
 import { countFaults } from "../fault/active.ts";
 import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
 import { holdOfSandbox } from "../runtime/home.ts";
-import type { ControlActs, Handlers } from "./handler.ts";
+import type { ControlActs, HandlersOf } from "./handler.ts";
 
 /** What each operation on the serving process does. */
 export const sandboxHandlers = {
+  describe: async ({ description }) => {
+    // Loaded on demand, so that the start does not wait for it.
+    const { describeControlApi } = await import("../../core/control/openapi.ts");
+    return accept(describeControlApi(new URL(description.baseUrl).origin));
+  },
   describeSandbox: async (context) => accept(describeNow(context)),
   stopSandbox: ({ description, requestStop }, { body }) => {
     const { pid } = description;
@@ -18,7 +23,7 @@ export const sandboxHandlers = {
     requestStop();
     return Promise.resolve(accept({ pid }));
   },
-} satisfies Pick<Handlers, keyof typeof sandboxOperations>;
+} satisfies HandlersOf<"sandbox">;
 
 /** What a sandbox says of itself, with what a restore, a reset or a new name has changed since its start. */
 function describeNow(context: ControlActs): SandboxDescription {

@@ -1,4 +1,4 @@
-import { NEW_MERCHANT, type StoreEntry, type storesOperations } from "../../core/control/stores.ts";
+import { NEW_MERCHANT, type StoreEntry } from "../../core/control/stores.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { openSecret } from "../../core/sealed-secret.ts";
 import type { StoreDetails } from "../../store/stores.ts";
@@ -6,7 +6,7 @@ import { noStore } from "../at-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
 import { createSnapshot, listSnapshots, removeSnapshot, restoreNamed } from "../snapshot/named.ts";
 import { createStore } from "../runtime/seed.ts";
-import type { ControlActs, Handlers } from "./handler.ts";
+import type { ControlActs, HandlersOf } from "./handler.ts";
 import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
 
 /** What each operation on the stores of a sandbox does. */
@@ -54,7 +54,7 @@ export const storesHandlers = {
     if (deleted.ok) await endLeasesOfGone(context, [storeId]);
     return deleted;
   },
-} satisfies Pick<Handlers, keyof typeof storesOperations>;
+} satisfies HandlersOf<"stores">;
 
 /** What a drill holds in a store that is gone is undone by its end, and so its command hears of it. */
 async function endLeasesOfGone(

@@ -1,9 +1,4 @@
-import {
-  DEFAULT_OVERLAP_MS,
-  type DeliveryEntry,
-  type EventEntry,
-  type webhookOperations,
-} from "../../core/control/webhook.ts";
+import { DEFAULT_OVERLAP_MS, type DeliveryEntry, type EventEntry } from "../../core/control/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import { endpointNow, type Endpoint, type EndpointNow } from "../../core/webhook/endpoint.ts";
@@ -24,7 +19,7 @@ import {
   showSecrets,
   testEndpoint,
 } from "../webhook/endpoints.ts";
-import type { ControlActs, Handlers } from "./handler.ts";
+import type { ControlActs, HandlersOf } from "./handler.ts";
 
 /** Default length of a list. */
 const DEFAULT_PAGE = 100;
@@ -96,7 +91,7 @@ export const webhookHandlers = {
     const deliveries = found.slice(0, limit);
     return accept({ deliveries, nextBefore: found.length > limit ? (deliveries.at(-1)?.id ?? null) : null });
   },
-} satisfies Pick<Handlers, keyof typeof webhookOperations>;
+} satisfies HandlersOf<"webhooks">;
 
 function asItIsNow({ leases }: ControlActs, endpoint: Endpoint): EndpointNow {
   return endpointNow(endpoint, leases.webhooksHeldBy(endpoint.storeId));
@@ -173,13 +168,12 @@ function eventEntry(event: StoredEvent): EventEntry {
 }
 
 function attemptEntry(attempt: DeliveryAttempt): DeliveryEntry["attempts"][number] {
-  const { headers, bodyHash: bodySha256, answer, fault: trouble } = attempt;
+  const { headers, bodyHash: bodySha256, answer } = attempt;
   return {
     ...attempt,
     // Written by us as a record of texts.
     headers: JSON.parse(headers) as Record<string, string>,
     bodySha256,
-    trouble,
     answer: answer === null ? null : Buffer.from(answer).toString("utf8"),
   };
 }

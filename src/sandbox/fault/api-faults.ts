@@ -10,7 +10,7 @@ import {
   type Fault,
 } from "../../core/fault/fault.ts";
 import type { ApiAction } from "../../core/fault/actions.ts";
-import { DEFAULT_LATENCY_MS, DEFAULT_RETRY_AFTER_S, DEFAULT_STATUS } from "../../core/fault/request.ts";
+import { PARAMETERS } from "../../core/fault/request.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { rateLimited } from "../../core/rate-limit.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
@@ -75,7 +75,7 @@ async function meetFault(context: ApiFaultContext, asked: Asked): Promise<Outcom
 const INSTEAD = {
   status: (fault, requestId) => statusAnswer(fault, requestId),
   rate_limit: ({ retryAfterS }, requestId) =>
-    answerRefusal(requestId, rateLimited(retryAfterS ?? DEFAULT_RETRY_AFTER_S)),
+    answerRefusal(requestId, rateLimited(retryAfterS ?? PARAMETERS.retryAfterS.default)),
   storage_full: (_fault, requestId) =>
     answerRefusal(requestId, storageRefusal(new StorageUnavailable(storageFailure("disk_full")))),
   reset: (_fault, requestId) => ({ ...unanswered(requestId), reset: true }),
@@ -92,12 +92,14 @@ function isInstead(action: ApiAction): action is Instead {
 const AFTERWARDS: Readonly<
   Record<Exclude<ApiAction, Instead>, (answer: Answer, fault: ApiFault, context: ApiFaultContext) => Answer>
 > = {
-  latency: (answer, { latencyMs }) => ({ ...answer, delayMs: latencyMs ?? DEFAULT_LATENCY_MS }),
+  latency: (answer, { latencyMs }) => ({ ...answer, delayMs: latencyMs ?? PARAMETERS.latencyMs.default }),
   lose_answer: (answer) => ({ ...answer, dropped: true }),
   empty: (answer) => ({ ...answer, body: "" }),
   truncate: (answer) => streamed(answer, firstHalf),
   slow_body: (answer, { latencyMs }, { pause }) =>
-    streamed(answer, (whole) => slowly(whole, () => pause((latencyMs ?? DEFAULT_LATENCY_MS) / PIECES))),
+    streamed(answer, (whole) =>
+      slowly(whole, () => pause((latencyMs ?? PARAMETERS.latencyMs.default) / PIECES)),
+    ),
 };
 
 /** The answer with its fault in the log and, where it arrives, in a header. */
@@ -130,7 +132,7 @@ const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = Object.fromEntries(
 );
 
 function statusAnswer(fault: ApiFault, requestId: string): Answer {
-  const status = fault.status ?? DEFAULT_STATUS;
+  const status = fault.status ?? PARAMETERS.status.default;
   const code = CODE_OF_STATUS[status];
   const message = `this answer was ${faultText(fault)}`;
   if (code !== undefined) return answerRefusal(requestId, { code, message });

@@ -5,14 +5,12 @@ import type { Connection } from "../connection/database.ts";
 
 type Told = DeliveryEntry["attempts"][number];
 /** One try of a delivery, as it is audited. Times are milliseconds by the store's clock. */
-export type DeliveryAttempt = Omit<Told, "trouble" | "headers" | "bodySha256" | "answer"> & {
+export type DeliveryAttempt = Omit<Told, "headers" | "bodySha256" | "answer"> & {
   readonly deliveryId: string;
   /** What was sent, without the signature, as JSON. */
   readonly headers: string;
   /** SHA-256 of the body that was sent, in hex. */
   readonly bodyHash: string;
-  /** The injected fault, if there was one. */
-  readonly fault: Told["trouble"];
   /** The first 4 KiB of the answer. */
   readonly answer: Uint8Array | null;
 };

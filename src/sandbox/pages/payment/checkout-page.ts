@@ -1,7 +1,8 @@
 import { renderSVG } from "uqr";
 import { isFinal, MAX_ATTEMPTS, type FinalStatus } from "../../../core/checkout/payment.ts";
 import { returnAddress } from "../../../core/checkout/return-origin.ts";
-import { html, trusted, type Html } from "../../../web/html.ts";
+import { html, joined, trusted, type Html } from "../../../web/html.ts";
+import type { Words } from "../../../web/language.ts";
 import { layout, liveMain, row } from "../shared/layout.ts";
 import {
   amount,
@@ -18,6 +19,7 @@ import {
   wasPaidLate,
   type PageContext,
 } from "./parts.ts";
+import { TEXTS } from "./texts.ts";
 
 /** The query that a customer who stays is sent to. */
 export const STAY = "stay";
@@ -25,11 +27,11 @@ const SECONDS_TO_STAY = 5;
 const SENT_BACK_WITHIN_MS = 60_000;
 
 /** The page at `checkout_url`: what is to be paid, the next step, and at the end the result. */
-export function checkoutPage(context: PageContext): string {
-  const { view, texts, language } = context;
+export function checkoutPage(context: PageContext): Html {
+  const { view } = context;
   const { status } = view.checkout;
   const address = `${checkoutPath(view.checkout)}${context.stays ? `?${STAY}` : ""}`;
-  const titled = (title: string): string => `${title} · ${price(context)}`;
+  const titled = (title: Words): Html => html`${title} · ${price(context)}`;
   if (isFinal(status)) {
     const content = result(context, status);
     const main = liveMain(context, {
@@ -39,7 +41,7 @@ export function checkoutPage(context: PageContext): string {
       style: "single",
       content,
     });
-    return layout(language, { title: titled(texts.result[status]), main });
+    return layout({ title: titled(TEXTS.result[status]), main });
   }
   const content = html`${summary(context)}${payment(context)}`;
   const main = liveMain(context, {
@@ -49,25 +51,25 @@ export function checkoutPage(context: PageContext): string {
     style: "checkout",
     content,
   });
-  return layout(language, { title: titled(texts.payTo(view.names.store)), main });
+  return layout({ title: titled(TEXTS.payTo(view.names.store)), main });
 }
 
 function summary(context: PageContext): Html {
-  const { view, texts } = context;
+  const { view } = context;
   const { checkout, names } = view;
   const time = html`<span role="timer" aria-live="off">${timeLeft(context)}</span
-    >${view.clockStands ? html`<small>${texts.clockStands}</small>` : ""}`;
+    >${view.clockStands ? html`<small>${TEXTS.clockStands}</small>` : ""}`;
   return html`<section class="summary">
     <div class="merchant">
       <span class="avatar" aria-hidden="true">${initial(names.store)}</span>
       <div>
-        <h1>${texts.payTo(names.store)}</h1>
-        <p>${texts.soldBy(names.merchant)}</p>
+        <h1>${TEXTS.payTo(names.store)}</h1>
+        <p>${TEXTS.soldBy(names.merchant)}</p>
       </div>
     </div>
     <p class="amount">${amount(context)}</p>
     ${checkout.description === null ? "" : html`<p class="description">${quoted(checkout.description)}</p>`}
-    <dl>${row(texts.order, quoted(checkout.orderId))} ${row(texts.timeLeft, time)}</dl>
+    <dl>${row(TEXTS.order, quoted(checkout.orderId))} ${row(TEXTS.timeLeft, time)}</dl>
   </section>`;
 }
 
@@ -77,52 +79,51 @@ function initial(name: string): string {
 
 /** The next step: start an attempt, or scan the code of the open one. */
 function payment(context: PageContext): Html {
-  const { view, texts } = context;
+  const { view } = context;
   const open = view.attempts.find(({ outcome }) => outcome === null);
   const path = checkoutPath(view.checkout);
   return html`<section class="card">
     ${open === undefined ? startStep(context) : scanStep(context, open.number)}
     ${cancelStep(context, `${path}/cancel`)}
-    ${returnLink(context, { style: "quiet", label: texts.returnUnpaid(view.names.store) })}
+    ${returnLink(context, { style: "quiet", label: TEXTS.returnUnpaid(view.names.store) })}
     ${developerNotes(context)}
   </section>`;
 }
 
 /** Asks once, without script too. */
 function cancelStep(context: PageContext, action: string): Html {
-  const { texts } = context;
   return html`<details class="ask">
-    <summary>${texts.cancel}</summary>
-    <p class="hint">${texts.cancelAsk}</p>
-    ${button(context, { action, label: texts.cancelSure, style: "plain" })}
+    <summary>${TEXTS.cancel}</summary>
+    <p class="hint">${TEXTS.cancelAsk}</p>
+    ${button(context, { action, label: TEXTS.cancelSure, style: "plain" })}
   </details>`;
 }
 
 function startStep(context: PageContext): Html {
-  const { view, texts } = context;
+  const { view } = context;
   const { paymentMethod } = view.checkout;
   const tried = view.attempts.length;
-  const settles = view.clockStands ? texts.settlesFrozen : texts.settlesItself;
-  return html`<h2>${texts.paymentMethod}</h2>
-    ${tried === 0 ? "" : html`<p class="notice warn">${texts.declined(MAX_ATTEMPTS - tried)}</p>`}
+  const settles = view.clockStands ? TEXTS.settlesFrozen : TEXTS.settlesItself;
+  return html`<h2>${TEXTS.paymentMethod}</h2>
+    ${tried === 0 ? "" : html`<p class="notice warn">${TEXTS.declined(MAX_ATTEMPTS - tried)}</p>`}
     ${view.settlesItself ? html`<p class="notice">${settles}</p>` : ""}
-    <p class="method">${methodMark(context)} <span>${texts.method[paymentMethod]}</span></p>
-    ${button(context, { action: `${checkoutPath(view.checkout)}/start`, label: texts.payWith[paymentMethod], style: "primary" })}
-    <p class="hint">${texts.startHint[paymentMethod]}</p>`;
+    <p class="method">${methodMark(context)} <span>${TEXTS.method[paymentMethod]}</span></p>
+    ${button(context, { action: `${checkoutPath(view.checkout)}/start`, label: TEXTS.payWith[paymentMethod], style: "primary" })}
+    <p class="hint">${TEXTS.startHint[paymentMethod]}</p>`;
 }
 
 /** Without script the page does not update, and must not say that it does. */
 function scanStep(context: PageContext, attempt: number): Html {
-  const { view, texts, origin } = context;
+  const { view, origin } = context;
   const path = walletPath(view.checkout, attempt);
   const { paymentMethod } = view.checkout;
-  return html`<h2 class="elsewhere">${texts.scan[paymentMethod]}</h2>
-    <h2 class="on-phone">${texts.payWith[paymentMethod]}</h2>
-    <div class="qr elsewhere" role="img" aria-label="${texts.qrName}">${qrCode(`${origin}${path}`)}</div>
-    <p class="hint elsewhere">${texts.scanHint}</p>
-    <a class="primary" href="${path}">${texts.openWallet}</a>
-    <p class="waiting">${texts.updatesItself}</p>
-    <noscript><a class="plain" href="${checkoutPath(view.checkout)}">${texts.checkAgain}</a></noscript>`;
+  return html`<h2 class="elsewhere">${TEXTS.scan[paymentMethod]}</h2>
+    <h2 class="on-phone">${TEXTS.payWith[paymentMethod]}</h2>
+    <div class="qr elsewhere" role="img" aria-label="${TEXTS.qrName}">${qrCode(`${origin}${path}`)}</div>
+    <p class="hint elsewhere">${TEXTS.scanHint}</p>
+    <a class="primary" href="${path}">${TEXTS.openWallet}</a>
+    <p class="waiting">${TEXTS.updatesItself}</p>
+    <noscript><a class="plain" href="${checkoutPath(view.checkout)}">${TEXTS.checkAgain}</a></noscript>`;
 }
 
 /** Dark on light in every theme, with the quiet zone that readers need. */
@@ -131,27 +132,27 @@ function qrCode(address: string): Html {
 }
 
 function result(context: PageContext, status: FinalStatus): Html {
-  const { view, texts } = context;
+  const { view } = context;
   const { checkout, names } = view;
   const paid = paidAt(view);
   return html`<section class="card result ${status}">
     <span class="icon" aria-hidden="true"></span>
-    <h1>${texts.result[status]}</h1>
+    <h1>${TEXTS.result[status]}</h1>
     <p class="amount">${amount(context)}</p>
     ${
       wasPaidLate(view)
-        ? html`<p class="notice warn">${texts.late}</p>`
-        : html`<p class="hint">${texts.resultHint[status]}</p>`
+        ? html`<p class="notice warn">${TEXTS.late}</p>`
+        : html`<p class="hint">${TEXTS.resultHint[status]}</p>`
     }
     <dl>
-      ${row(status === "succeeded" ? texts.paidTo : texts.shop, names.store)}
-      ${row(texts.order, quoted(checkout.orderId))}
-      ${checkout.description === null ? "" : row(texts.description, quoted(checkout.description))}
-      ${row(texts.paymentMethod, texts.method[checkout.paymentMethod])}
-      ${paid === undefined ? "" : row(texts.paidOn, moment(context, paid))}
-      ${paid === undefined ? "" : row(texts.reference, html`<code>${checkout.id}</code>`)}
+      ${row(status === "succeeded" ? TEXTS.paidTo : TEXTS.shop, names.store)}
+      ${row(TEXTS.order, quoted(checkout.orderId))}
+      ${checkout.description === null ? "" : row(TEXTS.description, quoted(checkout.description))}
+      ${row(TEXTS.paymentMethod, TEXTS.method[checkout.paymentMethod])}
+      ${paid === undefined ? "" : row(TEXTS.paidOn, moment(paid))}
+      ${paid === undefined ? "" : row(TEXTS.reference, html`<code>${checkout.id}</code>`)}
     </dl>
-    ${returnLink(context, { style: "primary", label: texts.returnTo(names.store) })} ${sendBack(context)}
+    ${returnLink(context, { style: "primary", label: TEXTS.returnTo(names.store) })} ${sendBack(context)}
     ${developerNotes(context)}
   </section>`;
 }
@@ -159,7 +160,7 @@ function result(context: PageContext, status: FinalStatus): Html {
 /** A plain link: a return changes nothing, and says nothing about the payment (decision 19). */
 function returnLink(
   { view }: PageContext,
-  { style, label }: { readonly style: "primary" | "quiet"; readonly label: string },
+  { style, label }: { readonly style: "primary" | "quiet"; readonly label: Words },
 ): Html {
   const { checkout, returnOrigin } = view;
   if (returnOrigin === null) return html``;
@@ -170,38 +171,42 @@ function returnLink(
  * After a payment the customer goes back without a click, and can stay. Who opens the page later stays. Without script
  * nothing moves, and the page does not say so.
  */
-function sendBack({ view, texts, stays }: PageContext): Html {
+function sendBack({ view, stays }: PageContext): Html {
   const { checkout, returnOrigin, names, now } = view;
   const paid = paidAt(view);
   if (returnOrigin === null || stays || paid === undefined || now - paid > SENT_BACK_WITHIN_MS) return html``;
   const seconds = html`<span data-seconds>${String(SECONDS_TO_STAY)}</span>`;
   return html`<send-back href="${returnAddress(returnOrigin, checkout)}" seconds="${String(SECONDS_TO_STAY)}">
-    <p class="hint" role="timer" aria-live="off">${texts.sentBack(names.store, seconds)}</p>
-    <a class="plain" href="${checkoutPath(checkout)}?${STAY}">${texts.stay}</a>
+    <p class="hint" role="timer" aria-live="off">${TEXTS.sentBack(names.store, seconds)}</p>
+    <a class="plain" href="${checkoutPath(checkout)}?${STAY}">${TEXTS.stay}</a>
   </send-back>`;
 }
 
 /** Details for the merchant's developer, collapsed. */
-function developerNotes({ view, texts, token }: PageContext): Html {
+function developerNotes({ view, token }: PageContext): Html {
   const { checkout, attempts, lateResults, returnOrigin } = view;
-  const tries = attempts.map(({ number, outcome }) => `${number}: ${texts.outcome[outcome ?? "open"]}`);
-  const late = lateResults.map(({ attempt, result: came }) => `${attempt}: ${texts.outcome[came]}`);
+  const tries = attempts.map(
+    ({ number, outcome }) => html`${String(number)}: ${TEXTS.outcome[outcome ?? "open"]}`,
+  );
+  const late = lateResults.map(
+    ({ attempt, result: came }) => html`${String(attempt)}: ${TEXTS.outcome[came]}`,
+  );
   return html`<details class="notes">
-    <summary>${texts.forDevelopers}</summary>
+    <summary>${TEXTS.forDevelopers}</summary>
     <page-views hidden to="${checkoutPath(checkout)}/views" token="${token}"></page-views>
     <dl>
-      ${row(texts.checkoutId, html`<code>${checkout.id}</code>`)}
-      ${row(texts.status, html`<code>${checkout.status}</code>`)}
-      ${row(texts.attempts, tries.length === 0 ? texts.noAttempts : tries.join(", "))}
-      ${late.length === 0 ? "" : row(texts.lateResults, late.join(", "))}
+      ${row(TEXTS.checkoutId, html`<code>${checkout.id}</code>`)}
+      ${row(TEXTS.status, html`<code>${checkout.status}</code>`)}
+      ${row(TEXTS.attempts, tries.length === 0 ? TEXTS.noAttempts : joined(tries))}
+      ${late.length === 0 ? "" : row(TEXTS.lateResults, joined(late))}
     </dl>
     ${
       returnOrigin === null
         ? html`<p class="hint">
-            ${texts.noReturn}<br /><code>checkout return-origins add http://localhost:3000</code>
+            ${TEXTS.noReturn}<br /><code>checkout return-origins add http://localhost:3000</code>
           </p>`
         : ""
     }
-    ${isFinal(checkout.status) ? "" : html`<p class="hint">${texts.onPhone}</p>`}
+    ${isFinal(checkout.status) ? "" : html`<p class="hint">${TEXTS.onPhone}</p>`}
   </details>`;
 }

@@ -2,15 +2,13 @@ import type { Checkout } from "../../../core/checkout/checkout.ts";
 import { iso } from "../../../core/clock.ts";
 import { formatPrice, pricePieces } from "../../../core/money.ts";
 import { isFinal, MAX_ATTEMPTS } from "../../../core/checkout/payment.ts";
-import { html, type Html } from "../../../web/html.ts";
-import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
+import { html, type Html, type Text } from "../../../web/html.ts";
+import { inLanguage, tagOf, type Language, type Words } from "../../../web/language.ts";
 import type { CheckoutView } from "../../checkout/view.ts";
-import type { Texts } from "./texts.ts";
+import { TEXTS } from "./texts.ts";
 
 /** What every page of a checkout needs. */
 export type PageContext = {
-  readonly language: Language;
-  readonly texts: Texts;
   readonly view: CheckoutView;
   /** The token of this checkout's forms. */
   readonly token: string;
@@ -33,21 +31,24 @@ export function walletPath(checkout: Pick<Checkout, "id">, attempt: number): str
 }
 
 /** The amount in the currency's format, as plain text. */
-export function price({ language, view }: PageContext): string {
+export function price({ view }: PageContext): (language: Language) => string {
   const { amountMinor, currency } = view.checkout;
-  return formatPrice(amountMinor, currency, LANGUAGE_TAGS[language]);
+  return (language) => formatPrice(amountMinor, currency, tagOf(language));
 }
 
 /** The same in markup: a line may break after a separator, and never inside a group of digits. */
-export function amount({ language, view }: PageContext): Html {
+export function amount({ view }: PageContext): Html {
   const { amountMinor, currency } = view.checkout;
-  const pieces = pricePieces(amountMinor, currency, LANGUAGE_TAGS[language]);
-  return html`<span class="digits">${pieces.map((piece) => html`${piece}<wbr />`)}</span>`;
+  return (language) => {
+    const pieces = pricePieces(amountMinor, currency, tagOf(language));
+    return html`<span class="digits">${pieces.map((piece) => html`${piece}<wbr />`)}</span>`(language);
+  };
 }
 
 /** A moment in the customer's language, in UTC: the shop and its customer may be in different places. */
-export function moment({ language }: PageContext, time: number): Html {
-  const text = new Intl.DateTimeFormat(LANGUAGE_TAGS[language], MOMENT_FORMAT).format(time);
+export function moment(time: number): Html {
+  const text = (language: Language): string =>
+    new Intl.DateTimeFormat(tagOf(language), MOMENT_FORMAT).format(time);
   return html`<time datetime="${iso(time)}">${text}</time>`;
 }
 
@@ -78,7 +79,7 @@ export function button(
   { token }: PageContext,
   form: {
     readonly action: string;
-    readonly label: string | Html;
+    readonly label: Text;
     readonly style: "primary" | "plain" | "choice";
     readonly fields?: Readonly<Record<string, string>>;
   },
@@ -100,19 +101,19 @@ export function timeLeft({ view }: PageContext): string {
 }
 
 /** The mark of a payment method: its initial in its colour, so that no trade mark is copied. */
-export function methodMark({ view, texts }: PageContext): Html {
+export function methodMark({ view }: PageContext): Html {
   const { paymentMethod } = view.checkout;
   return html`<span class="mark ${paymentMethod}" aria-hidden="true"
-    >${texts.method[paymentMethod].slice(0, 1)}</span
+    >${(language) => inLanguage(language, TEXTS.method[paymentMethod]).slice(0, 1)}</span
   >`;
 }
 
 /** The status of a checkout in words; a screen reader announces changes. */
-export function stateInWords({ view, texts }: PageContext): string {
+export function stateInWords({ view }: PageContext): Words {
   const { checkout, attempts } = view;
-  if (isFinal(checkout.status)) return wasPaidLate(view) ? texts.late : texts.result[checkout.status];
-  if (attempts.some(({ outcome }) => outcome === null)) return texts.waiting;
-  return attempts.length === 0 ? texts.ready : texts.declined(MAX_ATTEMPTS - attempts.length);
+  if (isFinal(checkout.status)) return wasPaidLate(view) ? TEXTS.late : TEXTS.result[checkout.status];
+  if (attempts.some(({ outcome }) => outcome === null)) return TEXTS.waiting;
+  return attempts.length === 0 ? TEXTS.ready : TEXTS.declined(MAX_ATTEMPTS - attempts.length);
 }
 
 /** Whether the customer paid after the checkout had ended, the only late result that matters to the customer. */

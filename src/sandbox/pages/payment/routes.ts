@@ -7,6 +7,7 @@ import { returnText } from "../../../core/checkout/return-origin.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral } from "../../../core/text.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
+import type { Html } from "../../../web/html.ts";
 import { forwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
 import { languageOf } from "../../../web/language.ts";
 import { emptyResponse, pageResponse, readForm, redirect } from "../../../web/page.ts";
@@ -20,7 +21,6 @@ import { actAsPayer, type PayerAct } from "../../checkout/payments.ts";
 import type { ServiceContext } from "../../context.ts";
 import { checkoutPage, STAY } from "./checkout-page.ts";
 import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
-import { TEXTS } from "./texts.ts";
 import { WALLET_OUTCOMES, walkedAwayPage, walletPage, type WalletOutcome } from "./wallet-page.ts";
 
 /** What the payment pages need in addition to the verbs: the key for the tokens of their forms. */
@@ -43,7 +43,7 @@ export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
 ];
 
 /** Makes the markup of a page from the view of its checkout. */
-type Show = (context: PagesContext, shown: PageContext, call: Call) => Outcome<string>;
+type Show = (context: PagesContext, shown: PageContext, call: Call) => Outcome<Html>;
 
 function page(path: string, show: Show): AreaRoute<PagesContext> {
   return {
@@ -57,8 +57,11 @@ function page(path: string, show: Show): AreaRoute<PagesContext> {
       if (!shown.ok) return shown;
       const markup = show(context, shown.value, call);
       if (!markup.ok) return markup;
-      const { language, view, requestId } = shown.value;
-      const answer = pageResponse({ status: 200, markup: markup.value, language }, requestId);
+      const { view, requestId } = shown.value;
+      const answer = pageResponse(
+        { status: 200, markup: markup.value, language: languageOf(call.request) },
+        requestId,
+      );
       const isPoll = call.request.method === "GET" && headerLines(call.request, "hx-request").length > 0;
       return accept({ ...answer, note: view.checkout.status, ...(isPoll ? { unlogged: true } : {}) });
     },
@@ -101,10 +104,7 @@ async function lookAt(context: PagesContext, call: Call): Promise<Outcome<PageCo
   const checkoutId = checkoutIdIn(call);
   const viewed = await viewCheckout(context, { storeId: null, checkoutId });
   if (!viewed.ok) return viewed;
-  const language = languageOf(call.request);
   return accept({
-    language,
-    texts: TEXTS[language],
     view: viewed.value,
     token: formToken(context.masterKey, checkoutId),
     origin: originOf(context, call.request),
@@ -113,7 +113,7 @@ async function lookAt(context: PagesContext, call: Call): Promise<Outcome<PageCo
   });
 }
 
-function showCheckout(_context: PagesContext, shown: PageContext): Outcome<string> {
+function showCheckout(_context: PagesContext, shown: PageContext): Outcome<Html> {
   return accept(checkoutPage(shown));
 }
 
@@ -149,7 +149,7 @@ function noteReturn(context: PagesContext, { requestId }: Call, { storeId }: Che
   });
 }
 
-function showWallet(render: (shown: PageContext, attempt: Attempt) => string): Show {
+function showWallet(render: (shown: PageContext, attempt: Attempt) => Html): Show {
   return (_context, shown, call) => {
     const attempt = shown.view.attempts.find(({ number }) => number === attemptIn(call));
     return attempt === undefined

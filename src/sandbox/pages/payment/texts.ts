@@ -1,208 +1,155 @@
-import type { PaymentMethod } from "../../../core/checkout/checkout.ts";
-import type { FinalStatus } from "../../../core/checkout/payment.ts";
-import { html, type Html } from "../../../web/html.ts";
-import type { Language } from "../../../web/language.ts";
-import { SHARED_TEXTS } from "../shared/texts.ts";
+import { html, type Html, type Texts } from "../../../web/html.ts";
+import type { Words } from "../../../web/language.ts";
 
-/** The texts of the payment pages, in English. */
-const ENGLISH = {
-  method: { alipay_plus: "Alipay+", wechat_pay: "WeChat Pay" } satisfies Record<PaymentMethod, string>,
-  payTo: (store: string) => `Pay ${store}`,
-  soldBy: (merchant: string) => `by ${merchant}`,
-  order: "Order",
-  description: "Description",
-  paymentMethod: "Payment method",
-  timeLeft: "Time left",
-  clockStands: "(the store’s clock is frozen)",
+/** The texts of the payment pages. */
+export const TEXTS = {
+  method: {
+    alipay_plus: ["Alipay+", "Alipay+"],
+    wechat_pay: ["WeChat Pay", "微信支付"],
+  },
+  payTo: (store: string) => [`Pay ${store}`, `向 ${store} 支付`],
+  soldBy: (merchant: string) => [`by ${merchant}`, `商户：${merchant}`],
+  order: ["Order", "订单号"],
+  description: ["Description", "商品说明"],
+  paymentMethod: ["Payment method", "支付方式"],
+  timeLeft: ["Time left", "剩余时间"],
+  clockStands: ["(the store’s clock is frozen)", "（商家时钟已冻结）"],
   payWith: {
-    alipay_plus: "Pay with Alipay+",
-    wechat_pay: "Pay with WeChat Pay",
-  } satisfies Record<PaymentMethod, string>,
+    alipay_plus: ["Pay with Alipay+", "使用 Alipay+ 支付"],
+    wechat_pay: ["Pay with WeChat Pay", "使用微信支付"],
+  },
   startHint: {
-    alipay_plus: "You will confirm the payment in your Alipay+ wallet. Nothing is charged before that.",
-    wechat_pay: "You will confirm the payment in WeChat Pay. Nothing is charged before that.",
-  } satisfies Record<PaymentMethod, string>,
+    alipay_plus: [
+      "You will confirm the payment in your Alipay+ wallet. Nothing is charged before that.",
+      "您将在支持 Alipay+ 的钱包中确认支付，确认之前不会扣款。",
+    ],
+    wechat_pay: [
+      "You will confirm the payment in WeChat Pay. Nothing is charged before that.",
+      "您将在微信中确认支付，确认之前不会扣款。",
+    ],
+  },
   // Alipay+ is a network of wallets; the customer has one of them.
   scan: {
-    alipay_plus: "Scan with your Alipay+ wallet",
-    wechat_pay: "Scan with WeChat Pay",
-  } satisfies Record<PaymentMethod, string>,
-  scanHint: "Scan the code with your phone, then confirm the payment there.",
-  qrName: "QR code of the wallet page of this payment",
-  openWallet: "Open the sandbox wallet here",
-  updatesItself: "This page updates by itself.",
-  checkAgain: "Check again",
-  settlesItself: "This order number is reserved: the payment settles by itself in a moment.",
-  settlesFrozen:
+    alipay_plus: ["Scan with your Alipay+ wallet", "请使用支持 Alipay+ 的钱包扫码支付"],
+    wechat_pay: ["Scan with WeChat Pay", "请使用微信扫码支付"],
+  },
+  scanHint: [
+    "Scan the code with your phone, then confirm the payment there.",
+    "请用手机扫描二维码，并在手机上确认支付。",
+  ],
+  qrName: ["QR code of the wallet page of this payment", "本次支付的钱包页面二维码"],
+  openWallet: ["Open the sandbox wallet here", "在此打开沙箱钱包"],
+  updatesItself: ["This page updates by itself.", "支付后本页面会自动更新。"],
+  checkAgain: ["Check again", "刷新支付状态"],
+  settlesItself: [
+    "This order number is reserved: the payment settles by itself in a moment.",
+    "该订单号为保留编号：支付结果将在片刻后自动产生。",
+  ],
+  settlesFrozen: [
     "This order number is reserved: the payment settles by itself, but not while the store’s clock is frozen.",
-  cancel: "Cancel payment",
-  cancelAsk: "The order will not be paid, and this page cannot pay it any more.",
-  cancelSure: "Yes, cancel the payment",
-  returnUnpaid: (store: string) => `Return to ${store} without paying`,
-  returnTo: (store: string) => `Return to ${store}`,
-  ready: "Ready to be paid",
-  waiting: "Waiting for your confirmation",
-  declined: (left: number) => `The payment was declined. ${tryAgain(left)}`,
-  result: {
-    succeeded: "Payment successful",
-    failed: "Payment failed",
-    cancelled: "Payment cancelled",
-    expired: "This checkout has expired",
-  } satisfies Record<FinalStatus, string>,
-  resultHint: {
-    succeeded: "You can close this page.",
-    failed: "You have not been charged. Please go back to the shop to try again.",
-    cancelled: "You have not been charged.",
-    expired: "You have not been charged. Please go back to the shop to start again.",
-  } satisfies Record<FinalStatus, string>,
-  late: "Your payment was confirmed after this checkout had ended. It was not applied to the order; please contact the shop.",
-  paidTo: "Paid to",
-  paidOn: "Paid on",
-  reference: "Reference",
-  sentBack: (store: string, seconds: Html) => html`You go back to ${store} in ${seconds} s.`,
-  stay: "Stay on this page",
-  shop: "Shop",
-  forDevelopers: "For developers",
-  checkoutId: "Checkout id",
-  status: "Status",
-  attempts: "Attempts",
-  noAttempts: "none",
-  outcome: {
-    open: "open",
-    succeeded: "succeeded",
-    declined: "declined",
-    failed: "failed",
-    abandoned: "abandoned",
+    "该订单号为保留编号：商家时钟目前已冻结，恢复运行后支付结果将自动产生。",
+  ],
+  cancel: ["Cancel payment", "取消支付"],
+  cancelAsk: [
+    "The order will not be paid, and this page cannot pay it any more.",
+    "取消后订单不会支付，本页面也无法再支付该订单。",
+  ],
+  cancelSure: ["Yes, cancel the payment", "确认取消支付"],
+  returnUnpaid: (store: string) => [`Return to ${store} without paying`, `暂不支付，返回 ${store}`],
+  returnTo: (store: string) => [`Return to ${store}`, `返回 ${store}`],
+  ready: ["Ready to be paid", "等待支付"],
+  waiting: ["Waiting for your confirmation", "正在等待您确认支付"],
+  declined: (left: number) => {
+    const [english, chinese] = tryAgain(left);
+    return [`The payment was declined. ${english}`, `支付被拒绝，${chinese}`];
   },
-  lateResults: "Late results",
-  noReturn: "No return origin is registered for this store. Add one:",
-  onPhone: "A phone reaches this machine only through a tunnel (--allow-host) or adb reverse.",
+  result: {
+    succeeded: ["Payment successful", "支付成功"],
+    failed: ["Payment failed", "支付失败"],
+    cancelled: ["Payment cancelled", "支付已取消"],
+    expired: ["This checkout has expired", "订单已过期"],
+  },
+  resultHint: {
+    succeeded: ["You can close this page.", "您可以关闭此页面。"],
+    failed: [
+      "You have not been charged. Please go back to the shop to try again.",
+      "本次未扣款，请返回商家页面重试。",
+    ],
+    cancelled: ["You have not been charged.", "本次未扣款。"],
+    expired: [
+      "You have not been charged. Please go back to the shop to start again.",
+      "本次未扣款，请返回商家页面重新下单。",
+    ],
+  },
+  late: [
+    "Your payment was confirmed after this checkout had ended. It was not applied to the order; please contact the shop.",
+    "订单结束后才收到您的支付确认，本次支付未计入订单，请联系商家处理。",
+  ],
+  paidTo: ["Paid to", "收款方"],
+  paidOn: ["Paid on", "支付时间"],
+  reference: ["Reference", "交易编号"],
+  sentBack:
+    (store: string, seconds: Html): Html =>
+    (language) => {
+      const words =
+        language === "en"
+          ? html`You go back to ${store} in ${seconds} s.`
+          : html`${seconds} 秒后自动返回 ${store}。`;
+      return words(language);
+    },
+  stay: ["Stay on this page", "留在本页面"],
+  shop: ["Shop", "商家"],
+  forDevelopers: ["For developers", "开发者信息"],
+  checkoutId: ["Checkout id", "Checkout ID"],
+  status: ["Status", "状态"],
+  attempts: ["Attempts", "支付尝试"],
+  noAttempts: ["none", "无"],
+  outcome: {
+    open: ["open", "进行中"],
+    succeeded: ["succeeded", "成功"],
+    declined: ["declined", "被拒绝"],
+    failed: ["failed", "失败"],
+    abandoned: ["abandoned", "已中止"],
+  },
+  lateResults: ["Late results", "过期后收到的结果"],
+  noReturn: [
+    "No return origin is registered for this store. Add one:",
+    "该商家尚未登记返回地址，可用以下命令添加：",
+  ],
+  onPhone: [
+    "A phone reaches this machine only through a tunnel (--allow-host) or adb reverse.",
+    "手机只能通过隧道（--allow-host）或 adb reverse 访问本机。",
+  ],
   wallet: {
-    alipay_plus: "Alipay+ sandbox wallet",
-    wechat_pay: "WeChat Pay sandbox wallet",
-  } satisfies Record<PaymentMethod, string>,
-  payee: "Pay to",
-  confirm: "Pay",
-  otherwise: "Or simulate another outcome",
-  decline: "Decline",
-  declineHint: "Refused this time; the customer can try again",
-  fail: "Fail",
-  failHint: "Refused for good; the payment fails",
-  cancelInWallet: "Cancel",
-  cancelHint: "The customer changes their mind",
-  tooLate: "Pay too late",
-  tooLateHint: "The checkout expires, then the payment is confirmed",
-  walkAway: "Walk away",
-  walkAwayHint: "Nothing happens; the checkout stays open until it expires",
-  walkedAway: "You walked away",
-  walkedAwayHint: "Nothing was sent. The checkout stays open until its time is over.",
-  backToWallet: "Back to the wallet",
-  walletDeclined: "Payment declined",
+    alipay_plus: ["Alipay+ sandbox wallet", "Alipay+ 沙箱钱包"],
+    wechat_pay: ["WeChat Pay sandbox wallet", "微信支付沙箱钱包"],
+  },
+  payee: ["Pay to", "收款方"],
+  confirm: ["Pay", "支付"],
+  otherwise: ["Or simulate another outcome", "或模拟其他结果"],
+  decline: ["Decline", "拒绝"],
+  declineHint: ["Refused this time; the customer can try again", "本次被拒绝，顾客可以重试"],
+  fail: ["Fail", "失败"],
+  failHint: ["Refused for good; the payment fails", "支付被最终拒绝，订单失败"],
+  cancelInWallet: ["Cancel", "取消"],
+  cancelHint: ["The customer changes their mind", "顾客改变主意，取消支付"],
+  tooLate: ["Pay too late", "过期后支付"],
+  tooLateHint: ["The checkout expires, then the payment is confirmed", "订单先过期，之后才收到支付确认"],
+  walkAway: ["Walk away", "不操作，直接离开"],
+  walkAwayHint: ["Nothing happens; the checkout stays open until it expires", "订单保持待支付状态，直至过期"],
+  walkedAway: ["You walked away", "您已离开钱包"],
+  walkedAwayHint: [
+    "Nothing was sent. The checkout stays open until its time is over.",
+    "未提交任何结果，订单保持待支付状态，直至过期。",
+  ],
+  backToWallet: ["Back to the wallet", "返回钱包"],
+  walletDeclined: ["Payment declined", "支付被拒绝"],
   tryAgain,
-  triesAgain: "The next attempt has been started.",
-  payAnyway: "Pay anyway, too late",
-};
+  triesAgain: ["The next attempt has been started.", "已重新发起支付。"],
+  payAnyway: ["Pay anyway, too late", "仍要支付（订单已结束）"],
+} satisfies Texts;
 
-function tryAgain(left: number): string {
-  return left === 1 ? "You can try once more." : `You can try again, up to ${left} times.`;
+function tryAgain(left: number): Words {
+  const english = left === 1 ? "You can try once more." : `You can try again, up to ${left} times.`;
+  return [english, `您还可以再试 ${left} 次。`];
 }
-
-/** The texts of the payment pages, in Simplified Chinese. */
-const CHINESE: typeof ENGLISH = {
-  method: { alipay_plus: "Alipay+", wechat_pay: "微信支付" },
-  payTo: (store) => `向 ${store} 支付`,
-  soldBy: (merchant) => `商户：${merchant}`,
-  order: "订单号",
-  description: "商品说明",
-  paymentMethod: "支付方式",
-  timeLeft: "剩余时间",
-  clockStands: "（商家时钟已冻结）",
-  payWith: { alipay_plus: "使用 Alipay+ 支付", wechat_pay: "使用微信支付" },
-  startHint: {
-    alipay_plus: "您将在支持 Alipay+ 的钱包中确认支付，确认之前不会扣款。",
-    wechat_pay: "您将在微信中确认支付，确认之前不会扣款。",
-  },
-  scan: {
-    alipay_plus: "请使用支持 Alipay+ 的钱包扫码支付",
-    wechat_pay: "请使用微信扫码支付",
-  },
-  scanHint: "请用手机扫描二维码，并在手机上确认支付。",
-  qrName: "本次支付的钱包页面二维码",
-  openWallet: "在此打开沙箱钱包",
-  updatesItself: "支付后本页面会自动更新。",
-  checkAgain: "刷新支付状态",
-  settlesItself: "该订单号为保留编号：支付结果将在片刻后自动产生。",
-  settlesFrozen: "该订单号为保留编号：商家时钟目前已冻结，恢复运行后支付结果将自动产生。",
-  cancel: "取消支付",
-  cancelAsk: "取消后订单不会支付，本页面也无法再支付该订单。",
-  cancelSure: "确认取消支付",
-  returnUnpaid: (store) => `暂不支付，返回 ${store}`,
-  returnTo: (store) => `返回 ${store}`,
-  ready: "等待支付",
-  waiting: "正在等待您确认支付",
-  declined: (left) => `支付被拒绝，您还可以再试 ${left} 次。`,
-  result: {
-    succeeded: "支付成功",
-    failed: "支付失败",
-    cancelled: "支付已取消",
-    expired: "订单已过期",
-  },
-  resultHint: {
-    succeeded: "您可以关闭此页面。",
-    failed: "本次未扣款，请返回商家页面重试。",
-    cancelled: "本次未扣款。",
-    expired: "本次未扣款，请返回商家页面重新下单。",
-  },
-  late: "订单结束后才收到您的支付确认，本次支付未计入订单，请联系商家处理。",
-  paidTo: "收款方",
-  paidOn: "支付时间",
-  reference: "交易编号",
-  sentBack: (store, seconds) => html`${seconds} 秒后自动返回 ${store}。`,
-  stay: "留在本页面",
-  shop: "商家",
-  forDevelopers: "开发者信息",
-  checkoutId: "Checkout ID",
-  status: "状态",
-  attempts: "支付尝试",
-  noAttempts: "无",
-  outcome: {
-    open: "进行中",
-    succeeded: "成功",
-    declined: "被拒绝",
-    failed: "失败",
-    abandoned: "已中止",
-  },
-  lateResults: "过期后收到的结果",
-  noReturn: "该商家尚未登记返回地址，可用以下命令添加：",
-  onPhone: "手机只能通过隧道（--allow-host）或 adb reverse 访问本机。",
-  wallet: { alipay_plus: "Alipay+ 沙箱钱包", wechat_pay: "微信支付沙箱钱包" },
-  payee: "收款方",
-  confirm: "支付",
-  otherwise: "或模拟其他结果",
-  decline: "拒绝",
-  declineHint: "本次被拒绝，顾客可以重试",
-  fail: "失败",
-  failHint: "支付被最终拒绝，订单失败",
-  cancelInWallet: "取消",
-  cancelHint: "顾客改变主意，取消支付",
-  tooLate: "过期后支付",
-  tooLateHint: "订单先过期，之后才收到支付确认",
-  walkAway: "不操作，直接离开",
-  walkAwayHint: "订单保持待支付状态，直至过期",
-  walkedAway: "您已离开钱包",
-  walkedAwayHint: "未提交任何结果，订单保持待支付状态，直至过期。",
-  backToWallet: "返回钱包",
-  walletDeclined: "支付被拒绝",
-  tryAgain: (left) => `您还可以再试 ${left} 次。`,
-  triesAgain: "已重新发起支付。",
-  payAnyway: "仍要支付（订单已结束）",
-};
-
-/** All texts of the payment pages in one language. */
-export type Texts = typeof ENGLISH & (typeof SHARED_TEXTS)[Language];
-
-/** The texts in each language. */
-export const TEXTS: Readonly<Record<Language, Texts>> = {
-  en: { ...SHARED_TEXTS.en, ...ENGLISH },
-  zh: { ...SHARED_TEXTS.zh, ...CHINESE },
-};

@@ -1,6 +1,5 @@
 import { withoutKey } from "../../../core/portal/path.ts";
 import { html } from "../../../web/html.ts";
-import { languageOf } from "../../../web/language.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
 import { PORTAL_IS_OFF, type PortalAccess } from "../../runtime/portal-access.ts";
@@ -30,17 +29,15 @@ export async function atPortalPath(
 
 /** The answer to every request that does not name the path, the same however near its guess is. */
 function closedPage(refused: Refused): Answer {
-  const language = languageOf(refused.request);
-  const texts = FRAME_TEXTS[language];
   const main = html`<main id="page" class="single">
     <section class="card">
-      <h1>${texts.closed}</h1>
-      <p>${texts.closedHint}</p>
+      <h1>${FRAME_TEXTS.closed}</h1>
+      <p>${FRAME_TEXTS.closedHint}</p>
       <p>${copyable("checkout open")}</p>
     </section>
   </main>`;
-  const markup = layout(language, { title: texts.closed, main });
-  const answer = refusalAnswer(refused, { code: "not_found", message: texts.closed }, { markup, language });
+  const markup = layout({ title: FRAME_TEXTS.closed, main });
+  const answer = refusalAnswer(refused, { code: "not_found" }, markup);
   return { ...answer, unlogged: true };
 }
 

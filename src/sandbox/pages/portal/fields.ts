@@ -1,11 +1,11 @@
-import { html, type Html } from "../../../web/html.ts";
+import { html, type Html, type Text } from "../../../web/html.ts";
 
 /** A field of a form, with its label. */
 export function field(
-  label: string,
+  label: Text,
   name: string,
   {
-    hint = "",
+    hint,
     value = "",
     placeholder = "",
     required = false,
@@ -13,7 +13,7 @@ export function field(
     list = "",
   }: {
     /** What can be typed, where the label does not say it. */
-    readonly hint?: string;
+    readonly hint?: Text;
     readonly value?: string;
     readonly placeholder?: string;
     readonly required?: boolean;
@@ -32,7 +32,7 @@ export function field(
   return html`<label class="field">
     <span>${label}</span>
     <input name="${name}" value="${value}" autocomplete="off" spellcheck="false" ${attributes} />
-    ${hint === "" ? "" : html`<small>${hint}</small>`}
+    ${hint === undefined ? "" : html`<small>${hint}</small>`}
   </label>`;
 }
 
@@ -45,9 +45,9 @@ export function suggestions(id: string, values: readonly string[]): Html {
 
 /** A field with a few values, each with its text. */
 export function choice(
-  label: string,
+  label: Text,
   name: string,
-  options: readonly (readonly [value: string, text: string])[],
+  options: readonly (readonly [value: string, text: Text])[],
 ): Html {
   return html`<label class="field">
     <span>${label}</span>
@@ -59,8 +59,8 @@ export function choice(
 
 /** A filter of a list: any of its values, or one of them, each with its text. */
 export function listFilter(
-  { label, name, any }: { readonly label: string; readonly name: string; readonly any: string },
-  options: readonly (readonly [value: string, text: string])[],
+  { label, name, any }: { readonly label: Text; readonly name: string; readonly any: Text },
+  options: readonly (readonly [value: string, text: Text])[],
   chosen: string | null,
 ): Html {
   return html`<label>
@@ -76,7 +76,7 @@ export function listFilter(
 }
 
 /** A box that is ticked or not; it sends `yes`. */
-export function tick(label: string, name: string, { checked = false } = {}): Html {
+export function tick(label: Text, name: string, { checked = false } = {}): Html {
   return html`<label class="tick">
     <input type="checkbox" name="${name}" value="yes" ${checked ? html` checked` : html``} />
     <span>${label}</span>

@@ -1,4 +1,4 @@
-import { html, type Html } from "../../../web/html.ts";
+import { html, type Html, type Text } from "../../../web/html.ts";
 import type { View } from "./view.ts";
 
 /** The address of a page of a store. */
@@ -29,7 +29,7 @@ export function actForm(
   }: {
     /** A path of the portal. */
     readonly action: string;
-    readonly label: string;
+    readonly label: Text;
     readonly fields?: Readonly<Record<string, string>>;
     readonly content?: Html | "";
     readonly style?: "" | "primary" | "danger";
@@ -51,7 +51,7 @@ function idOf(action: string, fields: Readonly<Record<string, string>>): string 
 }
 
 /** A destructive act: its form is shown after one question, which says what will happen. It works without JavaScript. */
-export function askedOnce(label: string, question: string, form: Html): Html {
+export function askedOnce(label: Text, question: Text, form: Html): Html {
   return html`<details class="asked">
     <summary>${label}</summary>
     <p>${question}</p>

@@ -1,6 +1,5 @@
 import type { Asset } from "../../../web/asset.ts";
-import { html, type Html } from "../../../web/html.ts";
-import type { Language } from "../../../web/language.ts";
+import { html, type Html, type Text } from "../../../web/html.ts";
 import type { PortalRole } from "../../runtime/portal-access.ts";
 import { HTMX, STYLE } from "../shared/assets.ts";
 import { wholePage } from "../shared/layout.ts";
@@ -13,45 +12,43 @@ import { FRAME_TEXTS } from "./texts.ts";
 import type { Content, PortalContext, View } from "./view.ts";
 
 /** A whole page for who is signed in: the frame around its content. */
-export function framed(context: PortalContext, view: View, content: Content): string {
-  const { language, storeId, call } = view;
-  const texts = FRAME_TEXTS[language];
+export function framed(context: PortalContext, view: View, content: Content): Html {
+  const { storeId, call } = view;
   const store = storeId === "" ? "" : ` · ${context.store.stores.names(storeId)?.store ?? ""}`;
   const isAdmin = call.caller?.role === "administrator";
   const main = html`${content.main} ${isAdmin ? "" : commandsHint(context, view)}`;
   const hasKeys = call.caller?.hasKeys === true;
-  return portalPage(language, {
-    title: `${content.title}${store}`,
+  return portalPage({
+    title: html`${content.title}${store}`,
     style: `portal${isAdmin ? " admin" : ""}${isAdmin || storeId === "" ? " wide" : ""}`,
     hasKeys,
     scripts: liveScripts(content.live),
-    body: html`<a class="skip" href="#page">${texts.skip}</a> ${bar(context, view, content)}
+    body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a> ${bar(context, view, content)}
       ${isAdmin ? "" : menu(context, view)} ${mainPart({ ...content, main }, liveAttributes(content, view))}
-      ${hasKeys ? keysHelp(language) : ""}`,
+      ${hasKeys ? keysHelp() : ""}`,
   });
 }
 
 /** A whole page for who is not signed in. */
 export function framedAlone(
-  language: Language,
   role: PortalRole,
   content: Content,
   { reloads = false }: { readonly reloads?: boolean } = {},
-): string {
-  return portalPage(language, {
+): Html {
+  return portalPage({
     title: content.title,
     style: `portal alone${role === "administrator" ? " admin" : ""}`,
     hasKeys: false,
     reloads,
-    body: html`${plainBar(language)} ${mainPart(content)}`,
+    body: html`${plainBar()} ${mainPart(content)}`,
   });
 }
 
 /** The lines to type on a page are about the first store, or the one that was chosen in the folder. */
-function commandsHint({ store }: PortalContext, { storeId, language }: View): Html {
+function commandsHint({ store }: PortalContext, { storeId }: View): Html {
   if (storeId === "" || store.stores.first()?.id === storeId) return html``;
   return html`<p class="hint">
-    ${FRAME_TEXTS[language].commandsOfStore} ${copyable(`checkout stores use ${storeId}`)}
+    ${FRAME_TEXTS.commandsOfStore} ${copyable(`checkout stores use ${storeId}`)}
   </p>`;
 }
 
@@ -62,21 +59,18 @@ function mainPart({ title, main }: Content, attributes: Html = html``): Html {
   </main>`;
 }
 
-function portalPage(
-  language: Language,
-  page: {
-    readonly title: string;
-    readonly style: string;
-    /** Whether single keys do something. */
-    readonly hasKeys: boolean;
-    /** What follows the scripts that every page has. */
-    readonly scripts?: readonly Asset[];
-    readonly body: Html;
-    readonly reloads?: boolean;
-  },
-): string {
-  return wholePage(language, {
-    title: `${page.title} · checkout`,
+function portalPage(page: {
+  readonly title: Text;
+  readonly style: string;
+  /** Whether single keys do something. */
+  readonly hasKeys: boolean;
+  /** What follows the scripts that every page has. */
+  readonly scripts?: readonly Asset[];
+  readonly body: Html;
+  readonly reloads?: boolean;
+}): Html {
+  return wholePage({
+    title: html`${page.title} · checkout`,
     meta: page.reloads === true ? html`<meta http-equiv="refresh" content="0" />` : html``,
     styles: [STYLE, PORTAL_STYLE],
     scripts: [PORTAL_SCRIPT, HTMX, ...(page.scripts ?? [])],

@@ -1,10 +1,9 @@
 import type { Status } from "../../../core/checkout/checkout.ts";
 import { iso } from "../../../core/clock.ts";
 import { formatPrice } from "../../../core/money.ts";
-import { html, type Html } from "../../../web/html.ts";
-import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
-import type { View } from "./view.ts";
-import { PART_TEXTS } from "./texts.ts";
+import { html, type Html, type Text } from "../../../web/html.ts";
+import { tagOf, type Language } from "../../../web/language.ts";
+import { WORDS } from "./texts.ts";
 
 /**
  * A moment: hours, minutes, seconds and milliseconds in UTC, whole on hover. The script shows it in the browser's time zone.
@@ -38,28 +37,38 @@ function dayAndTimeIn(whole: string): string {
 }
 
 /** An amount by the currency's own decimals, in the viewer's language. */
-export function amount(
-  { language }: Pick<View, "language">,
-  { amountMinor, currency }: { readonly amountMinor: number; readonly currency: string },
-): Html {
-  return html`<span class="amount">${formatPrice(amountMinor, currency, LANGUAGE_TAGS[language])}</span>`;
+export function amount({
+  amountMinor,
+  currency,
+}: {
+  readonly amountMinor: number;
+  readonly currency: string;
+}): Html {
+  return html`<span class="amount"
+    >${(language) => formatPrice(amountMinor, currency, tagOf(language))}</span
+  >`;
 }
 
 /** The status of a checkout, with a mark that does not depend on colour. */
-export function statusBadge({ language }: Pick<View, "language">, status: Status): Html {
-  return html`<span class="badge ${status}">${PART_TEXTS[language].status[status]}</span>`;
+export function statusBadge(status: Status): Html {
+  return html`<span class="badge ${status}">${WORDS.statuses[status]}</span>`;
 }
 
 /** The status of an HTTP answer; 0 where none came. */
-export function answerBadge({ language }: Pick<View, "language">, status: number | null): Html {
+export function answerBadge(status: number | null): Html {
   const kind = status === null || status === 0 ? "none" : `s${Math.floor(status / 100)}xx`;
-  const text = status === null || status === 0 ? PART_TEXTS[language].noAnswer : String(status);
+  const text = status === null || status === 0 ? WORDS.noAnswer : String(status);
   return html`<span class="badge ${kind}">${text}</span>`;
 }
 
 /** A badge of one of two states, the first of which is the good one. */
-export function either(is: boolean, yes: string, no: string): Html {
+export function either(is: boolean, yes: Text, no: Text): Html {
   return is ? html`<span class="badge good">${yes}</span>` : html`<span class="badge">${no}</span>`;
+}
+
+/** A badge of one of two states, the second of which is a bad one. */
+export function goodOrBad(is: boolean, good: Text, bad: Text): Html {
+  return html`<span class="badge ${is ? "good" : "bad"}">${is ? good : bad}</span>`;
 }
 
 /** An id or a command that the script's button copies. */
@@ -67,8 +76,47 @@ export function copyable(text: string): Html {
   return html`<code class="copy">${text}</code>`;
 }
 
-/** A table whose columns have names. Where they have no room, the cells of a row stand in lines. */
-export function table(caption: string, columns: readonly string[], rows: readonly Html[]): Html {
+/** A cell under the name of its column, and what it is besides. */
+type Cell = readonly [column: Text, value: Text | readonly Html[], ...as: readonly CellKind[]];
+
+type CellKind =
+  /** It names its row. */
+  | "head"
+  /** It says little without the name of its column, which stands before it where a row has no columns. */
+  | "named"
+  /** It is in English in every language. */
+  | "english"
+  | "number"
+  | "whole";
+
+/** A row of a table. */
+export type Row = readonly Cell[];
+
+/** A table whose columns have names: those of its first row. Where they have no room, the cells of a row stand in lines. */
+export function table<Item>(
+  caption: Text,
+  items: readonly Item[],
+  cellsOf: (item: Item) => Row,
+  {
+    none = html``,
+    opens = false,
+    ids = [],
+  }: {
+    /** What stands there while it has no row. */
+    readonly none?: Html;
+    /** Whether each row has a link to the page of what it shows. */
+    readonly opens?: boolean;
+    /** The ids of its rows. */
+    readonly ids?: readonly string[];
+  } = {},
+): Html {
+  const rows = items.map(cellsOf);
+  const [first] = rows;
+  if (first === undefined) return none;
+  const attributes = (at: number): readonly Html[] => [
+    opens ? html` data-row` : html``,
+    ids[at] === undefined ? html`` : html` id="${ids[at]}"`,
+  ];
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0">
     <table>
       <caption class="visually-hidden">
@@ -76,59 +124,72 @@ export function table(caption: string, columns: readonly string[], rows: readonl
       </caption>
       <thead>
         <tr>
-          ${columns.map((name) => html`<th scope="col">${name}</th>`)}
+          ${first.map(([column]) => html`<th scope="col">${column}</th>`)}
         </tr>
       </thead>
       <tbody>
-        ${rows}
+        ${rows.map((cells, at) => html`<tr${attributes(at)}>${cells.map(tableCell)}</tr>`)}
       </tbody>
     </table>
   </div>`;
 }
 
-/** A value that says little without the name of its column, which stands before it where a row has no columns. */
-export function named(name: string, value: Html | string): Html {
+function tableCell([column, value, ...as]: Cell): Html {
+  const style = as.find((one) => one === "number" || one === "whole");
+  const attributes = [
+    style === undefined ? html`` : html` class="${style}"`,
+    as.includes("english") ? html` lang="en"` : html``,
+  ];
+  const shown = as.includes("named") ? named(column, html`${value}`) : value;
+  return as.includes("head")
+    ? html`<th scope="row" ${attributes}>${shown}</th>`
+    : html`<td ${attributes}>${shown}</td>`;
+}
+
+/** A value that says little without its name, which stands before it where there are no columns. */
+export function named(name: Text, value: Text): Html {
   return html`<span data-name="${name}">${value}</span>`;
 }
 
-/** A row of a table: its first cell links to the page of what it shows. */
-export function linkedRow(address: string, [first, ...cells]: readonly (Html | string)[]): Html {
-  return html`<tr data-row>
-    <td><a href="${address}">${first ?? ""}</a></td>
-    ${cells.map((cell) => html`<td>${cell}</td>`)}
-  </tr>`;
+/** A link to a page. */
+export function linked(address: string, text: Text): Html {
+  return html`<a href="${address}">${text}</a>`;
 }
 
 /** The link to the next part of a list. */
-export function nextPart(address: string, label: string): Html {
+export function nextPart(address: string, label: Text): Html {
   return html`<a href="${address}" rel="next">${label}</a>`;
 }
 
 /** What a list with nothing in it will show, and the line to type. */
-export function empty(words: string, command: string): Html {
+export function empty(words: Text, command: string): Html {
   return html`<div class="empty">
     <p>${words}</p>
     <p>${copyable(command)}</p>
   </div>`;
 }
 
-/** Facts with their names. */
-export function facts(pairs: readonly (readonly [name: string, value: Html | string])[]): Html {
+/** Facts with their names; those that are not there are left out. */
+export type Facts = readonly (readonly [name: Text, value: Text] | null | undefined)[];
+
+/** Facts as a list. */
+export function facts(all: Facts): Html {
   return html`<dl class="facts">
-    ${pairs.map(
-      ([name, value]) =>
-        html`<div>
-          <dt>${name}</dt>
-          <dd>${value}</dd>
-        </div>`,
-    )}
+    ${all
+      .filter((fact) => fact !== null && fact !== undefined)
+      .map(
+        ([name, value]) =>
+          html`<div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>`,
+      )}
   </dl>`;
 }
 
 /** Bytes as they were: what is no printable character is escaped, and JSON is pretty beside raw, never instead. */
-export function bytes({ language }: Pick<View, "language">, label: string, text: string): Html {
+export function bytes(label: Text, text: string): Html {
   const pretty = prettyJson(text);
-  const texts = PART_TEXTS[language];
   return html`<figure class="bytes">
     <figcaption>${label}</figcaption>
     <pre tabindex="0">${lines(text)}</pre>
@@ -136,7 +197,7 @@ export function bytes({ language }: Pick<View, "language">, label: string, text:
       pretty === undefined
         ? ""
         : html`<details>
-            <summary>${texts.pretty}</summary>
+            <summary>${WORDS.pretty}</summary>
             <pre tabindex="0">${lines(pretty)}</pre>
           </details>`
     }
@@ -144,11 +205,11 @@ export function bytes({ language }: Pick<View, "language">, label: string, text:
 }
 
 /** A line for a terminal under its name, and what to know of it. */
-export function commandLine(label: string, line: string, hint = ""): Html {
+export function commandLine(label: Text, line: string, hint?: Text): Html {
   return html`<figure class="bytes command">
     <figcaption>${label}</figcaption>
     <pre tabindex="0">${copyable(line)}</pre>
-    ${hint === "" ? "" : html`<p class="hint">${hint}</p>`}
+    ${hint === undefined ? "" : html`<p class="hint">${hint}</p>`}
   </figure>`;
 }
 
@@ -185,12 +246,12 @@ export function timeOf(time: number, now: number): Html {
 }
 
 /** How long ago a moment was, in its largest unit, and the whole moment on hover. Both times are by the same clock. */
-export function ago({ language }: Pick<View, "language">, at: number, now: number): Html {
+export function ago(at: number, now: number): Html {
   const seconds = Math.round((at - now) / 1000);
   const [unit, size] = UNITS.find(([, one]) => Math.abs(seconds) >= one) ?? (["second", 1] as const);
   // Not a time element: the script would show the moment in its place.
   return html`<span class="ago" title="${iso(at)}"
-    >${ageFormat(language).format(Math.trunc(seconds / size), unit)}</span
+    >${(language) => ageFormat(language).format(Math.trunc(seconds / size), unit)}</span
   >`;
 }
 
@@ -200,7 +261,7 @@ const ageFormats = new Map<Language, Intl.RelativeTimeFormat>();
 function ageFormat(language: Language): Intl.RelativeTimeFormat {
   const known = ageFormats.get(language);
   if (known !== undefined) return known;
-  const made = new Intl.RelativeTimeFormat(LANGUAGE_TAGS[language], { numeric: "auto", style: "narrow" });
+  const made = new Intl.RelativeTimeFormat(tagOf(language), { numeric: "auto", style: "narrow" });
   ageFormats.set(language, made);
   return made;
 }

@@ -1,6 +1,7 @@
 import {
   CONTROL_OPERATIONS,
   decodeRequest,
+  takes,
   type AnswerOf,
   type OperationName,
   type RequestOf,
@@ -13,6 +14,7 @@ import type { Answer } from "../../answer.ts";
 import type { AreaRoute, Call } from "../../area.ts";
 import { noStore } from "../../at-store.ts";
 import { runOperation } from "../../control/handlers.ts";
+import { storePath } from "./forms.ts";
 import { framed, framedAlone } from "./frame.ts";
 import { roleOfPath } from "./sign-in/session-cookie.ts";
 import { hubOf } from "./live/hub.ts";
@@ -54,6 +56,25 @@ export function page(path: string, show: Show): PortalRoute {
   };
 }
 
+/** A page that shows what an operation of the control API answers that is asked for with no fields. */
+export function pageOf<Name extends OperationName>(
+  path: string,
+  operation: Name,
+  show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => Content,
+): PortalRoute {
+  return page(path, async (context, view) => {
+    const body = decodeRequest(operation, noFields(operation));
+    if (!body.ok) return body;
+    const answer = await ask(context, operation, { ...view, body: body.value });
+    return answer.ok ? accept(show(view, answer.value, context)) : answer;
+  });
+}
+
+/** What is read of a request with no fields. */
+function noFields(operation: OperationName): unknown {
+  return takes(operation) === "nothing" ? undefined : {};
+}
+
 /** A page for who is not signed in. */
 export function openPage(path: string, show: (view: View) => Content): PortalRoute {
   return {
@@ -63,11 +84,10 @@ export function openPage(path: string, show: (view: View) => Content): PortalRou
     entersStore: true,
     answer: (context, call) => {
       const view = viewOf(context, call);
-      const { language } = view;
       const shown = {
         status: 200,
-        markup: framedAlone(language, roleOfPath(call.path), show(view)),
-        language,
+        markup: framedAlone(roleOfPath(call.path), show(view)),
+        language: view.language,
       };
       return accept({ ...pageResponse(shown, call.requestId), unlogged: true });
     },
@@ -78,15 +98,15 @@ export function openPage(path: string, show: (view: View) => Content): PortalRou
 type Act<Name extends OperationName> = {
   /** The operation of the control API that it runs, with that one's role and refusals. */
   readonly operation: Name;
-  /** What the operation reads, by the names of its wire, from the fields of the form. Default: nothing. */
+  /** What the operation reads, by the names of its wire, from the fields of the form. Default: none of its fields. */
   readonly read?: (fields: ReadonlyMap<string, string>) => unknown;
   /** The same for fields that a person types in other words, such as `1h`, and that can be refused for them. */
   readonly parse?: (
     fields: ReadonlyMap<string, string>,
     at: { readonly context: PortalContext; readonly view: View },
   ) => Outcome<unknown>;
-  /** The address that is shown then: a path of the portal. */
-  readonly leadsTo: (view: View, done: AnswerOf<Name>) => string;
+  /** The address that is shown then: a path of the portal. Default: the page that the path of the act is below. */
+  readonly leadsTo?: (view: View, done: AnswerOf<Name>) => string;
   /** What the page that is shown then may show once, as `view.shownOnce`. Default: nothing. */
   readonly reveals?: (done: AnswerOf<Name>) => string;
 };
@@ -97,6 +117,7 @@ export function act<Name extends OperationName>(
   { operation, read, parse, leadsTo, reveals }: Act<Name>,
 ): PortalRoute {
   const { role, entersStore } = CONTROL_OPERATIONS[operation];
+  const [, , , room = ""] = path.split("/");
   return {
     methods: ["POST"],
     path,
@@ -109,13 +130,14 @@ export function act<Name extends OperationName>(
       const known = requireStore(context, view);
       if (!known.ok) return known;
       const run = async (): Promise<Outcome<string>> => {
-        const given = parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value));
+        const given =
+          parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value) ?? noFields(operation));
         if (!given.ok) return given;
         const body = decodeRequest(operation, given.value);
         if (!body.ok) return body;
         const done = await ask(context, operation, { ...view, body: body.value });
         if (!done.ok) return done;
-        const address = leadsTo(view, done.value);
+        const address = leadsTo?.(view, done.value) ?? storePath(view, `/${room}`);
         if (reveals === undefined || call.caller === undefined) return accept(address);
         return accept(`${address}?shown=${context.portal.keepOnce(call.caller, reveals(done.value))}`);
       };

@@ -1,4 +1,4 @@
-import type { Html } from "../../../web/html.ts";
+import type { Html, Text } from "../../../web/html.ts";
 import { languageOf, type Language } from "../../../web/language.ts";
 import type { World } from "../../../world.ts";
 import type { Call } from "../../area.ts";
@@ -49,7 +49,7 @@ export type LiveTopic =
 
 /** What a page shows, inside of the frame. */
 export type Content = {
-  readonly title: string;
+  readonly title: Text;
   readonly main: Html;
   /** Default: the page stays as it is. */
   readonly live?: LiveTopic;

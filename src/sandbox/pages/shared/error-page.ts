@@ -1,7 +1,7 @@
 import { ERRORS } from "../../../core/errors.ts";
 import type { Refusal } from "../../../core/outcome.ts";
-import { html } from "../../../web/html.ts";
-import { languageOf, type Language } from "../../../web/language.ts";
+import { html, type Html } from "../../../web/html.ts";
+import { languageOf, type Words } from "../../../web/language.ts";
 import { pageResponse } from "../../../web/page.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
@@ -16,37 +16,33 @@ export type Refused = { readonly request: HttpRequest; readonly requestId: strin
  * and is then announced by screen readers.
  */
 export function refusalPage(refused: Refused, refusal: Refusal, leadsBack?: string): Answer {
-  const language = languageOf(refused.request);
-  return refusalAnswer(refused, refusal, { markup: errorPage(language, { refusal, leadsBack }), language });
+  return refusalAnswer(refused, refusal, errorPage(refusal, leadsBack));
 }
 
 /** The answer of a refusal that is shown by a page. */
 export function refusalAnswer(
-  { requestId }: Refused,
-  { code, allow, retryAfterSeconds }: Refusal,
-  page: { readonly markup: string; readonly language: Language },
+  { request, requestId }: Refused,
+  { code, allow, retryAfterSeconds }: Omit<Refusal, "message">,
+  markup: Html,
+  language = languageOf(request),
 ): Answer {
   const { status } = ERRORS[code];
-  return { ...pageResponse({ ...page, status, allow, retryAfterSeconds }, requestId), note: code };
+  return { ...pageResponse({ markup, language, status, allow, retryAfterSeconds }, requestId), note: code };
 }
 
 /** The exact reason is in English, as in the API. */
-function errorPage(
-  language: Language,
-  { refusal, leadsBack }: { readonly refusal: Refusal; readonly leadsBack: string | undefined },
-): string {
-  const texts = SHARED_TEXTS[language];
-  const titles: Readonly<Record<number, string>> = texts.errorTitle;
-  const title = titles[ERRORS[refusal.code].status] ?? texts.errorTitle[400];
+function errorPage(refusal: Refusal, leadsBack: string | undefined): Html {
+  const titles: Readonly<Record<number, Words>> = SHARED_TEXTS.errorTitle;
+  const title = titles[ERRORS[refusal.code].status] ?? SHARED_TEXTS.errorTitle[400];
   const main = html`<main id="page" class="single">
     ${stateLine(title)}
     <section class="card">
       <h1>${title}</h1>
-      ${leadsBack === undefined ? html`<p class="hint">${texts.errorHint}</p>` : ""}
-      <p class="hint">${texts.errorReason}</p>
+      ${leadsBack === undefined ? html`<p class="hint">${SHARED_TEXTS.errorHint}</p>` : ""}
+      <p class="hint">${SHARED_TEXTS.errorReason}</p>
       <p class="notice warn" lang="en">${refusal.message}</p>
-      ${leadsBack === undefined ? "" : html`<a class="primary" href="${leadsBack}">${texts.backToCheckout}</a>`}
+      ${leadsBack === undefined ? "" : html`<a class="primary" href="${leadsBack}">${SHARED_TEXTS.backToCheckout}</a>`}
     </section>
   </main>`;
-  return layout(language, { title, main });
+  return layout({ title, main });
 }

@@ -11,24 +11,22 @@ type HomeContext = { readonly localOrigin: string; readonly portal: Pick<PortalA
 
 /** The page at `/`, for who opens the sandbox in a browser: what it is, and where to go on. It tells nothing of a store. */
 export function homeAnswer({ request, requestId }: Call, { localOrigin, portal }: HomeContext): HttpResponse {
-  const language = languageOf(request);
-  const texts = SHARED_TEXTS[language];
   const main = html`<main id="page" class="single">
     <section class="card">
-      <h1>${texts.homeTitle}</h1>
-      <p>${texts.homeHint}</p>
+      <h1>${SHARED_TEXTS.homeTitle}</h1>
+      <p>${SHARED_TEXTS.homeHint}</p>
       <dl>
-        ${row(texts.homeApi, html`<code>${localOrigin}/v1</code>`)}
-        ${row(texts.homeControl, html`<code>${localOrigin}/__sandbox</code>`)}
-        ${row(texts.homeTry, html`<code>checkout orders create</code>`)}
-        ${portal.isOff ? "" : row(texts.homePortal, html`<code>checkout open</code>`)}
-        ${row(texts.homeHelp, html`<code>checkout --help</code>`)}
+        ${row(SHARED_TEXTS.homeApi, html`<code>${localOrigin}/v1</code>`)}
+        ${row(SHARED_TEXTS.homeControl, html`<code>${localOrigin}/__sandbox</code>`)}
+        ${row(SHARED_TEXTS.homeTry, html`<code>checkout orders create</code>`)}
+        ${portal.isOff ? "" : row(SHARED_TEXTS.homePortal, html`<code>checkout open</code>`)}
+        ${row(SHARED_TEXTS.homeHelp, html`<code>checkout --help</code>`)}
       </dl>
-      <a class="plain" href="/healthz">${texts.homeHealth}</a>
+      <a class="plain" href="/healthz">${SHARED_TEXTS.homeHealth}</a>
     </section>
   </main>`;
   return pageResponse(
-    { status: 200, markup: layout(language, { title: texts.homeTitle, main }), language },
+    { status: 200, markup: layout({ title: SHARED_TEXTS.homeTitle, main }), language: languageOf(request) },
     requestId,
   );
 }

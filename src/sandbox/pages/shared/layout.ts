@@ -1,6 +1,6 @@
 import type { Asset } from "../../../web/asset.ts";
-import { html, type Html } from "../../../web/html.ts";
-import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
+import { html, type Html, type Text } from "../../../web/html.ts";
+import { tagOf } from "../../../web/language.ts";
 import { HTMX, SEND_BACK, STYLE } from "./assets.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
@@ -16,49 +16,42 @@ const HTMX_CONFIG = JSON.stringify({
 });
 
 /** A whole page of the sandbox. The scripts run in their order, once the page is read. */
-export function wholePage(
-  language: Language,
-  page: {
-    readonly title: string;
-    /** What this kind of page says of itself beside what each does. */
-    readonly meta: Html;
-    readonly styles: readonly Asset[];
-    readonly scripts: readonly Asset[];
-    readonly body: Html;
-  },
-): string {
-  return String(
-    html`<!doctype html>
-      <html lang="${LANGUAGE_TAGS[language]}">
-        <head>
-          <meta charset="utf-8" />
-          <meta name="viewport" content="width=device-width, initial-scale=1" />
-          <meta name="color-scheme" content="light dark" />
-          <meta name="htmx-config" content="${HTMX_CONFIG}" />
-          ${page.meta}
-          <title>${page.title}</title>
-          <link rel="icon" href="data:," />
-          ${page.styles.map(({ address }) => html`<link rel="stylesheet" href="${address}" />`)}
-          ${page.scripts.map(({ address }) => html`<script src="${address}" defer></script>`)}
-        </head>
-        ${page.body}
-      </html> `,
-  );
+export function wholePage(page: {
+  readonly title: Text;
+  /** What this kind of page says of itself beside what each does. */
+  readonly meta: Html;
+  readonly styles: readonly Asset[];
+  readonly scripts: readonly Asset[];
+  readonly body: Html;
+}): Html {
+  return html`<!doctype html>
+    <html lang="${tagOf}">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="htmx-config" content="${HTMX_CONFIG}" />
+        ${page.meta}
+        <title>${page.title}</title>
+        <link rel="icon" href="data:," />
+        ${page.styles.map(({ address }) => html`<link rel="stylesheet" href="${address}" />`)}
+        ${page.scripts.map(({ address }) => html`<script src="${address}" defer></script>`)}
+      </head>
+      ${page.body}
+    </html> `;
 }
 
 /** A page as payers see it, around its main part. */
-export function layout(
-  language: Language,
-  { title, main }: { readonly title: string; readonly main: Html },
-): string {
-  const texts = SHARED_TEXTS[language];
-  return wholePage(language, {
+export function layout({ title, main }: { readonly title: Text; readonly main: Html }): Html {
+  return wholePage({
     title,
     meta: html`<meta name="robots" content="noindex" />`,
     styles: [STYLE],
     scripts: [HTMX, SEND_BACK],
     body: html`<body>
-      <header class="ribbon"><strong>${texts.testMode}</strong><span>${texts.noMoney}</span></header>
+      <header class="ribbon">
+        <strong>${SHARED_TEXTS.testMode}</strong><span>${SHARED_TEXTS.noMoney}</span>
+      </header>
       ${main}
     </body>`,
   });
@@ -70,10 +63,10 @@ export function layout(
  * answers are missing.
  */
 export function liveMain(
-  { language, requestId }: { readonly language: Language; readonly requestId: string },
+  { requestId }: { readonly requestId: string },
   page: {
     /** The status in words. */
-    readonly state: string;
+    readonly state: Text;
     readonly address: string;
     readonly isOver: boolean;
     readonly style: "checkout" | "single";
@@ -90,12 +83,12 @@ export function liveMain(
     hx-swap="outerMorph"
   >
     ${stateLine(page.state)} ${page.content}
-    <p class="no-answer ${pace}" id="answer-${requestId}">${SHARED_TEXTS[language].noAnswer}</p>
+    <p class="no-answer ${pace}" id="answer-${requestId}">${SHARED_TEXTS.noAnswer}</p>
   </main>`;
 }
 
 /** A row of a list of facts. */
-export function row(label: string, value: string | Html): Html {
+export function row(label: Text, value: Text): Html {
   return html`<div>
     <dt>${label}</dt>
     <dd>${value}</dd>
@@ -103,6 +96,6 @@ export function row(label: string, value: string | Html): Html {
 }
 
 /** A text that a screen reader announces when it changes; the element stays the same while the page is open. */
-export function stateLine(words: string): Html {
+export function stateLine(words: Text): Html {
   return html`<p id="state" class="visually-hidden" role="status">${words}</p>`;
 }

@@ -9,7 +9,8 @@ import { actForm, askedOnce } from "../forms.ts";
 import { amount, copyable, dated, either, empty, facts, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { ADMIN_TEXTS } from "./texts.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { TEXTS } from "./texts.ts";
 
 type Summary = AnswerOf<"storeSummary">;
 
@@ -22,21 +23,20 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
   if (!summary.ok) return summary;
   const log = await ask(context, "adminLog", { ...view, body: undefined });
   if (!log.ok) return log;
-  const texts = ADMIN_TEXTS[view.language];
   const { store, merchant } = summary.value;
   const { acts } = log.value;
-  const main = html`<p><a href="/portal/admin">${texts.back}</a></p>
+  const main = html`<p><a href="/portal/admin">${FRAME_TEXTS.allStores}</a></p>
     ${production(view, acts)}
     <section class="panel">
-      <h2>${texts.store}</h2>
+      <h2>${WORDS.store}</h2>
       ${facts([
-        [texts.store, html`${store.name} ${copyable(store.id)}`],
-        [texts.merchant, merchant.name],
-        [texts.state, either(store.active, texts.active, texts.inactive)],
+        [WORDS.store, html`${store.name} ${copyable(store.id)}`],
+        [WORDS.merchant, merchant.name],
+        [WORDS.state, either(store.active, WORDS.active, WORDS.inactive)],
       ])}
       <div class="actions">${asked(view, { action: store.active ? "deactivate" : "activate" })}</div>
     </section>
-    ${capabilities(view, summary.value)} ${prices(view, summary.value)} ${auditLog(view, acts)}`;
+    ${capabilities(view, summary.value)} ${prices(view, summary.value)} ${auditLog(acts)}`;
   return accept({ title: store.name, main, live: { kind: "store" } });
 }
 
@@ -58,16 +58,15 @@ type Wanted = { readonly action: AdministratorAction; readonly subject?: string 
 
 /** An act that is done only after its question. */
 function asked(view: View, { action, subject }: Wanted): Html {
-  const texts = ADMIN_TEXTS[view.language];
   const fields = { action, ...(subject === undefined ? {} : { subject }) };
   const form = actForm(view, {
     action: actsPath(view),
-    label: texts.acts[action],
+    label: TEXTS.acts[action],
     fields,
-    content: field(texts.note, "note"),
+    content: field(TEXTS.note, "note"),
     style: UNDOING.has(action) ? "danger" : "primary",
   });
-  return askedOnce(texts.acts[action], texts.questions[action], form);
+  return askedOnce(TEXTS.acts[action], TEXTS.questions[action], form);
 }
 
 const UNDOING: ReadonlySet<AdministratorAction> = new Set([
@@ -80,7 +79,7 @@ const UNDOING: ReadonlySet<AdministratorAction> = new Set([
 
 /** An act that gives something, and can be taken back by the next. */
 function atOnce(view: View, { action, subject = "" }: Wanted): Html {
-  const label = ADMIN_TEXTS[view.language].acts[action];
+  const label = TEXTS.acts[action];
   return actForm(view, { action: actsPath(view), label, fields: { action, subject } });
 }
 
@@ -89,20 +88,19 @@ function actsPath({ storeId }: View): string {
 }
 
 function production(view: View, acts: readonly RecordedAct[]): Html {
-  const texts = ADMIN_TEXTS[view.language];
   const state = productionOf(acts);
   const { request } = state;
   const [approved, open] = [isApproved(state), isGateOpen(state)];
   const requested =
     request === null
-      ? html`${texts.noRequest} ${copyable(texts.noRequestYet)}`
+      ? html`${TEXTS.noRequest} ${copyable("checkout production request")}`
       : html`${dated(request.at)} ${request.note === null ? "" : html`· ${request.note}`}`;
   return html`<section class="panel">
-    <h2>${texts.production}</h2>
+    <h2>${WORDS.production}</h2>
     ${facts([
-      [texts.requested, requested],
-      [texts.credential, either(approved, texts.approved, texts.notApproved)],
-      [texts.gate, either(open, texts.open, texts.closed)],
+      [TEXTS.requested, requested],
+      [WORDS.credential, either(approved, WORDS.approved, WORDS.notApproved)],
+      [WORDS.gate, either(open, WORDS.open, WORDS.closed)],
     ])}
     <div class="actions">
       ${asked(view, { action: approved ? "revoke_credential" : "approve_credential" })}
@@ -112,88 +110,76 @@ function production(view: View, acts: readonly RecordedAct[]): Html {
 }
 
 function capabilities(view: View, { capabilities: all }: Summary): Html {
-  const texts = ADMIN_TEXTS[view.language];
-  const rows = all.map(
-    ({ name, kind, active }) =>
-      html`<tr>
-        <th scope="row"><code>${name}</code></th>
-        <td>${texts[kind]}</td>
-        <td>${either(active, texts.active, texts.inactive)}</td>
-        <td>
-          ${
-            active
-              ? asked(view, { action: "disable_capability", subject: name })
-              : atOnce(view, { action: "enable_capability", subject: name })
-          }
-        </td>
-      </tr>`,
-  );
+  const list = table(WORDS.capabilities, all, ({ name, kind, active }) => [
+    [TEXTS.capability, html`<code>${name}</code>`, "head"],
+    [WORDS.kind, TEXTS[kind]],
+    [WORDS.state, either(active, WORDS.active, WORDS.inactive)],
+    [
+      WORDS.act,
+      active
+        ? asked(view, { action: "disable_capability", subject: name })
+        : atOnce(view, { action: "enable_capability", subject: name }),
+    ],
+  ]);
   const another = actForm(view, {
     action: actsPath(view),
-    label: texts.acts.enable_capability,
+    label: TEXTS.acts.enable_capability,
     fields: { action: "enable_capability" },
-    content: field(texts.another, "subject", { required: true, hint: texts.anotherHint }),
+    content: field(TEXTS.another, "subject", { required: true, hint: TEXTS.anotherHint }),
   });
   return html`<section>
-    <h2>${texts.capabilities}</h2>
-    ${table(texts.capabilities, [texts.capability, texts.kind, texts.state, texts.act], rows)}
+    <h2>${WORDS.capabilities}</h2>
+    ${list}
     <div class="panel actions">${another}</div>
   </section>`;
 }
 
 /** Those to approve come first. */
 function prices(view: View, { prices: all }: Summary): Html {
-  const texts = ADMIN_TEXTS[view.language];
   const sorted = all.toSorted((left, right) => Number(left.approved) - Number(right.approved));
-  const rows = sorted.map((price) => {
-    const { id, description, approved, retired } = price;
-    const acts = approved
-      ? asked(view, { action: "revoke_price", subject: id })
-      : atOnce(view, { action: "approve_price", subject: id });
-    return html`<tr>
-      <th scope="row"><code>${id}</code> <small>${description}</small></th>
-      <td>${amount(view, price)}</td>
-      <td>
-        ${
-          retired
-            ? html`<span class="badge">${texts.retired}</span>`
-            : either(approved, texts.approved, texts.notApproved)
-        }
-      </td>
-      <td>${retired ? "" : acts}</td>
-    </tr>`;
-  });
+  const list = table(
+    TEXTS.catalog,
+    sorted,
+    (price) => {
+      const { id, description, approved, retired } = price;
+      const acts = approved
+        ? asked(view, { action: "revoke_price", subject: id })
+        : atOnce(view, { action: "approve_price", subject: id });
+      const state = retired
+        ? html`<span class="badge">${WORDS.retired}</span>`
+        : either(approved, WORDS.approved, WORDS.notApproved);
+      return [
+        [WORDS.price, html`<code>${id}</code> <small>${description}</small>`, "head"],
+        [WORDS.amount, amount(price)],
+        [WORDS.state, state],
+        [WORDS.act, retired ? "" : acts],
+      ];
+    },
+    { none: empty(TEXTS.noPrices, "checkout prices add --help") },
+  );
   return html`<section>
-    <h2>${texts.catalog}</h2>
-    ${
-      rows.length === 0
-        ? empty(texts.noPrices, "checkout prices add --help")
-        : table(texts.catalog, [texts.price, texts.amount, texts.state, texts.act], rows)
-    }
+    <h2>${TEXTS.catalog}</h2>
+    ${list}
   </section>`;
 }
 
 /** The newest first, because that is what was looked for. */
-function auditLog(view: View, acts: readonly RecordedAct[]): Html {
-  const texts = ADMIN_TEXTS[view.language];
-  const rows = acts
-    .slice(-MAX_ACTS)
-    .toReversed()
-    .map(
-      ({ number, at, actor, action, subject, note }) =>
-        html`<tr>
-          <td>${String(number)}</td>
-          <td>${dated(at)}</td>
-          <td>${actor === "merchant" ? texts.merchantActor : texts.administrator}</td>
-          <th scope="row"><code>${action}</code></th>
-          <td>${subject === null ? "" : html`<code>${subject}</code>`}</td>
-          <td>${note ?? ""}</td>
-        </tr>`,
-    );
-  const columns = [texts.number, texts.at, texts.who, texts.what, texts.of, texts.noteGiven];
+function auditLog(acts: readonly RecordedAct[]): Html {
+  const list = table(
+    TEXTS.log,
+    acts.slice(-MAX_ACTS).toReversed(),
+    ({ number, at, actor, action, subject, note }) => [
+      [TEXTS.number, String(number)],
+      [WORDS.at, dated(at)],
+      [TEXTS.who, actor === "merchant" ? TEXTS.merchantActor : TEXTS.administrator],
+      [TEXTS.what, html`<code>${action}</code>`, "head"],
+      [WORDS.of, subject === null ? "" : html`<code>${subject}</code>`],
+      [WORDS.note, note ?? ""],
+    ],
+    { none: empty(TEXTS.noActs, "checkout admin log") },
+  );
   return html`<section>
-    <h2>${texts.log}</h2>
-    ${rows.length === 0 ? empty(texts.noActs, "checkout admin log") : table(texts.log, columns, rows)}
-    ${acts.length > MAX_ACTS ? html`<p class="hint">${texts.newest(MAX_ACTS)}</p>` : ""}
+    <h2>${TEXTS.log}</h2>
+    ${list} ${acts.length > MAX_ACTS ? html`<p class="hint">${TEXTS.newest(MAX_ACTS)}</p>` : ""}
   </section>`;
 }

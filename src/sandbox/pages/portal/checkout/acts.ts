@@ -1,23 +1,20 @@
 import { isFinal } from "../../../../core/checkout/payment.ts";
 import { PAY_OUTCOMES } from "../../../../core/checkout/reserved-order-id.ts";
 import { html, type Html } from "../../../../web/html.ts";
+import type { Words } from "../../../../web/language.ts";
 import type { CheckoutView } from "../../../checkout/view.ts";
 import { actForm, storePath } from "../forms.ts";
 import type { View } from "../view.ts";
-import { STORY_TEXTS } from "./texts.ts";
-
-/** Why a result cannot come late: what its text is named. */
-type NotLate = keyof (typeof STORY_TEXTS)["en"]["notLate"];
+import { TEXTS } from "./texts.ts";
 
 /** What the payer may do now, as buttons; the others say in words why not. */
 export function payerActs(view: View, seen: CheckoutView): Html {
-  const texts = STORY_TEXTS[view.language];
   const { status, id } = seen.checkout;
   const action = storePath(view, `/checkouts/${id}/pay`);
-  const why = isFinal(status) ? texts.isFinal[status] : undefined;
+  const why = isFinal(status) ? TEXTS.isFinal[status] : undefined;
   const notLate = whyNotLate(seen);
   const buttons = PAY_OUTCOMES.map((outcome) => {
-    const label = texts.outcomes[outcome];
+    const label = TEXTS.outcomes[outcome];
     const style = outcome === "succeeded" ? "primary" : "";
     return why === undefined
       ? actForm(view, { action, label, style, fields: { outcome } })
@@ -25,30 +22,31 @@ export function payerActs(view: View, seen: CheckoutView): Html {
   });
   const late =
     notLate === undefined
-      ? actForm(view, { action: `${action}?late`, label: texts.late, fields: { outcome: "succeeded" } })
-      : disabled(texts.late, "why-not-late");
+      ? actForm(view, { action: `${action}?late`, label: TEXTS.late, fields: { outcome: "succeeded" } })
+      : disabled(TEXTS.late, "why-not-late");
   return html`<section class="acts">
-    <h2 class="visually-hidden">${texts.acts}</h2>
+    <h2 class="visually-hidden">${TEXTS.acts}</h2>
     <div class="actions">${buttons} ${late}</div>
     <p class="hint">
       ${why === undefined ? "" : html`<span id="why-final">${why}</span>`}
-      ${notLate === undefined ? "" : html`<span id="why-not-late">${texts.notLate[notLate]}</span>`}
+      ${notLate === undefined ? "" : html`<span id="why-not-late">${notLate}</span>`}
     </p>
   </section>`;
 }
 
 /** A confirmation comes late where a payment was under way when the checkout ended (decision 10). */
-function whyNotLate({ checkout, attempts, lateResults }: CheckoutView): NotLate | undefined {
-  if (!isFinal(checkout.status)) return "open";
-  if (checkout.status === "succeeded") return "paid";
+function whyNotLate({ checkout, attempts, lateResults }: CheckoutView): Words | undefined {
+  const why = TEXTS.notLate;
+  if (!isFinal(checkout.status)) return why.open;
+  if (checkout.status === "succeeded") return why.paid;
   const left = attempts.find(({ outcome }) => outcome === "abandoned");
-  if (left === undefined) return "noAttempt";
+  if (left === undefined) return why.noAttempt;
   const isRecorded = lateResults.some(
     ({ attempt, result }) => attempt === left.number && result === "succeeded",
   );
-  return isRecorded ? "recorded" : undefined;
+  return isRecorded ? why.recorded : undefined;
 }
 
-function disabled(label: string, why: string): Html {
+function disabled(label: Words, why: string): Html {
   return html`<button type="button" disabled aria-describedby="${why}">${label}</button>`;
 }

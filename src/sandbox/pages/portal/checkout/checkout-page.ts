@@ -2,15 +2,16 @@ import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { checkoutUrl, HIDDEN, shownOf, type ShownFields } from "../../../../core/checkout/wire.ts";
 import { explainCheckout } from "../../../../core/explain/checkout.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
-import { html, type Html } from "../../../../web/html.ts";
+import { html } from "../../../../web/html.ts";
 import { viewCheckout } from "../../../checkout/view.ts";
 import { tell } from "../../../explain/explain.ts";
-import { TEXTS } from "../../payment/texts.ts";
+import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listAddress } from "../forms.ts";
-import { amount, copyable, dated, facts, inWords, statusBadge } from "../parts.ts";
+import { amount, copyable, dated, facts, inWords, statusBadge, type Facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { payerActs } from "./acts.ts";
-import { STORY_TEXTS } from "./texts.ts";
+import { WORDS } from "../texts.ts";
+import { TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
 
 /** The whole story of a checkout: the same data, order and words as `checkout explain`. */
@@ -20,12 +21,11 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
   const told = tell(context, viewed.value);
   const { checkout, ofOrder } = told;
   const { summary, next } = explainCheckout(told);
-  const texts = STORY_TEXTS[view.language];
   const command = explainCommand(context, checkout, ofOrder);
   const main = html`<section class="checkout-head">
       <p class="row sum">
-        ${amount(view, checkout)} <span>${TEXTS[view.language].method[checkout.paymentMethod]}</span>
-        ${statusBadge(view, checkout.status)}
+        ${amount(checkout)} <span>${PAYMENT_TEXTS.method[checkout.paymentMethod]}</span>
+        ${statusBadge(checkout.status)}
       </p>
       <p class="hint" lang="en">${inWords(summary)}</p>
       ${facts(terms(context, view, { checkout, command, ofOrder }))}
@@ -35,7 +35,7 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
       next.length === 0
         ? ""
         : html`<section>
-            <h2>${texts.next}</h2>
+            <h2>${TEXTS.next}</h2>
             <ul class="commands">
               ${next.map((one) => html`<li>${copyable(one)}</li>`)}
             </ul>
@@ -44,37 +44,36 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
   return accept({ title: checkout.orderId, main, live: { kind: "checkout", id: checkout.id } });
 }
 
-type Row = readonly [name: string, cell: Html | string];
+type Row = Facts[number];
 
 function terms(
   { checkoutOrigin }: PortalContext,
   view: View,
   told: { readonly checkout: Checkout; readonly command: string; readonly ofOrder: number },
-): readonly Row[] {
-  const texts = STORY_TEXTS[view.language];
+): Facts {
   const { checkout, command, ofOrder } = told;
   const { id, object, orderId, description, priceId, createdAt, expiresAt } = checkout;
   const ofThisOrder = html`<a href="${listAddress(view, "/checkouts", { q: orderId })}"
-    >${texts.ofOrder(String(ofOrder))}</a
+    >${TEXTS.ofOrder(String(ofOrder))}</a
   >`;
   const paymentPage = html`<a href="${checkoutUrl(checkout, checkoutOrigin)}" target="_blank" rel="noopener"
-    >${texts.openPage} <span aria-hidden="true">↗</span></a
+    >${TEXTS.openPage} <span aria-hidden="true">↗</span></a
   >`;
   // The amount and the status stand above, and so does the order_id.
   const shown = {
-    id: [texts.id, copyable(id)],
-    object: [texts.kind, texts.kinds[object]],
-    order_id: ofOrder === 1 ? HIDDEN : [texts.order, ofThisOrder],
+    id: [WORDS.id, copyable(id)],
+    object: [WORDS.kind, TEXTS.kinds[object]],
+    order_id: ofOrder === 1 ? HIDDEN : [TEXTS.order, ofThisOrder],
     amount_minor: HIDDEN,
     currency: HIDDEN,
     status: HIDDEN,
-    description: description === null ? HIDDEN : [texts.description, html`<bdi>${description}</bdi>`],
-    price: priceId === null ? HIDDEN : [texts.price, html`<code>${priceId}</code>`],
-    created: [texts.created, dated(createdAt)],
-    expires: [texts.expires, dated(expiresAt)],
-    checkout_url: [texts.paymentPage, paymentPage],
+    description: description === null ? HIDDEN : [TEXTS.description, html`<bdi>${description}</bdi>`],
+    price: priceId === null ? HIDDEN : [WORDS.price, html`<code>${priceId}</code>`],
+    created: [WORDS.created, dated(createdAt)],
+    expires: [TEXTS.expires, dated(expiresAt)],
+    checkout_url: [TEXTS.paymentPage, paymentPage],
     livemode: HIDDEN,
-    command: [texts.inTerminal, copyable(command)],
+    command: [WORDS.inTerminal, copyable(command)],
   } satisfies ShownFields<Row> & Readonly<Record<string, Row | typeof HIDDEN>>;
   return shownOf<Row>(shown);
 }

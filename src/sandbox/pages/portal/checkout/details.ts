@@ -7,19 +7,18 @@ import { bytes, copyable, facts } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
 import type { PortalContext, View } from "../view.ts";
 import { attemptDetails, type TriedDelivery } from "../webhook/attempt-parts.ts";
-import { STORY_TEXTS } from "./texts.ts";
+import { WORDS } from "../texts.ts";
+import { TEXTS } from "./texts.ts";
 
 /** What folds out of a request's line: where its page is, why it was refused, and its bytes as they are there. */
 export function requestMore(view: View, request: ToldRequest, checkout: Checkout): Html {
-  const texts = STORY_TEXTS[view.language];
   const { requestId, key, refused, differences } = request;
   return html`${facts([
-    [texts.request, linkedId(view, `/requests/${requestId}`, requestId)],
-    ...(key === null ? [] : [["Idempotency-Key", copyable(key)] as const]),
-    ...(refused === null ? [] : [[texts.refusal, html`<span lang="en">${refused.message}</span>`] as const]),
+    [WORDS.request, linkedId(view, `/requests/${requestId}`, requestId)],
+    key === null ? null : ["Idempotency-Key", copyable(key)],
+    refused && [TEXTS.refusal, html`<span lang="en">${refused.message}</span>`],
   ])}
-  ${differences.length === 0 ? "" : differencesTable(view, differences)}
-  ${requestDetails(view, request, checkout)}`;
+  ${differences.length === 0 ? "" : differencesTable(differences)} ${requestDetails(request, checkout)}`;
 }
 
 /** What folds out of an event's line: its bytes, which every delivery carries, and the act that delivers them again. */
@@ -28,11 +27,10 @@ export function eventMore(
   view: View,
   { event, checkout }: { readonly event: ToldEvent; readonly checkout: Checkout },
 ): Html {
-  const texts = STORY_TEXTS[view.language];
   const body = store.events.find(event.id)?.body ?? "";
   const action = storePath(view, `/checkouts/${checkout.id}/events/${event.id}/replay`);
-  return html`${facts([[texts.event, linkedId(view, `/webhooks/events/${event.id}`, event.id)]])}
-  ${bytes(view, texts.eventBody, body)} ${actForm(view, { action, label: texts.replay })}`;
+  return html`${facts([[WORDS.event, linkedId(view, `/webhooks/events/${event.id}`, event.id)]])}
+  ${bytes(TEXTS.eventBody, body)} ${actForm(view, { action, label: TEXTS.replay })}`;
 }
 
 /** A try of a delivery, as the state has both. */
@@ -40,10 +38,9 @@ export type Tried = { readonly delivery: TriedDelivery; readonly attempt: Delive
 
 /** What folds out of a try's line: where its delivery's page is, and all that is there of the try. */
 export function tryMore(context: PortalContext, view: View, { delivery, attempt }: Tried): Html {
-  const texts = STORY_TEXTS[view.language];
   const { id } = delivery;
-  return html`${facts([[texts.delivery, linkedId(view, `/webhooks/deliveries/${id}`, id)]])}
-  ${attemptDetails(context, view, delivery, attempt)}`;
+  return html`${facts([[TEXTS.delivery, linkedId(view, `/webhooks/deliveries/${id}`, id)]])}
+  ${attemptDetails(context, delivery, attempt)}`;
 }
 
 function linkedId(view: View, page: string, id: string): Html {

@@ -1,22 +1,30 @@
-import { PAYMENT_METHODS, STATUSES } from "../../../../core/checkout/checkout.ts";
 import type { CheckoutEntry } from "../../../../core/control/checkout.ts";
 import { decodeRequest, type AnswerOf } from "../../../../core/control/operations.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { LastAnswer } from "../../../../store/webhook/delivery-attempts.ts";
-import { html, type Html } from "../../../../web/html.ts";
-import { LANGUAGE_TAGS } from "../../../../web/language.ts";
+import { html, joined, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { TEXTS } from "../../payment/texts.ts";
+import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { newsOf } from "../live/parts.ts";
-import { ago, amount, answerBadge, dated, empty, named, statusBadge, table, timeOf } from "../parts.ts";
-import { PART_TEXTS } from "../texts.ts";
+import {
+  ago,
+  amount,
+  answerBadge,
+  dated,
+  empty,
+  linked,
+  statusBadge,
+  table,
+  timeOf,
+  type Row,
+} from "../parts.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { STORY_TEXTS } from "./texts.ts";
+import { TEXTS } from "./texts.ts";
 
-const OBJECTS = ["order", "checkout_session"] as const;
 /** The filters by their names in the address, and in the operation. */
 const FILTERS = { q: "q", status: "status", object: "object", method: "payment_method" } as const;
 
@@ -33,91 +41,79 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   const { checkouts, nextBefore } = listed.value;
   const answers = context.store.deliveryAttempts.lastAnswers(checkouts.map(({ id }) => id));
   const now = storeTime(context, view.storeId);
-  const rows = checkouts.map((one) => row(view, one, { now, answer: answers.get(one.id) }));
-  const texts = STORY_TEXTS[view.language];
-  const main = html`${filters(view)} ${searched(view, listed.value)}
-  ${rows.length === 0 ? nothing(view) : html`<div class="checkouts">${table(texts.title, Object.values(texts.columns), rows)}</div>`}
+  const ids = checkouts.map(rowId);
+  const rowOf = (one: CheckoutEntry): Row => row(view, one, { now, answer: answers.get(one.id) });
+  const list = table(FRAME_TEXTS.checkouts, checkouts, rowOf, { opens: true, ids });
+  const main = html`${filters(view)} ${searched(listed.value)}
+  ${checkouts.length === 0 ? nothing(view) : html`<div class="checkouts">${list}</div>`}
   ${pager(view, nextBefore)}`;
   const lists = context.store.checkoutLists();
   const news = newsOf(view, checkouts, {
     placeOf: ({ id }) => lists.placeOf(view.storeId, id) ?? 0,
-    rows: checkouts.map(rowId),
+    rows: ids,
   });
-  return accept({ title: texts.title, main, live: { kind: "checkouts" }, news });
+  return accept({ title: FRAME_TEXTS.checkouts, main, live: { kind: "checkouts" }, news });
 }
 
 /** A GET form: what is filtered can be sent to a colleague. */
 function filters(view: View): Html {
-  const texts = STORY_TEXTS[view.language];
   const action = storePath(view, "/checkouts");
   const isFiltered = Object.keys(FILTERS).some((name) => (view.query.get(name) ?? "") !== "");
-  const { any } = texts;
-  const { method } = TEXTS[view.language];
-  const { status } = PART_TEXTS[view.language];
+  const { any } = TEXTS;
   const chosen = (name: string): string => view.query.get(name) ?? "";
-  const statuses = STATUSES.map((one) => [one, status[one]] as const);
-  const kinds = OBJECTS.map((one) => [one, texts.kinds[one]] as const);
-  const methods = PAYMENT_METHODS.map((one) => [one, method[one]] as const);
   return html`<form method="get" action="${action}" class="filters">
     <label class="wide">
-      ${texts.search}
+      ${TEXTS.search}
       <input type="search" name="q" value="${view.query.get("q") ?? ""}" maxlength="512" autocomplete="off" />
     </label>
-    ${listFilter({ name: "status", label: texts.status, any }, statuses, chosen("status"))}
-    ${listFilter({ name: "object", label: texts.kind, any }, kinds, chosen("object"))}
-    ${listFilter({ name: "method", label: texts.method, any }, methods, chosen("method"))}
-    <button type="submit">${texts.filter}</button>
-    ${isFiltered ? html`<a href="${action}">${texts.clear}</a>` : ""}
+    ${listFilter({ name: "status", label: WORDS.status, any }, Object.entries(WORDS.statuses), chosen("status"))}
+    ${listFilter({ name: "object", label: WORDS.kind, any }, Object.entries(TEXTS.kinds), chosen("object"))}
+    ${listFilter({ name: "method", label: WORDS.paymentMethod, any }, Object.entries(PAYMENT_TEXTS.method), chosen("method"))}
+    <button type="submit">${WORDS.filter}</button>
+    ${isFiltered ? html`<a href="${action}">${TEXTS.clear}</a>` : ""}
   </form>`;
 }
 
 /** What a look through many has found, and how far it went. */
-function searched(view: View, { searched: count, searchedBackTo }: AnswerOf<"listCheckouts">): Html {
+function searched({ searched: count, searchedBackTo }: AnswerOf<"listCheckouts">): Html {
   if (count === null || searchedBackTo === null) return html``;
-  const texts = STORY_TEXTS[view.language];
-  const many = count.toLocaleString(LANGUAGE_TAGS[view.language]);
-  return html`<p class="hint">${texts.searched(many)} ${dated(searchedBackTo)}</p>`;
+  return html`<p class="hint">${TEXTS.searched(count)} ${dated(searchedBackTo)}</p>`;
 }
 
 function row(
   view: View,
   checkout: CheckoutEntry,
   { now, answer }: { readonly now: number; readonly answer: LastAnswer | undefined },
-): Html {
-  const texts = STORY_TEXTS[view.language];
+): Row {
   const { id, object, orderId, paymentMethod, status, createdAt } = checkout;
-  const kind = object === "order" ? "" : html` <span class="badge">${texts.session}</span>`;
-  return html`<tr data-row id="${rowId(checkout)}">
-    <td>${timeOf(createdAt, now)}</td>
-    <th scope="row">
-      <a href="${storePath(view, `/checkouts/${id}`)}"><bdi>${orderId}</bdi></a
-      >${kind}
-    </th>
-    <td class="number">${amount(view, checkout)}</td>
-    <td>${statusBadge(view, status)}</td>
-    <td>${TEXTS[view.language].method[paymentMethod]}</td>
-    <td>${lastAnswer(view, answer)}</td>
-    <td class="number">${named(texts.columns.age, ago(view, createdAt, now))}</td>
-  </tr>`;
+  const kind = object === "order" ? "" : html` <span class="badge">${TEXTS.session}</span>`;
+  const page = linked(storePath(view, `/checkouts/${id}`), html`<bdi>${orderId}</bdi>`);
+  return [
+    [WORDS.created, timeOf(createdAt, now)],
+    [TEXTS.order, html`${page}${kind}`, "head"],
+    [WORDS.amount, amount(checkout), "number"],
+    [WORDS.status, statusBadge(status)],
+    [TEXTS.columnMethod, PAYMENT_TEXTS.method[paymentMethod]],
+    [TEXTS.answer, lastAnswer(answer)],
+    [TEXTS.age, ago(createdAt, now), "number", "named"],
+  ];
 }
 
 function rowId({ id }: CheckoutEntry): string {
   return `checkout-${id}`;
 }
 
-function lastAnswer(view: View, answer: LastAnswer | undefined): Html {
-  const texts = STORY_TEXTS[view.language];
-  if (answer === undefined) return html`<span class="hint">${texts.noWebhook}</span>`;
+function lastAnswer(answer: LastAnswer | undefined): Html {
+  if (answer === undefined) return html`<span class="hint">${TEXTS.noWebhook}</span>`;
   const { status, error, state } = answer;
-  const more = [...(error === null ? [] : [error]), ...(state === "due" ? [texts.retries] : [])].join(", ");
-  return html`${answerBadge(view, status)}${more === "" ? "" : html` <span class="hint">${more}</span>`}`;
+  const more = [...(error === null ? [] : [error]), ...(state === "due" ? [TEXTS.retries] : [])];
+  return html`${answerBadge(status)}${more.length === 0 ? "" : html` <span class="hint">${joined(more)}</span>`}`;
 }
 
 function nothing(view: View): Html {
-  const texts = STORY_TEXTS[view.language];
   if ([...view.query.values()].some((value) => value !== ""))
-    return html`${empty(texts.noMatch, "checkout orders list")} ${amongRequests(view)}`;
-  return empty(texts.noCheckouts, "checkout orders create --order-id order-1001 --price-id price_coffee");
+    return html`${empty(TEXTS.noMatch, "checkout orders list")} ${amongRequests(view)}`;
+  return empty(TEXTS.noCheckouts, "checkout orders create --order-id order-1001 --price-id price_coffee");
 }
 
 /** A request that was refused has made no checkout, and is in the log. */
@@ -125,17 +121,16 @@ function amongRequests(view: View): Html {
   const q = view.query.get("q") ?? "";
   if (q === "") return html``;
   const address = listAddress(view, "/requests", { q });
-  return html`<p class="hint"><a href="${address}">${STORY_TEXTS[view.language].amongRequests}</a></p>`;
+  return html`<p class="hint"><a href="${address}">${TEXTS.amongRequests}</a></p>`;
 }
 
 function pager(view: View, nextBefore: string | null): Html {
-  const texts = STORY_TEXTS[view.language];
   const isFirst = !view.query.has("before");
   if (isFirst && nextBefore === null) return html``;
   const chosen = Object.fromEntries(Object.keys(FILTERS).map((name) => [name, view.query.get(name)]));
   const address = (before: string | null): string => listAddress(view, "/checkouts", { ...chosen, before });
-  return html`<nav class="pager" aria-label="${texts.pages}">
-    ${isFirst ? "" : html`<a class="plain" href="${address(null)}">${texts.newest}</a>`}
-    ${nextBefore === null ? "" : html`<a class="plain" rel="next" href="${address(nextBefore)}">${texts.older}</a>`}
+  return html`<nav class="pager" aria-label="${TEXTS.pages}">
+    ${isFirst ? "" : html`<a class="plain" href="${address(null)}">${TEXTS.newest}</a>`}
+    ${nextBefore === null ? "" : html`<a class="plain" rel="next" href="${address(nextBefore)}">${WORDS.older}</a>`}
   </nav>`;
 }

@@ -15,7 +15,6 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
   }),
   act("/portal/{store_id}/checkouts/{checkout_id}/events/{id}/replay", {
     operation: "replayEvent",
-    read: () => ({}),
     leadsTo: (view) =>
       storePath(view, `/checkouts/${view.call.params["checkout_id"] ?? ""}#event-${view.id}`),
   }),

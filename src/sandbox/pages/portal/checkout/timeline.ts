@@ -3,12 +3,12 @@ import type { DeliveryLine } from "../../../../core/explain/delivery.ts";
 import type { StoryEntry } from "../../../../core/explain/explanation.ts";
 import { storyLines, type StoryLine } from "../../../../core/explain/timeline.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { LANGUAGE_TAGS } from "../../../../web/language.ts";
+import { tagOf } from "../../../../web/language.ts";
 import { copyable, moment } from "../parts.ts";
 import type { ReadCheckout } from "../../../explain/explain.ts";
 import type { PortalContext, View } from "../view.ts";
 import { eventMore, requestMore, tryMore, type Tried } from "./details.ts";
-import { STORY_TEXTS } from "./texts.ts";
+import { TEXTS } from "./texts.ts";
 
 /** How many lines a page shows, the last ones, each with its bytes folded: `checkout explain` tells all. */
 const MAX_LINES = 60;
@@ -29,17 +29,11 @@ type Indexed = {
 
 /** The story, line for line as `checkout explain` has it. Each line has an address, and folds out. */
 export function timeline(context: PortalContext, view: View, { told, command }: Telling): Html {
-  const texts = STORY_TEXTS[view.language];
   const { shown, left } = lastLines(storyLines(told.story));
   const indexed = indexOf(told);
-  const cut =
-    left === 0
-      ? ""
-      : html`<p class="hint">
-          ${texts.earlier(left.toLocaleString(LANGUAGE_TAGS[view.language]))} ${copyable(command)}
-        </p>`;
+  const cut = left === 0 ? "" : html`<p class="hint">${TEXTS.earlier(left)} ${copyable(command)}</p>`;
   return html`<section>
-    <h2 id="story">${texts.story}</h2>
+    <h2 id="story">${TEXTS.story}</h2>
     ${cut}
     <ol class="story" lang="en" aria-labelledby="story">
       ${shown.map((line) => shownLine(context, view, { line, indexed }))}
@@ -109,7 +103,7 @@ function shownLine(
   const anchor = anchorOf(entry, indexed, request?.position);
   return html`${day}
     <li class="${entry.what} ${toneOf(entry)}" id="${anchor}">
-      ${foldedOut(view, { entry, anchor }, details)} ${below}
+      ${foldedOut({ entry, anchor }, details)} ${below}
     </li>`;
 }
 
@@ -123,12 +117,11 @@ function shownDelivery(
   const tried = indexed.tries.get(anchor);
   const details = tried && tryMore(context, view, tried);
   return html`${indexed.dayAt(entry)}
-    <li class="delivery ${toneOf(entry)}" id="${anchor}">${foldedOut(view, { entry, anchor }, details)}</li>`;
+    <li class="delivery ${toneOf(entry)}" id="${anchor}">${foldedOut({ entry, anchor }, details)}</li>`;
 }
 
 /** Its time is its link; a line of which there is more folds out. */
 function foldedOut(
-  { language }: View,
   { entry, anchor }: { readonly entry: StoryEntry; readonly anchor: string },
   details: Html | undefined,
 ): Html {
@@ -139,7 +132,7 @@ function foldedOut(
   return html`${at}
     <details class="line">
       <summary>${words(entry)}</summary>
-      <div class="more" lang="${LANGUAGE_TAGS[language]}">${details}</div>
+      <div class="more" lang="${tagOf}">${details}</div>
     </details>`;
 }
 

@@ -1,6 +1,6 @@
 import { iso, storeNow } from "../../../../core/clock.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { LANGUAGE_TAGS, type Language } from "../../../../web/language.ts";
+import { tagOf, type Language, type Words } from "../../../../web/language.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
 import { liveMark, type Following } from "../live/parts.ts";
 import { actForm, storePath } from "../forms.ts";
@@ -11,12 +11,11 @@ import type { PortalContext, View } from "../view.ts";
 
 /** The bar of a page: where one is, by which clock, what to search, and what is set for this browser. */
 export function bar(context: PortalContext, view: View, content: Following): Html {
-  const texts = FRAME_TEXTS[view.language];
   const role = view.call.caller?.role ?? "merchant";
   const isStore = view.storeId !== "";
   return html`<header class="bar">
-    ${role === "administrator" ? html`<strong>${texts.administrator}</strong>` : stores(context, view)}
-    <span class="test">${texts.test}</span>
+    ${role === "administrator" ? html`<strong>${FRAME_TEXTS.administrator}</strong>` : stores(context, view)}
+    <span class="test">${FRAME_TEXTS.test}</span>
     ${isStore ? clock(context, view) : ""}
     ${isStore && role === "merchant" ? search(view) : html`<span class="search"></span>`}
     ${liveMark(content, view)} ${languageSwitch(view, role)} ${session(view, role)}
@@ -24,74 +23,72 @@ export function bar(context: PortalContext, view: View, content: Following): Htm
 }
 
 /** The bar of a page for who is not signed in. */
-export function plainBar(language: Language): Html {
-  const texts = FRAME_TEXTS[language];
+export function plainBar(): Html {
   return html`<header class="bar">
-    <strong>${texts.portal}</strong><span class="test">${texts.test}</span>
+    <strong>${FRAME_TEXTS.portal}</strong><span class="test">${FRAME_TEXTS.test}</span>
   </header>`;
 }
 
 /** The pages of a store, with a number where something waits, and a mark where something fails. */
 export function menu(context: PortalContext, view: View): Html {
   if (view.storeId === "") return html``;
-  const texts = FRAME_TEXTS[view.language];
   const { open, failing, launch } = menuCounts(context, view.storeId);
   const counts: Readonly<Partial<Record<Place, Html>>> = {
-    "/checkouts": open === "0" ? html`` : count(open, texts.open),
-    "/webhooks":
+    checkouts: open === "0" ? html`` : count(open, FRAME_TEXTS.open),
+    webhooks:
       failing === 0
         ? html``
-        : html`<span class="count alarm">${String(failing)}!${unseen(texts.failing)}</span>`,
-    "/launch": count(launch, texts.passed),
+        : html`<span class="count alarm">${String(failing)}!${unseen(FRAME_TEXTS.failing)}</span>`,
+    launch: count(launch, FRAME_TEXTS.passed),
   };
-  return html`<nav class="menu" id="menu" aria-label="${texts.menu}">
+  return html`<nav class="menu" id="menu" aria-label="${FRAME_TEXTS.menu}">
     <ul>
-      ${ENTRIES.map(([at, name]) => {
-        const isHere =
-          view.call.path === storePath(view, at) || view.call.path.startsWith(`${storePath(view, at)}/`);
-        const isApart = APART.has(at) ? html` class="apart"` : html``;
-        return html`<li${isApart}><a href="${storePath(view, at)}"${isHere ? html` aria-current="page"` : ""}><span>${texts[name]}</span>${counts[at] ?? ""}</a></li>`;
+      ${PLACES.map((name) => {
+        const at = storePath(view, `/${name}`);
+        const isHere = view.call.path === at || view.call.path.startsWith(`${at}/`);
+        const isApart = APART.has(name) ? html` class="apart"` : html``;
+        return html`<li${isApart}><a href="${at}"${isHere ? html` aria-current="page"` : ""}><span>${FRAME_TEXTS[name]}</span>${counts[name] ?? ""}</a></li>`;
       })}
     </ul>
   </nav>`;
 }
 
-type Place = (typeof ENTRIES)[number][0];
+type Place = (typeof PLACES)[number];
 
-const ENTRIES = [
-  ["/start", "start"],
-  ["/checkouts", "checkouts"],
-  ["/webhooks", "webhooks"],
-  ["/requests", "requests"],
-  ["/catalog", "catalog"],
-  ["/keys", "keys"],
-  ["/settings", "settings"],
-  ["/clock", "clock"],
-  ["/faults", "faults"],
-  ["/launch", "launch"],
-  ["/stores", "stores"],
+/** The pages of a store, each named as its path. */
+const PLACES = [
+  "start",
+  "checkouts",
+  "webhooks",
+  "requests",
+  "catalog",
+  "keys",
+  "settings",
+  "clock",
+  "faults",
+  "launch",
+  "stores",
 ] as const;
 
 /** The entries that begin another group. */
-const APART: ReadonlySet<string> = new Set(["/catalog", "/launch"]);
+const APART: ReadonlySet<string> = new Set(["catalog", "launch"]);
 
-function count(text: string, meaning: string): Html {
+function count(text: string, meaning: Words): Html {
   return html`<span class="count">${text}${unseen(meaning)}</span>`;
 }
 
 /** What a number means, for who hears the page. */
-function unseen(words: string): Html {
+function unseen(words: Words): Html {
   return html`<span class="visually-hidden"> ${words}</span>`;
 }
 
 /** The store that the page is about, and the others behind it. */
 function stores({ store }: PortalContext, view: View): Html {
-  const texts = FRAME_TEXTS[view.language];
-  if (view.storeId === "") return html`<strong><a href="/portal">${texts.portal}</a></strong>`;
+  if (view.storeId === "") return html`<strong><a href="/portal">${FRAME_TEXTS.portal}</a></strong>`;
   const name = store.stores.names(view.storeId)?.store ?? "";
   const all = store.stores.all().slice(0, MAX_STORES);
   return html`<details class="drop">
-    <summary>${name}${unseen(texts.chooseStore)}</summary>
+    <summary>${name}${unseen(FRAME_TEXTS.chooseStore)}</summary>
     <ul>
       ${all.map(
         ({ id, store: other }) =>
@@ -101,7 +98,7 @@ function stores({ store }: PortalContext, view: View): Html {
             >
           </li>`,
       )}
-      <li><a href="${storePath(view, "/stores")}">${texts.allStores}</a></li>
+      <li><a href="${storePath(view, "/stores")}">${FRAME_TEXTS.allStores}</a></li>
     </ul>
   </details>`;
 }
@@ -111,7 +108,6 @@ const MAX_STORES = 20;
 
 /** What time it is in the store. One that is not the real time shows its day, too. */
 function clock({ store, world }: PortalContext, view: View): Html {
-  const texts = FRAME_TEXTS[view.language];
   const found = store.clocks.of(view.storeId);
   const at = found === undefined ? world.now() : storeNow(found, world.now());
   const isFrozen = found !== undefined && found.frozenAt !== null;
@@ -120,7 +116,7 @@ function clock({ store, world }: PortalContext, view: View): Html {
   const day = isMoved ? `${whole.slice(0, 10)} ` : "";
   const runs = isFrozen ? html`` : html` data-runs`;
   return html`<a class="clock" id="clock" href="${storePath(view, "/clock")}"
-    >${unseen(texts.storeTime)}<time
+    >${unseen(FRAME_TEXTS.storeTime)}<time
       datetime="${whole}"
       title="${whole}"
       data-clock="${isMoved ? "day" : "time"}"
@@ -128,12 +124,11 @@ function clock({ store, world }: PortalContext, view: View): Html {
       >${day}${whole.slice(11, 19)}</time
     >
     <span class="zone">UTC</span
-    >${isMoved ? html`<span class="frozen">${isFrozen ? texts.frozen : texts.moved}</span>` : ""}</a
+    >${isMoved ? html`<span class="frozen">${isFrozen ? FRAME_TEXTS.frozen : FRAME_TEXTS.moved}</span>` : ""}</a
   >`;
 }
 
 function search(view: View): Html {
-  const texts = FRAME_TEXTS[view.language];
   return html`<form class="search" role="search" method="get" action="${storePath(view, "/find")}">
     <input
       type="search"
@@ -141,8 +136,8 @@ function search(view: View): Html {
       id="search"
       maxlength="200"
       autocomplete="off"
-      aria-label="${texts.search}"
-      placeholder="${texts.searchHint}"
+      aria-label="${FRAME_TEXTS.search}"
+      placeholder="${FRAME_TEXTS.searchHint}"
       value="${view.call.path.endsWith("/find") ? (view.query.get("q") ?? "") : ""}"
     />
   </form>`;
@@ -157,26 +152,25 @@ function languageSwitch(view: View, role: PortalRole): Html {
   const [other, name] = OTHER_LANGUAGE[view.language];
   return html`<form method="post" action="${homeOf(role)}/preferences">
     ${chosenHere(view)}
-    <button class="link" name="language" value="${other}" lang="${LANGUAGE_TAGS[other]}">${name}</button>
+    <button class="link" name="language" value="${other}" lang="${tagOf(other)}">${name}</button>
   </form>`;
 }
 
 /** What is set for this browser alone, and the way out. */
 function session(view: View, role: PortalRole): Html {
-  const texts = FRAME_TEXTS[view.language];
   const hasKeys = view.call.caller?.hasKeys === true;
   return html`<details class="drop end">
-    <summary><span class="word">${texts.session}</span></summary>
+    <summary><span class="word">${FRAME_TEXTS.session}</span></summary>
     <div>
       <form method="post" action="${homeOf(role)}/preferences">
         ${chosenHere(view)}
-        <p class="hint">${hasKeys ? texts.keysAreOn : texts.keysAreOff}</p>
+        <p class="hint">${hasKeys ? FRAME_TEXTS.keysAreOn : FRAME_TEXTS.keysAreOff}</p>
         <button name="keys" value="${hasKeys ? "off" : "on"}">
-          ${hasKeys ? texts.keysOff : texts.keysOn}
+          ${hasKeys ? FRAME_TEXTS.keysOff : FRAME_TEXTS.keysOn}
         </button>
       </form>
-      ${actForm(view, { action: `${homeOf(role)}/sign-out`, label: texts.signOut })}
-      ${role === "administrator" ? "" : html`<p><a href="${homeOf("administrator")}">${texts.signInAdmin}</a></p>`}
+      ${actForm(view, { action: `${homeOf(role)}/sign-out`, label: FRAME_TEXTS.signOut })}
+      ${role === "administrator" ? "" : html`<p><a href="${homeOf("administrator")}">${FRAME_TEXTS.signInAdmin}</a></p>`}
     </div>
   </details>`;
 }

@@ -3,7 +3,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { LIVE_SCRIPT, SSE_SCRIPT } from "../assets.ts";
 import type { Content, ListNews, LiveTopic, View } from "../view.ts";
 import { END_EVENT } from "./stream.ts";
-import { LIVE_TEXTS } from "./texts.ts";
+import { TEXTS } from "./texts.ts";
 import { sinceOf } from "./watched.ts";
 
 /** How many times a stream that was cut is asked for again: few, because its sandbox was probably stopped. */
@@ -43,9 +43,8 @@ function askAgain({ path, query }: Pick<View["call"], "path" | "query">): Html {
 export function liveMark({ live, news }: Following, view: View): Html {
   const { position } = view;
   if (live === undefined || position === undefined || view.shownOnce !== undefined) return html``;
-  const texts = LIVE_TEXTS[view.language];
-  const said = Object.entries(texts).flatMap(([state, text]) =>
-    typeof text === "string" ? [html`<span data-when="${state}">${text}</span>`] : [],
+  const said = Object.entries(TEXTS).flatMap(([state, text]) =>
+    typeof text === "function" ? [] : [html`<span data-when="${state}">${text}</span>`],
   );
   return html`<span
       id="live"
@@ -68,11 +67,11 @@ export function liveMark({ live, news }: Following, view: View): Html {
  * How many rows a list has that are newer than those shown. It asks for itself, and takes of that this number and the
  * rows that are shown, each in its place: no row comes, goes or moves.
  */
-function newRows({ call, query, language }: View, { newest, count, rows }: ListNews): Html {
+function newRows({ call, query }: View, { newest, count, rows }: ListNews): Html {
   const again = new URLSearchParams(query);
   if (!again.has(SEEN)) again.set(SEEN, String(newest));
   const asking = askAgain({ path: call.path, query: again.toString() });
-  const text = count === 0 ? "" : LIVE_TEXTS[language].newRows(count);
+  const text = count === 0 ? "" : TEXTS.newRows(count);
   return html`<span
     class="news"
     role="status"

@@ -1,5 +1,5 @@
-import type { Language } from "../../../../web/language.ts";
-import { LIVE_TEXTS } from "./texts.ts";
+import { inLanguage, type Language } from "../../../../web/language.ts";
+import { TEXTS } from "./texts.ts";
 import type { Follower, News } from "./topic.ts";
 
 /** How long a page waits before it asks again: after a pause, and where others of its browser take its place. */
@@ -103,10 +103,9 @@ function together(before: News | undefined, next: News): News {
 }
 
 function encode(language: Language, news: News): string {
-  const texts = LIVE_TEXTS[language];
   switch (news.kind) {
     case "changed":
-      return `id: ${news.since}\nevent: changed\ndata: ${texts.changes(news.count)}\n\n`;
+      return `id: ${news.since}\nevent: changed\ndata: ${inLanguage(language, TEXTS.changes(news.count))}\n\n`;
     case "crowded":
       return `retry: ${CROWDED_RETRY_MS}\nevent: crowded\ndata: \n\n`;
     case "reload":

@@ -12,9 +12,10 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { field, tick } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
-import { ago, copyable, dated, named, table } from "../parts.ts";
+import { ago, copyable, dated, goodOrBad, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
-import { LAUNCH_TEXTS } from "./texts.ts";
+import { WORDS } from "../texts.ts";
+import { TEXTS } from "./texts.ts";
 
 const ORDER_VIEW = `--order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`;
 
@@ -66,10 +67,10 @@ export function foundLines({ drills }: AnswerOf<"runWebhookDrill">): string {
 }
 
 /** What the drill that was just run has found. */
-export function ranLines({ language, shownOnce }: View): Html {
+export function ranLines({ shownOnce }: View): Html {
   if (shownOnce === undefined) return html``;
   return html`<div class="notice" role="status">
-    <strong>${LAUNCH_TEXTS[language].ran}</strong>
+    <strong>${TEXTS.ran}</strong>
     <ul class="evidence" lang="en">
       ${shownOnce.split("\n").map((line) => html`<li>${line}</li>`)}
     </ul>
@@ -82,31 +83,29 @@ export function runningDrills(
   view: View,
   { underway, now }: ReadinessFacts,
 ): Html {
-  const texts = LAUNCH_TEXTS[view.language];
   const held = underway.filter(({ drill }) => drill !== "webhook");
-  return html`${context.webhookWatch.of(view.storeId).map((progress) => runningWebhooks(view, progress))}
+  return html`${context.webhookWatch.of(view.storeId).map((progress) => runningWebhooks(progress))}
   ${held.map(
     ({ id, drill, since }) =>
       html`<section class="panel running">
         <h2>
-          ${texts.drillKinds[drill]} <span class="badge warn">${texts.running}</span>
-          <span class="hint">${texts.since} ${ago(view, since, now)}</span>
+          ${TEXTS.drillKinds[drill]} <span class="badge warn">${TEXTS.running}</span>
+          <span class="hint">${TEXTS.since} ${ago(since, now)}</span>
         </h2>
-        <p>${drill === "idempotency" ? texts.dropped : texts.heldBack}</p>
+        <p>${drill === "idempotency" ? TEXTS.dropped : TEXTS.heldBack}</p>
         ${seenSoFar(context, view, { drill, id })}
       </section>`,
   )}`;
 }
 
 /** The drill of an endpoint, with each request that was answered so far; also one that no command has begun. */
-function runningWebhooks({ language }: View, { endpoint, total, results }: WebhookProgress): Html {
-  const texts = LAUNCH_TEXTS[language];
+function runningWebhooks({ endpoint, total, results }: WebhookProgress): Html {
   return html`<section class="panel running" id="running-${endpoint.id}">
     <h2>
-      ${texts.drillKinds.webhook} <span class="badge warn">${texts.running}</span>
+      ${TEXTS.drillKinds.webhook} <span class="badge warn">${TEXTS.running}</span>
       <span class="hint">${endpoint.url}</span>
     </h2>
-    <p>${texts.sent(results.length, total)}</p>
+    <p>${TEXTS.sent(results.length, total)}</p>
     <ol class="evidence" lang="en">
       ${results.map(
         ({ name, answer }) =>
@@ -120,23 +119,22 @@ function runningWebhooks({ language }: View, { endpoint, total, results }: Webho
 
 function seenSoFar(
   { idempotencyWatch, retrieveWatch }: Pick<PortalContext, "idempotencyWatch" | "retrieveWatch">,
-  { language, storeId }: View,
+  { storeId }: View,
   { drill, id }: { readonly drill: DrillKind; readonly id: string },
 ): Html {
-  const texts = LAUNCH_TEXTS[language];
   if (drill !== "idempotency") {
-    return html`<p>${texts.retrieved(retrieveWatch.of({ storeId, id }).length)}</p>`;
+    return html`<p>${TEXTS.retrieved(retrieveWatch.of({ storeId, id }).length)}</p>`;
   }
   const seen = idempotencyWatch.seen({ storeId, id });
   const lines = seen.map(
     ({ orderId, idempotencyKey, result, lost }) =>
       html`<li>
         <code>${orderId ?? "–"}</code> <code>${idempotencyKey ?? "–"}</code> ${result}${
-          lost ? `, ${texts.answerDropped}` : ""
+          lost ? html`, ${TEXTS.answerDropped}` : ""
         }
       </li>`,
   );
-  return html`<p>${texts.seen}: ${seen.length === 0 ? texts.noneSeen : String(seen.length)}</p>
+  return html`<p>${TEXTS.seen}: ${seen.length === 0 ? TEXTS.noneSeen : String(seen.length)}</p>
     <ul class="evidence">
       ${lines}
     </ul>`;
@@ -148,77 +146,76 @@ export function drillSections(view: View, known: ReadinessFacts): Html {
 }
 
 function drillSection(view: View, kind: DrillKind, known: ReadinessFacts): Html {
-  const texts = LAUNCH_TEXTS[view.language];
   const { command, results: resultsOf } = DRILLS[kind];
   const results = resultsOf(known).flatMap(({ drill, of }) =>
-    drill === null ? [] : [drillResult(view, { drill, of, now: known.now })],
+    drill === null ? [] : [drillResult({ drill, of, now: known.now })],
   );
   const waiver = known.waivers.find(({ drill, at }) => drill === kind && known.now - at < EVIDENCE_MS);
   return html`<div class="panel drill" id="drill-${DRILL_NAMES[kind]}">
-    <h3>${texts.drillKinds[kind]}</h3>
-    <p class="hint">${texts.drillHints[kind]}</p>
-    ${results.length === 0 ? html`<p><span class="badge">${texts.neverRun}</span></p>` : ""} ${results}
+    <h3>${TEXTS.drillKinds[kind]}</h3>
+    <p class="hint">${TEXTS.drillHints[kind]}</p>
+    ${results.length === 0 ? html`<p><span class="badge">${TEXTS.neverRun}</span></p>` : ""} ${results}
     ${
       waiver === undefined
         ? ""
-        : html`<p><span class="badge warn">${texts.waived}</span> ${waiver.reason} · ${dated(waiver.at)}</p>`
+        : html`<p><span class="badge warn">${TEXTS.waived}</span> ${waiver.reason} · ${dated(waiver.at)}</p>`
     }
-    ${kind === "webhook" ? runForm(view) : html`<p>${texts.needsShell} ${copyable(command)}</p>`}
+    ${kind === "webhook" ? runForm(view) : html`<p>${TEXTS.needsShell} ${copyable(command)}</p>`}
     ${waiveForm(view, kind)}
   </div>`;
 }
 
-function drillResult(
-  view: View,
-  { drill, of, now }: { readonly drill: DrillFact; readonly of: string; readonly now: number },
-): Html {
+function drillResult({
+  drill,
+  of,
+  now,
+}: {
+  readonly drill: DrillFact;
+  readonly of: string;
+  readonly now: number;
+}): Html {
   const { kind, passed, steps, at } = drill;
-  const texts = LAUNCH_TEXTS[view.language];
   const right = steps.filter((step) => step.passed).length;
-  const rows = steps.map(
-    (step) =>
-      html`<tr>
-        <th scope="row" lang="en">
-          <span class="badge ${step.passed ? "good" : "bad"}">${step.passed ? texts.ok : texts.notOk}</span>
-          ${stepTitle(DRILLS[kind].steps, step.name)}
-        </th>
-        <td lang="en">${named(texts.expected, step.expected)}</td>
-        <td lang="en">${named(texts.got, step.got)}</td>
-        <td lang="en">${step.cause ?? ""}</td>
-      </tr>`,
-  );
-  const columns = [texts.step, texts.expected, texts.got, texts.cause];
+  const list = table(html`${TEXTS.drillKinds[kind]} ${of}`, steps, (step) => [
+    [
+      TEXTS.step,
+      html`${goodOrBad(step.passed, TEXTS.ok, TEXTS.notOk)} ${stepTitle(DRILLS[kind].steps, step.name)}`,
+      "head",
+      "english",
+    ],
+    [TEXTS.expected, step.expected, "named", "english"],
+    [WORDS.got, step.got, "named", "english"],
+    [TEXTS.cause, step.cause ?? "", "english"],
+  ]);
   return html`<details class="result">
     <summary>
-      <span class="badge ${passed ? "good" : "bad"}">${passed ? texts.drillPassed : texts.drillFailed}</span>
-      ${texts.steps(right, steps.length)}${of === "" ? "" : ` · ${of}`} · ${ago(view, at, now)}
+      ${goodOrBad(passed, TEXTS.drillPassed, TEXTS.drillFailed)}
+      ${TEXTS.steps(right, steps.length)}${of === "" ? "" : ` · ${of}`} · ${ago(at, now)}
     </summary>
-    ${table(`${texts.drillKinds[kind]} ${of}`, columns, rows)}
+    ${list}
   </details>`;
 }
 
 function runForm(view: View): Html {
-  const texts = LAUNCH_TEXTS[view.language];
   const form = actForm(view, {
     action: storePath(view, "/launch/webhooks"),
-    label: texts.run,
-    content: tick(texts.orderEvents, "order_events"),
+    label: TEXTS.run,
+    content: tick(TEXTS.orderEvents, "order_events"),
   });
-  return html`<p class="hint">${texts.runHint(CASE_NAMES.length)}</p>
+  return html`<p class="hint">${TEXTS.runHint(CASE_NAMES.length)}</p>
     ${form}
     <p>${copyable(DRILLS.webhook.command)}</p>`;
 }
 
 function waiveForm(view: View, kind: DrillKind): Html {
-  const texts = LAUNCH_TEXTS[view.language];
   return askedOnce(
-    texts.waive,
-    texts.waiveHint,
+    TEXTS.waive,
+    TEXTS.waiveHint,
     actForm(view, {
       action: storePath(view, "/launch/waivers"),
-      label: texts.waiveNow,
+      label: TEXTS.waiveNow,
       fields: { drill: kind },
-      content: field(texts.reason, "reason", { required: true }),
+      content: field(TEXTS.reason, "reason", { required: true }),
     }),
   );
 }

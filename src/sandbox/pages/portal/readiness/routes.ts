@@ -1,11 +1,7 @@
 import { typed } from "../fields.ts";
-import { storePath } from "../forms.ts";
 import { act, page, type PortalRoute } from "../route.ts";
-import type { View } from "../view.ts";
 import { foundLines } from "./drills.ts";
 import { launchPage } from "./launch-page.ts";
-
-const toLaunch = (view: View): string => storePath(view, "/launch");
 
 /** The launch page: the checklist with its evidence. */
 export const READINESS_ROUTES: readonly PortalRoute[] = [
@@ -14,17 +10,14 @@ export const READINESS_ROUTES: readonly PortalRoute[] = [
   act("/portal/{store_id}/launch/webhooks", {
     operation: "runWebhookDrill",
     read: (fields) => (fields.get("order_events") === "yes" ? { order_events: true } : {}),
-    leadsTo: toLaunch,
     reveals: foundLines,
   }),
   act("/portal/{store_id}/launch/waivers", {
     operation: "waiveDrill",
     read: (fields) => ({ drill: fields.get("drill"), reason: fields.get("reason") }),
-    leadsTo: toLaunch,
   }),
   act("/portal/{store_id}/launch/production", {
     operation: "requestProduction",
     read: (fields) => typed(fields, ["note"]),
-    leadsTo: toLaunch,
   }),
 ];

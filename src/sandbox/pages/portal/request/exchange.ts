@@ -6,46 +6,38 @@ import type { ToldRequest } from "../../../../core/explain/timeline.ts";
 import { curlOf } from "../../../../core/request/curl.ts";
 import { redactKept } from "../../../../core/request/redaction.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { bytes, commandLine, named, table } from "../parts.ts";
-import type { View } from "../view.ts";
-import { REQUEST_TEXTS } from "./texts.ts";
-
-type Asked = Pick<View, "language">;
+import { bytes, commandLine, table } from "../parts.ts";
+import { WORDS } from "../texts.ts";
+import { TEXTS } from "./texts.ts";
 
 /**
  * The bytes of a request and of its answer, and the line that sends it again. The log keeps headers and body of refused
  * requests alone; of one that made `checkout`, its values are shown, and the answer that its key keeps.
  */
-export function requestDetails(view: Asked, request: ToldRequest, checkout?: Checkout): Html {
-  const texts = REQUEST_TEXTS[view.language];
+export function requestDetails(request: ToldRequest, checkout?: Checkout): Html {
   const { method, path, refused } = request;
   const line = `${method} ${path}`;
   const repeated = repeatedParts(request, checkout);
   const sent =
     refused === null
-      ? html`${bytes(view, texts.requestHeaders, line)}
-          <p class="hint">${repeated?.body === undefined ? texts.notKept : texts.valuesOnly}</p>`
-      : html`${bytes(view, texts.requestHeaders, `${line}\n${headerText(refused.headers)}`)}
-        ${refused.body === "" ? "" : bytes(view, texts.requestBody, refused.body)}`;
+      ? html`${bytes(WORDS.request, line)}
+          <p class="hint">${repeated?.body === undefined ? TEXTS.notKept : TEXTS.valuesOnly}</p>`
+      : html`${bytes(WORDS.request, `${line}\n${headerText(refused.headers)}`)}
+        ${refused.body === "" ? "" : bytes(WORDS.body, refused.body)}`;
   return html`<div class="stack">
-    ${sent}${repeated === undefined ? "" : curlPart(view, request, repeated)}${answerPart(view, request)}
+    ${sent}${repeated === undefined ? "" : curlPart(request, repeated)}${answerPart(request)}
   </div>`;
 }
 
 /** Field by field, how a request differs from the one that it met. */
-export function differencesTable({ language }: Asked, differences: readonly Difference[]): Html {
-  const texts = REQUEST_TEXTS[language];
+export function differencesTable(differences: readonly Difference[]): Html {
   const cell = (value: string | null): Html =>
-    value === null ? html`<span class="hint">${texts.absent}</span>` : html`<code>${value}</code>`;
-  const rows = differences.map(
-    ({ field, first, this: now }) =>
-      html`<tr>
-        <th scope="row"><code>${field}</code></th>
-        <td>${named(texts.first, cell(first))}</td>
-        <td>${named(texts.now, cell(now))}</td>
-      </tr>`,
-  );
-  return table(texts.differences, [texts.field, texts.first, texts.now], rows);
+    value === null ? html`<span class="hint">${TEXTS.absent}</span>` : html`<code>${value}</code>`;
+  return table(TEXTS.differences, differences, ({ field, first, this: now }) => [
+    [TEXTS.field, html`<code>${field}</code>`, "head"],
+    [TEXTS.first, cell(first), "named"],
+    [TEXTS.now, cell(now), "named"],
+  ]);
 }
 
 /** Headers as lines: names and values alternate. */
@@ -77,19 +69,17 @@ function repeatedParts(
   return { headers, body: kept, isRedacted: kept !== body };
 }
 
-function curlPart({ language }: Asked, { method, path, refused }: ToldRequest, repeated: Parts): Html {
-  const texts = REQUEST_TEXTS[language];
+function curlPart({ method, path, refused }: ToldRequest, repeated: Parts): Html {
   const line = curlOf({ method, path, body: "", ...repeated });
-  if (line === undefined) return html`<p class="hint">${texts.noCurl}</p>`;
+  if (line === undefined) return html`<p class="hint">${TEXTS.noCurl}</p>`;
   const isChanged = repeated.isRedacted === true || (refused !== null && line.includes("…"));
-  return commandLine(texts.curl, line, `${texts.curlHint} ${isChanged ? texts.notExact : ""}`);
+  return commandLine(TEXTS.curl, line, html`${TEXTS.curlHint} ${isChanged ? TEXTS.notExact : ""}`);
 }
 
 /** The answer: as its key keeps it, or made again. */
-function answerPart(view: Asked, { requestId, status, code, refused, answer }: ToldRequest): Html {
-  const texts = REQUEST_TEXTS[view.language];
-  if (status === 0) return html`<p class="hint">${texts.notAnswered}</p>`;
+function answerPart({ requestId, status, code, refused, answer }: ToldRequest): Html {
+  if (status === 0) return html`<p class="hint">${TEXTS.notAnswered}</p>`;
   const body =
     code === null || refused === null ? answer : errorBody(requestId, { code, message: refused.message });
-  return body === null ? html`` : bytes(view, `${texts.answer} ${status}`, body);
+  return body === null ? html`` : bytes(html`${WORDS.answer} ${String(status)}`, body);
 }

@@ -6,17 +6,18 @@ import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
 import { explainRequest } from "../../../../core/explain/request.ts";
 import type { ToldRequest } from "../../../../core/explain/timeline.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
+import type { Words } from "../../../../web/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tellRequest } from "../../../explain/explain.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { answerBadge, copyable, dated, facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";
-import { REQUEST_TEXTS } from "./texts.ts";
+import { WORDS } from "../texts.ts";
+import { CHECK_NAMES, TEXTS } from "./texts.ts";
 
 /** The page of a request: why it was answered so, with the words of `checkout explain`, and its bytes. */
 export async function requestPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const texts = REQUEST_TEXTS[view.language];
   // Once: the log has no index of ids.
   const told = tellRequest(context, view.storeId, view.id);
   if (!told.ok) return told;
@@ -25,12 +26,12 @@ export async function requestPage(context: PortalContext, view: View): Promise<O
   const main = html`<section class="panel">
       ${requestFacts(view, request, met ?? newestOf(context, view, request.orderId))}
     </section>
-    ${whyPart(view, request, explained)} ${differencePart(view, explained)}
+    ${whyPart(request, explained)} ${differencePart(explained)}
     <section>
-      <h2>${texts.exchange}</h2>
-      ${requestDetails(view, request, met)}
+      <h2>${TEXTS.exchange}</h2>
+      ${requestDetails(request, met)}
     </section>`;
-  return accept({ title: texts.requestTitle(request.method, request.path), main });
+  return accept({ title: TEXTS.requestTitle(request.method, request.path), main });
 }
 
 /** The newest checkout of an order. */
@@ -39,96 +40,83 @@ function newestOf({ store }: PortalContext, { storeId }: View, orderId: string |
 }
 
 function requestFacts(view: View, request: ToldRequest, checkout: Checkout | undefined): Html {
-  const texts = REQUEST_TEXTS[view.language];
   const { requestId, at, status, code, durationMs, orderId, fault, key } = request;
   const page =
     checkout === undefined
       ? listAddress(view, "/checkouts", { q: orderId })
       : storePath(view, `/checkouts/${checkout.id}`);
   return facts([
-    [texts.requestId, copyable(requestId)],
-    [texts.time, dated(at)],
+    [WORDS.id, copyable(requestId)],
+    [WORDS.time, dated(at)],
     [
-      texts.status,
-      html`${answerBadge(view, status)} ${code === null ? "" : html`<code>${code}</code>`}
-        <span class="hint">${texts.durationOf(durationMs.toFixed(1))}</span>`,
+      WORDS.status,
+      html`${answerBadge(status)} ${code === null ? "" : html`<code>${code}</code>`}
+        <span class="hint">${TEXTS.durationOf(durationMs.toFixed(1))}</span>`,
     ],
-    ...(orderId === null ? [] : ([[texts.order, html`<a href="${page}">${orderId}</a>`]] as const)),
-    ...(key === null ? [] : ([["Idempotency-Key", copyable(key)]] as const)),
-    ...(fault === null
-      ? []
-      : ([
-          [
-            texts.fault,
-            html`<a href="${storePath(view, "/faults")}">${fault.action}</a> ${copyable(fault.id)}`,
-          ],
-        ] as const)),
-    [texts.inTerminal, copyable(`checkout explain ${requestId}`)],
+    orderId === null ? null : [WORDS.order, html`<a href="${page}">${orderId}</a>`],
+    key === null ? null : ["Idempotency-Key", copyable(key)],
+    fault && [
+      WORDS.fault,
+      html`<a href="${storePath(view, "/faults")}">${fault.action}</a> ${copyable(fault.id)}`,
+    ],
+    [WORDS.inTerminal, copyable(`checkout explain ${requestId}`)],
   ]);
 }
 
 /** Why: the words of `checkout explain`, the rung of the ladder, what was expected, and what helps. */
 function whyPart(
-  view: View,
   { method, code, fault }: ToldRequest,
   { summary, check, field, expected, received, rule, decision, next }: Explanation,
 ): Html {
-  const texts = REQUEST_TEXTS[view.language];
-  const stated = [
-    [texts.rule, rule, texts.ruleNumber, rule === null ? undefined : ruleOf(rule)],
-    [texts.decision, decision, texts.decisionNumber, decision === null ? undefined : decisionOf(decision)],
-  ] as const;
   return html`<section>
-    <h2>${texts.why}</h2>
+    <h2>${TEXTS.why}</h2>
     <p lang="en">${summary}</p>
     ${facts([
-      ...(field === null ? [] : ([[texts.field, html`<code>${field}</code>`]] as const)),
-      ...(expected === null ? [] : ([[texts.expected, html`<span lang="en">${expected}</span>`]] as const)),
-      ...(received === null ? [] : ([[texts.got, html`<code>${received}</code>`]] as const)),
-      ...stated.flatMap(([label, number, name, words]) =>
-        number === null ? [] : [[label, statedWords(name(number), words)] as const],
-      ),
-      ...(next.length === 0
-        ? []
-        : ([
-            [
-              texts.fix,
-              html`<div class="fixes">${next.map((line) => html`<div>${copyable(line)}</div>`)}</div>`,
-            ],
-          ] as const)),
+      field === null ? null : [TEXTS.field, html`<code>${field}</code>`],
+      expected === null ? null : [TEXTS.expected, html`<span lang="en">${expected}</span>`],
+      received === null ? null : [WORDS.got, html`<code>${received}</code>`],
+      rule === null ? null : [TEXTS.rule, statedWords(TEXTS.ruleNumber(rule), ruleOf(rule))],
+      decision === null
+        ? null
+        : [WORDS.decision, statedWords(TEXTS.decisionNumber(decision), decisionOf(decision))],
+      next.length === 0
+        ? null
+        : [
+            WORDS.help,
+            html`<div class="fixes">${next.map((line) => html`<div>${copyable(line)}</div>`)}</div>`,
+          ],
     ])}
-    ${fault === null ? ladder(view, method, code === null ? null : check) : ""}
+    ${fault === null ? ladder(method, code === null ? null : check) : ""}
   </section>`;
 }
 
-function statedWords(number: string, stated: Stated | undefined): Html {
+function statedWords(number: Words, stated: Stated | undefined): Html {
   if (stated === undefined) return html`${number}`;
   return html`${number}, <span lang="en"><strong>${stated.title}</strong>: ${stated.words}</span>`;
 }
 
 /** The checks in their order: those that it passed, the one that refused it, and those that it did not reach. */
-function ladder({ language }: View, method: string, check: string | null): Html {
-  const texts = REQUEST_TEXTS[language];
+function ladder(method: string, check: string | null): Html {
   const rungs = ladderOf(method, check);
   const refusedAt = check === null ? rungs.length : rungs.indexOf(check);
   return html`<figure class="ladder">
-    <figcaption>${texts.checks}</figcaption>
+    <figcaption>${TEXTS.checks}</figcaption>
     <ol>
       ${rungs.map((name, at) => {
         const result = at < refusedAt ? "passed" : at === refusedAt ? "refusedHere" : "notReached";
         return html`<li class="${result}">
-          ${texts.checkNames[name] ?? name}<span class="visually-hidden">: ${texts[result]}</span>
+          ${CHECK_NAMES[name] ?? name}<span class="visually-hidden">: ${TEXTS[result]}</span>
         </li>`;
       })}
     </ol>
   </figure>`;
 }
 
-function differencePart(view: View, { differences }: Explanation): Html {
+function differencePart({ differences }: Explanation): Html {
   if (differences.length === 0) return html``;
   return html`<section>
-    <h2>${REQUEST_TEXTS[view.language].differences}</h2>
-    ${differencesTable(view, differences)}
+    <h2>${TEXTS.differences}</h2>
+    ${differencesTable(differences)}
   </section>`;
 }
 

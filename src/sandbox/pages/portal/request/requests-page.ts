@@ -6,9 +6,10 @@ import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { newsOf } from "../live/parts.ts";
-import { answerBadge, empty, linkedRow, nextPart, table, timeOf } from "../parts.ts";
+import { answerBadge, empty, linked, nextPart, table, timeOf, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { REQUEST_TEXTS } from "./texts.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { TEXTS } from "./texts.ts";
 
 const PAGE = 50;
 /** How many requests are read at a time for those that match, and how many at most. */
@@ -36,7 +37,6 @@ export async function requestsPage(
   { requests, world }: PortalContext,
   view: View,
 ): Promise<Outcome<Content>> {
-  const texts = REQUEST_TEXTS[view.language];
   const wanted = readWanted(view);
   if (!wanted.ok) return wanted;
   const part = readPart(requests, view.storeId, wanted.value);
@@ -47,13 +47,13 @@ export async function requestsPage(
     ${filterForm(view, wanted.value)}
     ${
       isNothing
-        ? empty(texts.noRequests, "checkout orders create --order-id order-1001 --price-id price_coffee")
+        ? empty(TEXTS.noRequests, "checkout orders create --order-id order-1001 --price-id price_coffee")
         : requestTable(view, part.requests, world.now())
     }
     ${pager(view, wanted.value, part)}
   </section>`;
   const news = newsOf(view, part.requests, { placeOf: ({ position }) => position });
-  return accept({ title: texts.title, main, live: { kind: "requests" }, news });
+  return accept({ title: FRAME_TEXTS.requests, main, live: { kind: "requests" }, news });
 }
 
 /** Reads the log backwards, bounded, until a page is full. */
@@ -104,51 +104,47 @@ function readWanted({ query }: View): Outcome<Wanted> {
 }
 
 function filterForm(view: View, { status, path, q }: Wanted): Html {
-  const texts = REQUEST_TEXTS[view.language];
   const known = ["2xx", "4xx", "409", "5xx"];
   const statuses = status === "" || known.includes(status) ? known : [...known, status];
   return html`<form method="get" action="${storePath(view, "/requests")}" class="filters">
     ${listFilter(
-      { name: "status", label: texts.status, any: texts.any },
+      { name: "status", label: WORDS.status, any: WORDS.all },
       statuses.map((one) => [one, one] as const),
       status,
     )}
-    <label>${texts.pathBegins} <input name="path" value="${path}" placeholder="/v1/orders" /></label>
-    <label>${texts.search} <input name="q" type="search" value="${q}" size="28" /></label>
-    <button type="submit">${texts.filter}</button>
+    <label>${TEXTS.pathBegins} <input name="path" value="${path}" placeholder="/v1/orders" /></label>
+    <label>${TEXTS.search} <input name="q" type="search" value="${q}" size="28" /></label>
+    <button type="submit">${WORDS.filter}</button>
   </form>`;
 }
 
 function requestTable(view: View, requests: readonly LoggedRequest[], now: number): Html {
-  const texts = REQUEST_TEXTS[view.language];
-  if (requests.length === 0) return html`<p class="hint">${texts.noMatch}</p>`;
-  const columns = [texts.time, texts.method, texts.path, texts.status, texts.code, texts.took, texts.order];
-  const rows = requests.map((request) => requestRow(view, request, now));
-  return html`<div class="requests">${table(texts.requests, columns, rows)}</div>`;
+  if (requests.length === 0) return html`<p class="hint">${TEXTS.noMatch}</p>`;
+  const list = table(TEXTS.requests, requests, (request) => requestRow(view, request, now), { opens: true });
+  return html`<div class="requests">${list}</div>`;
 }
 
-function requestRow(view: View, request: LoggedRequest, now: number): Html {
-  const texts = REQUEST_TEXTS[view.language];
+function requestRow(view: View, request: LoggedRequest, now: number): Row {
   const { requestId, at, method, path, status, code, durationMs, orderId, fault } = request;
-  const mark = fault === null ? "" : html` <span class="badge warn">${texts.fault}: ${fault.action}</span>`;
-  return linkedRow(storePath(view, `/requests/${requestId}`), [
-    timeOf(at, now),
-    html`<code>${method}</code>`,
-    html`<code class="path">${path}</code>`,
-    answerBadge(view, status),
-    html`${code === null ? "" : html`<code>${code}</code>`}${mark}`,
-    html`<span class="ms">${durationMs.toFixed(1)} ms</span>`,
-    orderId === null ? "" : html`<a href="${listAddress(view, "/checkouts", { q: orderId })}">${orderId}</a>`,
-  ]);
+  const mark = fault === null ? "" : html` <span class="badge warn">${WORDS.fault}: ${fault.action}</span>`;
+  const orders = listAddress(view, "/checkouts", { q: orderId });
+  return [
+    [WORDS.time, linked(storePath(view, `/requests/${requestId}`), timeOf(at, now))],
+    [WORDS.method, html`<code>${method}</code>`],
+    [WORDS.path, html`<code class="path">${path}</code>`],
+    [WORDS.status, answerBadge(status)],
+    [TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}`],
+    [TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
+    [WORDS.order, orderId === null ? "" : linked(orders, orderId)],
+  ];
 }
 
 function pager(view: View, { status, path, q }: Wanted, { requests, read, next }: Part): Html {
-  const texts = REQUEST_TEXTS[view.language];
   if (next === undefined) return html``;
   const isFull = requests.length === PAGE;
   const address = listAddress(view, "/requests", { status, path, q, before: String(next) });
   return html`<p class="pager">
-    ${isFull ? "" : html`<span class="hint">${texts.looked(read)}</span>`}
-    ${nextPart(address, isFull ? texts.older : texts.lookOn)}
+    ${isFull ? "" : html`<span class="hint">${TEXTS.looked(read)}</span>`}
+    ${nextPart(address, isFull ? WORDS.older : TEXTS.lookOn)}
   </p>`;
 }

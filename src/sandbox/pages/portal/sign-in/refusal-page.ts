@@ -4,7 +4,7 @@ import { UUID } from "../../../../core/text.ts";
 import { isNavigation } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { forwardedHosts, headerLines, splitTarget } from "../../../../web/http.ts";
-import { languageOf, type Language } from "../../../../web/language.ts";
+import type { Words } from "../../../../web/language.ts";
 import { readForm, redirect } from "../../../../web/page.ts";
 import type { HttpRequest } from "../../../../world.ts";
 import type { Answer } from "../../../answer.ts";
@@ -37,16 +37,15 @@ export function portalRefusalPage(context: PortalContext, refused: Refused, refu
   const params = session.role === "merchant" ? storeIn(context, path) : {};
   const call = { request, requestId, ...splitTarget(request.target), params, caller: session };
   const view = viewOf(context, call);
-  const markup = framed(context, view, refusalContent(view.language, refusal, wayOn(portal, view)));
-  return refusalAnswer(refused, refusal, { markup, language: view.language });
+  const markup = framed(context, view, refusalContent(refusal, wayOn(portal, view)));
+  return refusalAnswer(refused, refusal, markup, view.language);
 }
 
 /** Our own failure as a page of the portal that is made without reading the state. */
 export function failurePage(refused: Refused, refusal: Refusal): Answer {
-  const language = languageOf(refused.request);
   const role = roleOfPath(splitTarget(refused.request.target).path);
-  const content = refusalContent(language, refusal, html``);
-  return refusalAnswer(refused, refusal, { markup: framedAlone(language, role, content), language });
+  const content = refusalContent(refusal, html``);
+  return refusalAnswer(refused, refusal, framedAlone(role, content));
 }
 
 function signInRefusal(
@@ -56,17 +55,12 @@ function signInRefusal(
 ): Answer {
   const { request } = refused;
   const { path } = splitTarget(request.target);
-  const [language, role] = [languageOf(request), roleOfPath(path)];
+  const role = roleOfPath(path);
   const to = request.method === "POST" ? (readTo(portal, request) ?? null) : request.target;
-  const content = isSignIn
-    ? signInPage(language, role, { to, refusal })
-    : refusalContent(language, refusal, html``);
+  const content = isSignIn ? signInPage(role, { to, refusal }) : refusalContent(refusal, html``);
   // A browser that another site has led here did not send the cookie. It does when the page loads itself.
   const reloads = refusal.code === "credential_missing" && isNavigation(request) && isFromElsewhere(request);
-  return refusalAnswer(refused, refusal, {
-    markup: framedAlone(language, role, content, { reloads }),
-    language,
-  });
+  return refusalAnswer(refused, refusal, framedAlone(role, content, { reloads }));
 }
 
 function isFromElsewhere(request: HttpRequest): boolean {
@@ -85,33 +79,31 @@ function readTo(portal: PortalAccess, request: HttpRequest): string | undefined 
   return fields.ok ? pathWithin(portal, fields.value.get("to")) : undefined;
 }
 
-function refusalContent(language: Language, { code, message }: Refusal, way: Html): Content {
-  const texts = FRAME_TEXTS[language];
+function refusalContent({ code, message }: Refusal, way: Html): Content {
   const { status } = ERRORS[code];
-  const titles: Readonly<Record<number, string>> = {
-    ...SHARED_TEXTS[language].errorTitle,
-    ...texts.errorTitles,
+  const titles: Readonly<Record<number, Words>> = {
+    ...SHARED_TEXTS.errorTitle,
+    ...FRAME_TEXTS.errorTitles,
   };
-  const hints: Readonly<Record<number, string>> = texts.hints;
+  const hints: Readonly<Record<number, Words>> = FRAME_TEXTS.hints;
   const main = html`<section>
     <p class="notice warn" lang="en">${message}</p>
-    <p>${hints[status] ?? texts.hints[400]}</p>
+    <p>${hints[status] ?? FRAME_TEXTS.hints[400]}</p>
     ${way}
   </section>`;
-  return { title: titles[status] ?? SHARED_TEXTS[language].errorTitle[400], main };
+  return { title: titles[status] ?? SHARED_TEXTS.errorTitle[400], main };
 }
 
 /** Back to the page whose form was refused, and to the first page of the store. */
 function wayOn(portal: PortalAccess, view: View): Html {
-  const texts = FRAME_TEXTS[view.language];
   const [from = ""] = headerLines(view.call.request, "referer");
   const back = URL.canParse(from)
     ? pathWithin(portal, new URL(from).pathname + new URL(from).search)
     : undefined;
   const start = view.storeId === "" ? "/portal" : storePath(view, "/start");
   return html`<p class="row">
-    ${back === undefined || view.call.request.method === "GET" ? "" : html`<a class="primary" href="${back}">${texts.toPage}</a>`}
-    ${view.call.caller?.role === "administrator" ? "" : html`<a class="plain" href="${start}">${texts.toStart}</a>`}
+    ${back === undefined || view.call.request.method === "GET" ? "" : html`<a class="primary" href="${back}">${FRAME_TEXTS.toPage}</a>`}
+    ${view.call.caller?.role === "administrator" ? "" : html`<a class="plain" href="${start}">${FRAME_TEXTS.toStart}</a>`}
   </p>`;
 }
 

@@ -2,7 +2,6 @@ import { accept, type Refusal } from "../../../../core/outcome.ts";
 import { withoutKey } from "../../../../core/portal/path.ts";
 import { requireOwnPage } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import type { Language } from "../../../../web/language.ts";
 import { readForm } from "../../../../web/page.ts";
 import type { PortalAccess, PortalRole } from "../../../runtime/portal-access.ts";
 import { copyable } from "../parts.ts";
@@ -13,10 +12,8 @@ import type { Content } from "../view.ts";
 
 /** The pages for signing in and out, and what a signed-in person chooses for the pages. */
 export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
-  openPage("/portal/sign-in", (view) => signInPage(view.language, "merchant", { to: view.query.get("to") })),
-  openPage("/portal/admin/sign-in", (view) =>
-    signInPage(view.language, "administrator", { to: view.query.get("to") }),
-  ),
+  openPage("/portal/sign-in", (view) => signInPage("merchant", { to: view.query.get("to") })),
+  openPage("/portal/admin/sign-in", (view) => signInPage("administrator", { to: view.query.get("to") })),
   signIn("merchant"),
   signIn("administrator"),
   signOut("merchant"),
@@ -27,7 +24,6 @@ export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
 
 /** The page with the form for signing in; also the answer to who is not signed in, and to a wrong code. */
 export function signInPage(
-  language: Language,
   role: PortalRole,
   {
     to,
@@ -38,12 +34,17 @@ export function signInPage(
     readonly refusal?: Refusal | undefined;
   },
 ): Content {
-  const texts = FRAME_TEXTS[language];
   const [title, hint, label, name, type] =
     role === "merchant"
-      ? ([texts.signIn, texts.signInHint, texts.code, "code", "text"] as const)
-      : ([texts.signInAdmin, texts.signInAdminHint, texts.adminToken, "admin_token", "password"] as const);
-  const main = html`${whyNot(language, role, refusal)}
+      ? ([FRAME_TEXTS.signIn, FRAME_TEXTS.signInHint, FRAME_TEXTS.code, "code", "text"] as const)
+      : ([
+          FRAME_TEXTS.signInAdmin,
+          FRAME_TEXTS.signInAdminHint,
+          FRAME_TEXTS.adminToken,
+          "admin_token",
+          "password",
+        ] as const);
+  const main = html`${whyNot(role, refusal)}
     <p>${hint}</p>
     ${role === "merchant" ? html`<p>${copyable("checkout open")}</p>` : ""}
     <form method="post" action="${homeOf(role)}/sign-in" id="sign-in" class="act">
@@ -51,23 +52,22 @@ export function signInPage(
         >${label} <input name="${name}" type="${type}" autocomplete="off" spellcheck="false" required
       /></label>
       <input type="hidden" name="to" value="${to ?? ""}" />
-      <button type="submit" class="primary">${texts.signIn}</button>
+      <button type="submit" class="primary">${FRAME_TEXTS.signIn}</button>
     </form>`;
   return { title, main };
 }
 
-function whyNot(language: Language, role: PortalRole, refusal: Refusal | undefined): Html {
-  const texts = FRAME_TEXTS[language];
+function whyNot(role: PortalRole, refusal: Refusal | undefined): Html {
   if (refusal?.code === "rate_limited") {
     return html`<p class="notice warn" role="alert">
-      ${texts.tooManyTries(refusal.retryAfterSeconds ?? 0)}
+      ${FRAME_TEXTS.tooManyTries(refusal.retryAfterSeconds ?? 0)}
     </p>`;
   }
   if (refusal?.code === "credential_invalid") {
-    const text = role === "merchant" ? texts.codeRefused : texts.tokenRefused;
+    const text = role === "merchant" ? FRAME_TEXTS.codeRefused : FRAME_TEXTS.tokenRefused;
     return html`<p class="notice bad" role="alert">${text}</p>`;
   }
-  return refusal === undefined ? html`` : html`<p class="notice">${texts.notSignedIn}</p>`;
+  return refusal === undefined ? html`` : html`<p class="notice">${FRAME_TEXTS.notSignedIn}</p>`;
 }
 
 function signIn(role: PortalRole): PortalRoute {

@@ -1,3 +1,4 @@
+import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/control/checkout.ts";
 import { PAYMENT_METHODS } from "../../../../core/checkout/checkout.ts";
 import { expectedAmount } from "../../../../core/money.ts";
@@ -6,33 +7,21 @@ import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { choice, field, suggestions, tick, typed } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
-import { amount, empty, table } from "../parts.ts";
-import { ask } from "../route.ts";
-import type { Content, PortalContext, View } from "../view.ts";
-import { STORE_TEXTS } from "./texts.ts";
+import { amount, empty, table, type Row } from "../parts.ts";
+import type { Content, View } from "../view.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
 
 /** The prices of a store's catalog, with those that are not approved or retired. */
-export async function catalogPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const summary = await ask(context, "storeSummary", { ...view, body: undefined });
-  if (!summary.ok) return summary;
-  const { prices, capabilities } = summary.value;
-  const texts = STORE_TEXTS[view.language].catalog;
+export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"storeSummary">): Content {
   const active = new Set(capabilities.filter((one) => one.active).map(({ name }) => name));
-  const columns = [texts.id, texts.description, texts.amount, texts.method, texts.state, texts.act];
-  const main = html`${
-    prices.length === 0
-      ? empty(
-          texts.none,
-          "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
-        )
-      : table(
-          texts.title,
-          columns,
-          prices.map((price) => row(view, price, active)),
-        )
-  }
-  ${addForm(view, capabilities)}`;
-  return accept({ title: texts.title, main, live: { kind: "store" } });
+  const none = empty(
+    TEXTS.none,
+    "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
+  );
+  const list = table(FRAME_TEXTS.catalog, prices, (price) => row(view, price, active), { none });
+  const main = html`${list} ${addForm(view, capabilities)}`;
+  return { title: FRAME_TEXTS.catalog, main, live: { kind: "store" } };
 }
 
 const FIELDS = ["price_id", "payment_method", "description"] as const;
@@ -49,62 +38,58 @@ export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown>
   return accept({ ...rest, id, description, amount_minor: Number(text), currency, approved });
 }
 
-function row(view: View, price: Price, active: ReadonlySet<string>): Html {
-  const texts = STORE_TEXTS[view.language].catalog;
+function row(view: View, price: Price, active: ReadonlySet<string>): Row {
   const { id, description, currency, paymentMethod } = price;
   const lacks = [paymentMethod, currency].filter((name) => !active.has(name));
   const retire = askedOnce(
-    texts.retire,
-    texts.retireQuestion(id),
+    TEXTS.retire,
+    TEXTS.retireQuestion(id),
     actForm(view, {
       action: storePath(view, "/catalog/retire"),
-      label: texts.retireNow,
+      label: TEXTS.retireNow,
       fields: { price_id: id },
       style: "danger",
     }),
   );
-  return html`<tr>
-    <th scope="row"><code>${id}</code></th>
-    <td>${description}</td>
-    <td class="whole">${amount(view, price)} <small>${String(price.amountMinor)}</small></td>
-    <td>${paymentMethod}</td>
-    <td>
-      ${stateOf(view, price)}
-      ${lacks.length === 0 || price.retired ? "" : html`<div class="hint">${texts.lacks(lacks.join(", "))}</div>`}
-    </td>
-    <td>${price.retired ? "" : retire}</td>
-  </tr>`;
+  const lacking =
+    lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`;
+  return [
+    [WORDS.price, html`<code>${id}</code>`, "head"],
+    [TEXTS.description, description],
+    [WORDS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
+    [WORDS.paymentMethod, paymentMethod],
+    [WORDS.state, html`${stateOf(price)} ${lacking}`],
+    [WORDS.act, price.retired ? "" : retire],
+  ];
 }
 
-function stateOf(view: View, { retired, approved }: Price): Html {
-  const texts = STORE_TEXTS[view.language].catalog;
-  if (retired) return html`<span class="badge">${texts.retired}</span>`;
+function stateOf({ retired, approved }: Price): Html {
+  if (retired) return html`<span class="badge">${WORDS.retired}</span>`;
   return approved
-    ? html`<span class="badge good">${texts.approved}</span>`
-    : html`<span class="badge warn">${texts.unapproved}</span>`;
+    ? html`<span class="badge good">${WORDS.approved}</span>`
+    : html`<span class="badge warn">${WORDS.notApproved}</span>`;
 }
 
 function addForm(
   view: View,
   capabilities: readonly { readonly kind: string; readonly name: string }[],
 ): Html {
-  const texts = STORE_TEXTS[view.language].catalog;
   const currencies = capabilities.filter(({ kind }) => kind === "currency").map(({ name }) => name);
   const content = html`<div class="fields">
-    ${field(texts.id, "price_id", { required: true, hint: texts.idHint(MAX_SUBJECT_LENGTH) })}
-    ${field(texts.amountMinor, "amount_minor", { required: true, numeric: true, hint: texts.amountHint })}
-    ${field(texts.currency, "currency", { required: true, hint: texts.currencyHint, list: "currencies" })}
+    ${field(WORDS.price, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH) })}
+    ${field(TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint })}
+    ${field(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies" })}
     ${choice(
-      texts.method,
+      WORDS.paymentMethod,
       "payment_method",
       PAYMENT_METHODS.map((method) => [method, method]),
     )}
-    ${field(texts.description, "description", { hint: texts.optional })}
-    ${tick(texts.approvedNow, "approved", { checked: true })}
+    ${field(TEXTS.description, "description", { hint: TEXTS.optional })}
+    ${tick(TEXTS.approvedNow, "approved", { checked: true })}
   </div>`;
   return html`<section class="panel">
-    <h2>${texts.add}</h2>
+    <h2>${TEXTS.add}</h2>
     ${suggestions("currencies", currencies)}
-    ${actForm(view, { action: storePath(view, "/catalog"), label: texts.addNow, content, style: "primary" })}
+    ${actForm(view, { action: storePath(view, "/catalog"), label: TEXTS.addNow, content, style: "primary" })}
   </section>`;
 }

@@ -2,14 +2,15 @@ import { iso } from "../../../../core/clock.ts";
 import { parseSpan } from "../../../../core/config/setting-text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { accept, mapped, type Outcome } from "../../../../core/outcome.ts";
-import { html, type Html } from "../../../../web/html.ts";
+import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { field } from "../fields.ts";
 import { actForm, storePath } from "../forms.ts";
-import { dated, facts, inWords, table } from "../parts.ts";
+import { dated, facts, inWords, linked, table, type Facts, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { dueUntil, MAX_DUE, type Due, type DueList } from "./due.ts";
-import { STORE_TEXTS } from "./texts.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -20,12 +21,11 @@ const MAX_LISTED = 25;
 
 /** The store's clock, and what falls due when it is moved. */
 export async function clockPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const texts = STORE_TEXTS[view.language].clock;
   const now = storeTime(context, view.storeId);
   const due = dueUntil(context, view.storeId, now + DAY_MS);
   const main = html`${happened(view)} ${state(context, view, now)} ${moves(view, now)}
   ${preview(view, due, now)}`;
-  return Promise.resolve(accept({ title: texts.title, main, live: { kind: "store" } }));
+  return Promise.resolve(accept({ title: FRAME_TEXTS.clock, main, live: { kind: "store" } }));
 }
 
 /** What a form of the clock says. Refuses a span that is none. */
@@ -49,12 +49,11 @@ export function movedLines({ fired, delivered, undelivered }: AnswerOf<"moveCloc
   return [...all.slice(0, MAX_LISTED), ...more, ...left].join("\n");
 }
 
-function happened({ language, shownOnce }: View): Html {
+function happened({ shownOnce }: View): Html {
   if (shownOnce === undefined) return html``;
-  const texts = STORE_TEXTS[language].clock;
   const lines = shownOnce.split("\n").filter(Boolean);
   return html`<div class="notice good" role="status">
-    <strong>${lines.length === 0 ? texts.nothingHappened : texts.happened}</strong>
+    <strong>${lines.length === 0 ? TEXTS.nothingHappened : TEXTS.happened}</strong>
     <ul class="moved">
       ${lines.map((line) => html`<li><code>${inWords(line)}</code></li>`)}
     </ul>
@@ -62,49 +61,47 @@ function happened({ language, shownOnce }: View): Html {
 }
 
 function state({ store, world }: PortalContext, view: View, now: number): Html {
-  const texts = STORE_TEXTS[view.language].clock;
   const clock = store.clocks.of(view.storeId);
   const isFrozen = clock !== undefined && clock.frozenAt !== null;
   const isReal = !isFrozen && (clock?.offsetMs ?? 0) === 0;
   const kind = isFrozen
-    ? html`<span class="badge warn">${texts.frozen}</span>`
-    : html`<span class="badge">${isReal ? texts.real : texts.moved}</span>`;
+    ? html`<span class="badge warn">${FRAME_TEXTS.frozen}</span>`
+    : html`<span class="badge">${isReal ? TEXTS.real : FRAME_TEXTS.moved}</span>`;
   const realNow = world.now();
-  const pairs: (readonly [string, Html | string])[] = [
-    [texts.now, html`<span class="row">${dated(now)} ${kind}</span>`],
-    ...(isReal ? [] : [[texts.realNow, dated(realNow)] as const]),
-    ...(isReal ? [] : [[texts.difference, texts.apart(spanText(now - realNow))] as const]),
+  const pairs: Facts = [
+    [TEXTS.now, html`<span class="row">${dated(now)} ${kind}</span>`],
+    isReal ? null : [TEXTS.realNow, dated(realNow)],
+    isReal ? null : [TEXTS.difference, TEXTS.apart(spanText(now - realNow))],
   ];
   return html`<section class="panel">
     ${facts(pairs)}
     <div class="actions">
-      ${isFrozen ? "" : moveForm(view, texts.freeze, { action: "freeze" })}
-      ${isReal ? "" : moveForm(view, texts.toReal, { action: "real" })}
+      ${isFrozen ? "" : moveForm(view, TEXTS.freeze, { action: "freeze" })}
+      ${isReal ? "" : moveForm(view, TEXTS.toReal, { action: "real" })}
     </div>
   </section>`;
 }
 
 function moves(view: View, now: number): Html {
-  const texts = STORE_TEXTS[view.language].clock;
   return html`<section class="panel">
-    <h2>${texts.advance}</h2>
-    <p class="hint">${texts.advanceHint}</p>
+    <h2>${TEXTS.advance}</h2>
+    <p class="hint">${TEXTS.advanceHint}</p>
     <div class="actions">${SPANS.map((by) => moveForm(view, `+${by}`, { action: "advance", by }))}</div>
     <div class="actions">
       ${moveForm(
         view,
-        texts.advanceNow,
+        TEXTS.advanceNow,
         { action: "advance" },
-        field(texts.span, "by", { required: true, placeholder: "31m", hint: texts.spanHint }),
+        field(TEXTS.span, "by", { required: true, placeholder: "31m", hint: TEXTS.spanHint }),
       )}
       ${moveForm(
         view,
-        texts.setNow,
+        TEXTS.setNow,
         { action: "set" },
-        field(texts.moment, "to", {
+        field(TEXTS.moment, "to", {
           required: true,
           value: `${iso(now + HOUR_MS).slice(0, 19)}Z`,
-          hint: texts.momentHint,
+          hint: TEXTS.momentHint,
         }),
       )}
     </div>
@@ -113,7 +110,7 @@ function moves(view: View, now: number): Html {
 
 function moveForm(
   view: View,
-  label: string,
+  label: Text,
   fields: Readonly<Record<string, string>>,
   content: Html = html``,
 ): Html {
@@ -121,27 +118,25 @@ function moveForm(
 }
 
 function preview(view: View, { items, isMore }: DueList, now: number): Html {
-  const texts = STORE_TEXTS[view.language].clock;
   const soon = items.filter(({ at }) => at <= now + HOUR_MS).length;
   const count = (known: number): string =>
     isMore && known === items.length ? `${Math.min(known, MAX_DUE - 1)}+` : String(known);
-  const rows = items.slice(0, MAX_LISTED).map((due) => dueRow(view, due, now));
-  const more = items.length > MAX_LISTED ? html`<p class="hint">${texts.listed(MAX_LISTED)}</p>` : html``;
+  const list = table(TEXTS.due, items.slice(0, MAX_LISTED), (due) => dueRow(view, due, now), { opens: true });
+  const more = items.length > MAX_LISTED ? html`<p class="hint">${TEXTS.listed(MAX_LISTED)}</p>` : html``;
   return html`<section>
-    <h2>${texts.due}</h2>
-    <p>${texts.counts(count(soon), count(items.length))}</p>
-    ${rows.length === 0 ? "" : table(texts.due, [texts.at, texts.in, texts.what, texts.of], rows)} ${more}
+    <h2>${TEXTS.due}</h2>
+    <p>${TEXTS.counts(count(soon), count(items.length))}</p>
+    ${list} ${more}
   </section>`;
 }
 
-function dueRow(view: View, { at, what, of, outcome, path }: Due, now: number): Html {
-  const texts = STORE_TEXTS[view.language].clock;
-  return html`<tr data-row>
-    <td>${dated(at)}</td>
-    <td>${at <= now ? texts.waiting : spanText(at - now)}</td>
-    <td>${texts[what]}${outcome === "" ? "" : html` <code>${outcome}</code>`}</td>
-    <th scope="row"><a href="${storePath(view, path)}">${of}</a></th>
-  </tr>`;
+function dueRow(view: View, { at, what, of, outcome, path }: Due, now: number): Row {
+  return [
+    [WORDS.at, dated(at)],
+    [TEXTS.in, at <= now ? TEXTS.waiting : spanText(at - now)],
+    [TEXTS.what, html`${TEXTS[what]}${outcome === "" ? "" : html` <code>${outcome}</code>`}`],
+    [WORDS.of, linked(storePath(view, path), of), "head"],
+  ];
 }
 
 /** A span in its two largest units, such as `1h 5m`; a minus is before one that is negative. */

@@ -1,3 +1,4 @@
+import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { iso } from "../../../../core/clock.ts";
 import {
   durationText,
@@ -8,7 +9,7 @@ import {
 import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_PROFILES } from "../../../../core/fault/actions.ts";
 import type { FaultEntry } from "../../../../core/fault/operations.ts";
 import { PROFILES } from "../../../../core/fault/profiles.ts";
-import { DEFAULT_LATENCY_MS, DEFAULT_RETRY_AFTER_S, DEFAULT_STATUS } from "../../../../core/fault/request.ts";
+import { PARAMETERS } from "../../../../core/fault/request.ts";
 import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../../../core/fault/text.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
@@ -17,38 +18,26 @@ import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { choice, field, suggestions, typed } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
-import { dated, empty, named, table } from "../parts.ts";
-import { ask } from "../route.ts";
+import { dated, empty, table, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { STORE_TEXTS } from "./texts.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 
 /** The faults of a store that can still hit, and forms for more. */
-export async function faultsPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const listed = await ask(context, "listFaults", { ...view, body: undefined });
-  if (!listed.ok) return listed;
-  const { faults } = listed.value;
-  const texts = STORE_TEXTS[view.language].faults;
-  const columns = [
-    texts.action,
-    texts.with,
-    texts.only,
-    texts.matched,
-    texts.applied,
-    texts.left,
-    texts.until,
-    texts.act,
-  ];
-  const rows = faults.map((fault) => row(view, fault));
+export function faultsPage(view: View, { faults }: AnswerOf<"listFaults">, context: PortalContext): Content {
   const main = html`${
-    rows.length === 0
-      ? empty(texts.none, "checkout faults add lose_answer --path /v1/orders")
-      : html`<section>${table(texts.title, columns, rows)} ${clear(view)}</section>`
+    faults.length === 0
+      ? empty(TEXTS.none, "checkout faults add lose_answer --path /v1/orders")
+      : html`<section>
+          ${table(FRAME_TEXTS.faults, faults, (fault) => row(view, fault))} ${clear(view)}
+        </section>`
   }
   ${profiles(view)} ${addForm(context, view)}`;
-  return accept({ title: texts.title, main, live: { kind: "store" } });
+  return { title: FRAME_TEXTS.faults, main, live: { kind: "store" } };
 }
 
-const NUMBERS = ["status", "retry_after_s", "times"] as const;
+const { status, latencyMs, retryAfterS } = PARAMETERS;
+const NUMBERS = [status.name, retryAfterS.name, "times"] as const;
 
 /**
  * What the form of a new fault says. A duration, a share and an end are read as the command line reads them; an end in
@@ -70,26 +59,23 @@ export function readFault(
     "endpoint_id",
     "order_id",
   ]);
-  const latencyMs = latency === undefined ? accept(undefined) : parseSpan(latency);
-  if (!latencyMs.ok) return latencyMs;
+  const delay = latency === undefined ? accept(undefined) : parseSpan(latency);
+  if (!delay.ok) return delay;
   const end = until === undefined ? undefined : spanOrMomentOf(until);
   if (until !== undefined && end === undefined) return expected("until", SPAN_OR_MOMENT, until);
   const share = probability === undefined ? undefined : shareOf(probability);
   if (probability !== undefined && share === undefined)
     return expected("probability", FAULT_SHARE, probability);
   const at = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.spanMs);
-  const narrowed = {
-    ...match,
-    ...(nth === undefined ? {} : { nth: Number(nth) }),
-    ...(share === undefined ? {} : { probability: share }),
-  };
+  const narrowed = { ...match, nth: nth && Number(nth), probability: share };
+  const isNarrowed = Object.values(narrowed).some((value) => value !== undefined);
   const numbers = Object.entries(typed(fields, NUMBERS)).map(([name, text]) => [name, Number(text)] as const);
   return accept({
     ...typed(fields, ["action", "profile", "seed"]),
     ...Object.fromEntries(numbers),
-    ...(latencyMs.value === undefined ? {} : { latency_ms: latencyMs.value }),
-    ...(at === undefined ? {} : { until: iso(at) }),
-    ...(Object.keys(narrowed).length === 0 ? {} : { match: narrowed }),
+    [latencyMs.name]: delay.value,
+    until: at && iso(at),
+    match: isNarrowed ? narrowed : undefined,
   });
 }
 
@@ -97,98 +83,86 @@ function expected(name: string, what: string, got: string): Outcome<never> {
   return refuse("invalid_parameter", `${name}: expected ${what}; got ${printableLiteral(got)}`);
 }
 
-function row(view: View, fault: FaultEntry): Html {
-  const texts = STORE_TEXTS[view.language].faults;
+function row(view: View, fault: FaultEntry): Row {
   const { id, action, matched, applied, times, until } = fault;
-  const remove = actForm(view, { action: storePath(view, `/faults/${id}/remove`), label: texts.remove });
-  return html`<tr>
-    <th scope="row"><code title="${id}">${action}</code></th>
-    <td>${parametersText(fault) ?? ""}</td>
-    <td>${named(texts.only, matchText(fault) ?? texts.any)}</td>
-    <td>${named(texts.matched, String(matched))}</td>
-    <td>${named(texts.applied, String(applied))}</td>
-    <td>${named(texts.left, times === null ? texts.unlimited : String(times - applied))}</td>
-    <td>${until === null ? "" : named(texts.until, dated(until))}</td>
-    <td>${remove}</td>
-  </tr>`;
+  const remove = actForm(view, { action: storePath(view, `/faults/${id}/remove`), label: WORDS.remove });
+  return [
+    [TEXTS.action, html`<code title="${id}">${action}</code>`, "head"],
+    [TEXTS.with, parametersText(fault) ?? ""],
+    [TEXTS.only, matchText(fault) ?? TEXTS.any, "named"],
+    [TEXTS.matched, String(matched), "named"],
+    [TEXTS.applied, String(applied), "named"],
+    [TEXTS.left, times === null ? TEXTS.unlimited : String(times - applied), "named"],
+    until === null ? [TEXTS.until, ""] : [TEXTS.until, dated(until), "named"],
+    [WORDS.act, remove],
+  ];
 }
 
 function clear(view: View): Html {
-  const texts = STORE_TEXTS[view.language].faults;
   const action = storePath(view, "/faults/clear");
-  const form = actForm(view, { action, label: texts.clearNow, style: "danger" });
-  return askedOnce(texts.clear, texts.clearQuestion, form);
+  const form = actForm(view, { action, label: TEXTS.clearNow, style: "danger" });
+  return askedOnce(TEXTS.clear, TEXTS.clearQuestion, form);
 }
 
 function profiles(view: View): Html {
-  const texts = STORE_TEXTS[view.language].faults;
-  const rows = FAULT_PROFILES.map(
-    (profile) =>
-      html`<tr>
-        <th scope="row">${profile}</th>
-        <td>${PROFILES[profile].map(({ action }) => html`<code>${action}</code> `)}</td>
-        <td>
-          ${actForm(view, {
-            action: storePath(view, "/faults"),
-            label: texts.addProfile,
-            fields: { profile },
-          })}
-        </td>
-      </tr>`,
-  );
+  const action = storePath(view, "/faults");
+  const list = table(TEXTS.profiles, FAULT_PROFILES, (profile) => [
+    [TEXTS.profile, profile, "head"],
+    [TEXTS.holds, PROFILES[profile].map((fault) => html`<code>${fault.action}</code> `)],
+    [WORDS.act, actForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
+  ]);
   return html`<section>
-    <h2>${texts.profiles}</h2>
-    ${table(texts.profiles, [texts.profile, texts.holds, texts.act], rows)}
+    <h2>${TEXTS.profiles}</h2>
+    ${list}
   </section>`;
 }
 
 function addForm({ store }: PortalContext, view: View): Html {
-  const texts = STORE_TEXTS[view.language].faults;
   const endpoints = store.endpoints
     .of(view.storeId)
     .map(({ id, url, kind }) => [id, kind === "listener" ? "checkout listen" : url] as const);
-  const any = ["", texts.any] as const;
+  const any = ["", TEXTS.any] as const;
   const content = html`<div class="stack">
     <div class="fields">
       <label class="field">
-        <span>${texts.action}</span>
+        <span>${TEXTS.action}</span>
         <select name="action">
-          <optgroup label="${texts.ofApi}">${API_ACTIONS.map(option)}</optgroup>
-          <optgroup label="${texts.ofDeliveries}">${DELIVERY_ACTIONS.map(option)}</optgroup>
+          <optgroup label="${TEXTS.ofApi}">${API_ACTIONS.map(option)}</optgroup>
+          <optgroup label="${TEXTS.ofDeliveries}">${DELIVERY_ACTIONS.map(option)}</optgroup>
         </select>
       </label>
-      ${field(texts.times, "times", { numeric: true, hint: texts.timesHint })}
-      ${field(texts.until, "until", { placeholder: "10m", hint: texts.untilHint })}
+      ${field(TEXTS.times, "times", { numeric: true, hint: TEXTS.timesHint })}
+      ${field(TEXTS.until, "until", { placeholder: "10m", hint: TEXTS.untilHint })}
     </div>
     <fieldset>
-      <legend>${texts.with}</legend>
+      <legend>${TEXTS.with}</legend>
       <div class="fields">
-        ${field(texts.status, "status", { numeric: true, hint: texts.statusHint(DEFAULT_STATUS) })}
-        ${field(texts.latency, "latency", { hint: texts.latencyHint(durationText(DEFAULT_LATENCY_MS)) })}
-        ${field(texts.retryAfter, "retry_after_s", {
+        ${field(TEXTS.status, status.name, { numeric: true, hint: TEXTS.statusHint(status.default) })}
+        ${field(TEXTS.latency, "latency", { hint: TEXTS.parameterHint(latencyMs.of, durationText(latencyMs.default)) })}
+        ${field(TEXTS.retryAfter, retryAfterS.name, {
           numeric: true,
-          hint: texts.retryAfterHint(DEFAULT_RETRY_AFTER_S),
+          hint: TEXTS.parameterHint(retryAfterS.of, String(retryAfterS.default)),
         })}
       </div>
     </fieldset>
     <fieldset>
-      <legend>${texts.only}</legend>
+      <legend>${TEXTS.only}</legend>
       <div class="fields">
-        ${field(texts.orderId, "order_id", { placeholder: "order-7*", hint: texts.patternHint })}
-        ${choice(texts.method, "method", [any, ["POST", "POST"], ["GET", "GET"]])}
-        ${field(texts.path, "path", { placeholder: "/v1/orders", hint: texts.patternHint })}
-        ${field(texts.eventType, "event_type", { placeholder: "order.succeeded", list: "event-types" })}
-        ${field(texts.eventId, "event_id")} ${choice(texts.endpoint, "endpoint_id", [any, ...endpoints])}
-        ${field(texts.nth, "nth", { numeric: true, hint: texts.nthHint })}
-        ${field(texts.probability, "probability", { placeholder: "0.25", hint: texts.probabilityHint })}
-        ${field(texts.seed, "seed", { hint: texts.seedHint })}
+        ${field(TEXTS.orderId, "order_id", { placeholder: "order-7*", hint: TEXTS.patternHint })}
+        ${choice(WORDS.method, "method", [any, ["POST", "POST"], ["GET", "GET"]])}
+        ${field(TEXTS.path, "path", { placeholder: "/v1/orders", hint: TEXTS.patternHint })}
+        ${field(WORDS.eventType, "event_type", { placeholder: "order.succeeded", list: "event-types" })}
+        ${field(TEXTS.eventId, "event_id")} ${choice(TEXTS.endpoint, "endpoint_id", [any, ...endpoints])}
+        ${field(TEXTS.nth, "nth", { numeric: true, hint: TEXTS.nthHint })}
+        ${field(TEXTS.probability, "probability", { placeholder: "0.25", hint: TEXTS.probabilityHint })}
+        ${field(TEXTS.seed, "seed", { hint: TEXTS.seedHint })}
       </div>
     </fieldset>
   </div>`;
   return html`<section class="panel">
-    <h2>${texts.add}</h2>
+    <h2>${TEXTS.add}</h2>
     ${suggestions("event-types", EVENT_TYPES)}
-    ${actForm(view, { action: storePath(view, "/faults"), label: texts.addNow, content, style: "primary" })}
+    ${actForm(view, { action: storePath(view, "/faults"), label: TEXTS.addNow, content, style: "primary" })}
   </section>`;
 }
 

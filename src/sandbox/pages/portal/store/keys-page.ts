@@ -1,30 +1,24 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { SCOPES } from "../../../../core/credential.ts";
-import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tick } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
-import { dated, empty, table } from "../parts.ts";
-import { ask } from "../route.ts";
-import type { Content, PortalContext, View } from "../view.ts";
+import { dated, empty, table, type Row } from "../parts.ts";
+import type { Content, View } from "../view.ts";
 import { shownOnce } from "./start-page.ts";
-import { STORE_TEXTS } from "./texts.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { KEYS_TEXTS as TEXTS } from "./texts.ts";
 
 type Key = AnswerOf<"listKeys">["keys"][number];
 
 /** The API keys of a store, which are shown once, when they are made. */
-export async function keysPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const listed = await ask(context, "listKeys", { ...view, body: undefined });
-  if (!listed.ok) return listed;
-  const { keys } = listed.value;
-  const texts = STORE_TEXTS[view.language].keys;
+export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): Content {
   const inForce = keys.filter(({ revokedAt }) => revokedAt === null).length;
-  const columns = [texts.key, texts.scopes, texts.created, texts.state, texts.act];
-  const rows = keys.map((key) => row(view, key, { isLast: inForce === 1 }));
-  const main = html`${shownOnce(view)}
-  ${keys.length === 0 ? empty(texts.none, "checkout keys create") : table(texts.title, columns, rows)}
-  ${createForm(view)}`;
-  return accept({ title: texts.title, main, live: { kind: "store" } });
+  const list = table(FRAME_TEXTS.keys, keys, (key) => row(view, key, { isLast: inForce === 1 }), {
+    none: empty(TEXTS.none, "checkout keys create"),
+  });
+  const main = html`${shownOnce(view)} ${list} ${createForm(view)}`;
+  return { title: FRAME_TEXTS.keys, main, live: { kind: "store" } };
 }
 
 /** What the form of a new key says: one box for each scope. */
@@ -32,40 +26,38 @@ export function readScopes(fields: ReadonlyMap<string, string>): unknown {
   return { scopes: SCOPES.filter((scope) => fields.get(scope) === "yes") };
 }
 
-function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Html {
+function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Row {
   const { keyId, lastFour, scopes, createdAt, revokedAt } = key;
-  const texts = STORE_TEXTS[view.language].keys;
   const revoke = askedOnce(
-    texts.revoke,
-    `${texts.revokeQuestion(lastFour)}${isLast ? ` ${texts.revokeLast}` : ""}`,
+    TEXTS.revoke,
+    html`${TEXTS.revokeQuestion(lastFour)}${isLast ? html` ${TEXTS.revokeLast}` : ""}`,
     actForm(view, {
       action: storePath(view, `/keys/${keyId}/revoke`),
-      label: texts.revokeNow,
+      label: TEXTS.revokeNow,
       style: "danger",
     }),
   );
   const state =
     revokedAt === null
-      ? html`<span class="badge good">${texts.inForce}</span>`
-      : html`<span class="badge">${texts.revoked}</span> ${dated(revokedAt)}`;
-  return html`<tr>
-    <th scope="row" class="whole"><code>svc_test_…${lastFour}</code></th>
-    <td>${scopes.map((scope) => html`<code class="whole">${scope}</code> `)}</td>
-    <td>${dated(createdAt)}</td>
-    <td>${state}</td>
-    <td>${revokedAt === null ? revoke : ""}</td>
-  </tr>`;
+      ? html`<span class="badge good">${TEXTS.inForce}</span>`
+      : html`<span class="badge">${TEXTS.revoked}</span> ${dated(revokedAt)}`;
+  return [
+    [TEXTS.key, html`<code>svc_test_…${lastFour}</code>`, "head", "whole"],
+    [TEXTS.scopes, scopes.map((scope) => html`<code class="whole">${scope}</code> `)],
+    [WORDS.created, dated(createdAt)],
+    [WORDS.state, state],
+    [WORDS.act, revokedAt === null ? revoke : ""],
+  ];
 }
 
 function createForm(view: View): Html {
-  const texts = STORE_TEXTS[view.language].keys;
   const content = html`<fieldset class="ticks">
-    <legend>${texts.scopes}</legend>
+    <legend>${TEXTS.scopes}</legend>
     ${SCOPES.map((scope) => tick(scope, scope, { checked: true }))}
   </fieldset>`;
   return html`<section class="panel">
-    <h2>${texts.create}</h2>
-    <p class="hint">${texts.createHint}</p>
-    ${actForm(view, { action: storePath(view, "/keys"), label: texts.createNow, content, style: "primary" })}
+    <h2>${TEXTS.create}</h2>
+    <p class="hint">${TEXTS.createHint}</p>
+    ${actForm(view, { action: storePath(view, "/keys"), label: TEXTS.createNow, content, style: "primary" })}
   </section>`;
 }

@@ -1,6 +1,6 @@
 import { mapped, type Outcome } from "../../../../core/outcome.ts";
 import { storePath } from "../forms.ts";
-import { act, page, type PortalRoute } from "../route.ts";
+import { act, page, pageOf, type PortalRoute } from "../route.ts";
 import type { PortalContext, View } from "../view.ts";
 import { catalogPage, readPrice } from "./catalog-page.ts";
 import { clockPage, movedLines, readMove } from "./clock-page.ts";
@@ -14,64 +14,54 @@ type Fields = ReadonlyMap<string, string>;
 
 /** The pages of a store itself: start, catalog, keys, settings, clock, faults, stores. */
 export const STORE_ROUTES: readonly PortalRoute[] = [
-  page("/portal/{store_id}/start", startPage),
+  pageOf("/portal/{store_id}/start", "storeSummary", startPage),
   act("/portal/{store_id}/start/key", {
     operation: "createKey",
-    read: () => ({}),
-    leadsTo: to("/start"),
     reveals: ({ apiKey }) => apiKey,
   }),
   act("/portal/{store_id}/start/secret", {
     operation: "storeAccess",
-    leadsTo: to("/start"),
     reveals: ({ signingSecret }) => signingSecret,
   }),
 
-  page("/portal/{store_id}/catalog", catalogPage),
-  act("/portal/{store_id}/catalog", { operation: "addPrice", parse: readPrice, leadsTo: to("/catalog") }),
+  pageOf("/portal/{store_id}/catalog", "storeSummary", catalogPage),
+  act("/portal/{store_id}/catalog", { operation: "addPrice", parse: readPrice }),
   act("/portal/{store_id}/catalog/retire", {
     operation: "retirePrice",
     read: (fields) => ({ id: fields.get("price_id") }),
-    leadsTo: to("/catalog"),
   }),
 
-  page("/portal/{store_id}/keys", keysPage),
+  pageOf("/portal/{store_id}/keys", "listKeys", keysPage),
   act("/portal/{store_id}/keys", {
     operation: "createKey",
     read: readScopes,
-    leadsTo: to("/keys"),
     reveals: ({ apiKey }) => apiKey,
   }),
   act("/portal/{store_id}/keys/{id}/revoke", {
     operation: "revokeKey",
-    read: () => ({}),
-    leadsTo: to("/keys"),
   }),
 
-  page("/portal/{store_id}/settings", settingsPage),
+  pageOf("/portal/{store_id}/settings", "storeSummary", settingsPage),
   act("/portal/{store_id}/settings/return-origins", {
     operation: "changeReturnOrigins",
     read: readOrigin,
-    leadsTo: to("/settings"),
   }),
   act("/portal/{store_id}/settings/return-origins/remove", {
     operation: "changeReturnOrigins",
     read: (fields) => ({ action: "remove", origin: fields.get("origin") ?? "" }),
-    leadsTo: to("/settings"),
   }),
 
   page("/portal/{store_id}/clock", clockPage),
   act("/portal/{store_id}/clock", {
     operation: "moveClock",
     parse: readMove,
-    leadsTo: to("/clock"),
     reveals: movedLines,
   }),
 
-  page("/portal/{store_id}/faults", faultsPage),
-  act("/portal/{store_id}/faults", { operation: "addFault", parse: readFault, leadsTo: to("/faults") }),
-  act("/portal/{store_id}/faults/{id}/remove", { operation: "removeFault", leadsTo: to("/faults") }),
-  act("/portal/{store_id}/faults/clear", { operation: "clearFaults", leadsTo: to("/faults") }),
+  pageOf("/portal/{store_id}/faults", "listFaults", faultsPage),
+  act("/portal/{store_id}/faults", { operation: "addFault", parse: readFault }),
+  act("/portal/{store_id}/faults/{id}/remove", { operation: "removeFault" }),
+  act("/portal/{store_id}/faults/clear", { operation: "clearFaults" }),
 
   page("/portal/{store_id}/stores", storesPage),
   act("/portal/{store_id}/stores", {
@@ -95,12 +85,12 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   act("/portal/{store_id}/snapshots", {
     operation: "createStoreSnapshot",
     read: nameIn,
-    leadsTo: to("/stores"),
+    leadsTo: toStores,
   }),
   act("/portal/{store_id}/snapshots/all", {
     operation: "createSnapshot",
     read: nameIn,
-    leadsTo: to("/stores"),
+    leadsTo: toStores,
   }),
   // Not below a store, as `reset`: it waits until nobody is in the stores that it replaces.
   act("/portal/snapshots/restore", {
@@ -111,12 +101,12 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   act("/portal/{store_id}/snapshots/remove", {
     operation: "removeSnapshot",
     read: nameIn,
-    leadsTo: to("/stores"),
+    leadsTo: toStores,
   }),
 ];
 
-function to(path: string): (view: View) => string {
-  return (view) => storePath(view, path);
+function toStores(view: View): string {
+  return storePath(view, "/stores");
 }
 
 function nameIn(fields: Fields): unknown {

@@ -1,58 +1,57 @@
-import { accept, type Outcome } from "../../../../core/outcome.ts";
+import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { assignment } from "../../../../core/shell/quote.ts";
 import { html, trusted, type Html } from "../../../../web/html.ts";
 import { actForm, storePath } from "../forms.ts";
 import { copyable, facts } from "../parts.ts";
-import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FIRST_STEPS, firstSteps, type FirstStep } from "./first-steps.ts";
 import { SNIPPETS, snippetsOf } from "./snippets.ts";
-import { STORE_TEXTS, type StoreTexts } from "./texts.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { START_TEXTS as TEXTS } from "./texts.ts";
 
 /** The first page of a store: what an application needs, how to begin, and what was done of it. */
-export async function startPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const summary = await ask(context, "storeSummary", { ...view, body: undefined });
-  if (!summary.ok) return summary;
-  const texts = STORE_TEXTS[view.language];
-  const keys = summary.value.apiKeys.map(({ lastFour }) => lastFour);
+export function startPage(
+  view: View,
+  { apiKeys }: AnswerOf<"storeSummary">,
+  context: PortalContext,
+): Content {
+  const keys = apiKeys.map(({ lastFour }) => lastFour);
   const main = html`${shownOnce(view)}
     <div class="start">
       <div class="start-main">${access(context, view, keys)} ${code(view)}</div>
       ${steps(view, firstSteps(context, view.storeId))}
     </div>`;
-  return accept({ title: texts.start.title, main, live: { kind: "store" } });
+  return { title: FRAME_TEXTS.start, main, live: { kind: "store" } };
 }
 
 /** A secret that was asked for by a click; a reload does not have it. */
-export function shownOnce({ language, shownOnce: secret }: View): Html {
+export function shownOnce({ shownOnce: secret }: View): Html {
   if (secret === undefined) return html``;
-  const texts = STORE_TEXTS[language].start;
   const isKey = secret.startsWith("svc_");
   return html`<div class="notice good shown-once" role="status">
-    <strong>${isKey ? texts.newKey : texts.secret}</strong>
+    <strong>${isKey ? TEXTS.newKey : TEXTS.secret}</strong>
     ${copyable(secret)}
-    <p>${isKey ? texts.newKeyHint : texts.secretHint}</p>
+    <p>${isKey ? TEXTS.newKeyHint : TEXTS.secretHint}</p>
   </div>`;
 }
 
 function access({ description }: PortalContext, view: View, keys: readonly string[]): Html {
-  const texts = STORE_TEXTS[view.language].start;
   const masked = keys.map((lastFour) => html`<code>svc_test_…${lastFour}</code> `);
-  const key = html`${masked.length === 0 ? texts.noKey : masked}
-  ${actForm(view, { action: storePath(view, "/start/key"), label: texts.makeKey })}`;
+  const key = html`${masked.length === 0 ? TEXTS.noKey : masked}
+  ${actForm(view, { action: storePath(view, "/start/key"), label: TEXTS.makeKey })}`;
   const secret = html`<code>whsec_…</code> ${actForm(view, {
       action: storePath(view, "/start/secret"),
-      label: texts.showSecret,
+      label: TEXTS.showSecret,
     })}`;
   return html`<section class="panel">
-    <h2>${texts.access}</h2>
+    <h2>${TEXTS.access}</h2>
     ${facts([
-      [texts.baseUrl, copyable(description.baseUrl)],
-      [texts.storeId, copyable(view.storeId)],
-      [texts.apiKey, html`<div class="row">${key}</div>`],
-      [texts.signingSecret, html`<div class="row">${secret}</div>`],
+      [TEXTS.baseUrl, copyable(description.baseUrl)],
+      [WORDS.storeId, copyable(view.storeId)],
+      [TEXTS.apiKey, html`<div class="row">${key}</div>`],
+      [WORDS.signingSecret, html`<div class="row">${secret}</div>`],
     ])}
-    <h3>${texts.variables}</h3>
+    <h3>${TEXTS.variables}</h3>
     ${codeBlock(
       [
         ["CHECKOUT_BASE_URL", description.baseUrl] as const,
@@ -63,27 +62,26 @@ function access({ description }: PortalContext, view: View, keys: readonly strin
         .map(([name, value]) => assignment(name, value, "sh"))
         .join("\n"),
     )}
-    <p class="hint">${texts.variablesHint}</p>
+    <p class="hint">${TEXTS.variablesHint}</p>
   </section>`;
 }
 
 function code(view: View): Html {
-  const texts = STORE_TEXTS[view.language].start;
   const chosen = snippetsOf(view.query.get("in"));
   const tabs = SNIPPETS.map(({ id, name }) => {
     const current = id === chosen.id ? html` aria-current="true"` : html``;
     return html`<li><a href="${storePath(view, "/start")}?in=${id}#code" ${current}>${name}</a></li>`;
   });
   return html`<section class="panel" id="code">
-    <h2>${texts.code}</h2>
-    <nav aria-label="${texts.languages}">
+    <h2>${TEXTS.code}</h2>
+    <nav aria-label="${TEXTS.languages}">
       <ul class="tabs">
         ${tabs}
       </ul>
     </nav>
-    <h3>${texts.create}</h3>
+    <h3>${TEXTS.create}</h3>
     ${codeBlock(chosen.create)}
-    <h3>${texts.verify}</h3>
+    <h3>${TEXTS.verify}</h3>
     ${codeBlock(chosen.verify)}
   </section>`;
 }
@@ -101,25 +99,20 @@ const STEPS: Readonly<Record<FirstStep, { readonly at: string; readonly command:
 };
 
 function steps(view: View, done: Readonly<Record<FirstStep, boolean>>): Html {
-  const texts = STORE_TEXTS[view.language].start;
   const count = FIRST_STEPS.filter((step) => done[step]).length;
   return html`<section class="panel steps">
-    <h2>${texts.steps} <span class="hint">${`${count}/${FIRST_STEPS.length}`}</span></h2>
+    <h2>${TEXTS.steps} <span class="hint">${`${count}/${FIRST_STEPS.length}`}</span></h2>
     <ol>
-      ${FIRST_STEPS.map((step) => stepOf(view, step, { texts, isDone: done[step] }))}
+      ${FIRST_STEPS.map((step) => stepOf(view, step, done[step]))}
     </ol>
   </section>`;
 }
 
-function stepOf(
-  view: View,
-  step: FirstStep,
-  { texts, isDone }: { readonly texts: StoreTexts["start"]; readonly isDone: boolean },
-): Html {
+function stepOf(view: View, step: FirstStep, isDone: boolean): Html {
   const { at, command } = STEPS[step];
-  const state = isDone ? texts.done : texts.notDone;
+  const state = isDone ? TEXTS.done : TEXTS.notDone;
   return html`<li class="${isDone ? "done" : "open"}">
-    <a href="${storePath(view, at)}">${texts[step]}</a> <span class="visually-hidden">${state}</span>
+    <a href="${storePath(view, at)}">${TEXTS[step]}</a> <span class="visually-hidden">${state}</span>
     ${isDone ? "" : html`<div>${copyable(command)}</div>`}
   </li>`;
 }

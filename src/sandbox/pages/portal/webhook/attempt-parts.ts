@@ -6,12 +6,10 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { sentTry, type SentTry, type Signing } from "../../../webhook/sent-try.ts";
-import { answerBadge, bytes, commandLine, copyable, dated, facts } from "../parts.ts";
-import type { PortalContext, View } from "../view.ts";
-import { WEBHOOK_TEXTS } from "./texts.ts";
-
-type Texts = (typeof WEBHOOK_TEXTS)["en"];
-type Asked = Pick<View, "language">;
+import { answerBadge, bytes, commandLine, copyable, dated, facts, type Facts } from "../parts.ts";
+import type { PortalContext } from "../view.ts";
+import { WORDS } from "../texts.ts";
+import { FAULT_SIGNED, TEXTS } from "./texts.ts";
 
 /** A delivery whose try is shown; how many tries it has had is not. */
 export type TriedDelivery = Omit<Delivery, "tries">;
@@ -22,64 +20,47 @@ export type TriedDelivery = Omit<Delivery, "tries">;
  */
 export function attemptDetails(
   context: Pick<PortalContext, "store" | "masterKey">,
-  view: Asked,
   delivery: TriedDelivery,
   attempt: DeliveryAttempt,
 ): Html {
-  const texts = WEBHOOK_TEXTS[view.language];
   const sent = sentTry(context, delivery, attempt);
   const lines = Object.entries(sent.headers).map(([name, value]) => `${name}: ${value}`);
   return html`<div class="stack">
-    ${facts(attemptFacts(view, delivery, attempt))}
-    ${bytes(view, texts.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
-    ${
-      sent.body === undefined
-        ? html`<p class="hint">${texts.otherBody}</p>`
-        : bytes(view, texts.body, sent.body)
-    }
-    <p class="signing"><strong>${texts.signature}</strong> ${signingWords(texts, sent.signing)}</p>
-    ${checkLine(texts, delivery, sent)} ${answerPart(view, attempt)}
+    ${facts(attemptFacts(delivery, attempt))}
+    ${bytes(WORDS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
+    ${sent.body === undefined ? html`<p class="hint">${TEXTS.otherBody}</p>` : bytes(WORDS.body, sent.body)}
+    <p class="signing"><strong>${TEXTS.signature}</strong> ${signingWords(sent.signing)}</p>
+    ${checkLine(delivery, sent)} ${answerPart(attempt)}
   </div>`;
 }
 
 /** With which secret a try was signed and what a receiver had to find, in words. The secret itself is nowhere. */
-function signingWords(texts: Texts, signing: Signing): Html {
-  if (!signing.known) return html`${texts.signingUnknown[signing.why]}`;
+function signingWords(signing: Signing): Html {
+  if (!signing.known) return html`${TEXTS.signingUnknown[signing.why]}`;
   const { owner, secrets, fault, verdict } = signing;
-  const asked = fault === null ? undefined : texts.faultSigned[fault];
-  const by = owner === "endpoint" && secrets > 1 ? texts.signedByBoth(secrets) : texts.signedBy[owner];
-  const found = verdict.ok ? texts.verifies : texts.verifiesNot(verdict.message);
+  const asked = fault === null ? undefined : FAULT_SIGNED[fault];
+  const by = owner === "endpoint" && secrets > 1 ? TEXTS.signedByBoth(secrets) : TEXTS.signedBy[owner];
+  const found = verdict.ok ? TEXTS.verifies : TEXTS.verifiesNot(verdict.message);
   return html`${asked ?? by} <span class="badge ${verdict.ok ? "good" : "bad"}">${found}</span>`;
 }
 
-function attemptFacts(
-  { language }: Asked,
-  delivery: TriedDelivery,
-  attempt: DeliveryAttempt,
-): readonly (readonly [string, Html | string])[] {
-  const texts = WEBHOOK_TEXTS[language];
+function attemptFacts(delivery: TriedDelivery, attempt: DeliveryAttempt): Facts {
   const { state, fault: met } = delivery;
   const { url, address, milliseconds, finishedAt, status, error, nextAt } = attempt;
   const cause = likelyCause(attempt);
   const fault = attempt.fault ?? met?.action ?? null;
-  const took = milliseconds === null ? "" : ` ${texts.took(milliseconds)}`;
+  const took = milliseconds === null ? "" : html` ${TEXTS.took(milliseconds)}`;
   const result =
-    finishedAt === null
-      ? html`${texts.underWay}`
-      : html`${answerBadge({ language }, status)} ${error ?? ""}${took}`;
-  const ended = state === "due" ? "" : texts.noNext;
-  const next = nextAt === null ? html`${ended}` : html`${texts.nextTry} ${dated(nextAt)}`;
+    finishedAt === null ? html`${TEXTS.underWay}` : html`${answerBadge(status)} ${error ?? ""}${took}`;
+  const ended = state === "due" ? "" : TEXTS.noNext;
+  const next = nextAt === null ? html`${ended}` : html`${TEXTS.nextTry} ${dated(nextAt)}`;
   return [
-    [texts.to, address === null ? url : `${url} (${address})`],
-    [texts.result, result],
-    ...(fault === null ? [] : ([[texts.fault, fault]] as const)),
-    ...(cause === undefined
-      ? []
-      : ([
-          [texts.cause, html`<span lang="en">${cause.cause}</span>`],
-          [texts.help, copyable(withIds(cause.next, delivery))],
-        ] as const)),
-    ...(finishedAt === null || (nextAt === null && ended === "") ? [] : ([[texts.next, next]] as const)),
+    [TEXTS.to, address === null ? url : `${url} (${address})`],
+    [WORDS.answer, result],
+    fault && [WORDS.fault, fault],
+    cause && [TEXTS.cause, html`<span lang="en">${cause.cause}</span>`],
+    cause && [WORDS.help, copyable(withIds(cause.next, delivery))],
+    finishedAt === null || (nextAt === null && ended === "") ? null : [TEXTS.next, next],
   ];
 }
 
@@ -89,18 +70,17 @@ function withIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpoint
 }
 
 /** The line that checks the signature in a terminal, as at the moment when it was sent. */
-function checkLine(texts: Texts, { eventId }: TriedDelivery, { headers, signing }: SentTry): Html {
+function checkLine({ eventId }: TriedDelivery, { headers, signing }: SentTry): Html {
   // The event has the bytes that were signed, and not those that the fault has put in their place.
   if (!signing.known || signing.fault === "changed_body") return html``;
   const [timestamp = "", signature = ""] = [headers[HEADERS.timestamp], headers[HEADERS.signature]];
   const line = `checkout events get ${eventId} --body > body.json && checkout webhooks verify --payload-file body.json --timestamp ${quote(timestamp)} --signature ${quote(signature)} --now ${signing.sentAt}`;
-  return commandLine(texts.checkIt, line);
+  return commandLine(TEXTS.checkIt, line);
 }
 
-function answerPart(view: Asked, { answer, status }: DeliveryAttempt): Html {
-  const texts = WEBHOOK_TEXTS[view.language];
+function answerPart({ answer, status }: DeliveryAttempt): Html {
   if (status === null || answer === null) return html``;
-  if (answer.length === 0) return html`<p class="hint">${texts.noBody}</p>`;
-  const label = answer.length < KEPT_ANSWER_BYTES ? texts.answer : texts.answerPart;
-  return bytes(view, `${label} ${status}`, Buffer.from(answer).toString("utf8"));
+  if (answer.length === 0) return html`<p class="hint">${TEXTS.noBody}</p>`;
+  const label = answer.length < KEPT_ANSWER_BYTES ? WORDS.answer : TEXTS.answerPart;
+  return bytes(html`${label} ${String(status)}`, Buffer.from(answer).toString("utf8"));
 }

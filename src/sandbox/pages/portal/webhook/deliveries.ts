@@ -9,9 +9,10 @@ import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { answerBadge, empty, linkedRow, named, nextPart, table, timeOf } from "../parts.ts";
+import { answerBadge, empty, linked, nextPart, table, timeOf, type Row } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
-import { WEBHOOK_TEXTS } from "./texts.ts";
+import { WORDS } from "../texts.ts";
+import { TEXTS } from "./texts.ts";
 
 /** Which deliveries a page lists; null for all. */
 type DeliveryChoice = {
@@ -53,26 +54,23 @@ export function filterForm(
   view: View,
   choice: DeliveryChoice,
 ): Html {
-  const texts = WEBHOOK_TEXTS[view.language];
   const known = store.endpoints.of(view.storeId).map(({ id, url }) => [id, url] as const);
   const chosen = choice.endpointId;
   const isKnown = chosen === null || known.some(([id]) => id === chosen);
   // One that was removed has its deliveries still.
   const endpoints = isKnown ? known : [...known, [chosen, chosen] as const];
-  const states = DELIVERY_STATES.map((state) => [state, texts.states[state]] as const);
   const types = EVENT_TYPES.map((type) => [type, type] as const);
-  const { any } = texts;
+  const any = WORDS.all;
   return html`<form method="get" action="${storePath(view, "/webhooks")}" class="filters">
-    ${listFilter({ name: "endpoint", label: texts.endpoint, any }, endpoints, chosen)}
-    ${listFilter({ name: "state", label: texts.state, any }, states, choice.state)}
-    ${listFilter({ name: "type", label: texts.eventType, any }, types, choice.type)}
-    <button type="submit">${texts.filter}</button>
+    ${listFilter({ name: "endpoint", label: TEXTS.endpoint, any }, endpoints, chosen)}
+    ${listFilter({ name: "state", label: WORDS.state, any }, Object.entries(TEXTS.states), choice.state)}
+    ${listFilter({ name: "type", label: WORDS.eventType, any }, types, choice.type)}
+    <button type="submit">${WORDS.filter}</button>
   </form>`;
 }
 
 /** A part of the list of deliveries, newest first, with the link to the next part. */
 export function deliveryList(context: Listing, view: View, choice: DeliveryChoice): Html {
-  const texts = WEBHOOK_TEXTS[view.language];
   const { storeId } = view;
   const filter = { storeId, eventId: null, checkoutId: null, limit: PAGE };
   const { deliveries, nextBefore } = context.store.deliveries.page({ ...filter, ...choice });
@@ -80,17 +78,17 @@ export function deliveryList(context: Listing, view: View, choice: DeliveryChoic
     (one) => one !== null && one !== undefined,
   );
   if (deliveries.length === 0 && nextBefore === null && !isFiltered)
-    return empty(texts.noDeliveries, "checkout trigger order.succeeded");
+    return empty(TEXTS.noDeliveries, "checkout trigger order.succeeded");
   const { endpointId, state, type } = choice;
   const older =
     nextBefore === null
       ? ""
       : html`<p class="pager">
-          ${nextPart(listPath(view, { endpoint: endpointId, state, type, before: nextBefore }), texts.older)}
+          ${nextPart(listPath(view, { endpoint: endpointId, state, type, before: nextBefore }), WORDS.older)}
         </p>`;
   const rows =
     deliveries.length === 0
-      ? html`<p class="hint">${texts.noMatch}</p>`
+      ? html`<p class="hint">${TEXTS.noMatch}</p>`
       : deliveryTable(context, view, { deliveries, isOfOne: endpointId !== null });
   return html`${rows} ${older}`;
 }
@@ -108,29 +106,20 @@ export function deliveryTable(
     readonly isOfOne: boolean;
   },
 ): Html {
-  const texts = WEBHOOK_TEXTS[view.language];
-  const columns = [
-    texts.made,
-    texts.event,
-    texts.order,
-    ...(isOfOne ? [] : [texts.endpoint]),
-    texts.result,
-    texts.tries,
-    texts.state,
-  ];
-  const rows = deliveries.map((delivery) => deliveryRow(context, view, { delivery, isOfOne }));
-  return html`<div class="deliveries">${table(texts.deliveries, columns, rows)}</div>`;
+  const list = table(
+    TEXTS.deliveries,
+    deliveries,
+    (delivery) => deliveryRow(context, view, { delivery, isOfOne }),
+    { opens: true },
+  );
+  return html`<div class="deliveries">${list}</div>`;
 }
 
 /** The state of a delivery, with a mark that does not depend on colour; of one that is due, when. */
-export function deliveryState(
-  { language }: Pick<View, "language">,
-  { state, nextAt }: Pick<Delivery, "state" | "nextAt">,
-  now: number,
-): Html {
+export function deliveryState({ state, nextAt }: Pick<Delivery, "state" | "nextAt">, now: number): Html {
   const kind = { due: "pending", succeeded: "succeeded", failed: "failed", dropped: "cancelled" }[state];
   const when = state === "due" ? html` ${timeOf(nextAt, now)}` : "";
-  return html`<span class="badge ${kind}">${WEBHOOK_TEXTS[language].states[state]}</span>${when}`;
+  return html`<span class="badge ${kind}">${TEXTS.states[state]}</span>${when}`;
 }
 
 /** The order_id in an event; empty where it is of no order. */
@@ -143,7 +132,7 @@ function orderIdOf({ body }: Pick<StoredEvent, "body">): string {
 /** The order of an event, with the link to its page. */
 export function orderLink(view: View, event: StoredEvent): Html {
   const { checkoutId } = event;
-  if (checkoutId === null) return html`<span class="hint">${WEBHOOK_TEXTS[view.language].ofNoOrder}</span>`;
+  if (checkoutId === null) return html`<span class="hint">${TEXTS.ofNoOrder}</span>`;
   return html`<a href="${storePath(view, `/checkouts/${checkoutId}`)}">${orderIdOf(event)}</a>`;
 }
 
@@ -159,10 +148,9 @@ function deliveryRow(
   context: Listing,
   view: View,
   { delivery, isOfOne }: { readonly delivery: Delivery; readonly isOfOne: boolean },
-): Html {
+): Row {
   const { store } = context;
   const now = storeTime(context, view.storeId);
-  const texts = WEBHOOK_TEXTS[view.language];
   const { id, createdAt, endpointId, eventId, tries, cause } = delivery;
   const event = store.events.find(eventId);
   const last = store.deliveryAttempts.last(id);
@@ -171,24 +159,26 @@ function deliveryRow(
   const took =
     last === undefined || last.milliseconds === null
       ? ""
-      : html` <span class="hint">${last.error ?? ""} ${texts.took(last.milliseconds)}</span>`;
+      : html` <span class="hint">${last.error ?? ""} ${TEXTS.took(last.milliseconds)}</span>`;
   const isOpen = last !== undefined && last.status === null && last.error === null;
   const result =
     last === undefined
-      ? html`<span class="hint">${texts.notTried}</span>`
+      ? html`<span class="hint">${TEXTS.notTried}</span>`
       : isOpen
-        ? html`<span class="hint">${texts.underWay}</span>`
-        : html`${answerBadge(view, last.status)}${took}`;
-  const why = cause === "event" ? "" : html` <span class="hint why">${texts.causes[cause]}</span>`;
-  return linkedRow(storePath(view, `/webhooks/deliveries/${id}`), [
-    timeOf(createdAt, now),
-    html`${event?.type ?? eventId}${why}`,
-    html`<span class="address">${order}</span>`,
-    ...(isOfOne ? [] : [html`<span class="address" title="${url}">${url}</span>`]),
-    result,
-    named(texts.tries, String(last?.number ?? tries)),
-    deliveryState(view, delivery, now),
-  ]);
+        ? html`<span class="hint">${TEXTS.underWay}</span>`
+        : html`${answerBadge(last.status)}${took}`;
+  const why = cause === "event" ? "" : html` <span class="hint why">${TEXTS.causes[cause]}</span>`;
+  const page = storePath(view, `/webhooks/deliveries/${id}`);
+  const cells: Row = [
+    [WORDS.time, linked(page, timeOf(createdAt, now))],
+    [WORDS.event, html`${event?.type ?? eventId}${why}`],
+    [WORDS.order, html`<span class="address">${order}</span>`],
+    [TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
+    [WORDS.answer, result],
+    [TEXTS.tries, String(last?.number ?? tries), "named"],
+    [WORDS.state, deliveryState(delivery, now)],
+  ];
+  return isOfOne ? cells.filter(([column]) => column !== TEXTS.endpoint) : cells;
 }
 
 function oneOf<const Value extends string>(

@@ -2,34 +2,36 @@ import { ALL_EVENTS, EVENT_TYPES } from "../../../../core/webhook/event-types.ts
 import type { EndpointNow } from "../../../../core/webhook/endpoint.ts";
 import type { EndpointEntry } from "../../../../core/control/webhook.ts";
 import type { EndpointHealth } from "../../../../store/webhook/delivery-health.ts";
-import { html, type Html } from "../../../../web/html.ts";
+import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { actForm, storePath } from "../forms.ts";
 import { copyable, dated, named, table, timeOf } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
-import { WEBHOOK_TEXTS } from "./texts.ts";
+import { WORDS } from "../texts.ts";
+import { TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
 /** The endpoints of a store as rows: where, in which state, and how the last day went. */
 export function endpointTable(context: PortalContext, view: View, endpoints: readonly EndpointEntry[]): Html {
-  const texts = WEBHOOK_TEXTS[view.language];
-  const rows = endpoints.map((endpoint) => {
-    const health = healthOf(context, view, endpoint.id);
-    return html`<tr data-row>
-      <th scope="row">
-        <a class="address" href="${endpointPath(view, endpoint.id)}" title="${endpoint.url}"
-          >${endpoint.url}</a
-        >
-        <span class="hint">${typesOf(view, endpoint)}</span>
-      </th>
-      <td>${endpointState(view, endpoint)}</td>
-      <td>${healthBadges(view, health)}</td>
-      <td>${nextDue(view, health, { state: endpoint.state, now: storeTime(context, view.storeId) })}</td>
-    </tr>`;
-  });
-  const columns = [texts.endpoint, texts.state, texts.lastDay, texts.nextTryColumn];
-  return html`<div class="endpoints">${table(texts.endpoints, columns, rows)}</div>`;
+  const now = storeTime(context, view.storeId);
+  const list = table(
+    TEXTS.endpoints,
+    endpoints,
+    (endpoint) => {
+      const health = healthOf(context, view, endpoint.id);
+      const { id, url, state } = endpoint;
+      const page = html`<a class="address" href="${endpointPath(view, id)}" title="${url}">${url}</a>`;
+      return [
+        [TEXTS.endpoint, html`${page} <span class="hint">${typesOf(endpoint)}</span>`, "head"],
+        [WORDS.state, endpointState(endpoint)],
+        [TEXTS.lastDay, healthBadges(health)],
+        [TEXTS.nextTryColumn, nextDue(health, { state, now })],
+      ];
+    },
+    { opens: true },
+  );
+  return html`<div class="endpoints">${list}</div>`;
 }
 
 /** How the tries of the last day have ended, and what is due. */
@@ -42,17 +44,16 @@ export function healthOf(
 }
 
 /** The tries of the last day by their answers. */
-export function healthBadges({ language }: Pick<View, "language">, health: EndpointHealth): Html {
-  const texts = WEBHOOK_TEXTS[language];
+export function healthBadges(health: EndpointHealth): Html {
   const counts = [
     ["s2xx", "2xx", health.taken],
     ["s3xx", "3xx", health.redirected],
     ["s4xx", "4xx", health.refused],
     ["s5xx", "5xx", health.broken],
-    ["none", texts.unanswered, health.unanswered],
+    ["none", WORDS.noAnswer, health.unanswered],
   ] as const;
   const shown = counts.filter(([, , count]) => count > 0);
-  if (shown.length === 0) return html`<span class="hint">${texts.quiet}</span>`;
+  if (shown.length === 0) return html`<span class="hint">${TEXTS.quiet}</span>`;
   return html`<span class="health"
     >${shown.map(([kind, name, count]) => html`<span class="badge ${kind}">${name} × ${String(count)}</span> `)}</span
   >`;
@@ -60,57 +61,47 @@ export function healthBadges({ language }: Pick<View, "language">, health: Endpo
 
 /** When the next delivery is due, if its endpoint takes any, and how many are. */
 export function nextDue(
-  { language }: Pick<View, "language">,
   { nextAt, due }: EndpointHealth,
   { state, now }: Pick<EndpointEntry, "state"> & { readonly now: number },
 ): Html {
-  const texts = WEBHOOK_TEXTS[language];
-  if (nextAt === null) return html`<span class="hint">${texts.nothingDue}</span>`;
+  if (nextAt === null) return html`<span class="hint">${TEXTS.nothingDue}</span>`;
   const when =
-    state === "enabled" ? named(texts.nextTryColumn, timeOf(nextAt, now)) : html`${texts.untilEnabled}`;
-  return html`${when} <span class="hint">${texts.dueCount(due > 99 ? "99+" : String(due))}</span>`;
+    state === "enabled" ? named(TEXTS.nextTryColumn, timeOf(nextAt, now)) : html`${TEXTS.untilEnabled}`;
+  return html`${when} <span class="hint">${TEXTS.dueCount(due > 99 ? "99+" : String(due))}</span>`;
 }
 
 /** The event types that it gets. */
-export function typesOf(
-  { language }: Pick<View, "language">,
-  { eventTypes }: Pick<EndpointEntry, "eventTypes">,
-): string {
-  return eventTypes.includes(ALL_EVENTS) ? WEBHOOK_TEXTS[language].allTypes : eventTypes.join(", ");
+export function typesOf({ eventTypes }: Pick<EndpointEntry, "eventTypes">): Text {
+  return eventTypes.includes(ALL_EVENTS) ? TEXTS.allTypes : eventTypes.join(", ");
 }
 
 /** Whether it is enabled; if not, why, and what has paused it. */
-export function endpointState(
-  { language }: Pick<View, "language">,
-  {
-    state,
-    reason,
-    pausedBy,
-    failingSince,
-  }: Pick<EndpointNow, "state" | "reason" | "pausedBy" | "failingSince">,
-): Html {
-  const texts = WEBHOOK_TEXTS[language];
+export function endpointState({
+  state,
+  reason,
+  pausedBy,
+  failingSince,
+}: Pick<EndpointNow, "state" | "reason" | "pausedBy" | "failingSince">): Html {
   const kind = { enabled: "good", paused: "warn", disabled: "bad" }[state];
-  const by = pausedBy === null ? "" : html` <span class="hint">${texts.pausedBy[pausedBy]}</span>`;
+  const by = pausedBy === null ? "" : html` <span class="hint">${TEXTS.pausedBy[pausedBy]}</span>`;
   const why = reason === null ? "" : html` <span class="hint why" lang="en">${reason}</span>`;
   const failing =
     failingSince === null
       ? ""
-      : html` <span class="hint why">${texts.failingSince} ${dated(failingSince)}</span>`;
-  return html`<span class="badge ${kind}">${texts.endpointStates[state]}</span>${by}${why}${failing}`;
+      : html` <span class="hint why">${TEXTS.failingSince} ${dated(failingSince)}</span>`;
+  return html`<span class="badge ${kind}">${TEXTS.endpointStates[state]}</span>${by}${why}${failing}`;
 }
 
 /** The form that adds an endpoint. */
 export function addForm(view: View): Html {
-  const texts = WEBHOOK_TEXTS[view.language];
   const groups = Map.groupBy(EVENT_TYPES, (type) => type.split(".")[0] ?? "");
   const fields = html`<div class="add">
     <label
-      >${texts.address}
+      >${TEXTS.address}
       <input name="url" type="url" required size="48" placeholder="http://localhost:3000/hooks" />
     </label>
     <fieldset>
-      <legend>${texts.typesHint}</legend>
+      <legend>${TEXTS.typesHint}</legend>
       <div class="types">
         ${[...groups].map(
           ([, types]) =>
@@ -122,11 +113,11 @@ export function addForm(view: View): Html {
         )}
       </div>
     </fieldset>
-    <label><input type="checkbox" name="in_order" /> ${texts.inOrder}</label>
+    <label><input type="checkbox" name="in_order" /> ${TEXTS.inOrder}</label>
   </div>`;
   return actForm(view, {
     action: storePath(view, "/webhooks/endpoints"),
-    label: texts.add,
+    label: TEXTS.add,
     content: fields,
     style: "primary",
   });
@@ -153,13 +144,12 @@ export function endpointPath(view: Pick<View, "storeId">, id: string): string {
 }
 
 /** Secrets that were asked for by a click: for this one look. */
-export function shownSecrets({ language, shownOnce }: Pick<View, "language" | "shownOnce">): Html {
-  const texts = WEBHOOK_TEXTS[language];
+export function shownSecrets({ shownOnce }: Pick<View, "shownOnce">): Html {
   if (shownOnce === undefined) return html``;
   const [newest = "", ...older] = shownOnce.split(" ");
   return html`<div class="notice good" role="status">
-    <p><strong>${texts.signingSecret}</strong> ${copyable(newest)}</p>
-    ${older.map((secret) => html`<p>${texts.olderSecret} ${copyable(secret)}</p>`)}
-    <p>${texts.shownOnce}</p>
+    <p><strong>${WORDS.signingSecret}</strong> ${copyable(newest)}</p>
+    ${older.map((secret) => html`<p>${TEXTS.olderSecret} ${copyable(secret)}</p>`)}
+    <p>${TEXTS.shownOnce}</p>
   </div>`;
 }

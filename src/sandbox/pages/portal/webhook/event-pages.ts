@@ -4,12 +4,13 @@ import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { actForm, listAddress, storePath } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { bytes, copyable, dated, empty, facts, linkedRow, nextPart, table, timeOf } from "../parts.ts";
+import { bytes, copyable, dated, empty, facts, linked, nextPart, table, timeOf } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryTable, orderLink } from "./deliveries.ts";
 import { samplePayload } from "./sample-payload.ts";
-import { WEBHOOK_TEXTS } from "./texts.ts";
+import { WORDS } from "../texts.ts";
+import { TEXTS } from "./texts.ts";
 import { webhookTabs } from "./webhooks-page.ts";
 
 const PAGE = 50;
@@ -18,7 +19,6 @@ const SHOWN_DELIVERIES = 20;
 
 /** The page of events: the newest ones, and what each type carries. */
 export async function eventsPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const texts = WEBHOOK_TEXTS[view.language];
   const before = positionIn(view);
   if (!before.ok) return before;
   const { storeId } = view;
@@ -28,31 +28,30 @@ export async function eventsPage(context: PortalContext, view: View): Promise<Ou
   const next = found.length > PAGE ? events.at(-1)?.position : undefined;
   const list =
     events.length === 0
-      ? empty(texts.noEvents, "checkout trigger order.succeeded")
+      ? empty(TEXTS.noEvents, "checkout trigger order.succeeded")
       : eventTable(view, events, storeTime(context, storeId));
   const main = html`${webhookTabs(view, "events")}
     <details class="panel">
-      <summary>${texts.samples}</summary>
-      <p class="hint">${texts.samplesHint}</p>
+      <summary>${TEXTS.samples}</summary>
+      <p class="hint">${TEXTS.samplesHint}</p>
       ${EVENT_TYPES.map((type) => sample(context, view, type))}
     </details>
     <section>
-      <h2>${texts.newestEvents}</h2>
+      <h2>${TEXTS.newestEvents}</h2>
       ${list}
       ${
         next === undefined
           ? ""
           : html`<p class="pager">
-              ${nextPart(listAddress(view, "/webhooks/events", { before: String(next) }), texts.older)}
+              ${nextPart(listAddress(view, "/webhooks/events", { before: String(next) }), WORDS.older)}
             </p>`
       }
     </section>`;
-  return accept({ title: texts.tabEvents, main, live: { kind: "webhooks" } });
+  return accept({ title: TEXTS.tabEvents, main, live: { kind: "webhooks" } });
 }
 
 /** The page of an event: its bytes, and where they went. */
 export async function eventPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const texts = WEBHOOK_TEXTS[view.language];
   const { store } = context;
   const event = store.events.find(view.id);
   if (event?.storeId !== view.storeId) return refuse("not_found", `there is no event ${view.id}`);
@@ -64,21 +63,21 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const main = html`<section class="panel">
       ${facts([
         ["event_id", copyable(event.id)],
-        [texts.order, orderLink(view, event)],
-        [texts.sequence, String(event.sequence)],
-        [texts.made, dated(event.createdAt)],
+        [WORDS.order, orderLink(view, event)],
+        [TEXTS.sequence, String(event.sequence)],
+        [WORDS.time, dated(event.createdAt)],
       ])}
       <div class="actions">${replayAll(context, view, event)}</div>
     </section>
     <section>
-      <h2>${texts.payload}</h2>
-      ${bytes(view, texts.body, event.body)}
+      <h2>${TEXTS.payload}</h2>
+      ${bytes(WORDS.body, event.body)}
     </section>
     <section>
-      <h2>${texts.deliveries}</h2>
+      <h2>${TEXTS.deliveries}</h2>
       ${
         deliveries.length === 0
-          ? empty(texts.nobodyWanted, "checkout endpoints list")
+          ? empty(TEXTS.nobodyWanted, "checkout endpoints list")
           : deliveryTable(context, view, { deliveries, isOfOne: false })
       }
     </section>
@@ -86,53 +85,49 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
       last === undefined || attempt === undefined
         ? ""
         : html`<section>
-            <h2>${texts.lastSent}</h2>
-            ${attemptDetails(context, view, last, attempt)}
+            <h2>${TEXTS.lastSent}</h2>
+            ${attemptDetails(context, last, attempt)}
           </section>`
     }`;
   return accept({ title: event.type, main, live: { kind: "webhooks" } });
 }
 
 function sample(context: PortalContext, view: View, type: string): Html {
-  const texts = WEBHOOK_TEXTS[view.language];
   const command = type === "webhook.test" ? "checkout endpoints test <id>" : `checkout trigger ${type}`;
   return html`<details class="sample">
     <summary>${type}</summary>
-    ${bytes(view, texts.body, samplePayload(context, view.storeId, type))} ${copyable(command)}
+    ${bytes(WORDS.body, samplePayload(context, view.storeId, type))} ${copyable(command)}
   </details>`;
 }
 
 function eventTable(view: View, events: readonly StoredEvent[], now: number): Html {
-  const texts = WEBHOOK_TEXTS[view.language];
   return table(
-    texts.newestEvents,
-    [texts.made, texts.eventType, texts.order, texts.sequence],
-    events.map((event) =>
-      linkedRow(storePath(view, `/webhooks/events/${event.id}`), [
-        timeOf(event.createdAt, now),
-        event.type,
-        orderLink(view, event),
-        String(event.sequence),
-      ]),
-    ),
+    TEXTS.newestEvents,
+    events,
+    (event) => [
+      [WORDS.time, linked(storePath(view, `/webhooks/events/${event.id}`), timeOf(event.createdAt, now))],
+      [WORDS.eventType, event.type],
+      [WORDS.order, orderLink(view, event)],
+      [TEXTS.sequence, String(event.sequence)],
+    ],
+    { opens: true },
   );
 }
 
 /** The form that delivers an event again: to all endpoints that want it, or to one. */
 function replayAll({ store }: PortalContext, view: View, { id }: StoredEvent): Html {
-  const texts = WEBHOOK_TEXTS[view.language];
   const options = store.endpoints
     .of(view.storeId)
     .map((endpoint) => html`<option value="${endpoint.id}">${endpoint.url}</option>`);
   const field = html`<label
-    >${texts.replayTo}
+    >${TEXTS.replayTo}
     <select name="endpoint_id">
-      <option value="">${texts.allWanting}</option>
+      <option value="">${TEXTS.allWanting}</option>
       ${options}
     </select></label
   >`;
   const action = storePath(view, `/webhooks/events/${id}/replay`);
-  return actForm(view, { action, label: texts.replay, content: field, style: "primary" });
+  return actForm(view, { action, label: TEXTS.replay, content: field, style: "primary" });
 }
 
 /** The position in the address before which the list begins. Refuses with `invalid_parameter`. */

@@ -1,5 +1,5 @@
 import { storePath } from "../forms.ts";
-import { act, page, type PortalRoute } from "../route.ts";
+import { act, page, pageOf, type PortalRoute } from "../route.ts";
 import { deliveryPage } from "./delivery-page.ts";
 import { endpointPage } from "./endpoint-page.ts";
 import { endpointPath, readEndpoint } from "./endpoint-parts.ts";
@@ -15,7 +15,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   page(`${WEBHOOKS}/events`, eventsPage),
   page(`${WEBHOOKS}/events/{id}`, eventPage),
   page(`${WEBHOOKS}/deliveries/{id}`, deliveryPage),
-  page(ENDPOINT, endpointPage),
+  pageOf(ENDPOINT, "showEndpoint", endpointPage),
   act(`${WEBHOOKS}/endpoints`, {
     operation: "addEndpoint",
     read: readEndpoint,
@@ -30,11 +30,9 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   act(`${ENDPOINT}/remove`, {
     operation: "setEndpointState",
     read: () => ({ action: "remove" }),
-    leadsTo: (view) => storePath(view, "/webhooks"),
   }),
   act(`${ENDPOINT}/test`, {
     operation: "testEndpoint",
-    read: () => ({}),
     leadsTo: (view, { eventId }) => storePath(view, `/webhooks/events/${eventId}`),
   }),
   act(`${ENDPOINT}/secret`, {
@@ -62,7 +60,6 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   act(`${WEBHOOKS}/deliveries/replay`, {
     operation: "replayFailed",
     read: (fields) => ({ since: fields.get("since") }),
-    leadsTo: (view) => storePath(view, "/webhooks"),
     reveals: ({ replayed, more }) => `${replayed}${more ? "+" : ""}`,
   }),
 ];

@@ -8,13 +8,13 @@ import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { deliveryList, filterForm, readChoice } from "./deliveries.ts";
 import { addForm, endpointTable } from "./endpoint-parts.ts";
-import { WEBHOOK_TEXTS } from "./texts.ts";
+import { FRAME_TEXTS } from "../texts.ts";
+import { TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
 
 /** The page of webhooks: where events are delivered, how that goes, and the newest deliveries. */
 export async function webhooksPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const texts = WEBHOOK_TEXTS[view.language];
   const choice = readChoice(context, view);
   if (!choice.ok) return choice;
   const listed = await ask(context, "listEndpoints", { ...view, body: undefined });
@@ -22,70 +22,67 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
   const { endpoints } = listed.value;
   const main = html`${webhookTabs(view, "deliveries")}
     <section>
-      <h2>${texts.endpoints}</h2>
+      <h2>${TEXTS.endpoints}</h2>
       ${
         endpoints.length === 0
-          ? empty(texts.noEndpoints, "checkout endpoints add http://localhost:3000/hooks")
+          ? empty(TEXTS.noEndpoints, "checkout endpoints add http://localhost:3000/hooks")
           : html`${endpointTable(context, view, endpoints)}
-              <p class="hint">${texts.healthHint}</p>`
+              <p class="hint">${TEXTS.healthHint}</p>`
       }
       <details class="panel" ${endpoints.length === 0 ? html`open` : ""}>
-        <summary>${texts.addEndpoint}</summary>
+        <summary>${TEXTS.addEndpoint}</summary>
         ${addForm(view)}
       </details>
     </section>
     <section>
       <div class="row between">
-        <h2>${texts.deliveries}</h2>
+        <h2>${TEXTS.deliveries}</h2>
         ${endpoints.length === 0 ? "" : replayFailedForm(context, view)}
       </div>
       ${replayedNotice(view)} ${filterForm(context, view, choice.value)}
       ${deliveryList(context, view, choice.value)}
     </section>`;
-  return accept({ title: texts.title, main, live: { kind: "webhooks" } });
+  return accept({ title: FRAME_TEXTS.webhooks, main, live: { kind: "webhooks" } });
 }
 
 /** The two pages of the room, as links. */
 export function webhookTabs(view: View, current: "deliveries" | "events"): Html {
-  const texts = WEBHOOK_TEXTS[view.language];
   const tabs = [
-    ["deliveries", "/webhooks", texts.tabDeliveries],
-    ["events", "/webhooks/events", texts.tabEvents],
+    ["deliveries", "/webhooks", TEXTS.tabDeliveries],
+    ["events", "/webhooks/events", TEXTS.tabEvents],
   ] as const;
-  return html`<nav class="row tabs" aria-label="${texts.title}">
+  return html`<nav class="row tabs" aria-label="${FRAME_TEXTS.webhooks}">
     ${tabs.map(
       ([name, path, label]) =>
         html`<a href="${storePath(view, path)}" ${name === current ? html`aria-current="page"` : ""}
           >${label}</a
         > `,
     )}
-    <a href="${storePath(view, "/faults")}">${texts.faults}</a>
+    <a href="${storePath(view, "/faults")}">${TEXTS.faults}</a>
   </nav>`;
 }
 
 /** The form that delivers again what failed: from a moment on that is fixed when the page is shown. */
 function replayFailedForm(context: PortalContext, view: View): Html {
-  const texts = WEBHOOK_TEXTS[view.language];
   const now = storeTime(context, view.storeId);
   const spans = [
-    [24 * HOUR_MS, texts.lastDay],
-    [HOUR_MS, texts.lastHour],
-    [7 * 24 * HOUR_MS, texts.lastWeek],
+    [24 * HOUR_MS, TEXTS.lastDay],
+    [HOUR_MS, TEXTS.lastHour],
+    [7 * 24 * HOUR_MS, TEXTS.lastWeek],
   ] as const;
   const field = html`<label
-    >${texts.madeSince}
+    >${TEXTS.madeSince}
     <select name="since">
       ${spans.map(([span, label]) => html`<option value="${iso(Math.max(0, now - span))}">${label}</option>`)}
     </select></label
   >`;
   const action = storePath(view, "/webhooks/deliveries/replay");
-  const form = actForm(view, { action, label: texts.replayFailedSure, content: field });
-  return askedOnce(texts.replayFailed, texts.replayFailedAsk, form);
+  const form = actForm(view, { action, label: TEXTS.replayFailedSure, content: field });
+  return askedOnce(TEXTS.replayFailed, TEXTS.replayFailedAsk, form);
 }
 
-function replayedNotice({ language, shownOnce }: View): Html {
-  const texts = WEBHOOK_TEXTS[language];
+function replayedNotice({ shownOnce }: View): Html {
   if (shownOnce === undefined) return html``;
-  const said = shownOnce === "0" ? texts.nothingFailed : texts.replayedCount(shownOnce);
+  const said = shownOnce === "0" ? TEXTS.nothingFailed : TEXTS.replayedCount(shownOnce);
   return html`<p class="notice" role="status">${said}</p>`;
 }
