@@ -10,7 +10,7 @@ import {
 import { parseReturnOrigin, parseReturnPath, ROOT_PATH } from "../checkout/return-origin.ts";
 import { isTestKey } from "../credential.ts";
 import { isSigningSecret } from "../sealed-secret.ts";
-import type { DomainOf } from "../control/operation.ts";
+import { whole, type DomainOf } from "../control/operation.ts";
 import { wireSchema } from "../control/wire-names.ts";
 import type { Outcome } from "../outcome.ts";
 import { parseListenAddress } from "../network/address.ts";
@@ -163,19 +163,19 @@ export const returnOrigin = z.codec(
 
 /** How a sandbox is served. Fields that are left out are as they are by default. */
 const sandbox = z.strictObject({
-  port: z.optional(z.int().check(z.minimum(0), z.maximum(65_535))),
+  port: z.optional(whole(0, 65_535)),
   rateLimit: z.optional(rateLimit),
   checkoutLifetime: z.optional(duration(MIN_CHECKOUT_LIFETIME_MS, MAX_CHECKOUT_LIFETIME_MS)),
   deliveryTimeout: z.optional(duration(1, DAY_MS)),
   deliverySchedule: z.optional(deliverySchedule),
-  deliveriesInFlight: z.optional(z.int().check(z.minimum(1), z.maximum(MAX_DELIVERIES_IN_FLIGHT))),
+  deliveriesInFlight: z.optional(whole(1, MAX_DELIVERIES_IN_FLIGHT)),
   allowHosts: z.optional(z.array(host)),
   allowControlHosts: z.optional(z.array(host)),
   allowTargets: z.optional(z.array(checked(parseTargetHost))),
   listen: z.optional(z.array(parsed(parseListenAddress))),
   publicUrl: z.optional(parsed(parsePublicUrl)),
   portalUrl: z.optional(parsed(parsePortalUrl)),
-  keptRequests: z.optional(z.int().check(z.minimum(0), z.maximum(MAX_KEPT_REQUESTS))),
+  keptRequests: z.optional(whole(0, MAX_KEPT_REQUESTS)),
 });
 
 /** A secret is never in the file: the name of the variable that holds it is. */
@@ -192,7 +192,7 @@ const secret = z.strictObject(
 /** A catalog price as it is wanted: with what can be left out. */
 export const price = z.strictObject({
   id: line(1, 64),
-  amountMinor: z.int().check(z.minimum(1)),
+  amountMinor: whole(1),
   currency: z.string().check(z.regex(/^[A-Z]{3}$/, "must be three upper-case letters such as EUR")),
   paymentMethod: z.enum(PAYMENT_METHODS, { error: `must be ${PAYMENT_METHODS.join(" or ")}` }),
   description: z.optional(line(0, 128)),
@@ -258,7 +258,7 @@ const target = z.strictObject({
   apiKey: secret,
   storeId: z.optional(givenId),
   timeout: z.optional(duration(1, DAY_MS)),
-  retries: z.optional(z.int().check(z.minimum(0), z.maximum(MAX_RETRIES))),
+  retries: z.optional(whole(0, MAX_RETRIES)),
 });
 /** A service that clients can be pointed at by name. */
 export type NamedTarget = DomainOf<typeof target>;

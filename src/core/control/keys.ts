@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { SCOPES } from "../credential.ts";
-import { moment, storeOperation, type DomainOf } from "./operation.ts";
+import { moment, storeOperation, whole, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 const scope = z.enum(SCOPES);
@@ -51,7 +51,7 @@ export const keyOperations = {
       storeId: z.uuid(),
       revokedAt: moment,
       /** How many keys of the store are left in force. */
-      keysLeft: z.int().check(z.minimum(0)),
+      keysLeft: whole(0),
     }),
   }),
 };

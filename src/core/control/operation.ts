@@ -30,25 +30,16 @@ export type Operation<
   readonly refusals: readonly ErrorCode[];
 };
 
-/** What the row of an operation has to say; the rest is the same for nearly all of them. */
-type Row<Request, Answer> = {
-  readonly method: "GET" | "POST" | "DELETE";
-  readonly path: string;
-  readonly summary: string;
-  readonly answer: Answer;
-  /** Default: nothing is read. */
-  readonly request?: Request;
-  /** Default: `control`. */
-  readonly role?: ControlRole;
-  /** Default: the answer has the envelope. */
-  readonly bare?: boolean;
-  /** Default: the answer ends when it is whole. */
-  readonly lasting?: boolean;
-  /** Default: it does. */
-  readonly entersStore?: boolean;
-  /** Beside `not_found`, which everything in a store can be. */
-  readonly refusals?: readonly ErrorCode[];
-};
+/**
+ * What the row of an operation has to say. Default of the rest: nothing is read, the role is `control`, the answer has the
+ * envelope and ends when it is whole, the operation enters its store, and has no refusals beside `not_found`, which
+ * everything in a store can be.
+ */
+type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
+  Operation<Request, Answer>,
+  "method" | "path" | "summary" | "answer"
+> &
+  Partial<Operation<Request, Answer>>;
 
 /** An operation on one store and what is in it; its path begins below the store. */
 export function storeOperation<
@@ -103,10 +94,21 @@ export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })),
   encode: iso,
 });
 
+/** A whole number from a minimum, and up to a maximum where there is one. */
+export function whole(minimum: number, maximum?: number) {
+  const number = z.int().check(z.minimum(minimum));
+  return maximum === undefined ? number : number.check(z.maximum(maximum));
+}
+
+/** A text of at least one character. */
+export function nonEmpty(maxLength: number) {
+  return z.string().check(z.minLength(1), z.maxLength(maxLength));
+}
+
 /** A whole number in a query, which is text. */
 export function wholeInQuery(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
   const text = z.string().check(z.meta({ type: "integer", minimum, maximum }));
-  return z.codec(text, z.int().check(z.minimum(minimum), z.maximum(maximum)), {
+  return z.codec(text, whole(minimum, maximum), {
     decode: Number,
     encode: String,
   });

@@ -58,8 +58,8 @@ export function keyVariants(
   return [
     ...[...inForce, ...variantsOf(others)].flatMap(({ findings, value }) =>
       spellings(value).map((spelling) => ({
-        ...spelling,
         findings: [...findings, ...spelling.findings],
+        value: spelling.value,
       })),
     ),
     ...NOT_SET,
