@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { PAYMENT_METHODS, type Terms } from "./checkout.ts";
 import type { PriceTerms } from "./price.ts";
+import { isRecord } from "../json.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { A_SECRET, codePointLength, holdsSecret, printableLiteral } from "../text.ts";
 
@@ -10,7 +11,10 @@ const NO_SECRET = `free of ${A_SECRET}`;
 const text = (minimum: number, maximum: number, expected: string) =>
   z.string(expected).check(
     z.refine((value) => !holdsSecret(value), { error: NO_SECRET, abort: true }),
-    z.refine((value) => within(codePointLength(value), minimum, maximum), expected),
+    z.refine((value) => {
+      const length = codePointLength(value);
+      return length >= minimum && length <= maximum;
+    }, expected),
   );
 
 const order_id = text(1, 32, "a string of 1 to 32 characters");
@@ -45,7 +49,7 @@ export type CreateRequest = z.infer<typeof bySum> | z.infer<typeof byPrice>;
  * `invalid_parameter`, in that order; the message names the field, what was expected and what came.
  */
 export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
-  if (!isObject(body)) {
+  if (!isRecord(body)) {
     return refuse("invalid_parameter", `the body must be a JSON object; got ${printableLiteral(body)}`);
   }
   const priced = Object.hasOwn(body, "price_id");
@@ -106,7 +110,10 @@ export function fieldFault(field: CreateField, value: unknown): string | undefin
   return parsed.success ? undefined : mustBe(field, parsed.error.issues[0]?.message ?? "valid", value);
 }
 
-function refuseIssues(issues: readonly z.core.$ZodIssue[], body: Record<string, unknown>): Outcome<never> {
+function refuseIssues(
+  issues: readonly z.core.$ZodIssue[],
+  body: Readonly<Record<string, unknown>>,
+): Outcome<never> {
   const fieldOf = (issue: z.core.$ZodIssue): string => String(issue.path[0]);
   const missing = issues.find((issue) => !Object.hasOwn(body, fieldOf(issue)));
   if (missing !== undefined) {
@@ -121,12 +128,4 @@ function refuseIssues(issues: readonly z.core.$ZodIssue[], body: Record<string, 
 function mustBe(field: string, expected: string, value: unknown): string {
   const got = expected === NO_SECRET ? "" : `; got ${printableLiteral(value)}`;
   return `${field} must be ${expected}${got}`;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function within(value: number, minimum: number, maximum: number): boolean {
-  return value >= minimum && value <= maximum;
 }

@@ -4,7 +4,8 @@ import type { NamedTarget, WantedStore } from "./schema.ts";
 import { targetVariable } from "./secrets.ts";
 
 type Store = Omit<WantedStore, "apiKeys" | "signingSecret">;
-type Named = readonly [path: FieldPath, name: string];
+/** A name, and where it stands. */
+export type Named = readonly [path: FieldPath, name: string];
 
 /** What each field allows, and the fields together do not: an id that stands for two things. Stores may share a name. */
 export function conflictsIn(stores: readonly Store[]): FieldFault[] {
@@ -85,10 +86,14 @@ function merchantConflicts(stores: readonly Store[]): FieldFault[] {
   });
 }
 
-function repeated(all: readonly Named[]): FieldFault[] {
+/** Each name that stands a second time. */
+export function repeated(
+  all: readonly Named[],
+  message = "stands in this list before; it may stand there once",
+): FieldFault[] {
   return all
     .filter(([, name], at) => all.findIndex(([, other]) => other === name) < at)
-    .map(([path]) => ({ path, message: "stands in this list before; it may stand there once" }));
+    .map(([path]) => ({ path, message }));
 }
 
 /** An endpoint's address as it is stored. */

@@ -1,12 +1,13 @@
 import type { ChangeEntry } from "../control/config.ts";
 import { type Capability, MAX_PRICES } from "../checkout/checkout.ts";
+import { PRICE_TERMS } from "../checkout/price.ts";
 import type { ReturnOrigin } from "../checkout/return-origin.ts";
 import type { Price } from "../control/checkout.ts";
 import { hashKey } from "../credential.ts";
 import type { ErrorCode } from "../errors.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { parseTarget, type TargetPolicy } from "../webhook/target.ts";
-import { canonicalUrl, conflictsIn } from "./conflicts.ts";
+import { canonicalUrl, conflictsIn, repeated, type Named } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import type { WantedPrice, WantedStore } from "./schema.ts";
 
@@ -167,10 +168,7 @@ function priceChanges(
       if (before === undefined) return { ...head("add", "price", about), wanted };
       const whole = wholePrice(wanted);
       const change = compared("price", about, [
-        ["amount_minor", before.amountMinor, whole.amountMinor],
-        ["currency", before.currency, whole.currency],
-        ["payment_method", before.paymentMethod, whole.paymentMethod],
-        ["description", before.description, whole.description],
+        ...PRICE_TERMS.map(([field, name]) => [name, before[field], whole[field]] as const),
         ["billing_model", before.billingModel, whole.billingModel],
         ["approved", before.approved, whole.approved],
         ["retired", before.retired, whole.retired],
@@ -284,11 +282,9 @@ function checkLists(wanted: WantedStore, { now, path, options }: Checked): Outco
 /** A key belongs to one store. */
 function keyConflicts(wanted: readonly WantedStore[]): FieldFault[] {
   const all = wanted.flatMap(({ apiKeys = [] }, store) =>
-    apiKeys.map((apiKey, at) => ({ apiKey, path: ["stores", store, "api_keys", at] })),
+    apiKeys.map((apiKey, at): Named => [["stores", store, "api_keys", at], apiKey]),
   );
-  return all
-    .filter(({ apiKey }, at) => all.findIndex((other) => other.apiKey === apiKey) < at)
-    .map(({ path }) => ({ path, message: "is the same API key as another one of the file" }));
+  return repeated(all, "is the same API key as another one of the file");
 }
 
 function refuseField(code: ErrorCode, path: FieldPath, why: string): Outcome<never> {

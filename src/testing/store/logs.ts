@@ -80,19 +80,12 @@ function waiting(
 }
 
 function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
-  const { id, endpointId, eventId, type, checkoutId, cause, state, tries, attempts } = entry;
+  const { fault: _, ...delivery } = entry;
   return {
-    id,
-    endpointId,
-    eventId,
-    type,
-    checkoutId,
-    cause,
-    state,
-    tries,
+    ...delivery,
     nextAt: dateOrNull(entry.nextAt),
     createdAt: new Date(entry.createdAt),
-    attempts: attempts.map(({ number, status, error, headers, startedAt, finishedAt }) => ({
+    attempts: entry.attempts.map(({ number, status, error, headers, startedAt, finishedAt }) => ({
       number,
       startedAt: new Date(startedAt),
       finishedAt: dateOrNull(finishedAt),
