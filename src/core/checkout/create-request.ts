@@ -3,7 +3,7 @@ import { PAYMENT_METHODS, type Terms } from "./checkout.ts";
 import type { PriceTerms } from "./price.ts";
 import { isRecord } from "../json.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
-import { A_SECRET, codePointLength, holdsSecret, printableLiteral } from "../text.ts";
+import { A_SECRET, codePointLength, holdsSecret, printableLiteral, refuseValue } from "../text.ts";
 
 /** The value is not repeated in the refusal. */
 const NO_SECRET = `free of ${A_SECRET}`;
@@ -50,7 +50,7 @@ export type CreateRequest = z.infer<typeof bySum> | z.infer<typeof byPrice>;
  */
 export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   if (!isRecord(body)) {
-    return refuse("invalid_parameter", `the body must be a JSON object; got ${printableLiteral(body)}`);
+    return refuseValue("the body must be a JSON object", body);
   }
   const priced = Object.hasOwn(body, "price_id");
   const twice = priced ? SET_BY_PRICE.filter((field) => Object.hasOwn(body, field)) : [];

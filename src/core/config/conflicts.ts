@@ -19,19 +19,23 @@ export function conflictsIn(stores: readonly Store[]): FieldFault[] {
 
 function conflictsInStore(store: Store, path: FieldPath): FieldFault[] {
   const { prices = [], capabilities = {}, returnOrigins = [], endpoints = [] } = store;
-  const list = (names: readonly string[], ...below: FieldPath): Named[] =>
-    names.map((name, at) => [[...path, ...below, at], name]);
+  const twice = (names: readonly string[], list: FieldPath, ...field: FieldPath): FieldFault[] =>
+    repeated(names.map((name, at) => [[...path, ...list, at, ...field], name]));
+  const { paymentMethods = [], currencies = [] } = capabilities;
+  const urls = endpoints.map(({ url }) => canonicalUrl(url));
   return [
-    ...repeated(prices.map(({ id }, at) => [[...path, "prices", at, "id"], id])),
-    ...repeated(list(capabilities.paymentMethods ?? [], "capabilities", "payment_methods")),
-    ...repeated(list(capabilities.currencies ?? [], "capabilities", "currencies")),
-    ...repeated(
-      list(
-        returnOrigins.map(({ origin }) => origin),
-        "return_origins",
-      ),
+    ...twice(
+      prices.map(({ id }) => id),
+      ["prices"],
+      "id",
     ),
-    ...repeated(endpoints.map(({ url }, at) => [[...path, "endpoints", at, "url"], canonicalUrl(url)])),
+    ...twice(paymentMethods, ["capabilities", "payment_methods"]),
+    ...twice(currencies, ["capabilities", "currencies"]),
+    ...twice(
+      returnOrigins.map(({ origin }) => origin),
+      ["return_origins"],
+    ),
+    ...twice(urls, ["endpoints"], "url"),
   ];
 }
 

@@ -91,13 +91,14 @@ const checked = (parse: (text: string) => Outcome<unknown>) =>
 /** The same, with what the parser makes of it. */
 const parsed = <Value extends string>(parse: (text: string) => Outcome<Value>) =>
   z.codec(checked(parse), z.custom<Value>(), {
-    decode: (text) => {
-      const value = parse(text);
-      if (!value.ok) throw new Error("it was checked just now");
-      return value.value;
-    },
+    decode: (text) => valueOf(parse(text)),
     encode: (value) => value,
   });
+
+function valueOf<Value>(read: Outcome<Value, unknown>): Value {
+  if (!read.ok) throw new Error("it was checked just now");
+  return read.value;
+}
 
 const duration = (minimum: number, maximum: number) =>
   z.codec(
@@ -130,14 +131,7 @@ const deliverySchedule = z.codec(
     z.meta({ minItems: 1, maxItems: MAX_TRIES }),
   ),
   z.custom<DeliverySchedule>(),
-  {
-    decode: (texts) => {
-      const schedule = parseSchedule(texts);
-      if (!schedule.ok) throw new Error("it was checked just now");
-      return schedule.value;
-    },
-    encode: (schedule) => schedule.map(durationText),
-  },
+  { decode: (texts) => valueOf(parseSchedule(texts)), encode: (schedule) => schedule.map(durationText) },
 );
 
 const host = z.string().check(z.refine(isHost, "must be HOST or HOST:PORT"));
