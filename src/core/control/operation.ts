@@ -82,17 +82,13 @@ type DeepReadonly<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
     : Value;
 
+const ISO = { decode: (text: string) => Date.parse(text), encode: iso };
+
 /** A moment that a caller names: ISO 8601 on the wire, a day that exists; milliseconds here. */
-export const namedMoment = z.codec(z.iso.datetime({ offset: true }), z.number(), {
-  decode: (text) => Date.parse(text),
-  encode: iso,
-});
+export const namedMoment = z.codec(z.iso.datetime({ offset: true }), z.number(), ISO);
 
 /** A moment that the sandbox tells: ISO 8601 in UTC on the wire, whatever year the clock was moved to; milliseconds here. */
-export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })), z.number(), {
-  decode: (text) => Date.parse(text),
-  encode: iso,
-});
+export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })), z.number(), ISO);
 
 /** A whole number from a minimum, and up to a maximum where there is one. */
 export function whole(minimum: number, maximum?: number) {

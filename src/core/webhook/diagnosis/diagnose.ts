@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { bodyVariants, MAX_VARIED_BYTES, type Variant } from "./body-variants.ts";
-import { parseJson } from "../../json.ts";
+import { bodyOf, fieldOf } from "./claims.ts";
 import {
   keyVariants,
   readSignature,
@@ -211,9 +211,7 @@ function namesOf({ headerNames = HEADERS }: VerifyOptions): HeaderNames {
 
 /** When the event was created, according to its body, in Unix seconds. */
 function createdSeconds(rawBody: Uint8Array): number | undefined {
-  const body = parseJson(Buffer.from(rawBody).toString("utf8"));
-  if (typeof body !== "object" || body === null || !("created_at" in body)) return undefined;
-  const created = Date.parse(String(body.created_at));
+  const created = Date.parse(String(fieldOf(bodyOf(rawBody), "created_at")));
   return Number.isNaN(created) ? undefined : Math.floor(created / 1000);
 }
 
