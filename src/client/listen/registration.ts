@@ -97,12 +97,9 @@ async function registerNow(place: Place, since: Since | undefined): Answer<"regi
   const body = { url, eventTypes, ...(since === undefined ? {} : { since }) };
   const registered = await ask(place, { name: "registerListener", body });
   if (registered.end !== "success") return registered;
-  const { id, signingSecrets: inForce } = registered.value;
-  Object.assign(place, {
-    endpointId: id,
-    secrets: { inForce, retired: [] },
-    state: "connected",
-  } satisfies Partial<Place>);
+  place.endpointId = registered.value.id;
+  place.secrets = { inForce: registered.value.signingSecrets, retired: [] };
+  place.state = "connected";
   return registered;
 }
 

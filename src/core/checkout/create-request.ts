@@ -17,18 +17,17 @@ const text = (minimum: number, maximum: number, expected: string) =>
     }, expected),
   );
 
+const AN_AMOUNT = `an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`;
+const A_CURRENCY = "three upper-case letters such as EUR";
+
 const order_id = text(1, 32, "a string of 1 to 32 characters");
 /** What both forms may have. */
 const optional = { description: z.optional(text(0, 128, "a string of at most 128 characters")) };
 
 const bySum = z.strictObject({
   order_id,
-  amount_minor: z
-    .int(`an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`)
-    .check(z.minimum(1, `an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`)),
-  currency: z
-    .string("three upper-case letters such as EUR")
-    .check(z.regex(/^[A-Z]{3}$/, "three upper-case letters such as EUR")),
+  amount_minor: z.int(AN_AMOUNT).check(z.minimum(1, AN_AMOUNT)),
+  currency: z.string(A_CURRENCY).check(z.regex(/^[A-Z]{3}$/, A_CURRENCY)),
   payment_method: z.enum(PAYMENT_METHODS, PAYMENT_METHODS.join(" or ")),
   ...optional,
 });

@@ -118,7 +118,6 @@ export const checkoutOperations = {
     refusals: ["session_not_found", "state_conflict"],
   }),
   listCheckouts: storeOperation({
-    method: "GET",
     path: "/checkouts",
     summary:
       "Lists orders and sessions, newest first; a search says how many of the newest it looked through",
@@ -142,14 +141,12 @@ export const checkoutOperations = {
     refusals: ["session_not_found"],
   }),
   inspectCheckout: storeOperation({
-    method: "GET",
     path: "/checkouts/{id}",
     summary: "Shows an order or a session, with all that has happened to it",
     answer: inspected,
     refusals: ["session_not_found"],
   }),
   listPrices: storeOperation({
-    method: "GET",
     path: "/prices",
     summary: "Lists the store's catalog, with prices that are not approved or retired, by id",
     answer: z.object({ storeId: z.uuid(), prices: z.array(price) }),
@@ -175,7 +172,6 @@ export const checkoutOperations = {
     answer: price,
   }),
   listReturnOrigins: storeOperation({
-    method: "GET",
     path: "/return-origins",
     summary: "Lists the origins that the store's customers may be sent back to, oldest first",
     answer: returnOrigins,

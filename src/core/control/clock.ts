@@ -21,7 +21,6 @@ nameSchemas({ Clock: clock });
 /** The operations on a store's clock (decision 18). */
 export const clockOperations = {
   showClock: storeOperation({
-    method: "GET",
     path: "/clock",
     summary: "Shows what time it is for the store",
     answer: clock,

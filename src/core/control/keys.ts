@@ -37,7 +37,6 @@ export const keyOperations = {
     }),
   }),
   listKeys: storeOperation({
-    method: "GET",
     path: "/keys",
     summary: "Lists the API keys of the store, revoked ones too, oldest first; those of drills are not shown",
     answer: z.object({ storeId: z.uuid(), keys: z.array(key) }),

@@ -31,13 +31,13 @@ export type Operation<
 };
 
 /**
- * What the row of an operation has to say. Default of the rest: nothing is read, the role is `control`, the answer has the
- * envelope and ends when it is whole, the operation enters its store, and has no refusals beside `not_found`, which
- * everything in a store can be.
+ * What the row of an operation has to say. Default of the rest: the method is GET, nothing is read, the role is
+ * `control`, the answer has the envelope and ends when it is whole, the operation enters its store, and has no refusals
+ * beside `not_found`, which everything in a store can be.
  */
 type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
   Operation<Request, Answer>,
-  "method" | "path" | "summary" | "answer"
+  "path" | "summary" | "answer"
 > &
   Partial<Operation<Request, Answer>>;
 
@@ -62,6 +62,7 @@ export function sandboxOperation<
   // Rows that say nothing of a request are those whose type is that of the default.
   const request = row.request ?? (z.undefined() as z.ZodMiniType as Request);
   return {
+    method: "GET",
     role: "control",
     bare: false,
     lasting: false,

@@ -51,7 +51,6 @@ nameSchemas({ LoggedRequest: logged });
 /** The operations on the request log, and the one that answers every "why" (decisions 86, 87). */
 export const requestOperations = {
   listRequests: storeOperation({
-    method: "GET",
     path: "/requests",
     // It reads only the log, which is no part of the store.
     entersStore: false,
@@ -80,7 +79,6 @@ export const requestOperations = {
     answer: z.object({ requests: z.array(logged), position: z.int(), failure: z.nullable(z.string()) }),
   }),
   showRequest: storeOperation({
-    method: "GET",
     path: "/requests/{id}",
     summary: "Shows a v1 request; of one that was refused also its headers and body, secrets redacted",
     answer: z.extend(logged, {
@@ -90,7 +88,6 @@ export const requestOperations = {
     }),
   }),
   explain: storeOperation({
-    method: "GET",
     path: "/explain",
     summary:
       "Explains a request, a checkout, an event, a delivery or an order: what happened, why, what to do",

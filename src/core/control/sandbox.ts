@@ -73,7 +73,6 @@ nameSchemas({ SandboxDescription: sandboxDescription, ServedSettings: servedSett
 /** The operations on the process that serves (decision 74). */
 export const sandboxOperations = {
   describeSandbox: sandboxOperation({
-    method: "GET",
     path: "/sandbox",
     summary: "Tells where the sandbox is, which store it has and how it is served",
     answer: sandboxDescription,

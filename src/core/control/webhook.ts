@@ -128,7 +128,6 @@ nameSchemas({
 /** The operations on endpoints, events and deliveries (decisions 11 to 14, 45). */
 export const webhookOperations = {
   listEndpoints: storeOperation({
-    method: "GET",
     path: "/endpoints",
     summary: "Lists where the store's events are delivered, oldest first",
     answer: z.object({ endpoints: z.array(endpoint) }),
@@ -147,7 +146,6 @@ export const webhookOperations = {
     refusals: ["state_conflict"],
   }),
   showEndpoint: storeOperation({
-    method: "GET",
     path: "/endpoints/{id}",
     summary: "Shows an endpoint; waits while it is enabled at the url that is named",
     /** With `waitMs` it waits as long as the endpoint is enabled at `url`. */
@@ -165,7 +163,6 @@ export const webhookOperations = {
     answer: endpoint,
   }),
   showSecret: storeOperation({
-    method: "GET",
     path: "/endpoints/{id}/secret",
     summary: "Shows the signing secrets of an endpoint: active ones, newest first, and retired ones",
     answer: secrets,
@@ -206,7 +203,6 @@ export const webhookOperations = {
     refusals: ["state_conflict"],
   }),
   listEvents: storeOperation({
-    method: "GET",
     path: "/events",
     summary: "Lists events, oldest first: after a position, or the newest; waits for one where there is none",
     /** Without `since` the newest ones are meant. */
@@ -223,7 +219,6 @@ export const webhookOperations = {
     answer: z.object({ events: z.array(eventEntry) }),
   }),
   showEvent: storeOperation({
-    method: "GET",
     path: "/events/{id}",
     summary: "Shows an event and its deliveries",
     answer: z.extend(eventEntry, deliveries.shape),
@@ -251,7 +246,6 @@ export const webhookOperations = {
     refusals: ["state_conflict"],
   }),
   listDeliveries: storeOperation({
-    method: "GET",
     path: "/deliveries",
     summary: "Lists deliveries with their attempts, newest first",
     request: z.strictObject({

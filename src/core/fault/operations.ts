@@ -97,7 +97,6 @@ export const faultOperations = {
     refusals: ["state_conflict"],
   }),
   listFaults: storeOperation({
-    method: "GET",
     path: "/faults",
     summary: "Lists the faults that can still hit, oldest first",
     answer: z.object({ faults: z.array(fault) }),

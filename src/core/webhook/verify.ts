@@ -2,7 +2,6 @@ import { STATUSES } from "../checkout/checkout.ts";
 import { decodeUtf8, isRecord, parseJson } from "../json.ts";
 import { bytesOf, HEADERS, headerValues, reject, verifySignature } from "./signature.ts";
 import type {
-  Rejection,
   VerifyOptions,
   WebhookChange,
   WebhookCheckout,
@@ -20,7 +19,11 @@ export function verifyWebhook(options: VerifyOptions & { readonly now: number })
   if (!verdict.ok) return verdict;
   const body = parseJson(decodeUtf8(bytesOf(options.rawBody)) ?? "");
   const field = faultyField(body);
-  if (field !== undefined) return invalid(field);
+  if (field !== undefined)
+    return reject(
+      "event_invalid",
+      `the signature is right, but the body is no event: ${field} is not what was expected`,
+    );
   const event = body as WebhookEvent;
   const { eventId: name } = options.headerNames ?? HEADERS;
   const [claimed = event.event_id, ...more] = headerValues(options.headers, name);
@@ -82,11 +85,4 @@ function firstFault(
   checks: Readonly<Record<string, Check>>,
 ): string | undefined {
   return Object.entries(checks).find(([field, check]) => !check(fields[field]))?.[0];
-}
-
-function invalid(field: string): Rejection<"event_invalid"> {
-  return reject(
-    "event_invalid",
-    `the signature is right, but the body is no event: ${field} is not what was expected`,
-  );
 }

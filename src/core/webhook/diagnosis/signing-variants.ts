@@ -29,7 +29,12 @@ const MAX_HEADER = 2048;
 const MAX_CANDIDATES = 8;
 /** With fewer digits a correct beginning could be guessed; a diagnosis would then help a forger. */
 const MIN_PROVABLE_DIGITS = 32;
-const LENGTHS = { 40: "sha1", 96: "sha384", 128: "sha512" } as const;
+/** The digests of other algorithms by their length, in hex digits. */
+const LENGTHS = new Map<number, Candidate["algorithm"]>([
+  [40, "sha1"],
+  [96, "sha384"],
+  [128, "sha512"],
+]);
 const SEPARATORS = [
   ["nothing", ""],
   ["a colon", ":"],
@@ -126,17 +131,29 @@ function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
     value,
   ];
   const rows: readonly Row<string | Uint8Array>[] = [
-    ["secret_whitespace", HAS_WHITESPACE, bare === secret ? undefined : bare],
+    [
+      "secret_whitespace",
+      "The secret that was verified with has white space around it; the signature was made without.",
+      bare === secret ? undefined : bare,
+    ],
     ...["\n", "\r\n", " "].map((end): Row<string> => [
       "secret_whitespace",
-      SIGNED_WITH_WHITESPACE,
+      "The signature was made with white space behind the secret.",
       bare + end,
     ]),
-    ["secret_quoted", HAS_QUOTES, unquoted],
-    ...['"', "'"].map((quote): Row<string> => ["secret_quoted", SIGNED_WITH_QUOTES, quote + bare + quote]),
+    [
+      "secret_quoted",
+      "The secret that was verified with has quotes around it; the signature was made without.",
+      unquoted,
+    ],
+    ...['"', "'"].map((quote): Row<string> => [
+      "secret_quoted",
+      "The signature was made with quotes around the secret.",
+      quote + bare + quote,
+    ]),
     isPrefixed
-      ? ["secret_prefix", SIGNED_WITHOUT_PREFIX, unprefixed]
-      : ["secret_prefix", LACKS_PREFIX, PREFIX + bare],
+      ? ["secret_prefix", "The signature was made with what stands behind whsec_.", unprefixed]
+      : ["secret_prefix", "The secret that was verified with lacks its beginning, whsec_.", PREFIX + bare],
     decoded("from base64, without whsec_", Buffer.from(unprefixed, "base64")),
     decoded("from base64, as a whole", Buffer.from(bare, "base64")),
     decoded(
@@ -146,14 +163,6 @@ function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
   ];
   return [{ findings: [], value: secret }, ...variantsOf(rows)].filter(({ value }) => value.length > 0);
 }
-
-const HAS_WHITESPACE =
-  "The secret that was verified with has white space around it; the signature was made without.";
-const SIGNED_WITH_WHITESPACE = "The signature was made with white space behind the secret.";
-const HAS_QUOTES = "The secret that was verified with has quotes around it; the signature was made without.";
-const SIGNED_WITH_QUOTES = "The signature was made with quotes around the secret.";
-const LACKS_PREFIX = "The secret that was verified with lacks its beginning, whsec_.";
-const SIGNED_WITHOUT_PREFIX = "The signature was made with what stands behind whsec_.";
 
 const NOT_SET = variantsOf(
   ["", "undefined", "null"].map((value): Row<string> => [
@@ -206,13 +215,10 @@ function ofLength(hex: string, spelling: readonly Finding[]): Candidate[] {
 }
 
 function otherAlgorithms(hex: string, spelling: readonly Finding[]): Candidate[] {
-  return Object.entries(LENGTHS)
-    .filter(([length]) => Number(length) === hex.length)
-    .map(([, algorithm]) => ({
-      algorithm,
-      hex,
-      findings: [...spelling, { code: "other_algorithm", detail: `HMAC-${algorithm.toUpperCase()}` }],
-    }));
+  const algorithm = LENGTHS.get(hex.length);
+  if (algorithm === undefined) return [];
+  const detail = `HMAC-${algorithm.toUpperCase()}`;
+  return [{ algorithm, hex, findings: [...spelling, { code: "other_algorithm", detail }] }];
 }
 
 /** What an item looks like that is not a valid digest. */
