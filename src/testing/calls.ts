@@ -52,12 +52,8 @@ export function createCalls(running: Running): Calls {
         requestId = id;
         return result;
       };
-      const target = { origin, token: ready.control_token, version: ready.version };
-      const result = await callControl(
-        { send },
-        storeId === undefined ? target : { ...target, storeId },
-        call,
-      );
+      const target = { origin, token: ready.control_token, version: ready.version, storeId };
+      const result = await callControl({ send }, target, call);
       if (result.end === "success") return result.value;
       if (result.end === "refusal") {
         const { status, error } = result;

@@ -125,7 +125,7 @@ function endpointsOf(calls: Calls, storeId: string): Endpoints {
   return {
     // An option that is not known goes along, and is refused.
     add: async (url, { events, ...options } = {}) => {
-      const body = { url, ...(events === undefined ? {} : { eventTypes: events }), ...options };
+      const body = { url, eventTypes: events, ...options };
       const added = await calls.control({ name: "addEndpoint", storeId, body });
       return { ...endpointOf(added), signingSecret: added.signingSecret };
     },

@@ -94,7 +94,7 @@ function register(place: Place, since?: Since): Answer<"registerListener"> {
 
 async function registerNow(place: Place, since: Since | undefined): Answer<"registerListener"> {
   const { url, eventTypes } = place;
-  const body = { url, eventTypes, ...(since === undefined ? {} : { since }) };
+  const body = { url, eventTypes, since };
   const registered = await ask(place, { name: "registerListener", body });
   if (registered.end !== "success") return registered;
   place.endpointId = registered.value.id;

@@ -44,7 +44,7 @@ export function deliveryLog(running: Running, { calls, storeId }: OfStore): Log<
     open: () => async () => {
       const found: Delivery[] = [];
       for (let before: string | null | undefined; before !== null;) {
-        const body = before === undefined ? { limit: PAGE } : { limit: PAGE, before };
+        const body = { limit: PAGE, before };
         const { deliveries, nextBefore } = await calls.control({ name: "listDeliveries", storeId, body });
         found.push(...deliveries.map(deliveryOf));
         before = nextBefore;
