@@ -132,10 +132,7 @@ export function errorRow(code: string): ErrorRow | undefined {
 export function nextAfterError({
   code,
   message,
-}: {
-  readonly code: string;
-  readonly message: string;
-}): string | undefined {
+}: Readonly<Record<"code" | "message", string>>): string | undefined {
   const [, name = "<name>"] = /^\w+ (\w+) is not active for this store;/.exec(message) ?? [];
   return errorRow(code)?.next?.replace("<name>", name);
 }

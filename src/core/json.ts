@@ -29,6 +29,11 @@ export function parseJson(text: string): unknown {
   return parsed.ok ? parsed.value : undefined;
 }
 
+/** Whether a parsed value is an object and no array. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Refuses with `invalid_json` if the text is not JSON. */
 function parseText(text: string): Outcome<unknown> {
   try {
@@ -94,7 +99,8 @@ function isWrittenAsInteger(literal: string): boolean {
   return !/[1-9]/.test(pointAt <= 0 ? digits : digits.slice(pointAt));
 }
 
-function decodeUtf8(bytes: Uint8Array): string | undefined {
+/** Bytes as text, which none are as "" is; undefined if they are not UTF-8. A byte order mark stays. */
+export function decodeUtf8(bytes: Uint8Array | undefined): string | undefined {
   try {
     return utf8.decode(bytes);
   } catch {

@@ -18,19 +18,20 @@ export function rateLimitText(limit: RateLimit | "off"): string {
 }
 
 /**
- * Takes one token; refuses with `rate_limited` and the whole seconds until the next token. A clock that was set back
+ * Takes tokens, one by default; refuses with `rate_limited` and the whole seconds until there are enough. A clock that was set back
  * adds none.
  */
 export function takeToken(
   limit: RateLimit,
   bucket: Bucket | undefined,
   now: number,
+  wanted = 1,
 ): { readonly bucket: Bucket; readonly outcome: Outcome<void> } {
   const before = bucket ?? { tokens: limit.burst, at: now };
   const gained = (Math.max(0, now - before.at) / 1000) * limit.perSecond;
   const tokens = Math.min(limit.burst, before.tokens + gained);
-  if (tokens >= 1) return { bucket: { tokens: tokens - 1, at: now }, outcome: accept(undefined) };
-  const retryAfterSeconds = Math.max(1, Math.ceil((1 - tokens) / limit.perSecond));
+  if (tokens >= wanted) return { bucket: { tokens: tokens - wanted, at: now }, outcome: accept(undefined) };
+  const retryAfterSeconds = Math.max(1, Math.ceil((wanted - tokens) / limit.perSecond));
   return {
     bucket: { tokens, at: now },
     outcome: {

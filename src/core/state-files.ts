@@ -37,13 +37,11 @@ export function storesMeant<Named extends { readonly id: string; readonly name: 
 
 const chosenStore = z.object({ store_id: z.uuid() });
 
-/** `store.json`: the store that the commands of a folder act on where nothing else says which (decision 90). */
-type ChosenStore = z.infer<typeof chosenStore>;
-
-/** Reads `store.json`; undefined if the text is invalid. */
-export function parseChosenStore(text: string): ChosenStore | undefined {
-  return parseAs(chosenStore, text);
-}
+/**
+ * Reads `store.json`, the store that the commands of a folder act on where nothing else says which (decision 90);
+ * undefined if the text is invalid.
+ */
+export const parseChosenStore = reader(chosenStore);
 
 const run = z.object({
   pid: z.int(),
@@ -73,14 +71,12 @@ const runOwner = z.pick(run, { pid: true, started: true, folder: true });
 export type RunOwner = z.infer<typeof runOwner>;
 
 /** Reads the process that a `run.json` names; undefined if it names none, as one that a crash has torn. */
-export function parseRunOwner(text: string): RunOwner | undefined {
-  return parseAs(runOwner, text);
-}
+export const parseRunOwner = reader(runOwner);
 
 const admin = z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) });
 
-/** `admin.json`: the token of the administrator (decision 49). */
-type Admin = z.infer<typeof admin>;
+/** Reads `admin.json`, the token of the administrator (decision 49); undefined if the text is invalid. */
+export const parseAdmin = reader(admin);
 
 const allowed = z.object({
   variables: z.array(z.object({ name: z.string(), folder: z.string(), origin: z.string() })),
@@ -93,26 +89,17 @@ const allowed = z.object({
 export type Allowed = z.infer<typeof allowed>;
 
 /** Reads `allowed.json`; undefined if the text is invalid. */
-export function parseAllowed(text: string): Allowed | undefined {
-  return parseAs(allowed, text);
-}
-
-/** Reads `admin.json`; undefined if the text is invalid. */
-export function parseAdmin(text: string): Admin | undefined {
-  return parseAs(admin, text);
-}
+export const parseAllowed = reader(allowed);
 
 /** Reads `credentials.json`; undefined if the text is invalid. */
-export function parseCredentials(text: string): Credentials | undefined {
-  return parseAs(credentials, text) ?? parseAs(oldCredentials, text);
-}
+export const parseCredentials: (text: string) => Credentials | undefined = reader(
+  z.union([credentials, oldCredentials]),
+);
 
 /** Reads `run.json`; undefined if the text is invalid. */
-export function parseRun(text: string): Run | undefined {
-  return parseAs(run, text);
-}
+export const parseRun = reader(run);
 
-function parseAs<Value>(schema: z.ZodMiniType<Value>, text: string): Value | undefined {
+function reader<Value>(schema: z.ZodMiniType<Value>): (text: string) => Value | undefined {
   // A command reads each file once or twice: compiling the schema would take longer than that.
-  return schema.safeParse(parseJson(text), { jitless: true }).data;
+  return (text) => schema.safeParse(parseJson(text), { jitless: true }).data;
 }

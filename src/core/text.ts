@@ -1,3 +1,5 @@
+import { refuse } from "./outcome.ts";
+
 /** Control, bidi and invisible characters, without the variation selectors that emoji need. */
 const UNPRINTABLE =
   /[[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]--[\ufe00-\ufe0f]]/gv;
@@ -68,6 +70,11 @@ export function printableLiteral(value: unknown): string {
   const codePoints = Array.from(text);
   if (codePoints.length <= MAX_LITERAL_CODE_POINTS) return text;
   return `${codePoints.slice(0, MAX_LITERAL_CODE_POINTS).join("")}… (${codePoints.length} characters)`;
+}
+
+/** Refuses a value from outside with `invalid_parameter`: what was expected, and what came. */
+export function refuseValue(expected: string, value: unknown): ReturnType<typeof refuse> {
+  return refuse("invalid_parameter", `${expected}; got ${printableLiteral(value)}`);
 }
 
 /** The beginning of a text from outside, safe for one line: escaped, redacted, at most 60 characters. */

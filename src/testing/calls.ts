@@ -8,6 +8,7 @@ import {
 } from "../core/control/operations.ts";
 import { ERRORS } from "../core/errors.ts";
 import { parseJson } from "../core/json.ts";
+import type { Refusal } from "../core/outcome.ts";
 import { isUuid, printableLiteral } from "../core/text.ts";
 import { COMMAND_AGENT } from "../core/own-agent.ts";
 import { callControl, type ControlCall } from "../client/control/control.ts";
@@ -51,12 +52,8 @@ export function createCalls(running: Running): Calls {
         requestId = id;
         return result;
       };
-      const target = { origin, token: ready.control_token, version: ready.version };
-      const result = await callControl(
-        { send },
-        storeId === undefined ? target : { ...target, storeId },
-        call,
-      );
+      const target = { origin, token: ready.control_token, version: ready.version, storeId };
+      const result = await callControl({ send }, target, call);
       if (result.end === "success") return result.value;
       if (result.end === "refusal") {
         const { status, error } = result;
@@ -75,8 +72,7 @@ export function createCalls(running: Running): Calls {
           )
         : read;
       if (made.ok) return made.value;
-      const { code, message } = made.refusal;
-      throw refusal(running, { code, message, status: ERRORS[code].status, requestId });
+      throw refusal(running, answered(made.refusal, requestId));
     },
     create: async ({ path, apiKey, idempotencyKey, body }) => {
       const sent = await sendHere(running, {
@@ -105,17 +101,17 @@ export function createCalls(running: Running): Calls {
   };
 }
 
-function refusal(
-  running: Running,
-  refused: {
-    readonly status: number;
-    readonly code: string;
-    readonly message: string;
-    readonly requestId: string;
-  },
-): CheckoutError {
+function refusal(running: Running, refused: ConstructorParameters<typeof CheckoutError>[0]): CheckoutError {
   const cause = running.failureOf(refused.requestId);
   return new CheckoutError(refused, cause === undefined ? {} : { cause });
+}
+
+/** A refusal as an answer of the sandbox would tell it. */
+export function answered(
+  { code, message }: Refusal,
+  requestId = "",
+): ConstructorParameters<typeof CheckoutError>[0] {
+  return { code, message, status: ERRORS[code].status, requestId };
 }
 
 /** What has no way to the sandbox: an id that none can be, or a request that only a caller without types can make. */
@@ -123,15 +119,12 @@ function refuseWrong<Name extends OperationName>(
   running: Running,
   { name, id, body }: ControlCall<Name>,
 ): void {
-  const refused = { requestId: "", code: "not_found", status: ERRORS.not_found.status } as const;
   if (id !== undefined && !isUuid(id)) {
     const message = `${printableLiteral(id)} is no id: these are UUIDs; an order has one beside its order_id`;
-    throw refusal(running, { ...refused, message });
+    throw refusal(running, answered({ code: "not_found", message }));
   }
   const checked = checkRequest(name, body);
-  if (checked.ok) return;
-  const { code, message } = checked.refusal;
-  throw refusal(running, { ...refused, code, message, status: ERRORS[code].status });
+  if (!checked.ok) throw refusal(running, answered(checked.refusal));
 }
 
 function lost(message: string): CheckoutError {

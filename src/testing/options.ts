@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { loadConfig, loadText, type LoadedConfig } from "../host/config/load.ts";
+import { loadConfig, loadText } from "../host/config/load.ts";
 import { withLoaded } from "../host/config/start-settings.ts";
 import { stateFile } from "../host/folder/files.ts";
 import { checkFolder } from "../host/folder/trust.ts";
@@ -7,6 +7,7 @@ import { misused, type HostFailure } from "../host/failure.ts";
 import { iso } from "../core/clock.ts";
 import { readConfig } from "../core/config/read.ts";
 import { optionsOf } from "../core/config/settings.ts";
+import { domainName } from "../core/control/wire-names.ts";
 import { isError, type Outcome } from "../core/outcome.ts";
 import type { GuestWorld } from "../world.ts";
 import { StartError } from "./errors.ts";
@@ -43,7 +44,10 @@ export async function readOptions(guest: GuestWorld, options: SandboxOptions): P
   const folder = folderOf(guest, options);
   const frozenAt = startOf(options);
   const settings = await settingsOf(guest, options);
-  const { port = seed === undefined ? 0 : null } = { ...settings, ...portOf(options) };
+  const { port = seed === undefined ? 0 : null } = {
+    ...settings,
+    ...(options.port === undefined ? {} : { port: options.port }),
+  };
   // Ids of a seed are in a state that was made before: there they would come a second time.
   const isNew = folder === undefined || !guest.files.exists(stateFile(folder, "database"));
   const { renew, ...source } =
@@ -97,28 +101,20 @@ function startOf({
   }
 }
 
-function portOf({ port }: SandboxOptions): { readonly port?: number | null } {
-  return port === undefined ? {} : { port };
-}
-
 /** The settings of the configuration, under those of the options. */
 async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<ServeOptions> {
   const given = settingsIn(options);
   const { config } = options;
   if (config === undefined) return given;
-  const file = orThrow(await fileOf(world, config));
+  const loaded =
+    typeof config === "string"
+      ? loadConfig(world, { config })
+      : loadText(world, "config", JSON.stringify(config, null, 2));
+  const file = orThrow(await loaded);
   if (file === undefined) throw wrong("config", "must be a configuration, or the path of one");
   return orThrow(
     await withLoaded({ world, printer: { talk: () => undefined, trace: () => undefined } }, given, file),
   );
-}
-
-function fileOf(
-  world: GuestWorld,
-  config: NonNullable<SandboxOptions["config"]>,
-): Promise<Outcome<LoadedConfig | undefined, HostFailure>> {
-  if (typeof config === "string") return loadConfig(world, { config });
-  return loadText(world, "config", JSON.stringify(config, null, 2));
 }
 
 /** The options that a configuration has too, read by its checks. */
@@ -132,8 +128,5 @@ function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: Sandbox
   const read = readConfig(JSON.stringify({ sandbox }));
   if (read.ok) return optionsOf(read.value.config.sandbox ?? {});
   const [fault] = read.refusal;
-  const name = (fault?.field ?? "")
-    .replace("sandbox.", "")
-    .replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  throw wrong(name, fault?.message ?? "is wrong");
+  throw wrong(domainName(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");
 }

@@ -61,7 +61,7 @@ export async function startReceiver(
   options: ReceiverOptions,
 ): Promise<Receiver> {
   checkOptions("receiver", options);
-  const { answer = usualAnswer, events } = options;
+  const { answer = ({ verified }) => (verified ? 200 : 400), events } = options;
   const { world, isClosed } = running;
   const received: Received[] = [];
   const arrivals = createArrivals(world);
@@ -87,10 +87,13 @@ export async function startReceiver(
     },
   };
   receivers.add(own);
-  const { id: endpointId } = await orElse(
-    endpoints.add(url, events === undefined ? {} : { events }),
-    own.end,
-  );
+  const added = await endpoints
+    .add(url, events === undefined ? {} : { events })
+    .catch(async (error: unknown) => {
+      await own.end();
+      throw error;
+    });
+  const { id: endpointId } = added;
   const close = async (): Promise<void> => {
     try {
       // A restore, or an earlier close, may have removed its endpoint.
@@ -109,20 +112,6 @@ export async function startReceiver(
     line: ({ type, problem }) => type ?? `refused: ${problem ?? ""}`,
   });
   return { url, endpointId, received, waitFor, close, [Symbol.asyncDispose]: close };
-}
-
-/** A result; where there is none, what was begun is ended. */
-async function orElse<Value>(result: Promise<Value>, undo: () => Promise<void>): Promise<Value> {
-  try {
-    return await result;
-  } catch (error) {
-    await undo();
-    throw error;
-  }
-}
-
-function usualAnswer({ verified }: Received): number {
-  return verified ? 200 : 400;
 }
 
 async function listen(

@@ -27,10 +27,17 @@ export function storeOf(running: Running, shared: Shared, storeId: string): Stor
   const identity = (): StoreIdentity => identities.of(storeId);
   const ofStore = { calls, storeId };
   const endpoints = endpointsOf(calls, storeId);
-  const get = async (id: string): Promise<Checkout> =>
-    wireOf(await calls.control({ name: "inspectCheckout", storeId, id, body: undefined }));
+  const get = async (id: string): Promise<Checkout> => {
+    const found = await calls.control({ name: "inspectCheckout", storeId, id, body: undefined });
+    return checkoutWire.parse(encodeAnswer("inspectCheckout", found));
+  };
   const checkouts = (path: string): Checkouts => ({
-    create: creator(running, { identity, calls, path }),
+    create: async (body, options = {}) => {
+      checkOptions("create", options);
+      const { id, apiKey } = identity();
+      const { idempotencyKey = running.world.uuid(`${id} keys`) } = options;
+      return calls.create({ path, apiKey, idempotencyKey, body });
+    },
     get,
   });
   const forget = (): void => receivers.forget(storeId);
@@ -75,9 +82,8 @@ export function storeOf(running: Running, shared: Shared, storeId: string): Stor
     receiver: (options = {}) => startReceiver(running, { ...ofStore, endpoints, receivers }, options),
     timeline: async (id) => timelineFrom(await calls.control({ name: "explain", storeId, body: { id } })),
     snapshot: () => snapshotOf(running, { storeId }),
-    restore: async (snapshot) => {
-      await restoreInto(running, { storeId }, { snapshot, forget, identities });
-    },
+    restore: async (snapshot) =>
+      void (await restoreInto(running, { storeId }, { snapshot, forget, identities })),
     reset,
     delete: remove,
     [Symbol.asyncDispose]: async () => {
@@ -103,26 +109,6 @@ function envOf(
   };
 }
 
-function creator(
-  { world }: Running,
-  {
-    identity,
-    calls,
-    path,
-  }: { readonly identity: () => StoreIdentity; readonly calls: Calls; readonly path: string },
-): Checkouts["create"] {
-  return async (body, options = {}) => {
-    checkOptions("create", options);
-    const { id, apiKey } = identity();
-    const { idempotencyKey = world.uuid(`${id} keys`) } = options;
-    return calls.create({ path, apiKey, idempotencyKey, body });
-  };
-}
-
-function wireOf(found: AnswerOf<"inspectCheckout">): Checkout {
-  return checkoutWire.parse(encodeAnswer("inspectCheckout", found));
-}
-
 function clockOf(calls: Calls, storeId: string): Clock {
   const move = async (body: RequestOf<"moveClock">): Promise<Date> =>
     new Date((await calls.control({ name: "moveClock", storeId, body })).now);
@@ -139,7 +125,7 @@ function endpointsOf(calls: Calls, storeId: string): Endpoints {
   return {
     // An option that is not known goes along, and is refused.
     add: async (url, { events, ...options } = {}) => {
-      const body = { url, ...(events === undefined ? {} : { eventTypes: events }), ...options };
+      const body = { url, eventTypes: events, ...options };
       const added = await calls.control({ name: "addEndpoint", storeId, body });
       return { ...endpointOf(added), signingSecret: added.signingSecret };
     },

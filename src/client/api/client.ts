@@ -32,11 +32,9 @@ export type Target = {
 export type ClientWorld = Pick<World, "send" | "sleep" | "random" | "now">;
 
 /** A create as its user means it. */
-export type CreateIntent = {
+export type CreateIntent = Pick<Intent, "newAttempt" | "idempotencyKey"> & {
   readonly endpoint: "orders" | "checkout-sessions";
   readonly request: CreateRequest;
-  readonly newAttempt: boolean;
-  readonly idempotencyKey: string | null;
 };
 
 /** How a create ended, with the key that every later try must use. */
@@ -138,15 +136,9 @@ export function createRequest(
 
 /** The parts of a create that the journal and the derived key use. */
 export function journalIntent(target: Target, intent: CreateIntent): Intent {
-  return {
-    service: target.service,
-    storeId: target.storeId,
-    instance: target.instance ?? null,
-    endpoint: intent.endpoint,
-    orderId: intent.request.order_id,
-    newAttempt: intent.newAttempt,
-    idempotencyKey: intent.idempotencyKey,
-  };
+  const { service, storeId, instance = null } = target;
+  const { request, ...meant } = intent;
+  return { service, storeId, instance, orderId: request.order_id, ...meant };
 }
 
 /** The entry for the journal. If an earlier try may have succeeded, only a refusal that is proof settles it. */

@@ -81,9 +81,9 @@ export async function exchange(
     if (verdict.end === "interrupted") return { ...verdict, tries, uncertain: true, headers };
     if (verdict.end !== "again") return { ...verdict, tries, uncertain, headers };
 
-    const { code, status, message, retryAfterMs } = verdict;
-    const last = { end: "gave_up", code, status, message, retryAfterMs, tries, uncertain, headers } as const;
-    if (tries > policy.retries || retryAfterMs > MAX_RETRY_AFTER_MS) return last;
+    const { message, retryAfterMs } = verdict;
+    if (tries > policy.retries || retryAfterMs > MAX_RETRY_AFTER_MS)
+      return { ...verdict, end: "gave_up", tries, uncertain, headers };
     const delayMs = retryDelayMs(tries, { random: world.random(), retryAfterMs });
     observer?.onRetry?.(message, delayMs);
     await world.sleep(delayMs, signal);

@@ -78,20 +78,12 @@ function read(result: OutboundResult): Omit<ProbeAnswer, "at"> {
   const { status } = result;
   const body = parseJson(result.body);
   const refused = errorResponse.safeParse(body).data;
-  if (refused !== undefined)
-    return {
-      ...nothing,
-      status,
-      code: refused.error.code,
-      requestId: cut(refused.request_id, MAX_REQUEST_ID),
-    };
+  if (refused !== undefined) {
+    const requestId = cut(refused.request_id, MAX_REQUEST_ID);
+    return { ...nothing, status, code: refused.error.code, requestId };
+  }
   const made = checkoutResponse.safeParse(body).data;
   if (made === undefined || status >= 300) return { ...nothing, status, code: BAD_ANSWER };
-  return {
-    status,
-    code: null,
-    requestId: made.request_id,
-    checkoutId: made.data.id,
-    live: made.data.livemode,
-  };
+  const { id: checkoutId, livemode: live } = made.data;
+  return { status, code: null, requestId: made.request_id, checkoutId, live };
 }

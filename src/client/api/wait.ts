@@ -39,7 +39,11 @@ export async function waitFor(
     return exchange;
   };
   const exchange = await poll(world, look, {
-    isEnough: (seen) => seen.end !== "success" || isOver(options.goal, seen.response.data.status),
+    isEnough: (seen) => {
+      if (seen.end !== "success") return true;
+      const { status } = seen.response.data;
+      return isReached(options.goal, status) || isFinal(status);
+    },
     waitMs: options.waitMs,
     firstPauseMs: FIRST_PAUSE_MS,
     maxPauseMs: MAX_PAUSE_MS,
@@ -52,10 +56,6 @@ export async function waitFor(
   const { status } = exchange.response.data;
   if (isReached(options.goal, status)) return { end: "reached", response: exchange.response };
   return { end: isFinal(status) ? "unreachable_goal" : "out_of_time", response: exchange.response };
-}
-
-function isOver(goal: Goal, status: Status): boolean {
-  return isReached(goal, status) || isFinal(status);
 }
 
 function isReached(goal: Goal, status: Status): boolean {

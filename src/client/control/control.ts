@@ -31,7 +31,7 @@ export type ControlTarget = {
   /** How it is reached. Default: over the network. */
   readonly send?: World["send"];
   /** Default: the sandbox's first store. */
-  readonly storeId?: string;
+  readonly storeId?: string | undefined;
   /** Timeout of calls that have none of their own; default: 30 s. What the sandbox waits on request comes on top. */
   readonly timeoutMs?: number | undefined;
 };

@@ -1,3 +1,4 @@
+import { ERRORS } from "../../core/errors.ts";
 import { createMutex, type Mutex } from "../../core/mutex.ts";
 import { FAULT_HEADER, readFaultHeader } from "../../core/fault/fault.ts";
 import type { MetFault } from "../../core/fault/operations.ts";
@@ -101,8 +102,6 @@ const STRAYS = { perSecond: 1, burst: 60 };
 const MAX_READ_UNSIGNED = 64 * 1024;
 const NO_BODY = new Uint8Array();
 
-const VERIFIED_ALL_THE_SAME: ReadonlySet<WebhookCode> = new Set(["event_invalid"]);
-
 type Context = ListenerOptions & {
   readonly world: Pick<World, "now" | "monotonic" | "send" | "resolve" | "soon">;
   readonly search: CauseSearch;
@@ -168,7 +167,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
     }
   };
   return {
-    service: { answer, refuse: ({ code, message }) => stray(REFUSED[code], message) },
+    service: { answer, refuse: ({ code, message }) => stray(ERRORS[code].status, message) },
     settled: async () => {
       context.search.stop();
       await Promise.all(pending);
@@ -188,13 +187,6 @@ const STRAY = {
   503: plain(503, "busy", { "Retry-After": "1" }),
 } as const;
 
-const REFUSED = {
-  invalid_request: 400,
-  request_timeout: 408,
-  body_too_large: 413,
-  headers_too_large: 431,
-} as const;
-
 type Received = Pick<HandledDelivery, "at" | "request" | "claims" | "verified" | "fault" | "injected"> & {
   /** Time of arrival by the monotonic clock. */
   readonly since: number;
@@ -207,7 +199,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   const { body: rawBody, rawHeaders: headers } = request;
   const asked = { rawBody, headers, secrets: secrets.inForce, headerNames, now: at };
   const verdict = verifyWebhook(asked);
-  const verified = verdict.ok || VERIFIED_ALL_THE_SAME.has(verdict.code);
+  const verified = verdict.ok || verdict.code === "event_invalid";
   const [named = ""] = headerValues(request.rawHeaders, FAULT_HEADER);
   const injected = readFaultHeader(named);
   const arrived = { at, since, request, verified, fault: verdict.ok ? undefined : verdict, injected };

@@ -12,13 +12,11 @@ export type ConnectionChange =
 /** A listener's registration with a sandbox. It is always the same endpoint, also when addresses change. */
 export type Link = DeliverySource & {
   /** Registers the listener's address; deliveries start. */
-  readonly register: (
-    since?: RequestOf<"registerListener">["since"],
-  ) => Promise<ControlResult<AnswerOf<"registerListener">>>;
+  readonly register: (since?: Since) => Answer<"registerListener">;
   /** Checks whether the sandbox runs and still delivers here; registers again if necessary. */
   readonly check: () => Promise<ConnectionChange>;
   /** Asks for an event again, for this listener only. */
-  readonly replay: (eventId: string) => Promise<ControlResult<AnswerOf<"replayEvent">>>;
+  readonly replay: (eventId: string) => Answer<"replayEvent">;
   /** Pauses deliveries until the next registration, unless another listener has taken over. */
   readonly leave: () => Promise<void>;
 };
@@ -39,10 +37,13 @@ type LinkOptions = {
   readonly locate: () => ControlTarget | undefined;
 };
 
+type Answer<Name extends OperationName> = Promise<ControlResult<AnswerOf<Name>>>;
+type Since = RequestOf<"registerListener">["since"];
+
 /** The state of a link. */
 type Place = LinkOptions & {
   readonly world: Pick<World, "send" | "sleep">;
-  readonly registeredOnce: Gate;
+  readonly registeredOnce: PromiseWithResolvers<void>;
   registering: Promise<unknown>;
   endpointId: string;
   instance: string | null;
@@ -54,12 +55,12 @@ type Place = LinkOptions & {
 
 /** Connects a listener on this machine to the sandbox that `locate` finds at that moment. */
 export function createLink(world: Place["world"], options: LinkOptions): Link {
-  const registeredOnce = createGate();
+  const registeredOnce = Promise.withResolvers<void>();
   const place: Place = {
     ...options,
     world,
     registeredOnce,
-    registering: registeredOnce.opened,
+    registering: registeredOnce.promise,
     endpointId: "",
     instance: null,
     secrets: { inForce: [], retired: [] },
@@ -78,46 +79,34 @@ export function createLink(world: Place["world"], options: LinkOptions): Link {
   };
 }
 
-async function ask<Name extends OperationName>(
-  place: Place,
-  call: ControlCall<Name>,
-): Promise<ControlResult<AnswerOf<Name>>> {
+async function ask<Name extends OperationName>(place: Place, call: ControlCall<Name>): Answer<Name> {
   const target = place.locate();
   if (target === undefined) return { end: "unreachable", message: "no sandbox is there" };
   const onInstance = (instance: string): void => void (place.instance = instance);
   return callControl(place.world, { ...target, onInstance }, { timeoutMs: TIMEOUT_MS, ...call });
 }
 
-function register(
-  place: Place,
-  since?: RequestOf<"registerListener">["since"],
-): Promise<ControlResult<AnswerOf<"registerListener">>> {
-  const registered = registerNow(place, since).finally(place.registeredOnce.open);
+function register(place: Place, since?: Since): Answer<"registerListener"> {
+  const registered = registerNow(place, since).finally(place.registeredOnce.resolve);
   place.registering = registered;
   return registered;
 }
 
-async function registerNow(
-  place: Place,
-  since: RequestOf<"registerListener">["since"],
-): Promise<ControlResult<AnswerOf<"registerListener">>> {
+async function registerNow(place: Place, since: Since | undefined): Answer<"registerListener"> {
   const { url, eventTypes } = place;
-  const body = { url, eventTypes, ...(since === undefined ? {} : { since }) };
+  const body = { url, eventTypes, since };
   const registered = await ask(place, { name: "registerListener", body });
   if (registered.end !== "success") return registered;
-  const { id, signingSecrets: inForce } = registered.value;
-  Object.assign(place, {
-    endpointId: id,
-    secrets: { inForce, retired: [] },
-    state: "connected",
-  } satisfies Partial<Place>);
+  place.endpointId = registered.value.id;
+  place.secrets = { inForce: registered.value.signingSecrets, retired: [] };
+  place.state = "connected";
   return registered;
 }
 
 /** Asked for each delivery, so that a secret that was just retired is no longer accepted. */
 async function secretsOf(place: Place): Promise<Secrets> {
   // A delivery can arrive before the answer to the registration.
-  await place.registeredOnce.opened;
+  await place.registeredOnce.promise;
   await place.registering;
   const shown = await ask(place, { name: "showSecret", id: place.endpointId, body: undefined });
   if (shown.end === "success") place.secrets = shown.value;
@@ -198,12 +187,3 @@ async function leave(place: Place): Promise<void> {
 }
 
 const UNCHANGED: ConnectionChange = { kind: "unchanged" };
-
-/** A promise that is resolved by `open`. */
-type Gate = { readonly opened: Promise<void>; readonly open: () => void };
-
-function createGate(): Gate {
-  let open = (): void => undefined;
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return { opened, open: () => open() };
-}

@@ -1,4 +1,5 @@
 import { createMutex } from "../../core/mutex.ts";
+import { takeToken, type Bucket, type RateLimit } from "../../core/rate-limit.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { diagnoseInSteps, type DiagnoseOptions } from "../../core/webhook/diagnosis/diagnose.ts";
 import type { World } from "../../world.ts";
@@ -12,11 +13,8 @@ export type CauseSearch = {
 };
 
 const MIB = 1024 * 1024;
-/** What searches may hash, in bytes. */
-type SearchBudget = { readonly perSecond: number; readonly burst: number };
-
-/** Some seconds of work after a pause, then a small part of one core. */
-const BUDGET: SearchBudget = { perSecond: 64 * MIB, burst: 1024 * MIB };
+/** What searches may hash, in bytes: some seconds of work after a pause, then a small part of one core. */
+const BUDGET: RateLimit = { perSecond: 64 * MIB, burst: 1024 * MIB };
 /** Bytes that a search hashes before other work may run; it takes some milliseconds. */
 const SLICE_BYTES = MIB;
 /** Maximum number of requests that wait to be searched; their bodies are in memory. */
@@ -26,24 +24,16 @@ const MAX_WAITING = 16;
  * Searches one request after the other, in slices between which deliveries are handled: anybody may send what is not
  * signed, and must not slow down what is. The work is bounded by a budget of bytes hashed.
  */
-export function createCauseSearch(
-  world: Pick<World, "now" | "soon">,
-  { perSecond, burst }: SearchBudget = BUDGET,
-): CauseSearch {
+export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = BUDGET): CauseSearch {
   const inTurn = createMutex();
-  let left = burst;
-  let filledAt = world.now();
+  let bucket: Bucket | undefined;
   let waiting = 0;
   let stopped = false;
 
   const take = (bytes: number): boolean => {
-    const now = world.now();
-    const gained = (Math.max(0, now - filledAt) / 1000) * perSecond;
-    left = Math.min(burst, left + gained);
-    filledAt = now;
-    if (bytes > left) return false;
-    left -= bytes;
-    return true;
+    const taken = takeToken(budget, bucket, world.now(), bytes);
+    bucket = taken.bucket;
+    return taken.outcome.ok;
   };
   const search = async (request: DiagnoseOptions): Promise<readonly Diagnosis[]> => {
     let slice = SLICE_BYTES;

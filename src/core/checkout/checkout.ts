@@ -73,9 +73,7 @@ export const MAX_CHECKOUT_LIFETIME_MS = 86_400_000;
  * capability, order state. `live` is the open or succeeded checkout of the same order_id, if there is one (decision 8).
  */
 export function openCheckout(
-  input: {
-    readonly id: string;
-    readonly object: CheckoutObject;
+  input: Pick<Checkout, "id" | "object"> & {
     readonly terms: Terms;
     readonly store: StoreFacts;
     readonly live: Pick<Checkout, "id" | "object" | "status"> | undefined;
@@ -84,7 +82,7 @@ export function openCheckout(
   },
   now: number,
 ): Outcome<Checkout> {
-  const { terms, store, live } = input;
+  const { id, object, terms, store, live, lifetimeMs } = input;
   if (!store.active) {
     return refuse("store_inactive", `store ${store.id} is not active, so it cannot open a checkout`);
   }
@@ -103,12 +101,12 @@ export function openCheckout(
   }
   return accept({
     ...terms,
-    id: input.id,
+    id,
     storeId: store.id,
-    object: input.object,
+    object,
     status: "created",
     createdAt: now,
-    expiresAt: now + input.lifetimeMs,
+    expiresAt: now + lifetimeMs,
   });
 }
 

@@ -1,8 +1,9 @@
 import * as z from "zod/mini";
 import { PAYMENT_METHODS, type Terms } from "./checkout.ts";
 import type { PriceTerms } from "./price.ts";
+import { isRecord } from "../json.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
-import { A_SECRET, codePointLength, holdsSecret, printableLiteral } from "../text.ts";
+import { A_SECRET, codePointLength, holdsSecret, printableLiteral, refuseValue } from "../text.ts";
 
 /** The value is not repeated in the refusal. */
 const NO_SECRET = `free of ${A_SECRET}`;
@@ -10,8 +11,14 @@ const NO_SECRET = `free of ${A_SECRET}`;
 const text = (minimum: number, maximum: number, expected: string) =>
   z.string(expected).check(
     z.refine((value) => !holdsSecret(value), { error: NO_SECRET, abort: true }),
-    z.refine((value) => within(codePointLength(value), minimum, maximum), expected),
+    z.refine((value) => {
+      const length = codePointLength(value);
+      return length >= minimum && length <= maximum;
+    }, expected),
   );
+
+const AN_AMOUNT = `an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`;
+const A_CURRENCY = "three upper-case letters such as EUR";
 
 const order_id = text(1, 32, "a string of 1 to 32 characters");
 /** What both forms may have. */
@@ -19,12 +26,8 @@ const optional = { description: z.optional(text(0, 128, "a string of at most 128
 
 const bySum = z.strictObject({
   order_id,
-  amount_minor: z
-    .int(`an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`)
-    .check(z.minimum(1, `an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`)),
-  currency: z
-    .string("three upper-case letters such as EUR")
-    .check(z.regex(/^[A-Z]{3}$/, "three upper-case letters such as EUR")),
+  amount_minor: z.int(AN_AMOUNT).check(z.minimum(1, AN_AMOUNT)),
+  currency: z.string(A_CURRENCY).check(z.regex(/^[A-Z]{3}$/, A_CURRENCY)),
   payment_method: z.enum(PAYMENT_METHODS, PAYMENT_METHODS.join(" or ")),
   ...optional,
 });
@@ -45,8 +48,8 @@ export type CreateRequest = z.infer<typeof bySum> | z.infer<typeof byPrice>;
  * `invalid_parameter`, in that order; the message names the field, what was expected and what came.
  */
 export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
-  if (!isObject(body)) {
-    return refuse("invalid_parameter", `the body must be a JSON object; got ${printableLiteral(body)}`);
+  if (!isRecord(body)) {
+    return refuseValue("the body must be a JSON object", body);
   }
   const priced = Object.hasOwn(body, "price_id");
   const twice = priced ? SET_BY_PRICE.filter((field) => Object.hasOwn(body, field)) : [];
@@ -106,7 +109,10 @@ export function fieldFault(field: CreateField, value: unknown): string | undefin
   return parsed.success ? undefined : mustBe(field, parsed.error.issues[0]?.message ?? "valid", value);
 }
 
-function refuseIssues(issues: readonly z.core.$ZodIssue[], body: Record<string, unknown>): Outcome<never> {
+function refuseIssues(
+  issues: readonly z.core.$ZodIssue[],
+  body: Readonly<Record<string, unknown>>,
+): Outcome<never> {
   const fieldOf = (issue: z.core.$ZodIssue): string => String(issue.path[0]);
   const missing = issues.find((issue) => !Object.hasOwn(body, fieldOf(issue)));
   if (missing !== undefined) {
@@ -121,12 +127,4 @@ function refuseIssues(issues: readonly z.core.$ZodIssue[], body: Record<string, 
 function mustBe(field: string, expected: string, value: unknown): string {
   const got = expected === NO_SECRET ? "" : `; got ${printableLiteral(value)}`;
   return `${field} must be ${expected}${got}`;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function within(value: number, minimum: number, maximum: number): boolean {
-  return value >= minimum && value <= maximum;
 }

@@ -18,7 +18,11 @@ export type CheckoutEvent = {
 
 /** Makes the event of a checkout that has just reached its status. The body is made here, once, and never again. */
 export function recordEvent(
-  input: {
+  {
+    id,
+    checkout,
+    ...change
+  }: {
     readonly id: string;
     readonly checkout: Checkout;
     readonly previousStatus: Status | null;
@@ -28,46 +32,41 @@ export function recordEvent(
   },
   now: number,
 ): CheckoutEvent {
-  const { checkout } = input;
-  const type = `${checkout.object}.${checkout.status}` as const;
-  const head = JSON.stringify({
-    event_id: input.id,
-    type,
-    created_at: iso(now),
-    api_version: API_VERSION,
-    livemode: false,
-    store_id: checkout.storeId,
-    sequence: input.sequence,
-    previous_status: input.previousStatus,
-  });
-  const body = `${head.slice(0, -1)},"data":${input.checkoutJson}}`;
-  return {
-    id: input.id,
-    storeId: checkout.storeId,
-    checkoutId: checkout.id,
-    type,
-    sequence: input.sequence,
-    createdAt: now,
-    body,
-  };
+  const { storeId, id: checkoutId, object, status } = checkout;
+  return eventOf({ id, storeId, checkoutId, type: `${object}.${status}`, ...change }, now);
 }
 
 /** Makes an event that tests an endpoint: nothing happened, and it belongs to no checkout (decision 11). */
 export function recordTestEvent(
-  { id, storeId }: { readonly id: string; readonly storeId: string },
+  { id, storeId }: Pick<CheckoutEvent, "id" | "storeId">,
   now: number,
 ): Omit<CheckoutEvent, "checkoutId" | "type"> & { readonly checkoutId: null; readonly type: "webhook.test" } {
-  const type = "webhook.test";
-  const body = JSON.stringify({
-    event_id: id,
-    type,
+  const nothing = { checkoutId: null, sequence: 1, previousStatus: null, checkoutJson: "{}" };
+  return eventOf({ id, storeId, type: "webhook.test", ...nothing }, now);
+}
+
+function eventOf<Type extends string, CheckoutId>(
+  {
+    previousStatus,
+    checkoutJson,
+    ...event
+  }: Pick<CheckoutEvent, "id" | "storeId" | "sequence"> & {
+    readonly checkoutId: CheckoutId;
+    readonly type: Type;
+    readonly previousStatus: Status | null;
+    readonly checkoutJson: string;
+  },
+  now: number,
+) {
+  const head = JSON.stringify({
+    event_id: event.id,
+    type: event.type,
     created_at: iso(now),
     api_version: API_VERSION,
     livemode: false,
-    store_id: storeId,
-    sequence: 1,
-    previous_status: null,
-    data: {},
+    store_id: event.storeId,
+    sequence: event.sequence,
+    previous_status: previousStatus,
   });
-  return { id, storeId, checkoutId: null, type, sequence: 1, createdAt: now, body };
+  return { ...event, createdAt: now, body: `${head.slice(0, -1)},"data":${checkoutJson}}` };
 }

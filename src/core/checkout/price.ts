@@ -8,7 +8,8 @@ export type PriceTerms = Pick<Terms, "amountMinor" | "currency" | "paymentMethod
   readonly description: string;
 };
 
-const TERMS = [
+/** Each of them, with its name on the wire. */
+export const PRICE_TERMS = [
   ["amountMinor", "amount_minor"],
   ["currency", "currency"],
   ["paymentMethod", "payment_method"],
@@ -46,7 +47,7 @@ function decideKnown(
 ): Outcome<{ readonly price: Price; readonly added: boolean }> {
   const there = `the price ${printableLiteral(known.id)} is there already`;
   if (known.retired) return refuse("state_conflict", `${there}, retired; its id is not used again`);
-  const others = TERMS.filter(([field]) => known[field] !== wanted[field]).map(
+  const others = PRICE_TERMS.filter(([field]) => known[field] !== wanted[field]).map(
     ([field, name]) => `${name} ${printableLiteral(known[field])}, not ${printableLiteral(wanted[field])}`,
   );
   if (others.length > 0)

@@ -1,7 +1,7 @@
 import type { Checkout } from "./checkout.ts";
 import { LOOPBACK_NAMES } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
-import { printableLiteral } from "../text.ts";
+import { printableLiteral, refuseValue } from "../text.ts";
 
 /** Where customers of a store may be sent back to: an origin (decision 19), and the path on it (decision 88). */
 export type ReturnOrigin = { readonly origin: string; readonly path: string };
@@ -78,7 +78,7 @@ export function parseReturnPath(text: string): Outcome<string> {
       ? `have at most ${MAX_PATH_CHARACTERS} characters`
       : (firstRule(PATH_FAULTS, [text]) ?? spellingRule(text));
   if (rule === undefined) return accept(text);
-  return refuse("invalid_parameter", `a return path must ${rule}; got ${printableLiteral(text)}`);
+  return refuseValue(`a return path must ${rule}`, text);
 }
 
 /** The path that stands behind a refused origin, if that is clear; undefined for the root too. */

@@ -50,9 +50,18 @@ export const errorResponse = z.object({
 /** A refusal as it stands in answers. */
 export type ErrorResponse = z.infer<typeof errorResponse>;
 
-/** The bytes of a checkout as it goes out, in answers as in events. */
+/** The bytes of a checkout as it goes out, in answers as in events. `livemode` is always false (decision 20). */
 export function checkoutJson(checkout: Checkout, checkoutOrigin: string): string {
-  return JSON.stringify(toWire(checkout, checkoutOrigin));
+  return JSON.stringify({
+    id: checkout.id,
+    object: checkout.object,
+    order_id: checkout.orderId,
+    amount_minor: checkout.amountMinor,
+    currency: checkout.currency,
+    status: checkout.status,
+    checkout_url: checkoutUrl(checkout, checkoutOrigin),
+    livemode: false,
+  } satisfies CheckoutWire);
 }
 
 /** The bytes of a success, around those of its checkout. */
@@ -67,20 +76,6 @@ export function errorBody(requestId: string, { code, message }: Pick<Refusal, "c
     request_id: requestId,
     error: { code, message },
   } satisfies ErrorResponse);
-}
-
-/** A checkout as it goes out. `livemode` is always false (decision 20). */
-function toWire(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
-  return {
-    id: checkout.id,
-    object: checkout.object,
-    order_id: checkout.orderId,
-    amount_minor: checkout.amountMinor,
-    currency: checkout.currency,
-    status: checkout.status,
-    checkout_url: checkoutUrl(checkout, checkoutOrigin),
-    livemode: false,
-  };
 }
 
 /** Where a checkout is paid. */

@@ -4,7 +4,8 @@ import type { NamedTarget, WantedStore } from "./schema.ts";
 import { targetVariable } from "./secrets.ts";
 
 type Store = Omit<WantedStore, "apiKeys" | "signingSecret">;
-type Named = readonly [path: FieldPath, name: string];
+/** A name, and where it stands. */
+export type Named = readonly [path: FieldPath, name: string];
 
 /** What each field allows, and the fields together do not: an id that stands for two things. Stores may share a name. */
 export function conflictsIn(stores: readonly Store[]): FieldFault[] {
@@ -18,19 +19,23 @@ export function conflictsIn(stores: readonly Store[]): FieldFault[] {
 
 function conflictsInStore(store: Store, path: FieldPath): FieldFault[] {
   const { prices = [], capabilities = {}, returnOrigins = [], endpoints = [] } = store;
-  const list = (names: readonly string[], ...below: FieldPath): Named[] =>
-    names.map((name, at) => [[...path, ...below, at], name]);
+  const twice = (names: readonly string[], list: FieldPath, ...field: FieldPath): FieldFault[] =>
+    repeated(names.map((name, at) => [[...path, ...list, at, ...field], name]));
+  const { paymentMethods = [], currencies = [] } = capabilities;
+  const urls = endpoints.map(({ url }) => canonicalUrl(url));
   return [
-    ...repeated(prices.map(({ id }, at) => [[...path, "prices", at, "id"], id])),
-    ...repeated(list(capabilities.paymentMethods ?? [], "capabilities", "payment_methods")),
-    ...repeated(list(capabilities.currencies ?? [], "capabilities", "currencies")),
-    ...repeated(
-      list(
-        returnOrigins.map(({ origin }) => origin),
-        "return_origins",
-      ),
+    ...twice(
+      prices.map(({ id }) => id),
+      ["prices"],
+      "id",
     ),
-    ...repeated(endpoints.map(({ url }, at) => [[...path, "endpoints", at, "url"], canonicalUrl(url)])),
+    ...twice(paymentMethods, ["capabilities", "payment_methods"]),
+    ...twice(currencies, ["capabilities", "currencies"]),
+    ...twice(
+      returnOrigins.map(({ origin }) => origin),
+      ["return_origins"],
+    ),
+    ...twice(urls, ["endpoints"], "url"),
   ];
 }
 
@@ -85,10 +90,14 @@ function merchantConflicts(stores: readonly Store[]): FieldFault[] {
   });
 }
 
-function repeated(all: readonly Named[]): FieldFault[] {
+/** Each name that stands a second time. */
+export function repeated(
+  all: readonly Named[],
+  message = "stands in this list before; it may stand there once",
+): FieldFault[] {
   return all
     .filter(([, name], at) => all.findIndex(([, other]) => other === name) < at)
-    .map(([path]) => ({ path, message: "stands in this list before; it may stand there once" }));
+    .map(([path]) => ({ path, message }));
 }
 
 /** An endpoint's address as it is stored. */

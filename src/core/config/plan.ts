@@ -1,12 +1,13 @@
 import type { ChangeEntry } from "../control/config.ts";
 import { type Capability, MAX_PRICES } from "../checkout/checkout.ts";
+import { PRICE_TERMS } from "../checkout/price.ts";
 import type { ReturnOrigin } from "../checkout/return-origin.ts";
 import type { Price } from "../control/checkout.ts";
 import { hashKey } from "../credential.ts";
 import type { ErrorCode } from "../errors.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { parseTarget, type TargetPolicy } from "../webhook/target.ts";
-import { canonicalUrl, conflictsIn } from "./conflicts.ts";
+import { canonicalUrl, conflictsIn, repeated, type Named } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import type { WantedPrice, WantedStore } from "./schema.ts";
 
@@ -36,8 +37,7 @@ export type ConfigState = {
 };
 
 /** A value of a field, as a plan shows it; null where there is none. */
-type Difference = ChangeEntry["differences"][number];
-type Shown = Difference["from"];
+type Shown = ChangeEntry["differences"][number]["from"];
 
 /** A change with what has to be written for it. */
 export type PlannedChange = Omit<ChangeEntry, "kind"> &
@@ -77,11 +77,10 @@ export function planOf(
   const known = new Map(state.stores.map((store) => [store.id, store]));
   const planned: PlannedChange[] = [];
   for (const [at, store] of wanted.entries()) {
-    const now = known.get(store.id);
-    const path = ["stores", at];
-    const possible = checkStore(store, { now, state, path, options });
+    const place = { ...options, state, now: known.get(store.id), path: ["stores", at] };
+    const possible = checkStore(store, place);
     if (!possible.ok) return possible;
-    planned.push(...changesOf(store, { now, state, prune: options.prune }));
+    planned.push(...changesOf(store, place));
   }
   const inFile = new Set(wanted.map(({ id }) => id));
   const others = wanted.length === 0 ? [] : state.stores.filter(({ id }) => !inFile.has(id));
@@ -95,10 +94,14 @@ export function wholePrice(wanted: WantedPrice): Price {
   return { ...rest, description, billingModel, approved, retired };
 }
 
-type Place = { readonly now: StoreState | undefined; readonly state: ConfigState };
-type Checked = Place & { readonly path: FieldPath; readonly options: PlanOptions };
+/** What a store of the file is planned with: as it is now, if it is there, and its path in the file. */
+type Place = PlanOptions & {
+  readonly state: ConfigState;
+  readonly now: StoreState | undefined;
+  readonly path: FieldPath;
+};
 
-function changesOf(wanted: WantedStore, place: Place & { readonly prune: boolean }): PlannedChange[] {
+function changesOf(wanted: WantedStore, place: Place): PlannedChange[] {
   return [
     storeChange(wanted, place),
     ...merchantChanges(wanted, place),
@@ -122,7 +125,7 @@ function merchantChanges({ id: storeId, merchant }: WantedStore, { state }: Plac
   const now = state.stores.find((store) => store.merchant.id === merchant?.id)?.merchant;
   if (merchant?.name === undefined || now === undefined) return [];
   const about = { storeId, name: merchant.id };
-  return [{ ...compared("merchant", about, [["name", now.name, merchant.name]]) }];
+  return [compared("merchant", about, [["name", now.name, merchant.name]])];
 }
 
 function keyChanges({ id: storeId, apiKeys = [] }: WantedStore, { state }: Place): PlannedChange[] {
@@ -153,10 +156,7 @@ function capabilityChanges(
   ];
 }
 
-function priceChanges(
-  { id: storeId, prices }: WantedStore,
-  { now, prune }: Place & { readonly prune: boolean },
-): PlannedChange[] {
+function priceChanges({ id: storeId, prices }: WantedStore, { now, prune }: Place): PlannedChange[] {
   if (prices === undefined) return [];
   const known = now?.prices ?? [];
   const rest = known.filter(({ id }) => !prices.some((price) => price.id === id));
@@ -167,10 +167,7 @@ function priceChanges(
       if (before === undefined) return { ...head("add", "price", about), wanted };
       const whole = wholePrice(wanted);
       const change = compared("price", about, [
-        ["amount_minor", before.amountMinor, whole.amountMinor],
-        ["currency", before.currency, whole.currency],
-        ["payment_method", before.paymentMethod, whole.paymentMethod],
-        ["description", before.description, whole.description],
+        ...PRICE_TERMS.map(([field, name]) => [name, before[field], whole[field]] as const),
         ["billing_model", before.billingModel, whole.billingModel],
         ["approved", before.approved, whole.approved],
         ["retired", before.retired, whole.retired],
@@ -181,10 +178,7 @@ function priceChanges(
   ];
 }
 
-function originChanges(
-  { id: storeId, returnOrigins }: WantedStore,
-  { now, prune }: Place & { readonly prune: boolean },
-): PlannedChange[] {
+function originChanges({ id: storeId, returnOrigins }: WantedStore, { now, prune }: Place): PlannedChange[] {
   if (returnOrigins === undefined) return [];
   const known = now?.returnOrigins ?? [];
   const rest = known.filter(({ origin }) => !returnOrigins.some((wanted) => wanted.origin === origin));
@@ -201,10 +195,7 @@ function originChanges(
   ];
 }
 
-function endpointChanges(
-  { id: storeId, endpoints }: WantedStore,
-  { now, prune }: Place & { readonly prune: boolean },
-): PlannedChange[] {
+function endpointChanges({ id: storeId, endpoints }: WantedStore, { now, prune }: Place): PlannedChange[] {
   if (endpoints === undefined) return [];
   const known = now?.endpoints ?? [];
   const rest = known.filter(({ url }) => !endpoints.some((endpoint) => canonicalUrl(endpoint.url) === url));
@@ -228,7 +219,8 @@ function endpointChanges(
 }
 
 /** What no plan can do. */
-function checkStore(wanted: WantedStore, { now, state, path, options }: Checked): Outcome<void> {
+function checkStore(wanted: WantedStore, place: Place): Outcome<void> {
+  const { now, state, path } = place;
   const { merchant, signingSecret, apiKeys = [] } = wanted;
   if (now !== undefined && merchant !== undefined && merchant.id !== now.merchant.id) {
     const why = `the store is there, of merchant ${now.merchant.id}; a store keeps its merchant`;
@@ -247,33 +239,24 @@ function checkStore(wanted: WantedStore, { now, state, path, options }: Checked)
       : `this API key is one of store ${owner.storeId}`;
     return refuseField("state_conflict", [...path, "api_keys", at], `${why}; take another one`);
   }
-  return checkLists(wanted, { now, state, path, options });
+  return checkLists(wanted, place);
 }
 
-function checkLists(wanted: WantedStore, { now, path, options }: Checked): Outcome<void> {
+function checkLists(wanted: WantedStore, { now, path, targets, prune }: Place): Outcome<void> {
   const { returnOrigins = [], endpoints = [], prices = [] } = wanted;
   for (const [at, { url }] of endpoints.entries()) {
-    const target = parseTarget(url, options.targets);
+    const target = parseTarget(url, targets);
     if (!target.ok)
       return refuseField("invalid_parameter", [...path, "endpoints", at, "url"], target.refusal.message);
   }
-  const lists = [
-    [
-      "return_origins",
-      MAX_IN_LIST,
-      returnOrigins.map(({ origin }) => origin),
-      (now?.returnOrigins ?? []).map(({ origin }) => origin),
-    ],
-    [
-      "endpoints",
-      MAX_IN_LIST,
-      endpoints.map(({ url }) => canonicalUrl(url)),
-      (now?.endpoints ?? []).map(({ url }) => url),
-    ],
-    ["prices", MAX_PRICES, prices.map(({ id }) => id), (now?.prices ?? []).map(({ id }) => id)],
-  ] as const;
-  for (const [name, most, inFile, known] of lists) {
-    const all = new Set(options.prune ? inFile : [...inFile, ...known]);
+  const named = {
+    return_origins: [returnOrigins, now?.returnOrigins ?? []].map((all) => all.map(({ origin }) => origin)),
+    endpoints: [endpoints, now?.endpoints ?? []].map((all) => all.map(({ url }) => canonicalUrl(url))),
+    prices: [prices, now?.prices ?? []].map((all) => all.map(({ id }) => id)),
+  };
+  for (const [name, [inFile = [], known = []]] of Object.entries(named)) {
+    const most = name === "prices" ? MAX_PRICES : MAX_IN_LIST;
+    const all = new Set(prune ? inFile : [...inFile, ...known]);
     if (all.size <= most || all.size === known.length) continue;
     const why = `a store may have ${most}, and would have ${all.size} with those that are not in the file`;
     return refuseField("state_conflict", [...path, name], `${why}; --prune removes them`);
@@ -284,11 +267,9 @@ function checkLists(wanted: WantedStore, { now, path, options }: Checked): Outco
 /** A key belongs to one store. */
 function keyConflicts(wanted: readonly WantedStore[]): FieldFault[] {
   const all = wanted.flatMap(({ apiKeys = [] }, store) =>
-    apiKeys.map((apiKey, at) => ({ apiKey, path: ["stores", store, "api_keys", at] })),
+    apiKeys.map((apiKey, at): Named => [["stores", store, "api_keys", at], apiKey]),
   );
-  return all
-    .filter(({ apiKey }, at) => all.findIndex((other) => other.apiKey === apiKey) < at)
-    .map(({ path }) => ({ path, message: "is the same API key as another one of the file" }));
+  return repeated(all, "is the same API key as another one of the file");
 }
 
 function refuseField(code: ErrorCode, path: FieldPath, why: string): Outcome<never> {

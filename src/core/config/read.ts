@@ -44,24 +44,22 @@ export function readConfig(text: string): Outcome<ReadConfig, readonly ConfigFau
   const errors: ParseError[] = [];
   const tree = parseTree(source, errors, { allowTrailingComma: false });
   const [error] = errors;
-  if (tree === undefined || error !== undefined)
-    return failWith([syntaxFault(source, error ?? { error: 4, offset: 0, length: 0 })]);
+  if (tree === undefined || error !== undefined) {
+    const { error: code, offset } = error ?? { error: 4, offset: 0 };
+    return failWith([{ field: "", message: SYNTAX[code] ?? "this is not JSON", ...placeAt(source, offset) }]);
+  }
   const locate = (fault: FieldFault): ConfigFault => locateFault(source, tree, fault);
-  const secrets = nodesOf(tree).filter(({ type, value }) => type === "string" && holdsSecret(String(value)));
-  if (secrets.length > 0)
-    return failWith(
-      secrets.map((node) => faultAt(source, node, { field: fieldText(plainPath(node)), message: A_LITERAL })),
-    );
-  const doubled = doubledKeys(tree);
-  if (doubled.length > 0)
-    return failWith(
-      doubled.map((node) =>
-        faultAt(source, node, {
-          field: fieldText(pathOf(node)),
-          message: `${printableLiteral(node.value)} stands in this object before; a key may stand there once`,
-        }),
-      ),
-    );
+  const secrets = nodesOf(tree)
+    .filter(({ type, value }) => type === "string" && holdsSecret(String(value)))
+    .map((node) => faultAt(source, node, { field: fieldText(plainPath(node)), message: A_LITERAL }));
+  if (secrets.length > 0) return failWith(secrets);
+  const doubled = doubledKeys(tree).map((node) =>
+    faultAt(source, node, {
+      field: fieldText(pathOf(node)),
+      message: `${printableLiteral(node.value)} stands in this object before; a key may stand there once`,
+    }),
+  );
+  if (doubled.length > 0) return failWith(doubled);
   const parsed = wireSchema(configFile).safeParse(valueOf(tree));
   if (!parsed.success)
     return failWith(parsed.error.issues.flatMap((issue) => faultsOf(issue, tree)).map(locate));
@@ -109,11 +107,6 @@ function limitFault(text: string): ConfigFault | undefined {
     }
   }
   return undefined;
-}
-
-function syntaxFault(text: string, { error, offset }: ParseError): ConfigFault {
-  const message = SYNTAX[error] ?? "this is not JSON";
-  return { field: "", message, ...placeAt(text, offset) };
 }
 
 /** One fault for each issue; an unknown key is a fault of its own, with the name that is meant. */
@@ -173,18 +166,18 @@ function bare(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined 
 
 /** A fault stands at its field's value; at the key of one that is unknown, at the object that lacks one. */
 function locateFault(text: string, tree: Node, { path, message }: FieldFault): ConfigFault {
-  const field = fieldText(path);
   const found = findNodeAtLocation(tree, [...path]);
+  const key = found?.parent?.type === "property" ? found.parent.children?.[0] : undefined;
   const isUnknown = message.startsWith("is no field");
-  if (found !== undefined) {
-    const key = found.parent?.type === "property" ? found.parent.children?.[0] : undefined;
-    return faultAt(text, isUnknown ? (key ?? found) : found, { field, message });
-  }
-  for (let depth = path.length - 1; depth >= 0; depth -= 1) {
-    const above = findNodeAtLocation(tree, path.slice(0, depth));
-    if (above !== undefined) return faultAt(text, above, { field, message });
-  }
-  return faultAt(text, tree, { field, message });
+  const node = (isUnknown ? key : undefined) ?? found ?? nodeAbove(tree, path);
+  return faultAt(text, node, { field: fieldText(path), message });
+}
+
+/** The innermost object or list above a field that is not there. */
+function nodeAbove(tree: Node, path: FieldPath): Node {
+  const above = path.slice(0, -1);
+  if (above.length === 0) return tree;
+  return findNodeAtLocation(tree, above) ?? nodeAbove(tree, above);
 }
 
 function faultAt(text: string, node: Node, fault: Pick<ConfigFault, "field" | "message">): ConfigFault {

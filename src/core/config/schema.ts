@@ -10,7 +10,7 @@ import {
 import { parseReturnOrigin, parseReturnPath, ROOT_PATH } from "../checkout/return-origin.ts";
 import { isTestKey } from "../credential.ts";
 import { isSigningSecret } from "../sealed-secret.ts";
-import type { DomainOf } from "../control/operation.ts";
+import { whole, type DomainOf } from "../control/operation.ts";
 import { wireSchema } from "../control/wire-names.ts";
 import type { Outcome } from "../outcome.ts";
 import { parseListenAddress } from "../network/address.ts";
@@ -91,13 +91,14 @@ const checked = (parse: (text: string) => Outcome<unknown>) =>
 /** The same, with what the parser makes of it. */
 const parsed = <Value extends string>(parse: (text: string) => Outcome<Value>) =>
   z.codec(checked(parse), z.custom<Value>(), {
-    decode: (text) => {
-      const value = parse(text);
-      if (!value.ok) throw new Error("it was checked just now");
-      return value.value;
-    },
+    decode: (text) => valueOf(parse(text)),
     encode: (value) => value,
   });
+
+function valueOf<Value>(read: Outcome<Value, unknown>): Value {
+  if (!read.ok) throw new Error("it was checked just now");
+  return read.value;
+}
 
 const duration = (minimum: number, maximum: number) =>
   z.codec(
@@ -130,14 +131,7 @@ const deliverySchedule = z.codec(
     z.meta({ minItems: 1, maxItems: MAX_TRIES }),
   ),
   z.custom<DeliverySchedule>(),
-  {
-    decode: (texts) => {
-      const schedule = parseSchedule(texts);
-      if (!schedule.ok) throw new Error("it was checked just now");
-      return schedule.value;
-    },
-    encode: (schedule) => schedule.map(durationText),
-  },
+  { decode: (texts) => valueOf(parseSchedule(texts)), encode: (schedule) => schedule.map(durationText) },
 );
 
 const host = z.string().check(z.refine(isHost, "must be HOST or HOST:PORT"));
@@ -163,19 +157,19 @@ export const returnOrigin = z.codec(
 
 /** How a sandbox is served. Fields that are left out are as they are by default. */
 const sandbox = z.strictObject({
-  port: z.optional(z.int().check(z.minimum(0), z.maximum(65_535))),
+  port: z.optional(whole(0, 65_535)),
   rateLimit: z.optional(rateLimit),
   checkoutLifetime: z.optional(duration(MIN_CHECKOUT_LIFETIME_MS, MAX_CHECKOUT_LIFETIME_MS)),
   deliveryTimeout: z.optional(duration(1, DAY_MS)),
   deliverySchedule: z.optional(deliverySchedule),
-  deliveriesInFlight: z.optional(z.int().check(z.minimum(1), z.maximum(MAX_DELIVERIES_IN_FLIGHT))),
+  deliveriesInFlight: z.optional(whole(1, MAX_DELIVERIES_IN_FLIGHT)),
   allowHosts: z.optional(z.array(host)),
   allowControlHosts: z.optional(z.array(host)),
   allowTargets: z.optional(z.array(checked(parseTargetHost))),
   listen: z.optional(z.array(parsed(parseListenAddress))),
   publicUrl: z.optional(parsed(parsePublicUrl)),
   portalUrl: z.optional(parsed(parsePortalUrl)),
-  keptRequests: z.optional(z.int().check(z.minimum(0), z.maximum(MAX_KEPT_REQUESTS))),
+  keptRequests: z.optional(whole(0, MAX_KEPT_REQUESTS)),
 });
 
 /** A secret is never in the file: the name of the variable that holds it is. */
@@ -192,7 +186,7 @@ const secret = z.strictObject(
 /** A catalog price as it is wanted: with what can be left out. */
 export const price = z.strictObject({
   id: line(1, 64),
-  amountMinor: z.int().check(z.minimum(1)),
+  amountMinor: whole(1),
   currency: z.string().check(z.regex(/^[A-Z]{3}$/, "must be three upper-case letters such as EUR")),
   paymentMethod: z.enum(PAYMENT_METHODS, { error: `must be ${PAYMENT_METHODS.join(" or ")}` }),
   description: z.optional(line(0, 128)),
@@ -258,7 +252,7 @@ const target = z.strictObject({
   apiKey: secret,
   storeId: z.optional(givenId),
   timeout: z.optional(duration(1, DAY_MS)),
-  retries: z.optional(z.int().check(z.minimum(0), z.maximum(MAX_RETRIES))),
+  retries: z.optional(whole(0, MAX_RETRIES)),
 });
 /** A service that clients can be pointed at by name. */
 export type NamedTarget = DomainOf<typeof target>;

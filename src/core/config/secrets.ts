@@ -48,30 +48,16 @@ function faultsOf(
   path: FieldPath,
   env: Variables,
 ): FieldFault[] {
-  const keys = apiKeys.map((key, at) => ({
-    path: [...path, "api_keys", at, "env"],
-    fault: keyFault(key.env, env),
-  }));
-  const secret = {
-    path: [...path, "signing_secret", "env"],
-    fault: signingSecret === undefined ? undefined : signingFault(signingSecret.env, env),
+  const faultOf = (isRight: (value: string) => boolean, what: string, name: string, ...below: FieldPath) => {
+    const missing = missingVariable(name, env);
+    if (missing === undefined && isRight(valueOfVariable(name, env))) return [];
+    const message = missing ?? `the environment variable ${name} holds no ${what}`;
+    return [{ path: [...path, ...below, "env"], message }];
   };
-  return [...keys, secret].flatMap(({ path: at, fault }) =>
-    fault === undefined ? [] : [{ path: at, message: fault }],
-  );
-}
-
-function keyFault(name: string, env: Variables): string | undefined {
-  const isKey = isTestKey(valueOfVariable(name, env));
-  return (
-    missingVariable(name, env) ?? (isKey ? undefined : `the environment variable ${name} holds no test key`)
-  );
-}
-
-function signingFault(name: string, env: Variables): string | undefined {
-  const isSecret = isSigningSecret(valueOfVariable(name, env));
-  return (
-    missingVariable(name, env) ??
-    (isSecret ? undefined : `the environment variable ${name} holds no signing secret (whsec_…)`)
-  );
+  return [
+    ...apiKeys.flatMap((key, at) => faultOf(isTestKey, "test key", key.env, "api_keys", at)),
+    ...(signingSecret === undefined
+      ? []
+      : faultOf(isSigningSecret, "signing secret (whsec_…)", signingSecret.env, "signing_secret")),
+  ];
 }

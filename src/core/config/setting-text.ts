@@ -1,6 +1,6 @@
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
 import type { RateLimit } from "../rate-limit.ts";
-import { printableLiteral } from "../text.ts";
+import { refuseValue } from "../text.ts";
 import {
   DISABLE_AFTER_MS,
   MAX_DELAY_MS,
@@ -24,8 +24,7 @@ export function durationOf(text: string): number | undefined {
 export function parseSpan(text: string): Outcome<number> {
   const milliseconds = durationOf(text);
   if (milliseconds !== undefined) return accept(milliseconds);
-  const got = printableLiteral(text);
-  return refuse("invalid_parameter", `expected a duration such as 31m, 2h or 45s; got ${got}`);
+  return refuseValue("expected a duration such as 31m, 2h or 45s", text);
 }
 
 /** A time that is typed: how far it is from now, or a moment in milliseconds. */

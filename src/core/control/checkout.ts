@@ -3,7 +3,7 @@ import { PAYMENT_METHODS, BILLING_MODELS } from "../checkout/checkout.ts";
 import { PAY_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { checkoutWire } from "../checkout/wire.ts";
 import { price as wantedPrice, returnOrigin } from "../config/schema.ts";
-import { moment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
+import { moment, nonEmpty, storeOperation, whole, wholeInQuery, type DomainOf } from "./operation.ts";
 import { inDomain, nameSchemas } from "./wire-names.ts";
 
 const { id, object, orderId, amountMinor, currency, ...rest } = inDomain(checkoutWire.shape);
@@ -41,7 +41,7 @@ export type LateResult = DomainOf<typeof lateResult>;
 const event = z.object({
   eventId: z.uuid(),
   type: z.string(),
-  sequence: z.int().check(z.minimum(1)),
+  sequence: whole(1),
   createdAt: moment,
 });
 
@@ -51,13 +51,10 @@ const MAX_PAGE = 200;
 /** The longest description. */
 const MAX_TEXT = 512;
 
+const terms = { id, object, orderId, amountMinor, currency, paymentMethod };
+
 const listed = z.object({
-  id,
-  object,
-  orderId,
-  amountMinor,
-  currency,
-  paymentMethod,
+  ...terms,
   status,
   description: z.nullable(z.string()),
   priceId: z.nullable(z.string()),
@@ -67,25 +64,8 @@ const listed = z.object({
 /** An order or a session in a list, as the control API tells it. */
 export type CheckoutEntry = DomainOf<typeof listed>;
 
-const checkoutsQuery = z.strictObject({
-  /** An id or its last 8 characters; or else an order_id or its beginning; or else a text in descriptions. */
-  q: z.optional(z.string().check(z.minLength(1), z.maxLength(MAX_TEXT))),
-  status: z.optional(status),
-  object: z.optional(object),
-  paymentMethod: z.optional(paymentMethod),
-  orderId: z.optional(z.string().check(z.minLength(1), z.maxLength(MAX_TEXT))),
-  /** The id of the last one of the part before: `next_before` of its answer. */
-  before: z.optional(z.uuid()),
-  limit: z.optional(wholeInQuery(1, MAX_PAGE)),
-});
-
 const inspected = z.object({
-  id,
-  object,
-  orderId,
-  amountMinor,
-  currency,
-  paymentMethod,
+  ...terms,
   ...rest,
   description: z.nullable(z.string()),
   createdAt: moment,
@@ -103,9 +83,9 @@ export const MAX_SUBJECT_LENGTH = 128;
 export const price = z.object({
   id: z.string(),
   description: z.string(),
-  amountMinor: z.int().check(z.minimum(1)),
+  amountMinor: whole(1),
   currency: z.string(),
-  paymentMethod: z.enum(PAYMENT_METHODS),
+  paymentMethod,
   billingModel: z.enum(BILLING_MODELS),
   /** Whether an administrator has approved it. */
   approved: z.boolean(),
@@ -138,11 +118,20 @@ export const checkoutOperations = {
     refusals: ["session_not_found", "state_conflict"],
   }),
   listCheckouts: storeOperation({
-    method: "GET",
     path: "/checkouts",
     summary:
       "Lists orders and sessions, newest first; a search says how many of the newest it looked through",
-    request: checkoutsQuery,
+    request: z.strictObject({
+      /** An id or its last 8 characters; or else an order_id or its beginning; or else a text in descriptions. */
+      q: z.optional(nonEmpty(MAX_TEXT)),
+      status: z.optional(status),
+      object: z.optional(object),
+      paymentMethod: z.optional(paymentMethod),
+      orderId: z.optional(nonEmpty(MAX_TEXT)),
+      /** The id of the last one of the part before: `next_before` of its answer. */
+      before: z.optional(z.uuid()),
+      limit: z.optional(wholeInQuery(1, MAX_PAGE)),
+    }),
     answer: z.object({
       checkouts: z.array(listed),
       nextBefore: z.nullable(z.uuid()),
@@ -152,14 +141,12 @@ export const checkoutOperations = {
     refusals: ["session_not_found"],
   }),
   inspectCheckout: storeOperation({
-    method: "GET",
     path: "/checkouts/{id}",
     summary: "Shows an order or a session, with all that has happened to it",
     answer: inspected,
     refusals: ["session_not_found"],
   }),
   listPrices: storeOperation({
-    method: "GET",
     path: "/prices",
     summary: "Lists the store's catalog, with prices that are not approved or retired, by id",
     answer: z.object({ storeId: z.uuid(), prices: z.array(price) }),
@@ -181,11 +168,10 @@ export const checkoutOperations = {
     method: "POST",
     path: "/prices/retire",
     summary: "Retires a price: no checkout is created on it any more; one that is retired stays as it is",
-    request: z.strictObject({ id: z.string().check(z.minLength(1), z.maxLength(MAX_SUBJECT_LENGTH)) }),
+    request: z.strictObject({ id: nonEmpty(MAX_SUBJECT_LENGTH) }),
     answer: price,
   }),
   listReturnOrigins: storeOperation({
-    method: "GET",
     path: "/return-origins",
     summary: "Lists the origins that the store's customers may be sent back to, oldest first",
     answer: returnOrigins,

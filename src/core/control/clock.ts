@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { move } from "./checkout.ts";
-import { moment, namedMoment, storeOperation } from "./operation.ts";
+import { moment, namedMoment, storeOperation, whole } from "./operation.ts";
 import { dispatched } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
 
@@ -13,7 +13,7 @@ const clock = z.object({
   fired: z.array(move),
   delivered: z.array(dispatched),
   /** Due deliveries that receivers have not answered yet. */
-  undelivered: z.int().check(z.minimum(0)),
+  undelivered: whole(0),
 });
 
 nameSchemas({ Clock: clock });
@@ -21,7 +21,6 @@ nameSchemas({ Clock: clock });
 /** The operations on a store's clock (decision 18). */
 export const clockOperations = {
   showClock: storeOperation({
-    method: "GET",
     path: "/clock",
     summary: "Shows what time it is for the store",
     answer: clock,
@@ -34,7 +33,7 @@ export const clockOperations = {
       z.strictObject({ action: z.enum(["freeze", "real"]) }),
       z.strictObject({
         action: z.literal("advance"),
-        byMs: z.int().check(z.minimum(1), z.maximum(MAX_ADVANCE_MS)),
+        byMs: whole(1, MAX_ADVANCE_MS),
       }),
       z.strictObject({ action: z.literal("set"), to: namedMoment }),
     ]),

@@ -44,7 +44,6 @@ nameSchemas({ Change: change, ConfiguredStore: store });
 /** The operations on the configuration of the whole sandbox (decisions 83 to 85). */
 export const configOperations = {
   showConfig: sandboxOperation({
-    method: "GET",
     path: "/config",
     summary: "Shows how the sandbox is set up, as a checkout.config.json could have it, without secrets",
     answer: z.object({ settings: servedSettings, stores: z.array(store) }),
@@ -76,7 +75,6 @@ export const configOperations = {
     refusals: ["state_conflict"],
   }),
   describeConfig: sandboxOperation({
-    method: "GET",
     path: "/config.schema.json",
     summary: "Describes checkout.config.json, as a JSON Schema",
     answer: z.looseObject({ type: z.string() }),

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { SCOPES } from "../credential.ts";
-import { moment, storeOperation, type DomainOf } from "./operation.ts";
+import { moment, storeOperation, whole, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 const scope = z.enum(SCOPES);
@@ -37,7 +37,6 @@ export const keyOperations = {
     }),
   }),
   listKeys: storeOperation({
-    method: "GET",
     path: "/keys",
     summary: "Lists the API keys of the store, revoked ones too, oldest first; those of drills are not shown",
     answer: z.object({ storeId: z.uuid(), keys: z.array(key) }),
@@ -51,7 +50,7 @@ export const keyOperations = {
       storeId: z.uuid(),
       revokedAt: moment,
       /** How many keys of the store are left in force. */
-      keysLeft: z.int().check(z.minimum(0)),
+      keysLeft: whole(0),
     }),
   }),
 };

@@ -30,25 +30,16 @@ export type Operation<
   readonly refusals: readonly ErrorCode[];
 };
 
-/** What the row of an operation has to say; the rest is the same for nearly all of them. */
-type Row<Request, Answer> = {
-  readonly method: "GET" | "POST" | "DELETE";
-  readonly path: string;
-  readonly summary: string;
-  readonly answer: Answer;
-  /** Default: nothing is read. */
-  readonly request?: Request;
-  /** Default: `control`. */
-  readonly role?: ControlRole;
-  /** Default: the answer has the envelope. */
-  readonly bare?: boolean;
-  /** Default: the answer ends when it is whole. */
-  readonly lasting?: boolean;
-  /** Default: it does. */
-  readonly entersStore?: boolean;
-  /** Beside `not_found`, which everything in a store can be. */
-  readonly refusals?: readonly ErrorCode[];
-};
+/**
+ * What the row of an operation has to say. Default of the rest: the method is GET, nothing is read, the role is
+ * `control`, the answer has the envelope and ends when it is whole, the operation enters its store, and has no refusals
+ * beside `not_found`, which everything in a store can be.
+ */
+type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
+  Operation<Request, Answer>,
+  "path" | "summary" | "answer"
+> &
+  Partial<Operation<Request, Answer>>;
 
 /** An operation on one store and what is in it; its path begins below the store. */
 export function storeOperation<
@@ -71,6 +62,7 @@ export function sandboxOperation<
   // Rows that say nothing of a request are those whose type is that of the default.
   const request = row.request ?? (z.undefined() as z.ZodMiniType as Request);
   return {
+    method: "GET",
     role: "control",
     bare: false,
     lasting: false,
@@ -91,22 +83,29 @@ type DeepReadonly<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
     : Value;
 
+const ISO = { decode: (text: string) => Date.parse(text), encode: iso };
+
 /** A moment that a caller names: ISO 8601 on the wire, a day that exists; milliseconds here. */
-export const namedMoment = z.codec(z.iso.datetime({ offset: true }), z.number(), {
-  decode: (text) => Date.parse(text),
-  encode: iso,
-});
+export const namedMoment = z.codec(z.iso.datetime({ offset: true }), z.number(), ISO);
 
 /** A moment that the sandbox tells: ISO 8601 in UTC on the wire, whatever year the clock was moved to; milliseconds here. */
-export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })), z.number(), {
-  decode: (text) => Date.parse(text),
-  encode: iso,
-});
+export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })), z.number(), ISO);
+
+/** A whole number from a minimum, and up to a maximum where there is one. */
+export function whole(minimum: number, maximum?: number) {
+  const number = z.int().check(z.minimum(minimum));
+  return maximum === undefined ? number : number.check(z.maximum(maximum));
+}
+
+/** A text of at least one character. */
+export function nonEmpty(maxLength: number) {
+  return z.string().check(z.minLength(1), z.maxLength(maxLength));
+}
 
 /** A whole number in a query, which is text. */
 export function wholeInQuery(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
   const text = z.string().check(z.meta({ type: "integer", minimum, maximum }));
-  return z.codec(text, z.int().check(z.minimum(minimum), z.maximum(maximum)), {
+  return z.codec(text, whole(minimum, maximum), {
     decode: Number,
     encode: String,
   });

@@ -4,7 +4,7 @@ import { EXPLAINED } from "../explain/explained.ts";
 import { explanation } from "../explain/explanation.ts";
 import { parseStatuses } from "../request/statuses.ts";
 import { metFault } from "../fault/operations.ts";
-import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
+import { moment, namedMoment, nonEmpty, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 /** How long a request for the list waits at most for the next one, in milliseconds. */
@@ -46,35 +46,32 @@ export type RefusedEntry = DomainOf<typeof refused>;
 
 const MAX_ID = 64;
 
-const query = z.strictObject({
-  /** `404` or `4xx`; `0` where none was sent. */
-  status: z.optional(
-    z
-      .string()
-      .check(
-        z.refine((text) => parseStatuses(text) !== undefined, "expected a status such as 404, 4xx, or 0"),
-      ),
-  ),
-  method: z.optional(z.string()),
-  path: z.optional(z.string()),
-  orderId: z.optional(z.string()),
-  after: z.optional(wholeInQuery(0)),
-  from: z.optional(namedMoment),
-  limit: z.optional(wholeInQuery(1, MAX_PAGE)),
-  waitMs: z.optional(wholeInQuery(0, MAX_REQUEST_WAIT_MS)),
-});
-
 nameSchemas({ LoggedRequest: logged });
 
 /** The operations on the request log, and the one that answers every "why" (decisions 86, 87). */
 export const requestOperations = {
   listRequests: storeOperation({
-    method: "GET",
     path: "/requests",
     // It reads only the log, which is no part of the store.
     entersStore: false,
     summary: "Lists the store's newest v1 requests, oldest first; waits for one where there is none",
-    request: query,
+    request: z.strictObject({
+      /** `404` or `4xx`; `0` where none was sent. */
+      status: z.optional(
+        z
+          .string()
+          .check(
+            z.refine((text) => parseStatuses(text) !== undefined, "expected a status such as 404, 4xx, or 0"),
+          ),
+      ),
+      method: z.optional(z.string()),
+      path: z.optional(z.string()),
+      orderId: z.optional(z.string()),
+      after: z.optional(wholeInQuery(0)),
+      from: z.optional(namedMoment),
+      limit: z.optional(wholeInQuery(1, MAX_PAGE)),
+      waitMs: z.optional(wholeInQuery(0, MAX_REQUEST_WAIT_MS)),
+    }),
     /**
      * `position` is that of the newest one seen: what comes later is after it. `failure`: why nothing is logged, and what
      * helps.
@@ -82,7 +79,6 @@ export const requestOperations = {
     answer: z.object({ requests: z.array(logged), position: z.int(), failure: z.nullable(z.string()) }),
   }),
   showRequest: storeOperation({
-    method: "GET",
     path: "/requests/{id}",
     summary: "Shows a v1 request; of one that was refused also its headers and body, secrets redacted",
     answer: z.extend(logged, {
@@ -92,12 +88,11 @@ export const requestOperations = {
     }),
   }),
   explain: storeOperation({
-    method: "GET",
     path: "/explain",
     summary:
       "Explains a request, a checkout, an event, a delivery or an order: what happened, why, what to do",
     request: z.strictObject({
-      id: z.string().check(z.minLength(1), z.maxLength(MAX_ID)),
+      id: nonEmpty(MAX_ID),
       as: z.optional(z.enum(EXPLAINED)),
     }),
     answer: explanation,

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { moment, sandboxOperation, type DomainOf } from "./operation.ts";
+import { moment, sandboxOperation, whole, type DomainOf } from "./operation.ts";
 import { nameSchemas, wireSchema } from "./wire-names.ts";
 
 /** How a sandbox is served, as far as a configuration can say it. */
@@ -54,7 +54,7 @@ const sandboxDescription = z.object({
   /** Why no events are delivered (decision 71); null if they are. */
   heldBack: z.nullable(z.string()),
   /** How many faults of all stores can still hit (decision 94). */
-  activeFaults: z.int().check(z.minimum(0)),
+  activeFaults: whole(0),
   /** How it is served. */
   settings: z.extend(servedSettings, { logFormat: z.enum(["text", "json"]), quiet: z.boolean() }),
 });
@@ -84,7 +84,6 @@ export const sandboxOperations = {
     bare: true,
   }),
   describeSandbox: sandboxOperation({
-    method: "GET",
     path: "/sandbox",
     summary: "Tells where the sandbox is, which store it has and how it is served",
     answer: sandboxDescription,

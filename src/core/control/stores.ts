@@ -87,13 +87,11 @@ export const storesOperations = {
     refusals: ["not_found"],
   }),
   listStores: sandboxOperation({
-    method: "GET",
     path: "/stores",
     summary: "Lists the stores, the first one first",
     answer: z.object({ stores: z.array(listed) }),
   }),
   storeAccess: storeOperation({
-    method: "GET",
     path: "/access",
     summary: "Tells what an application of the store needs beside its API key, which was shown once",
     answer: z.object({
@@ -129,7 +127,6 @@ export const storesOperations = {
     answer: takenSnapshot,
   }),
   listSnapshots: sandboxOperation({
-    method: "GET",
     path: "/snapshots",
     summary: "Lists the snapshots, of stores and of the whole sandbox",
     answer: z.object({ snapshots: z.array(namedSnapshot) }),

@@ -3,7 +3,7 @@ import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
 import { AN_EVENT_TYPE, EVENT_TYPES } from "../webhook/event-types.ts";
 import { DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { metFault } from "../fault/operations.ts";
-import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
+import { moment, namedMoment, storeOperation, whole, wholeInQuery, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 /** Default overlap of a rotation, in milliseconds: a day. */
@@ -46,10 +46,10 @@ export type EndpointEntry = DomainOf<typeof endpoint>;
 const eventEntry = z.object({
   eventId: z.uuid(),
   /** Where it stands among all events: `since` of a later request. */
-  position: z.int().check(z.minimum(1)),
+  position: whole(1),
   type: z.string(),
   checkoutId: z.nullable(z.uuid()),
-  sequence: z.int().check(z.minimum(1)),
+  sequence: whole(1),
   createdAt: moment,
   /** The exact text that every delivery carries. */
   body: z.string(),
@@ -58,7 +58,7 @@ const eventEntry = z.object({
 export type EventEntry = DomainOf<typeof eventEntry>;
 
 const deliveryAttempt = z.object({
-  number: z.int().check(z.minimum(1)),
+  number: whole(1),
   startedAt: moment,
   /** Null while it runs. */
   finishedAt: z.nullable(moment),
@@ -86,7 +86,7 @@ const delivery = z.object({
   cause: z.enum(["event", "replay", "duplicate"]),
   state: z.enum(DELIVERY_STATES),
   /** Tries that count for the schedule. */
-  tries: z.int().check(z.minimum(0)),
+  tries: whole(0),
   nextAt: z.nullable(moment),
   createdAt: moment,
   /** The fault that has held it back, dropped or doubled it. */
@@ -112,54 +112,6 @@ export const dispatched = z.object({
 export type DispatchedEntry = DomainOf<typeof dispatched>;
 
 const eventTypes = z.array(z.string()).check(z.minLength(1), z.maxLength(20));
-const endpointRequest = z.strictObject({
-  url: z.string(),
-  eventTypes: z.optional(eventTypes),
-  /** One delivery at a time; default: several, those of one checkout in order. */
-  inOrder: z.optional(z.boolean()),
-});
-const stateRequest = z.strictObject({ action: z.enum(["enable", "disable", "pause", "remove"]) });
-const rotateRequest = z.strictObject({
-  overlapMs: z.optional(z.int().check(z.minimum(0), z.maximum(MAX_OVERLAP_MS))),
-});
-const replayFailedRequest = z.strictObject({
-  /** Deliveries that were made from this moment on, by the store's clock. */
-  since: namedMoment,
-  endpointId: z.optional(z.uuid()),
-});
-const listenerRequest = z.strictObject({
-  url: z.string(),
-  eventTypes: z.optional(eventTypes),
-  /** What it gets again first: everything after an event, or everything from a moment on. */
-  since: z.optional(z.union([z.strictObject({ eventId: z.uuid() }), z.strictObject({ at: namedMoment })])),
-});
-
-/** With `waitMs` it waits as long as the endpoint is enabled at `url`. */
-const endpointQuery = z.strictObject({
-  url: z.optional(z.string()),
-  waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),
-});
-/** Without `since` the newest ones are meant. */
-const eventsQuery = z.strictObject({
-  since: z.optional(wholeInQuery(0)),
-  type: z.optional(
-    z.string().check(z.refine((type) => EVENT_TYPES.includes(type), `expected ${AN_EVENT_TYPE}`)),
-  ),
-  checkoutId: z.optional(z.uuid()),
-  orderId: z.optional(z.string()),
-  limit: z.optional(wholeInQuery(1, MAX_PAGE)),
-  waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),
-});
-const deliveriesQuery = z.strictObject({
-  endpointId: z.optional(z.uuid()),
-  eventId: z.optional(z.uuid()),
-  checkoutId: z.optional(z.uuid()),
-  orderId: z.optional(z.string()),
-  state: z.optional(z.enum(DELIVERY_STATES)),
-  /** The id of the last one of the part before: `next_before` of its answer. */
-  before: z.optional(z.uuid()),
-  limit: z.optional(wholeInQuery(1, MAX_PAGE)),
-});
 
 const deliveries = z.object({ deliveries: z.array(delivery) });
 const secrets = z.object({ inForce: z.array(z.string()), retired: z.array(z.string()) });
@@ -176,7 +128,6 @@ nameSchemas({
 /** The operations on endpoints, events and deliveries (decisions 11 to 14, 45). */
 export const webhookOperations = {
   listEndpoints: storeOperation({
-    method: "GET",
     path: "/endpoints",
     summary: "Lists where the store's events are delivered, oldest first",
     answer: z.object({ endpoints: z.array(endpoint) }),
@@ -185,26 +136,33 @@ export const webhookOperations = {
     method: "POST",
     path: "/endpoints",
     summary: "Adds an address that events are delivered to; without event_types all of them",
-    request: endpointRequest,
+    request: z.strictObject({
+      url: z.string(),
+      eventTypes: z.optional(eventTypes),
+      /** One delivery at a time; default: several, those of one checkout in order. */
+      inOrder: z.optional(z.boolean()),
+    }),
     answer: z.extend(endpoint, { signingSecret: z.string() }),
     refusals: ["state_conflict"],
   }),
   showEndpoint: storeOperation({
-    method: "GET",
     path: "/endpoints/{id}",
     summary: "Shows an endpoint; waits while it is enabled at the url that is named",
-    request: endpointQuery,
+    /** With `waitMs` it waits as long as the endpoint is enabled at `url`. */
+    request: z.strictObject({
+      url: z.optional(z.string()),
+      waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),
+    }),
     answer: endpoint,
   }),
   setEndpointState: storeOperation({
     method: "POST",
     path: "/endpoints/{id}/state",
     summary: "Enables, disables or pauses an endpoint, or removes it with its queued deliveries",
-    request: stateRequest,
+    request: z.strictObject({ action: z.enum(["enable", "disable", "pause", "remove"]) }),
     answer: endpoint,
   }),
   showSecret: storeOperation({
-    method: "GET",
     path: "/endpoints/{id}/secret",
     summary: "Shows the signing secrets of an endpoint: active ones, newest first, and retired ones",
     answer: secrets,
@@ -213,7 +171,9 @@ export const webhookOperations = {
     method: "POST",
     path: "/endpoints/{id}/secret",
     summary: "Gives an endpoint a new signing secret; the old one signs too until the overlap ends",
-    request: rotateRequest,
+    request: z.strictObject({
+      overlapMs: z.optional(whole(0, MAX_OVERLAP_MS)),
+    }),
     answer: secrets,
   }),
   testEndpoint: storeOperation({
@@ -228,22 +188,37 @@ export const webhookOperations = {
     method: "POST",
     path: "/listener",
     summary: "Says where the store's listener is now; what waited for it is delivered",
-    request: listenerRequest,
+    request: z.strictObject({
+      url: z.string(),
+      eventTypes: z.optional(eventTypes),
+      /** What it gets again first: everything after an event, or everything from a moment on. */
+      since: z.optional(
+        z.union([z.strictObject({ eventId: z.uuid() }), z.strictObject({ at: namedMoment })]),
+      ),
+    }),
     answer: z.extend(endpoint, {
       signingSecrets: z.array(z.string()),
-      replayed: z.int().check(z.minimum(0)),
+      replayed: whole(0),
     }),
     refusals: ["state_conflict"],
   }),
   listEvents: storeOperation({
-    method: "GET",
     path: "/events",
     summary: "Lists events, oldest first: after a position, or the newest; waits for one where there is none",
-    request: eventsQuery,
+    /** Without `since` the newest ones are meant. */
+    request: z.strictObject({
+      since: z.optional(wholeInQuery(0)),
+      type: z.optional(
+        z.string().check(z.refine((type) => EVENT_TYPES.includes(type), `expected ${AN_EVENT_TYPE}`)),
+      ),
+      checkoutId: z.optional(z.uuid()),
+      orderId: z.optional(z.string()),
+      limit: z.optional(wholeInQuery(1, MAX_PAGE)),
+      waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),
+    }),
     answer: z.object({ events: z.array(eventEntry) }),
   }),
   showEvent: storeOperation({
-    method: "GET",
     path: "/events/{id}",
     summary: "Shows an event and its deliveries",
     answer: z.extend(eventEntry, deliveries.shape),
@@ -261,16 +236,28 @@ export const webhookOperations = {
     path: "/deliveries/replay",
     summary:
       "Delivers again each event whose last delivery to an endpoint failed: made since a moment, at most 1000 at once",
-    request: replayFailedRequest,
+    request: z.strictObject({
+      /** Deliveries that were made from this moment on, by the store's clock. */
+      since: namedMoment,
+      endpointId: z.optional(z.uuid()),
+    }),
     /** `more`: another request goes on. */
-    answer: z.object({ replayed: z.int().check(z.minimum(0)), more: z.boolean() }),
+    answer: z.object({ replayed: whole(0), more: z.boolean() }),
     refusals: ["state_conflict"],
   }),
   listDeliveries: storeOperation({
-    method: "GET",
     path: "/deliveries",
     summary: "Lists deliveries with their attempts, newest first",
-    request: deliveriesQuery,
+    request: z.strictObject({
+      endpointId: z.optional(z.uuid()),
+      eventId: z.optional(z.uuid()),
+      checkoutId: z.optional(z.uuid()),
+      orderId: z.optional(z.string()),
+      state: z.optional(z.enum(DELIVERY_STATES)),
+      /** The id of the last one of the part before: `next_before` of its answer. */
+      before: z.optional(z.uuid()),
+      limit: z.optional(wholeInQuery(1, MAX_PAGE)),
+    }),
     answer: z.extend(deliveries, { nextBefore: z.nullable(z.uuid()) }),
   }),
 };

@@ -47,31 +47,29 @@ export function wireSchema(schema: z.ZodMiniType): z.ZodMiniType {
 
 function derive(schema: z.ZodMiniType): z.ZodMiniType {
   if (schema instanceof z.ZodMiniObject) return deriveObject(schema);
-  if (schema instanceof z.ZodMiniArray) {
-    return schema.clone({ ...schema.def, element: wireSchema(schema.def.element as z.ZodMiniType) });
-  }
-  if (schema instanceof z.ZodMiniRecord) {
-    return schema.clone({ ...schema.def, valueType: wireSchema(schema.def.valueType as z.ZodMiniType) });
-  }
-  if (schema instanceof z.ZodMiniUnion || schema instanceof z.ZodMiniDiscriminatedUnion) {
-    return schema.clone({
-      ...schema.def,
-      options: schema.def.options.map((option) => wireSchema(option as z.ZodMiniType)),
-    });
-  }
-  if (schema instanceof z.ZodMiniOptional) {
-    return schema.clone({ ...schema.def, innerType: wireSchema(schema.def.innerType as z.ZodMiniType) });
-  }
-  if (schema instanceof z.ZodMiniNullable) {
-    return schema.clone({ ...schema.def, innerType: wireSchema(schema.def.innerType as z.ZodMiniType) });
-  }
+  if (schema instanceof z.ZodMiniArray)
+    return schema.clone({ ...schema.def, element: below(schema.def.element) });
+  if (schema instanceof z.ZodMiniRecord)
+    return schema.clone({ ...schema.def, valueType: below(schema.def.valueType) });
+  if (schema instanceof z.ZodMiniUnion || schema instanceof z.ZodMiniDiscriminatedUnion)
+    return schema.clone({ ...schema.def, options: schema.def.options.map(below) });
+  if (schema instanceof z.ZodMiniOptional)
+    return schema.clone({ ...schema.def, innerType: below(schema.def.innerType) });
+  if (schema instanceof z.ZodMiniNullable)
+    return schema.clone({ ...schema.def, innerType: below(schema.def.innerType) });
   if (schema instanceof z.ZodMiniCodec || LEAVES.has(schema.def.type)) return schema;
   throw new Error(`a control schema cannot hold ${schema.def.type}: it has no way back to the wire`);
 }
 
+/** The same of a schema within one. */
+function below(schema: z.core.$ZodType): z.ZodMiniType {
+  // All are made by zod/mini.
+  return wireSchema(schema as z.ZodMiniType);
+}
+
 function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   const fields = Object.entries(schema.shape).map(
-    ([name, field]) => [name, wireName(name), wireSchema(field as z.ZodMiniType)] as const,
+    ([name, field]) => [name, wireName(name), below(field)] as const,
   );
   const wireNames = new Map(fields.map(([name, onWire]) => [name, onWire]));
   const domainNames = new Map(fields.map(([name, onWire]) => [onWire, name]));
@@ -111,7 +109,8 @@ export function inDomain<Shape extends object>(shape: Shape): InDomain<Shape> {
   return Object.fromEntries(fields) as InDomain<Shape>;
 }
 
-function domainName(name: string): string {
+/** The name here of a field on the wire. */
+export function domainName(name: string): string {
   return name.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
 }
 
@@ -124,8 +123,8 @@ export function inDomainNames(schema: z.ZodMiniType, text: string): string {
 function fieldNames(schema: z.ZodMiniType): readonly string[] {
   if (schema instanceof z.ZodMiniOptional) return fieldNames(schema.def.innerType as z.ZodMiniType);
   if (!(schema instanceof z.ZodMiniObject)) return [];
-  const below = Object.values(schema.shape).flatMap((field) => fieldNames(field as z.ZodMiniType));
-  return Object.keys(schema.shape).concat(below);
+  const within = Object.values(schema.shape).flatMap((field) => fieldNames(field as z.ZodMiniType));
+  return Object.keys(schema.shape).concat(within);
 }
 
 /** A field's name on the wire: `bodySha256` is `body_sha256` on the wire. */

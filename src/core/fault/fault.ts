@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { fractionOf } from "../fraction.ts";
 import { isUuid } from "../text.ts";
 import { FAULT_ACTIONS, isApiAction, type ApiAction, type DeliveryAction } from "./actions.ts";
 import type { FaultEntry, MetFault } from "./operations.ts";
@@ -48,19 +48,13 @@ export function isOver({ times, applied, until }: Fault, now: number): boolean {
 /** The fault after one more that has matched, and whether it wants it. */
 export function countMatch(fault: Fault): { readonly fault: Fault; readonly wants: boolean } {
   const matched = fault.matched + 1;
+  const { action, seed } = fault;
   const { nth, probability } = fault.match;
-  const wants = matched >= nth && (probability === null || shareOf(fault, matched) < probability);
+  // Of two actions with one seed each has its own numbers.
+  const isDrawn = probability === null || fractionOf(`${seed} ${action} ${matched}`) < probability;
+  const wants = matched >= nth && isDrawn;
   return { fault: { ...fault, matched }, wants };
 }
-
-/** A number from 0 up to 1: of two actions with one seed each has its own. */
-function shareOf({ seed, action }: Pick<Fault, "seed" | "action">, count: number): number {
-  const digits = hash("sha256", `${seed} ${action} ${count}`, "hex").slice(0, SHARE_DIGITS);
-  return Number.parseInt(digits, 16) / 16 ** SHARE_DIGITS;
-}
-
-/** 48 bits: a whole number that is exact. */
-const SHARE_DIGITS = 12;
 
 /** Whether a text is what a pattern says, in which `*` stands for any text. */
 export function fits(pattern: string, text: string): boolean {

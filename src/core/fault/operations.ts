@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { moment, namedMoment, storeOperation, type DomainOf } from "../control/operation.ts";
+import { moment, namedMoment, nonEmpty, storeOperation, whole, type DomainOf } from "../control/operation.ts";
 import { nameSchemas } from "../control/wire-names.ts";
 import { FAULT_ACTIONS, FAULT_PROFILES, MAX_DELIVERY_DELAY_MS } from "./actions.ts";
 
@@ -9,7 +9,7 @@ const MAX_SEED = 64;
 const MAX_RETRY_AFTER_S = 3600;
 
 const action = z.enum(FAULT_ACTIONS);
-const pattern = z.string().check(z.minLength(1), z.maxLength(MAX_PATTERN));
+const pattern = nonEmpty(MAX_PATTERN);
 
 /** The fault that a request or a delivery has met. */
 export const metFault = z.object({ id: z.uuid(), action });
@@ -27,18 +27,18 @@ const match = {
   /** `*` stands for any text. */
   orderId: pattern,
   /** The matching one that it begins with, counted from 1 since the fault was added. */
-  nth: z.int().check(z.minimum(1), z.maximum(MAX_TIMES)),
+  nth: whole(1, MAX_TIMES),
   /** The share of the matching ones that it hits, by its seed. */
   probability: z.number().check(z.minimum(0), z.maximum(1)),
 };
 /** What an action needs. */
 const parameters = {
-  status: z.int().check(z.minimum(400), z.maximum(599)),
+  status: whole(400, 599),
   /** How long an answer, a body or a delivery takes or is held back, in milliseconds. */
-  latencyMs: z.int().check(z.minimum(0), z.maximum(MAX_DELIVERY_DELAY_MS)),
-  retryAfterS: z.int().check(z.minimum(0), z.maximum(MAX_RETRY_AFTER_S)),
+  latencyMs: whole(0, MAX_DELIVERY_DELAY_MS),
+  retryAfterS: whole(0, MAX_RETRY_AFTER_S),
 };
-const times = z.int().check(z.minimum(1), z.maximum(MAX_TIMES));
+const times = whole(1, MAX_TIMES);
 
 const fault = z.object({
   id: z.uuid(),
@@ -53,8 +53,8 @@ const fault = z.object({
   /** What its probability is decided by: the same seed hits the same ones. */
   seed: z.string(),
   /** How many have matched, and how many of them it has hit. */
-  matched: z.int().check(z.minimum(0)),
-  applied: z.int().check(z.minimum(0)),
+  matched: whole(0),
+  applied: whole(0),
   createdAt: moment,
 });
 /** A fault that can still hit. */
@@ -68,7 +68,7 @@ export const faultRequest = z.strictObject({
   ...z.partial(z.object(parameters)).shape,
   times: z.optional(times),
   until: z.optional(namedMoment),
-  seed: z.optional(z.string().check(z.minLength(1), z.maxLength(MAX_SEED))),
+  seed: z.optional(nonEmpty(MAX_SEED)),
 });
 /** What a caller asks for: an action with what it is for, or a profile. */
 export type AskedFaults = DomainOf<typeof faultRequest>;
@@ -97,7 +97,6 @@ export const faultOperations = {
     refusals: ["state_conflict"],
   }),
   listFaults: storeOperation({
-    method: "GET",
     path: "/faults",
     summary: "Lists the faults that can still hit, oldest first",
     answer: z.object({ faults: z.array(fault) }),

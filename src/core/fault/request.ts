@@ -67,12 +67,13 @@ export function faultTerms(wanted: WantedFault): Outcome<FaultTerms> {
 
 function strangeField({ action, match = {} }: WantedFault): string | undefined {
   const isApi = isApiAction(action);
-  const others: Readonly<Partial<Record<keyof FaultEntry["match"], string>>> = isApi ? OF_DELIVERIES : OF_API;
+  const [what, own, others] = isApi
+    ? ["requests of v1", OF_API, OF_DELIVERIES]
+    : ["deliveries", OF_DELIVERIES, OF_API];
   const strange = Object.entries(others).find(([name]) => match[name as keyof typeof match] !== undefined);
   if (strange === undefined) return undefined;
-  const own = Object.values(isApi ? OF_API : OF_DELIVERIES).join(", ");
-  const what = isApi ? "requests of v1" : "deliveries";
-  return `match.${strange[1]}: ${action} is for ${what}, which are matched by ${own}, order_id, nth and probability`;
+  const names = Object.values(own).join(", ");
+  return `match.${strange[1]}: ${action} is for ${what}, which are matched by ${names}, order_id, nth and probability`;
 }
 
 function strangeParameter({ action, ...wanted }: WantedFault): string | undefined {

@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { isLoopback } from "../loopback.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
-import { printableLiteral } from "../text.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseValue } from "../text.ts";
 
 /** An address of this machine that a server listens on beside loopback, as `--listen` takes it: `0.0.0.0`, `::1`. */
 export type ListenAddress = string;
@@ -16,9 +16,9 @@ export function parseListenAddress(text: string): Outcome<ListenAddress> {
     ? ipaddr.IPv6.isValid(address) && !/[.%]/.test(address)
     : ipaddr.IPv4.isValidFourPartDecimal(address);
   if (isPlain) return accept(ipaddr.parse(address).toString());
-  return refuse(
-    "invalid_parameter",
-    `expected an IP address of this machine without a port, such as 0.0.0.0 or 127.0.0.2; got ${printableLiteral(text)}`,
+  return refuseValue(
+    "expected an IP address of this machine without a port, such as 0.0.0.0 or 127.0.0.2",
+    text,
   );
 }
 

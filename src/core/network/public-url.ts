@@ -40,10 +40,7 @@ export function parsePortalUrl(text: string): Outcome<string> {
  */
 export function portalOrigin(
   port: number,
-  {
-    publicUrl,
-    portalUrl,
-  }: { readonly publicUrl: string | undefined; readonly portalUrl: string | undefined },
+  { publicUrl, portalUrl }: Readonly<Record<"publicUrl" | "portalUrl", string | undefined>>,
 ): string | undefined {
   return portalUrl ?? (publicUrl === undefined ? `http://localhost:${port}` : undefined);
 }

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { moment, sandboxOperation } from "../control/operation.ts";
+import { moment, sandboxOperation, whole } from "../control/operation.ts";
 
 /** The operations on who is signed in to the portal (decision 99). */
 export const portalOperations = {
@@ -18,6 +18,6 @@ export const portalOperations = {
     method: "DELETE",
     path: "/portal/sessions",
     summary: "Signs every browser out of the portal",
-    answer: z.object({ ended: z.int().check(z.minimum(0)) }),
+    answer: z.object({ ended: whole(0) }),
   }),
 };

@@ -1,21 +1,19 @@
 import { ERROR_CODES } from "../errors.ts";
 import { FAULT_ACTIONS } from "../fault/actions.ts";
-import { parseJson } from "../json.ts";
+import { isRecord, parseJson } from "../json.ts";
 import { isUuid } from "../text.ts";
 import type { LoggedRequest, RefusedRequest } from "./logged-request.ts";
 
 /** Reads a request as the log has it; undefined for any text that is none, because other programs can write to the file. */
 export function readRequest(text: string): LoggedRequest | undefined {
   const value = parseJson(text);
-  return isRecord(value) && isRequest(value) ? value : undefined;
+  return isRequest(value) ? value : undefined;
 }
 
-function isRequest(value: Fields): value is Fields & LoggedRequest {
-  for (const [name, isValid] of CHECKS) if (!isValid(value[name])) return false;
-  return true;
+function isRequest(value: unknown): value is LoggedRequest {
+  return isRecord(value) && CHECKS.every(([name, isValid]) => isValid(value[name]));
 }
 
-type Fields = Readonly<Record<string, unknown>>;
 type Check = (value: unknown) => boolean;
 
 /** The largest time that a date can have, in milliseconds. */
@@ -24,6 +22,7 @@ const CODES: ReadonlySet<unknown> = new Set(ERROR_CODES);
 const ACTIONS: ReadonlySet<unknown> = new Set(FAULT_ACTIONS);
 
 const isText: Check = (value) => typeof value === "string";
+const isId: Check = (value) => typeof value === "string" && isUuid(value);
 const isWhole: Check = Number.isSafeInteger;
 const isMoment: Check = (value) => isWhole(value) && Math.abs(Number(value)) <= MAX_MOMENT;
 const orNull =
@@ -54,18 +53,10 @@ const CHECKS = Object.entries({
   orderId: orNull(isText),
   durationMs: Number.isFinite,
   decisions: listOf(isWhole),
-  fault: orNull((value) => isRecord(value) && isFaultId(value["id"]) && ACTIONS.has(value["action"])),
+  fault: orNull((value) => isRecord(value) && isId(value["id"]) && ACTIONS.has(value["action"])),
   refused: orNull(
     (value) => isRecord(value) && REFUSED_CHECKS.every(([name, isValid]) => isValid(value[name])),
   ),
 } satisfies Readonly<Record<keyof LoggedRequest, Check>>);
 
 const REFUSED_CHECKS = Object.entries(REFUSED);
-
-function isFaultId(value: unknown): boolean {
-  return typeof value === "string" && isUuid(value);
-}
-
-function isRecord(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { fractionOf } from "../fraction.ts";
 
 /** Delay before each try, counted from the one before, in milliseconds. The first is 0: the first try is at once. */
 export type DeliverySchedule = readonly number[];
@@ -38,8 +38,6 @@ export const DISABLE_AFTER_MS = 120 * 3_600_000;
 
 /** Jitter: delays vary by up to a fifth, so that many deliveries are not repeated at once. */
 const JITTER = 0.2;
-/** Hexadecimal digits of a hash that make a jitter. */
-const JITTER_DIGITS = 12;
 
 /** Why a delivery got no answer. `interrupted`: the sandbox ended in between. */
 export const DELIVERY_ERRORS = [
@@ -103,10 +101,7 @@ export function afterTry(
  * it is the same in whichever order the tries of several deliveries end (decision 93).
  */
 export function jitterOf(deliveryId: string, tries: number): number {
-  return (
-    Number.parseInt(hash("sha256", `${deliveryId} ${tries}`, "hex").slice(0, JITTER_DIGITS), 16) /
-    16 ** JITTER_DIGITS
-  );
+  return fractionOf(`${deliveryId} ${tries}`);
 }
 
 /** Whether an endpoint has failed long enough to be disabled. */

@@ -1,6 +1,6 @@
 import { parseEventTypes, wants } from "./event-types.ts";
 import { accept, mapped, refuse, type Outcome } from "../outcome.ts";
-import { printableLiteral } from "../text.ts";
+import { printableLiteral, refuseValue } from "../text.ts";
 
 /** Where events of some types go: `order.*=http://localhost:3000/orders`. */
 export type Route = { readonly pattern: string; readonly url: string };
@@ -34,11 +34,7 @@ export function targetFor(
 /** Reads `type=URL`; the URL is checked where it is used. Refuses a pattern that no event type matches. */
 export function parseRoute(text: string): Outcome<Route> {
   const [, pattern = "", url = ""] = /^([^=]*)=(.+)$/.exec(text) ?? [];
-  if (url === "")
-    return refuse(
-      "invalid_parameter",
-      `a route is TYPE=URL, order.*=http://localhost:3000/orders; got ${printableLiteral(text)}`,
-    );
+  if (url === "") return refuseValue("a route is TYPE=URL, order.*=http://localhost:3000/orders", text);
   return mapped(parseEventTypes([pattern]), () => ({ pattern, url }));
 }
 

@@ -1,5 +1,5 @@
-import { accept, refuse, type Outcome } from "../outcome.ts";
-import { printableLiteral } from "../text.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseValue } from "../text.ts";
 import { HEADERS } from "./signature.ts";
 import type { HeaderNames } from "./webhook.ts";
 
@@ -33,8 +33,8 @@ function isKey(text: string): text is keyof typeof KEYS {
 }
 
 function refused(part: string): Outcome<never> {
-  return refuse(
-    "invalid_parameter",
-    `header names are ${Object.keys(KEYS).join(", ")}, each at most once with a name of its own: ${EXAMPLE}; got ${printableLiteral(part)}`,
+  return refuseValue(
+    `header names are ${Object.keys(KEYS).join(", ")}, each at most once with a name of its own: ${EXAMPLE}`,
+    part,
   );
 }

@@ -22,15 +22,13 @@ export const SIGNATURES = new RegExp(`^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,${MAX_SIG
 const SECRET = /^[\x21-\x7e]+$/;
 const API_KEY_PREFIX = "svc_";
 
+type Signed = { readonly timestamp: string; readonly rawBody: Uint8Array };
+
 /**
  * The hex digest that a delivery carries (interface 29): HMAC-SHA256 over the bytes of the timestamp header,
  * a dot, and the raw body. The key is the UTF-8 bytes of the whole secret as it is shown, `whsec_` included.
  */
-export function signatureOf(
-  secret: string,
-  signed: { readonly timestamp: string; readonly rawBody: Uint8Array },
-): string {
-  const { timestamp, rawBody } = signed;
+export function signatureOf(secret: string, { timestamp, rawBody }: Signed): string {
   return createHmac("sha256", secret).update(`${timestamp}.`).update(rawBody).digest("hex");
 }
 
@@ -133,12 +131,11 @@ const MISMATCH = reject(
 );
 
 /** Mistakes in the call, which no request can cause. */
-function checkCall(call: {
-  readonly headers: unknown;
-  readonly now: number;
-  readonly toleranceSeconds: number;
-}): void {
-  const { headers, now, toleranceSeconds } = call;
+function checkCall({
+  headers,
+  now,
+  toleranceSeconds,
+}: Required<Pick<VerifyOptions, "headers" | "toleranceSeconds">> & { readonly now: number }): void {
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0)
     throw new TypeError(
       "toleranceSeconds must be a number from 0; 0 allows the same second alone, and there is no way to switch the check off",
@@ -156,12 +153,10 @@ function notRaw(rawBody: unknown): Rejection<"body_not_raw"> {
   );
 }
 
-type Wanted<Kind> = { readonly name: string; readonly kind: Kind; readonly form: RegExp };
-
 /** The one value of a header, in its strict form. */
 function oneHeader<const Kind extends "timestamp" | "signature">(
   headers: WebhookHeaders,
-  { name, kind, form }: Wanted<Kind>,
+  { name, kind, form }: { readonly name: string; readonly kind: Kind; readonly form: RegExp },
 ):
   | { readonly ok: true; readonly value: string }
   | Rejection<`${Kind}_missing` | `${Kind}_doubled` | `${Kind}_malformed`> {
@@ -178,11 +173,7 @@ function oneHeader<const Kind extends "timestamp" | "signature">(
 }
 
 /** Compares every candidate under every secret, always all of them, each in constant time. */
-function matches(
-  secrets: readonly string[],
-  candidates: readonly string[],
-  signed: { readonly timestamp: string; readonly rawBody: Uint8Array },
-): boolean {
+function matches(secrets: readonly string[], candidates: readonly string[], signed: Signed): boolean {
   // The candidates are known to be 64 digits, so their text is compared: decoding hex would let garbage pass.
   const results = secrets.flatMap((secret) => {
     const expected = Buffer.from(signatureOf(secret, signed));

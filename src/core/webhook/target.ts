@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 import { loopbackAddresses } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { quote } from "../shell/quote.ts";
-import { printableLiteral } from "../text.ts";
+import { printableLiteral, refuseValue } from "../text.ts";
 
 /** Maximum length of an endpoint's address, in characters. */
 const MAX_URL_LENGTH = 2048;
@@ -86,7 +86,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
     );
   }
   if (text.includes("#")) {
-    return refuse("invalid_parameter", `the address must not have a fragment; got ${printableLiteral(text)}`);
+    return refuseValue("the address must not have a fragment", text);
   }
   const host = url.hostname;
   if (spelled !== host) {
@@ -121,7 +121,7 @@ export function parseTargetHost(text: string): Outcome<string> {
   const host = text.toLowerCase();
   const url = `http://${host}/`;
   if (!HOST.test(host) || host.includes("..") || !URL.canParse(url))
-    return refuse("invalid_parameter", `expected HOST without a port; got ${printableLiteral(text)}`);
+    return refuseValue("expected HOST without a port", text);
   const { hostname } = new URL(url);
   const address = hostname.replace(/[[\]]/g, "");
   if (ipaddr.isValid(address) && isNeverSentTo(address))
@@ -140,18 +140,13 @@ export function allowedAddresses(
   { ownPort }: TargetPolicy,
 ): Outcome<readonly string[]> {
   if (target.addresses !== null) return accept(target.addresses);
-  const allowed = resolved.filter((address) => !isForbidden(address, { port: target.port, ownPort }));
+  const allowed = resolved.filter((address) => {
+    if (!isPlainAddress(address) || isNeverSentTo(address)) return false;
+    return ipaddr.process(address).range() !== "loopback" || target.port !== ownPort;
+  });
   if (allowed.length > 0) return accept(allowed);
   const got = resolved.length === 0 ? "no address" : resolved.join(", ");
   return refuse("invalid_parameter", `${target.host} leads to ${got}, where nothing is sent`);
-}
-
-function isForbidden(
-  address: string,
-  { port, ownPort }: { readonly port: number; readonly ownPort: number },
-): boolean {
-  if (!isPlainAddress(address) || isNeverSentTo(address)) return true;
-  return ipaddr.process(address).range() === "loopback" && port === ownPort;
 }
 
 /** Whether no receiver can have the address. */

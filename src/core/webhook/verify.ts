@@ -1,7 +1,7 @@
-import type { Status } from "../checkout/checkout.ts";
+import { STATUSES } from "../checkout/checkout.ts";
+import { decodeUtf8, isRecord, parseJson } from "../json.ts";
 import { bytesOf, HEADERS, headerValues, reject, verifySignature } from "./signature.ts";
 import type {
-  Rejection,
   VerifyOptions,
   WebhookChange,
   WebhookCheckout,
@@ -17,9 +17,13 @@ import type {
 export function verifyWebhook(options: VerifyOptions & { readonly now: number }): WebhookVerdict {
   const verdict = verifySignature(options);
   if (!verdict.ok) return verdict;
-  const body = parseBody(options.rawBody);
+  const body = parseJson(decodeUtf8(bytesOf(options.rawBody)) ?? "");
   const field = faultyField(body);
-  if (field !== undefined) return invalid(field);
+  if (field !== undefined)
+    return reject(
+      "event_invalid",
+      `the signature is right, but the body is no event: ${field} is not what was expected`,
+    );
   const event = body as WebhookEvent;
   const { eventId: name } = options.headerNames ?? HEADERS;
   const [claimed = event.event_id, ...more] = headerValues(options.headers, name);
@@ -32,18 +36,10 @@ export function verifyWebhook(options: VerifyOptions & { readonly now: number })
 type Check = (value: unknown) => boolean;
 type Checks<Shape> = Readonly<Record<keyof Shape, Check>>;
 
-const STATUSES: readonly unknown[] = [
-  "created",
-  "pending",
-  "succeeded",
-  "failed",
-  "cancelled",
-  "expired",
-] satisfies readonly Status[];
 const isText: Check = (value) => typeof value === "string" && value !== "";
 const isBoolean: Check = (value) => typeof value === "boolean";
 const isWhole: Check = Number.isSafeInteger;
-const isStatus: Check = (value) => STATUSES.includes(value);
+const isStatus: Check = (value) => STATUSES.some((status) => status === value);
 
 const ENVELOPE: Checks<WebhookEnvelope & Pick<WebhookEvent, "type">> = {
   event_id: isText,
@@ -69,6 +65,10 @@ const CHECKOUT: Checks<WebhookCheckout> = {
   livemode: isBoolean,
 };
 
+/** The fields of an event in the order in which the service writes them (decision 11), and those of its `data`. */
+export const EVENT_FIELDS = Object.keys({ ...ENVELOPE, ...CHANGE });
+export const CHECKOUT_FIELDS = Object.keys(CHECKOUT);
+
 /** The first field that is invalid for an event; undefined if all are valid. Additional fields are accepted. */
 function faultyField(body: unknown): string | undefined {
   if (!isRecord(body)) return "the whole";
@@ -85,27 +85,4 @@ function firstFault(
   checks: Readonly<Record<string, Check>>,
 ): string | undefined {
   return Object.entries(checks).find(([field, check]) => !check(fields[field]))?.[0];
-}
-
-function invalid(field: string): Rejection<"event_invalid"> {
-  return reject(
-    "event_invalid",
-    `the signature is right, but the body is no event: ${field} is not what was expected`,
-  );
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/** The body as JSON; undefined if it is not JSON. */
-function parseBody(rawBody: Uint8Array | string): unknown {
-  try {
-    return JSON.parse(utf8.decode(bytesOf(rawBody))) as unknown;
-  } catch {
-    // Not UTF-8 or not JSON, so it is not an event.
-    return undefined;
-  }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -25,8 +25,8 @@ function requestOf({ match, until, ...wanted }: Fault, ownId: string): RequestOf
   if (storeId !== ownId) throw new TypeError(`these are the faults of store ${ownId}; got store ${storeId}`);
   return {
     ...wanted,
-    ...(until === undefined ? {} : { until: momentOf(until) }),
-    ...(match === undefined ? {} : { match: narrowed }),
+    until: until === undefined ? undefined : momentOf(until),
+    match: match === undefined ? undefined : narrowed,
   };
 }
 

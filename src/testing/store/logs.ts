@@ -44,7 +44,7 @@ export function deliveryLog(running: Running, { calls, storeId }: OfStore): Log<
     open: () => async () => {
       const found: Delivery[] = [];
       for (let before: string | null | undefined; before !== null;) {
-        const body = before === undefined ? { limit: PAGE } : { limit: PAGE, before };
+        const body = { limit: PAGE, before };
         const { deliveries, nextBefore } = await calls.control({ name: "listDeliveries", storeId, body });
         found.push(...deliveries.map(deliveryOf));
         before = nextBefore;
@@ -80,19 +80,12 @@ function waiting(
 }
 
 function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
-  const { id, endpointId, eventId, type, checkoutId, cause, state, tries, attempts } = entry;
+  const { fault: _, ...delivery } = entry;
   return {
-    id,
-    endpointId,
-    eventId,
-    type,
-    checkoutId,
-    cause,
-    state,
-    tries,
+    ...delivery,
     nextAt: dateOrNull(entry.nextAt),
     createdAt: new Date(entry.createdAt),
-    attempts: attempts.map(({ number, status, error, headers, startedAt, finishedAt }) => ({
+    attempts: entry.attempts.map(({ number, status, error, headers, startedAt, finishedAt }) => ({
       number,
       startedAt: new Date(startedAt),
       finishedAt: dateOrNull(finishedAt),

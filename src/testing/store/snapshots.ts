@@ -1,6 +1,6 @@
-import { ERRORS } from "../../core/errors.ts";
 import { refuse } from "../../core/outcome.ts";
 import { restoreSnapshot, takeSnapshot } from "../../sandbox/runtime/snapshots.ts";
+import { answered } from "../calls.ts";
 import { CheckoutError } from "../errors.ts";
 import { refuseClosed, whileOpen, type Running } from "../running.ts";
 import type { Identities } from "./identities.ts";
@@ -36,10 +36,7 @@ export async function restoreInto(
     // A caller without types can give anything. In jest a Uint8Array may be of another realm.
     ArrayBuffer.isView(snapshot) ? restoreSnapshot(running.context, scope, snapshot, ADOPTED) : NO_BYTES,
   );
-  if (!restored.ok) {
-    const { code, message } = restored.refusal;
-    throw new CheckoutError({ code, message, status: ERRORS[code].status, requestId: "" });
-  }
+  if (!restored.ok) throw new CheckoutError(answered(restored.refusal));
   refuseClosed(running);
   running.renewSeed(running.context.store.events.lastPosition());
   forget();

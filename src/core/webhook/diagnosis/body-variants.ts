@@ -1,8 +1,16 @@
 import type { Finding } from "./causes.ts";
-import { parseJson } from "../../json.ts";
+import { isRecord, parseJson } from "../../json.ts";
+import { CHECKOUT_FIELDS, EVENT_FIELDS } from "../verify.ts";
 
 /** A body that may have been signed in place of the one that arrived, and the cause that this would show. */
 export type Variant<Value> = { readonly findings: readonly Finding[]; readonly value: Value };
+
+/** A cause with its detail, and what was signed if it is the cause; undefined where it cannot be. */
+export type Row<Value> = readonly [
+  code: Finding["code"],
+  detail: string | undefined,
+  value: Value | undefined,
+];
 
 /** Larger bodies are not varied: events are small. */
 export const MAX_VARIED_BYTES = 32 * 1024;
@@ -16,29 +24,6 @@ const WINDOWS_1252 = new Map(
   BYTES.map((byte) => [new TextDecoder("windows-1252").decode(Uint8Array.of(byte)), byte] as const),
 );
 
-/** The order in which the service writes the keys of an event (decision 11). */
-const WRITTEN_ORDER = [
-  "event_id",
-  "type",
-  "created_at",
-  "api_version",
-  "livemode",
-  "store_id",
-  "sequence",
-  "previous_status",
-  "data",
-];
-const WRITTEN_DATA_ORDER = [
-  "id",
-  "object",
-  "order_id",
-  "amount_minor",
-  "currency",
-  "status",
-  "checkout_url",
-  "livemode",
-];
-
 /**
  * Bodies that may have been signed if this one arrived, each with its cause, the likely ones first, without
  * repetitions. The body itself comes first, without a cause.
@@ -49,21 +34,29 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
   const bytes = Buffer.from(rawBody);
   // One character for each byte, so that every change of the text changes the bytes in the same way.
   const latin1 = bytes.toString("latin1");
-  const variants = [
-    itself,
+  const utf8 = bytes.toString("utf8");
+  const changed = variantsOf([
     ...whiteSpace(latin1),
-    ...byteOrderMark(latin1),
-    ...json(bytes.toString("utf8")),
-    ...charset(bytes),
-    ...wrapped(bytes),
-    ...placeholders(),
-  ];
+    byteOrderMark(latin1),
+    ...json(utf8),
+    ...charset(bytes, utf8),
+    ...wrapped(bytes, utf8),
+    ...PLACEHOLDERS,
+  ]);
   const unique = new Map<string, Variant<Uint8Array>>();
-  for (const variant of variants) {
-    const key = Buffer.from(variant.value).toString("latin1");
-    if (!unique.has(key)) unique.set(key, variant);
+  for (const { findings, value } of [itself, ...changed]) {
+    const varied = Buffer.from(value);
+    const key = varied.toString("latin1");
+    if (!unique.has(key)) unique.set(key, { findings, value: varied });
   }
   return [...unique.values()];
+}
+
+/** The variants of the causes that can be. */
+export function variantsOf<Value>(rows: readonly Row<Value>[]): Variant<Value>[] {
+  return rows.flatMap(([code, detail, value]) =>
+    value === undefined ? [] : [{ findings: [{ code, detail }], value }],
+  );
 }
 
 /** JSON as the service writes it: no white space, keys in their order; undefined if the text is not JSON. */
@@ -72,26 +65,24 @@ export function compactJson(text: string): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value);
 }
 
-function changed(value: Uint8Array, finding: Finding): Variant<Uint8Array> {
-  return { findings: [finding], value };
-}
+/** A text means its UTF-8 bytes. */
+type Body = Uint8Array | string;
 
-function whiteSpace(latin1: string): Variant<Uint8Array>[] {
-  const made = (code: Finding["code"], detail: string, text: string): Variant<Uint8Array> =>
-    changed(Buffer.from(text, "latin1"), { code, detail });
-  return [
-    made("body_whitespace_added", "the line break at its end", latin1.replace(/\r?\n$/, "")),
-    made("body_whitespace_added", "the white space at its end", trimEnd(latin1)),
-    made("body_whitespace_added", "the white space around it", trimStart(trimEnd(latin1))),
-    made("body_whitespace_removed", "a line break at its end", `${latin1}\n`),
-    made("body_whitespace_removed", "a line break (CR LF) at its end", `${latin1}\r\n`),
-    made("body_whitespace_removed", "two line breaks at its end", `${latin1}\n\n`),
-    made("body_whitespace_removed", "a blank at its end", `${latin1} `),
-    made("body_whitespace_removed", "a line break at its start", `\n${latin1}`),
-    made("body_whitespace_removed", "a blank at its start", ` ${latin1}`),
-    made("body_line_endings", "line ends as LF", latin1.replaceAll("\r\n", "\n")),
-    made("body_line_endings", "line ends as CR LF", latin1.replaceAll(/\r?\n/g, "\r\n")),
-  ];
+function whiteSpace(latin1: string): Row<Body>[] {
+  const rows = [
+    ["body_whitespace_added", "the line break at its end", latin1.replace(/\r?\n$/, "")],
+    ["body_whitespace_added", "the white space at its end", trimEnd(latin1)],
+    ["body_whitespace_added", "the white space around it", trimStart(trimEnd(latin1))],
+    ["body_whitespace_removed", "a line break at its end", `${latin1}\n`],
+    ["body_whitespace_removed", "a line break (CR LF) at its end", `${latin1}\r\n`],
+    ["body_whitespace_removed", "two line breaks at its end", `${latin1}\n\n`],
+    ["body_whitespace_removed", "a blank at its end", `${latin1} `],
+    ["body_whitespace_removed", "a line break at its start", `\n${latin1}`],
+    ["body_whitespace_removed", "a blank at its start", ` ${latin1}`],
+    ["body_line_endings", "line ends as LF", latin1.replaceAll("\r\n", "\n")],
+    ["body_line_endings", "line ends as CR LF", latin1.replaceAll(/\r?\n/g, "\r\n")],
+  ] as const;
+  return rows.map(([code, detail, text]) => [code, detail, Buffer.from(text, "latin1")]);
 }
 
 /**
@@ -110,137 +101,107 @@ function trimStart(latin1: string): string {
   return latin1.slice(start);
 }
 
-function byteOrderMark(latin1: string): Variant<Uint8Array>[] {
+function byteOrderMark(latin1: string): Row<Body> {
   return latin1.startsWith(BOM)
-    ? [changed(Buffer.from(latin1.slice(BOM.length), "latin1"), { code: "body_bom_added" })]
-    : [changed(Buffer.from(BOM + latin1, "latin1"), { code: "body_bom_removed" })];
+    ? ["body_bom_added", undefined, Buffer.from(latin1.slice(BOM.length), "latin1")]
+    : ["body_bom_removed", undefined, Buffer.from(BOM + latin1, "latin1")];
 }
 
-type Change = { readonly detail: string; readonly change: (text: string) => string };
+type Change = readonly [detail: string, change: (text: string) => string];
 
 const ESCAPES: readonly Change[] = [
-  { detail: "as they are", change: (text) => text },
-  { detail: "beyond ASCII as \\u escapes", change: (text) => escapeUnits(text, /[\u0080-\uffff]/g) },
-  { detail: "/ as \\/", change: escapeSlashes },
-  {
-    detail: "beyond ASCII as \\u escapes, / as \\/",
-    change: (text) => escapeUnits(escapeSlashes(text), /[\u0080-\uffff]/g),
-  },
-  { detail: "<, > and & as \\u escapes", change: (text) => escapeUnits(text, /[<>&\u2028\u2029]/g) },
+  ["as they are", (text) => text],
+  ["beyond ASCII as \\u escapes", (text) => escapeUnits(text, /[\u0080-\uffff]/g)],
+  ["/ as \\/", escapeSlashes],
+  ["beyond ASCII as \\u escapes, / as \\/", (text) => escapeUnits(escapeSlashes(text), /[\u0080-\uffff]/g)],
+  ["<, > and & as \\u escapes", (text) => escapeUnits(text, /[<>&\u2028\u2029]/g)],
 ];
-const LAYOUTS: readonly {
-  readonly detail: string;
-  readonly write: (value: unknown) => string;
-}[] = [
-  {
-    detail: "without white space, as JSON.stringify writes it",
-    write: (value) => JSON.stringify(value),
-  },
-  { detail: "with a blank behind commas and colons, as Python's json.dumps writes it", write: pythonLayout },
-  { detail: "indented by 2", write: (value) => JSON.stringify(value, null, 2) },
-  { detail: "indented by 4", write: (value) => JSON.stringify(value, null, 4) },
-  { detail: "indented by tabs", write: (value) => JSON.stringify(value, null, "\t") },
+const LAYOUTS: readonly (readonly [detail: string, write: (value: unknown) => string])[] = [
+  ["without white space, as JSON.stringify writes it", (value) => JSON.stringify(value)],
+  ["with a blank behind commas and colons, as Python's json.dumps writes it", pythonLayout],
+  ["indented by 2", (value) => JSON.stringify(value, null, 2)],
+  ["indented by 4", (value) => JSON.stringify(value, null, 4)],
+  ["indented by tabs", (value) => JSON.stringify(value, null, "\t")],
 ];
-const ORDERS: readonly { readonly detail: string; readonly order: (value: unknown) => unknown }[] = [
-  { detail: "", order: (value) => value },
-  { detail: "sorted", order: sortKeys },
-  { detail: "in the order in which the service writes them", order: writtenOrder },
+const ORDERS: readonly (readonly [detail: string, order: (value: unknown) => unknown])[] = [
+  ["", (value) => value],
+  ["sorted", sortKeys],
+  ["in the order in which the service writes them", writtenOrder],
 ];
 
 /** The same JSON as other programs write it. */
-function json(text: string): Variant<Uint8Array>[] {
+function json(text: string): Row<Body>[] {
   const value = shallowJson(text.replace(/^\ufeff/, ""));
   if (value === undefined) return [];
-  const inPlace = [...ESCAPES.slice(1), { detail: "in place of \\u escapes", change: unescapeUnits }].map(
-    ({ detail, change }) => changed(Buffer.from(change(text)), { code: "body_unicode_escaped", detail }),
-  );
-  const rewritten = ORDERS.flatMap(({ detail: keys, order }) =>
-    LAYOUTS.flatMap(({ detail: layout, write }) => {
+  const changes: readonly Change[] = [...ESCAPES.slice(1), ["in place of \\u escapes", unescapeUnits]];
+  const inPlace = changes.map(([detail, change]): Row<Body> => [
+    "body_unicode_escaped",
+    detail,
+    change(text),
+  ]);
+  const rewritten = ORDERS.flatMap(([keys, order]) =>
+    LAYOUTS.flatMap(([layout, write]) => {
       const written = write(order(value));
-      return ESCAPES.map(({ detail: escapes, change }, at) => {
+      return ESCAPES.map(([escapes, change], at): Row<Body> => {
         const how = at === 0 ? layout : `${layout}; characters ${escapes}`;
-        return changed(Buffer.from(change(written)), rewriteFinding(keys, how));
+        return keys === ""
+          ? [
+              "body_reserialised",
+              `The signature belongs to the same JSON written otherwise: ${how}.`,
+              change(written),
+            ]
+          : ["body_keys_reordered", `${keys}, ${how}`, change(written)];
       });
     }),
   );
   return [...inPlace, ...rewritten];
 }
 
-function rewriteFinding(keys: string, how: string): Finding {
-  if (keys !== "") return { code: "body_keys_reordered", detail: `${keys}, ${how}` };
-  return {
-    code: "body_reserialised",
-    detail: `The signature belongs to the same JSON written otherwise: ${how}.`,
-  };
-}
-
-function charset(bytes: Buffer): Variant<Uint8Array>[] {
-  const text = bytes.toString("utf8");
-  const made = (value: Uint8Array | undefined, detail: string): Variant<Uint8Array>[] =>
-    value === undefined ? [] : [changed(value, { code: "body_charset", detail })];
-  const lost = (value: string, detail: string): Variant<Uint8Array> =>
-    changed(Buffer.from(value), { code: "body_characters_lost", detail });
+function charset(bytes: Buffer, text: string): Row<Body>[] {
   return [
-    ...made(
-      toBytes(text, (character) => character.charCodeAt(0)),
-      "in Latin-1 bytes",
-    ),
-    ...made(
-      toBytes(text, (character) => WINDOWS_1252.get(character)),
-      "in Windows-1252 bytes",
-    ),
-    ...made(Buffer.from(bytes.toString("latin1")), "read as Latin-1 and written as UTF-8"),
-    ...made(
-      Buffer.from(new TextDecoder("windows-1252").decode(bytes)),
+    ["body_charset", "in Latin-1 bytes", toBytes(text, (character) => character.charCodeAt(0))],
+    ["body_charset", "in Windows-1252 bytes", toBytes(text, (character) => WINDOWS_1252.get(character))],
+    ["body_charset", "read as Latin-1 and written as UTF-8", bytes.toString("latin1")],
+    [
+      "body_charset",
       "read as Windows-1252 and written as UTF-8",
-    ),
-    ...made(Buffer.from(text, "utf16le"), "in UTF-16"),
-    ...made(Buffer.from(bytes.toString("utf16le")), "read as UTF-16"),
-    lost(text, "The signature belongs to the body with U+FFFD in place of the bytes that are no UTF-8."),
-    lost(
-      text.replaceAll(/[^\0-\u007f]/gu, "?"),
+      new TextDecoder("windows-1252").decode(bytes),
+    ],
+    ["body_charset", "in UTF-16", Buffer.from(text, "utf16le")],
+    ["body_charset", "read as UTF-16", bytes.toString("utf16le")],
+    [
+      "body_characters_lost",
+      "The signature belongs to the body with U+FFFD in place of the bytes that are no UTF-8.",
+      text,
+    ],
+    [
+      "body_characters_lost",
       "The signature belongs to the body with ? in place of the characters beyond ASCII.",
-    ),
+      text.replaceAll(/[^\0-\u007f]/gu, "?"),
+    ],
   ];
 }
 
-function wrapped(bytes: Buffer): Variant<Uint8Array>[] {
-  const text = bytes.toString("utf8");
+function wrapped(bytes: Buffer, text: string): Row<Body>[] {
   const inner = parseJson(text);
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}\s*$/.test(text);
   return [
-    ...(typeof inner === "string"
-      ? [
-          changed(Buffer.from(inner), {
-            code: "body_stringified",
-            detail: "the text inside this JSON string",
-          }),
-        ]
-      : []),
-    changed(Buffer.from(JSON.stringify(text)), {
-      code: "body_stringified",
-      detail: "the body as one JSON string, in quotes",
-    }),
-    ...(isBase64
-      ? [
-          changed(Buffer.from(text, "base64"), {
-            code: "body_base64",
-            detail: "the bytes that this base64 stands for",
-          }),
-        ]
-      : []),
-    changed(Buffer.from(bytes.toString("base64")), { code: "body_base64", detail: "the body in base64" }),
+    ["body_stringified", "the text inside this JSON string", typeof inner === "string" ? inner : undefined],
+    ["body_stringified", "the body as one JSON string, in quotes", JSON.stringify(text)],
+    [
+      "body_base64",
+      "the bytes that this base64 stands for",
+      isBase64 ? Buffer.from(text, "base64") : undefined,
+    ],
+    ["body_base64", "the body in base64", bytes.toString("base64")],
   ];
 }
 
-function placeholders(): Variant<Uint8Array>[] {
-  return ["", "[object Object]", "undefined", "null", "{}"].map((text) =>
-    changed(Buffer.from(text), {
-      code: "body_left_out",
-      detail: text === "" ? "nothing" : `the text ${text}`,
-    }),
-  );
-}
+const PLACEHOLDERS = ["", "[object Object]", "undefined", "null", "{}"].map((text): Row<Body> => [
+  "body_left_out",
+  text === "" ? "nothing" : `the text ${text}`,
+  text,
+]);
 
 /** The value of a JSON text; undefined if it is not JSON or too deep. */
 function shallowJson(text: string): unknown {
@@ -265,11 +226,12 @@ function sortKeys(value: unknown): unknown {
   return Object.fromEntries(sorted.map(([key, inner]) => [key, sortKeys(inner)]));
 }
 
+/** As the service writes the keys of an event (decision 11). */
 function writtenOrder(value: unknown): unknown {
   if (!isRecord(value)) return value;
-  const ordered = inOrder(value, WRITTEN_ORDER);
+  const ordered = inOrder(value, EVENT_FIELDS);
   const { data } = ordered;
-  return isRecord(data) ? { ...ordered, data: inOrder(data, WRITTEN_DATA_ORDER) } : ordered;
+  return isRecord(data) ? { ...ordered, data: inOrder(data, CHECKOUT_FIELDS) } : ordered;
 }
 
 function inOrder(
@@ -304,8 +266,4 @@ function toBytes(text: string, byteOf: (character: string) => number | undefined
   return bytes.every((byte) => byte !== undefined && byte <= 0xff)
     ? Uint8Array.from(bytes as readonly number[])
     : undefined;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

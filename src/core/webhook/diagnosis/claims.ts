@@ -10,17 +10,23 @@ export type Claims = {
 
 /** Reads the claims of a webhook's body. For lists only: before it is verified, nothing may be decided by it. */
 export function claimsOf(rawBody: Uint8Array): Claims {
-  const body = parseJson(Buffer.from(rawBody).toString("utf8"));
-  const object = field(body, "data");
+  const body = bodyOf(rawBody);
+  const object = fieldOf(body, "data");
   return {
-    eventId: text(field(body, "event_id")),
-    type: text(field(body, "type")),
-    objectId: text(field(object, "id")),
-    orderId: text(field(object, "order_id")),
+    eventId: text(fieldOf(body, "event_id")),
+    type: text(fieldOf(body, "type")),
+    objectId: text(fieldOf(object, "id")),
+    orderId: text(fieldOf(object, "order_id")),
   };
 }
 
-function field(value: unknown, name: string): unknown {
+/** A body as JSON; undefined if it is not JSON. */
+export function bodyOf(rawBody: Uint8Array): unknown {
+  return parseJson(Buffer.from(rawBody).toString("utf8"));
+}
+
+/** A field of what was parsed; undefined where there is none. */
+export function fieldOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null
     ? Object.getOwnPropertyDescriptor(value, name)?.value
     : undefined;

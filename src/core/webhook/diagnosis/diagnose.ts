@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { bodyVariants, MAX_VARIED_BYTES, type Variant } from "./body-variants.ts";
-import { parseJson } from "../../json.ts";
+import { bodyOf, fieldOf } from "./claims.ts";
 import {
   keyVariants,
   readSignature,
@@ -64,14 +64,13 @@ export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, re
   yield options.rawBody instanceof Uint8Array ? options.rawBody.length : BYTES_PER_TRY;
   const verdict = verifySignature(options);
   if (verdict.ok) return [];
-  if (verdict.code === "secret_missing") return [explain({ code: "secret_missing" }, true)];
+  if (verdict.code === "secret_missing") return proven([{ code: "secret_missing" }]);
   const rawBody = bytesOf(options.rawBody);
-  if (rawBody === undefined) return [explain({ code: "body_not_raw", detail: PARSED }, true)];
+  if (rawBody === undefined) return proven([{ code: "body_not_raw", detail: PARSED }]);
   const absent = absentHeaders(options.headers, namesOf(options));
-  if (absent.length > 0) return absent.map((finding) => explain(finding, true));
+  if (absent.length > 0) return proven(absent);
   const age = ageFindings(options, namesOf(options).timestamp);
-  if (verdict.code === "timestamp_too_old" || verdict.code === "timestamp_too_new")
-    return age.map((finding) => explain(finding, true));
+  if (verdict.code === "timestamp_too_old" || verdict.code === "timestamp_too_new") return proven(age);
   return yield* searchCauses(options, { rawBody, age });
 }
 
@@ -89,15 +88,19 @@ function* searchCauses(
   const proof = yield* prove(options, { rawBody, candidates, timestampText });
   if (proof !== undefined) {
     const undone = proof.filter(({ code }) => visible.every((finding) => finding.code !== code));
-    return [...visible, ...undone, ...age].map((finding) => explain(finding, true));
+    return proven([...visible, ...undone, ...age]);
   }
-  const certain = [...visible, ...findings, ...age].map((finding) => explain(finding, true));
+  const certain = proven([...visible, ...findings, ...age]);
   // Without a valid secret there is nothing to try.
   if (ofSecrets.some(({ code }) => code !== "secret_whitespace")) return certain;
   return [
     ...certain,
     ...[...bodyHints(rawBody), { code: "unexplained" } as const].map((finding) => explain(finding, false)),
   ];
+}
+
+function proven(findings: readonly Finding[]): Diagnosis[] {
+  return findings.map((finding) => explain(finding, true));
 }
 
 /** What may have been signed, and the causes that this would show. */
@@ -208,9 +211,7 @@ function namesOf({ headerNames = HEADERS }: VerifyOptions): HeaderNames {
 
 /** When the event was created, according to its body, in Unix seconds. */
 function createdSeconds(rawBody: Uint8Array): number | undefined {
-  const body = parseJson(Buffer.from(rawBody).toString("utf8"));
-  if (typeof body !== "object" || body === null || !("created_at" in body)) return undefined;
-  const created = Date.parse(String(body.created_at));
+  const created = Date.parse(String(fieldOf(bodyOf(rawBody), "created_at")));
   return Number.isNaN(created) ? undefined : Math.floor(created / 1000);
 }
 

@@ -1,4 +1,4 @@
-import type { Variant } from "./body-variants.ts";
+import { variantsOf, type Row, type Variant } from "./body-variants.ts";
 import type { Finding } from "./causes.ts";
 import { MAX_SIGNATURES, SIGNATURES } from "../signature.ts";
 
@@ -29,7 +29,12 @@ const MAX_HEADER = 2048;
 const MAX_CANDIDATES = 8;
 /** With fewer digits a correct beginning could be guessed; a diagnosis would then help a forger. */
 const MIN_PROVABLE_DIGITS = 32;
-const LENGTHS = { 40: "sha1", 96: "sha384", 128: "sha512" } as const;
+/** The digests of other algorithms by their length, in hex digits. */
+const LENGTHS = new Map<number, Candidate["algorithm"]>([
+  [40, "sha1"],
+  [96, "sha384"],
+  [128, "sha512"],
+]);
 const SEPARATORS = [
   ["nothing", ""],
   ["a colon", ":"],
@@ -49,13 +54,14 @@ export function keyVariants(
 ): readonly Variant<string | Uint8Array>[] {
   const others = known
     .filter(({ secret }) => !secrets.includes(secret))
-    .map(({ label, secret, retired }) => {
-      const code = retired ? ("retired_secret" as const) : ("other_secret" as const);
-      return { findings: [{ code, detail: label }], value: secret };
-    });
+    .map(({ label, secret, retired }): Row<string> => [
+      retired ? "retired_secret" : "other_secret",
+      label,
+      secret,
+    ]);
   const inForce = secrets.map((value) => ({ findings: [], value }));
   return [
-    ...[...inForce, ...others].flatMap(({ findings, value }) =>
+    ...[...inForce, ...variantsOf(others)].flatMap(({ findings, value }) =>
       spellings(value).map((spelling) => ({
         findings: [...findings, ...spelling.findings],
         value: spelling.value,
@@ -70,21 +76,24 @@ export function signedForms(
   timestamps: readonly string[],
   eventId: string | undefined,
 ): readonly Variant<SignedParts>[] {
-  const form = (findings: readonly Finding[], value: SignedParts): Variant<SignedParts> => ({
-    findings,
-    value,
-  });
-  const around = timestamps.flatMap((timestamp) => [
-    form([], (body) => [timestamp, ".", body]),
-    ...SEPARATORS.map(([detail, separator]) =>
-      form([{ code: "wrong_separator", detail }], (body) => [timestamp, separator, body]),
-    ),
-    form([{ code: "parts_swapped" }], (body) => [body, ".", timestamp]),
-    ...(eventId === undefined
-      ? []
-      : [form([{ code: "event_id_signed" }], (body) => [eventId, ".", timestamp, ".", body])]),
+  const right = timestamps.map((timestamp) => ({
+    findings: [],
+    value: (body: Uint8Array) => [timestamp, ".", body],
+  }));
+  const wrong = timestamps.flatMap((timestamp): Row<SignedParts>[] => [
+    ...SEPARATORS.map(([detail, separator]): Row<SignedParts> => [
+      "wrong_separator",
+      detail,
+      (body) => [timestamp, separator, body],
+    ]),
+    ["parts_swapped", undefined, (body) => [body, ".", timestamp]],
+    [
+      "event_id_signed",
+      undefined,
+      eventId === undefined ? undefined : (body) => [eventId, ".", timestamp, ".", body],
+    ],
   ]);
-  return [...around, form([{ code: "timestamp_not_signed" }], (body) => [body])];
+  return [...right, ...variantsOf([...wrong, ["timestamp_not_signed", undefined, (body) => [body]]])];
 }
 
 /**
@@ -113,55 +122,55 @@ export function readSignature(
 /** Other ways in which a program may pass a secret to HMAC. */
 function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
   const bare = secret.trim();
-  const unprefixed = bare.startsWith(PREFIX) ? bare.slice(PREFIX.length) : bare;
+  const isPrefixed = bare.startsWith(PREFIX);
+  const unprefixed = isPrefixed ? bare.slice(PREFIX.length) : bare;
   const unquoted = /^(["'`])(.*)\1$/.exec(bare)?.[2];
-  const made = (finding: Finding, value: string | Uint8Array): Variant<string | Uint8Array> => ({
-    findings: [finding],
+  const decoded = (how: string, value: Uint8Array | undefined): Row<Uint8Array> => [
+    "secret_decoded",
+    `The signature was made with the secret decoded ${how}.`,
     value,
-  });
-  const decoded = (detail: string, value: Uint8Array): Variant<string | Uint8Array> =>
-    made(
-      { code: "secret_decoded", detail: `The signature was made with the secret decoded ${detail}.` },
-      value,
-    );
-  return [
-    { findings: [], value: secret },
-    ...(bare === secret ? [] : [made({ code: "secret_whitespace", detail: HAS_WHITESPACE }, bare)]),
-    ...["\n", "\r\n", " "].map((end) =>
-      made({ code: "secret_whitespace", detail: SIGNED_WITH_WHITESPACE }, bare + end),
-    ),
-    ...(unquoted === undefined ? [] : [made({ code: "secret_quoted", detail: HAS_QUOTES }, unquoted)]),
-    ...['"', "'"].map((quote) =>
-      made({ code: "secret_quoted", detail: SIGNED_WITH_QUOTES }, quote + bare + quote),
-    ),
-    bare === unprefixed
-      ? made({ code: "secret_prefix", detail: LACKS_PREFIX }, PREFIX + bare)
-      : made({ code: "secret_prefix", detail: SIGNED_WITHOUT_PREFIX }, unprefixed),
+  ];
+  const rows: readonly Row<string | Uint8Array>[] = [
+    [
+      "secret_whitespace",
+      "The secret that was verified with has white space around it; the signature was made without.",
+      bare === secret ? undefined : bare,
+    ],
+    ...["\n", "\r\n", " "].map((end): Row<string> => [
+      "secret_whitespace",
+      "The signature was made with white space behind the secret.",
+      bare + end,
+    ]),
+    [
+      "secret_quoted",
+      "The secret that was verified with has quotes around it; the signature was made without.",
+      unquoted,
+    ],
+    ...['"', "'"].map((quote): Row<string> => [
+      "secret_quoted",
+      "The signature was made with quotes around the secret.",
+      quote + bare + quote,
+    ]),
+    isPrefixed
+      ? ["secret_prefix", "The signature was made with what stands behind whsec_.", unprefixed]
+      : ["secret_prefix", "The secret that was verified with lacks its beginning, whsec_.", PREFIX + bare],
     decoded("from base64, without whsec_", Buffer.from(unprefixed, "base64")),
     decoded("from base64, as a whole", Buffer.from(bare, "base64")),
-    ...(/^(?:[0-9a-f]{2})+$/i.test(unprefixed)
-      ? [decoded("from hexadecimal", Buffer.from(unprefixed, "hex"))]
-      : []),
-  ].filter(({ value }) => value.length > 0);
+    decoded(
+      "from hexadecimal",
+      /^(?:[0-9a-f]{2})+$/i.test(unprefixed) ? Buffer.from(unprefixed, "hex") : undefined,
+    ),
+  ];
+  return [{ findings: [], value: secret }, ...variantsOf(rows)].filter(({ value }) => value.length > 0);
 }
 
-const HAS_WHITESPACE =
-  "The secret that was verified with has white space around it; the signature was made without.";
-const SIGNED_WITH_WHITESPACE = "The signature was made with white space behind the secret.";
-const HAS_QUOTES = "The secret that was verified with has quotes around it; the signature was made without.";
-const SIGNED_WITH_QUOTES = "The signature was made with quotes around the secret.";
-const LACKS_PREFIX = "The secret that was verified with lacks its beginning, whsec_.";
-const SIGNED_WITHOUT_PREFIX = "The signature was made with what stands behind whsec_.";
-
-const NOT_SET: readonly Variant<string>[] = ["", "undefined", "null"].map((value) => ({
-  findings: [
-    {
-      code: "secret_not_set",
-      detail: `The signature was made with ${value === "" ? "an empty secret" : `the word ${value}`}.`,
-    },
-  ],
-  value,
-}));
+const NOT_SET = variantsOf(
+  ["", "undefined", "null"].map((value): Row<string> => [
+    "secret_not_set",
+    `The signature was made with ${value === "" ? "an empty secret" : `the word ${value}`}.`,
+    value,
+  ]),
+);
 
 const MALFORMED: Finding = { code: "signature_malformed" };
 
@@ -206,13 +215,10 @@ function ofLength(hex: string, spelling: readonly Finding[]): Candidate[] {
 }
 
 function otherAlgorithms(hex: string, spelling: readonly Finding[]): Candidate[] {
-  return Object.entries(LENGTHS)
-    .filter(([length]) => Number(length) === hex.length)
-    .map(([, algorithm]) => ({
-      algorithm,
-      hex,
-      findings: [...spelling, { code: "other_algorithm", detail: `HMAC-${algorithm.toUpperCase()}` }],
-    }));
+  const algorithm = LENGTHS.get(hex.length);
+  if (algorithm === undefined) return [];
+  const detail = `HMAC-${algorithm.toUpperCase()}`;
+  return [{ algorithm, hex, findings: [...spelling, { code: "other_algorithm", detail }] }];
 }
 
 /** What an item looks like that is not a valid digest. */
