@@ -15,7 +15,8 @@ import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
 import { ORDER, SESSION, showCreated, type Created, type Noun } from "./create-report.ts";
 import { instanceOf } from "./instance.ts";
-import { createManaged, openFolderJournal } from "./managed-create.ts";
+import { openFolderJournal } from "./folder-journal.ts";
+import { createManaged } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
 import { parseAmountMinor, parseCurrency } from "../parsers.ts";
 import { EXIT, refusedUsage, reworded, type Problem } from "../problem.ts";
@@ -235,10 +236,6 @@ async function dryRun(
 
 function latestAttempt(world: World, folder: string, meant: Intent): LatestAttempt | undefined {
   if (!world.files.exists(stateFile(folder, "journal"))) return undefined;
-  const journal = openFolderJournal(world, folder);
-  try {
-    return journal.latestAttempt(meant);
-  } finally {
-    journal.close();
-  }
+  using journal = openFolderJournal(world, folder);
+  return journal.latestAttempt(meant);
 }

@@ -5,7 +5,7 @@ import { register, type Context, type Registry } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
-import { openFolderJournal } from "./managed-create.ts";
+import { openFolderJournal } from "./folder-journal.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -40,12 +40,8 @@ async function withJournal(
 ): Promise<number> {
   const folder = around.folder();
   if (!world.files.exists(stateFile(folder, "journal"))) return run(undefined);
-  const journal = openFolderJournal(world, folder);
-  try {
-    return await run(journal);
-  } finally {
-    journal.close();
-  }
+  using journal = openFolderJournal(world, folder);
+  return await run(journal);
 }
 
 function list({ printer }: Context, journal: Journal | undefined): Promise<number> {
