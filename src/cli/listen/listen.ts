@@ -1,11 +1,10 @@
-import type { Command } from "commander";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { keepDespiteFailure, rememberSeenEvents } from "../../client/listen/seen-events.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { printable } from "../../core/text.ts";
 import { openSeenEvents } from "../../store/journal/journal.ts";
-import { register, type Context, type Registry } from "../command.ts";
+import { register, type Context, type Group } from "../command.ts";
 import { STDIN } from "../input.ts";
 import { listenOptions, planOf, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
@@ -21,8 +20,8 @@ import { callSandbox, controlTarget, sandboxIn, inStore, momentFromNow } from ".
 import { fileFailure } from "../../host/failure.ts";
 
 /** `checkout listen`. */
-export function registerListen(parent: Command, registry: Registry): void {
-  register<ListenOptions>(parent, registry, {
+export function registerListen(group: Group): void {
+  register<ListenOptions>(group, {
     name: "listen",
     summary: "receive events, verify them, and forward them to your application, until Ctrl-C",
     examples: [

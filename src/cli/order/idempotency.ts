@@ -1,7 +1,6 @@
 import { iso } from "../../core/clock.ts";
-import type { Command } from "commander";
 import type { Journal, JournalEntry } from "../../core/checkout/journal.ts";
-import { register, type Context, type Registry } from "../command.ts";
+import { register, type Context, type Group } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
@@ -10,22 +9,22 @@ import { stateFile } from "../../host/folder/files.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout idempotency list|show|forget`: the journal of the keys that creates were sent with. */
-export function registerIdempotency(parent: Command, registry: Registry): void {
-  register<CommonOptions>(parent, registry, {
+export function registerIdempotency(group: Group): void {
+  register<CommonOptions>(group, {
     name: "list",
     ofStore: false,
     summary: "list the keys of creates, with their results",
     examples: ["checkout idempotency list", "checkout idempotency list --json"],
     run: (context) => withJournal(context, (journal) => list(context, journal)),
   });
-  register<CommonOptions>(parent, registry, {
+  register<CommonOptions>(group, {
     name: "show <key>",
     ofStore: false,
     summary: "show one key with the request it belongs to",
     examples: ["checkout idempotency show co-4f1d…-1"],
     run: (context, _options, key = "") => withJournal(context, (journal) => show(context, journal, key)),
   });
-  register<CommonOptions>(parent, registry, {
+  register<CommonOptions>(group, {
     name: "forget <key>",
     ofStore: false,
     summary: "remove a key from the journal; the service still knows it",
