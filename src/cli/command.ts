@@ -44,7 +44,10 @@ export type Registry = Pick<Context, "world" | "version"> & { readonly exit: (co
 export type Group = Registry & { readonly command: Command };
 
 /** Adds a command below a group. */
-export function register<Options extends CommonOptions>(group: Group, spec: CommandSpec<Options>): void {
+export function register<Options extends CommonOptions = CommonOptions>(
+  group: Group,
+  spec: CommandSpec<Options>,
+): void {
   registerOn({ ...group, command: group.command.command(spec.name) }, spec);
 }
 

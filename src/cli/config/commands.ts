@@ -44,7 +44,7 @@ export function registerConfig(group: Group): void {
     options: [fileOption(), pruneOption()],
     run: runApply,
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "export",
     ofStore: false,
     summary: "print the live sandbox as such a file, without secrets",

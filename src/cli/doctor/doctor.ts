@@ -37,7 +37,7 @@ const CHECKS: readonly Check[] = [
 /** `checkout doctor`; `variables` names those that the program reads. */
 export function registerDoctor(variables: Scene["variables"]) {
   return (group: Group): void =>
-    register<CommonOptions>(group, {
+    register(group, {
       name: "doctor",
       ofStore: false,
       summary: "check everything that checkout depends on, with what to do; changes nothing",

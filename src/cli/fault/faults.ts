@@ -40,7 +40,7 @@ const MAX_TYPING_ERRORS = 3;
 /** `checkout faults add|list|remove|clear`. */
 export function registerFaults(group: Group): void {
   registerAdd(group);
-  register<CommonOptions>(group, {
+  register(group, {
     name: "list",
     summary: "list the faults that can still hit, oldest first",
     examples: ["checkout faults list", "checkout faults list --json"],
@@ -49,7 +49,7 @@ export function registerFaults(group: Group): void {
         faults.length === 0 ? "no faults are scheduled" : faultLines(faults, width),
     }),
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "remove <id>",
     summary: "remove a fault",
     examples: ["checkout faults remove <id>"],
@@ -58,7 +58,7 @@ export function registerFaults(group: Group): void {
       text: ({ fault }, { style }) => `${style.green("✓")} the fault ${fault.action} is removed`,
     }),
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "clear",
     summary: "remove all faults of the store",
     examples: ["checkout faults clear"],

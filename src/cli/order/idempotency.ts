@@ -6,25 +6,24 @@ import { table } from "../table.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout idempotency list|show|forget`: the journal of the keys that creates were sent with. */
 export function registerIdempotency(group: Group): void {
-  register<CommonOptions>(group, {
+  register(group, {
     name: "list",
     ofStore: false,
     summary: "list the keys of creates, with their results",
     examples: ["checkout idempotency list", "checkout idempotency list --json"],
     run: (context) => withJournal(context, (journal) => list(context, journal)),
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "show <key>",
     ofStore: false,
     summary: "show one key with the request it belongs to",
     examples: ["checkout idempotency show co-4f1d…-1"],
     run: (context, _options, key = "") => withJournal(context, (journal) => show(context, journal, key)),
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "forget <key>",
     ofStore: false,
     summary: "remove a key from the journal; the service still knows it",

@@ -44,7 +44,7 @@ export function registerReturnOrigins(group: Group): void {
       text: ({ returnOrigins }, _printer, { argument }) => addedText(returnOrigins, argument),
     }),
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "list",
     summary: "list the origins that customers may be sent back to, oldest first",
     examples: ["checkout return-origins list", "checkout return-origins list --json"],
@@ -54,7 +54,7 @@ export function registerReturnOrigins(group: Group): void {
         origins.length === 0 ? NONE : origins.map(returnText).join("\n"),
     }),
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "remove <origin>",
     summary: "remove an origin, so that customers are no longer sent back to it",
     examples: ["checkout return-origins remove http://localhost:3000"],

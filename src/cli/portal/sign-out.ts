@@ -1,10 +1,9 @@
 import { calling } from "../calling.ts";
 import { register, type Group } from "../command.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout portal sign-out`. */
 export function registerPortalSignOut(group: Group): void {
-  register<CommonOptions>(group, {
+  register(group, {
     name: "sign-out",
     ofStore: false,
     summary: "sign every browser out of the portal, and take back the links that nobody used",

@@ -119,7 +119,7 @@ export function registerAdmin(group: Group): void {
       }),
     });
   }
-  register<CommonOptions>(group, {
+  register(group, {
     name: "log",
     summary: "print the audit log of the administrator's acts and the merchant's requests, oldest first",
     examples: ["checkout admin log", "checkout admin log --json"],

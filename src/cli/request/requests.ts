@@ -56,7 +56,7 @@ export function registerRequests(group: Group): void {
     ],
     run: runList,
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "get <request_id>",
     summary: "show a v1 request; of a refused one also what was sent, secrets redacted",
     examples: ["checkout requests get <request_id>", "checkout requests get <request_id> --json"],

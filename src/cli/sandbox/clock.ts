@@ -7,7 +7,6 @@ import { happeningLines } from "../webhook/report.ts";
 import { parseSpan } from "../../core/config/setting-text.ts";
 import type { Printer } from "../printer.ts";
 import { refusedUsage, type Refused } from "../problem.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 const MOMENT = "a time such as 2026-12-24T18:00:00Z";
 
@@ -17,7 +16,7 @@ export function registerSandboxClock(group: Group): void {
     .command("clock")
     .description("the store's clock, for expiry and everything else that depends on time");
   const add = (name: string, summary: string, run: ReturnType<typeof calling>): void =>
-    register<CommonOptions>(
+    register(
       { ...group, command },
       {
         name,

@@ -47,7 +47,7 @@ type Status = {
 
 /** `checkout sandbox status`. */
 export function registerSandboxStatus(group: Group): void {
-  register<CommonOptions>(group, {
+  register(group, {
     name: "status",
     ofStore: false,
     summary: "show whether the sandbox of this folder runs, and where; exit 0 if it does, 7 if not",

@@ -5,7 +5,6 @@ import { register, type Context, type Group } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, unlessRefused, type Problem } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 /** How long a sandbox may take to stop: it gives requests in flight less than a second. */
 const STOP_MS = 10_000;
@@ -15,7 +14,7 @@ const LOOK_EVERY_MS = 20;
 
 /** `checkout sandbox stop`. */
 export function registerSandboxStop(group: Group): void {
-  register<CommonOptions>(group, {
+  register(group, {
     name: "stop",
     ofStore: false,
     summary: "stop the sandbox of this folder, and wait until it has ended; exit 0 also if none runs",

@@ -3,13 +3,12 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { calling } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { table } from "../table.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 type Listed = AnswerOf<"listSnapshots">;
 
 /** `checkout snapshots list`. */
 export function registerSnapshotsList(group: Group): void {
-  register<CommonOptions>(group, {
+  register(group, {
     name: "list",
     ofStore: false,
     summary: "list the snapshots of the sandbox, with what each of them holds",

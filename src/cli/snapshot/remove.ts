@@ -2,11 +2,10 @@ import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { checkCommand, NEXT_AFTER_SNAPSHOT as nextAfter } from "./place.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout snapshots remove`. */
 export function registerSnapshotsRemove(group: Group): void {
-  register<CommonOptions>(group, {
+  register(group, {
     name: "remove <name>",
     ofStore: false,
     summary: "remove a snapshot; what was restored from it stays",

@@ -45,7 +45,7 @@ export function registerKeys(group: Group): void {
         ].join("\n"),
     }),
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "list",
     summary: "list the API keys of the store, revoked ones too, by their last four characters",
     examples: ["checkout keys list", "checkout keys list --json"],
@@ -54,7 +54,7 @@ export function registerKeys(group: Group): void {
       text: (listed, { width }, { context }) => keyLines(listed, { width, kept: keptOf(context, listed) }),
     }),
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "revoke <key_id>",
     summary: "revoke an API key: the service refuses it from now on",
     examples: ["checkout keys revoke 0199a3c4-5d00-7000-8000-000000000001"],
@@ -70,7 +70,7 @@ export function registerKeys(group: Group): void {
         ].join("\n"),
     }),
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "generate",
     ofStore: false,
     summary: "make secrets for a sandbox that is not there yet: an API key, a signing secret, both tokens",

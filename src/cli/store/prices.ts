@@ -63,7 +63,7 @@ export function registerPrices(group: Group): void {
         [`${price.added ? style.green("✓") : "="} ${addedText(price)}`, ...lackLines(price)].join("\n"),
     }),
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "list",
     summary: "list the catalog, with prices that are not approved or retired",
     examples: ["checkout prices list", "checkout prices list --json"],
@@ -71,7 +71,7 @@ export function registerPrices(group: Group): void {
       text: ({ prices }, { width }) => (prices.length === 0 ? NONE : priceLines(prices, width)),
     }),
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "retire <id>",
     summary: "retire a price: no new order can name it, and its id is not used again",
     examples: ["checkout prices retire price_coffee"],

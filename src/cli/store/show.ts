@@ -6,11 +6,10 @@ import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";
 import { controlTarget, sandboxStore } from "../target/control.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout stores show`. */
 export function registerStoresShow(group: Group): void {
-  register<CommonOptions>(group, {
+  register(group, {
     name: "show [id]",
     summary: "show a store: ids, keys, capabilities and return origins, without secrets",
     examples: ["checkout stores show", "checkout stores show 'Tea Shop' --json"],
@@ -24,7 +23,7 @@ export function registerStoresShow(group: Group): void {
 
 /** `checkout capabilities list`. */
 export function registerCapabilities(group: Group): void {
-  register<CommonOptions>(group, {
+  register(group, {
     name: "list",
     summary: "list the payment methods and currencies of the store, and whether they are active",
     examples: ["checkout capabilities list", "checkout capabilities list --json"],

@@ -55,7 +55,7 @@ export function registerStores(group: Group): void {
         ].join("\n"),
     }),
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "list",
     ofStore: false,
     summary: "list the stores of the sandbox, the first one first",
@@ -75,7 +75,7 @@ export function registerStores(group: Group): void {
         ),
     }),
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "use <id|name>",
     ofStore: false,
     summary: "let the commands of this folder act on a store, where nothing else says which",

@@ -44,7 +44,7 @@ export function registerEndpoints(group: Group): void {
     ],
     run: runAdd,
   });
-  register<CommonOptions>(group, {
+  register(group, {
     name: "list",
     summary: "list the endpoints, oldest first",
     examples: ["checkout endpoints list", "checkout endpoints list --json"],
@@ -53,7 +53,7 @@ export function registerEndpoints(group: Group): void {
     }),
   });
   for (const { action, summary, done } of CHANGES) {
-    register<CommonOptions>(group, {
+    register(group, {
       name: `${action} <id>`,
       summary,
       examples: [`checkout endpoints ${action} 0199a3c4-5d00-7000-8000-000000000001`],
