@@ -40,19 +40,20 @@ export type CommandSpec<Options> = OptionRules<Options> & {
 /** Where commands are registered, and how the program learns their exit code. */
 export type Registry = Pick<Context, "world" | "version"> & { readonly exit: (code: number) => void };
 
-/** Adds a command below a parent. */
-export function register<Options extends CommonOptions>(
-  parent: Command,
-  registry: Registry,
+/** The command that others are registered below. */
+export type Group = Registry & { readonly command: Command };
+
+/** Adds a command below a group. */
+export function register<Options extends CommonOptions = CommonOptions>(
+  group: Group,
   spec: CommandSpec<Options>,
 ): void {
-  registerOn(parent.command(spec.name), registry, spec);
+  registerOn({ ...group, command: group.command.command(spec.name) }, spec);
 }
 
 /** Makes a command of one that is there, such as a group that does something without a subcommand. */
 export function registerOn<Options extends CommonOptions>(
-  command: Command,
-  registry: Registry,
+  { command, world, version, exit }: Group,
   spec: Omit<CommandSpec<Options>, "name">,
 ): void {
   command.description(spec.summary);
@@ -61,7 +62,6 @@ export function registerOn<Options extends CommonOptions>(
   if (spec.passThrough === true) command.passThroughOptions();
   command.addHelpText("after", `\nExamples:\n${spec.examples.map((line) => `  $ ${line}`).join("\n")}`);
   command.action(async () => {
-    const { world, version, exit } = registry;
     applyEnvironment(command, world.env);
     const options = command.opts<Options>();
     const printer = createPrinter(world, { json: options.json === true });

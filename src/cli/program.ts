@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { ITEM_COUNT } from "../core/readiness/names.ts";
-import type { Registry } from "./command.ts";
+import type { Group, Registry } from "./command.ts";
 import { isTyped, ownWords } from "./option-rules.ts";
 import { widthOf } from "./printer.ts";
 import type { KnownVariables } from "./variables.ts";
@@ -27,7 +27,7 @@ from an option.`;
 /** Narrower than this, commander would not wrap at all. */
 const MIN_WIDTH_TO_WRAP = 20;
 
-type Registrar = (parent: Command, registry: Registry) => void;
+type Registrar = (group: Group) => void;
 type Entry = {
   readonly summary: string;
   /** Loads its commands; `typed` are the words of the command line. */
@@ -243,11 +243,12 @@ export async function createProgram(registry: Registry): Promise<Command> {
   const typed = new Set(ownWords(argv));
   for (const [name, { summary, load }] of Object.entries(GROUPS)) {
     const group = program.command(name).description(summary);
-    if (typed.has(name)) for (const registrar of await load(typed, registry)) registrar(group, registry);
+    if (typed.has(name))
+      for (const registrar of await load(typed, registry)) registrar({ ...registry, command: group });
   }
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
     if (!typed.has(name)) program.command(name).description(summary);
-    else for (const registrar of await load(typed, registry)) registrar(program, registry);
+    else for (const registrar of await load(typed, registry)) registrar({ ...registry, command: program });
   }
   return program;
 }

@@ -1,9 +1,8 @@
-import type { Command } from "commander";
 import { keyFault, redactKey } from "../core/credential.ts";
 import { isLoopback } from "../core/loopback.ts";
 import { shownProxy } from "../core/network/proxy.ts";
 import { locateConfig } from "../host/config/find.ts";
-import { register, type Context, type Registry } from "./command.ts";
+import { register, type Context, type Group } from "./command.ts";
 import { table } from "./table.ts";
 import { namedTarget } from "./target/connect.ts";
 import { noteTarget } from "./target/notes.ts";
@@ -13,8 +12,8 @@ import { serviceSettings } from "./target/service.ts";
 import { targetOptions } from "./target/options.ts";
 
 /** `checkout whoami`. */
-export function registerWhoami(parent: Command, registry: Registry): void {
-  register<ServiceOptions>(parent, registry, {
+export function registerWhoami(group: Group): void {
+  register<ServiceOptions>(group, {
     name: "whoami",
     summary: "show which service, store and key the commands use, and where each comes from",
     examples: ["checkout whoami", "CHECKOUT_BASE_URL=https://pay.example/v1 checkout whoami"],

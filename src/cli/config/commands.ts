@@ -1,10 +1,9 @@
-import type { Command } from "commander";
 import type { ChangeEntry } from "../../core/control/config.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { wireName } from "../../core/control/wire-names.ts";
 import type { WantedStore } from "../../core/config/schema.ts";
 import { differentSettings } from "../../core/config/settings.ts";
-import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
+import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { callControl } from "../../client/control/control.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import { EXIT, hosted, problemOf, Refused, refusedUsage } from "../problem.ts";
@@ -20,8 +19,8 @@ type FileOptions = CommonOptions & { readonly file?: string };
 type PruneOptions = FileOptions & { readonly prune?: boolean };
 
 /** `checkout config …`. */
-export function registerConfig(parent: Command, registry: Registry): void {
-  register<FileOptions>(parent, registry, {
+export function registerConfig(group: Group): void {
+  register<FileOptions>(group, {
     name: "validate",
     ofStore: false,
     summary: "check the file, and the variables that it names; asks no sandbox",
@@ -29,7 +28,7 @@ export function registerConfig(parent: Command, registry: Registry): void {
     options: [fileOption()],
     run: runValidate,
   });
-  register<PruneOptions>(parent, registry, {
+  register<PruneOptions>(group, {
     name: "diff",
     ofStore: false,
     summary: "show what apply would change in the live sandbox; exit 0 nothing, 3 something",
@@ -37,7 +36,7 @@ export function registerConfig(parent: Command, registry: Registry): void {
     options: [fileOption(), pruneOption()],
     run: runDiff,
   });
-  register<PruneOptions>(parent, registry, {
+  register<PruneOptions>(group, {
     name: "apply",
     ofStore: false,
     summary: "make the live sandbox be as the file says, in one transaction",
@@ -45,7 +44,7 @@ export function registerConfig(parent: Command, registry: Registry): void {
     options: [fileOption(), pruneOption()],
     run: runApply,
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "export",
     ofStore: false,
     summary: "print the live sandbox as such a file, without secrets",

@@ -1,7 +1,6 @@
-import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
-import { register, type Context, type Registry } from "../command.ts";
+import { register, type Context, type Group } from "../command.ts";
 import { asTyped, type Style } from "../printer.ts";
 import { EXIT } from "../problem.ts";
 import { unknown, type Check, type Finding, type Status } from "./check.ts";
@@ -37,8 +36,8 @@ const CHECKS: readonly Check[] = [
 
 /** `checkout doctor`; `variables` names those that the program reads. */
 export function registerDoctor(variables: Scene["variables"]) {
-  return (parent: Command, registry: Registry): void =>
-    register<CommonOptions>(parent, registry, {
+  return (group: Group): void =>
+    register(group, {
       name: "doctor",
       ofStore: false,
       summary: "check everything that checkout depends on, with what to do; changes nothing",

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { closestMatch } from "leven";
 import { iso } from "../../core/clock.ts";
 import { durationText, type SpanOrMoment } from "../../core/config/setting-text.ts";
@@ -11,7 +10,7 @@ import { termsOf } from "../../core/fault/terms.ts";
 import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../core/fault/text.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { calling } from "../calling.ts";
-import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
+import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { idOf, parseChoice, parseDuration, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import { refusedUsage } from "../problem.ts";
 import { shortId, table } from "../table.ts";
@@ -39,9 +38,9 @@ const MAX_TIMES = 1_000_000;
 const MAX_TYPING_ERRORS = 3;
 
 /** `checkout faults add|list|remove|clear`. */
-export function registerFaults(parent: Command, registry: Registry): void {
-  registerAdd(parent, registry);
-  register<CommonOptions>(parent, registry, {
+export function registerFaults(group: Group): void {
+  registerAdd(group);
+  register(group, {
     name: "list",
     summary: "list the faults that can still hit, oldest first",
     examples: ["checkout faults list", "checkout faults list --json"],
@@ -50,7 +49,7 @@ export function registerFaults(parent: Command, registry: Registry): void {
         faults.length === 0 ? "no faults are scheduled" : faultLines(faults, width),
     }),
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "remove <id>",
     summary: "remove a fault",
     examples: ["checkout faults remove <id>"],
@@ -59,7 +58,7 @@ export function registerFaults(parent: Command, registry: Registry): void {
       text: ({ fault }, { style }) => `${style.green("✓")} the fault ${fault.action} is removed`,
     }),
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "clear",
     summary: "remove all faults of the store",
     examples: ["checkout faults clear"],
@@ -69,8 +68,8 @@ export function registerFaults(parent: Command, registry: Registry): void {
   });
 }
 
-function registerAdd(parent: Command, registry: Registry): void {
-  register<AddOptions>(parent, registry, {
+function registerAdd(group: Group): void {
+  register<AddOptions>(group, {
     name: "add [action]",
     summary: `inject a fault; of v1: ${API_ACTIONS.join(", ")}; of deliveries: ${DELIVERY_ACTIONS.join(", ")}`,
     examples: [

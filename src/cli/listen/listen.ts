@@ -1,11 +1,10 @@
-import type { Command } from "commander";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { keepDespiteFailure, rememberSeenEvents } from "../../client/listen/seen-events.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { printable } from "../../core/text.ts";
 import { openSeenEvents } from "../../store/journal/journal.ts";
-import { register, type Context, type Registry } from "../command.ts";
+import { register, type Context, type Group } from "../command.ts";
 import { STDIN } from "../input.ts";
 import { listenOptions, planOf, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
@@ -21,8 +20,8 @@ import { callSandbox, controlTarget, sandboxIn, inStore, momentFromNow } from ".
 import { fileFailure } from "../../host/failure.ts";
 
 /** `checkout listen`. */
-export function registerListen(parent: Command, registry: Registry): void {
-  register<ListenOptions>(parent, registry, {
+export function registerListen(group: Group): void {
+  register<ListenOptions>(group, {
     name: "listen",
     summary: "receive events, verify them, and forward them to your application, until Ctrl-C",
     examples: [
@@ -47,20 +46,16 @@ async function runListen(context: Context, options: ListenOptions): Promise<numb
   const plan = await planOf(context, options);
   if (options.printSecret === true) return await printSecret(context);
   const sender = await senderOf(context, options);
-  const seen = openSeen(context, options);
-  try {
-    const session = {
-      sender,
-      plan,
-      seen,
-      port: options.port ?? 0,
-      exitOnDisconnect: options.exitOnDisconnect === true,
-      keys: world.interactive && options.json !== true && options.secretFile !== STDIN,
-    };
-    return await runSession(context, session, stopping);
-  } finally {
-    seen.close();
-  }
+  using seen = openSeen(context, options);
+  const session = {
+    sender,
+    plan,
+    seen,
+    port: options.port ?? 0,
+    exitOnDisconnect: options.exitOnDisconnect === true,
+    keys: world.interactive && options.json !== true && options.secretFile !== STDIN,
+  };
+  return await runSession(context, session, stopping);
 }
 
 /** The sandbox of this folder; a service where a secret file names its secret, or the environment and no sandbox is here. */
@@ -131,10 +126,10 @@ async function sinceOf(
   return { at: await momentFromNow(context, -since.spanMs, target) };
 }
 
-/** The memory of what was forwarded: in the folder's journal, or where there is no folder, in this process. */
-function openSeen({ world, printer, around }: Context, options: ListenOptions): SeenEvents {
+/** The memory of what was forwarded: in the folder's journal, or where there is no folder, in this process; closed at the end of the block that holds it. */
+function openSeen({ world, printer, around }: Context, options: ListenOptions): SeenEvents & Disposable {
   const folder = around.folder();
-  if (!world.files.exists(folder)) return rememberSeenEvents();
+  if (!world.files.exists(folder)) return held(rememberSeenEvents());
   hosted(makeStateFolder(world, folder, options));
   const path = stateFile(folder, "journal");
   const opened = openSeenEvents(path, {
@@ -145,7 +140,11 @@ function openSeen({ world, printer, around }: Context, options: ListenOptions): 
   if (!opened.ok) throw new Refused(problemOf(fileFailure("journal", opened.refusal)));
   const report = (error: unknown): void =>
     printer.trace(printable(`warning: forwarded events cannot be recorded in the journal: ${String(error)}`));
-  return keepDespiteFailure(opened.value, report);
+  return held(keepDespiteFailure(opened.value, report));
+}
+
+function held(seen: SeenEvents): SeenEvents & Disposable {
+  return { ...seen, [Symbol.dispose]: seen.close };
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import {
   createRequest,
   journalIntent,
@@ -12,10 +11,11 @@ import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { chooseKey, type Intent, type LatestAttempt } from "../../core/checkout/journal.ts";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
-import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
+import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { ORDER, SESSION, showCreated, type Created, type Noun } from "./create-report.ts";
 import { instanceOf } from "./instance.ts";
-import { createManaged, openFolderJournal } from "./managed-create.ts";
+import { openFolderJournal } from "./folder-journal.ts";
+import { createManaged } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
 import { parseAmountMinor, parseCurrency } from "../parsers.ts";
 import { EXIT, refusedUsage, reworded, type Problem } from "../problem.ts";
@@ -36,18 +36,18 @@ type CreateOptions = WaitOptions &
   };
 
 /** `checkout orders create`. */
-export function registerOrdersCreate(parent: Command, registry: Registry): void {
-  registerCreate(parent, registry, ORDER);
+export function registerOrdersCreate(group: Group): void {
+  registerCreate(group, ORDER);
 }
 
 /** `checkout sessions create`. */
-export function registerSessionsCreate(parent: Command, registry: Registry): void {
-  registerCreate(parent, registry, SESSION);
+export function registerSessionsCreate(group: Group): void {
+  registerCreate(group, SESSION);
 }
 
-function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
+function registerCreate(group: Group, noun: Noun): void {
   const { command, example, thing } = noun;
-  register<CreateOptions>(parent, registry, {
+  register<CreateOptions>(group, {
     name: "create",
     summary: `create ${thing}; running it again prints the same one`,
     examples: [
@@ -61,7 +61,7 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
       valueOption(
         "--amount-minor <n>",
         "amount in minor units: 1999 is 19.99 EUR",
-        parseAmountMinor(registry.world),
+        parseAmountMinor(group.world),
       ),
       valueOption("--currency <code>", "three letters, such as EUR", parseCurrency),
       valueOption("--payment-method <method>", "alipay_plus or wechat_pay"),
@@ -235,10 +235,6 @@ async function dryRun(
 
 function latestAttempt(world: World, folder: string, meant: Intent): LatestAttempt | undefined {
   if (!world.files.exists(stateFile(folder, "journal"))) return undefined;
-  const journal = openFolderJournal(world, folder);
-  try {
-    return journal.latestAttempt(meant);
-  } finally {
-    journal.close();
-  }
+  using journal = openFolderJournal(world, folder);
+  return journal.latestAttempt(meant);
 }

@@ -1,31 +1,29 @@
 import { iso } from "../../core/clock.ts";
-import type { Command } from "commander";
 import type { Journal, JournalEntry } from "../../core/checkout/journal.ts";
-import { register, type Context, type Registry } from "../command.ts";
+import { register, type Context, type Group } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
-import { openFolderJournal } from "./managed-create.ts";
+import { openFolderJournal } from "./folder-journal.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout idempotency list|show|forget`: the journal of the keys that creates were sent with. */
-export function registerIdempotency(parent: Command, registry: Registry): void {
-  register<CommonOptions>(parent, registry, {
+export function registerIdempotency(group: Group): void {
+  register(group, {
     name: "list",
     ofStore: false,
     summary: "list the keys of creates, with their results",
     examples: ["checkout idempotency list", "checkout idempotency list --json"],
     run: (context) => withJournal(context, (journal) => list(context, journal)),
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "show <key>",
     ofStore: false,
     summary: "show one key with the request it belongs to",
     examples: ["checkout idempotency show co-4f1d…-1"],
     run: (context, _options, key = "") => withJournal(context, (journal) => show(context, journal, key)),
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "forget <key>",
     ofStore: false,
     summary: "remove a key from the journal; the service still knows it",
@@ -40,12 +38,8 @@ async function withJournal(
 ): Promise<number> {
   const folder = around.folder();
   if (!world.files.exists(stateFile(folder, "journal"))) return run(undefined);
-  const journal = openFolderJournal(world, folder);
-  try {
-    return await run(journal);
-  } finally {
-    journal.close();
-  }
+  using journal = openFolderJournal(world, folder);
+  return await run(journal);
 }
 
 function list({ printer }: Context, journal: Journal | undefined): Promise<number> {

@@ -1,11 +1,10 @@
-import type { Command } from "commander";
 import { STATUSES, type CheckoutObject, type Status } from "../../core/checkout/checkout.ts";
 import { iso } from "../../core/clock.ts";
 import type { CheckoutEntry } from "../../core/control/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { calling } from "../calling.ts";
-import { register, valueOption, type Registry } from "../command.ts";
+import { register, valueOption, type Group } from "../command.ts";
 import { parseChoice, parseWhole } from "../parsers.ts";
 import { calledAs } from "../printer.ts";
 import { findIdOf, sandboxOnly, type NamedService } from "../target/ids.ts";
@@ -23,17 +22,17 @@ type ListOptions = NamedService & {
 type Listed = { readonly object: CheckoutObject; readonly command: "orders" | "sessions" };
 
 /** `checkout orders list`. */
-export function registerOrdersList(parent: Command, registry: Registry): void {
-  registerList(parent, registry, { object: "order", command: "orders" });
+export function registerOrdersList(group: Group): void {
+  registerList(group, { object: "order", command: "orders" });
 }
 
 /** `checkout sessions list`. */
-export function registerSessionsList(parent: Command, registry: Registry): void {
-  registerList(parent, registry, { object: "checkout_session", command: "sessions" });
+export function registerSessionsList(group: Group): void {
+  registerList(group, { object: "checkout_session", command: "sessions" });
 }
 
-function registerList(parent: Command, registry: Registry, { object, command }: Listed): void {
-  register<ListOptions>(parent, registry, {
+function registerList(group: Group, { object, command }: Listed): void {
+  register<ListOptions>(group, {
     name: "list",
     summary: `list the ${command} of the sandbox, newest first`,
     examples: [

@@ -1,17 +1,13 @@
 import { create, type CreateIntent, type Target } from "../../client/api/client.ts";
 import type { RetryPolicy } from "../../client/api/retry.ts";
-import type { Journal } from "../../core/checkout/journal.ts";
-import { openJournal } from "../../store/journal/journal.ts";
-import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { judgeCreate, type Created, type Noun } from "./create-report.ts";
-import { hosted, problemOf, Refused } from "../problem.ts";
+import { hosted } from "../problem.ts";
+import { openFolderJournal } from "./folder-journal.ts";
 import { instanceOf } from "./instance.ts";
-import { stateFile } from "../../host/folder/files.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import type { Settings } from "../target/service.ts";
-import { fileFailure } from "../../host/failure.ts";
 import { whileWaiting } from "../target/waiting.ts";
 
 /** Creates with the key that the journal of the state folder holds, and judges what came of it. */
@@ -31,29 +27,17 @@ export async function createManaged(
   const target = { ...wanted.target, instance: await instanceOf(world, wanted.settings) };
   const folder = wanted.settings.folder.value;
   hosted(makeStateFolder(world, folder, options));
-  const journal = openFolderJournal(world, folder);
-  try {
-    const result = await whileWaiting(context, (watch) =>
-      create(world, target, { intent, journal, policy, ...watch }),
-    );
-    const named = options.dir === undefined ? {} : { dir: folder };
-    const store = target.storeId === null ? {} : { store: target.storeId };
-    // The sandbox of the folder may be on another port by then, and is found again.
-    const address = target.locate === undefined ? { "base-url": target.baseUrl } : {};
-    const { settings } = wanted;
-    const { target: targetName } = settings;
-    const service = targetName === undefined ? address : { target: targetName };
-    const where = { ...service, ...store, ...named };
-    return judgeCreate(context, { noun, request: intent.request, result, where, settings });
-  } finally {
-    journal.close();
-  }
-}
-
-/** The journal of a state folder that is there. */
-export function openFolderJournal(world: World, folder: string): Journal {
-  const path = stateFile(folder, "journal");
-  const journal = openJournal(path, { nativeBinding: world.sqliteAddon(), pid: world.pid });
-  if (!journal.ok) throw new Refused(problemOf(fileFailure("journal", journal.refusal)));
-  return journal.value;
+  using journal = openFolderJournal(world, folder);
+  const result = await whileWaiting(context, (watch) =>
+    create(world, target, { intent, journal, policy, ...watch }),
+  );
+  const named = options.dir === undefined ? {} : { dir: folder };
+  const store = target.storeId === null ? {} : { store: target.storeId };
+  // The sandbox of the folder may be on another port by then, and is found again.
+  const address = target.locate === undefined ? { "base-url": target.baseUrl } : {};
+  const { settings } = wanted;
+  const { target: targetName } = settings;
+  const service = targetName === undefined ? address : { target: targetName };
+  const where = { ...service, ...store, ...named };
+  return judgeCreate(context, { noun, request: intent.request, result, where, settings });
 }

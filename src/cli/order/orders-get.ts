@@ -1,18 +1,17 @@
-import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { HIDDEN, shownOf, type ShownFields } from "../../core/checkout/wire.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { calling } from "../calling.ts";
-import { register, type Registry } from "../command.ts";
+import { register, type Group } from "../command.ts";
 import { fieldLines, type Field } from "../printer.ts";
 import { sandboxOnly, shownBy, type NamedService } from "../target/ids.ts";
 import { shortId, table } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
 /** `checkout orders get`. */
-export function registerOrdersGet(parent: Command, registry: Registry): void {
-  register<NamedService>(parent, registry, {
+export function registerOrdersGet(group: Group): void {
+  register<NamedService>(group, {
     name: "get <id|order_id>",
     summary: "show an order of the sandbox, or a session, with its events",
     examples: [

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type { RequestOf } from "../../core/control/operations.ts";
 import {
   meantOrigin,
@@ -10,7 +9,7 @@ import {
 } from "../../core/checkout/return-origin.ts";
 import { quote, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { calling } from "../calling.ts";
-import { orInvalid, register, valueOption, type Context, type Registry } from "../command.ts";
+import { orInvalid, register, valueOption, type Context, type Group } from "../command.ts";
 import { refusedUsage } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -24,8 +23,8 @@ const nextAfter = {
 type AddOptions = CommonOptions & { readonly path?: string };
 
 /** `checkout return-origins add|list|remove`. */
-export function registerReturnOrigins(parent: Command, registry: Registry): void {
-  register<AddOptions>(parent, registry, {
+export function registerReturnOrigins(group: Group): void {
+  register<AddOptions>(group, {
     name: "add <origin>",
     summary: "add an origin that customers may be sent back to, or change its path",
     examples: [
@@ -45,7 +44,7 @@ export function registerReturnOrigins(parent: Command, registry: Registry): void
       text: ({ returnOrigins }, _printer, { argument }) => addedText(returnOrigins, argument),
     }),
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "list",
     summary: "list the origins that customers may be sent back to, oldest first",
     examples: ["checkout return-origins list", "checkout return-origins list --json"],
@@ -55,7 +54,7 @@ export function registerReturnOrigins(parent: Command, registry: Registry): void
         origins.length === 0 ? NONE : origins.map(returnText).join("\n"),
     }),
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "remove <origin>",
     summary: "remove an origin, so that customers are no longer sent back to it",
     examples: ["checkout return-origins remove http://localhost:3000"],

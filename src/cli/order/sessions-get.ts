@@ -1,7 +1,6 @@
 import { nextAfterError } from "../../core/errors.ts";
-import type { Command } from "commander";
 import { retrieve } from "../../client/api/client.ts";
-import { register, type Context, type Registry } from "../command.ts";
+import { register, type Context, type Group } from "../command.ts";
 import { checkoutFields, exchangeProblem, withExplanation } from "./exchange-report.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -16,8 +15,8 @@ import { targetOptions, showHeadersOption } from "../target/options.ts";
 import { whileWaiting } from "../target/waiting.ts";
 
 /** `checkout sessions get`. */
-export function registerSessionsGet(parent: Command, registry: Registry): void {
-  register<WaitOptions>(parent, registry, {
+export function registerSessionsGet(group: Group): void {
+  register<WaitOptions>(group, {
     name: "get <id|order_id>",
     summary: "print the current state of a checkout session, or of an order",
     examples: [

@@ -1,10 +1,9 @@
-import type { Command } from "commander";
 import { pathToFileURL } from "node:url";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { iso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
 import type { TemporaryFile, World } from "../../world.ts";
-import { register, switchOption, type Context, type Registry } from "../command.ts";
+import { register, switchOption, type Context, type Group } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { storageProblem, unlessRefused, type Problem } from "../problem.ts";
 import { callAt } from "../target/call.ts";
@@ -19,8 +18,8 @@ const FILE = "sign-in.html";
 const LOAD_MS = 5000;
 
 /** `checkout open`. */
-export function registerOpen(parent: Command, registry: Registry): void {
-  register<OpenOptions>(parent, registry, {
+export function registerOpen(group: Group): void {
+  register<OpenOptions>(group, {
     name: "open [id|order_id]",
     summary: "open the portal in your browser, or the page of an id, and sign in there",
     examples: ["checkout open", "checkout open order-1001", "checkout open --print"],

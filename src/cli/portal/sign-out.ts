@@ -1,11 +1,9 @@
-import type { Command } from "commander";
 import { calling } from "../calling.ts";
-import { register, type Registry } from "../command.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
+import { register, type Group } from "../command.ts";
 
 /** `checkout portal sign-out`. */
-export function registerPortalSignOut(parent: Command, registry: Registry): void {
-  register<CommonOptions>(parent, registry, {
+export function registerPortalSignOut(group: Group): void {
+  register(group, {
     name: "sign-out",
     ofStore: false,
     summary: "sign every browser out of the portal, and take back the links that nobody used",

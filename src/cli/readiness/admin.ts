@@ -1,9 +1,8 @@
-import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
-import { register, valueOption, type Registry } from "../command.ts";
+import { register, valueOption, type Group } from "../command.ts";
 import { parseNote, parseCurrency } from "../parsers.ts";
 import { table } from "../table.ts";
 import type { NextAfter } from "../target/call.ts";
@@ -100,9 +99,9 @@ const NEXT_AFTER: NextAfter = {
 };
 
 /** `checkout admin …`: what only the service's administrator can do, with a token of its own (decision 49). */
-export function registerAdmin(parent: Command, registry: Registry): void {
+export function registerAdmin(group: Group): void {
   for (const { name, summary, request, done, find } of ACTS) {
-    register<ActOptions>(parent, registry, {
+    register<ActOptions>(group, {
       name,
       summary,
       examples: [
@@ -120,7 +119,7 @@ export function registerAdmin(parent: Command, registry: Registry): void {
       }),
     });
   }
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "log",
     summary: "print the audit log of the administrator's acts and the merchant's requests, oldest first",
     examples: ["checkout admin log", "checkout admin log --json"],

@@ -1,10 +1,9 @@
-import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import type { AssumptionEntry } from "../../core/control/readiness.ts";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
-import { register, switchOption, type Registry } from "../command.ts";
+import { register, switchOption, type Group } from "../command.ts";
 import type { Style } from "../printer.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -13,8 +12,8 @@ type AssumptionsOptions = CommonOptions & { readonly used?: boolean };
 const NONE_USED = "no assumption was relied on yet";
 
 /** `checkout assumptions`. */
-export function registerAssumptions(parent: Command, registry: Registry): void {
-  register<AssumptionsOptions>(parent, registry, {
+export function registerAssumptions(group: Group): void {
+  register<AssumptionsOptions>(group, {
     name: "assumptions",
     summary:
       "list the gaps of the interface, how they are decided here, and which your integration relied on",

@@ -1,5 +1,4 @@
 import { dirname, resolve } from "node:path";
-import type { Command } from "commander";
 import {
   isReady,
   junitXml,
@@ -11,14 +10,7 @@ import { CHECKLIST_ITEMS, ITEM_COUNT, type ItemName } from "../../core/readiness
 import type { World } from "../../world.ts";
 import { lookFor, type Look, type LookOptions } from "./look.ts";
 import { checklistText } from "./text.ts";
-import {
-  listOption,
-  registerOn,
-  switchOption,
-  valueOption,
-  type Context,
-  type Registry,
-} from "../command.ts";
+import { listOption, registerOn, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseChoice, parseDuration } from "../parsers.ts";
 import { setting } from "../option-rules.ts";
 import { attemptAsync, EXIT, Refused } from "../problem.ts";
@@ -35,16 +27,16 @@ type ChecklistOptions = LookOptions & {
 const POLL_MS = 1000;
 
 /** `checkout checklist`, and the group of its drills. */
-export function registerChecklist(checklist: Command, registry: Registry): void {
+export function registerChecklist(group: Group): void {
   // Options before `run` would be lost: those of a drill stand behind its name.
-  checklist.hook("preSubcommand", (group, drill) => {
-    const given = group.options.find(
-      (option) => group.getOptionValueSource(option.attributeName()) === "cli",
+  group.command.hook("preSubcommand", (checklist, drill) => {
+    const given = checklist.options.find(
+      (option) => checklist.getOptionValueSource(option.attributeName()) === "cli",
     );
     if (given !== undefined)
-      group.error(`${given.long ?? ""} is before ${drill.name()}; put options after the drill's name`);
+      checklist.error(`${given.long ?? ""} is before ${drill.name()}; put options after the drill's name`);
   });
-  registerOn<ChecklistOptions>(checklist, registry, {
+  registerOn<ChecklistOptions>(group, {
     summary: `check launch readiness: ${ITEM_COUNT} items with their evidence; exit 0 only when ready, without a risk`,
     examples: [
       "checkout checklist",

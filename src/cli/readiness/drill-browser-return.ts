@@ -1,5 +1,4 @@
 import { SESSION } from "../order/create-report.ts";
-import type { Command } from "commander";
 import { drillBrowserReturn } from "../../client/drills/browser-return.ts";
 import { drillTarget } from "../../client/drills/order-view.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
@@ -7,7 +6,7 @@ import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
 import { judgeReturn, RETURN_STEPS } from "../../core/readiness/drills/browser-return.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
-import { valueOption, type Context, type Registry } from "../command.ts";
+import { valueOption, type Context, type Group } from "../command.ts";
 import { refusedUsage } from "../problem.ts";
 import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
 import {
@@ -23,8 +22,8 @@ import { callAt, answered } from "../target/call.ts";
 type ReturnOptions = OrderViewOptions & { readonly returnUrl: string };
 
 /** `checkout checklist run browser-return`. */
-export function registerChecklistBrowserReturn(checklist: Command, registry: Registry): void {
-  registerDrill<ReturnOptions>(checklist, registry, {
+export function registerChecklistBrowserReturn(group: Group): void {
+  registerDrill<ReturnOptions>(group, {
     name: "browser-return",
     summary: "return to your page without paying, and check that your shop does not take it for a payment",
     examples: [

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { drillDuplicates, DUPLICATES_LEASE_MS, type DuplicatesSeen } from "../../client/drills/duplicates.ts";
 import {
   callControl,
@@ -11,7 +10,7 @@ import type { OrderViewSource } from "../../client/drills/order-view.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
 import { judgeDuplicates, DUPLICATES_STEPS } from "../../core/readiness/drills/duplicates.ts";
-import type { Context, Registry } from "../command.ts";
+import type { Context, Group } from "../command.ts";
 import { ORDER } from "../order/create-report.ts";
 import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
 import {
@@ -28,8 +27,8 @@ import { answered, type NextAfter } from "../target/call.ts";
 type Shown = { readonly judged: JudgedDrill; readonly drill: AnswerOf<"recordDuplicates"> | null };
 
 /** `checkout checklist run duplicates`. */
-export function registerChecklistDuplicates(checklist: Command, registry: Registry): void {
-  registerDrill<OrderViewOptions>(checklist, registry, {
+export function registerChecklistDuplicates(group: Group): void {
+  registerDrill<OrderViewOptions>(group, {
     name: "duplicates",
     summary:
       "pay an order, send its events twice, late and out of order, and check that your shop books it once and keeps it paid",

@@ -1,10 +1,9 @@
-import type { Command } from "commander";
 import { drillIdempotency, type IdempotencyDrill } from "../../client/drills/idempotency.ts";
 import { evidenceJson, evidenceLine } from "../../core/readiness/report.ts";
 import type { SeenCreate } from "../../core/control/drills.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
-import { valueOption, type Context, type Registry } from "../command.ts";
+import { valueOption, type Context, type Group } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import type { Printer } from "../printer.ts";
@@ -29,8 +28,8 @@ const LAST_LINES = 10;
 const EXAMPLE = 'checkout checklist run idempotency --client-command "node create-order.js"';
 
 /** `checkout checklist run idempotency`. */
-export function registerChecklistIdempotency(checklist: Command, registry: Registry): void {
-  registerDrill<IdempotencyOptions>(checklist, registry, {
+export function registerChecklistIdempotency(group: Group): void {
+  registerDrill<IdempotencyOptions>(group, {
     name: "idempotency",
     summary:
       "lose the answer of your client's create, kill it in a second one, and check that each purchase has one key and one order",

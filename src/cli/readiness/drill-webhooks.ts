@@ -1,12 +1,11 @@
 import type { EndpointDrill } from "../../core/control/drills.ts";
-import type { Command } from "commander";
 import { fillIn } from "../../client/drills/order-view.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import { whileLeased } from "../../client/control/lease.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import { DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
-import { valueOption, type Context, type Registry } from "../command.ts";
+import { valueOption, type Context, type Group } from "../command.ts";
 import { drillLines, registerDrill, verdictMark } from "./drill.ts";
 import { parseId } from "../parsers.ts";
 import type { Printer } from "../printer.ts";
@@ -19,8 +18,8 @@ type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string; readonl
 const TIMEOUT_MS = Object.keys(DRILL_CASES).length * 30_000;
 
 /** `checkout checklist run webhooks`. */
-export function registerChecklistWebhooks(checklist: Command, registry: Registry): void {
-  registerDrill<WebhookDrillOptions>(checklist, registry, {
+export function registerChecklistWebhooks(group: Group): void {
+  registerDrill<WebhookDrillOptions>(group, {
     name: "webhooks",
     summary: "send valid and invalid webhooks to your endpoint, and check which it accepts and refuses",
     examples: [

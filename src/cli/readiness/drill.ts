@@ -1,9 +1,8 @@
-import type { Command } from "commander";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { DrillStep } from "../../core/control/drills.ts";
 import { stepTitle, type JudgedDrill, type StepTitles } from "../../core/readiness/drills/drill.ts";
 import { printable } from "../../core/text.ts";
-import { register, type CommandSpec, type Context, type Registry } from "../command.ts";
+import { register, type CommandSpec, type Context, type Group } from "../command.ts";
 import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
 import { EXIT } from "../problem.ts";
@@ -36,18 +35,18 @@ type DrillSpec<Options> = Omit<CommandSpec<Options>, "run"> & {
 const EXIT_CODES = { passed: EXIT.done, failed: EXIT.failed, unknown: EXIT.notReady } as const;
 
 /** Adds a drill below `checkout checklist run`, which whichever drill comes first makes. */
-export function registerDrill<Options extends ServiceOptions>(
-  checklist: Command,
-  registry: Registry,
-  spec: DrillSpec<Options>,
-): void {
-  const group =
-    checklist.commands.find((command) => command.name() === "run") ??
+export function registerDrill<Options extends ServiceOptions>(group: Group, spec: DrillSpec<Options>): void {
+  const { command: checklist } = group;
+  const command =
+    checklist.commands.find((one) => one.name() === "run") ??
     checklist.command("run").description("run a drill against your own code, and keep its result");
-  register<Options>(group, registry, {
-    ...spec,
-    run: (context, options) => runDrill(context, options, spec.prepare),
-  });
+  register<Options>(
+    { ...group, command },
+    {
+      ...spec,
+      run: (context, options) => runDrill(context, options, spec.prepare),
+    },
+  );
 }
 
 /** What fails a drill is a result, not a failure of the command: it is printed, and the exit code tells. */

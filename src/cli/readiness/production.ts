@@ -1,14 +1,13 @@
-import type { Command } from "commander";
 import { calling } from "../calling.ts";
-import { register, valueOption, type Registry } from "../command.ts";
+import { register, valueOption, type Group } from "../command.ts";
 import { parseNote } from "../parsers.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type RequestOptions = CommonOptions & { readonly note?: string };
 
 /** `checkout production request`. */
-export function registerProduction(parent: Command, registry: Registry): void {
-  register<RequestOptions>(parent, registry, {
+export function registerProduction(group: Group): void {
+  register<RequestOptions>(group, {
     name: "request",
     summary: "request production, as the merchant; this alone opens nothing",
     examples: [

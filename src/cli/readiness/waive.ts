@@ -1,10 +1,9 @@
-import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
 import { EVIDENCE_MS } from "../../core/readiness/proof.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { calling } from "../calling.ts";
-import { register, valueOption, type Registry } from "../command.ts";
+import { register, valueOption, type Group } from "../command.ts";
 import { parseNote } from "../parsers.ts";
 import { refusedUsage } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -14,8 +13,8 @@ type WaiveOptions = CommonOptions & { readonly reason: string };
 const NAMES = DRILL_KINDS.map((kind) => DRILL_NAMES[kind]).join(", ");
 
 /** `checkout checklist waive`. */
-export function registerChecklistWaive(checklist: Command, registry: Registry): void {
-  register<WaiveOptions>(checklist, registry, {
+export function registerChecklistWaive(group: Group): void {
+  register<WaiveOptions>(group, {
     name: "waive <drill>",
     summary: `do without a drill for 7 days; the checklist shows it as a risk (${NAMES})`,
     examples: [

@@ -1,10 +1,9 @@
-import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { EXPLAINED, type ExplainedKind } from "../../core/explain/explained.ts";
 import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
-import { register, valueOption, type Context, type Registry } from "../command.ts";
+import { register, valueOption, type Context, type Group } from "../command.ts";
 import { findAnyByEnding, findId } from "../target/ids.ts";
 import { isShortId, parseChoice } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
@@ -16,8 +15,8 @@ import type { CommonOptions } from "../target/surroundings.ts";
 type ExplainOptions = CommonOptions & { readonly as?: ExplainedKind };
 
 /** `checkout explain`. */
-export function registerExplain(parent: Command, registry: Registry): void {
-  register<ExplainOptions>(parent, registry, {
+export function registerExplain(group: Group): void {
+  register<ExplainOptions>(group, {
     name: "explain <id|order_id>",
     summary: "say what happened and why: of a request, a checkout, an order, an event or a delivery",
     examples: [

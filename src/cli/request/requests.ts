@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { callControl } from "../../client/control/control.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
@@ -8,14 +7,7 @@ import type { SpanOrMoment } from "../../core/config/setting-text.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import { jsonLine, printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
-import {
-  invalidOption,
-  register,
-  switchOption,
-  valueOption,
-  type Context,
-  type Registry,
-} from "../command.ts";
+import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { EXIT, unlessRefused } from "../problem.ts";
@@ -36,8 +28,8 @@ type ListOptions = CommonOptions & {
 };
 
 /** `checkout requests list|get`. */
-export function registerRequests(parent: Command, registry: Registry): void {
-  register<ListOptions>(parent, registry, {
+export function registerRequests(group: Group): void {
+  register<ListOptions>(group, {
     name: "list",
     summary: "list the newest v1 requests with their answers, oldest first; with -f also those that come",
     examples: [
@@ -64,7 +56,7 @@ export function registerRequests(parent: Command, registry: Registry): void {
     ],
     run: runList,
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "get <request_id>",
     summary: "show a v1 request; of a refused one also what was sent, secrets redacted",
     examples: ["checkout requests get <request_id>", "checkout requests get <request_id> --json"],

@@ -1,31 +1,32 @@
-import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { decodeRequest, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { calling } from "../calling.ts";
-import { register, type Registry } from "../command.ts";
+import { register, type Group } from "../command.ts";
 import { happeningLines } from "../webhook/report.ts";
 import { parseSpan } from "../../core/config/setting-text.ts";
 import type { Printer } from "../printer.ts";
 import { refusedUsage, type Refused } from "../problem.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 const MOMENT = "a time such as 2026-12-24T18:00:00Z";
 
 /** `checkout sandbox clock show|freeze|advance|set|real`. */
-export function registerSandboxClock(parent: Command, registry: Registry): void {
-  const group = parent
+export function registerSandboxClock(group: Group): void {
+  const command = group.command
     .command("clock")
     .description("the store's clock, for expiry and everything else that depends on time");
   const add = (name: string, summary: string, run: ReturnType<typeof calling>): void =>
-    register<CommonOptions>(group, registry, {
-      name,
-      summary,
-      examples: [
-        `checkout sandbox clock ${name.replace("<span>", "31m").replace("<moment>", "2026-12-24T18:00:00Z")}`,
-      ],
-      run,
-    });
+    register(
+      { ...group, command },
+      {
+        name,
+        summary,
+        examples: [
+          `checkout sandbox clock ${name.replace("<span>", "31m").replace("<moment>", "2026-12-24T18:00:00Z")}`,
+        ],
+        run,
+      },
+    );
   const moving = (request: (argument: string) => RequestOf<"moveClock">) =>
     calling("moveClock", { body: (_options, { argument }) => request(argument), text: clockText });
   add("show", "show the store's time", calling("showClock", { text: clockText }));

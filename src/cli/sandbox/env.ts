@@ -1,5 +1,4 @@
-import type { Command } from "commander";
-import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
+import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseChoice } from "../parsers.ts";
 import { notRunning, Refused } from "../problem.ts";
 import { assignment } from "../../core/shell/quote.ts";
@@ -21,8 +20,8 @@ const KEPT_IS_REVOKED =
 type Access = StoreAccess & { readonly revoked: readonly string[] };
 
 /** `checkout env`. */
-export function registerEnv(parent: Command, registry: Registry): void {
-  register<EnvOptions>(parent, registry, {
+export function registerEnv(group: Group): void {
+  register<EnvOptions>(group, {
     name: "env",
     summary: "print the variables of the running sandbox, for a shell, a .env file or CI",
     examples: [

@@ -1,14 +1,6 @@
-import type { Command } from "commander";
 import type { LogStream } from "../../sandbox/runtime/access-log.ts";
 import type { ProgramEnd, StopSignal, World } from "../../world.ts";
-import {
-  register,
-  repeatedOption,
-  switchOption,
-  valueOption,
-  type Context,
-  type Registry,
-} from "../command.ts";
+import { register, repeatedOption, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { withConfig } from "../../host/config/start-settings.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, setting } from "../option-rules.ts";
@@ -38,8 +30,8 @@ type ExecOptions = CommonOptions &
 const FRESH = "new";
 
 /** `checkout exec -- npm test`. */
-export function registerExec(parent: Command, registry: Registry): void {
-  register<ExecOptions>(parent, registry, {
+export function registerExec(group: Group): void {
+  register<ExecOptions>(group, {
     name: "exec <command> [arguments...]",
     ofStore: false,
     summary: "run a command with a fresh sandbox of its own, and end with its exit code",

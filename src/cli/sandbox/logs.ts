@@ -1,7 +1,6 @@
-import type { Command } from "commander";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
-import { register, switchOption, type Context, type Registry } from "../command.ts";
+import { register, switchOption, type Context, type Group } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
 import { attemptAsync, EXIT, notRunning, Refused, type Problem } from "../problem.ts";
@@ -14,8 +13,8 @@ type LogsOptions = CommonOptions & { readonly follow?: boolean };
 const LOOK_EVERY_MS = 200;
 
 /** `checkout sandbox logs`. */
-export function registerSandboxLogs(parent: Command, registry: Registry): void {
-  register<LogsOptions>(parent, registry, {
+export function registerSandboxLogs(group: Group): void {
+  register<LogsOptions>(group, {
     name: "logs",
     ofStore: false,
     summary: "print the log of a sandbox that was started with --detach",

@@ -1,8 +1,7 @@
-import type { Command } from "commander";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { PAY_OUTCOMES, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { calling } from "../calling.ts";
-import { register, valueOption, type Registry } from "../command.ts";
+import { register, valueOption, type Group } from "../command.ts";
 import { moveLines } from "../webhook/report.ts";
 import { parseChoice } from "../parsers.ts";
 import { shownBy } from "../target/ids.ts";
@@ -11,8 +10,8 @@ import type { CommonOptions } from "../target/surroundings.ts";
 type PayOptions = CommonOptions & { readonly outcome?: PayOutcome };
 
 /** `checkout sandbox pay`. */
-export function registerSandboxPay(parent: Command, registry: Registry): void {
-  register<PayOptions>(parent, registry, {
+export function registerSandboxPay(group: Group): void {
+  register<PayOptions>(group, {
     name: "pay <id|order_id>",
     summary: "pay an order or a session as the payer, or let it end otherwise",
     examples: ["checkout sandbox pay order-1001", "checkout sandbox pay <id> --outcome declined --json"],

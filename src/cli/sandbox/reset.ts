@@ -1,7 +1,6 @@
-import type { Command } from "commander";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
-import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
+import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { refusedUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -9,8 +8,8 @@ import type { CommonOptions } from "../target/surroundings.ts";
 type ResetOptions = CommonOptions & { readonly store?: string; readonly yes?: boolean };
 
 /** `checkout sandbox reset`. */
-export function registerSandboxReset(parent: Command, registry: Registry): void {
-  register<ResetOptions>(parent, registry, {
+export function registerSandboxReset(group: Group): void {
+  register<ResetOptions>(group, {
     name: "reset",
     ofStore: false,
     summary: "delete everything that has happened; keys, prices, endpoints and other settings stay",

@@ -1,8 +1,7 @@
 import { folderSettings, type StartOptions } from "./serving-options.ts";
 import { isTerminal } from "../printer.ts";
 import { shortId } from "../table.ts";
-import type { Command } from "commander";
-import { register, switchOption, type Context, type Registry } from "../command.ts";
+import { register, switchOption, type Context, type Group } from "../command.ts";
 import { withConfig } from "../../host/config/start-settings.ts";
 import { setting } from "../option-rules.ts";
 import { noteTarget } from "../target/notes.ts";
@@ -11,8 +10,8 @@ import { banner, unannounced } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 
 /** `checkout sandbox start`. */
-export function registerSandboxStart(parent: Command, registry: Registry): void {
-  register<StartOptions>(parent, registry, {
+export function registerSandboxStart(group: Group): void {
+  register<StartOptions>(group, {
     name: "start",
     ofStore: false,
     summary: "run the whole v1 service on this machine, until Ctrl-C",

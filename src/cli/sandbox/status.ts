@@ -1,11 +1,10 @@
-import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { changedSettingTexts, type ServedSettings } from "../../core/config/settings.ts";
 import { wireName } from "../../core/control/wire-names.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { printable } from "../../core/text.ts";
 import type { Run } from "../../core/state-files.ts";
-import { register, valueOption, type Context, type Registry } from "../command.ts";
+import { register, valueOption, type Context, type Group } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
 import { baseUrlOf, shortPath } from "../../host/folder/state-folder.ts";
 import { setting } from "../option-rules.ts";
@@ -47,8 +46,8 @@ type Status = {
 };
 
 /** `checkout sandbox status`. */
-export function registerSandboxStatus(parent: Command, registry: Registry): void {
-  register<CommonOptions>(parent, registry, {
+export function registerSandboxStatus(group: Group): void {
+  register(group, {
     name: "status",
     ofStore: false,
     summary: "show whether the sandbox of this folder runs, and where; exit 0 if it does, 7 if not",
@@ -163,8 +162,8 @@ const LOOK_MS = 2000;
 const MAX_HEALTH_BYTES = 64 * 1024;
 
 /** `checkout sandbox wait`. */
-export function registerSandboxWait(parent: Command, registry: Registry): void {
-  register<WaitOptions>(parent, registry, {
+export function registerSandboxWait(group: Group): void {
+  register<WaitOptions>(group, {
     name: "wait",
     ofStore: false,
     summary: "wait until the sandbox is ready; exit 7 if it is not in time",

@@ -1,12 +1,10 @@
-import type { Command } from "commander";
 import { localOrigin } from "../../core/loopback.ts";
 import type { Run } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
-import { register, type Context, type Registry } from "../command.ts";
+import { register, type Context, type Group } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, unlessRefused, type Problem } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 /** How long a sandbox may take to stop: it gives requests in flight less than a second. */
 const STOP_MS = 10_000;
@@ -15,8 +13,8 @@ const ASK_MS = 2000;
 const LOOK_EVERY_MS = 20;
 
 /** `checkout sandbox stop`. */
-export function registerSandboxStop(parent: Command, registry: Registry): void {
-  register<CommonOptions>(parent, registry, {
+export function registerSandboxStop(group: Group): void {
+  register(group, {
     name: "stop",
     ofStore: false,
     summary: "stop the sandbox of this folder, and wait until it has ended; exit 0 also if none runs",

@@ -1,8 +1,7 @@
 import { withSandbox } from "../target/with-sandbox.ts";
-import type { Command } from "commander";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
-import { register, switchOption, type Context, type Registry } from "../command.ts";
+import { register, switchOption, type Context, type Group } from "../command.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import {
   besideOlder,
@@ -20,8 +19,8 @@ import { inStore } from "../target/control.ts";
 type Created = AnswerOf<"createSnapshot">;
 
 /** `checkout snapshots create`. */
-export function registerSnapshotsCreate(parent: Command, registry: Registry): void {
-  register<SnapshotOptions>(parent, registry, {
+export function registerSnapshotsCreate(group: Group): void {
+  register<SnapshotOptions>(group, {
     name: "create <name>",
     summary: "take a snapshot of a store, in the place of an older one of this name",
     examples: [

@@ -1,16 +1,14 @@
-import type { Command } from "commander";
 import { isoOrNull } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { calling } from "../calling.ts";
-import { register, type Registry } from "../command.ts";
+import { register, type Group } from "../command.ts";
 import { table } from "../table.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 type Listed = AnswerOf<"listSnapshots">;
 
 /** `checkout snapshots list`. */
-export function registerSnapshotsList(parent: Command, registry: Registry): void {
-  register<CommonOptions>(parent, registry, {
+export function registerSnapshotsList(group: Group): void {
+  register(group, {
     name: "list",
     ofStore: false,
     summary: "list the snapshots of the sandbox, with what each of them holds",

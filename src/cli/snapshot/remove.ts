@@ -1,13 +1,11 @@
-import type { Command } from "commander";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
-import { register, type Registry } from "../command.ts";
+import { register, type Group } from "../command.ts";
 import { checkCommand, NEXT_AFTER_SNAPSHOT as nextAfter } from "./place.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout snapshots remove`. */
-export function registerSnapshotsRemove(parent: Command, registry: Registry): void {
-  register<CommonOptions>(parent, registry, {
+export function registerSnapshotsRemove(group: Group): void {
+  register(group, {
     name: "remove <name>",
     ofStore: false,
     summary: "remove a snapshot; what was restored from it stays",

@@ -1,9 +1,8 @@
 import { withSandbox } from "../target/with-sandbox.ts";
-import type { Command } from "commander";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { MAX_SNAPSHOT_BYTES } from "../../core/snapshot/snapshot.ts";
 import { printable } from "../../core/text.ts";
-import { register, switchOption, type Context, type Registry } from "../command.ts";
+import { register, switchOption, type Context, type Group } from "../command.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { readCredentials } from "../../host/folder/state-folder.ts";
 import { EXIT, Refused } from "../problem.ts";
@@ -26,8 +25,8 @@ type Restored = AnswerOf<"restoreSnapshot">;
 type RestoreOptions = SnapshotOptions & { readonly adopt?: boolean };
 
 /** `checkout snapshots restore`. */
-export function registerSnapshotsRestore(parent: Command, registry: Registry): void {
-  register<RestoreOptions>(parent, registry, {
+export function registerSnapshotsRestore(group: Group): void {
+  register<RestoreOptions>(group, {
     name: "restore <name>",
     summary: "put what a snapshot holds in the place of what is there",
     examples: [

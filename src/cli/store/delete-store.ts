@@ -1,7 +1,6 @@
-import type { Command } from "commander";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
-import { register, switchOption, type Registry } from "../command.ts";
+import { register, switchOption, type Group } from "../command.ts";
 import { refusedUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 import { sandboxStore } from "../target/control.ts";
@@ -10,8 +9,8 @@ import type { CommonOptions } from "../target/surroundings.ts";
 type DeleteOptions = CommonOptions & { readonly yes?: boolean };
 
 /** `checkout stores delete`. */
-export function registerStoresDelete(parent: Command, registry: Registry): void {
-  register<DeleteOptions>(parent, registry, {
+export function registerStoresDelete(group: Group): void {
+  register<DeleteOptions>(group, {
     name: "delete <id|name>",
     ofStore: false,
     summary: "delete a store with everything that belongs to it: keys, secrets, endpoints, orders, events",

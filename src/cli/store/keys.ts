@@ -1,11 +1,10 @@
-import type { Command } from "commander";
 import { iso, isoOrNull } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { SCOPES, type Scope } from "../../core/credential.ts";
 import { newApiKey } from "../../sandbox/runtime/keys.ts";
 import { newSigningSecret } from "../../sandbox/runtime/seed.ts";
 import { calling } from "../calling.ts";
-import { listOption, register, type Context, type Registry } from "../command.ts";
+import { listOption, register, type Context, type Group } from "../command.ts";
 import { newToken } from "../../host/folder/state-folder.ts";
 import { parseChoice } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
@@ -21,8 +20,8 @@ const NONE_LEFT = "the store has no other API key, so nobody can call v1; make o
 type CreateOptions = CommonOptions & { readonly scopes?: readonly Scope[] };
 
 /** `checkout keys create|list|revoke|generate`. */
-export function registerKeys(parent: Command, registry: Registry): void {
-  register<CreateOptions>(parent, registry, {
+export function registerKeys(group: Group): void {
+  register<CreateOptions>(group, {
     name: "create",
     summary: "make another API key of the store, and print it this once",
     examples: ["checkout keys create", "checkout keys create --scopes orders:write,checkout_sessions:read"],
@@ -46,7 +45,7 @@ export function registerKeys(parent: Command, registry: Registry): void {
         ].join("\n"),
     }),
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "list",
     summary: "list the API keys of the store, revoked ones too, by their last four characters",
     examples: ["checkout keys list", "checkout keys list --json"],
@@ -55,7 +54,7 @@ export function registerKeys(parent: Command, registry: Registry): void {
       text: (listed, { width }, { context }) => keyLines(listed, { width, kept: keptOf(context, listed) }),
     }),
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "revoke <key_id>",
     summary: "revoke an API key: the service refuses it from now on",
     examples: ["checkout keys revoke 0199a3c4-5d00-7000-8000-000000000001"],
@@ -71,7 +70,7 @@ export function registerKeys(parent: Command, registry: Registry): void {
         ].join("\n"),
     }),
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "generate",
     ofStore: false,
     summary: "make secrets for a sandbox that is not there yet: an API key, a signing secret, both tokens",

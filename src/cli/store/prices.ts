@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { fieldFault } from "../../core/checkout/create-request.ts";
 import { PAYMENT_METHODS, type PaymentMethod } from "../../core/checkout/checkout.ts";
 import type { Price } from "../../core/control/checkout.ts";
@@ -7,7 +6,7 @@ import { formatAmount } from "../../core/money.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
-import { orInvalid, register, switchOption, valueOption, type Registry } from "../command.ts";
+import { orInvalid, register, switchOption, valueOption, type Group } from "../command.ts";
 import { parseAmountMinor, parseChoice, parseCurrency } from "../parsers.ts";
 import { refusedUsage } from "../problem.ts";
 import { table } from "../table.ts";
@@ -29,8 +28,8 @@ const nextAfter = {
 const NONE = "the catalog is empty; add a price: checkout prices add --help";
 
 /** `checkout prices add|list|retire`. */
-export function registerPrices(parent: Command, registry: Registry): void {
-  register<AddOptions>(parent, registry, {
+export function registerPrices(group: Group): void {
+  register<AddOptions>(group, {
     name: "add <id>",
     summary: "add a price to the catalog; running it again changes nothing",
     examples: [
@@ -41,7 +40,7 @@ export function registerPrices(parent: Command, registry: Registry): void {
       valueOption(
         "--amount-minor <n>",
         "amount in minor units: 1999 is 19.99 EUR",
-        parseAmountMinor(registry.world),
+        parseAmountMinor(group.world),
       ),
       valueOption("--currency <code>", "three letters, such as EUR", (text) =>
         parseField("currency")(parseCurrency(text)),
@@ -64,7 +63,7 @@ export function registerPrices(parent: Command, registry: Registry): void {
         [`${price.added ? style.green("✓") : "="} ${addedText(price)}`, ...lackLines(price)].join("\n"),
     }),
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "list",
     summary: "list the catalog, with prices that are not approved or retired",
     examples: ["checkout prices list", "checkout prices list --json"],
@@ -72,7 +71,7 @@ export function registerPrices(parent: Command, registry: Registry): void {
       text: ({ prices }, { width }) => (prices.length === 0 ? NONE : priceLines(prices, width)),
     }),
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "retire <id>",
     summary: "retire a price: no new order can name it, and its id is not used again",
     examples: ["checkout prices retire price_coffee"],

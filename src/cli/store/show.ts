@@ -1,17 +1,15 @@
-import type { Command } from "commander";
 import { returnText } from "../../core/checkout/return-origin.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { calling } from "../calling.ts";
-import { register, type Registry } from "../command.ts";
+import { register, type Group } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";
 import { controlTarget, sandboxStore } from "../target/control.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `checkout stores show`. */
-export function registerStoresShow(parent: Command, registry: Registry): void {
-  register<CommonOptions>(parent, registry, {
+export function registerStoresShow(group: Group): void {
+  register(group, {
     name: "show [id]",
     summary: "show a store: ids, keys, capabilities and return origins, without secrets",
     examples: ["checkout stores show", "checkout stores show 'Tea Shop' --json"],
@@ -24,8 +22,8 @@ export function registerStoresShow(parent: Command, registry: Registry): void {
 }
 
 /** `checkout capabilities list`. */
-export function registerCapabilities(parent: Command, registry: Registry): void {
-  register<CommonOptions>(parent, registry, {
+export function registerCapabilities(group: Group): void {
+  register(group, {
     name: "list",
     summary: "list the payment methods and currencies of the store, and whether they are active",
     examples: ["checkout capabilities list", "checkout capabilities list --json"],

@@ -1,10 +1,9 @@
-import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { NEW_MERCHANT } from "../../core/control/stores.ts";
 import { STORE_NAME_RULE } from "../../core/config/schema.ts";
 import { isRequestOf } from "../../core/control/operations.ts";
 import { calling } from "../calling.ts";
-import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
+import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { writeChosenStore } from "../../host/folder/state-folder.ts";
 import { idOf } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
@@ -18,8 +17,8 @@ import { sandboxTarget } from "../target/control.ts";
 type CreateOptions = CommonOptions & { readonly name?: string; readonly merchant?: string };
 
 /** `checkout stores create|list|use`. */
-export function registerStores(parent: Command, registry: Registry): void {
-  register<CreateOptions>(parent, registry, {
+export function registerStores(group: Group): void {
+  register<CreateOptions>(group, {
     name: "create",
     ofStore: false,
     summary: "make a store with an API key, a signing secret and a catalog of its own",
@@ -56,7 +55,7 @@ export function registerStores(parent: Command, registry: Registry): void {
         ].join("\n"),
     }),
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "list",
     ofStore: false,
     summary: "list the stores of the sandbox, the first one first",
@@ -76,7 +75,7 @@ export function registerStores(parent: Command, registry: Registry): void {
         ),
     }),
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "use <id|name>",
     ofStore: false,
     summary: "let the commands of this folder act on a store, where nothing else says which",

@@ -7,6 +7,7 @@ import type { OutboundResult } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { isPlain, widthOf } from "../printer.ts";
 import { interruptedProblem, NO_SANDBOX, Refused } from "../problem.ts";
+import { untilStopped } from "../stopping.ts";
 import { patienceIn } from "./options.ts";
 
 /**
@@ -48,8 +49,7 @@ export async function whileWaiting<Result>(
   { world, printer, around: { options } }: Context,
   run: (watch: Watch) => Promise<Result>,
 ): Promise<Result> {
-  const interruption = new AbortController();
-  const unsubscribe = world.onStop(() => interruption.abort());
+  using stop = untilStopped(world);
   // Where a terminal says that it is 0 wide, ora divides by that and never ends.
   const spins = world.interactive && options.json !== true && widthOf(world.stderr) > 0 && !isPlain(world);
   const spinner = spins && !SPINNING.has(world.stderr) ? await startSpinner(world.stderr) : undefined;
@@ -69,11 +69,10 @@ export async function whileWaiting<Result>(
       : {}),
   };
   try {
-    return await run({ signal: interruption.signal, observer });
+    return await run({ signal: stop.signal, observer });
   } finally {
     if (spinner !== undefined) SPINNING.delete(world.stderr);
     spinner?.stop();
-    unsubscribe();
   }
 }
 

@@ -1,7 +1,6 @@
-import type { Command } from "commander";
 import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
 import { calling } from "../calling.ts";
-import { register, valueOption, type Registry } from "../command.ts";
+import { register, valueOption, type Group } from "../command.ts";
 import { deliveryLines } from "./report.ts";
 import { parseAnyId, parseChoice, parseId, parseWhole } from "../parsers.ts";
 import { calledAs } from "../printer.ts";
@@ -19,8 +18,8 @@ type ListOptions = CommonOptions & {
 };
 
 /** `checkout deliveries list`. */
-export function registerDeliveries(parent: Command, registry: Registry): void {
-  register<ListOptions>(parent, registry, {
+export function registerDeliveries(group: Group): void {
+  register<ListOptions>(group, {
     name: "list",
     summary: "list deliveries with their last try, newest first; --json has every try",
     examples: [

@@ -1,9 +1,8 @@
-import type { Command } from "commander";
 import { encodeAnswer, isRequestOf } from "../../core/control/operations.ts";
 import { DEFAULT_OVERLAP_MS } from "../../core/control/webhook.ts";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
-import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
+import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { parseChoice } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { fieldLines } from "../printer.ts";
@@ -27,8 +26,8 @@ const DEFAULT_OVERLAP: Overlap = { text: "24h", milliseconds: DEFAULT_OVERLAP_MS
 const NEXT_AFTER: NextAfter = { not_found: "checkout endpoints list shows them" };
 
 /** `checkout endpoints rotate-secret|secret`. */
-export function registerEndpointSecrets(parent: Command, registry: Registry): void {
-  register<RotateOptions>(parent, registry, {
+export function registerEndpointSecrets(group: Group): void {
+  register<RotateOptions>(group, {
     name: "rotate-secret <id>",
     summary: "give an endpoint a new signing secret; the old one signs too during the overlap",
     examples: ["checkout endpoints rotate-secret <id>", "checkout endpoints rotate-secret <id> --overlap 0s"],
@@ -55,7 +54,7 @@ export function registerEndpointSecrets(parent: Command, registry: Registry): vo
         ]),
     }),
   });
-  register<SecretOptions>(parent, registry, {
+  register<SecretOptions>(group, {
     name: "secret [id]",
     summary: "print an endpoint's signing secret and nothing else (default: that of the only endpoint)",
     examples: [

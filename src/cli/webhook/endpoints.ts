@@ -1,11 +1,10 @@
-import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/event-types.ts";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
-import { listOption, register, switchOption, type Context, type Registry } from "../command.ts";
+import { listOption, register, switchOption, type Context, type Group } from "../command.ts";
 import { resultOf } from "./report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";
@@ -26,8 +25,8 @@ const NEXT_AFTER: NextAfter = {
 };
 
 /** `checkout endpoints add|list|remove|enable|disable|pause|test`. */
-export function registerEndpoints(parent: Command, registry: Registry): void {
-  register<AddOptions>(parent, registry, {
+export function registerEndpoints(group: Group): void {
+  register<AddOptions>(group, {
     name: "add <url>",
     summary: "add an endpoint that events are delivered to, and print its signing secret",
     examples: [
@@ -45,7 +44,7 @@ export function registerEndpoints(parent: Command, registry: Registry): void {
     ],
     run: runAdd,
   });
-  register<CommonOptions>(parent, registry, {
+  register(group, {
     name: "list",
     summary: "list the endpoints, oldest first",
     examples: ["checkout endpoints list", "checkout endpoints list --json"],
@@ -54,7 +53,7 @@ export function registerEndpoints(parent: Command, registry: Registry): void {
     }),
   });
   for (const { action, summary, done } of CHANGES) {
-    register<CommonOptions>(parent, registry, {
+    register(group, {
       name: `${action} <id>`,
       summary,
       examples: [`checkout endpoints ${action} 0199a3c4-5d00-7000-8000-000000000001`],
@@ -66,7 +65,7 @@ export function registerEndpoints(parent: Command, registry: Registry): void {
       }),
     });
   }
-  register<WebhookWaitOptions>(parent, registry, {
+  register<WebhookWaitOptions>(group, {
     name: "test <id>",
     summary: "deliver a webhook.test event to an endpoint; with --wait exit 1 if it was not accepted",
     examples: ["checkout endpoints test <id>", "checkout endpoints test <id> --wait"],

@@ -1,18 +1,10 @@
-import type { Command } from "commander";
 import { waitForEvents } from "../../client/control/webhook-wait.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { AN_EVENT_TYPE, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { calling } from "../calling.ts";
-import {
-  invalidOption,
-  register,
-  switchOption,
-  valueOption,
-  type Context,
-  type Registry,
-} from "../command.ts";
+import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { deliveryLinesOfEvent, eventLines, orderIdOf } from "./report.ts";
 import { idOf, parseAnyId, parseChoice, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";
@@ -50,8 +42,8 @@ const DEFAULT_SINCE: SpanOrMoment = { spanMs: 24 * 3_600_000 };
 type Since = { readonly eventId: string } | { readonly position: number };
 
 /** `checkout events list|get|replay|replay-failed`. */
-export function registerEvents(parent: Command, registry: Registry): void {
-  register<ListOptions>(parent, registry, {
+export function registerEvents(group: Group): void {
+  register<ListOptions>(group, {
     name: "list",
     summary: "list events, oldest first; with --wait the next ones",
     examples: [
@@ -71,7 +63,7 @@ export function registerEvents(parent: Command, registry: Registry): void {
     conflicts: [["checkout", "orderId"]],
     run: runList,
   });
-  register<GetOptions>(parent, registry, {
+  register<GetOptions>(group, {
     name: "get <event_id>",
     summary: "show an event with its body and its deliveries",
     examples: [
@@ -85,11 +77,11 @@ export function registerEvents(parent: Command, registry: Registry): void {
     ],
     run: runGet,
   });
-  registerReplays(parent, registry);
+  registerReplays(group);
 }
 
-function registerReplays(parent: Command, registry: Registry): void {
-  register<ReplayOptions>(parent, registry, {
+function registerReplays(group: Group): void {
+  register<ReplayOptions>(group, {
     name: "replay <event_id>",
     summary: "deliver an event again: the same event_id and body, a new timestamp and signature",
     examples: [
@@ -111,7 +103,7 @@ function registerReplays(parent: Command, registry: Registry): void {
         ].join("\n"),
     }),
   });
-  register<ReplayFailedOptions>(parent, registry, {
+  register<ReplayFailedOptions>(group, {
     name: "replay-failed",
     summary: "deliver again each event whose last delivery to an endpoint failed, 1000 at most",
     examples: [

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
 import { iso } from "../../core/clock.ts";
@@ -7,7 +6,7 @@ import { AN_EVENT_TYPE, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { printableLiteral } from "../../core/text.ts";
-import { register, valueOption, type Context, type Registry } from "../command.ts";
+import { register, valueOption, type Context, type Group } from "../command.ts";
 import { ORDER, SESSION, type Noun } from "../order/create-report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";
@@ -35,8 +34,8 @@ const ACTS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
 };
 
 /** `checkout trigger`. */
-export function registerTrigger(parent: Command, registry: Registry): void {
-  register<TriggerOptions>(parent, registry, {
+export function registerTrigger(group: Group): void {
+  register<TriggerOptions>(group, {
     name: "trigger <type>",
     summary: "make an event happen, on a real order or session created for it",
     examples: [

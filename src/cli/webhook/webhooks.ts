@@ -1,5 +1,4 @@
 import { iso } from "../../core/clock.ts";
-import type { Command } from "commander";
 import { parseJson } from "../../core/json.ts";
 import { printable } from "../../core/text.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
@@ -12,7 +11,7 @@ import {
   verifySignature,
 } from "../../core/webhook/signature.ts";
 import type { HeaderNames, SignatureVerdict, VerifyOptions } from "../../core/webhook/webhook.ts";
-import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
+import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { causeLine } from "./report.ts";
 import { readInput } from "../input.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
@@ -44,9 +43,9 @@ type SignFlags = SecretOptions & {
 };
 
 /** `checkout webhooks verify|sign`: the signature of one webhook, without a service. */
-export function registerWebhooks(parent: Command, registry: Registry): void {
+export function registerWebhooks(group: Group): void {
   const payload = () => valueOption("--payload-file <file>", "the body, byte for byte; - is standard input");
-  register<VerifyFlags>(parent, registry, {
+  register<VerifyFlags>(group, {
     name: "verify",
     summary: "verify the signature of one webhook, and say why it fails; exit 0 or 1",
     examples: [
@@ -73,7 +72,7 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
     required: ["payloadFile", "timestamp", "signature"],
     run: runVerify,
   });
-  register<SignFlags>(parent, registry, {
+  register<SignFlags>(group, {
     name: "sign",
     ofStore: false,
     summary: "print the three headers that a webhook with this body carries, for curl -H @FILE",
