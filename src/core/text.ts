@@ -77,6 +77,14 @@ export function refuseValue(expected: string, value: unknown): ReturnType<typeof
   return refuse("invalid_parameter", `${expected}; got ${printableLiteral(value)}`);
 }
 
+/** A sentence in English and in Simplified Chinese; null as long as nobody has translated it. */
+export type Sentence = readonly [english: string, chinese: string | null];
+
+/** A sentence in English. */
+export function english([text]: Sentence): string {
+  return text;
+}
+
 /** The beginning of a text from outside, safe for one line: escaped, redacted, at most 60 characters. */
 export function excerpt(text: string): string {
   return cut(redactSecrets(printable(text.trim().replace(/\s+/g, " "))), MAX_LITERAL_CODE_POINTS);

@@ -1,9 +1,11 @@
-import type { Checkout, Status } from "../checkout/checkout.ts";
+import type { Checkout } from "../checkout/checkout.ts";
 import { HIDDEN, type ShownFields } from "../checkout/wire.ts";
 import { iso } from "../clock.ts";
 import { formatAmount } from "../money.ts";
-import { likelyCause, type ToldDelivery } from "./delivery.ts";
+import { causeText, likelyCause, type ToldDelivery } from "./delivery.ts";
+import { english } from "../text.ts";
 import type { Explanation } from "./explanation.ts";
+import { SENTENCES } from "./sentences.ts";
 import { timelineOf, type CheckoutStory } from "./timeline.ts";
 
 const REFUSES_NOTHING = {
@@ -52,7 +54,7 @@ export function explainOrder(
     deliveries: stories.flatMap(({ deliveries }) => deliveries),
   };
   const last = told.at(-1);
-  const tries = told.length > 1 ? ` (the newest of ${told.length} checkouts of this order_id)` : "";
+  const tries = told.length > 1 ? ` (${english(SENTENCES.newest(told.length))})` : "";
   const lastRequest = requests.at(-1);
   const refused = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
   return {
@@ -61,7 +63,7 @@ export function explainOrder(
     id: orderId,
     summary:
       last === undefined
-        ? `no checkout was made with this order_id; ${requests.length === 1 ? "1 request was" : `${requests.length} requests were`} refused`
+        ? english(SENTENCES.noCheckout(requests.length))
         : `${summaryOf(last.checkout)}${tries}`,
     decision: ONE_PURCHASE,
     entries: timelineOf(all),
@@ -80,15 +82,12 @@ export function explainEvent(
   deliveries: readonly ToldDelivery[],
 ): Explanation {
   const taken = deliveries.filter(({ state }) => state === "succeeded").length;
-  const went =
-    deliveries.length === 0
-      ? "no endpoint wanted it when it happened"
-      : `${taken} of ${deliveries.length} deliveries succeeded`;
+  const went = deliveries.length === 0 ? SENTENCES.notWanted : SENTENCES.sent(taken, deliveries.length);
   return {
     ...REFUSES_NOTHING,
     kind: "event",
     id: event.id,
-    summary: `${event.type}: ${went}`,
+    summary: `${event.type}: ${english(went)}`,
     rule: RULE_OF_EVENTS,
     decision: SCHEDULE,
     entries: timelineOf({ ...NOTHING_ELSE, events: [event], deliveries }),
@@ -109,15 +108,15 @@ const SCHEDULE = 13;
 /** A delivery, with the likely cause of each failure. */
 export function explainDelivery(event: CheckoutStory["events"][number], delivery: ToldDelivery): Explanation {
   const last = delivery.tries.at(-1);
-  const cause = last && likelyCause(last)?.cause;
+  const cause = last && causeText(last);
   const told = explainEvent(event, [delivery]);
-  const tries = `${delivery.tries.length} ${delivery.tries.length === 1 ? "try" : "tries"}`;
+  const sentence = SENTENCES.delivery(event.type, delivery.state, delivery.tries.length);
   return {
     ...told,
     kind: "delivery",
     id: delivery.id,
     next: told.next.filter((command) => command !== `checkout explain ${delivery.id}`),
-    summary: `delivery of ${event.type}: ${delivery.state} after ${tries}${cause === undefined ? "" : `; ${cause}`}`,
+    summary: `${english(sentence)}${cause === undefined ? "" : `; ${cause}`}`,
   };
 }
 
@@ -128,7 +127,7 @@ const SAID = {
   order_id: ({ orderId }) => orderId,
   amount_minor: ({ amountMinor, currency }) => formatAmount(amountMinor, currency),
   currency: HIDDEN,
-  status: ({ status, expiresAt }) => `${status}, ${MEANING[status](iso(expiresAt))}`,
+  status: ({ status, expiresAt }) => `${status}, ${english(SENTENCES.status[status](iso(expiresAt)))}`,
   checkout_url: HIDDEN,
   livemode: HIDDEN,
 } as const satisfies ShownFields<(checkout: Checkout) => string>;
@@ -137,17 +136,6 @@ function summaryOf(checkout: Checkout): string {
   const what = `${SAID.object(checkout)} ${SAID.order_id(checkout)}, ${SAID.amount_minor(checkout)}`;
   return `${what} by ${checkout.paymentMethod}: ${SAID.status(checkout)}`;
 }
-
-const MEANING: Readonly<Record<Status, (expires: string) => string>> = {
-  created: (expires) => `its payment page was not used yet; it expires at ${expires}`,
-  pending: (expires) => `the payer has begun; it expires at ${expires}`,
-  succeeded: () => "paid, and final",
-  failed: () => "not paid, and final: the same order_id may be created again with a new key",
-  cancelled: () =>
-    "the payer cancelled, and that is final: the same order_id may be created again with a new key",
-  expired: (expires) =>
-    `nobody paid before ${expires}, and that is final: the same order_id may be created again with a new key`,
-};
 
 function nextOf({ id, status }: Checkout, deliveries: readonly ToldDelivery[]): readonly string[] {
   const pays = status === "created" || status === "pending";

@@ -1,4 +1,5 @@
 import { errorRow, type ErrorCode } from "../errors.ts";
+import type { Sentence } from "../text.ts";
 
 /** The check that refuses with a code, where the interface asks for it, and what helps. */
 export type Check = {
@@ -11,7 +12,7 @@ export type Check = {
   /** The field or the header that it is about, where the message of the refusal does not begin with it. */
   readonly field: string | null;
   /** What it expects, where the message does not say so before its "; got". */
-  readonly expected: string | null;
+  readonly expected: Sentence | null;
   /** Where the message says field, expected and received, where it has no "; got". */
   readonly message: RegExp | null;
   /** Commands that help; `<scope>` is the one that the message names. */
@@ -23,9 +24,9 @@ type Row = Pick<Check, "name"> & Partial<Check>;
 const [TRANSPORT, HOST, CREDENTIAL] = ["transport", "host and origin", "credential"];
 const [RATE, SCOPE, CONTENT] = ["rate", "environment and scope", "content"];
 const [KEY, STORE, ORDER] = ["idempotency key", "store and capability", "state of the order"];
-const SAME_AGAIN = "the path and the body of the first request with this key";
-const OWN_FAILURE = "an answer: the failure is the service's own, not the request's";
-const TEST_KEY = "a test key: Authorization: Bearer svc_test_…";
+const SAME_AGAIN: Sentence = ["the path and the body of the first request with this key", null];
+const OWN_FAILURE: Sentence = ["an answer: the failure is the service's own, not the request's", null];
+const TEST_KEY: Sentence = ["a test key: Authorization: Bearer svc_test_…", null];
 const KEYS = ["checkout whoami", "checkout env"] as const;
 const LISTS = ["checkout orders list", "checkout sessions list"] as const;
 /** Shows a create that is right, headers and body, and sends nothing. */
@@ -35,24 +36,28 @@ const RIGHT_CREATE = [
 
 const ROWS: Readonly<Record<ErrorCode, Row>> = {
   invalid_request: { name: TRANSPORT, next: RIGHT_CREATE },
-  request_timeout: { name: TRANSPORT, expected: "the whole request within its time", next: RIGHT_CREATE },
+  request_timeout: {
+    name: TRANSPORT,
+    expected: ["the whole request within its time", null],
+    next: RIGHT_CREATE,
+  },
   headers_too_large: { name: TRANSPORT, field: "headers", next: RIGHT_CREATE },
   body_too_large: { name: TRANSPORT, field: "body", decision: 6, next: RIGHT_CREATE },
   host_not_allowed: {
     name: HOST,
     field: "Host",
-    expected: "a name of this server: 127.0.0.1, localhost, or one that --allow-host adds",
+    expected: ["a name of this server: 127.0.0.1, localhost, or one that --allow-host adds", null],
     next: ["checkout sandbox start --allow-host <host>"],
   },
   origin_not_allowed: {
     name: HOST,
     field: "Origin",
-    expected: "a request of a server: the API key must not be in a browser",
+    expected: ["a request of a server: the API key must not be in a browser", null],
     next: ["checkout env"],
   },
   not_found: {
     name: "route",
-    expected: "POST /v1/orders, POST /v1/checkout-sessions or GET /v1/checkout-sessions/<id>",
+    expected: ["POST /v1/orders, POST /v1/checkout-sessions or GET /v1/checkout-sessions/<id>", null],
     message: /^v1 has no (?<received>.+)$/,
     next: ["checkout assumptions"],
   },
@@ -61,20 +66,20 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     name: CREDENTIAL,
     rule: 22,
     field: "Authorization",
-    expected: "the header Authorization: Bearer <API key>",
+    expected: ["the header Authorization: Bearer <API key>", null],
     next: KEYS,
   },
   credential_invalid: {
     name: CREDENTIAL,
     rule: 27,
     field: "Authorization",
-    expected: "an API key of this sandbox that is in force: Authorization: Bearer svc_test_…",
+    expected: ["an API key of this sandbox that is in force: Authorization: Bearer svc_test_…", null],
     next: KEYS,
   },
   rate_limited: {
     name: RATE,
     rule: 33,
-    expected: "a new try after the seconds of Retry-After",
+    expected: ["a new try after the seconds of Retry-After", null],
     next: ["checkout sandbox start --rate-limit <rate>"],
   },
   environment_not_allowed: {
@@ -102,7 +107,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   invalid_json: {
     name: CONTENT,
     field: "body",
-    expected: "strict JSON in UTF-8, one object",
+    expected: ["strict JSON in UTF-8, one object", null],
     message: /^the body is not strict JSON: (?<received>.+)$/,
     next: RIGHT_CREATE,
   },
@@ -134,12 +139,12 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     name: KEY,
     rule: 21,
     field: "Idempotency-Key",
-    expected: "a new try when the first request of this key has its answer",
+    expected: ["a new try when the first request of this key has its answer", null],
   },
   store_inactive: {
     name: STORE,
     rule: 6,
-    expected: "an active store",
+    expected: ["an active store", null],
     message: /^(?<received>store \S+ is not active)/,
     next: ["checkout admin activate"],
   },
@@ -153,14 +158,17 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     name: ORDER,
     rule: 21,
     field: "order_id",
-    expected: "an order_id without an open or paid checkout, or the Idempotency-Key of its first request",
+    expected: [
+      "an order_id without an open or paid checkout, or the Idempotency-Key of its first request",
+      null,
+    ],
     message: /already has (?<received>the \w+ \S+ with status \w+)/,
   },
   state_conflict: { name: ORDER, rule: 21 },
   session_not_found: {
     name: "session",
     field: "session_id",
-    expected: "the id of an order or a checkout session of this store",
+    expected: ["the id of an order or a checkout session of this store", null],
     message: /with the id (?<received>.+)$/,
     next: LISTS,
   },

@@ -1,8 +1,9 @@
 import type { DeliveryEntry } from "../control/webhook.ts";
 import { isTaken, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
-import { excerpt } from "../text.ts";
+import { english, excerpt, type Sentence } from "../text.ts";
 import type { StoryEntry } from "./explanation.ts";
+import { SENTENCES } from "./sentences.ts";
 
 /** A try of a delivery, as far as a story tells it. Times are milliseconds by the store's clock. */
 type ToldTry = {
@@ -31,82 +32,86 @@ export type ToldDelivery = {
 };
 
 /** The likely cause of a failed try, and the command that helps. */
-type LikelyCause = { readonly cause: string; readonly next: string };
+type LikelyCause = { readonly cause: Sentence; readonly next: string };
 
-const ERRORS: Readonly<Record<DeliveryError, LikelyCause>> = {
+/** By an error, or by what an answer most likely means: the exact status before its hundreds. */
+export const CAUSES: Readonly<
+  Record<DeliveryError | "other", LikelyCause> & Partial<Record<string, LikelyCause>>
+> = {
   unreachable: {
-    cause: "nothing answers at this address: the receiver does not run, or runs on another port",
+    cause: ["nothing answers at this address: the receiver does not run, or runs on another port", null],
     next: "checkout endpoints list",
   },
   timeout: {
-    cause: "the receiver took too long: answer 2xx first, and do the work after it",
+    cause: ["the receiver took too long: answer 2xx first, and do the work after it", null],
     next: "checkout deliveries list",
   },
   connection_lost: {
-    cause: "the receiver closed the connection without an answer: it crashed, or its server limits bodies",
+    cause: [
+      "the receiver closed the connection without an answer: it crashed, or its server limits bodies",
+      null,
+    ],
     next: "checkout deliveries list",
   },
   bad_answer: {
-    cause: "the answer is no HTTP: another program listens there, or it expects https",
+    cause: ["the answer is no HTTP: another program listens there, or it expects https", null],
     next: "checkout endpoints list",
   },
   target_forbidden: {
-    cause: "deliveries go to this machine only (decision 14)",
+    cause: ["deliveries go to this machine only (decision 14)", null],
     next: "checkout sandbox start --allow-target <host>",
   },
   interrupted: {
-    cause: "the sandbox ended while it was sent; it is sent again",
+    cause: ["the sandbox ended while it was sent; it is sent again", null],
     next: "checkout deliveries list",
   },
+  "3xx": {
+    cause: ["redirects are not followed: give the endpoint the address that it leads to", null],
+    next: "checkout endpoints add <url>",
+  },
+  "400": {
+    cause: [
+      "the receiver refused it: most often its check of the signature, with another secret or a parsed body",
+      null,
+    ],
+    next: "checkout endpoints secret <endpoint_id>",
+  },
+  "401": {
+    cause: ["the receiver refused the signature, or asks for a login that webhooks do not have", null],
+    next: "checkout endpoints secret <endpoint_id>",
+  },
+  "403": {
+    cause: [
+      "the receiver refused the signature, or its protection against forged forms (CSRF) is on for this route",
+      null,
+    ],
+    next: "checkout endpoints secret <endpoint_id>",
+  },
+  "404": { cause: ["the receiver has no such path", null], next: "checkout endpoints list" },
+  "405": { cause: ["the path is there, but not for POST", null], next: "checkout endpoints list" },
+  "410": {
+    cause: ["the receiver says that it is gone, so the endpoint was disabled", null],
+    next: "checkout endpoints enable <endpoint_id>",
+  },
+  "413": {
+    cause: ["the receiver limits bodies to less than an event has", null],
+    next: "checkout events get <event_id>",
+  },
+  "415": {
+    cause: ["the receiver does not take application/json on this route", null],
+    next: "checkout events get <event_id>",
+  },
+  "429": {
+    cause: ["the receiver limits its rate; its Retry-After is honoured", null],
+    next: "checkout deliveries list",
+  },
+  "4xx": { cause: ["the receiver refused it; its answer says why", null], next: "checkout deliveries list" },
+  "5xx": {
+    cause: ["the receiver failed: look at its own log, and at the answer that it gave", null],
+    next: "checkout deliveries list",
+  },
+  other: { cause: ["only a 2xx counts as taken", null], next: "checkout deliveries list" },
 };
-
-/** What an answer most likely means, the exact status before its hundreds. */
-const STATUSES: ReadonlyMap<string, LikelyCause> = new Map(
-  Object.entries({
-    "3xx": {
-      cause: "redirects are not followed: give the endpoint the address that it leads to",
-      next: "checkout endpoints add <url>",
-    },
-    "400": {
-      cause:
-        "the receiver refused it: most often its check of the signature, with another secret or a parsed body",
-      next: "checkout endpoints secret <endpoint_id>",
-    },
-    "401": {
-      cause: "the receiver refused the signature, or asks for a login that webhooks do not have",
-      next: "checkout endpoints secret <endpoint_id>",
-    },
-    "403": {
-      cause:
-        "the receiver refused the signature, or its protection against forged forms (CSRF) is on for this route",
-      next: "checkout endpoints secret <endpoint_id>",
-    },
-    "404": { cause: "the receiver has no such path", next: "checkout endpoints list" },
-    "405": { cause: "the path is there, but not for POST", next: "checkout endpoints list" },
-    "410": {
-      cause: "the receiver says that it is gone, so the endpoint was disabled",
-      next: "checkout endpoints enable <endpoint_id>",
-    },
-    "413": {
-      cause: "the receiver limits bodies to less than an event has",
-      next: "checkout events get <event_id>",
-    },
-    "415": {
-      cause: "the receiver does not take application/json on this route",
-      next: "checkout events get <event_id>",
-    },
-    "429": {
-      cause: "the receiver limits its rate; its Retry-After is honoured",
-      next: "checkout deliveries list",
-    },
-    "4xx": { cause: "the receiver refused it; its answer says why", next: "checkout deliveries list" },
-    "5xx": {
-      cause: "the receiver failed: look at its own log, and at the answer that it gave",
-      next: "checkout deliveries list",
-    },
-    other: { cause: "only a 2xx counts as taken", next: "checkout deliveries list" },
-  }),
-);
 
 /** Why a try most likely failed; undefined where it did not, or has not ended. */
 export function likelyCause({
@@ -115,12 +120,11 @@ export function likelyCause({
   fault,
 }: Pick<ToldTry, "status" | "error" | "fault">): LikelyCause | undefined {
   if (fault !== null && (error !== null || status !== null) && !isSuccess(status))
-    return { cause: `the injected fault ${fault}`, next: "checkout faults list" };
-  if (error !== null) return ERRORS[error];
+    return { cause: SENTENCES.injected(fault), next: "checkout faults list" };
+  if (error !== null) return CAUSES[error];
   if (status === null || isSuccess(status)) return undefined;
-  return (
-    STATUSES.get(String(status)) ?? STATUSES.get(`${String(status)[0] ?? ""}xx`) ?? STATUSES.get("other")
-  );
+  const code = String(status);
+  return CAUSES[code] ?? CAUSES[`${code.slice(0, 1)}xx`] ?? CAUSES.other;
 }
 
 /** A line on a delivery: one of its tries, or, without one, what becomes of it. */
@@ -129,53 +133,51 @@ export type DeliveryLine = { readonly entry: StoryEntry; readonly attempt: ToldT
 /** The tries of a delivery, and the next one, below its event. */
 export function deliveryLines(delivery: ToldDelivery): readonly DeliveryLine[] {
   const { id, eventId, endpointId, cause, state, nextAt, isHeld, tries } = delivery;
+  const { called, toEndpoint, nextTry, dropped, held, due, waits } = SENTENCES;
   const told = tries.map((attempt, index) => {
     const { startedAt: at, status, milliseconds: durationMs } = attempt;
     const text = tryText(cause, attempt, tries[index - 1]);
     return { entry: { at, what: "delivery", id, of: eventId, status, durationMs, text }, attempt } as const;
   });
   const line = (text: string): DeliveryLine => ({
-    entry: { at: nextAt, what: "delivery", id, of: eventId, status: null, durationMs: null, text },
+    entry: {
+      at: nextAt,
+      what: "delivery",
+      id,
+      of: eventId,
+      status: null,
+      durationMs: null,
+      text,
+    },
     attempt: undefined,
   });
   // Its tries say where it goes.
-  const name = tries.length === 0 ? `${NAMES[cause]} to endpoint ${endpointId}` : undefined;
+  const first = tries.length === 0 ? english(toEndpoint(english(called[cause]), endpointId)) : undefined;
+  const what = first ?? english(nextTry);
   if (state === "dropped")
-    return [...told, line(`${name === undefined ? "" : `${name} `}dropped: it is not delivered`)];
+    return [...told, line(`${first === undefined ? "" : `${first} `}${english(dropped)}`)];
   if (state !== "due" || tries.some((one) => one.status === null && one.error === null)) return told;
-  if (isHeld) {
-    const what = name ?? "the next try";
-    return [...told, line(`${what} waits: its endpoint is paused (checkout endpoints list says why)`)];
-  }
-  return [
-    ...told,
-    line(
-      name === undefined
-        ? "the next try is due"
-        : `${name} waits, for earlier events or its time; it is due then`,
-    ),
-  ];
+  return [...told, line(english((isHeld ? held : first === undefined ? due : waits)(what)))];
 }
-
-/** What a delivery is called, by why it is made. */
-const NAMES: Readonly<Record<DeliveryEntry["cause"], string>> = {
-  event: "delivery",
-  replay: "replay",
-  duplicate: "duplicate by a fault",
-};
 
 /** A try in words: where to, how long after the one before, what came of it, and why; what is as before is said once. */
 function tryText(reason: DeliveryEntry["cause"], attempt: ToldTry, before: ToldTry | undefined): string {
   const { number, startedAt, url, status, error, milliseconds, answer } = attempt;
-  const where = url === before?.url ? "" : `${NAMES[reason]} to ${url}, `;
+  const where = url === before?.url ? "" : `${english(SENTENCES.called[reason])} to ${url}, `;
   const later = before === undefined ? "" : `, ${spanText(startedAt - before.startedAt)} later`;
   const took = milliseconds === null ? "" : ` in ${milliseconds} ms`;
   const said = answer === null || isSuccess(status) ? "" : excerpt(Buffer.from(answer).toString("utf8"));
   const quoted = said === "" ? "" : `, "${said}"`;
-  const cause = likelyCause(attempt)?.cause;
-  const isSame = before !== undefined && cause === likelyCause(before)?.cause;
-  const why = cause === undefined ? "" : ` (${isSame ? "same cause" : cause})`;
-  return `${where}try ${number}${later}: ${status ?? error ?? "under way"}${took}${quoted}${why}`;
+  const cause = causeText(attempt);
+  const isSame = before !== undefined && cause === causeText(before);
+  const why = cause === undefined ? "" : ` (${isSame ? english(SENTENCES.sameCause) : cause})`;
+  return `${where}try ${number}${later}: ${status ?? error ?? english(SENTENCES.underWay)}${took}${quoted}${why}`;
+}
+
+/** The likely cause of a failed try in English. */
+export function causeText(attempt: Parameters<typeof likelyCause>[0]): string | undefined {
+  const found = likelyCause(attempt);
+  return found && english(found.cause);
 }
 
 /** A time between two lines, in its largest unit. */

@@ -6,9 +6,10 @@ import type { MetFault } from "../fault/operations.ts";
 import { parseJson } from "../json.ts";
 import { isReplay, keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
 import { redactKept } from "../request/redaction.ts";
-import { printable } from "../text.ts";
+import { english, printable } from "../text.ts";
 import { checkOf, type Check } from "./checks.ts";
 import type { Difference, Explanation } from "./explanation.ts";
+import { SENTENCES } from "./sentences.ts";
 import { requestEntry, type ToldRequest } from "./timeline.ts";
 
 /** What a request met: the checkout that its key is bound to, or that its order has. */
@@ -33,7 +34,7 @@ export function explainRequest(
     const next = met === undefined ? [] : [`checkout explain ${met.id}`];
     return {
       ...rest,
-      summary: `${line}${isReplay(request) ? REPLAY : replays.length === 0 ? "" : REPLAYED}`,
+      summary: `${line}${afterOf(request, replays)}`,
       ...NOTHING_REFUSED,
       decision: relied,
       next,
@@ -84,13 +85,16 @@ function ofFault(
 
 /** What a request was answered, also where its client did not hear it. */
 function lineOf({ method, path, status, fault }: LoggedRequest): string {
-  if (status === 0) return `${method} ${path} was not answered, and nothing was done`;
-  const lost = fault?.action === "lose_answer" ? ", and the answer was lost" : "";
-  return `${method} ${path} was answered ${status}${lost}`;
+  const { notAnswered, answered, answerLost } = SENTENCES;
+  const came = fault?.action === "lose_answer" ? answerLost : answered;
+  return `${method} ${path} ${english(status === 0 ? notAnswered : came(status))}`;
 }
 
-const REPLAY = ", with the bytes of the first answer of its key: nothing was created";
-const REPLAYED = "; later requests with its key were answered with the same bytes, and created nothing";
+/** What a request and its replays have to do with each other. */
+function afterOf(request: ToldRequest, replays: readonly ToldRequest[]): string {
+  if (isReplay(request)) return english(SENTENCES.isReplay);
+  return replays.length === 0 ? "" : english(SENTENCES.wasReplayed);
+}
 
 type Parts = Pick<Explanation, "field" | "expected" | "received" | "next">;
 
@@ -109,7 +113,7 @@ function partsOf({ message }: RefusedRequest, check: Check): Parts {
     line.replace("<scope>", scope).replace("<name>", read["received"] ?? "<name>");
   return {
     field: read["field"] ?? field ?? check.field,
-    expected: read["expected"] ?? check.expected ?? expected,
+    expected: read["expected"] ?? (check.expected && english(check.expected)) ?? expected,
     received: read["received"] ?? received,
     next: advice === undefined ? check.next.map(named) : [advice],
   };

@@ -3,9 +3,10 @@ import type { Attempt } from "../control/checkout.ts";
 import type { AttemptResult } from "../checkout/payment.ts";
 import { faultText } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";
-import { cut } from "../text.ts";
+import { cut, english, type Sentence } from "../text.ts";
 import { deliveryLines, type DeliveryLine, type ToldDelivery } from "./delivery.ts";
 import type { Difference, StoryEntry } from "./explanation.ts";
+import { SENTENCES } from "./sentences.ts";
 
 /** A request of the log, with what the state knows of it. */
 export type ToldRequest = LoggedRequest & {
@@ -93,7 +94,7 @@ export function storyLines(story: CheckoutStory): readonly StoryLine[] {
 export function requestEntry(request: ToldRequest): StoryEntry {
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
-  const said = status === 0 ? "no answer" : `${status}${code === null ? "" : ` ${code}`}`;
+  const said = status === 0 ? english(SENTENCES.noAnswer) : `${status}${code === null ? "" : ` ${code}`}`;
   const keyed = key === null ? "" : `, key ${cut(key, MAX_SHOWN)}`;
   const met = fault === null ? "" : `, ${faultText(fault)}`;
   const text = `${method} ${path}: ${said} in ${durationMs} ms${keyed}${met}${differing(request)}`;
@@ -102,9 +103,10 @@ export function requestEntry(request: ToldRequest): StoryEntry {
 
 /** Field by field what differs: `: amount_minor 1999 → 2999`. */
 function differing({ differences }: ToldRequest): string {
+  const nothing = english(SENTENCES.nothing);
   const texts = differences.map(
     ({ field, first, this: now }) =>
-      `${cut(field, MAX_SHOWN)} ${cut(first ?? "nothing", MAX_SHOWN)} → ${cut(now ?? "nothing", MAX_SHOWN)}`,
+      `${cut(field, MAX_SHOWN)} ${cut(first ?? nothing, MAX_SHOWN)} → ${cut(now ?? nothing, MAX_SHOWN)}`,
   );
   return texts.length === 0 ? "" : `: ${texts.join(", ")}`;
 }
@@ -125,26 +127,22 @@ function placedEvent(event: ToldEvent): Placed {
 }
 
 function placedView({ kind, at, target }: PageView): Placed {
-  const text =
-    kind === "opened"
-      ? "payment page opened"
-      : `browser returned to ${target ?? "the shop"} (proves nothing)`;
+  const text = kind === "opened" ? SENTENCES.pageOpened : SENTENCES.browserReturned(target);
   return { entry: ofPayer("page", at, text), place: kind };
 }
 
 function placedAttempt({ number, startedAt, outcome, finishedAt }: Attempt): readonly Placed[] {
-  const line = (at: number, text: string): StoryEntry =>
-    ofPayer("attempt", at, `payment attempt ${number} ${text}`);
-  const started: Placed = { entry: line(startedAt, "started"), place: "start" };
+  const line = (at: number, text: Sentence): StoryEntry => ofPayer("attempt", at, text);
+  const started: Placed = { entry: line(startedAt, SENTENCES.attemptStarted(number)), place: "start" };
   if (finishedAt === null) return [started];
-  return [started, { entry: line(finishedAt, outcome ?? "ended"), place: "finish" }];
+  const ended = line(finishedAt, SENTENCES.attemptEnded(number, outcome));
+  return [started, { entry: ended, place: "finish" }];
 }
 
 function lateEntry({ attempt, result, recordedAt }: CheckoutStory["lateResults"][number]): StoryEntry {
-  const text = `payment attempt ${attempt} ${result} too late: recorded, not applied (decision 10)`;
-  return ofPayer("late_result", recordedAt, text);
+  return ofPayer("late_result", recordedAt, SENTENCES.attemptLate(attempt, result));
 }
 
-function ofPayer(what: "attempt" | "late_result" | "page", at: number, text: string): StoryEntry {
-  return { at, what, id: null, of: null, status: null, durationMs: null, text };
+function ofPayer(what: "attempt" | "late_result" | "page", at: number, text: Sentence): StoryEntry {
+  return { at, what, id: null, of: null, status: null, durationMs: null, text: english(text) };
 }
