@@ -1,8 +1,7 @@
-import type { StoreClock } from "../core/clock.ts";
 import { createAccessLog, SILENT_LOG } from "../sandbox/runtime/access-log.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
 import { formerOwner } from "../sandbox/api/caller.ts";
-import { createRequestLog, type RequestLog } from "../sandbox/runtime/request-log.ts";
+import { createRequestLog } from "../sandbox/runtime/request-log.ts";
 import { openRequestFile } from "../store/request/request-file.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";
 import { IN_MEMORY } from "../store/connection/database.ts";
@@ -15,41 +14,28 @@ import type { ServeOptions } from "./options.ts";
 /** The lines of requests, our failures, and what v1 was asked. */
 export function openLogs(
   world: GuestWorld,
-  { logFormat: format = "text", quiet = false, keptRequests: kept, startClock }: ServeOptions,
+  {
+    logFormat: format = "text",
+    quiet = false,
+    keptRequests: kept = DEFAULT_KEPT_REQUESTS,
+    startClock,
+  }: ServeOptions,
   { held, store, place }: { readonly held: Held; readonly store: Store; readonly place: Place },
 ) {
   const { log: stream, shownId } = place;
   const failures = createFailureLog(world, { format, stream });
   const ids = shownId === undefined ? {} : { shownId };
+  const path = held === undefined ? IN_MEMORY : stateFile(held.path, "requests");
+  const report = (problem: unknown): void => failures.report("request log", problem);
   return {
     lines: quiet ? SILENT_LOG : createAccessLog(world, { format, stream, ...ids }),
     failures,
-    requests: requestLogOf(world, held, { store, report: failures.report, kept, startClock }),
+    requests: createRequestLog(world, {
+      open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, report }),
+      ownerOf: (request) => formerOwner(store, request) ?? { storeId: store.stores.first()?.id },
+      kept,
+      startClock,
+      report,
+    }),
   };
-}
-
-function requestLogOf(
-  world: GuestWorld,
-  held: Held,
-  {
-    store,
-    report,
-    kept = DEFAULT_KEPT_REQUESTS,
-    startClock,
-  }: {
-    readonly store: Store;
-    readonly report: (work: string, error: unknown) => void;
-    readonly kept: number | undefined;
-    readonly startClock: StoreClock | undefined;
-  },
-): RequestLog {
-  const path = held === undefined ? IN_MEMORY : stateFile(held.path, "requests");
-  const say = (problem: unknown): void => report("request log", problem);
-  return createRequestLog(world, {
-    open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, report: say }),
-    ownerOf: (request) => formerOwner(store, request) ?? { storeId: store.stores.first()?.id },
-    kept,
-    startClock,
-    report: say,
-  });
 }

@@ -73,7 +73,7 @@ async function meetFault(context: ApiFaultContext, asked: Asked): Promise<Outcom
 
 /** What is answered where nothing is done. */
 const INSTEAD = {
-  status: (fault, requestId) => statusAnswer(fault, requestId),
+  status: statusAnswer,
   rate_limit: ({ retryAfterS }, requestId) =>
     answerRefusal(requestId, rateLimited(retryAfterS ?? PARAMETERS.retryAfterS.default)),
   storage_full: (_fault, requestId) =>

@@ -15,9 +15,7 @@ export function emit(context: ServiceContext, event: Omit<StoredEvent, "position
   const endpoints = store.endpoints
     .of(event.storeId)
     .filter(({ state, eventTypes }) => state !== "disabled" && wants(eventTypes, event.type));
-  for (const endpoint of endpoints) {
-    enqueue(context, { event, endpoint, cause: "event" }, event.createdAt);
-  }
+  for (const endpoint of endpoints) enqueue(context, { event, endpoint, cause: "event" }, event.createdAt);
 }
 
 /** Writes the delivery of one event to one endpoint; runs inside a write. `now` is the store's. */
