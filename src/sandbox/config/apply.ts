@@ -124,9 +124,11 @@ function changeCapability(
 }
 
 /** Every approval is in the audit log, that of other terms too, and so is every one that is taken back. */
-function changePrice({ store }: ConfigContext, change: PlannedChange, at: number): void {
-  if (change.kind !== "price") return;
-  const { action, storeId, name, differences, wanted } = change;
+function changePrice(
+  { store }: ConfigContext,
+  { action, storeId, name, differences, wanted }: Extract<PlannedChange, { kind: "price" }>,
+  at: number,
+): void {
   if (action === "remove") store.prices.remove(storeId, name);
   if (action === "remove" || wanted === undefined) return;
   const price = wholePrice(wanted);
@@ -142,8 +144,11 @@ const NOT_APPROVED: ReadonlySet<string> = new Set(["description", "retired"]);
 /** Says in the audit log where a change came from. */
 const BY_CONFIG = "by the configuration of the sandbox";
 
-function changeEndpoint(context: ConfigContext, change: PlannedChange, now: number): void {
-  if (change.kind !== "endpoint") return;
+function changeEndpoint(
+  context: ConfigContext,
+  change: Extract<PlannedChange, { kind: "endpoint" }>,
+  now: number,
+): void {
   const { store } = context;
   const { action, storeId, name: url, endpointId, events: eventTypes, inOrder } = change;
   if (endpointId === undefined)
