@@ -115,5 +115,5 @@ const WRITE_VERSION_OFFSET = 18;
 
 function openImage(image: Buffer, { nativeBinding }: OpenOptions): Database.Database {
   image.fill(1, WRITE_VERSION_OFFSET, WRITE_VERSION_OFFSET + 2);
-  return new Database(image, nativeBinding === undefined ? {} : { nativeBinding });
+  return new Database(image, { nativeBinding });
 }

@@ -56,10 +56,13 @@ export type OpenOptions = {
 /** The path of a database in memory. */
 export const IN_MEMORY = ":memory:";
 
-const SQLITE_MAGIC = "SQLite format 3\0";
-const HEADER_BYTES = 100;
+/** How every SQLite file begins. */
+export const SQLITE_MAGIC = "SQLite format 3\0";
+/** The size of its header, in bytes. */
+export const HEADER_BYTES = 100;
 const FORMAT_OFFSET = 60;
-const APPLICATION_ID_OFFSET = 68;
+/** Where its header says which program it is of. */
+export const APPLICATION_ID_OFFSET = 68;
 /** How long a statement waits for another process's lock, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5000;
 /** A file up to this size is checked page by page when it is opened; it takes about 20 ms. */
@@ -143,7 +146,7 @@ function findCause(
 }
 
 function timed({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.Options {
-  return { timeout: BUSY_TIMEOUT_MS, ...(nativeBinding === undefined ? {} : { nativeBinding }) };
+  return { timeout: BUSY_TIMEOUT_MS, nativeBinding };
 }
 
 /** Whether SQLite finds every page of a file sound that it opens for this. */
@@ -232,7 +235,7 @@ function orMalformed(
 }
 
 /** Whether an error of a check is about the content of a file: SQLite has many for a header that makes no sense. */
-function isMalformed(error: unknown): boolean {
+export function isMalformed(error: unknown): boolean {
   const failure = namedByCode(error)?.failure;
   return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }

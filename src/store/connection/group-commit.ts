@@ -80,8 +80,8 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler &
     let failure: StorageUnavailable | undefined;
     for (const [index, job] of batch.entries()) {
       const result = results === "locked" ? undefined : results[index];
-      const told = result ?? { ok: false, error: lockFailure() };
-      failure ??= unavailableIn(told);
+      const told: Result = result ?? { ok: false, error: lockFailure() };
+      if (!told.ok && told.error instanceof StorageUnavailable) failure ??= told.error;
       job.settle(told);
     }
     ended?.(failure);
@@ -107,11 +107,7 @@ export function filesLost(): StorageUnavailable {
 
 /** What a caller gets when another process kept the lock to the end. */
 export function lockFailure(detail?: string): StorageUnavailable {
-  return new StorageUnavailable(storageFailure("file_locked"), detail === undefined ? {} : { detail });
-}
-
-function unavailableIn(result: Result): StorageUnavailable | undefined {
-  return !result.ok && result.error instanceof StorageUnavailable ? result.error : undefined;
+  return new StorageUnavailable(storageFailure("file_locked"), { detail });
 }
 
 type Statements = ReturnType<typeof prepare> & { readonly mark: () => void };

@@ -110,7 +110,7 @@ export class StorageUnavailable extends Error {
   /** Its cause, and what to do. */
   readonly failure: StorageFailure;
 
-  constructor(failure: StorageFailure, options?: ErrorOptions & { readonly detail?: string }) {
+  constructor(failure: StorageFailure, options?: ErrorOptions & { readonly detail?: string | undefined }) {
     super(`${failure.sentence}${options?.detail === undefined ? "" : ` (${options.detail})`}`, options);
     this.failure = failure;
   }

@@ -32,14 +32,10 @@ export function openWatched(path: string, options: OpenOptions): Outcome<Watched
   const opened = openDatabase(path, options);
   if (!opened.ok) return opened;
   const connection = opened.value;
-  if (path === IN_MEMORY)
-    return accept({
-      connection,
-      watch: NO_FILES,
-      findingCause: (work) => work(),
-      close: () => void connection.close(),
-      leave: () => void connection.close(),
-    });
+  if (path === IN_MEMORY) {
+    const close = (): void => void connection.close();
+    return accept({ connection, watch: NO_FILES, findingCause: (work) => work(), close, leave: close });
+  }
   // Named while it is open: too many open files are too many only then.
   const outcome = orRefusal(path, options, () => accept(watched(connection, path, options)));
   if (!outcome.ok) connection.close();
@@ -55,10 +51,7 @@ function watched(
   path: string,
   { nativeBinding, kind }: OpenOptions,
 ): WatchedDatabase {
-  const reader = new Database(path, {
-    readonly: true,
-    ...(nativeBinding === undefined ? {} : { nativeBinding }),
-  });
+  const reader = new Database(path, { readonly: true, nativeBinding });
   const watch = closedIfFailed(reader, () => {
     // Its lock on the database is there from the first read to its end.
     reader.pragma("user_version");

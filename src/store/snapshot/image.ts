@@ -9,15 +9,18 @@ import {
 } from "../../core/snapshot/origin.ts";
 import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
 import {
+  APPLICATION_ID_OFFSET,
   currentFormat,
   formatOf,
+  HEADER_BYTES,
   IN_MEMORY,
+  isMalformed,
+  SQLITE_MAGIC,
   type Connection,
   type FileKind,
   type OpenOptions,
 } from "../connection/database.ts";
 import { applyMigrations, openDatabase } from "../connection/open-database.ts";
-import { isSqliteError, namedByCode } from "../connection/storage-failure.ts";
 import { SANDBOX_FILE } from "../schema.ts";
 import {
   copiedTables,
@@ -62,9 +65,6 @@ export type SnapshotImage = SnapshotFacts & {
 /** Which kind of file, and the addon to open it with. */
 type ImageOptions = Pick<OpenOptions, "kind" | "nativeBinding">;
 
-const SQLITE_MAGIC = "SQLite format 3\0";
-const HEADER_BYTES = 100;
-const APPLICATION_ID_OFFSET = 68;
 /** Where a snapshot keeps the checksum of its other bytes: SQLite has no use for this place of a header. */
 const CHECKSUM_OFFSET = 72;
 const CHECKSUM_BYTES = 4;
@@ -139,15 +139,10 @@ export function openImage(
     return checked;
   } catch (error) {
     connection?.close();
-    if (!isDamage(error)) throw error;
+    // The bytes are at fault: they are in memory, so no read of a disk can be.
+    if (!isMalformed(error)) throw error;
     return damaged(isError(error) ? error.message : String(error));
   }
-}
-
-/** Whether the bytes are at fault: they are in memory, so no read of a disk can be. */
-function isDamage(error: unknown): boolean {
-  const failure = namedByCode(error)?.failure;
-  return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }
 
 function checkImage(
@@ -223,7 +218,7 @@ function makeTemplate({ kind, nativeBinding }: ImageOptions, format: number): Te
 }
 
 function openBytes(bytes: Buffer, { nativeBinding }: ImageOptions): Connection {
-  const connection = new Database(bytes, nativeBinding === undefined ? {} : { nativeBinding });
+  const connection = new Database(bytes, { nativeBinding });
   connection.pragma("trusted_schema = OFF");
   connection.pragma("cell_size_check = ON");
   return connection;
