@@ -29,6 +29,11 @@ export type Erasure = { readonly storeId: string; readonly kind: "reset" | "dele
 /** Rows of one table that go together with those that belong to them; each statement takes a store and a number. */
 type Step = { readonly parts: readonly string[]; readonly sql: string };
 
+/** Rows that nothing belongs to. */
+function alone(table: string): Step {
+  return { parts: [], sql: `DELETE FROM ${table} WHERE store_id = ? LIMIT ?` };
+}
+
 /** Deletes what belongs to checkouts; where a table has no rows at all, they are not looked for once a checkout. */
 function ofCheckouts(table: string): string {
   return `DELETE FROM ${table} WHERE checkout_id IN
@@ -41,11 +46,7 @@ function ofCheckouts(table: string): string {
  * number of rows, or the rows that belong to them.
  */
 export const HAPPENED: readonly Step[] = [
-  { parts: [], sql: "DELETE FROM settlements WHERE store_id = ? LIMIT ?" },
-  { parts: [], sql: "DELETE FROM idempotency_keys WHERE store_id = ? LIMIT ?" },
-  { parts: [], sql: "DELETE FROM idempotency_uses WHERE store_id = ? LIMIT ?" },
-  { parts: [], sql: "DELETE FROM assumption_uses WHERE store_id = ? LIMIT ?" },
-  { parts: [], sql: "DELETE FROM faults WHERE store_id = ? LIMIT ?" },
+  ...["settlements", "idempotency_keys", "idempotency_uses", "assumption_uses", "faults"].map(alone),
   {
     parts: [
       `DELETE FROM delivery_attempts WHERE delivery_id IN
@@ -53,14 +54,12 @@ export const HAPPENED: readonly Step[] = [
     ],
     sql: "DELETE FROM deliveries WHERE store_id = ? ORDER BY rowid LIMIT ?",
   },
-  { parts: [], sql: "DELETE FROM events WHERE store_id = ? LIMIT ?" },
+  alone("events"),
   {
     parts: ["late_results", "page_views", "attempts"].map(ofCheckouts),
     sql: "DELETE FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?",
   },
-  { parts: [], sql: "DELETE FROM drills WHERE store_id = ? LIMIT ?" },
-  { parts: [], sql: "DELETE FROM waivers WHERE store_id = ? LIMIT ?" },
-  { parts: [], sql: "DELETE FROM admin_acts WHERE store_id = ? LIMIT ?" },
+  ...["drills", "waivers", "admin_acts"].map(alone),
 ];
 
 /** What follows in the transaction of the last of these rows; each statement takes a store. */
@@ -71,14 +70,16 @@ export const AT_LAST: Readonly<Record<Erasure["kind"], readonly string[]>> = {
     "DELETE FROM erasures WHERE store_id = ?",
   ],
   delete: [
-    "DELETE FROM signing_secrets WHERE store_id = ?",
-    "DELETE FROM endpoints WHERE store_id = ?",
-    "DELETE FROM credentials WHERE store_id = ?",
-    "DELETE FROM prices WHERE store_id = ?",
-    "DELETE FROM capabilities WHERE store_id = ?",
-    "DELETE FROM return_origins WHERE store_id = ?",
-    "DELETE FROM held_stores WHERE store_id = ?",
-    "DELETE FROM erasures WHERE store_id = ?",
+    ...[
+      "signing_secrets",
+      "endpoints",
+      "credentials",
+      "prices",
+      "capabilities",
+      "return_origins",
+      "held_stores",
+      "erasures",
+    ].map((table) => `DELETE FROM ${table} WHERE store_id = ?`),
     "DELETE FROM stores WHERE id = ?",
   ],
 };

@@ -25,9 +25,6 @@ export function heldStoresTable(connection: Connection, scheduler: Scheduler) {
     /** Whether nothing is delivered from a store; remembered for a moment, because every delivery asks. */
     isHeld,
 
-    /** Forgets what is remembered of them, after they were changed elsewhere. */
-    forget: isHeld.forget,
-
     all: (): string[] => selectAll.all(),
 
     /** Holds the deliveries of a store back. */

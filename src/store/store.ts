@@ -91,9 +91,9 @@ function tables(
   const heldStores = heldStoresTable(connection, scheduler);
   const forgetAll = (): void => {
     forgetClocks();
-    heldStores.forget();
-    endpoints.forget();
-    faults.forget();
+    heldStores.isHeld.forget();
+    endpoints.of.forget();
+    faults.of.forget();
     signingSecrets.forget();
   };
   return {

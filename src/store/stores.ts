@@ -61,10 +61,10 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
     `INSERT INTO stores (id, merchant_id, name, active, created_at)
      VALUES (@id, @merchantId, @name, 1, @createdAt)`,
   );
-  const updateName = connection.prepare<{ readonly id: string; readonly name: string }>(
+  const updateName = connection.prepare<Pick<Merchant, "id" | "name">>(
     "UPDATE stores SET name = @name WHERE id = @id",
   );
-  const updateMerchantName = connection.prepare<{ readonly id: string; readonly name: string }>(
+  const updateMerchantName = connection.prepare<Pick<Merchant, "id" | "name">>(
     "UPDATE merchants SET name = @name WHERE id = @id",
   );
   const updateActive = connection.prepare<{ readonly id: string; readonly active: number }>(
@@ -88,9 +88,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
     ...storeDetails(connection),
 
     /** Adds a merchant; one that is there already stays as it is. */
-    insertMerchant: (merchant: Merchant): void => {
-      insertMerchant.run(merchant);
-    },
+    insertMerchant: (merchant: Merchant): void => void insertMerchant.run(merchant),
 
     hasMerchant: (id: string): boolean => selectMerchant.get(id) !== undefined,
 
@@ -136,17 +134,12 @@ function storeDetails(connection: Connection) {
     `SELECT merchants.name AS merchant, stores.name AS store
      FROM stores JOIN merchants ON merchants.id = stores.merchant_id WHERE stores.id = ?`,
   );
-  const selectDetails = connection.prepare<[string], DetailsRow>(
-    `SELECT stores.id, merchant_id AS merchantId, merchants.name AS merchant, stores.name AS store, active,
-       stores.created_at AS createdAt
-     FROM stores JOIN merchants ON merchants.id = stores.merchant_id WHERE stores.id = ?`,
-  );
+  const details = `SELECT stores.id, merchant_id AS merchantId, merchants.name AS merchant, stores.name AS store,
+       active, stores.created_at AS createdAt
+     FROM stores JOIN merchants ON merchants.id = stores.merchant_id`;
+  const selectDetails = connection.prepare<[string], DetailsRow>(`${details} WHERE stores.id = ?`);
   // By rowid: stores that are made together have one time.
-  const selectAll = connection.prepare<[], DetailsRow>(
-    `SELECT stores.id, merchant_id AS merchantId, merchants.name AS merchant, stores.name AS store, active,
-       stores.created_at AS createdAt
-     FROM stores JOIN merchants ON merchants.id = stores.merchant_id ORDER BY stores.rowid`,
-  );
+  const selectAll = connection.prepare<[], DetailsRow>(`${details} ORDER BY stores.rowid`);
 
   return {
     /** The first store, which `sandbox start` shows; undefined in a new file. */

@@ -56,14 +56,10 @@ export function attemptsTable(connection: Connection) {
     of: (checkoutId: string): Attempt[] => select.all(checkoutId),
 
     /** Writes a new attempt, or the end of an open one. */
-    save: (checkoutId: string, attempt: Attempt): void => {
-      upsert.run({ ...attempt, checkoutId });
-    },
+    save: (checkoutId: string, attempt: Attempt): void => void upsert.run({ ...attempt, checkoutId }),
 
     /** Records a late result, once. */
-    recordLate: (late: LateRow): void => {
-      insertLate.run(late);
-    },
+    recordLate: (late: LateRow): void => void insertLate.run(late),
 
     lateResults: (checkoutId: string): LateRow[] => selectLate.all(checkoutId),
   };

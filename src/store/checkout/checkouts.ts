@@ -90,14 +90,10 @@ export function checkoutsTable(connection: Connection) {
     /** The checkout of this id, whichever store it belongs to. */
     findAny: (id: string): Checkout | undefined => selectAny.get(id),
 
-    setStatus: (id: string, status: Status): void => {
-      updateStatus.run({ id, status });
-    },
+    setStatus: (id: string, status: Status): void => void updateStatus.run({ id, status }),
 
     /** Sets when a checkout expires. */
-    setExpiry: (id: string, expiresAt: number): void => {
-      updateExpiry.run({ id, expiresAt });
-    },
+    setExpiry: (id: string, expiresAt: number): void => void updateExpiry.run({ id, expiresAt }),
 
     /** The open or succeeded checkout of an order_id; there is at most one (decision 8). */
     live: (storeId: string, orderId: string): Checkout | undefined => selectLive.get(storeId, orderId),

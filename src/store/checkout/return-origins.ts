@@ -48,9 +48,7 @@ export function returnOriginsTable(connection: Connection) {
 
   return {
     /** Adds an origin with its path; one that is there already keeps its place and takes the path. */
-    put: (origin: RegisteredOrigin): void => {
-      put.run(origin);
-    },
+    put: (origin: RegisteredOrigin): void => void put.run(origin),
 
     /** The origins of a store, in the order in which they were added. */
     list: (storeId: string): ReturnOrigin[] => select.all(storeId),

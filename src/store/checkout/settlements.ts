@@ -47,13 +47,9 @@ export function settlementsTable(connection: Connection) {
   const selectUntil = lazily(() => prepareUntil(connection));
 
   return {
-    insert: (settlement: Settlement): void => {
-      insert.run(settlement);
-    },
+    insert: (settlement: Settlement): void => void insert.run(settlement),
 
-    remove: (checkoutId: string): void => {
-      remove.run(checkoutId);
-    },
+    remove: (checkoutId: string): void => void remove.run(checkoutId),
 
     /** How and when a checkout will settle itself; undefined if it waits for a payer. */
     of: (checkoutId: string): DueItem | undefined => selectOf.get(checkoutId),

@@ -58,9 +58,6 @@ export function faultsTable(connection: Connection, scheduler: Scheduler) {
     /** The faults of a store, oldest first; remembered for a moment, because every request and every delivery asks. */
     of,
 
-    /** Forgets what is remembered of them, after they were changed elsewhere. */
-    forget: of.forget,
-
     /** The same as they are now, for a transaction that changes them. */
     now: (storeId: string): Fault[] => selectOf.all(storeId).map(fromRow),
 

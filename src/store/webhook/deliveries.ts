@@ -252,21 +252,22 @@ const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 type Part = Omit<DeliveryFilter, "before"> & { readonly before: number };
 
 /** The deliveries of an event, a checkout or an order_id are few; all others are read endpoint by endpoint, and state by state. */
-function listPart(lists: ReturnType<typeof prepareLists>, part: Part): Delivery[] {
+function listPart(lists: Lists, part: Part): Delivery[] {
   const { eventId, checkoutId, orderId, limit } = part;
   if (orderId !== undefined) {
     const places = lists.selectOfOrder.all({ ...part, orderId }).toSorted((left, right) => right - left);
-    return places.slice(0, limit).flatMap((place) => fromRow(lists.at.get(place)) ?? []);
+    return deliveriesAt(lists, places.slice(0, limit));
   }
   if (eventId !== null) return lists.selectOfEvent.all(part).map(fromKnownRow);
   if (checkoutId !== null) return lists.selectOfCheckout.all(part).map(fromKnownRow);
-  return newestPlaces(lists, part).flatMap((place) => fromRow(lists.at.get(place)) ?? []);
+  return deliveriesAt(lists, newestPlaces(lists, part));
 }
 
-function pageOf(
-  lists: ReturnType<typeof prepareLists>,
-  { before: id, type, ...filter }: PageFilter,
-): DeliveryPage {
+function deliveriesAt({ at }: Lists, places: readonly number[]): Delivery[] {
+  return places.flatMap((place) => fromRow(at.get(place)) ?? []);
+}
+
+function pageOf(lists: Lists, { before: id, type, ...filter }: PageFilter): DeliveryPage {
   const { storeId, limit } = filter;
   const { selectPlace, selectType, at } = lists;
   const before = id === undefined ? AFTER_ALL : (selectPlace.get({ storeId, id }) ?? 0);
@@ -280,13 +281,13 @@ function pageOf(
   const shown = found.slice(0, limit);
   const more = found.length > limit ? shown.at(-1) : places.length >= look ? places.at(-1) : undefined;
   return {
-    deliveries: shown.flatMap((place) => fromRow(at.get(place)) ?? []),
+    deliveries: deliveriesAt(lists, shown),
     nextBefore: (more === undefined ? undefined : at.get(more)?.id) ?? null,
   };
 }
 
 /** The places of the newest deliveries to an endpoint or to all of a store, newest first. */
-function newestPlaces(lists: ReturnType<typeof prepareLists>, part: Part): readonly number[] {
+function newestPlaces(lists: Lists, part: Part): readonly number[] {
   const { storeId, endpointId, limit } = part;
   const endpoints = lists.selectEndpoints.all({ storeId, endpointId });
   const states = part.state === null ? DELIVERY_STATES : [part.state];
@@ -350,6 +351,7 @@ function prepareLists(connection: Connection) {
   };
 }
 
+type Lists = ReturnType<typeof prepareLists>;
 type NextRow = Row & { readonly wasTried: number };
 type EndpointAt = Pick<Delivery, "endpointId"> & { readonly now: number };
 

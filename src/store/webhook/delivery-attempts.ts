@@ -116,9 +116,7 @@ export function deliveryAttemptsTable(connection: Connection) {
     },
 
     /** Writes a try that is about to be sent. */
-    start: (attempt: NewAttempt): void => {
-      insert.run(attempt);
-    },
+    start: (attempt: NewAttempt): void => void insert.run(attempt),
 
     /** Writes how a try ended; false where no such try is open. */
     finish: ({ deliveryId, number }: Place, end: AttemptEnd): boolean =>

@@ -74,9 +74,6 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
     /** The endpoints of a store, oldest first; remembered for a moment, because every event asks. */
     of,
 
-    /** Forgets what is remembered of them, after they were changed elsewhere. */
-    forget: of.forget,
-
     /** Enables, pauses or disables an endpoint; its record of failures starts anew. */
     setState: (id: string, state: EndpointState, reason: string | null): void => {
       of.forget();
