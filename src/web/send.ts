@@ -139,8 +139,10 @@ function closingStray(agent: Agent): Agent {
   return agent;
 }
 
-function optionsOf({ method, headers, body, ...outbound }: OutboundRequest, route: Route): RequestOptions {
-  const { addresses, tls, timeoutMs } = outbound;
+function optionsOf(
+  { method, headers, body, addresses, tls, timeoutMs }: OutboundRequest,
+  route: Route,
+): RequestOptions {
   const length = body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
   return {
     // A separate agent: the environment could send the global one, and so the API key, through a proxy.
@@ -167,8 +169,8 @@ function trust(tls: TlsTrust): RequestOptions {
 /** Resolves every name to these addresses, so that the connection cannot go elsewhere. */
 function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  const [first] = found;
   return (_host, { all }, answer) => {
-    const [first] = found;
     if (all === true) answer(null, found);
     else answer(null, first?.address ?? "", first?.family);
   };

@@ -11,6 +11,7 @@ type Row<Value> = Omit<Value, "eventTypes" | "inOrder"> & {
 };
 /** When an endpoint was removed; null while it was not. */
 type Removal = { readonly removedAt: number | null };
+type EndpointRow = Row<Endpoint & Removal>;
 /** What an endpoint is set up with, and what can be set up anew. */
 type Target = Pick<Endpoint, "url" | "eventTypes" | "inOrder">;
 
@@ -38,11 +39,11 @@ const ENDPOINT = columnsOf<Endpoint & Removal>("endpoints", ENDPOINTS_DDL);
 
 /** Where events are delivered. An endpoint that was removed stays for its audit, and is no longer found. */
 export function endpointsTable(connection: Connection, scheduler: Scheduler) {
-  const insert = connection.prepare<Row<Endpoint & Removal>>(`INSERT INTO endpoints ${ENDPOINT.values}`);
-  const select = connection.prepare<[string], Row<Endpoint & Removal>>(
+  const insert = connection.prepare<EndpointRow>(`INSERT INTO endpoints ${ENDPOINT.values}`);
+  const select = connection.prepare<[string], EndpointRow>(
     `SELECT ${ENDPOINT.select} FROM endpoints WHERE id = ? AND removed_at IS NULL`,
   );
-  const selectOf = connection.prepare<[string], Row<Endpoint & Removal>>(
+  const selectOf = connection.prepare<[string], EndpointRow>(
     `SELECT ${ENDPOINT.select} FROM endpoints WHERE store_id = ? AND removed_at IS NULL ORDER BY created_at, id`,
   );
   const updateState = connection.prepare<Pick<Endpoint, "id" | "state" | "reason">>(
@@ -103,6 +104,6 @@ function toRow<Value extends Pick<Endpoint, "eventTypes" | "inOrder">>(value: Va
   return { ...value, eventTypes: value.eventTypes.join(" "), inOrder: Number(value.inOrder) };
 }
 
-function fromRow({ removedAt: _removedAt, ...row }: Row<Endpoint & Removal>): Endpoint {
+function fromRow({ removedAt: _removedAt, ...row }: EndpointRow): Endpoint {
   return { ...row, eventTypes: row.eventTypes.split(" "), inOrder: row.inOrder === 1 };
 }

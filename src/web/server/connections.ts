@@ -42,8 +42,7 @@ export function restsOf(sockets: Set<Socket>, { connections }: ServerLimits): Re
   };
   return {
     add: (socket) => {
-      const [oldest = socket] =
-        sockets.size < connections ? [] : [unheard, resting, unread].flatMap((all) => first(all));
+      const [oldest = socket] = sockets.size < connections ? [] : [unheard, resting, unread].flatMap(first);
       sockets.add(socket);
       unheard.add(socket);
       if (sockets.size <= connections) return;
