@@ -78,11 +78,8 @@ export function openState(
   const path = held === undefined ? IN_MEMORY : stateFile(held.path, "database");
   const hasFile = held === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, held.path);
   if (!hasFile.ok) return hasFile;
-  const opened = openStore(path, {
-    nativeBinding: world.sqliteAddon(),
-    pid: world.pid,
-    scheduler: world,
-  });
+  const { pid } = world;
+  const opened = openStore(path, { nativeBinding: world.sqliteAddon(), pid, scheduler: world });
   if (!opened.ok) return { ok: false, refusal: fileFailure("database", opened.refusal) };
   const store = opened.value;
   const isEmpty = store.stores.first() === undefined;
@@ -165,7 +162,9 @@ export async function retryWhileLocked<Value>(
       return accept(await write());
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      if (tries === MAX_LOCKED_TRIES) return { ok: false, refusal: unavailable(error) };
+      if (tries < MAX_LOCKED_TRIES) continue;
+      const { code, next } = error.failure;
+      return failed({ code, message: `sandbox.db cannot be used: ${error.message}`, next });
     }
   }
 }
@@ -173,26 +172,15 @@ export async function retryWhileLocked<Value>(
 /** Maximum number of tries to write to a locked database at the start. */
 const MAX_LOCKED_TRIES = 5;
 
-function unavailable({ failure, message }: StorageUnavailable): HostFailure {
-  return {
-    kind: "failed",
-    code: failure.code,
-    message: `sandbox.db cannot be used: ${message}`,
-    next: failure.next,
-  };
-}
-
-function refusalFailure({ code, message }: Refusal): HostFailure {
-  return { kind: "failed", code, message, next: "correct it and start again" };
-}
-
 /** Why nothing is served: the configuration is refused, or the store of this state. */
 function refusedSeed(
   refusal: SeedRefusal | Refusal,
   found: { readonly held: Held; readonly given: GivenSecrets; readonly setup: Setup | undefined },
 ): Outcome<never, HostFailure> {
   if (typeof refusal === "string") return refusedStore(refusal, found);
-  return { ok: false, refusal: found.setup?.problem(refusal) ?? refusalFailure(refusal) };
+  const { code, message } = refusal;
+  const failure = { kind: "failed", code, message, next: "correct it and start again" } as const;
+  return { ok: false, refusal: found.setup?.problem(refusal) ?? failure };
 }
 
 /** Why the store of this state is not served. */

@@ -76,8 +76,7 @@ export async function withService<Value>(
       forgetStore,
       instanceChanged: run.renew,
       snapshotShelf: held === undefined ? shelfInMemory() : snapshotsIn(world, held.path),
-      describe: (port: number) =>
-        describe(context, options, { port, place, seeded, store, masterKey, folderHold }),
+      describe: (port) => describe(context, options, { port, place, seeded, store, masterKey, folderHold }),
     };
     const isUsed = (): void => void (end = store.close);
     return await use({ service, apiKey, run, stopRequested: stop.promise, isUsed });
