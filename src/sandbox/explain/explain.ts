@@ -230,11 +230,8 @@ function ofEvent({ context: { store }, storeId, id }: Looking): Explanation | un
   const event = store.events.find(id);
   if (event?.storeId !== storeId) return undefined;
   const filter = { storeId, eventId: id, endpointId: null, checkoutId: null, state: null, limit: MAX_TOLD };
-  const deliveries = store.deliveries.list(filter).toReversed();
-  return explainEvent(
-    event,
-    deliveries.map((one) => readDelivery(store, one)),
-  );
+  const deliveries = store.deliveries.list(filter).map((one) => readDelivery(store, one));
+  return explainEvent(event, deliveries.toReversed());
 }
 
 function ofDelivery({ context: { store }, storeId, id }: Looking): Explanation | undefined {

@@ -34,7 +34,7 @@ export function addFaults(
     const known = forgetOver(context, storeId, now);
     if (known.length + terms.value.length > MAX_FAULTS)
       return refuse("state_conflict", `a store has at most ${MAX_FAULTS} faults; remove some first`);
-    const seed = seedOf(context);
+    const seed = Buffer.from(context.world.randomBytes(SEED_BYTES)).toString("hex");
     const made: Fault[] = [];
     for (const one of terms.value) {
       const missing = missingOf(context, storeId, one);
@@ -44,15 +44,8 @@ export function addFaults(
           "invalid_parameter",
           `until: expected a moment after ${iso(now)}, the time of the store's clock`,
         );
-      made.push({
-        ...one,
-        id: context.world.uuid(),
-        storeId,
-        seed: one.seed ?? seed,
-        matched: 0,
-        applied: 0,
-        createdAt: now,
-      });
+      const counts = { matched: 0, applied: 0, createdAt: now };
+      made.push({ ...one, id: context.world.uuid(), storeId, seed: one.seed ?? seed, ...counts });
     }
     for (const fault of made) store.faults.insert(fault);
     return accept(made);
@@ -96,8 +89,4 @@ function missingOf(
   if (event?.ok === false) return event;
   const endpoint = endpointId === null ? undefined : endpointOf(store, { storeId, endpointId });
   return endpoint?.ok === false ? endpoint : undefined;
-}
-
-function seedOf({ world }: FaultsContext): string {
-  return Buffer.from(world.randomBytes(SEED_BYTES)).toString("hex");
 }

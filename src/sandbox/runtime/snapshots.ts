@@ -1,5 +1,5 @@
 import type { Restored } from "../../core/control/stores.ts";
-import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { NONCE_BYTES, openSecret, sealSecret, type SealedSecret } from "../../core/sealed-secret.ts";
 import { SNAPSHOT_KEY_BYTES, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { TargetPolicy } from "../../core/webhook/target.ts";
@@ -142,19 +142,15 @@ async function refusingUnfit<Value>(write: () => Promise<Value>): Promise<Outcom
   } catch (error) {
     if (error instanceof SnapshotDamage) return unfit(`it is damaged: ${error.message}`);
     if (!(error instanceof SnapshotConflict)) throw error;
-    return { ok: false, refusal: conflict(error) };
+    return refuse(
+      "state_conflict",
+      `a store of this sandbox has an id or a key of the snapshot (${error.message}); nothing was changed`,
+    );
   }
 }
 
 function unfit(why: string): Outcome<never> {
   return refuse("invalid_parameter", `the snapshot cannot be restored: ${why}`);
-}
-
-function conflict({ message }: SnapshotConflict): Refusal {
-  return {
-    code: "state_conflict",
-    message: `a store of this sandbox has an id or a key of the snapshot (${message}); nothing was changed`,
-  };
 }
 
 /** Seals the same secret with another key. A secret that its key does not open was changed by another program. */

@@ -34,9 +34,9 @@ async function sendSafely(
   started: Started,
   report: (error: unknown) => void,
 ): Promise<Ended> {
-  const { request, connection } = started;
+  const { connection } = started;
   const { url, storeId } = started.endpoint;
-  const { headers, body } = request;
+  const { headers, body } = started.request;
   try {
     return { ...started, ...(await post(context, { storeId, url, headers, body, connection })) };
   } catch (error) {

@@ -51,17 +51,10 @@ export function sentTry(
       : deliveryRequestAgain(audited, { eventId, body, secrets, retiredSecrets });
   if (again === undefined) return { headers, body: undefined, signing: { known: false, why: "unlike" } };
   if (isUncertain) return { headers, body: again.body, signing: { known: false, why: "rotated" } };
-  const verdict = verifySignature({
-    rawBody: again.body,
-    headers: again.headers,
-    secrets,
-    now: again.realNow,
-  });
+  const { headers: sent, body: rawBody, realNow: now } = again;
+  const verdict = verifySignature({ rawBody, headers: sent, secrets, now });
   const fault = again.fault?.action ?? null;
-  const sentAt = Math.floor(again.realNow / 1000);
-  return {
-    headers: again.headers,
-    body: again.body,
-    signing: { known: true, owner, secrets: secrets.length, fault, verdict, sentAt },
-  };
+  const sentAt = Math.floor(now / 1000);
+  const signing = { known: true, owner, secrets: secrets.length, fault, verdict, sentAt } as const;
+  return { headers: sent, body: rawBody, signing };
 }

@@ -172,15 +172,13 @@ function start(
   const last = delivery.wasTried ? store.deliveryAttempts.last(delivery.id) : undefined;
   const number = (last?.number ?? 0) + 1;
   const connection = last?.error === "connection_lost" || last?.error === "bad_answer" ? "fresh" : "kept";
-  const { auditedHeaders: headers, bodyHash } = request;
-  const { url } = endpoint;
   store.deliveryAttempts.start({
     deliveryId: delivery.id,
     number,
     startedAt: now,
-    url,
-    headers,
-    bodyHash,
+    url: endpoint.url,
+    headers: request.auditedHeaders,
+    bodyHash: request.bodyHash,
     fault: fault?.action ?? null,
   });
   if (fault?.action === "duplicate")
