@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
 import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
 import { DRILL_KINDS, CLIENT_RUNS } from "../readiness/names.ts";
-import { moment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
+import { moment, storeOperation, wholeInQuery, type DomainOf, whole, nonEmpty } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 /** Maximum number of steps of a drill. */
@@ -85,7 +85,7 @@ export type RunningDrill = DomainOf<typeof underway>;
 
 const clientRun = z.strictObject({
   run: z.enum(CLIENT_RUNS),
-  orderId: z.string().check(z.minLength(1), z.maxLength(MAX_ORDER_ID)),
+  orderId: nonEmpty(MAX_ORDER_ID),
 });
 /** A run of the merchant's command, and the order_id that it is given. */
 export type WatchedRun = DomainOf<typeof clientRun>;
@@ -94,7 +94,7 @@ const clientEnd = z.strictObject({
   /** `killed`: by the drill. */
   ending: z.enum(["exited", "timeout", "aborted", "not_run", "killed"]),
   /** Null if there is none. */
-  exitCode: z.nullable(z.int().check(z.minimum(0), z.maximum(MAX_EXIT_CODE))),
+  exitCode: z.nullable(whole(0, MAX_EXIT_CODE)),
 });
 /** How a run of the merchant's command ended. */
 export type ClientEnd = DomainOf<typeof clientEnd>;
@@ -118,7 +118,7 @@ export const drillOperations = {
       "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), holds the store's webhooks back and watches who asks the API (duplicates, browser_return)",
     request: z.strictObject({
       drill: z.enum(DRILL_KINDS),
-      timeoutMs: z.int().check(z.minimum(1), z.maximum(MAX_LEASE_MS)),
+      timeoutMs: whole(1, MAX_LEASE_MS),
     }),
     answer: z.object({
       id: z.uuid(),
@@ -129,7 +129,6 @@ export const drillOperations = {
     lasting: true,
   }),
   listDrills: storeOperation({
-    method: "GET",
     path: "/drills",
     summary: "Lists what drills have shown, newest first",
     request: z.strictObject({
@@ -176,7 +175,6 @@ export const drillOperations = {
     answer: z.object({ lost: z.boolean() }),
   }),
   awaitClientRun: storeOperation({
-    method: "GET",
     path: "/drills/idempotency/{id}/runs/current",
     summary:
       "Waits until a create of the run is made, and its answer kept from the client, or until the run has ended",
@@ -185,7 +183,6 @@ export const drillOperations = {
     entersStore: false,
   }),
   listRetrieves: storeOperation({
-    method: "GET",
     path: "/leases/{id}/retrieves",
     summary:
       "Lists the paid checkouts that were retrieved from v1 since the lease began, once for each time, except by commands of this program",

@@ -4,15 +4,15 @@ import { SCOPES } from "../credential.ts";
 import { ADMINISTRATOR_ACTIONS, CHECKLIST_ITEMS, DRILL_KINDS, MAX_NOTE_LENGTH } from "../readiness/names.ts";
 import { MAX_SUBJECT_LENGTH, price } from "./checkout.ts";
 import { drill, underway } from "./drills.ts";
-import { moment, storeOperation, type DomainOf } from "./operation.ts";
+import { moment, storeOperation, type DomainOf, whole, nonEmpty } from "./operation.ts";
 import { endpoint } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 /** What a person writes down with an act or a waiver. */
-export const note = z.string().check(z.minLength(1), z.maxLength(MAX_NOTE_LENGTH));
+export const note = nonEmpty(MAX_NOTE_LENGTH);
 const act = z.object({
   /** Its place in the audit log. */
-  number: z.int().check(z.minimum(1)),
+  number: whole(1),
   at: moment,
   actor: z.enum(["merchant", "administrator"]),
   action: z.enum([...ADMINISTRATOR_ACTIONS, "request_production"]),
@@ -128,7 +128,7 @@ const storeSummary = z.object({
   prices: z.array(price),
   apiKeys: z.array(z.object({ id: z.uuid(), lastFour: z.string(), scopes: z.array(z.enum(SCOPES)) })),
   returnOrigins: z.array(returnOrigin),
-  endpoints: z.int().check(z.minimum(0)),
+  endpoints: whole(0),
 });
 
 /** The acts on one capability or price. */
@@ -146,14 +146,14 @@ export const actRequest = z.discriminatedUnion("action", [
   }),
   z.strictObject({
     action: z.enum(ON_ONE),
-    subject: z.string().check(z.minLength(1), z.maxLength(MAX_SUBJECT_LENGTH)),
+    subject: nonEmpty(MAX_SUBJECT_LENGTH),
     note: z.optional(note),
   }),
 ]);
 
 const assumption = z.object({
   /** Its number in DECISIONS.md. */
-  decision: z.int().check(z.minimum(1)),
+  decision: whole(1),
   /** Its heading there. */
   title: z.string(),
   /** Our choice, in a sentence. */
@@ -173,25 +173,21 @@ nameSchemas({ Act: act, Capability: capability, KeyUse: keyUse, Waiver: waiver }
 /** The operations on launch readiness (decisions 20, 49): the merchant's, and those that want the admin token. */
 export const readinessOperations = {
   assumptions: storeOperation({
-    method: "GET",
     path: "/assumptions",
     summary: "Lists what the interface leaves open and was decided here, and what the store relied on of it",
     answer: z.object({ storeId: z.uuid(), assumptions: z.array(assumption) }),
   }),
   readiness: storeOperation({
-    method: "GET",
     path: "/readiness",
     summary: "Tells the facts that the launch checklist is judged by",
     answer: readiness,
   }),
   checklist: storeOperation({
-    method: "GET",
     path: "/checklist",
     summary: "Judges the launch checklist: the verdict, and each item with its reason and its evidence",
     answer: checklist,
   }),
   storeSummary: storeOperation({
-    method: "GET",
     path: "",
     summary: "Shows the store: what it is, may do and has, without its secrets",
     answer: storeSummary,
@@ -222,7 +218,6 @@ export const readinessOperations = {
     refusals: ["state_conflict"],
   }),
   adminLog: storeOperation({
-    method: "GET",
     path: "/admin/acts",
     summary: "Lists the audit log: what administrators did and the merchant asked for, first to last",
     role: "administrator",

@@ -73,7 +73,6 @@ nameSchemas({ SandboxDescription: sandboxDescription, ServedSettings: servedSett
 /** The operations on the process that serves (decision 74). */
 export const sandboxOperations = {
   describe: sandboxOperation({
-    method: "GET",
     path: "/openapi.json",
     summary: "Describes the control API, as this document",
     answer: z.looseObject({
