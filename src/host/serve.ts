@@ -1,7 +1,7 @@
 import { withService, type Source } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { signInLink, type PortalAccess } from "../sandbox/runtime/portal-access.ts";
-import { lostLog } from "./folder/lost-log.ts";
+import { lostLog } from "./folder/owner-file.ts";
 import * as state from "./folder/state-folder.ts";
 import { givenSecrets, otherSecret } from "./given-secrets.ts";
 import { readyOf } from "./ready.ts";

@@ -2,7 +2,7 @@ import { localOrigin } from "../core/loopback.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
 import type { HostFailure } from "./failure.ts";
-import { lostLog } from "./folder/lost-log.ts";
+import { lostLog } from "./folder/owner-file.ts";
 import * as state from "./folder/state-folder.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
 import type { Host } from "./hosting.ts";

@@ -10,7 +10,7 @@ import { ERRORS } from "../core/errors.ts";
 import { parseJson } from "../core/json.ts";
 import type { Refusal } from "../core/outcome.ts";
 import { isUuid, printableLiteral } from "../core/text.ts";
-import { COMMAND_AGENT } from "../core/own-agent.ts";
+import { COMMAND_AGENT } from "../core/network/headers.ts";
 import { callControl, type ControlCall } from "../client/control/control.ts";
 import { sendWithin, type Sent } from "../host/within.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";

@@ -1,10 +1,11 @@
+import { iso } from "../core/clock.ts";
+import { durationOf } from "../core/config/setting-text.ts";
 import { resolve } from "node:path";
 import { loadConfig, loadText } from "../host/config/load.ts";
 import { withLoaded } from "../host/config/start-settings.ts";
 import { stateFile } from "../host/folder/files.ts";
 import { checkFolder } from "../host/folder/trust.ts";
 import { misused, type HostFailure } from "../host/failure.ts";
-import { iso } from "../core/clock.ts";
 import { readConfig } from "../core/config/read.ts";
 import { optionsOf } from "../core/config/settings.ts";
 import { domainName } from "../core/control/wire-names.ts";
@@ -13,7 +14,6 @@ import type { GuestWorld } from "../world.ts";
 import { StartError } from "./errors.ts";
 import type { RunningOptions } from "./running.ts";
 import { seededSource } from "./seeded.ts";
-import { momentOf } from "./moments.ts";
 import type { SandboxOptions } from "./types.ts";
 import type { ServeOptions } from "../host/options.ts";
 
@@ -130,3 +130,25 @@ function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: Sandbox
   const [fault] = read.refusal;
   throw wrong(domainName(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");
 }
+
+/** Reads a span that a caller names, in milliseconds. Throws a TypeError. */
+export function spanOf(span: string | number): number {
+  const milliseconds = typeof span === "number" ? span : durationOf(span);
+  if (milliseconds === undefined || !Number.isSafeInteger(milliseconds) || milliseconds <= 0)
+    throw new TypeError(
+      `a span is a text such as 30m, or whole milliseconds above 0; got ${JSON.stringify(span)}`,
+    );
+  return milliseconds;
+}
+
+/** Reads a moment that a caller names, in milliseconds. Throws a TypeError. */
+export function momentOf(moment: string | Date): number {
+  const milliseconds = typeof moment === "string" ? Date.parse(moment) : moment.getTime();
+  const isWhole = typeof moment !== "string" || WITH_ZONE.test(moment);
+  if (!isWhole || Number.isNaN(milliseconds))
+    throw new TypeError(`a time is ISO 8601 with its zone, such as ${iso(0)}; got ${JSON.stringify(moment)}`);
+  return milliseconds;
+}
+
+/** Without a zone a time would be another one on each machine. */
+const WITH_ZONE = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/i;

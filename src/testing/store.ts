@@ -7,7 +7,7 @@ import type { Calls } from "./calls.ts";
 import { unlessGone } from "./errors.ts";
 import { faultsOf } from "./store/faults.ts";
 import { deliveryLog, eventLog, requestLog } from "./store/logs.ts";
-import { momentOf, spanOf } from "./moments.ts";
+import { momentOf, spanOf } from "./options.ts";
 import { startReceiver, type Receivers } from "./receiver.ts";
 import type { Running } from "./running.ts";
 import type { Identities, StoreIdentity } from "./store/identities.ts";

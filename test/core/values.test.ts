@@ -24,7 +24,7 @@ import { takeToken, type Bucket } from "../../src/core/rate-limit.ts";
 import { formatSigningSecret, openSecret, sealSecret } from "../../src/core/sealed-secret.ts";
 import { printable, printableLiteral } from "../../src/core/text.ts";
 import { retryDelayMs } from "../../src/client/api/retry.ts";
-import { parseRetryAfter } from "../../src/core/retry-after.ts";
+import { parseRetryAfter } from "../../src/core/network/headers.ts";
 import { seededRandom } from "../support/campaign.ts";
 
 const random = seededRandom(7);

@@ -5,8 +5,7 @@ import {
   type ErrorResponse,
 } from "../../core/checkout/wire.ts";
 import { parseJson } from "../../core/json.ts";
-import { COMMAND_AGENT } from "../../core/own-agent.ts";
-import { parseRetryAfter } from "../../core/retry-after.ts";
+import { COMMAND_AGENT, parseRetryAfter } from "../../core/network/headers.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 

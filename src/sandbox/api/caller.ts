@@ -1,7 +1,7 @@
 import { storeNow, type StoreClock } from "../../core/clock.ts";
 import { hashKey, parseAuthorization } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { COMMAND_AGENT } from "../../core/own-agent.ts";
+import { COMMAND_AGENT } from "../../core/network/headers.ts";
 import { takeToken, type Bucket, type RateLimit } from "../../core/rate-limit.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";
 import type { Store } from "../../store/store.ts";

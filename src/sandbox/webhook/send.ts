@@ -1,4 +1,4 @@
-import { parseRetryAfter } from "../../core/retry-after.ts";
+import { parseRetryAfter } from "../../core/network/headers.ts";
 import type { DeliveryResult } from "../../core/webhook/delivery.ts";
 import type { World } from "../../world.ts";
 import type { AccessLog, DeliveryTry } from "../runtime/access-log.ts";

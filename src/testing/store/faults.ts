@@ -1,6 +1,6 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import type { Calls } from "../calls.ts";
-import { momentOf } from "../moments.ts";
+import { momentOf } from "../options.ts";
 import type { AddedFault, Fault, Faults } from "../types.ts";
 
 /** The faults of a store, by the operations of the control API. */

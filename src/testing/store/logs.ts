@@ -1,10 +1,9 @@
+import type { Delivery, LoggedRequest, Event, Log } from "../types.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
 import type { Calls } from "../calls.ts";
-import { deliveryLine, requestLine } from "./lines.ts";
 import { createLog, type LogSource } from "./log.ts";
 import type { Running } from "../running.ts";
-import type { Delivery, Event, Log, LoggedRequest } from "../types.ts";
 
 /** How many items one call reads at most. */
 const PAGE = 1000;
@@ -103,4 +102,16 @@ function requestOf(entry: AnswerOf<"listRequests">["requests"][number]): LoggedR
 
 function dateOrNull(milliseconds: number | null): Date | null {
   return milliseconds === null ? null : new Date(milliseconds);
+}
+
+/** A request as a line of text. */
+export function requestLine({ method, path, status, code }: LoggedRequest): string {
+  return `${method} ${path}: ${status}${code === null ? "" : ` ${code}`}`;
+}
+
+/** A delivery as a line of text, with what its last finished try came to. */
+export function deliveryLine({ type, state, tries, attempts }: Delivery): string {
+  const last = attempts.findLast(({ finishedAt }) => finishedAt !== null);
+  const said = last === undefined ? "" : `, the last: ${last.status ?? last.error ?? "no answer"}`;
+  return `${type} is ${state} after ${tries} ${tries === 1 ? "try" : "tries"}${said}`;
 }

@@ -4,7 +4,7 @@ import type { CheckoutEvent } from "../../checkout/event.ts";
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
 import type { DrillStep } from "../../control/drills.ts";
 import type { DrillCause, DrillNote } from "./webhook-advice.ts";
-import { STALE_BY_SECONDS } from "../../webhook/tampering.ts";
+import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import { DEFAULT_TOLERANCE_SECONDS, type HEADERS } from "../../webhook/signature.ts";
 
 /** An event type of a checkout. */

@@ -5,3 +5,6 @@ export function parseRetryAfter(value: string | undefined, now: number): number 
   const date = value.endsWith("GMT") ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? 0 : Math.max(0, date - now);
 }
+
+/** The User-Agent of the requests that this program's own commands send to v1. */
+export const COMMAND_AGENT = "checkout-cli";
