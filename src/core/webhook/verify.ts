@@ -67,7 +67,7 @@ const CHECKOUT: Checks<WebhookCheckout> = {
 
 /** The fields of an event in the order in which the service writes them (decision 11), and those of its `data`. */
 export const EVENT_FIELDS = Object.keys({ ...ENVELOPE, ...CHANGE });
-export const CHECKOUT_FIELDS = Object.keys(CHECKOUT);
+export const FIELDS_OF_CHECKOUT = Object.keys(CHECKOUT);
 
 /** The first field that is invalid for an event; undefined if all are valid. Additional fields are accepted. */
 function faultyField(body: unknown): string | undefined {

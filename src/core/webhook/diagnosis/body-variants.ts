@@ -1,6 +1,6 @@
 import type { Finding } from "./causes.ts";
 import { isRecord, parseJson } from "../../json.ts";
-import { CHECKOUT_FIELDS, EVENT_FIELDS } from "../verify.ts";
+import { FIELDS_OF_CHECKOUT, EVENT_FIELDS } from "../verify.ts";
 
 /** A body that may have been signed in place of the one that arrived, and the cause that this would show. */
 export type Variant<Value> = { readonly findings: readonly Finding[]; readonly value: Value };
@@ -231,7 +231,7 @@ function writtenOrder(value: unknown): unknown {
   if (!isRecord(value)) return value;
   const ordered = inOrder(value, EVENT_FIELDS);
   const { data } = ordered;
-  return isRecord(data) ? { ...ordered, data: inOrder(data, CHECKOUT_FIELDS) } : ordered;
+  return isRecord(data) ? { ...ordered, data: inOrder(data, FIELDS_OF_CHECKOUT) } : ordered;
 }
 
 function inOrder(
