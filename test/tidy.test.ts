@@ -295,6 +295,19 @@ test("the command line throws what it refuses", () => {
   ]);
 });
 
+test("a command that opens no database loads none", () => {
+  const imported = new Map(sources.map((file) => [file.name, loadedBy(file)]));
+  const loads = (name: string): boolean => reachedFrom(name, imported).has("store/connection/database.ts");
+  const light = [
+    "cli/main.ts",
+    "cli/whoami.ts",
+    "cli/sandbox/env.ts",
+    "cli/sandbox/status.ts",
+    "cli/order/list.ts",
+  ];
+  expect([...light, "host/serve.ts"].map(loads)).toEqual([...light.map(() => false), true]);
+});
+
 test("every file is reached from the program", () => {
   const reached = new Set<string>();
   const visit = (path: string): void => {
@@ -433,6 +446,16 @@ function circles(all: readonly SourceFile[]): readonly (readonly string[])[] {
     found.filter(({ length }) => length > 0).map((circle) => circle.toSorted().join(" ")),
   );
   return [...texts].map((text) => text.split(" "));
+}
+
+/** The files that are loaded with a file, at once: neither for their types alone nor on demand. */
+function loadedBy({ path, text }: SourceFile): readonly string[] {
+  const found = text.matchAll(/^import (?!type )(?:\{([^}]*)\}|[^;{]*) from "(\.[^"]+)"/gm);
+  return Array.from(found, ([, names = "value", specifier = ""]) =>
+    names.split(",").every((name) => /^\s*(type .*)?$/.test(name))
+      ? []
+      : [relative(SRC, resolve(dirname(path), specifier))],
+  ).flat();
 }
 
 /** What a file imports, and what that imports: the file itself only where it is in a circle. */

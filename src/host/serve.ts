@@ -1,12 +1,11 @@
 import { withService, type Source } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { signInLink, type PortalAccess } from "../sandbox/runtime/portal-access.ts";
-import { lostLog } from "./folder/owner-file.ts";
 import * as state from "./folder/state-folder.ts";
 import { givenSecrets, otherSecret } from "./given-secrets.ts";
 import { readyOf } from "./ready.ts";
 import type { HostFailure } from "./failure.ts";
-import { retryWhileLocked } from "./state.ts";
+import { retryWhileLocked, lostLog } from "./state.ts";
 import { requireOwnHost, noteOpened, listen } from "./listen.ts";
 import type { ServeOptions } from "./options.ts";
 import type { Place, Host, Use } from "./hosting.ts";

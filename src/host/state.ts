@@ -1,7 +1,8 @@
 import { keptKeys } from "./folder/kept-keys.ts";
 import type { PlannedChange } from "../core/config/plan.ts";
 import { accept, type Outcome, type Refusal } from "../core/outcome.ts";
-import { MASTER_KEY_BYTES, type Credentials } from "../core/state-files.ts";
+import { MASTER_KEY_BYTES, parseRun, type Credentials } from "../core/state-files.ts";
+import { printable } from "../core/text.ts";
 import { finishErasures } from "../sandbox/runtime/erase.ts";
 import { settleHome } from "../sandbox/runtime/home.ts";
 import {
@@ -11,12 +12,13 @@ import {
   type SeedRefusal,
   type StoreMaker,
 } from "../sandbox/runtime/seed.ts";
-import { IN_MEMORY } from "../store/connection/database.ts";
+import { hasLostLog, IN_MEMORY } from "../store/connection/database.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { Erasure } from "../store/erasures.ts";
 import { openStore, type Store } from "../store/store.ts";
-import type { GuestWorld } from "../world.ts";
+import type { GuestWorld, World } from "../world.ts";
 import { stateFile } from "./folder/files.ts";
+import { serves } from "./folder/owner-file.ts";
 import * as state from "./folder/state-folder.ts";
 import { otherSecret, type GivenSecrets } from "./given-secrets.ts";
 import { failed, type HostFailure, fileFailure } from "./failure.ts";
@@ -201,3 +203,16 @@ function refusedStore(
 
 /** Nothing is noted before the sandbox answers. */
 const NO_ASSUMPTIONS = { forget: () => undefined };
+
+/**
+ * Says that the log of a sandbox that was killed was removed or emptied; undefined if it was not. To be asked before the
+ * folder is claimed and the database opened: both remove the traces.
+ */
+export function lostLog(world: Pick<World, "files" | "processStart">, folder: string): string | undefined {
+  const run = parseRun(world.files.read(stateFile(folder, "run")) ?? "");
+  // A sandbox tells its version when it is ready; before that it may have written nothing yet.
+  if (run?.version === undefined) return undefined;
+  const database = stateFile(folder, "database");
+  if (serves(world, run, world.files.look(folder)?.id) || !hasLostLog(database)) return undefined;
+  return `warning: the last sandbox of ${printable(folder)} was killed, and ${printable(database)}-wal is missing or empty: changes that were only in that log are lost, unless another program has written them into the database`;
+}

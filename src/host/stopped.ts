@@ -1,8 +1,8 @@
+import { lostLog } from "./state.ts";
 import { localOrigin } from "../core/loopback.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
 import type { HostFailure } from "./failure.ts";
-import { lostLog } from "./folder/owner-file.ts";
 import * as state from "./folder/state-folder.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
 import type { Host } from "./hosting.ts";
