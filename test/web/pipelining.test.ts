@@ -128,3 +128,14 @@ test("one request too many ends the connection", async () => {
   });
   expect([closed, got().answers.includes(`/${PIPELINED}`)]).toEqual([true, false]);
 });
+
+test("what was sent behind a request whose answer ends the connection is not worked on", async () => {
+  const { asked, socket, readAllBefore } = await flood(0, large);
+  let text = "";
+  socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1"))).resume();
+  const bad = "POST /bad\r\nHost: x\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\n{}";
+  socket.write(`${bad}GET /behind HTTP/1.1\r\nHost: x\r\n\r\nGET /last HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await new Promise((resolve) => socket.on("close", resolve));
+  await readAllBefore();
+  expect([text.split("\r\n")[0], asked]).toEqual(["HTTP/1.1 400 Bad Request", []]);
+});

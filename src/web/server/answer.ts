@@ -21,7 +21,9 @@ export async function answer(
   }: { readonly limits: ServerLimits; readonly refuseUnread: RefuseUnread; readonly rests: Rests },
 ): Promise<void> {
   const { incoming, response } = entry;
-  const body = await bodyOf(incoming, limits);
+  const reading = bodyOf(incoming, limits);
+  entry.isLast = !(reading instanceof Uint8Array || reading instanceof Promise);
+  const body = await reading;
   if (body === undefined) return;
   if (body instanceof Uint8Array) {
     entry.isServed = true;

@@ -10,6 +10,8 @@ export type Pending = {
   readonly response: ServerResponse;
   /** Whether the service works on it. */
   isServed: boolean;
+  /** Whether its answer ends the connection: what was sent behind it is not worked on, for nobody could hear of it. */
+  isLast: boolean;
 };
 
 /** What one connection has asked: all that is not answered to the end, and of that what nobody works on yet. */
@@ -103,8 +105,8 @@ export function workOn(queue: Queue, work: (entry: Pending) => Promise<unknown>)
   const { pending, waiting } = queue;
   while (waiting.length > 0 && mayWork(queue)) {
     const next = waiting.shift();
-    // The client has gone, and nobody has begun.
-    if (next === undefined || !pending.has(next) || next.incoming.socket.destroyed) continue;
+    // The client has gone or cannot be answered any more, and nobody has begun.
+    if (next === undefined || !pending.has(next) || !next.incoming.socket.writable) continue;
     void work(next).then(() => workOn(queue, work));
   }
 }
@@ -112,6 +114,7 @@ export function workOn(queue: Queue, work: (entry: Pending) => Promise<unknown>)
 function mayWork({ pending, waiting }: Queue): boolean {
   // Nearly always: a client that waits for each answer.
   if (pending.size === 1) return true;
+  for (const { isLast } of pending) if (isLast) return false;
   // What waits came last.
   const taken = [...pending].slice(0, pending.size - waiting.length);
   const unread = taken.reduce((bytes, { response }) => bytes + response.writableLength, 0);

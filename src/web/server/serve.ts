@@ -91,7 +91,7 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
     const queue = queues.get(incoming.socket) ?? { pending: new Set(), waiting: [] };
     if (!isWorkedOn(queue)) rests.wake(incoming.socket);
     queues.set(incoming.socket, queue);
-    const entry = { incoming, response, isServed: false };
+    const entry = { incoming, response, isServed: false, isLast: false };
     queue.pending.add(entry);
     queue.waiting.push(entry);
     response.on("close", () => {
