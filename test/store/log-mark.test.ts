@@ -230,6 +230,20 @@ test("a log that is empty, cut off or no log at all loses no row", () => {
   expect(openOutcome(path)).toEqual([1, 2, 3]);
 });
 
+test("a torn frame behind the last commit, which has the content of an older page, refuses no own log", () => {
+  const path = killedWith([11, 12, 13], KIND, closedWith([1, 2, 3]));
+  const [log, database] = [readFileSync(`${path}-wal`), readFileSync(path)];
+  const head = Buffer.alloc(24);
+  head.writeUInt32BE(2, 0);
+  log.copy(head, 8, 16, 24);
+  for (let at = 0; at < database.length; at += 4096) {
+    const torn = Buffer.concat([log, head, database.subarray(at, at + 4096)]);
+    writeFileSync(`${path}-wal`, torn);
+    writeFileSync(path, database);
+    expect([at, openOutcome(path)]).toEqual([at, [1, 2, 3, 11, 12, 13]]);
+  }
+});
+
 function isRefusedOr(rows: readonly number[]) {
   return (found: readonly number[] | string): boolean =>
     found === "foreign_log" || (Array.isArray(found) && found.join() === rows.join());

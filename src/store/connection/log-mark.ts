@@ -107,14 +107,18 @@ const NO_LOG: Log = { isEmpty: true, marks: [], page: 0 };
 /** Reads the committed frames of a log. Their checksums are not needed for this. */
 function readLog(file: number): Log {
   const marks: Mark[] = [];
-  let pending: Mark | undefined;
+  // What follows the last commit may be torn, and have the content of any older page.
+  let pending: { readonly mark: Mark; readonly page: number } | undefined;
   let [isEmpty, page] = [true, 0];
   for (const frame of framesOf(file, "salts")) {
     const found = markOn(frame.content);
-    if (found !== undefined) [pending, page] = [found, frame.page];
+    if (found !== undefined) pending = { mark: found, page: frame.page };
     if (frame.pages === 0) continue;
     isEmpty = false;
-    if (pending !== undefined) marks.push(pending);
+    if (pending !== undefined) {
+      marks.push(pending.mark);
+      ({ page } = pending);
+    }
     pending = undefined;
   }
   return { isEmpty, marks, page };
