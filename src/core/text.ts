@@ -115,3 +115,13 @@ function escapeUnits(character: string): string {
   const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
+
+/** A name as the wire and the database write it: `bodySha256` is `body_sha256` there. */
+export function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** A name of the wire or the database as it is written here. */
+export function camelCase(name: string): string {
+  return name.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
+}

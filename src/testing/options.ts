@@ -8,7 +8,7 @@ import { checkFolder } from "../host/folder/trust.ts";
 import { misused, type HostFailure } from "../host/failure.ts";
 import { readConfig } from "../core/config/read.ts";
 import { optionsOf } from "../core/config/settings.ts";
-import { domainName } from "../core/control/wire-names.ts";
+import { camelCase } from "../core/text.ts";
 import { isError, type Outcome } from "../core/outcome.ts";
 import type { GuestWorld } from "../world.ts";
 import { StartError } from "./errors.ts";
@@ -128,7 +128,7 @@ function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: Sandbox
   const read = readConfig(JSON.stringify({ sandbox }));
   if (read.ok) return optionsOf(read.value.config.sandbox ?? {});
   const [fault] = read.refusal;
-  throw wrong(domainName(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");
+  throw wrong(camelCase(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");
 }
 
 /** Reads a span that a caller names, in milliseconds. Throws a TypeError. */

@@ -1,6 +1,6 @@
 import type { ChangeEntry } from "../../core/control/config.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { wireName } from "../../core/control/wire-names.ts";
+import { snakeCase } from "../../core/text.ts";
 import type { WantedStore } from "../../core/config/schema.ts";
 import { differentSettings } from "../../core/config/settings.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
@@ -174,7 +174,7 @@ function settingsOf(
   { settings }: AnswerOf<"showConfig">,
 ): readonly SettingDifference[] {
   return differentSettings(config.sandbox ?? {}, settings).map(({ field, wanted, live }) => ({
-    field: `sandbox.${wireName(field)}`,
+    field: `sandbox.${snakeCase(field)}`,
     from: live,
     to: wanted,
   }));

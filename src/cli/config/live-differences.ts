@@ -1,7 +1,7 @@
 import { differentSettings, settingsIn } from "../../core/config/settings.ts";
 import type { WantedStore } from "../../core/config/schema.ts";
 import type { ChangeEntry } from "../../core/control/config.ts";
-import { wireName } from "../../core/control/wire-names.ts";
+import { snakeCase } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { Context } from "../command.ts";
 import { readAdminToken, readCredentials } from "../../host/folder/state-folder.ts";
@@ -35,7 +35,7 @@ export async function liveDifferences(
 function settingDifferences(options: ServeOptions, { description }: Live): readonly Difference[] {
   const { settings, heldBack } = description;
   const found = differentSettings(settingsIn(options), settings).map(({ option, wanted, live }) => ({
-    field: wireName(option),
+    field: snakeCase(option),
     expected: wanted,
     live,
   }));

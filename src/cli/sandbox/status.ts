@@ -1,8 +1,7 @@
 import { iso } from "../../core/clock.ts";
 import { changedSettingTexts, type ServedSettings } from "../../core/config/settings.ts";
-import { wireName } from "../../core/control/wire-names.ts";
+import { snakeCase, printable } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import { printable } from "../../core/text.ts";
 import type { Run } from "../../core/state-files.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
@@ -98,7 +97,7 @@ async function statusOf(context: Context, folder: string, run: Run | undefined):
       settings: served,
     } = live.value.description;
     const settings = Object.fromEntries(
-      Object.entries(served).map(([name, value]) => [wireName(name), value]),
+      Object.entries(served).map(([name, value]) => [snakeCase(name), value]),
     );
     const told = {
       started_at: iso(startedAt),
@@ -147,7 +146,7 @@ function statusText(
       ...(status.active_faults === null || status.active_faults === 0
         ? []
         : ([["Faults", activeFaultsText(status.active_faults)]] as const)),
-      ...changed.map(([field, text]) => [wireName(field), text] as const),
+      ...changed.map(([field, text]) => [snakeCase(field), text] as const),
       ...(status.problem === null ? [] : ([["Problem", status.problem]] as const)),
     ]),
   ].join("\n");

@@ -8,9 +8,9 @@ import {
 } from "jsonc-parser";
 import { closestMatch } from "leven";
 import * as z from "zod/mini";
-import { wireName, wireSchema } from "../control/wire-names.ts";
+import { snakeCase, A_SECRET, holdsSecret, printableLiteral } from "../text.ts";
+import { wireSchema } from "../control/wire-names.ts";
 import { accept, type Outcome } from "../outcome.ts";
-import { A_SECRET, holdsSecret, printableLiteral } from "../text.ts";
 import { conflictsIn, targetConflictsIn } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import { configFile, MAX_FILE_LENGTH, type ConfigFile } from "./schema.ts";
@@ -147,12 +147,12 @@ function namesAt(path: FieldPath): string[] {
     schema = bare(schema);
     if (schema instanceof z.ZodMiniObject) {
       const fields: [string, z.core.$ZodType][] = Object.entries(schema.shape);
-      schema = fields.find(([name]) => wireName(name) === step)?.[1];
+      schema = fields.find(([name]) => snakeCase(name) === step)?.[1];
     } else if (schema instanceof z.ZodMiniArray) schema = schema.def.element;
     else if (schema instanceof z.ZodMiniRecord) schema = schema.def.valueType;
   }
   const object = bare(schema);
-  return object instanceof z.ZodMiniObject ? Object.keys(object.shape).map(wireName) : [];
+  return object instanceof z.ZodMiniObject ? Object.keys(object.shape).map(snakeCase) : [];
 }
 
 /** The schema of the text itself: of several forms, that of an object. */

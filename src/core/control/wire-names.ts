@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { camelCase, snakeCase } from "../text.ts";
 import en from "zod/v4/locales/en.js";
 
 // What is wrong with a field is said in words; zod/mini alone says "Invalid input" of everything.
@@ -69,7 +70,7 @@ function below(schema: z.core.$ZodType): z.ZodMiniType {
 
 function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   const fields = Object.entries(schema.shape).map(
-    ([name, field]) => [name, wireName(name), below(field)] as const,
+    ([name, field]) => [name, snakeCase(name), below(field)] as const,
   );
   const wireNames = new Map(fields.map(([name, onWire]) => [name, onWire]));
   const domainNames = new Map(fields.map(([name, onWire]) => [onWire, name]));
@@ -104,19 +105,14 @@ type InDomain<Shape> = { readonly [Name in keyof Shape & string as DomainName<Na
 
 /** The fields of a schema of the wire, under the names that they have here. */
 export function inDomain<Shape extends object>(shape: Shape): InDomain<Shape> {
-  const fields = Object.entries(shape).map(([name, field]) => [domainName(name), field] as const);
-  // What the type does with each name is what `domainName` does.
+  const fields = Object.entries(shape).map(([name, field]) => [camelCase(name), field] as const);
+  // What the type does with each name is what `camelCase` does.
   return Object.fromEntries(fields) as InDomain<Shape>;
-}
-
-/** The name here of a field on the wire. */
-export function domainName(name: string): string {
-  return name.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
 }
 
 /** A text that names a schema's fields as on the wire, with the names that they have here. What is quoted stays. */
 export function inDomainNames(schema: z.ZodMiniType, text: string): string {
-  const names = new Map(fieldNames(schema).map((name) => [wireName(name), name]));
+  const names = new Map(fieldNames(schema).map((name) => [snakeCase(name), name]));
   return text.replaceAll(/"(?:[^"\\]|\\.)*"|\w+/g, (word) => names.get(word) ?? word);
 }
 
@@ -125,9 +121,4 @@ function fieldNames(schema: z.ZodMiniType): readonly string[] {
   if (!(schema instanceof z.ZodMiniObject)) return [];
   const within = Object.values(schema.shape).flatMap((field) => fieldNames(field as z.ZodMiniType));
   return Object.keys(schema.shape).concat(within);
-}
-
-/** A field's name on the wire: `bodySha256` is `body_sha256` on the wire. */
-export function wireName(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,3 +1,4 @@
+import { camelCase, snakeCase } from "../../core/text.ts";
 import type { Connection } from "./database.ts";
 
 /** The columns of a table, as its statements name them: the column of `storeId` is `store_id`. */
@@ -20,13 +21,11 @@ const COLUMN = /^ {2}([a-z_]+) +(?:TEXT|INTEGER|REAL|BLOB)\b|ADD COLUMN ([a-z_]+
  * that have added more.
  */
 export function columnsOf<Row>(table: string, ddl: string): Columns<Row> {
-  const own = ddl
-    .split(";\n")
-    .filter((text) => new RegExp(`^\\s*(?:CREATE|ALTER) TABLE ${table} `).test(text));
+  const own = ddl.split(";\n").filter((text) => / TABLE (\w+)/.exec(text)?.[1] === table);
   const columns = own.flatMap((text) =>
     Array.from(text.matchAll(COLUMN), ([, created, added = ""]) => created ?? added),
   );
-  const names = columns.map(valueName);
+  const names = columns.map(camelCase);
   return {
     select: names.map(selectedAs).join(", "),
     some: (...wanted) => wanted.map(selectedAs).join(", "),
@@ -37,15 +36,11 @@ export function columnsOf<Row>(table: string, ddl: string): Columns<Row> {
 
 /** A row by the names that its values have here. */
 export function valuesOf(row: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(row).map(([column, value]) => [valueName(column), value]));
-}
-
-function valueName(column: string): string {
-  return column.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [camelCase(column), value]));
 }
 
 function selectedAs(name: string): string {
-  const column = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const column = snakeCase(name);
   return column === name ? name : `${column} AS ${name}`;
 }
 
