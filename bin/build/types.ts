@@ -20,6 +20,7 @@ export function declarations(folder: string, names: readonly string[]): Types {
     noEmit: false,
     declaration: true,
     emitDeclarationOnly: true,
+    stripInternal: true,
     // They are checked by `npm run check`: to write them alone takes half of the time.
     noCheck: true,
     rootDir: resolve("src"),
@@ -42,7 +43,7 @@ export function declarations(folder: string, names: readonly string[]): Types {
 export function typesOf(types: Types, parts: Typed): string {
   const entry = parts.at(-1) ?? "";
   const texts = parts.map((part) => {
-    const text = typesIn(types, part).replaceAll(/^import .*\n/gm, "");
+    const text = typesIn(types, part).replaceAll(/^(?:import .*|export \{\};)\n/gm, "");
     return part === entry
       ? text.replaceAll(/^(export .*) from ".*";$/gm, "$1;")
       : text.replaceAll(/^export /gm, "");

@@ -1,14 +1,6 @@
-import { STATUSES } from "../checkout/checkout.ts";
 import { decodeUtf8, isRecord, parseJson } from "../json.ts";
 import { bytesOf, HEADERS, headerValues, reject, verifySignature } from "./signature.ts";
-import type {
-  VerifyOptions,
-  WebhookChange,
-  WebhookCheckout,
-  WebhookEnvelope,
-  WebhookEvent,
-  WebhookVerdict,
-} from "./webhook.ts";
+import { CHECKS, type Check, type VerifyOptions, type WebhookEvent, type WebhookVerdict } from "./webhook.ts";
 
 /**
  * Verifies a webhook and reads its event (decisions 11 and 12): after `verifySignature` the body must be an event, and
@@ -33,50 +25,18 @@ export function verifyWebhook(options: VerifyOptions & { readonly now: number })
   return { ok: true, eventId: event.event_id, timestamp: verdict.timestamp, event };
 }
 
-type Check = (value: unknown) => boolean;
-type Checks<Shape> = Readonly<Record<keyof Shape, Check>>;
-
-const isText: Check = (value) => typeof value === "string" && value !== "";
-const isBoolean: Check = (value) => typeof value === "boolean";
-const isWhole: Check = Number.isSafeInteger;
-const isStatus: Check = (value) => STATUSES.some((status) => status === value);
-
-const ENVELOPE: Checks<WebhookEnvelope & Pick<WebhookEvent, "type">> = {
-  event_id: isText,
-  type: isText,
-  created_at: isText,
-  api_version: isText,
-  livemode: isBoolean,
-  store_id: isText,
-};
-const CHANGE: Checks<Omit<WebhookChange, keyof typeof ENVELOPE>> = {
-  sequence: isWhole,
-  previous_status: (value) => value === null || isStatus(value),
-  data: isRecord,
-};
-const CHECKOUT: Checks<WebhookCheckout> = {
-  id: isText,
-  object: (value) => value === "order" || value === "checkout_session",
-  order_id: isText,
-  amount_minor: isWhole,
-  currency: isText,
-  status: isStatus,
-  checkout_url: isText,
-  livemode: isBoolean,
-};
-
 /** The fields of an event in the order in which the service writes them (decision 11), and those of its `data`. */
-export const EVENT_FIELDS = Object.keys({ ...ENVELOPE, ...CHANGE });
-export const FIELDS_OF_CHECKOUT = Object.keys(CHECKOUT);
+export const EVENT_FIELDS = Object.keys({ ...CHECKS.envelope, ...CHECKS.change });
+export const FIELDS_OF_CHECKOUT = Object.keys(CHECKS.checkout);
 
 /** The first field that is invalid for an event; undefined if all are valid. Additional fields are accepted. */
 function faultyField(body: unknown): string | undefined {
   if (!isRecord(body)) return "the whole";
-  const envelope = firstFault(body, ENVELOPE);
+  const envelope = firstFault(body, CHECKS.envelope);
   if (envelope !== undefined || body["type"] === "webhook.test") return envelope;
-  const change = firstFault(body, CHANGE);
+  const change = firstFault(body, CHECKS.change);
   if (change !== undefined) return change;
-  const field = firstFault(body["data"] as Record<string, unknown>, CHECKOUT);
+  const field = firstFault(body["data"] as Record<string, unknown>, CHECKS.checkout);
   return field && `data.${field}`;
 }
 

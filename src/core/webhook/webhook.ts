@@ -1,3 +1,6 @@
+import { STATUSES } from "../checkout/checkout.ts";
+import { isRecord } from "../json.ts";
+
 /** Types of webhooks and of their verification. They are also the types of `hosted-checkout/webhooks`. */
 /** Names of the headers that a delivery carries (decision 12). The interface names none, so they are a setting. */
 export type HeaderNames = {
@@ -75,7 +78,7 @@ export type WebhookCheckout = {
 };
 
 /** Fields of every event (decision 11). */
-export type WebhookEnvelope = {
+type WebhookEnvelope = {
   /** The same in every delivery of the event: handle it once. */
   readonly event_id: string;
   /** When it happened, ISO 8601. */
@@ -100,6 +103,48 @@ export type WebhookTest = WebhookEnvelope & { readonly type: "webhook.test"; rea
 
 /** The body of a webhook. */
 export type WebhookEvent = WebhookChange | WebhookTest;
+
+/**
+ * Whether a value can be that of a field.
+ * @internal
+ */
+export type Check = (value: unknown) => boolean;
+type Checks<Shape> = Readonly<Record<keyof Shape, Check>>;
+
+const isText: Check = (value) => typeof value === "string" && value !== "";
+const isBoolean: Check = (value) => typeof value === "boolean";
+const isWhole: Check = Number.isSafeInteger;
+const isStatus: Check = (value) => STATUSES.some((status) => status === value);
+
+const ENVELOPE: Checks<WebhookEnvelope & Pick<WebhookEvent, "type">> = {
+  event_id: isText,
+  type: isText,
+  created_at: isText,
+  api_version: isText,
+  livemode: isBoolean,
+  store_id: isText,
+};
+const CHANGE: Checks<Omit<WebhookChange, keyof typeof ENVELOPE>> = {
+  sequence: isWhole,
+  previous_status: (value) => value === null || isStatus(value),
+  data: isRecord,
+};
+const CHECKOUT: Checks<WebhookCheckout> = {
+  id: isText,
+  object: (value) => value === "order" || value === "checkout_session",
+  order_id: isText,
+  amount_minor: isWhole,
+  currency: isText,
+  status: isStatus,
+  checkout_url: isText,
+  livemode: isBoolean,
+};
+
+/**
+ * What each field must be, in the order in which the service writes them. A merchant's server loads no schema for it.
+ * @internal
+ */
+export const CHECKS = { envelope: ENVELOPE, change: CHANGE, checkout: CHECKOUT };
 
 /** Why a webhook is refused: its signature, or a signed body that is no event, or a header that contradicts it. */
 export type WebhookCode = SignatureCode | "event_invalid" | "event_id_doubled" | "event_id_mismatch";
