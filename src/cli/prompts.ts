@@ -1,7 +1,8 @@
 import type { PaymentMethod } from "../core/checkout/checkout.ts";
-import { fieldFault } from "../core/checkout/create-request.ts";
+import { CREATE_FIELDS, fieldFault, type CreateField } from "../core/checkout/create-request.ts";
+import type { DomainName } from "../core/control/wire-names.ts";
 import { currencyDecimals, formatAmount } from "../core/money.ts";
-import { printable } from "../core/text.ts";
+import { printable, snakeCase } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { parseCurrency } from "./parsers.ts";
 import { isPlain } from "./printer.ts";
@@ -9,13 +10,15 @@ import { interruptedProblem, Refused, refusedUsage } from "./problem.ts";
 
 /** The fields of a create, as far as they are known. */
 export type CreateFields = {
-  readonly orderId?: string;
-  readonly amountMinor?: number;
-  readonly currency?: string;
-  readonly paymentMethod?: string;
-  readonly description?: string;
-  readonly priceId?: string;
+  readonly [Field in CreateField as DomainName<Field>]?: Field extends "amount_minor" ? number : string;
 };
+
+/** The fields that are known, as the body of a create has them. */
+export function bodyOf(fields: CreateFields): Readonly<Record<string, unknown>> {
+  const names = new Set<string>(CREATE_FIELDS);
+  const given = Object.entries(fields).map(([name, value]) => [snakeCase(name), value] as const);
+  return Object.fromEntries(given.filter(([name, value]) => names.has(name) && value !== undefined));
+}
 
 /** Asks for what a create needs and does not have, once what it has is right. Talks on stderr: stdout is for the result. */
 export async function askForMissing(world: World, fields: CreateFields): Promise<CreateFields> {
@@ -155,15 +158,9 @@ function toNumber(text: string): number {
 }
 
 function firstFault(fields: CreateFields): string | undefined {
-  const given = [
-    ["order_id", fields.orderId],
-    ["currency", fields.currency],
-    ["payment_method", fields.paymentMethod],
-    ["description", fields.description],
-  ] as const;
-  for (const [field, value] of given) {
-    const fault = value === undefined ? undefined : fieldFault(field, value);
-    if (fault !== undefined) return fault;
-  }
-  return undefined;
+  const body = bodyOf(fields);
+  const faults = CREATE_FIELDS.filter((field) => Object.hasOwn(body, field)).map((field) =>
+    fieldFault(field, body[field]),
+  );
+  return faults.find((fault) => fault !== undefined);
 }

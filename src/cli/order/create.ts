@@ -1,3 +1,4 @@
+import type { Option } from "commander";
 import {
   createRequest,
   journalIntent,
@@ -6,7 +7,11 @@ import {
   type Target,
 } from "../../client/api/client.ts";
 import { variableNamed } from "../option-rules.ts";
-import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
+import {
+  parseCreateRequest,
+  type CreateField,
+  type CreateRequest,
+} from "../../core/checkout/create-request.ts";
 import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { chooseKey, type Intent, type LatestAttempt } from "../../core/checkout/journal.ts";
 import { printable } from "../../core/text.ts";
@@ -19,7 +24,7 @@ import { createManaged } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
 import { parseAmountMinor, parseCurrency } from "../parsers.ts";
 import { EXIT, refusedUsage, reworded, type Problem } from "../problem.ts";
-import { askForMissing, type CreateFields } from "../prompts.ts";
+import { askForMissing, bodyOf, type CreateFields } from "../prompts.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
 import { connectTo } from "../target/connect.ts";
@@ -57,16 +62,7 @@ function registerCreate(group: Group, noun: Noun): void {
       `checkout ${command} create --order-id ${example} --price-id price_coffee --open --wait`,
     ],
     options: [
-      valueOption("--order-id <id>", "your id for the purchase, 1 to 32 characters"),
-      valueOption(
-        "--amount-minor <n>",
-        "amount in minor units: 1999 is 19.99 EUR",
-        parseAmountMinor(group.world),
-      ),
-      valueOption("--currency <code>", "three letters, such as EUR", parseCurrency),
-      valueOption("--payment-method <method>", "alipay_plus or wechat_pay"),
-      valueOption("--description <text>", "up to 128 characters"),
-      valueOption("--price-id <id>", "a catalog price, instead of amount, currency and method"),
+      ...fieldOptions(group.world),
       valueOption("--idempotency-key <key>", "use this key instead of the managed one"),
       switchOption(
         "--new-attempt",
@@ -83,6 +79,23 @@ function registerCreate(group: Group, noun: Noun): void {
     conflicts: [["newAttempt", "idempotencyKey"]],
     run: (context, options) => runCreate(context, options, noun),
   });
+}
+
+/** An option for each field of the body. */
+function fieldOptions(world: World): readonly Option[] {
+  const options: Readonly<Record<CreateField, Option>> = {
+    order_id: valueOption("--order-id <id>", "your id for the purchase, 1 to 32 characters"),
+    amount_minor: valueOption(
+      "--amount-minor <n>",
+      "amount in minor units: 1999 is 19.99 EUR",
+      parseAmountMinor(world),
+    ),
+    currency: valueOption("--currency <code>", "three letters, such as EUR", parseCurrency),
+    payment_method: valueOption("--payment-method <method>", "alipay_plus or wechat_pay"),
+    description: valueOption("--description <text>", "up to 128 characters"),
+    price_id: valueOption("--price-id <id>", "a catalog price, instead of amount, currency and method"),
+  };
+  return Object.values(options);
 }
 
 /** Creates, or creates again what is already there; exit 5 where the key or the order belongs to something else. */
@@ -178,31 +191,17 @@ function unreadOf(flags: readonly string[], { env }: World): string {
 }
 
 function missingFlags(options: CreateFields): string[] {
-  const required =
-    options.priceId === undefined
-      ? (["orderId", "amountMinor", "currency", "paymentMethod"] as const)
-      : (["orderId"] as const);
-  const flags = {
-    orderId: "--order-id",
-    amountMinor: "--amount-minor",
-    currency: "--currency",
-    paymentMethod: "--payment-method",
-  };
-  return required.filter((field) => options[field] === undefined).map((field) => flags[field]);
+  const body = bodyOf(options);
+  const required: readonly CreateField[] =
+    options.priceId === undefined ? ["order_id", "amount_minor", "currency", "payment_method"] : ["order_id"];
+  return required
+    .filter((field) => !Object.hasOwn(body, field))
+    .map((field) => `--${field.replaceAll("_", "-")}`);
 }
 
 /** The same check that the service makes, so that what it would refuse is not sent. */
 function parseFields(fields: CreateFields): CreateRequest {
-  const body = {
-    order_id: fields.orderId,
-    amount_minor: fields.amountMinor,
-    currency: fields.currency,
-    payment_method: fields.paymentMethod,
-    description: fields.description,
-    price_id: fields.priceId,
-  };
-  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
-  const parsed = parseCreateRequest(given);
+  const parsed = parseCreateRequest(bodyOf(fields));
   if (parsed.ok) return parsed.value;
   throw refusedUsage(parsed.refusal.message, "correct it; nothing was sent");
 }

@@ -98,7 +98,8 @@ export function requestsFor(terms: Terms): readonly [CreateRequest, ...CreateReq
 
 const fields = { ...bySum.shape, ...byPrice.shape };
 
-type CreateField = keyof typeof fields;
+/** The name of a field of a create. */
+export type CreateField = keyof typeof fields;
 
 /** The names of all fields of a create, in either form. */
 export const CREATE_FIELDS = Object.keys(fields) as readonly CreateField[];

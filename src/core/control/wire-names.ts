@@ -97,7 +97,8 @@ function renamed(
   return result;
 }
 
-type DomainName<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+/** The name here of a name of the wire, as `camelCase` makes it. */
+export type DomainName<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<DomainName<Tail>>}`
   : Name;
 
