@@ -50,9 +50,28 @@ export const errorResponse = z.object({
 /** A refusal as it stands in answers. */
 export type ErrorResponse = z.infer<typeof errorResponse>;
 
-/** The bytes of a checkout as it goes out, in answers as in events. `livemode` is always false (decision 20). */
+/** The bytes of a checkout as it goes out, in answers as in events. */
 export function checkoutJson(checkout: Checkout, checkoutOrigin: string): string {
-  return JSON.stringify({
+  return JSON.stringify(wireOf(checkout, checkoutOrigin));
+}
+
+/**
+ * The same bytes as an older version may have written them: with these fields alone. Undefined where one is not among
+ * them that the wire has always had.
+ */
+export function checkoutJsonWith(
+  fields: readonly string[],
+  checkout: Checkout,
+  checkoutOrigin: string,
+): string | undefined {
+  const known = Object.entries(wireOf(checkout, checkoutOrigin)).filter(([field]) => fields.includes(field));
+  const wire = Object.fromEntries(known);
+  return checkoutWire.safeParse(wire).success ? JSON.stringify(wire) : undefined;
+}
+
+/** `livemode` is always false (decision 20). */
+function wireOf(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
+  return {
     id: checkout.id,
     object: checkout.object,
     order_id: checkout.orderId,
@@ -61,7 +80,7 @@ export function checkoutJson(checkout: Checkout, checkoutOrigin: string): string
     status: checkout.status,
     checkout_url: checkoutUrl(checkout, checkoutOrigin),
     livemode: false,
-  } satisfies CheckoutWire);
+  };
 }
 
 /** The bytes of a success, around those of its checkout. */

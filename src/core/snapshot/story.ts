@@ -5,7 +5,8 @@ import { CREATE_PATHS, fingerprint, type StoredResponse } from "../checkout/idem
 import { advance, type AttemptResult, type Command } from "../checkout/payment.ts";
 import type { Attempt } from "../control/checkout.ts";
 import { settlementOf, type PayOutcome } from "../checkout/reserved-order-id.ts";
-import { checkoutJson, successBody } from "../checkout/wire.ts";
+import { checkoutJsonWith, successBody } from "../checkout/wire.ts";
+import { isRecord, parseJson } from "../json.ts";
 import { parsePublicUrl } from "../network/public-url.ts";
 
 /** An event as a snapshot has it. */
@@ -145,7 +146,16 @@ function jsonIn(body: string, checkout: Checkout): string | undefined {
   const start = body.lastIndexOf(URL_FIELD) + URL_FIELD.length;
   const origin = body.slice(start, body.indexOf(`/pay/${checkout.id}"`, start));
   const read = parsePublicUrl(origin);
-  return read.ok && read.value === origin ? checkoutJson(checkout, origin) : undefined;
+  return read.ok && read.value === origin
+    ? checkoutJsonWith(fieldsOfData(body), checkout, origin)
+    : undefined;
+}
+
+/** The names of the fields of the checkout in an event or an answer. */
+function fieldsOfData(body: string): readonly string[] {
+  const read = parseJson(body);
+  const data = isRecord(read) ? read["data"] : undefined;
+  return isRecord(data) ? Object.keys(data) : [];
 }
 
 const URL_FIELD = '"checkout_url":"';
