@@ -6,7 +6,7 @@ import {
   isHopeless,
   jitterOf,
 } from "../../src/core/webhook/delivery.ts";
-import { DELIVERY_ACTIONS } from "../../src/core/fault/actions.ts";
+import type { DeliveryAction } from "../../src/core/fault/actions.ts";
 import type { HttpResponse } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { openWebhookSite, signatureHeader, type Received, type Receiver } from "../support/webhook-site.ts";
@@ -537,22 +537,35 @@ test("each fault of deliveries is what it says, once, and then all is right agai
     return shop.got.slice(before);
   };
   const order = () => site.order();
+  const cancelled = async () => site.pay(await site.order(), "cancelled");
   const verdicts = async (action: string): Promise<string[]> =>
     (await after(action, order)).map(({ verdict }) => verdict);
-  expect(await verdicts("bad_signature")).toEqual(["signature_mismatch"]);
-  expect(await verdicts("changed_body")).toEqual(["signature_mismatch"]);
-  expect(shop.got.at(-1)?.event.data.amount_minor).toBe(550);
-  expect(await verdicts("stale")).toEqual(["timestamp_too_old"]);
-  expect(await verdicts("old_secret")).toEqual(["signature_mismatch"]);
-  expect(await verdicts("drop")).toEqual([]);
-  expect((await site.deliveries("?state=dropped")).length).toBe(1);
-  const doubled = await after("duplicate", order);
-  expect([doubled.length, new Set(doubled.map(({ event }) => event.event_id)).size]).toEqual([2, 1]);
-  const reordered = await after("reorder", async () => site.pay(await site.order(), "cancelled"));
-  expect(types(reordered)).toEqual(["order.cancelled", "order.created"]);
-  const [created] = await after("delay", async () => site.pay(await site.order(), "cancelled"));
-  expect(created?.event.type).toBe("order.created");
-  expect(types(await after("delay", order))).toEqual(["order.created"]);
+  // A fault that nothing is asked of here does not compile.
+  const shown: Readonly<Record<DeliveryAction, () => Promise<void>>> = {
+    bad_signature: async () => expect(await verdicts("bad_signature")).toEqual(["signature_mismatch"]),
+    changed_body: async () => {
+      expect(await verdicts("changed_body")).toEqual(["signature_mismatch"]);
+      expect(shop.got.at(-1)?.event.data.amount_minor).toBe(550);
+    },
+    stale: async () => expect(await verdicts("stale")).toEqual(["timestamp_too_old"]),
+    old_secret: async () => expect(await verdicts("old_secret")).toEqual(["signature_mismatch"]),
+    drop: async () => {
+      expect(await verdicts("drop")).toEqual([]);
+      expect((await site.deliveries("?state=dropped")).length).toBe(1);
+    },
+    duplicate: async () => {
+      const doubled = await after("duplicate", order);
+      expect([doubled.length, new Set(doubled.map(({ event }) => event.event_id)).size]).toEqual([2, 1]);
+    },
+    reorder: async () =>
+      expect(types(await after("reorder", cancelled))).toEqual(["order.cancelled", "order.created"]),
+    delay: async () => {
+      const [created] = await after("delay", cancelled);
+      expect(created?.event.type).toBe("order.created");
+      expect(types(await after("delay", order))).toEqual(["order.created"]);
+    },
+  };
+  for (const show of Object.values(shown)) await show();
   const before = shop.got.length;
   await site.order();
   await site.advance(1);
@@ -563,7 +576,6 @@ test("each fault of deliveries is what it says, once, and then all is right agai
   expect(new Set(told)).toEqual(
     new Set(["duplicate", "stale", "bad_signature", "changed_body", "old_secret"]),
   );
-  expect(DELIVERY_ACTIONS).toHaveLength(8);
 });
 
 test("a fault can wait for one event, for several deliveries, and be removed", async () => {
