@@ -53,11 +53,12 @@ test("whatever call fails, the folder opens again with all that was acknowledged
   ];
   const faults = await allFaults(scenarios);
   const chosen = choose(faults);
-  const counts = { hit: 0, acknowledged: 0 };
+  const counts = { hit: 0, acknowledged: 0, nodeItself: 0 };
   const wrong: string[] = [];
   for (const trial of chosen) {
     const found = await tryFault(trial);
     if (found.hit) counts.hit += 1;
+    if (found.isNodeItself) counts.nodeItself += 1;
     counts.acknowledged += found.acknowledged;
     wrong.push(...found.wrong);
     tell(found.wrong);
@@ -68,7 +69,7 @@ test("whatever call fails, the folder opens again with all that was acknowledged
     (one) => `${one.name} ${chosen.filter(({ scenario }) => scenario === one).length}`,
   );
   await annotate(
-    `seed ${SEED}: ${chosen.length} (${each.join(", ")}) of ${faults.length} faults, ${counts.hit} ended a command or refused a write, ${counts.acknowledged} acknowledged, none lost`,
+    `seed ${SEED}: ${chosen.length} (${each.join(", ")}) of ${faults.length} faults, ${counts.hit} ended a command or refused a write, ${counts.nodeItself} met Node's own event loop, ${counts.acknowledged} acknowledged, none lost`,
   );
 });
 
@@ -103,10 +104,7 @@ async function allFaults(scenarios: readonly Scenario[]): Promise<Chosen[]> {
   return found.flat();
 }
 
-async function tryFault({
-  scenario,
-  fault,
-}: Chosen): Promise<{ readonly wrong: string[]; readonly hit: boolean; readonly acknowledged: number }> {
+async function tryFault({ scenario, fault }: Chosen): Promise<Found> {
   const cwd = tempFolder();
   const { call, error, nth, lasting } = fault;
   const where = `${scenario.name}, ${call} ${nth}${lasting ? "+" : ""} ${error}`;
@@ -123,7 +121,24 @@ async function tryFault({
     wrong: wrong.map((what) => `${where}: ${what}`),
     hit: seen.code !== 0 || (acknowledged > 0 && acknowledged < CREATES + 1),
     acknowledged,
+    isNodeItself: isNodeItself(seen),
   };
+}
+
+/** What one trial has shown. */
+type Found = {
+  readonly wrong: string[];
+  readonly hit: boolean;
+  readonly acknowledged: number;
+  readonly isNodeItself: boolean;
+};
+
+/**
+ * Calls are counted, so on a busy machine a fault can meet a write of Node's event loop to itself, which ends the program
+ * as a kill would: what was acknowledged is there all the same.
+ */
+function isNodeItself({ stderr }: Finished): boolean {
+  return /^node: .*deps\/uv\/src\/.* Assertion /m.test(stderr);
 }
 
 /** Starts the sandbox without a fault, looks at it, and stops it; returns what was wrong. */
@@ -137,10 +152,13 @@ async function reopen(
   return code === 0 ? wrong : [...wrong, `the plain start stopped with ${code}`];
 }
 
-function judgeOutput({ code, stdout, stderr }: Finished): string[] {
+function judgeOutput(finished: Finished): string[] {
+  const { code, stdout, stderr } = finished;
   const output = stdout + stderr;
   return [
-    ...(code !== null && [0, 1, 7].includes(code) ? [] : [`ended with ${code}: ${output}`]),
+    ...((code !== null && [0, 1, 7].includes(code)) || isNodeItself(finished)
+      ? []
+      : [`ended with ${code}: ${output}`]),
     ...(/bug in checkout|"defect"|\n\s+at /.test(output) ? [`shows a defect: ${output}`] : []),
   ];
 }
