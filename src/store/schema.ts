@@ -21,6 +21,7 @@ import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
 import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORES_DDL } from "./stores.ts";
 import { DELIVERIES_DDL } from "./webhook/deliveries.ts";
+import { DELIVERY_QUEUES_DDL } from "./webhook/delivery-queues.ts";
 import { DELIVERY_ATTEMPTS_DDL } from "./webhook/delivery-attempts.ts";
 import { ENDPOINTS_DDL } from "./webhook/endpoints.ts";
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
@@ -69,6 +70,6 @@ export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,
   firstFormat: 30,
-  migrations: [TABLES],
+  migrations: [TABLES, DELIVERY_QUEUES_DDL],
   aside: "all but journal.db* in its folder",
 };

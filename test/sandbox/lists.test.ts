@@ -261,12 +261,19 @@ const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
     /AS dueAt, NULL AS outcome FROM checkouts .* id LIMIT @limit /,
     "open_checkouts (store_id=? AND expires_at<?)",
   ],
-  [/FROM deliveries INDEXED BY due_deliveries/, "due_deliveries (endpoint_id=? AND next_at<?)"],
+  [
+    /FROM deliveries INDEXED BY due_deliveries .* next_at <= @now/,
+    "due_deliveries (endpoint_id=? AND next_at<?)",
+  ],
   [
     /FROM checkouts WHERE store_id = \? AND order_id = \?/,
     "checkouts_of_order (store_id=? AND order_id=? AND <expr>=?)",
   ],
-  [/FROM deliveries AS one WHERE/, "due_deliveries (endpoint_id=?)"],
+  [/FROM deliveries AS head/, "head_deliveries (endpoint_id=?)"],
+  [
+    /max\(next_at\) FROM deliveries/,
+    "queued_deliveries (endpoint_id=? AND <expr>=? AND is_head=? AND in_order=?)",
+  ],
   [/SELECT count\(\*\) FROM deliveries/, "due_deliveries (endpoint_id=? AND next_at<?)"],
   [/^SELECT 1 FROM deliveries/, "deliveries_of_event (event_id=?)"],
   [/^SELECT sum\(status BETWEEN.* @state /, "deliveries_of_endpoint (endpoint_id=? AND state=?)"],

@@ -72,7 +72,7 @@ function fill(raw: Database.Database, letter: string): string {
     INSERT INTO assumption_uses VALUES ('${s}', 5, 'r', 1);
     INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
       VALUES ('${id(4)}', '${s}', '${id(2)}', 'order.created', 1, '{}', 1), ('${id(5)}', '${s}', NULL, 'webhook.test', 1, '{}', 1);
-    INSERT INTO deliveries VALUES ('${id(6)}', '${s}', '${id(1)}', '${id(4)}', '${id(2)}', 1, 'event', 1, 'failed', 1, 1, 1, NULL);
+    INSERT INTO deliveries VALUES ('${id(6)}', '${s}', '${id(1)}', '${id(4)}', '${id(2)}', 1, 'event', 1, 'failed', 1, 1, 1, NULL, 0);
     INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash)
       VALUES ('${id(6)}', 1, 1, 'u', '{}', '${"e".repeat(64)}');
     INSERT INTO faults (id, store_id, action, event_id, endpoint_id, nth, seed, times, matched, applied, created_at)

@@ -12,6 +12,7 @@ import { newImage, openImage, SNAPSHOT_FILE, withChecksum } from "../../src/stor
 import { NEXT_FORMATS } from "../support/migrate.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
+const PRESENT = currentFormat(SANDBOX_FILE);
 const STORE = "00000000-0000-4000-8000-00000000000a";
 const ROWS = `
   INSERT INTO merchants VALUES ('m', 'Merchant', 1);
@@ -51,9 +52,9 @@ test("the formats are what they are", () => {
     currentFormat(kind),
   ]);
   expect(formats).toEqual([
+    [30, 31],
     [30, 30],
-    [30, 30],
-    [30, 30],
+    [30, 31],
     [10, 13],
   ]);
 });
@@ -63,16 +64,16 @@ test("the next formats are applied once, with a backup of the one before, also t
     const path = sandboxFile({ killed });
     for (let times = 0; times < 2; times += 1) {
       const migrated = open(path, NEXT_FORMATS);
-      expect(formatOf(migrated)).toBe(32);
+      expect(formatOf(migrated)).toBe(PRESENT + 2);
       expect(migrated.prepare("SELECT label FROM labels").pluck().all()).toEqual(["label of o-1"]);
       expect(migrated.prepare("SELECT order_id, label FROM checkouts").raw().all()).toEqual([["o-1", null]]);
       expect(migrated.pragma("integrity_check", { simple: true })).toBe("ok");
       migrated.close();
     }
-    expect(readdirSync(join(path, "..")).toSorted()).toEqual(["sandbox.db", "sandbox.db.v30.backup"]);
-    const backup = open(`${path}.v30.backup`, SANDBOX_FILE);
+    expect(readdirSync(join(path, "..")).toSorted()).toEqual(["sandbox.db", `sandbox.db.v${PRESENT}.backup`]);
+    const backup = open(`${path}.v${PRESENT}.backup`, SANDBOX_FILE);
     expect([formatOf(backup), backup.prepare("SELECT order_id FROM checkouts").pluck().all()]).toEqual([
-      30,
+      PRESENT,
       ["o-1"],
     ]);
     backup.close();
@@ -84,7 +85,7 @@ test("a format is applied whole or not at all: of one that fails nothing is left
   const broken = withNext(withNext(SANDBOX_FILE), "CREATE TABLE half (x INTEGER) STRICT; SELECT broken");
   expect(() => open(path, broken)).toThrow(/broken/);
   const left = open(path, withNext(SANDBOX_FILE));
-  expect(formatOf(left)).toBe(31);
+  expect(formatOf(left)).toBe(PRESENT + 1);
   const tables = left
     .prepare("SELECT name FROM sqlite_schema WHERE name IN ('planted', 'half')")
     .pluck()
@@ -135,7 +136,7 @@ test("a snapshot is migrated in memory, its bytes stay as they are, and one of a
   const migrated = openImage(bytes, { kind: next, nativeBinding: undefined });
   if (!migrated.ok) throw new Error(migrated.refusal.message);
   const { connection, storeIds } = migrated.value;
-  expect([formatOf(connection), storeIds]).toEqual([32, [STORE]]);
+  expect([formatOf(connection), storeIds]).toEqual([PRESENT + 2, [STORE]]);
   expect(connection.prepare("SELECT label FROM labels").pluck().all()).toEqual(["label of o-1"]);
   const later = withChecksum(connection.serialize());
   connection.close();
@@ -143,7 +144,6 @@ test("a snapshot is migrated in memory, its bytes stay as they are, and one of a
   const refused = openImage(later, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
   expect(refused.ok ? "opened" : refused.refusal).toEqual({
     reason: "newer",
-    message:
-      "it was made by a newer version of checkout (format 32; this one knows up to 30); update checkout",
+    message: `it was made by a newer version of checkout (format ${PRESENT + 2}; this one knows up to ${PRESENT}); update checkout`,
   });
 });

@@ -163,6 +163,8 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
     next_at: moment,
     created_at: moment,
     fault: orNull(text(isDeliveryFaultHeader, "a fault of deliveries and its id")),
+    // It follows from the others, and is made anew.
+    is_head: CHECKED,
   },
   delivery_attempts: {
     delivery_id: REFERS,

@@ -60,7 +60,7 @@ export function recordEnd(context: RecordContext, ended: Ended): DispatchedEntry
   if (verdict.state === "succeeded")
     context.assumptions.note(reliedOnByTaking(tries), { storeId, requestId: event.id, at: now });
   if (isWanted) {
-    store.deliveries.settle(deliveryId, { state: verdict.state, tries, nextAt: nextAt ?? now });
+    store.deliveries.settle(delivery, { state: verdict.state, tries, nextAt: nextAt ?? now });
     if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
     if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
   }

@@ -86,8 +86,8 @@ export function takeDue(
 }
 
 /**
- * Takes the next due deliveries, up to the given number. `goesOn`: another look may find more, because one was held back,
- * or was passed over for another one of its checkout.
+ * Takes the next due deliveries, each of another checkout, up to the given number. `goesOn`: another look may find more,
+ * because one was held back.
  */
 function takeSome(
   context: TakeContext,
@@ -96,26 +96,21 @@ function takeSome(
 ): { readonly taken: readonly Started[]; readonly goesOn: boolean } {
   const { store } = context;
   const { endpoint, now } = taking;
-  const taken = new Map<string, Started>();
-  const candidates = store.deliveries.next(endpoint.id, limit);
-  for (const delivery of candidates) {
+  const taken: Started[] = [];
+  for (const delivery of store.deliveries.next(endpoint.id, limit)) {
     if (delivery.nextAt > now) {
       const at = realTimeOf(clock, delivery.nextAt);
       if (at !== undefined) expect(at);
-      return { taken: [...taken.values()], goesOn: false };
+      break;
     }
     const event = store.events.find(delivery.eventId);
     if (event === undefined) throw new Error(`delivery ${delivery.id} has no event`);
-    // Of several that could be sent, a checkout gets one.
-    const whose = delivery.checkoutId ?? event.id;
-    if (taken.has(whose)) continue;
     const fault = takeDeliveryFault(context, { delivery, event }, now);
-    if (fault !== undefined && holdBack(context, { delivery, fault }, now))
-      // It may have changed what comes next.
-      return { taken: [...taken.values()], goesOn: true };
-    taken.set(whose, start(context, { delivery, event, fault: fault ?? null }, taking));
+    // It may have changed what comes next.
+    if (fault !== undefined && holdBack(context, { delivery, fault }, now)) return { taken, goesOn: true };
+    taken.push(start(context, { delivery, event, fault: fault ?? null }, taking));
   }
-  return { taken: [...taken.values()], goesOn: taken.size < candidates.length };
+  return { taken, goesOn: false };
 }
 
 /** Applies a fault that keeps a delivery from being sent now; false for other faults. */
@@ -129,17 +124,17 @@ function holdBack(
   switch (fault.action) {
     case "drop":
       store.deliveries.noteFault(id, fault);
-      store.deliveries.settle(id, { state: "dropped", tries, nextAt: now });
+      store.deliveries.settle(delivery, { state: "dropped", tries, nextAt: now });
       store.deliveries.releaseFollowers(delivery, now);
       return true;
     case "delay":
       store.deliveries.noteFault(id, fault);
-      store.deliveries.settle(id, { state: "due", tries, nextAt });
+      store.deliveries.settle(delivery, { state: "due", tries, nextAt });
       if (delivery.inOrder) store.deliveries.holdFollowers(delivery, nextAt);
       return true;
     case "reorder":
       store.deliveries.noteFault(id, fault);
-      store.deliveries.postpone(id, nextAt);
+      store.deliveries.postpone(delivery, nextAt);
       return true;
     case "duplicate":
     case "stale":

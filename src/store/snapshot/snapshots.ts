@@ -5,6 +5,7 @@ import { currentFormat, type Connection } from "../connection/database.ts";
 import { lazily } from "../connection/statements.ts";
 import type { Clearing } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
+import { chooseHeads } from "../webhook/delivery-queues.ts";
 import {
   hasOrigin,
   newImage,
@@ -130,6 +131,7 @@ function restore(
       insertRows(connection, table, prepared(connection, table, { rows, reseal }));
     }
     clearing.putBack(drillKeys);
+    for (const id of storeIds) chooseHeads(connection, id);
   } catch (error) {
     if (!isSqliteError(error) || storageFailureOf(error) !== undefined) throw error;
     const Reason = TAKEN.has(error.code) ? SnapshotConflict : SnapshotDamage;

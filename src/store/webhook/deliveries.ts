@@ -4,6 +4,13 @@ import { faultHeader, readFaultHeader } from "../../core/fault/fault.ts";
 import type { MetFault } from "../../core/fault/operations.ts";
 import { columnsOf, lazily } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
+import {
+  DELIVERY_QUEUES_DDL,
+  deliveryQueues,
+  hasOpenTry,
+  IN_ORDER_IN_QUEUE,
+  type Queue,
+} from "./delivery-queues.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
 export type Delivery = Omit<DeliveryEntry, "type" | "nextAt" | "attempts"> & {
@@ -78,13 +85,16 @@ CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
 `;
 
 const DELIVERY = columnsOf<Delivery>("deliveries", DELIVERIES_DDL);
+const INSERTED = columnsOf("deliveries", DELIVERIES_DDL + DELIVERY_QUEUES_DDL);
 
 /** The queue of deliveries: rows, so that a crash loses nothing. */
 export function deliveriesTable(connection: Connection) {
   const sql = prepare(connection);
+  const queues = deliveryQueues(connection);
 
   return {
     ...deliveryLists(connection),
+    ...deliveryMoves(sql, queues),
 
     /** Adds a delivery; one that waits for earlier events of its checkout is due with them at the earliest. */
     insert: (delivery: NewDelivery): void => {
@@ -92,7 +102,16 @@ export function deliveriesTable(connection: Connection) {
       const waits = inOrder && checkoutId !== null && sequence > 1;
       const heldUntil = waits ? (sql.selectHeldUntil.get(delivery) ?? 0) : 0;
       const nextAt = Math.max(delivery.nextAt, heldUntil);
-      sql.insert.run({ ...delivery, inOrder: Number(inOrder), state: "due", tries: 0, nextAt, fault: null });
+      sql.insert.run({
+        ...delivery,
+        inOrder: Number(inOrder),
+        state: "due",
+        tries: 0,
+        nextAt,
+        fault: null,
+        isHead: 0,
+      });
+      queues.choose(delivery);
     },
 
     find: (id: string): Delivery | undefined => fromRow(sql.select.get(id)),
@@ -100,37 +119,12 @@ export function deliveriesTable(connection: Connection) {
     /** The state that a delivery is in; undefined where it is gone. */
     stateOf: (id: string): Delivery["state"] | undefined => sql.selectState.get(id),
 
-    /** The next deliveries to an endpoint, due or not, each of which waits for no other of its checkout (decision 93). */
+    /** The next deliveries to an endpoint, due or not, of each checkout one, and none whose try is under way (decision 93). */
     next: (endpointId: string, limit = 1): NextDelivery[] =>
       sql.selectNext.all({ endpointId, limit }).map(fromNextRow),
 
     /** How many are due for an endpoint by a moment. */
     countDue: (endpointId: string, now: number): number => sql.countDue.get({ endpointId, now }) ?? 0,
-
-    /** Writes the state that a try has led to. */
-    settle: (id: string, after: Pick<Delivery, "state" | "tries" | "nextAt">): void => {
-      sql.update.run({ ...after, id });
-    },
-
-    /** Writes which fault a delivery has met that is not settled yet. */
-    noteFault: (id: string, fault: MetFault): void =>
-      void sql.noteFault.run({ id, fault: faultHeader(fault) }),
-
-    /** Postpones a delivery, and lets the later events of its checkout overtake it. */
-    postpone: (id: string, nextAt: number): void => void sql.postpone.run({ id, nextAt }),
-
-    /** Postpones the later events of a checkout until this one is due: they cannot be sent before it. */
-    holdFollowers: ({ endpointId, checkoutId, sequence }: Place, nextAt: number): void => {
-      if (checkoutId !== null) sql.holdFollowers.run({ endpointId, checkoutId, sequence, nextAt });
-    },
-
-    /** Makes the later events of a checkout due, now that this one is settled. */
-    releaseFollowers: ({ endpointId, checkoutId, sequence }: Place, now: number): void => {
-      if (checkoutId !== null) sql.releaseFollowers.run({ endpointId, checkoutId, sequence, now });
-    },
-
-    /** Makes everything that waits for an endpoint due now. */
-    makeAllDue: (endpointId: string, now: number): void => void sql.makeAllDue.run({ endpointId, now }),
 
     /** Drops everything that is queued for an endpoint. */
     dropAll: (endpointId: string): void => void sql.dropAll.run(endpointId),
@@ -142,6 +136,50 @@ export function deliveriesTable(connection: Connection) {
     /** The newest deliveries of a checkout, oldest first. */
     ofCheckout: (checkoutId: string, limit: number): Delivery[] =>
       sql.selectOfCheckout.all(checkoutId, limit).map(fromKnownRow).toReversed(),
+  };
+}
+
+/** What changes when deliveries are sent; their queues choose again. */
+function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeof deliveryQueues>) {
+  return {
+    /** Writes the state that a try has led to. */
+    settle: (
+      delivery: Queue & Pick<Delivery, "id">,
+      after: Pick<Delivery, "state" | "tries" | "nextAt">,
+    ): void => {
+      sql.update.run({ ...after, id: delivery.id });
+      queues.choose(delivery);
+    },
+
+    /** Writes which fault a delivery has met that is not settled yet. */
+    noteFault: (id: string, fault: MetFault): void =>
+      void sql.noteFault.run({ id, fault: faultHeader(fault) }),
+
+    /** Postpones a delivery, and lets the later events of its checkout overtake it. */
+    postpone: (delivery: Queue & Pick<Delivery, "id">, nextAt: number): void => {
+      sql.postpone.run({ id: delivery.id, nextAt });
+      queues.choose(delivery);
+    },
+
+    /** Postpones the later events of a checkout until this one is due: they cannot be sent before it. */
+    holdFollowers: ({ endpointId, checkoutId, sequence }: Place, nextAt: number): void => {
+      if (checkoutId !== null) sql.holdFollowers.run({ endpointId, checkoutId, sequence, nextAt });
+    },
+
+    /** Makes the later events of a checkout due, now that this one is settled. */
+    releaseFollowers: (delivery: Queue & Place, now: number): void => {
+      const { endpointId, checkoutId, sequence } = delivery;
+      if (checkoutId === null) return;
+      const { changes } = sql.releaseFollowers.run({ endpointId, checkoutId, sequence, now });
+      if (changes > 0) queues.choose(delivery);
+    },
+
+    /** Makes everything that waits for an endpoint due now. */
+    makeAllDue: (endpointId: string, now: number): void => {
+      const changed = sql.selectDueAfter.all({ endpointId, now });
+      sql.makeAllDue.run({ endpointId, now });
+      changed.forEach(queues.choose);
+    },
   };
 }
 
@@ -167,12 +205,13 @@ function deliveryLists(connection: Connection) {
 
 function prepare(connection: Connection) {
   return {
-    insert: connection.prepare<Row>(`INSERT INTO deliveries ${DELIVERY.values}`),
+    insert: connection.prepare<Row & { readonly isHead: number }>(
+      `INSERT INTO deliveries ${INSERTED.values}`,
+    ),
     selectHeldUntil: connection
       .prepare<Place, number | null>(
-        `SELECT max(next_at) FROM deliveries
-         WHERE endpoint_id = @endpointId AND checkout_id = @checkoutId AND state = 'due' AND in_order = 1
-           AND sequence < @sequence`,
+        `SELECT max(next_at) FROM deliveries INDEXED BY queued_deliveries
+         WHERE ${IN_ORDER_IN_QUEUE} AND sequence < @sequence`,
       )
       .pluck(),
     select: connection.prepare<[string], Row>(`SELECT ${DELIVERY.select} FROM deliveries WHERE id = ?`),
@@ -195,14 +234,17 @@ function prepare(connection: Connection) {
       "UPDATE deliveries SET in_order = 0, next_at = @nextAt WHERE id = @id",
     ),
     holdFollowers: connection.prepare<Place & Pick<Delivery, "nextAt">>(
-      `UPDATE deliveries SET next_at = @nextAt
-       WHERE endpoint_id = @endpointId AND checkout_id = @checkoutId AND state = 'due' AND in_order = 1
-         AND sequence > @sequence AND next_at < @nextAt`,
+      `UPDATE deliveries INDEXED BY queued_deliveries SET next_at = @nextAt
+       WHERE ${IN_ORDER_IN_QUEUE} AND sequence > @sequence AND next_at < @nextAt`,
     ),
     releaseFollowers: connection.prepare<Place & EndpointAt>(
-      `UPDATE deliveries SET next_at = @now
-       WHERE endpoint_id = @endpointId AND checkout_id = @checkoutId AND state = 'due' AND in_order = 1
-         AND sequence > @sequence AND tries = 0 AND next_at > @now`,
+      `UPDATE deliveries INDEXED BY queued_deliveries SET next_at = @now
+       WHERE ${IN_ORDER_IN_QUEUE} AND sequence > @sequence AND tries = 0 AND next_at > @now`,
+    ),
+    selectDueAfter: connection.prepare<EndpointAt, Queue>(
+      `SELECT endpoint_id AS endpointId, checkout_id AS checkoutId, event_id AS eventId
+       FROM deliveries INDEXED BY due_deliveries
+       WHERE endpoint_id = @endpointId AND state = 'due' AND next_at > @now`,
     ),
     makeAllDue: connection.prepare<EndpointAt>(
       "UPDATE deliveries SET next_at = @now WHERE endpoint_id = @endpointId AND state = 'due' AND next_at > @now",
@@ -220,26 +262,14 @@ function prepare(connection: Connection) {
   };
 }
 
-/** It waits for earlier events, and while another try of its checkout is in flight: those never overlap there. */
+/** The heads of queues that are not under way (decision 93). */
 function prepareNext(connection: Connection) {
   return connection.prepare<Pick<Delivery, "endpointId"> & { readonly limit: number }, NextRow>(
-    `SELECT ${DELIVERY.select}, EXISTS (SELECT 1 FROM delivery_attempts WHERE delivery_id = one.id) AS wasTried
-       FROM deliveries AS one
-       WHERE endpoint_id = @endpointId AND state = 'due' AND NOT EXISTS (
-         SELECT 1 FROM deliveries AS other INDEXED BY waiting_deliveries
-         WHERE other.endpoint_id = one.endpoint_id AND other.checkout_id = one.checkout_id AND other.state = 'due'
-           AND (one.in_order = 1 AND other.in_order = 1 AND other.sequence < one.sequence OR ${hasOpenTry("other")}))
-         -- An event without a checkout has only itself to wait for.
-         AND NOT (one.checkout_id IS NULL AND EXISTS (
-           SELECT 1 FROM deliveries AS other INDEXED BY deliveries_of_event
-           WHERE other.event_id = one.event_id AND other.endpoint_id = one.endpoint_id AND ${hasOpenTry("other")}))
-       ORDER BY next_at, rowid LIMIT @limit`,
+    `SELECT ${DELIVERY.select}, EXISTS (SELECT 1 FROM delivery_attempts WHERE delivery_id = head.id) AS wasTried
+     FROM deliveries AS head INDEXED BY head_deliveries
+     WHERE endpoint_id = @endpointId AND state = 'due' AND is_head = 1 AND NOT ${hasOpenTry("head")}
+     ORDER BY next_at, rowid LIMIT @limit`,
   );
-}
-
-/** That a delivery of this name has a try whose end is not recorded. */
-function hasOpenTry(delivery: string): string {
-  return `EXISTS (SELECT 1 FROM delivery_attempts AS open WHERE open.delivery_id = ${delivery}.id AND open.finished_at IS NULL)`;
 }
 
 /** How many deliveries are looked at for those of one event type. */

@@ -1,0 +1,109 @@
+import type { Connection } from "../connection/database.ts";
+
+/** The deliveries of one checkout to one endpoint that are due; those of an event without a checkout. */
+export type Queue = {
+  readonly endpointId: string;
+  readonly checkoutId: string | null;
+  readonly eventId: string;
+};
+
+const QUEUE = "coalesce(checkout_id, event_id)";
+/** Where those of a queue stand: in order by their events, all others by their time. */
+const PLACE = "CASE in_order WHEN 1 THEN sequence ELSE next_at END";
+
+/** Those of a queue that are sent in the order of their events. */
+export const IN_ORDER_IN_QUEUE = `endpoint_id = @endpointId AND ${QUEUE} = @checkoutId AND state = 'due'
+  AND is_head IN (0, 1) AND in_order = 1`;
+
+/**
+ * The migration that gives each queue a head, so that what waits behind it costs nothing: it is the one that is sent next,
+ * or is under way. Which one that is follows from the other columns.
+ */
+export const DELIVERY_QUEUES_DDL = `
+ALTER TABLE deliveries ADD COLUMN is_head INTEGER NOT NULL DEFAULT 0 CHECK (is_head IN (0, 1));
+DROP INDEX waiting_deliveries;
+CREATE INDEX queued_deliveries ON deliveries (endpoint_id, ${QUEUE}, is_head, in_order, ${PLACE}) WHERE state = 'due';
+CREATE INDEX head_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due' AND is_head = 1;
+${chooseAll("TRUE")};
+`;
+
+/** Makes one delivery the head of each queue, of rows that have no open try and no head. */
+function chooseAll(ofRows: string): string {
+  return `
+WITH queued AS (
+  SELECT rowid AS place, endpoint_id, ${QUEUE} AS queue, next_at,
+    row_number() OVER (PARTITION BY endpoint_id, ${QUEUE}, in_order ORDER BY ${PLACE}, rowid) AS number
+  FROM deliveries WHERE state = 'due' AND ${ofRows}
+), first AS (
+  SELECT place, row_number() OVER (PARTITION BY endpoint_id, queue ORDER BY next_at, place) AS number
+  FROM queued WHERE number = 1
+)
+UPDATE deliveries SET is_head = 1 WHERE rowid IN (SELECT place FROM first WHERE number = 1)`;
+}
+
+/** One that may be the next head of its queue, or is its head. */
+type Candidate = {
+  readonly place: number;
+  readonly nextAt: number;
+  readonly sequence: number;
+  readonly inOrder: number;
+  readonly isHead: number;
+  readonly isUnderWay: number;
+};
+
+/** The heads of queues. Whatever is changed of a delivery that is due, its queue chooses again. */
+export function deliveryQueues(connection: Connection) {
+  const candidates = [
+    "is_head = 1",
+    `is_head = 0 AND in_order = 1 ORDER BY ${PLACE}`,
+    `is_head = 0 AND in_order = 0 ORDER BY ${PLACE}, rowid`,
+  ].map(
+    (which) => `SELECT * FROM (
+      SELECT rowid AS place, next_at AS nextAt, sequence, in_order AS inOrder, is_head AS isHead,
+        ${hasOpenTry("deliveries")} AS isUnderWay
+      FROM deliveries INDEXED BY queued_deliveries
+      WHERE endpoint_id = @endpointId AND ${QUEUE} = @queue AND state = 'due' AND ${which} LIMIT 1)`,
+  );
+  const selectCandidates = connection.prepare<
+    { readonly endpointId: string; readonly queue: string },
+    Candidate
+  >(candidates.join(" UNION ALL "));
+  const setHead = connection.prepare<Pick<Candidate, "place" | "isHead">>(
+    "UPDATE deliveries SET is_head = @isHead WHERE rowid = @place",
+  );
+  return {
+    /** Makes the delivery of a queue its head that is sent next. One that is under way stays it. */
+    choose: ({ endpointId, checkoutId, eventId }: Queue): void => {
+      const found = selectCandidates.all({ endpointId, queue: checkoutId ?? eventId });
+      const head = found.find(({ isHead }) => isHead === 1);
+      if (head?.isUnderWay === 1) return;
+      const next = nextOf(found);
+      if (next === undefined || next === head) return;
+      if (head !== undefined) setHead.run({ place: head.place, isHead: 0 });
+      setHead.run({ place: next.place, isHead: 1 });
+    },
+  };
+}
+
+/** The one with the earliest time; of those in order only the first can be sent. */
+function nextOf(found: readonly Candidate[]): Candidate | undefined {
+  const [first] = found
+    .filter(({ inOrder }) => inOrder === 1)
+    .toSorted((one, other) => one.sequence - other.sequence);
+  return found
+    .filter((one) => one.inOrder === 0 || one === first)
+    .toSorted((one, other) => one.nextAt - other.nextAt || one.place - other.place)[0];
+}
+
+/** Chooses the heads of all queues of a store whose rows were put here, none of them under way. */
+export function chooseHeads(connection: Connection, storeId: string): void {
+  connection
+    .prepare("UPDATE deliveries SET is_head = 0 WHERE store_id = ? AND state = 'due' AND is_head = 1")
+    .run(storeId);
+  connection.prepare(chooseAll("store_id = ?")).run(storeId);
+}
+
+/** That a delivery of this name has a try whose end is not recorded. */
+export function hasOpenTry(delivery: string): string {
+  return `EXISTS (SELECT 1 FROM delivery_attempts AS open WHERE open.delivery_id = ${delivery}.id AND open.finished_at IS NULL)`;
+}
