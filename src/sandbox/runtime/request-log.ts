@@ -28,7 +28,14 @@ type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
 /** What was asked, as far as it could be read. */
 type Asked = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
 
-type Noted = { readonly request: Asked; readonly answer: Answer; readonly times: Times };
+/** A request until its batch is written. Of one that was not refused no more is held than its row. */
+type Noted = { readonly owner: Owner | undefined; readonly cameAt: number } & (
+  | { readonly facts: Facts }
+  | { readonly request: Asked; readonly answer: Answer; readonly times: Times }
+);
+
+/** A row without what its batch adds. */
+type Facts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
 
 /** The log of what v1 was asked and what it answered: of each store the newest requests (decision 86). */
 export type RequestLog = {
@@ -117,7 +124,7 @@ export function createRequestLog(
   return {
     note: (request, answer, times) => {
       if (options.kept === 0 || file.isUnusable() || !request.target.startsWith(V1)) return;
-      noted.push({ request, answer, times });
+      noted.push(notedOf(request, answer, times));
       if (noted.length >= WRITE_AT) write();
       else if (noted.length === 1) world.after(WRITE_AFTER_MS, write);
     },
@@ -244,19 +251,52 @@ function batchesOf(
   }: Pick<RequestLogOptions, "ownerOf" | "startClock"> & { readonly lastOf: (storeId: string) => number },
 ): RequestBatch[] {
   const owned = noted.map((one) => {
-    const { logged } = one.answer;
-    const { storeId = "", clock } = logged?.storeId === undefined ? ownerOf(one.request) : logged;
-    return { one, storeId, clock: clock ?? startClock };
+    const { storeId = "", clock = startClock } = one.owner ?? ("request" in one ? ownerOf(one.request) : {});
+    return { one, storeId, clock };
   });
   return [...Map.groupBy(owned, ({ storeId }) => storeId)].map(([storeId, ones]) => {
     const last = lastOf(storeId);
     return {
       storeId,
-      requests: ones.map(({ one, clock }, index) =>
-        asKept(one, { position: last + index + 1, startClock, clock }),
-      ),
+      requests: ones.map(({ one, clock = REAL_CLOCK }, index) => {
+        const { cameAt } = one;
+        const storeAt = storeNow(clock, cameAt);
+        const at = startClock === undefined || startClock.frozenAt === null ? cameAt : storeAt;
+        return { position: last + index + 1, at, storeAt, ...("facts" in one ? one.facts : factsOf(one)) };
+      }),
     };
   });
+}
+
+/** What is held of a request. A create or a retrieve that succeeded has nothing in it that could be a secret but its order_id. */
+function notedOf(request: Asked, answer: Answer, times: Times): Noted {
+  const { logged, status } = answer;
+  const { storeId, clock } = logged ?? {};
+  const owner = storeId === undefined ? undefined : { storeId, ...(clock === undefined ? {} : { clock }) };
+  // A request comes before what it makes, also in a story.
+  const cameAt = times.at - Math.ceil(times.milliseconds);
+  if (logged === undefined || owner === undefined || logged.refusal !== undefined || !SUCCEEDED.has(status))
+    return { owner, cameAt, request, answer, times };
+  const facts = {
+    requestId: requestIdOf(answer),
+    durationMs: times.milliseconds,
+    method: request.method,
+    path: splitTarget(request.target).path,
+    status,
+    decisions: logged.decisions,
+    fault: logged.fault ?? null,
+    code: null,
+    orderId: logged.orderId === null ? null : redactValues(logged.orderId, times.secrets ?? []),
+    refused: null,
+  };
+  return { owner, cameAt, facts };
+}
+
+/** Statuses of creates and retrieves that did what was asked. */
+const SUCCEEDED: ReadonlySet<number> = new Set([200, 201]);
+
+function requestIdOf({ headers }: Answer): string {
+  return headers["X-Request-Id"] ?? "";
 }
 
 /** Nothing fails for the log: no answer, and no erasure. */
@@ -268,17 +308,16 @@ function reporting({ report }: Pick<RequestLogOptions, "report">, work: () => un
   }
 }
 
-function asKept(
-  { request, answer, times }: Noted,
-  {
-    position,
-    startClock = REAL_CLOCK,
-    clock = startClock,
-  }: Pick<RequestLogOptions, "startClock"> & {
-    readonly position: number;
-    readonly clock: StoreClock | undefined;
-  },
-): LoggedRequest {
+/** What is kept of a request that was not simply answered: without its secrets, and cut. */
+function factsOf({
+  request,
+  answer,
+  times,
+}: {
+  readonly request: Asked;
+  readonly answer: Answer;
+  readonly times: Times;
+}): Facts {
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
   const { secrets = [] } = times;
   const { orderId = null, decisions = [], refusal, fault = null } = answer.logged ?? {};
@@ -286,26 +325,20 @@ function asKept(
   const sent = refusal === undefined ? "" : Buffer.from(body).toString("utf8");
   const ordered = orderId === null && sent !== "" ? orderIdIn(sent) : orderId;
   const redact = (text: string): string => redactKept(hide(text), ordered);
-  // A request comes before what it makes, also in a story.
-  const cameAt = times.at - Math.ceil(times.milliseconds);
   const summary = {
-    position,
-    requestId: answer.headers["X-Request-Id"] ?? "",
-    at: startClock.frozenAt === null ? cameAt : storeNow(clock, cameAt),
-    storeAt: storeNow(clock, cameAt),
+    requestId: requestIdOf(answer),
     durationMs: times.milliseconds,
     method,
     path: cut(redact(splitTarget(target).path), MAX_PATH_CODE_POINTS),
     status: answer.status,
     decisions,
     fault,
+    orderId: ordered === null ? null : hide(ordered),
   };
-  const kept = ordered === null ? null : hide(ordered);
-  if (refusal === undefined) return { ...summary, code: null, orderId: kept, refused: null };
+  if (refusal === undefined) return { ...summary, code: null, refused: null };
   return {
     ...summary,
     code: refusal.code,
-    orderId: kept,
     refused: {
       message: redact(refusal.message),
       headers: keptHeaders(rawHeaders, redact),
