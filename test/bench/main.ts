@@ -1,8 +1,8 @@
 /**
  * Holds the program against the targets of its design, each as a ratio to a baseline of the same run.
  * `--million` measures a file with a million checkouts instead, `--stores` a thousand stores, `--lists` lists of
- * 100,000, `--portal` pages of the portal of as many, `--webhooks` webhooks alone, `--kit` the test kit; `--json` prints
- * one object.
+ * 100,000, `--portal` pages of the portal of as many, `--webhooks` webhooks alone, `--kit` the test kit, `--log` what the
+ * log of requests costs; `--json` prints one object.
  * Exits with 1 where a target is missed.
  */
 import { measureErasure } from "./erasure.ts";
@@ -12,6 +12,7 @@ import { measureKit } from "./kit.ts";
 import { measureLists } from "./lists.ts";
 import { measureMillion } from "./million.ts";
 import { measurePortal } from "./portal.ts";
+import { measureRequestLog } from "./request-log.ts";
 import { openBench, type Bench } from "./processes.ts";
 import { measureSnapshots } from "./snapshots.ts";
 import { measureStores } from "./stores.ts";
@@ -41,6 +42,7 @@ function measureChosen(): Promise<Figure[]> {
   if (options.has("--stores")) return measureStores(bench);
   if (options.has("--webhooks")) return measureWebhooks(bench);
   if (options.has("--kit")) return measureKit();
+  if (options.has("--log")) return measureRequestLog(bench);
   if (options.has("--portal")) return measureAllOfPortal();
   return options.has("--lists") ? measureLists(bench) : measureAll(bench);
 }

@@ -29,7 +29,7 @@ export type Bench = {
   readonly newPath: (name: string) => string;
   /** Starts Node with these arguments and waits for its first line, one object of JSON. */
   readonly startServer: (args: readonly string[]) => Promise<Server>;
-  readonly startSandbox: (folder: string) => Promise<Sandbox>;
+  readonly startSandbox: (folder: string, more?: readonly string[]) => Promise<Sandbox>;
   /** Runs Node with these arguments to its end; throws unless it exits with 0. */
   readonly run: (args: readonly string[]) => Promise<void>;
   /** Starts the load generator; orders are carried out one at a time. */
@@ -71,7 +71,8 @@ export function openBench(): Bench {
   return {
     newPath: (name) => join(folder, `${(paths += 1)}-${name}`),
     startServer,
-    startSandbox: async (path) => describeSandbox(await startServer(sandboxArgs(path)), path),
+    startSandbox: async (path, more = []) =>
+      describeSandbox(await startServer([...sandboxArgs(path), ...more]), path),
     run: (args) => runToEnd(start(args), args),
     startLoad: () =>
       createLoad(keep(children, fork(join(import.meta.dirname, "load.ts"), { env: cleanEnvironment() }))),
