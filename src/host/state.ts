@@ -39,7 +39,7 @@ type Found = {
 export async function firstStore(
   context: Host,
   options: ServeOptions,
-  { held, store, maker, given, credentials, forgetStore }: Found,
+  { held, store, maker, given, forgetStore }: Found,
 ) {
   const { before, done } = await setUp(options, { ...maker, store });
   const made = await retryWhileLocked(async () => {
@@ -53,22 +53,26 @@ export async function firstStore(
   const seeded = seeding.value;
   const confirmed = await confirmStore(context.world, held, store);
   if (!confirmed.ok) return confirmed;
-  const apiKey = seeded.apiKey ?? credentials?.stores[seeded.id]?.api_key ?? null;
+  // Read again: a start whose first try failed behind the commit has kept the key of the store that it finds.
+  const apiKey = seeded.apiKey ?? confirmed.value?.stores[seeded.id]?.api_key ?? null;
   return accept({ seeded, apiKey, folderHold });
 }
 
-/** Puts a new store into `sandbox.db` itself before anything says ready: a lost log can never lose it (decision 54). */
+/**
+ * Puts a new store into `sandbox.db` itself before anything says ready: a lost log can never lose it (decision 54).
+ * Returns the keys that are kept.
+ */
 async function confirmStore(
   world: GuestWorld,
   held: Held,
   store: Store,
-): Promise<Outcome<void, HostFailure>> {
+): Promise<Outcome<Credentials | undefined, HostFailure>> {
   const kept = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
-  if (!kept.ok) return kept;
-  if (held === undefined || kept.value?.ready !== false) return accept(undefined);
+  if (!kept.ok || held === undefined || kept.value?.ready !== false) return kept;
   const copied = await retryWhileLocked(store.checkpoint);
-  if (copied.ok) state.writeCredentials(world, held.path, { stores: kept.value.stores });
-  return copied;
+  if (!copied.ok) return copied;
+  state.writeCredentials(world, held.path, { stores: kept.value.stores });
+  return kept;
 }
 
 /** The database and the key of a state, each checked; refuses what does not belong together. */
@@ -80,6 +84,7 @@ export function openState(
   const path = held === undefined ? IN_MEMORY : stateFile(held.path, "database");
   const hasFile = held === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, held.path);
   if (!hasFile.ok) return hasFile;
+  if (held !== undefined && credentials?.ready === false && hasLostLog(path)) forgetStart(world, path);
   const { pid } = world;
   const opened = openStore(path, { nativeBinding: world.sqliteAddon(), pid, scheduler: world });
   if (!opened.ok) return { ok: false, refusal: fileFailure("database", opened.refusal) };
@@ -91,6 +96,14 @@ export function openState(
   if (key.ok) return accept({ store, masterKey: key.value });
   store.leave();
   return key;
+}
+
+/**
+ * A start that was never ready has told nobody of its store. Without its log what it wrote may be half there: the next
+ * start begins anew.
+ */
+function forgetStart({ files }: Pick<World, "files">, database: string): void {
+  for (const end of ["", "-wal", "-shm"]) files.remove(database + end);
 }
 
 /** The master key; refuses one that does not open the first store, and a store with other secrets than were given. */

@@ -159,6 +159,7 @@ function judgeOutput(finished: Finished): string[] {
     ...((code !== null && [0, 1, 7].includes(code)) || isNodeItself(finished)
       ? []
       : [`ended with ${code}: ${output}`]),
+    ...(stdout.includes('"api_key":null') ? [`shows no API key: ${output}`] : []),
     ...(/bug in checkout|"defect"|\n\s+at /.test(output) ? [`shows a defect: ${output}`] : []),
   ];
 }
@@ -280,6 +281,7 @@ async function useServer(cwd: string, line: string): Promise<Acknowledged> {
   const paid: string[] = [];
   if (!line.startsWith('{"event":"ready"')) return { creates, paid };
   const ready = JSON.parse(line) as Ready;
+  if (ready.api_key === null) return { creates, paid };
   const service = connect({ ready, port: Number(new URL(ready.base_url).port) } as SandboxProcess, 1);
   for (let number = 1; number <= CREATES; number += 1) {
     const answer = await sendCreate(service, { key: `fault-key-${number}`, orderId: `fault-${number}` });

@@ -166,6 +166,25 @@ test("a first start that was killed before it confirmed its store is confirmed b
   expect(readCredentials(after)).toEqual(credentials);
 });
 
+test("a start that never said ready, and whose log was lost amid its copying, is begun anew", async () => {
+  for (const lose of [LOG_LOSSES["the log is emptied"], LOG_LOSSES["the log is removed"]]) {
+    const young = createHarness();
+    await young.start(["--port", "0"]);
+    expect((await young.run(CREATE)).code).toBe(0);
+    const after = killed(young);
+    const unconfirmed = JSON.stringify({ ready: false, ...readCredentials(after) });
+    writeFileSync(fileOf(after, "credentials.json"), unconfirmed, { mode: 0o600 });
+    // Some pages were copied out of the log, others not.
+    const database = fileOf(after, "sandbox.db");
+    writeFileSync(database, readFileSync(database).fill(0, 4 * 4096));
+    lose?.(database);
+    const { ready } = await after.start(["--port", "0"]);
+    expect(readCredentials(after)).toEqual({
+      stores: { [ready.store_id]: { name: ready.store_name, api_key: ready.api_key } },
+    });
+  }
+});
+
 function readCredentials(harness: Harness): Record<string, unknown> {
   return json(readFileSync(fileOf(harness, "credentials.json"), "utf8"));
 }
