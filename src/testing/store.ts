@@ -144,13 +144,38 @@ function endpointOf({ id, url, eventTypes, inOrder, state, reason }: AnswerOf<"s
 }
 
 /** A story as its user reads it. How long things took is left out: it differs from run to run. */
-function timelineFrom({ summary, entries }: AnswerOf<"explain">): Timeline {
-  const told = entries.map(({ at, what, id, of, status, durationMs, text }) => {
-    const untimed = durationMs === null ? text : text.replace(` in ${durationMs} ms`, "");
-    return { at: new Date(at), what, id, of, status, text: untimed };
-  });
-  const lines = told.map(
-    ({ at, of, text }) => `${iso(at.getTime())}  ${of === null ? "" : "  "}${printable(text)}`,
-  );
-  return { summary, entries: told, toString: () => [printable(summary), ...lines].join("\n") };
+function timelineFrom({ summary, entries, pending }: AnswerOf<"explain">): Timeline {
+  const told = entries.map(({ at, what, id, of, status, durationMs, text, attempts = [] }) => ({
+    at: new Date(at),
+    what,
+    id,
+    of,
+    status,
+    text: untimed(text, durationMs),
+    attempts: attempts.map((one) => ({
+      at: new Date(one.at),
+      status: one.status,
+      error: one.error,
+      text: untimed(one.text, one.ms),
+    })),
+  }));
+  const due = pending.map(({ at, what, text }) => ({ at: new Date(at), what, text }));
+  const lines = [
+    ...told.map(({ at, of, text }) => storyLine(at, `${of === null ? "" : "  "}${text}`)),
+    ...due.map(({ at, text }) => storyLine(at, `due: ${text}`)),
+  ];
+  return {
+    summary,
+    entries: told,
+    pending: due,
+    toString: () => [printable(summary), ...lines].join("\n"),
+  };
+}
+
+function storyLine(at: Date, text: string): string {
+  return `${iso(at.getTime())}  ${printable(text)}`;
+}
+
+function untimed(text: string, durationMs: number | null): string {
+  return durationMs === null ? text : text.replace(` in ${durationMs} ms`, "");
 }

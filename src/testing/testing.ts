@@ -41,6 +41,7 @@ export type {
   SandboxOptions,
   Store,
   StoreOptions,
+  PendingEntry,
   Timeline,
   TimelineEntry,
 } from "./types.ts";

@@ -393,18 +393,36 @@ export interface Receiver extends AsyncDisposable {
 export type Timeline = {
   readonly summary: string;
   readonly entries: readonly TimelineEntry[];
+  /** What is due, soonest first. */
+  readonly pending: readonly PendingEntry[];
   /** The same as lines of text. */
   readonly toString: () => string;
 };
 
+/** Something that happens by itself when the store's clock comes to it. */
+export type PendingEntry = {
+  readonly at: Date;
+  readonly what: "delivery" | "expiry" | "settlement";
+  readonly text: string;
+};
+
 /** What happened, by the clock of the store. */
 export type TimelineEntry = {
+  /** Of a delivery: when its event happened. */
   readonly at: Date;
-  readonly what: "request" | "event" | "delivery" | "attempt" | "late_result" | "page";
-  /** The id of the request, event or delivery; null of what the payer does. */
+  /** `clock`: the clock was set back, and times begin anew. */
+  readonly what: "request" | "event" | "delivery" | "attempt" | "late_result" | "page" | "clock";
+  /** The id of the request, event or delivery; null of the payer's acts, and of one line about several deliveries. */
   readonly id: string | null;
   /** The event of a delivery. */
   readonly of: string | null;
   readonly status: number | null;
   readonly text: string;
+  /** The attempts of a delivery. */
+  readonly attempts: readonly {
+    readonly at: Date;
+    readonly status: number | null;
+    readonly error: string | null;
+    readonly text: string;
+  }[];
 };

@@ -2,7 +2,8 @@ import { inNamedStore } from "../../src/cli/request/explain.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import { checkOf } from "../../src/core/explain/checks.ts";
-import { deliveryLines, likelyCause, type ToldDelivery } from "../../src/core/explain/delivery.ts";
+import { deliveryLines, endpointLabels } from "../../src/core/explain/deliveries.ts";
+import { likelyCause, type ToldDelivery } from "../../src/core/explain/delivery.ts";
 import { DELIVERY_ERRORS } from "../../src/core/webhook/delivery.ts";
 import type { Service } from "../../src/world.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -25,6 +26,7 @@ type Explained = {
     readonly text: string;
     readonly of: string | null;
   }[];
+  readonly pending: readonly { readonly what: string; readonly text: string }[];
   readonly next: readonly string[];
 };
 
@@ -32,6 +34,7 @@ const DUE: ToldDelivery = {
   id: "delivery",
   eventId: "event",
   endpointId: "endpoint",
+  endpointUrl: null,
   cause: "event",
   state: "due",
   nextAt: 0,
@@ -433,19 +436,48 @@ test("an order is told from its first request to what its receiver answered", as
     expect(lines).toEqual([
       "POST /v1/orders: 201, key the-first-key",
       "order.created",
-      "  delivery to http://localhost:3000/hooks, try 1: 500 (the receiver failed: look at its own log, and at the answer that it gave)",
-      "  try 2, 10 s later: 500 (same cause)",
-      "  try 3, 5 min later: 204",
+      "  → localhost:3000/hooks  500 ×2, 204",
       "POST /v1/orders: 409 idempotency_key_reused, key the-first-key: amount_minor 1999 → 1",
-      "payment attempt 1 started",
-      "order.pending",
-      "  delivery to http://localhost:3000/hooks, try 1: 204",
+      "order.pending, payment attempt 1",
+      "  → localhost:3000/hooks  204",
       "payment attempt 1 succeeded",
       "order.succeeded",
-      "  delivery to http://localhost:3000/hooks, try 1: 204",
+      "  → localhost:3000/hooks  204",
       `GET /v1/checkout-sessions/${id}: 200`,
     ]);
   }
+});
+
+test("five endpoints that fail for 80 minutes make few lines, and one where all took an event", async () => {
+  const { harness, post, explain } = await open();
+  let status = 204;
+  for (let port = 3000; port < 3005; port += 1) {
+    harness.occupy(
+      port,
+      receiver(() => status),
+    );
+    expect((await harness.run(["endpoints", "add", `http://localhost:${port}/hooks`])).code).toBe(0);
+  }
+  const { id } = await post(TERMS);
+  await harness.clock.sleep(100);
+  const taken = (await explain(id)).entries.map(({ text }) => text.replaceAll(/ in \d+ ms/g, ""));
+  expect(taken).toEqual(["POST /v1/orders: 201, key the-first-key", "order.created", "→ 5 endpoints  2xx"]);
+  status = 500;
+  expect((await harness.run(["sandbox", "pay", id, "--outcome", "declined"])).code).toBe(0);
+  expect((await harness.run(["sandbox", "clock", "advance", "80m"])).code).toBe(0);
+  const story = await explain(id);
+  expect(story.entries.length).toBeLessThanOrEqual(12);
+  const tried = story.entries.filter(({ text }) =>
+    /^→ localhost:\d{4}\/hooks {2}500 ×[45], next attempt in /.test(text),
+  );
+  expect(tried).toHaveLength(5);
+  expect(story.pending.map(({ what, text }) => `${what}: ${text.replace(/\d{4}/, "<port>")}`)).toEqual(
+    Array.from({ length: 5 }, () =>
+      expect.stringMatching(/^delivery: attempt [56] of order\.pending → localhost:<port>\/hooks$/),
+    ),
+  );
+  const { stdout } = await harness.run(["explain", id]);
+  expect(stdout).toContain("\nStill to come\n");
 });
 
 test("a delivery that is not the event's own is called what it is", async () => {
@@ -463,11 +495,9 @@ test("a delivery that is not the event's own is called what it is", async () => 
   const { events } = JSON.parse(stdout) as { events: { event_id: string }[] };
   expect((await harness.run(["events", "replay", events[0]?.event_id ?? ""])).code).toBe(0);
   await harness.clock.sleep(1000);
-  const said = (await explain(id)).entries.map(({ text }) => text.replace(/ to http.*/, ""));
-  expect(said.filter((text) => /delivery|duplicate|replay/.test(text)).toSorted()).toEqual([
-    "delivery",
-    "duplicate by a fault",
-    "replay",
+  const said = (await explain(id)).entries.map(({ text }) => text.replaceAll(/ in \d+ ms/g, ""));
+  expect(said.filter((text) => text.startsWith("→"))).toEqual([
+    "→ localhost:3000/hooks  204; duplicate by a fault: 204; replay: 204",
   ]);
 });
 
@@ -515,16 +545,19 @@ test("an event and a delivery say why they did not arrive, and what to type", as
   const { deliveries } = JSON.parse(stdout) as { deliveries: { id: string; event_id: string }[] };
   const [delivery] = deliveries;
   const told = await explain(delivery?.id ?? "");
-  // A line that is before the first try says where it goes.
-  expect(deliveryLines({ ...DUE, endpointId }).map(({ entry }) => entry.text)).toEqual([
-    `delivery to endpoint ${endpointId} waits, for earlier events or its time; it is due then`,
+  const lineOf = (one: ToldDelivery): readonly string[] =>
+    deliveryLines({ id: "event", createdAt: 0 }, [one], { now: 0, labels: endpointLabels([one]) }).map(
+      ({ entry }) => entry.text,
+    );
+  expect(lineOf({ ...DUE, endpointId })).toEqual([
+    `→ …${endpointId.slice(-4)}  waits for earlier events or its time`,
   ]);
-  expect(deliveryLines({ ...DUE, endpointId, isHeld: true }).map(({ entry }) => entry.text)).toEqual([
-    `delivery to endpoint ${endpointId} waits: its endpoint is paused (checkout endpoints list says why)`,
+  expect(lineOf({ ...DUE, endpointUrl: "http://localhost:3000/hooks", isHeld: true })).toEqual([
+    "→ localhost:3000/hooks  waits: its endpoint is paused (checkout endpoints list says why)",
   ]);
   expect(told.kind).toBe("delivery");
   expect(told.summary).toContain(
-    "delivery of order.created: due after 1 try; nothing answers at this address",
+    "delivery of order.created: due after 1 attempt; nothing answers at this address",
   );
   expect(told.next).toContain("checkout endpoints list");
   expect(told.next).not.toContain(`checkout explain ${delivery?.id ?? ""}`);

@@ -23,5 +23,5 @@ test("so many sentences of explanations are not translated yet", () => {
     ...ERROR_CODES.map((code) => checkOf(code).expected).filter((one) => one !== null),
   ];
   // Whoever translates one says here how many are left.
-  expect(all.filter(([, chinese]) => chinese === null)).toHaveLength(71);
+  expect(all.filter(([, chinese]) => chinese === null)).toHaveLength(76);
 });

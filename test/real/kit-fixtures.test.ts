@@ -69,7 +69,7 @@ function expectStories(output: string, runs = 1): void {
   expect(output.split("checkout: what happened in the store of this test").length - 1).toBe(2 * runs);
   for (const line of [
     "order order-1001, 4.50 EUR by alipay_plus: created",
-    "try 1: 500",
+    "  500, next attempt in ",
     "  POST /v1/orders: 201",
     "  POST /v1/orders: 400 invalid_parameter",
     "  order.created is due after 1 try, the last: 500",

@@ -249,7 +249,7 @@ test("a row of a list has its date, and a line of a story stands below it, in th
     await page.click("tr[data-row] a:has-text('order-1')");
     await page.waitForSelector(".story");
     const rows = await page.evaluate<readonly { readonly day: string | null; readonly at: string }[]>(
-      `[...document.querySelectorAll(".story li")].map((one) => ({
+      `[...document.querySelectorAll(".story > li, .story .under > li")].map((one) => ({
         day: one.className === "day" ? one.textContent : null,
         at: one.querySelector("time")?.dateTime ?? "",
       }))`,
@@ -266,6 +266,8 @@ test("a row of a list has its date, and a line of a story stands below it, in th
       ]);
     }
     expect(days.size).toBeGreaterThan(1);
+    // Attempts lie on other days than their event, and say so themselves.
+    expect(await page.textContent(".attempts li:last-child .at")).toMatch(/^2030-01-0\d \d\d:/);
   }
   expect(complaints).toEqual([]);
 });

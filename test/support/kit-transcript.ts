@@ -36,7 +36,8 @@ export async function transcript(start: Start, options: SandboxOptions): Promise
     const deliveries = await store.deliveries.list();
     for (const delivery of deliveries) lines.push({ ...delivery, attempts: delivery.attempts.map(untimed) });
     lines.push((await store.requests.list()).map(({ durationMs: _measured, ...request }) => request));
-    lines.push((await store.timeline(order.id)).toString().replaceAll(receiver.url, "<receiver>"));
+    const { host } = new URL(receiver.url);
+    lines.push(String(await store.timeline(order.id)).replaceAll(host, "<receiver>"));
     await store.reset();
     lines.push(await store.clock.now(), await store.orders.create({ order_id: "a", ...ORDER }));
   }

@@ -73,8 +73,8 @@ const NEXT_AFTER = {
 } as const;
 
 async function explanationText(explanation: AnswerOf<"explain">, width: number): Promise<string> {
-  const { summary, check, rule, decision, field, expected, received } = explanation;
-  const { differences, entries, next } = explanation;
+  const { kind, summary, check, rule, decision, field, expected, received } = explanation;
+  const { differences, entries, pending, next } = explanation;
   const reasons = [
     ["check", check],
     ["field", field],
@@ -94,13 +94,25 @@ async function explanationText(explanation: AnswerOf<"explain">, width: number):
           differences.map((one) => [one.field, one.first, one.this]),
           { width, wrap: true },
         ),
-    entries.map(entryLine).join("\n"),
+    entries.flatMap((entry) => entryLines(entry, kind)).join("\n"),
+    pending.length === 0 ? "" : ["Still to come", ...pending.map(pendingLine)].join("\n"),
     next.map((command) => `  → ${printable(command)}`).join("\n"),
   ];
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** What follows from another entry stands below it, further in. */
-function entryLine({ at, of, text }: AnswerOf<"explain">["entries"][number]): string {
-  return `${iso(at)}  ${of === null ? "" : "  "}${printable(text)}`;
+type Entry = AnswerOf<"explain">["entries"][number];
+
+/** A line, below its event for a delivery; each attempt has its own where one delivery is explained. */
+function entryLines({ at, of, text, attempts = [] }: Entry, kind: ExplainedKind): readonly string[] {
+  const line = timed(at, `${of === null ? "" : "  "}${text}`);
+  return kind === "delivery" ? [line, ...attempts.map((one) => timed(one.at, `    ${one.text}`))] : [line];
+}
+
+function pendingLine({ at, text }: AnswerOf<"explain">["pending"][number]): string {
+  return timed(at, text);
+}
+
+function timed(at: number, text: string): string {
+  return `${iso(at)}  ${printable(text)}`;
 }

@@ -6,7 +6,7 @@ import { causeText, likelyCause, type ToldDelivery } from "./delivery.ts";
 import { english } from "../text.ts";
 import type { Explanation } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
-import { timelineOf, type CheckoutStory } from "./timeline.ts";
+import { timelineOf, type CheckoutStory, type ToldStory } from "./timeline.ts";
 
 const REFUSES_NOTHING = {
   check: null,
@@ -25,7 +25,10 @@ const STATES = 10;
 export type ToldCheckout = { readonly checkout: Checkout; readonly story: CheckoutStory };
 
 /** The whole story of a checkout. */
-export function explainCheckout({ checkout, story }: ToldCheckout): Explanation {
+export function explainCheckout(
+  { checkout, story }: ToldCheckout,
+  { requests, now }: Pick<ToldStory, "requests" | "now">,
+): Explanation {
   return {
     ...REFUSES_NOTHING,
     kind: "checkout",
@@ -33,7 +36,7 @@ export function explainCheckout({ checkout, story }: ToldCheckout): Explanation 
     summary: summaryOf(checkout),
     rule: RULE_OF_FINAL_STATES,
     decision: STATES,
-    entries: timelineOf(story),
+    ...timelineOf({ checkouts: [story], requests, now }),
     next: nextOf(checkout, story.deliveries),
   };
 }
@@ -42,17 +45,8 @@ export function explainCheckout({ checkout, story }: ToldCheckout): Explanation 
 export function explainOrder(
   orderId: string,
   told: readonly ToldCheckout[],
-  requests: CheckoutStory["requests"],
+  { requests, now }: Pick<ToldStory, "requests" | "now">,
 ): Explanation {
-  const stories = told.map(({ story }) => story);
-  const all: CheckoutStory = {
-    requests,
-    attempts: stories.flatMap(({ attempts }) => attempts),
-    lateResults: stories.flatMap(({ lateResults }) => lateResults),
-    views: stories.flatMap(({ views }) => views),
-    events: stories.flatMap(({ events }) => events),
-    deliveries: stories.flatMap(({ deliveries }) => deliveries),
-  };
   const last = told.at(-1);
   const tries = told.length > 1 ? ` (${english(SENTENCES.newest(told.length))})` : "";
   const lastRequest = requests.at(-1);
@@ -66,7 +60,7 @@ export function explainOrder(
         ? english(SENTENCES.noCheckout(requests.length))
         : `${summaryOf(last.checkout)}${tries}`,
     decision: ONE_PURCHASE,
-    entries: timelineOf(all),
+    ...timelineOf({ checkouts: told.map(({ story }) => story), requests, now }),
     next: last === undefined ? refused : nextOf(last.checkout, last.story.deliveries),
   };
 }
@@ -80,6 +74,7 @@ const RULE_OF_FINAL_STATES = 4;
 export function explainEvent(
   event: CheckoutStory["events"][number],
   deliveries: readonly ToldDelivery[],
+  now: number,
 ): Explanation {
   const taken = deliveries.filter(({ state }) => state === "succeeded").length;
   const went = deliveries.length === 0 ? SENTENCES.notWanted : SENTENCES.sent(taken, deliveries.length);
@@ -90,7 +85,7 @@ export function explainEvent(
     summary: `${event.type}: ${english(went)}`,
     rule: RULE_OF_EVENTS,
     decision: SCHEDULE,
-    entries: timelineOf({ ...NOTHING_ELSE, events: [event], deliveries }),
+    ...timelineOf({ checkouts: [{ ...NOTHING_ELSE, events: [event], deliveries }], requests: [], now }),
     next: [
       ...helpOf(deliveries),
       deliveries.length === 0 ? "checkout endpoints list" : `checkout events replay ${event.id}`,
@@ -98,7 +93,7 @@ export function explainEvent(
   };
 }
 
-const NOTHING_ELSE = { attempts: [], lateResults: [], views: [], requests: [] } as const;
+const NOTHING_ELSE = { attempts: [], lateResults: [], views: [], due: [] } as const;
 
 /** Events are immutable, their deliveries audited. */
 const RULE_OF_EVENTS = 31;
@@ -106,10 +101,14 @@ const RULE_OF_EVENTS = 31;
 const SCHEDULE = 13;
 
 /** A delivery, with the likely cause of each failure. */
-export function explainDelivery(event: CheckoutStory["events"][number], delivery: ToldDelivery): Explanation {
+export function explainDelivery(
+  event: CheckoutStory["events"][number],
+  delivery: ToldDelivery,
+  now: number,
+): Explanation {
   const last = delivery.tries.at(-1);
   const cause = last && causeText(last);
-  const told = explainEvent(event, [delivery]);
+  const told = explainEvent(event, [delivery], now);
   const sentence = SENTENCES.delivery(event.type, delivery.state, delivery.tries.length);
   return {
     ...told,

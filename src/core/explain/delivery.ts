@@ -1,12 +1,11 @@
 import type { DeliveryEntry } from "../control/webhook.ts";
 import { isTaken, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
-import { english, excerpt, type Sentence } from "../text.ts";
-import type { StoryEntry } from "./explanation.ts";
+import { english, type Sentence } from "../text.ts";
 import { SENTENCES } from "./sentences.ts";
 
-/** A try of a delivery, as far as a story tells it. Times are milliseconds by the store's clock. */
-type ToldTry = {
+/** An attempt of a delivery, as far as a story tells it. Times are milliseconds by the store's clock. */
+export type ToldTry = {
   readonly number: number;
   readonly startedAt: number;
   readonly url: string;
@@ -18,15 +17,17 @@ type ToldTry = {
   readonly answer: Uint8Array | null;
 };
 
-/** A delivery with its tries. */
+/** A delivery with its attempts. */
 export type ToldDelivery = {
   readonly id: string;
   readonly eventId: string;
   readonly endpointId: string;
+  /** The address of the endpoint, and of its last attempt where the endpoint was removed; null before the first one. */
+  readonly endpointUrl: string | null;
   readonly cause: DeliveryEntry["cause"];
   readonly state: DeliveryState;
   readonly nextAt: number;
-  /** Whether it waits for its endpoint, which is paused. */
+  /** Whether it waits because its endpoint is paused. */
   readonly isHeld: boolean;
   readonly tries: readonly ToldTry[];
 };
@@ -127,71 +128,13 @@ export function likelyCause({
   return CAUSES[code] ?? CAUSES[`${code.slice(0, 1)}xx`] ?? CAUSES.other;
 }
 
-/** A line on a delivery: one of its tries, or, without one, what becomes of it. */
-export type DeliveryLine = { readonly entry: StoryEntry; readonly attempt: ToldTry | undefined };
-
-/** The tries of a delivery, and the next one, below its event. */
-export function deliveryLines(delivery: ToldDelivery): readonly DeliveryLine[] {
-  const { id, eventId, endpointId, cause, state, nextAt, isHeld, tries } = delivery;
-  const { called, toEndpoint, nextTry, dropped, held, due, waits } = SENTENCES;
-  const told = tries.map((attempt, index) => {
-    const { startedAt: at, status, milliseconds: durationMs } = attempt;
-    const text = tryText(cause, attempt, tries[index - 1]);
-    return { entry: { at, what: "delivery", id, of: eventId, status, durationMs, text }, attempt } as const;
-  });
-  const line = (text: string): DeliveryLine => ({
-    entry: {
-      at: nextAt,
-      what: "delivery",
-      id,
-      of: eventId,
-      status: null,
-      durationMs: null,
-      text,
-    },
-    attempt: undefined,
-  });
-  // Its tries say where it goes.
-  const first = tries.length === 0 ? english(toEndpoint(english(called[cause]), endpointId)) : undefined;
-  const what = first ?? english(nextTry);
-  if (state === "dropped")
-    return [...told, line(`${first === undefined ? "" : `${first} `}${english(dropped)}`)];
-  if (state !== "due" || tries.some((one) => one.status === null && one.error === null)) return told;
-  return [...told, line(english((isHeld ? held : first === undefined ? due : waits)(what)))];
-}
-
-/** A try in words: where to, how long after the one before, what came of it, and why; what is as before is said once. */
-function tryText(reason: DeliveryEntry["cause"], attempt: ToldTry, before: ToldTry | undefined): string {
-  const { number, startedAt, url, status, error, milliseconds, answer } = attempt;
-  const where = url === before?.url ? "" : `${english(SENTENCES.called[reason])} to ${url}, `;
-  const later = before === undefined ? "" : `, ${spanText(startedAt - before.startedAt)} later`;
-  const took = milliseconds === null ? "" : ` in ${milliseconds} ms`;
-  const said = answer === null || isSuccess(status) ? "" : excerpt(Buffer.from(answer).toString("utf8"));
-  const quoted = said === "" ? "" : `, "${said}"`;
-  const cause = causeText(attempt);
-  const isSame = before !== undefined && cause === causeText(before);
-  const why = cause === undefined ? "" : ` (${isSame ? english(SENTENCES.sameCause) : cause})`;
-  return `${where}try ${number}${later}: ${status ?? error ?? english(SENTENCES.underWay)}${took}${quoted}${why}`;
-}
-
 /** The likely cause of a failed try in English. */
 export function causeText(attempt: Parameters<typeof likelyCause>[0]): string | undefined {
   const found = likelyCause(attempt);
   return found && english(found.cause);
 }
 
-/** A time between two lines, in its largest unit. */
-function spanText(milliseconds: number): string {
-  const units = [
-    ["d", 86_400_000],
-    ["h", 3_600_000],
-    ["min", 60_000],
-    ["s", 1000],
-  ] as const;
-  const [unit, size] = units.find(([, least]) => milliseconds >= least) ?? ["ms", 1];
-  return `${Math.round(milliseconds / size)} ${unit}`;
-}
-
-function isSuccess(status: number | null): boolean {
+/** Whether a receiver has taken an attempt: any 2xx. */
+export function isSuccess(status: number | null): boolean {
   return status !== null && isTaken({ status, retryAfterMs: 0 });
 }

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
 import { moment, type DomainOf } from "../control/operation.ts";
 import { EXPLAINED } from "./explained.ts";
 
@@ -11,20 +12,41 @@ const difference = z.object({
 /** A field in which a request differs from the first one of its key or its order. */
 export type Difference = DomainOf<typeof difference>;
 
-const storyEntry = z.object({
+const storyAttempt = z.object({
   /** By the store's clock. */
   at: moment,
-  what: z.enum(["request", "event", "delivery", "attempt", "late_result", "page"]),
-  /** The id of the request, event or delivery; null of what the payer does. */
+  status: z.nullable(z.int()),
+  error: z.nullable(z.enum(DELIVERY_ERRORS)),
+  /** How long it took, in real milliseconds; null while it runs. */
+  ms: z.nullable(z.int()),
+  /** The attempt, in words. */
+  text: z.string(),
+});
+const storyEntry = z.object({
+  /** By the store's clock; of a delivery when its event happened. */
+  at: moment,
+  /** `clock`: the clock was set back, and times begin anew. */
+  what: z.enum(["request", "event", "delivery", "attempt", "late_result", "page", "clock"]),
+  /** The id of the request, event or delivery; null of the payer's acts, and of one line about several deliveries. */
   id: z.nullable(z.string()),
-  /** What it follows from: the event of a delivery. */
+  /** The event of a delivery. */
   of: z.nullable(z.string()),
   /** The status of the answer; null where there is none. */
   status: z.nullable(z.int()),
   durationMs: z.nullable(z.number()),
   /** The line, in words. */
   text: z.string(),
+  /** The attempts of a delivery. */
+  attempts: z.optional(z.array(storyAttempt)),
 });
+const pendingEntry = z.object({
+  /** By the store's clock. */
+  at: moment,
+  what: z.enum(["delivery", "expiry", "settlement"]),
+  text: z.string(),
+});
+/** Something that happens by itself when its time comes. */
+export type PendingEntry = DomainOf<typeof pendingEntry>;
 /** What happened, as one line of a story. */
 export type StoryEntry = DomainOf<typeof storyEntry>;
 
@@ -44,8 +66,10 @@ export const explanation = z.object({
   expected: z.nullable(z.string()),
   received: z.nullable(z.string()),
   differences: z.array(difference),
-  /** What happened, in time order; what follows from a thing stands below it. */
+  /** What happened, in time order; the deliveries of an event stand below it. */
   entries: z.array(storyEntry),
+  /** What is due, soonest first. */
+  pending: z.array(pendingEntry),
   /** Commands to type next. */
   next: z.array(z.string()),
 });

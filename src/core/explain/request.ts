@@ -27,7 +27,7 @@ export function explainRequest(
   const { requestId, code, refused, fault, differences } = request;
   const entries = [request, ...replays].map(requestEntry);
   const line = lineOf(request);
-  const rest = { kind: "request", id: requestId, entries } as const;
+  const rest = { kind: "request", id: requestId, entries, pending: [] } as const;
   if (fault !== null) return { ...rest, ...NOTHING_REFUSED, ...ofFault(request, fault, line) };
   if (code === null || refused === null) {
     const relied = request.decisions[0] ?? null;

@@ -24,7 +24,7 @@ export const SENTENCES = {
   notWanted: ["no endpoint wanted it when it happened", null],
   sent: (taken: number, all: number) => [`${taken} of ${all} deliveries succeeded`, null],
   delivery: (type: string, state: string, tries: number) => [
-    `delivery of ${type}: ${state} after ${tries} ${tries === 1 ? "try" : "tries"}`,
+    `delivery of ${type}: ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}`,
     null,
   ],
   notAnswered: ["was not answered, and nothing was done", null],
@@ -38,8 +38,9 @@ export const SENTENCES = {
     null,
   ],
   attemptStarted: (number: number) => [`payment attempt ${number} started`, null],
-  attemptEnded: (number: number, outcome: string | null) => [
-    `payment attempt ${number} ${outcome ?? "ended"}`,
+  attempt: (number: number) => [`payment attempt ${number}`, null],
+  attemptEnded: (number: number, outcome: string | null, left: number) => [
+    `payment attempt ${number} ${outcome ?? "ended"}${outcome === "declined" ? `, ${left} left` : ""}`,
     null,
   ],
   attemptLate: (number: number, result: AttemptResult) => [
@@ -48,18 +49,25 @@ export const SENTENCES = {
   ],
   noAnswer: ["no answer", null],
   nothing: ["nothing", null],
-  /** What a delivery is called, by why it is made. */
+  /** What a delivery is called, by why it is made; the event's own stands without a name. */
   called: {
-    event: ["delivery", null],
     replay: ["replay", null],
     duplicate: ["duplicate by a fault", null],
-  } satisfies Readonly<Record<DeliveryEntry["cause"], Sentence>>,
-  toEndpoint: (called: string, endpoint: string) => [`${called} to endpoint ${endpoint}`, null],
-  nextTry: ["the next try", null],
-  dropped: ["dropped: it is not delivered", null],
-  held: (what: string) => [`${what} waits: its endpoint is paused (checkout endpoints list says why)`, null],
-  due: (what: string) => [`${what} is due`, null],
-  waits: (what: string) => [`${what} waits, for earlier events or its time; it is due then`, null],
+  } satisfies Readonly<Record<Exclude<DeliveryEntry["cause"], "event">, Sentence>>,
+  endpoints: (count: number) => [`${count} endpoints`, null],
+  nextAttempt: (span: string) => [`next attempt in ${span}`, null],
+  dueNow: ["next attempt due", null],
+  dueAttempt: (number: number, type: string, endpoint: string) => [
+    `attempt ${number} of ${type} → ${endpoint}`,
+    null,
+  ],
+  expires: ["the checkout expires", null],
+  settles: ["the payment is settled", null],
+  dropped: ["dropped, not delivered", null],
+  givenUp: ["given up", null],
+  held: ["waits: its endpoint is paused (checkout endpoints list says why)", null],
+  waits: ["waits for earlier events or its time", null],
+  setBack: ["the clock was set back", null],
   underWay: ["under way", null],
   injected: (fault: string) => [`the injected fault ${fault}`, null],
   sameCause: ["same cause", null],

@@ -1,11 +1,13 @@
 import type { PageView } from "../checkout/page-view.ts";
 import type { Attempt } from "../control/checkout.ts";
-import type { AttemptResult } from "../checkout/payment.ts";
+import { MAX_ATTEMPTS, type AttemptResult } from "../checkout/payment.ts";
 import { faultText } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";
 import { cut, english, type Sentence } from "../text.ts";
-import { deliveryLines, type DeliveryLine, type ToldDelivery } from "./delivery.ts";
-import type { Difference, StoryEntry } from "./explanation.ts";
+import { deliveryLines, endpointLabels, pendingAttempts, type DeliveryLine } from "./deliveries.ts";
+import type { ToldDelivery } from "./delivery.ts";
+import type { Difference, Explanation, PendingEntry, StoryEntry } from "./explanation.ts";
+import { inOrder, type Placed as PlacedLine } from "./order.ts";
 import { SENTENCES } from "./sentences.ts";
 
 /** A request of the log, with what the state knows of it. */
@@ -23,7 +25,7 @@ export type ToldRequest = LoggedRequest & {
 /** An event of a story. */
 export type ToldEvent = { readonly id: string; readonly type: string; readonly createdAt: number };
 
-/** Everything that happened to a checkout. Times are milliseconds by the store's clock. */
+/** Everything that happened to a checkout, and what is due. Times are milliseconds by the store's clock. */
 export type CheckoutStory = {
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly {
@@ -32,12 +34,22 @@ export type CheckoutStory = {
     readonly recordedAt: number;
   }[];
   readonly views: readonly PageView[];
+  /** In the order in which they happened. */
   readonly events: readonly ToldEvent[];
   readonly deliveries: readonly ToldDelivery[];
-  readonly requests: readonly ToldRequest[];
+  /** Expiry and settlement of the checkout. */
+  readonly due: readonly Omit<PendingEntry, "text">[];
 };
 
-/** A line of a story with what it is about, and what follows from it below. */
+/** What a story is told from: checkouts of one order, oldest first, and the requests on it as the log has them. */
+export type ToldStory = {
+  readonly checkouts: readonly CheckoutStory[];
+  readonly requests: readonly ToldRequest[];
+  /** The store's time, in milliseconds. */
+  readonly now: number;
+};
+
+/** A line of a story with what it is about, and the deliveries below it. */
 export type StoryLine = {
   readonly entry: StoryEntry;
   readonly request?: ToldRequest | undefined;
@@ -45,49 +57,105 @@ export type StoryLine = {
   readonly under: readonly DeliveryLine[];
 };
 
-/** Of things at one time, as with a frozen clock: what has to come before what. */
-const ORDER = [
-  "creation",
-  "created",
-  "opened",
-  "start",
-  "pending",
-  "finish",
-  "final",
-  "late",
-  "returned",
-  "request",
-] as const;
-
-/** A line of a story, and its place among those of its time. */
-type Placed = Omit<StoryLine, "under"> & { readonly place: (typeof ORDER)[number] };
+/** What a line is about that has more than its words. */
+type About = Pick<StoryLine, "request" | "event">;
+type Placed = PlacedLine<About>;
 
 /** How much of a key, and of a value that differs, a line shows. */
 const MAX_SHOWN = 40;
 
-/** The story of a checkout in time order; below each event are its deliveries. */
-export function timelineOf(story: CheckoutStory): readonly StoryEntry[] {
-  return storyLines(story).flatMap(({ entry, under }) => [entry].concat(under.map((one) => one.entry)));
+/** The story in time order, with the deliveries of each event below it, and what is due, soonest first. */
+export function timelineOf(story: ToldStory): Pick<Explanation, "entries" | "pending"> {
+  const entries = storyLines(story).flatMap(({ entry, under }) =>
+    [entry].concat(under.map((one) => one.entry)),
+  );
+  return { entries, pending: pendingOf(story) };
 }
 
-/** The same with what each line is about, for who shows more of it than its words. */
-export function storyLines(story: CheckoutStory): readonly StoryLine[] {
-  const lines: readonly Placed[] = [
-    ...story.requests.map(placedRequest),
-    ...story.attempts.flatMap(placedAttempt),
-    ...story.views.map(placedView),
-    ...story.events.map(placedEvent),
-    ...story.lateResults.map((late) => ({ entry: lateEntry(late), place: "late" }) as const),
+/** The same lines with what each is about, for pages that show more than its words. */
+export function storyLines({ checkouts, requests, now }: ToldStory): readonly StoryLine[] {
+  const all = checkouts.flatMap((one) => one.deliveries);
+  const deliveries = Map.groupBy(all, ({ eventId }) => eventId);
+  const telling = { now, labels: endpointLabels(all) };
+  const lives = checkouts.map(lifeOf);
+  const chains = [
+    lives.flat(),
+    requestChain(requests),
+    ...checkouts.flatMap((one, at) => apart(one, lives[at])),
   ];
-  // The sort is stable: what has one time and place stays as it came.
-  const ordered = lines.toSorted(
-    (left, right) => left.entry.at - right.entry.at || ORDER.indexOf(left.place) - ORDER.indexOf(right.place),
-  );
-  const deliveries = Map.groupBy(story.deliveries, ({ eventId }) => eventId);
-  return ordered.map(({ entry, request, event }) => {
+  return inOrder(chains).map(({ entry, about: { request, event } = {} }) => {
     const under = (event && deliveries.get(event.id)) ?? [];
-    return { entry, request, event, under: under.flatMap(deliveryLines) };
+    return { entry, request, event, under: event === undefined ? [] : deliveryLines(event, under, telling) };
   });
+}
+
+/** What is due of a story, soonest first. */
+export function pendingOf({ checkouts, now }: Pick<ToldStory, "checkouts" | "now">): readonly PendingEntry[] {
+  const all = checkouts.flatMap((one) => one.deliveries);
+  const types = new Map(checkouts.flatMap(({ events }) => events.map(({ id, type }) => [id, type] as const)));
+  const attempts = pendingAttempts(all, types, { now, labels: endpointLabels(all) });
+  const own = checkouts.flatMap(({ due }) =>
+    due.map(({ at, what }) => ({
+      at,
+      what,
+      text: english(what === "expiry" ? SENTENCES.expires : SENTENCES.settles),
+    })),
+  );
+  return [...attempts, ...own].toSorted((left, right) => left.at - right.at);
+}
+
+/**
+ * What happened to one checkout, in the order in which it must have: an attempt begins behind the creation, the first one
+ * makes it pending, and the last one ends it.
+ */
+function lifeOf({ attempts, events }: CheckoutStory): readonly Placed[] {
+  const [created, later] = [events.filter(isFirst), events.filter((event) => !isFirst(event))];
+  const [pending, final] = [later.filter(isPendingEvent), later.filter((event) => !isPendingEvent(event))];
+  const [first = [], ...others] = attempts.map(placedAttempt);
+  return [
+    ...created.map((event) => placedEvent(event)),
+    // That the first attempt began is what made it pending: one line.
+    ...(pending.length === 0 ? first.slice(0, 1) : pending.map((event) => placedEvent(event, attempts[0]))),
+    ...first.slice(1),
+    ...others.flat(),
+    ...final.map((event) => placedEvent(event)),
+  ];
+}
+
+/** What has no place in the life of a checkout but its time: pages behind its creation, late results behind its end. */
+function apart(
+  { views, lateResults }: CheckoutStory,
+  life: readonly Placed[] = [],
+): readonly (readonly Placed[])[] {
+  const [created, ended] = [life[0], life.at(-1)];
+  return [
+    ...views.map((view) => [{ ...placedView(view), after: created }]),
+    ...lateResults.map((late) => [{ entry: lateEntry(late), place: "late", after: ended } as const]),
+  ];
+}
+
+/**
+ * The requests as they came. The log has them in the order of their ends, so that a request which had ended before an
+ * earlier one began is behind a clock that was set back.
+ */
+function requestChain(requests: readonly ToldRequest[]): readonly Placed[] {
+  const runs: ToldRequest[][] = [];
+  for (const request of requests) {
+    const run = runs.at(-1);
+    const before = run?.at(-1);
+    const isBack = before !== undefined && request.storeAt + request.durationMs < before.storeAt;
+    if (run === undefined || isBack) runs.push([request]);
+    else run.push(request);
+  }
+  return runs.flatMap((run) => run.toSorted((one, other) => one.storeAt - other.storeAt).map(placedRequest));
+}
+
+function isFirst({ type }: ToldEvent): boolean {
+  return type.endsWith(".created");
+}
+
+function isPendingEvent({ type }: ToldEvent): boolean {
+  return type.endsWith(".pending");
 }
 
 /** A request of the log, as a line of a story. */
@@ -111,19 +179,29 @@ function differing({ differences }: ToldRequest): string {
   return texts.length === 0 ? "" : `: ${texts.join(", ")}`;
 }
 
-/** An event, as a line of a story. */
-function eventEntry({ id, type, createdAt: at }: ToldEvent): StoryEntry {
-  return { at, what: "event", id, of: null, status: null, durationMs: null, text: type };
-}
-
 function placedRequest(request: ToldRequest): Placed {
-  return { entry: requestEntry(request), request, place: request.status === 201 ? "creation" : "request" };
+  return {
+    entry: requestEntry(request),
+    about: { request },
+    place: request.status === 201 ? "creation" : "request",
+  };
 }
 
-function placedEvent(event: ToldEvent): Placed {
-  const entry = eventEntry(event);
-  if (event.type.endsWith(".created")) return { entry, event, place: "created" };
-  return { entry, event, place: event.type.endsWith(".pending") ? "pending" : "final" };
+/** An event, with the attempt that it tells the begin of. */
+function placedEvent(event: ToldEvent, attempt?: Attempt): Placed {
+  const { id, type, createdAt: at } = event;
+  const began = attempt === undefined ? "" : `, ${english(SENTENCES.attempt(attempt.number))}`;
+  const entry: StoryEntry = {
+    at,
+    what: "event",
+    id,
+    of: null,
+    status: null,
+    durationMs: null,
+    text: `${type}${began}`,
+  };
+  if (isFirst(event)) return { entry, about: { event }, place: "created" };
+  return { entry, about: { event }, place: isPendingEvent(event) ? "pending" : "final" };
 }
 
 function placedView({ kind, at, target }: PageView): Placed {
@@ -135,7 +213,7 @@ function placedAttempt({ number, startedAt, outcome, finishedAt }: Attempt): rea
   const line = (at: number, text: Sentence): StoryEntry => ofPayer("attempt", at, text);
   const started: Placed = { entry: line(startedAt, SENTENCES.attemptStarted(number)), place: "start" };
   if (finishedAt === null) return [started];
-  const ended = line(finishedAt, SENTENCES.attemptEnded(number, outcome));
+  const ended = line(finishedAt, SENTENCES.attemptEnded(number, outcome, MAX_ATTEMPTS - number));
   return [started, { entry: ended, place: "finish" }];
 }
 

@@ -9,8 +9,9 @@ import {
 } from "../../core/explain/checkout.ts";
 import { differencesOf, explainRequest, refusedKey, type Met } from "../../core/explain/request.ts";
 import type { ToldDelivery } from "../../core/explain/delivery.ts";
-import type { CheckoutStory, ToldRequest } from "../../core/explain/timeline.ts";
+import type { CheckoutStory, ToldRequest, ToldStory } from "../../core/explain/timeline.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
+import { isFinal } from "../../core/checkout/payment.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { keptHeader, type LoggedRequest } from "../../core/request/logged-request.ts";
 import { isUuid, printableLiteral } from "../../core/text.ts";
@@ -20,6 +21,8 @@ import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
 import type { KeptAnswer } from "../../store/checkout/idempotency-keys.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
+import { storeTime } from "../at-store.ts";
+import { waitsToSettle } from "../checkout/payments.ts";
 import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 
 /** What explaining reads: the state, and the log of requests. */
@@ -29,12 +32,15 @@ type ExplainContext = ServiceContext & {
 
 /** A delivery with its tries, as the state has them. */
 type ReadDelivery = Omit<Delivery, "tries"> &
-  Pick<ToldDelivery, "isHeld"> & { readonly tries: readonly DeliveryAttempt[] };
+  Pick<ToldDelivery, "isHeld" | "endpointUrl"> & { readonly tries: readonly DeliveryAttempt[] };
 
 /** A checkout with its story, whose deliveries are whole. */
-export type ReadCheckout = Pick<ToldCheckout, "checkout"> & {
+type ReadCheckout = Pick<ToldCheckout, "checkout"> & {
   readonly story: Omit<CheckoutStory, "deliveries"> & { readonly deliveries: readonly ReadDelivery[] };
 };
+
+/** The same with the requests on its order, at one time of its store's clock. */
+export type ReadStory = ReadCheckout & Pick<ToldStory, "requests" | "now">;
 
 /** How many requests, checkouts and deliveries a story tells at most, the newest. */
 const MAX_TOLD = 1000;
@@ -155,10 +161,12 @@ function checkoutMet(
 
 async function ofCheckout({ context, storeId, id }: Looking): Promise<Explanation | undefined> {
   const view = await viewCheckout(context, { storeId, checkoutId: id });
-  return view.ok ? explainCheckout(tell(context, view.value)) : undefined;
+  if (!view.ok) return undefined;
+  const told = tell(context, view.value);
+  return explainCheckout(told, told);
 }
 
-type Viewed = Pick<CheckoutView, "checkout" | "attempts" | "lateResults">;
+type Viewed = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
 
 /**
  * A checkout that was read, with its story: the requests on its order until the next checkout of it was made; what was
@@ -167,7 +175,7 @@ type Viewed = Pick<CheckoutView, "checkout" | "attempts" | "lateResults">;
 export function tell(
   context: ExplainContext,
   viewed: Viewed,
-): ReadCheckout & {
+): ReadStory & {
   /** How many checkouts the order has, up to as many as a story tells. */
   readonly ofOrder: number;
 } {
@@ -184,18 +192,20 @@ export function tell(
     const endedAt = storeAt + Math.ceil(durationMs);
     return (endedAt >= from && (next === undefined || endedAt < next)) || path.endsWith(id);
   });
-  return { ...withStory(context, viewed, requests), ofOrder: siblings.length };
+  return { ...withStory(context, viewed), requests, now: viewed.now, ofOrder: siblings.length };
 }
 
-function withStory(
-  { store }: ExplainContext,
-  { checkout, attempts, lateResults }: Viewed,
-  requests: readonly ToldRequest[],
-): ReadCheckout {
-  const { id } = checkout;
+function withStory(context: ExplainContext, { checkout, attempts, lateResults }: Viewed): ReadCheckout {
+  const { store } = context;
+  const { id, status, expiresAt } = checkout;
   const deliveries = store.deliveries.ofCheckout(id, MAX_TOLD).map((one) => readDelivery(store, one));
   const [views, events] = [store.pageViews.of(id), store.events.of(id)];
-  return { checkout, story: { attempts, lateResults, views, events, deliveries, requests } };
+  const settlement = waitsToSettle(context, checkout);
+  const due = [
+    ...(isFinal(status) ? [] : [{ at: expiresAt, what: "expiry" } as const]),
+    ...(settlement === undefined ? [] : [{ at: settlement.dueAt, what: "settlement" } as const]),
+  ];
+  return { checkout, story: { attempts, lateResults, views, events, deliveries, due } };
 }
 
 async function ofOrder(looking: Looking): Promise<Explanation | undefined> {
@@ -207,8 +217,8 @@ async function ofOrder(looking: Looking): Promise<Explanation | undefined> {
   const views = await Promise.all(
     checkouts.toReversed().map(({ id }) => viewCheckout(context, { storeId, checkoutId: id })),
   );
-  const told = views.flatMap((view) => (view.ok ? [withStory(context, view.value, [])] : []));
-  return explainOrder(orderId, told, requests);
+  const told = views.flatMap((view) => (view.ok ? [withStory(context, view.value)] : []));
+  return explainOrder(orderId, told, { requests, now: storeTime(context, storeId) });
 }
 
 /** The requests on an order, oldest first. */
@@ -226,22 +236,26 @@ function requestsOf(
   });
 }
 
-function ofEvent({ context: { store }, storeId, id }: Looking): Explanation | undefined {
+function ofEvent({ context, storeId, id }: Looking): Explanation | undefined {
+  const { store } = context;
   const event = store.events.find(id);
   if (event?.storeId !== storeId) return undefined;
   const filter = { storeId, eventId: id, endpointId: null, checkoutId: null, state: null, limit: MAX_TOLD };
   const deliveries = store.deliveries.list(filter).map((one) => readDelivery(store, one));
-  return explainEvent(event, deliveries.toReversed());
+  return explainEvent(event, deliveries.toReversed(), storeTime(context, storeId));
 }
 
-function ofDelivery({ context: { store }, storeId, id }: Looking): Explanation | undefined {
+function ofDelivery({ context, storeId, id }: Looking): Explanation | undefined {
+  const { store } = context;
   const delivery = store.deliveries.find(id);
   const event = delivery && store.events.find(delivery.eventId);
   if (delivery?.storeId !== storeId || event === undefined) return undefined;
-  return explainDelivery(event, readDelivery(store, delivery));
+  return explainDelivery(event, readDelivery(store, delivery), storeTime(context, storeId));
 }
 
 function readDelivery(store: Store, delivery: Delivery): ReadDelivery {
-  const isHeld = store.endpoints.find(delivery.endpointId)?.state === "paused";
-  return { ...delivery, isHeld, tries: store.deliveryAttempts.of(delivery.id) };
+  const endpoint = store.endpoints.find(delivery.endpointId);
+  const tries = store.deliveryAttempts.of(delivery.id);
+  const endpointUrl = endpoint?.url ?? tries.at(-1)?.url ?? null;
+  return { ...delivery, isHeld: endpoint?.state === "paused", endpointUrl, tries };
 }

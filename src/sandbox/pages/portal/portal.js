@@ -39,7 +39,7 @@ function localDays() {
   for (const story of document.querySelectorAll(".story")) {
     for (const day of story.querySelectorAll(".day")) day.remove();
     let before = "";
-    for (const line of story.querySelectorAll("li[id]")) {
+    for (const line of story.querySelectorAll(":scope > li, .under > li")) {
       const day = dayOf(new Date(line.querySelector("time").dateTime));
       if (day !== before) {
         const mark = document.createElement("li");

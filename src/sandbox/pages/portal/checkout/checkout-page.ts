@@ -20,7 +20,7 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
   if (!viewed.ok) return viewed;
   const told = tell(context, viewed.value);
   const { checkout, ofOrder } = told;
-  const { summary, next } = explainCheckout(told);
+  const { summary, next } = explainCheckout(told, told);
   const command = explainCommand(context, checkout, ofOrder);
   const main = html`<section class="checkout-head">
       <p class="row sum">

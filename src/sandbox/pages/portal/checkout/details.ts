@@ -33,10 +33,10 @@ export function eventMore(
   ${bytes(TEXTS.eventBody, body)} ${actForm(view, { action, label: TEXTS.replay })}`;
 }
 
-/** A try of a delivery, as the state has both. */
-export type Tried = { readonly delivery: TriedDelivery; readonly attempt: DeliveryAttempt };
+/** An attempt of a delivery, as the state has both. */
+type Tried = { readonly delivery: TriedDelivery; readonly attempt: DeliveryAttempt };
 
-/** What folds out of a try's line: where its delivery's page is, and all that is there of the try. */
+/** What folds out of an attempt's line: the page of its delivery, and all that is kept of the attempt. */
 export function tryMore(context: PortalContext, view: View, { delivery, attempt }: Tried): Html {
   const { id } = delivery;
   return html`${facts([[TEXTS.delivery, linkedId(view, `/webhooks/deliveries/${id}`, id)]])}

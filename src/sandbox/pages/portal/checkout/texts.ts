@@ -61,7 +61,8 @@ export const TEXTS = {
     ],
     recorded: ["Late success: it is recorded already.", "过期后支付：已记录。"],
   },
-  story: ["What happened", "发生了什么"],
+  pending: ["Still to come", "即将发生"],
+  story: ["What happened", "处理经过"],
   earlier: (count: number) => [
     `${count.toLocaleString(tagOf("en"))} earlier lines are not shown here. checkout explain tells all:`,
     `更早的 ${count.toLocaleString(tagOf("zh"))} 行未在此显示，可用 checkout explain 查看全部：`,

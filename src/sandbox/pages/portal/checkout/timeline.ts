@@ -1,58 +1,71 @@
 import { iso } from "../../../../core/clock.ts";
-import type { DeliveryLine } from "../../../../core/explain/delivery.ts";
-import type { StoryEntry } from "../../../../core/explain/explanation.ts";
-import { storyLines, type StoryLine } from "../../../../core/explain/timeline.ts";
+import type { DeliveryLine } from "../../../../core/explain/deliveries.ts";
+import type { PendingEntry, StoryEntry } from "../../../../core/explain/explanation.ts";
+import { pendingOf, storyLines, type StoryLine } from "../../../../core/explain/timeline.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
-import { copyable, moment } from "../parts.ts";
-import type { ReadCheckout } from "../../../explain/explain.ts";
+import { copyable, dated, moment } from "../parts.ts";
+import type { ReadStory } from "../../../explain/explain.ts";
 import type { PortalContext, View } from "../view.ts";
-import { eventMore, requestMore, tryMore, type Tried } from "./details.ts";
+import { eventMore, requestMore, tryMore } from "./details.ts";
 import { TEXTS } from "./texts.ts";
 
 /** How many lines a page shows, the last ones, each with its bytes folded: `checkout explain` tells all. */
 const MAX_LINES = 60;
 
 /** What a page of a story is made from. */
-type Telling = { readonly told: ReadCheckout; readonly command: string };
+type Telling = { readonly told: ReadStory; readonly command: string };
 
 /** A story with what its lines are looked up in, each of them many times. */
 type Indexed = {
   /** Called for each line from top to bottom. */
   readonly dayAt: (entry: StoryEntry) => Html;
-  readonly told: ReadCheckout;
-  /** The tries of all deliveries, by `tryKey`. */
-  readonly tries: ReadonlyMap<string, Tried>;
+  readonly told: ReadStory;
+  readonly deliveries: ReadonlyMap<string, ReadStory["story"]["deliveries"][number]>;
   /** The position of the first request of each id. */
   readonly firstPositions: ReadonlyMap<string, number>;
 };
 
 /** The story, line for line as `checkout explain` has it. Each line has an address, and folds out. */
 export function timeline(context: PortalContext, view: View, { told, command }: Telling): Html {
-  const { shown, left } = lastLines(storyLines(told.story));
+  const story = { checkouts: [told.story], requests: told.requests, now: told.now };
+  const { shown, left } = lastLines(storyLines(story));
   const indexed = indexOf(told);
   const cut = left === 0 ? "" : html`<p class="hint">${TEXTS.earlier(left)} ${copyable(command)}</p>`;
+  return html`${pendingSection(pendingOf(story))}
+    <section>
+      <h2 id="story">${TEXTS.story}</h2>
+      ${cut}
+      <ol class="story" lang="en" aria-labelledby="story">
+        ${shown.map((line) => shownLine(context, view, { line, indexed }))}
+      </ol>
+    </section>`;
+}
+
+/** What is due, soonest first, apart from what has happened. */
+function pendingSection(pending: readonly PendingEntry[]): Html {
+  if (pending.length === 0) return html``;
+  const dayAt = dayMarks();
   return html`<section>
-    <h2 id="story">${TEXTS.story}</h2>
-    ${cut}
-    <ol class="story" lang="en" aria-labelledby="story">
-      ${shown.map((line) => shownLine(context, view, { line, indexed }))}
+    <h2 id="pending">${TEXTS.pending}</h2>
+    <ol class="story pending" lang="en" aria-labelledby="pending">
+      ${pending.slice(0, MAX_LINES).map(
+        (one) =>
+          html`${dayAt(one)}
+            <li class="${one.what}">
+              <span class="at">${moment(one.at)}</span>
+              <div class="line">${one.text}</div>
+            </li>`,
+      )}
     </ol>
   </section>`;
 }
 
-function indexOf(told: ReadCheckout): Indexed {
-  const { deliveries, requests } = told.story;
-  const tries = deliveries.flatMap((delivery) =>
-    delivery.tries.map((attempt) => [tryKey(delivery.id, attempt.number), { delivery, attempt }] as const),
-  );
-  const positions = requests.map(({ requestId, position }) => [requestId, position] as const);
+function indexOf(told: ReadStory): Indexed {
+  const deliveries = new Map(told.story.deliveries.map((one) => [one.id, one]));
+  const positions = told.requests.map(({ requestId, position }) => [requestId, position] as const);
   // Of two with one key a map keeps the last.
-  return { dayAt: dayMarks(), told, tries: new Map(tries), firstPositions: new Map(positions.toReversed()) };
-}
-
-function tryKey(deliveryId: string, number: number | "next"): string {
-  return `delivery-${deliveryId}-${number}`;
+  return { dayAt: dayMarks(), told, deliveries, firstPositions: new Map(positions.toReversed()) };
 }
 
 /** The last lines, as far as a page shows them, and how many there are before them. */
@@ -63,14 +76,19 @@ function lastLines(lines: readonly StoryLine[]): {
   let [room, at] = [MAX_LINES, lines.length];
   while (at > 0 && room > 0) {
     at -= 1;
-    room -= 1 + (lines[at]?.under.length ?? 0);
+    room -= 1 + sizeOf(lines[at]?.under ?? []);
   }
   const left = lines.slice(0, at).reduce((sum, { under }) => sum + 1 + under.length, 0);
   return { shown: lines.slice(at), left };
 }
 
+/** Deliveries count by their attempts, which fold out with all their bytes. */
+function sizeOf(under: readonly DeliveryLine[]): number {
+  return under.reduce((sum, { entry }) => sum + Math.max(1, entry.attempts?.length ?? 0), 0);
+}
+
 /** The day above a line that is of another one than the line before it; the script makes those of the browser's zone. */
-function dayMarks(): (entry: StoryEntry) => Html {
+function dayMarks(): (entry: Pick<StoryEntry, "at">) => Html {
   let before = "";
   return ({ at }) => {
     const day = iso(at).slice(0, 10);
@@ -107,46 +125,74 @@ function shownLine(
     </li>`;
 }
 
+/** What became of an event at an endpoint; the attempts fold out of it, each with its bytes. */
 function shownDelivery(
   context: PortalContext,
   view: View,
   { line, indexed }: { readonly line: DeliveryLine; readonly indexed: Indexed },
 ): Html {
-  const { entry, attempt } = line;
-  const anchor = tryKey(entry.id ?? "", attempt?.number ?? "next");
-  const tried = indexed.tries.get(anchor);
-  const details = tried && tryMore(context, view, tried);
-  return html`${indexed.dayAt(entry)}
-    <li class="delivery ${toneOf(entry)}" id="${anchor}">${foldedOut({ entry, anchor }, details)}</li>`;
+  const { entry, deliveries } = line;
+  const [first] = deliveries;
+  const anchor = `${entry.id === null ? "deliveries" : "delivery"}-${entry.id ?? first?.id ?? ""}`;
+  const tried = deliveries
+    .flatMap(({ id }) => indexed.deliveries.get(id) ?? [])
+    .flatMap((delivery) => delivery.tries.map((attempt) => ({ delivery, attempt })));
+  const [only] = tried.length === 1 ? tried : [];
+  const attempts = html`<ol class="attempts">
+    ${(entry.attempts ?? []).map((told, index) => {
+      const one = tried[index];
+      const attempt = `${anchor}-${index + 1}`;
+      return html`<li class="delivery ${toneOf({ ...entry, status: told.status })}" id="${attempt}">
+        ${foldedOut(
+          { entry: { ...entry, ...told }, anchor: attempt, at: dated(told.at) },
+          one && tryMore(context, view, one),
+        )}
+      </li>`;
+    })}
+  </ol>`;
+  const details = only !== undefined ? tryMore(context, view, only) : tried.length > 1 ? attempts : undefined;
+  return html`<li class="delivery ${toneOf(entry)}" id="${anchor}">
+    ${foldedOut({ entry, anchor }, details)}
+  </li>`;
 }
 
 /** Its time is its link; a line of which there is more folds out. */
 function foldedOut(
-  { entry, anchor }: { readonly entry: StoryEntry; readonly anchor: string },
+  {
+    entry,
+    anchor,
+    at = moment(entry.at),
+  }: { readonly entry: StoryEntry; readonly anchor: string; readonly at?: Html },
   details: Html | undefined,
 ): Html {
-  const at = html`<a class="at" href="#${anchor}">${moment(entry.at)}</a>`;
+  const link = html`<a class="at" href="#${anchor}">${at}</a>`;
   if (details === undefined)
-    return html`${at}
+    return html`${link}
       <div class="line">${words(entry)}</div>`;
-  return html`${at}
+  return html`${link}
     <details class="line">
       <summary>${words(entry)}</summary>
       <div class="more" lang="${tagOf}">${details}</div>
     </details>`;
 }
 
-/** The line as it is, with what it is about and its status in sight. */
+/** The line as it is, with what it is about and each status in sight. */
 function words({ text, status, what }: StoryEntry): Html {
   if (what === "event") return html`<strong>${text}</strong>`;
-  const mark = status === null || status === 0 ? -1 : text.indexOf(`: ${status}`);
-  if (mark < 0) return html`<span>${withCause(text)}</span>`;
-  const rest = text.slice(mark + 2 + String(status).length);
-  return html`<span
-    >${text.slice(0, mark)}:
-    <b class="s${String(status)[0] ?? ""}xx">${String(status)}</b>${withCause(rest)}</span
-  >`;
+  const [, before = "", results = "", rest = ""] = RESULTS.exec(text) ?? [];
+  if (status === null || results === "") return html`<span>${withCause(text)}</span>`;
+  const marked = results
+    .split(/(?=, )|(?<=, )/)
+    .map(
+      (part) =>
+        html`${CODE.test(part) ? html`<b class="s${part.slice(0, 1)}xx">${part.slice(0, 3)}</b>${part.slice(3)}` : part}`,
+    );
+  return html`<span>${before}${marked}${withCause(rest)}</span>`;
 }
+
+/** The results of a line: behind a colon of a request or an attempt, or behind the address of an endpoint. */
+const RESULTS = /^(.*?(?:: | {2}))((?:[a-z_]+|\d{3})(?: ×\d+)?(?:, (?:[a-z_]+|\d{3})(?: ×\d+)?)*)(.*)$/s;
+const CODE = /^[2-5]\d\d\b/;
 
 /** The likely cause stands behind the rest in brackets. */
 function withCause(text: string): Html {
@@ -169,7 +215,7 @@ function anchorOf(
 }
 
 function toneOf({ what, text, status }: StoryEntry): string {
-  if (what === "event") return text.split(".").at(-1) ?? "";
+  if (what === "event") return /\.([a-z]+)/.exec(text)?.[1] ?? "";
   if (status === null) return "";
   return status >= 200 && status < 300 ? "good" : "bad";
 }

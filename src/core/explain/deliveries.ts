@@ -1,0 +1,201 @@
+import type { DeliveryEntry } from "../control/webhook.ts";
+import { english, excerpt } from "../text.ts";
+import { causeText, isSuccess, type ToldDelivery, type ToldTry } from "./delivery.ts";
+import type { PendingEntry, StoryEntry } from "./explanation.ts";
+import { SENTENCES } from "./sentences.ts";
+
+/** What became of an event at one endpoint, or the same at several: one line, with its attempts inside. */
+export type DeliveryLine = { readonly entry: StoryEntry; readonly deliveries: readonly ToldDelivery[] };
+
+/** What lines on deliveries are told with: the store's time in milliseconds, and what each endpoint is called. */
+type Telling = { readonly now: number; readonly labels: EndpointLabels };
+
+/** What endpoints are called, by their ids. */
+type EndpointLabels = ReadonlyMap<string, string>;
+
+/** Maximum length of an address in a line; a longer one is cut in the middle. */
+const MAX_LABEL = 48;
+/** How many characters of an id tell apart two endpoints that have one address. */
+const ID_END = 4;
+
+/** Endpoints by their addresses, with the end of the id where two of these deliveries' endpoints share an address. */
+export function endpointLabels(deliveries: readonly ToldDelivery[]): EndpointLabels {
+  const urls = new Map(deliveries.map(({ endpointId, endpointUrl }) => [endpointId, endpointUrl]));
+  const count = Map.groupBy(urls.values(), (url) => url);
+  return new Map(
+    [...urls].map(([id, url]) => {
+      const shared = url === null || (count.get(url)?.length ?? 0) > 1;
+      const name = url === null ? "" : cutMiddle(url.replace(/^http:\/\//, ""), MAX_LABEL);
+      return [id, shared ? `${name} …${id.slice(-ID_END)}`.trim() : name];
+    }),
+  );
+}
+
+/** The deliveries of an event as lines: one for each endpoint, and one for all of those where the same came of it. */
+export function deliveryLines(
+  event: { readonly id: string; readonly createdAt: number },
+  deliveries: readonly ToldDelivery[],
+  telling: Telling,
+): readonly DeliveryLine[] {
+  const pairs = [...Map.groupBy(deliveries, ({ endpointId }) => endpointId).values()];
+  const alike = [...Map.groupBy(pairs, (pair) => likeness(pair, telling)).entries()].flatMap(([like, same]) =>
+    like === null ? same.map((pair) => [pair]) : [same],
+  );
+  return alike.map((same) => {
+    const [pair = []] = same;
+    const isJoint = same.length > 1;
+    const told = isJoint ? same.flat() : pair;
+    const attempts = told.flatMap((one) => one.tries);
+    const [only] = attempts.length === 1 ? attempts : [];
+    const where = isJoint ? english(SENTENCES.endpoints(same.length)) : labelOf(pair, telling);
+    const entry: StoryEntry = {
+      at: event.createdAt,
+      what: "delivery",
+      id: isJoint ? null : (pair.at(-1)?.id ?? null),
+      of: event.id,
+      status: isJoint ? null : (attempts.at(-1)?.status ?? null),
+      durationMs: only?.milliseconds ?? null,
+      text: `→ ${where}  ${isJoint ? (likeness(pair, telling) ?? "") : pairText(pair, telling)}`,
+      attempts: told.flatMap((one) => attemptEntries(one, isJoint ? labelOf([one], telling) : undefined)),
+    };
+    return { entry, deliveries: told };
+  });
+}
+
+/** What is due of deliveries: the next attempts, and not those that wait for something else than their time. */
+export function pendingAttempts(
+  deliveries: readonly ToldDelivery[],
+  types: ReadonlyMap<string, string>,
+  { labels }: Telling,
+): readonly PendingEntry[] {
+  return deliveries.filter(isPending).map(({ eventId, endpointId, tries, nextAt }) => {
+    const label = labels.get(endpointId) ?? endpointId;
+    const text = english(SENTENCES.dueAttempt(tries.length + 1, types.get(eventId) ?? "", label));
+    return { at: nextAt, what: "delivery", text };
+  });
+}
+
+/** Whether its next attempt comes by itself at a known time. One behind earlier events of its checkout does not. */
+function isPending({ state, isHeld, tries }: ToldDelivery): boolean {
+  return state === "due" && !isHeld && tries.length > 0 && !tries.some(isUnderWay);
+}
+
+/** What is said of several endpoints at once, if it holds of this one: taken at the first attempt, or not sent yet. */
+function likeness(pair: readonly ToldDelivery[], telling: Telling): string | null {
+  const [delivery, second] = pair;
+  if (delivery === undefined || second !== undefined || delivery.cause !== "event") return null;
+  const [attempt, another] = delivery.tries;
+  if (attempt === undefined) return stateText(delivery, telling);
+  const isTaken = another === undefined && attempt.fault === null && isSuccess(attempt.status);
+  return isTaken && delivery.state === "succeeded" ? "2xx" : null;
+}
+
+/** Each delivery to one endpoint in words: the event's own, then replays and duplicates by their names. */
+function pairText(pair: readonly ToldDelivery[], telling: Telling): string {
+  return pair
+    .map((delivery) => {
+      const said = [resultsText(delivery.tries), stateText(delivery, telling)].filter((text) => text !== "");
+      const name = CALLED[delivery.cause];
+      return `${name === undefined ? "" : `${english(name)}: `}${said.join(", ")}${whyText(delivery)}`;
+    })
+    .join("; ");
+}
+
+/** What a delivery is called that is not the event's own. */
+const CALLED: Readonly<Partial<Record<DeliveryEntry["cause"], (typeof SENTENCES.called)["replay"]>>> =
+  SENTENCES.called;
+
+/** The results of attempts in their order, equal ones counted: `timeout ×2, 500 ×4`; of one alone how long it took. */
+function resultsText(attempts: readonly ToldTry[]): string {
+  const runs: { result: string; count: number }[] = [];
+  for (const attempt of attempts) {
+    const result = resultText(attempt);
+    const last = runs.at(-1);
+    if (last?.result === result) last.count += 1;
+    else runs.push({ result, count: 1 });
+  }
+  const [only] = attempts.length === 1 ? attempts : [];
+  const took = only === undefined ? "" : tookText(only);
+  return runs.map(({ result, count }) => (count === 1 ? result : `${result} ×${count}`)).join(", ") + took;
+}
+
+/** What waits or has ended without a success, in words; empty where the results say it. */
+function stateText({ state, nextAt, isHeld, tries }: ToldDelivery, { now }: Telling): string {
+  if (state === "dropped") return english(SENTENCES.dropped);
+  if (state === "failed") return english(SENTENCES.givenUp);
+  if (state !== "due" || tries.some(isUnderWay)) return "";
+  if (isHeld) return english(SENTENCES.held);
+  if (tries.length === 0) return english(SENTENCES.waits);
+  return english(nextAt <= now ? SENTENCES.dueNow : SENTENCES.nextAttempt(spanText(nextAt - now)));
+}
+
+/** The beginning of the last answer and its likely cause, where that was no success. */
+function whyText({ tries }: ToldDelivery): string {
+  const last = tries.at(-1);
+  const cause = last && causeText(last);
+  return last === undefined || cause === undefined ? "" : `${quoted(last)} (${cause})`;
+}
+
+/** The attempts of a delivery, as they fold out of its line; `where` is said where a line is about several endpoints. */
+function attemptEntries({ tries }: ToldDelivery, where?: string): NonNullable<StoryEntry["attempts"]> {
+  return tries.map((attempt, index) => {
+    const { startedAt: at, status, error, milliseconds: ms } = attempt;
+    return { at, status, error, ms, text: attemptText(attempt, { before: tries[index - 1], where }) };
+  });
+}
+
+/** An attempt in words: how long after the one before, what came of it, and why; a cause that stays is said once. */
+function attemptText(
+  attempt: ToldTry,
+  { before, where }: { readonly before: ToldTry | undefined; readonly where: string | undefined },
+): string {
+  const { number, startedAt } = attempt;
+  const to = where === undefined ? "" : `${where}, `;
+  const later = before === undefined ? "" : `, ${spanText(startedAt - before.startedAt)} later`;
+  const cause = causeText(attempt);
+  const isSame = before !== undefined && cause === causeText(before);
+  const why = cause === undefined ? "" : ` (${isSame ? english(SENTENCES.sameCause) : cause})`;
+  return `${to}attempt ${number}${later}: ${resultText(attempt)}${tookText(attempt)}${quoted(attempt)}${why}`;
+}
+
+function resultText({ status, error }: ToldTry): string {
+  return String(status ?? error ?? english(SENTENCES.underWay));
+}
+
+function tookText({ milliseconds }: ToldTry): string {
+  return milliseconds === null ? "" : ` in ${milliseconds} ms`;
+}
+
+/** The beginning of an answer that was no success. */
+function quoted({ answer, status }: ToldTry): string {
+  const said = answer === null || isSuccess(status) ? "" : excerpt(Buffer.from(answer).toString("utf8"));
+  return said === "" ? "" : `, "${said}"`;
+}
+
+function isUnderWay({ status, error }: ToldTry): boolean {
+  return status === null && error === null;
+}
+
+function labelOf(pair: readonly ToldDelivery[], { labels }: Telling): string {
+  const id = pair[0]?.endpointId ?? "";
+  return labels.get(id) ?? id;
+}
+
+/** The two ends of a text, with a mark where it is cut. */
+function cutMiddle(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const half = Math.floor((max - 1) / 2);
+  return `${text.slice(0, max - 1 - half)}…${text.slice(-half)}`;
+}
+
+/** A time between two lines, in its largest unit. */
+function spanText(milliseconds: number): string {
+  const units = [
+    ["d", 86_400_000],
+    ["h", 3_600_000],
+    ["min", 60_000],
+    ["s", 1000],
+  ] as const;
+  const [unit, size] = units.find(([, least]) => milliseconds >= least) ?? ["ms", 1];
+  return `${Math.round(milliseconds / size)} ${unit}`;
+}
