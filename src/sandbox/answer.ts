@@ -35,8 +35,9 @@ export function answerRefusal(requestId: string, refusal: Refusal): Answer & { r
   return { ...refusalResponse(requestId, refusal), note: refusal.code, logged };
 }
 
-/** What a caller hears while nothing can be written: the cause, but no path of this machine. */
+/** What a caller hears while nothing can be written: the cause, but no path of this machine; and when to try again, where a lock is all that it waits for. */
 export function storageRefusal({ failure }: StorageUnavailable): Refusal {
   const message = `the database cannot be used right now: ${failure.sentence}; try again with the same key`;
-  return { code: "storage_unavailable", message };
+  const hint = failure.code === "file_locked" ? { retryAfterSeconds: 1 } : {};
+  return { code: "storage_unavailable", message, ...hint };
 }

@@ -277,6 +277,25 @@ test("the health check fails while the last write failed, and not after one succ
     body: expect.stringContaining("another process keeps the file locked"),
   });
   expect((await health(sandbox))[0]).toBe(503);
+  // A page, an operation of the control API and the health check say as well when to try again.
+  const { checkout_origin: origin, control_token: token, store_id: store } = sandbox.ready;
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const endpoint = JSON.stringify({ url: "http://127.0.0.1:9/hooks" });
+  const locked = await Promise.all([
+    fetch(`${origin}/healthz`),
+    fetch(`${origin}/__sandbox/stores/${store}/endpoints`, { method: "POST", headers, body: endpoint }),
+    fetch(`${origin}/v1/orders`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${sandbox.ready.api_key}`,
+        "Content-Type": "application/json",
+        "Idempotency-Key": "key-of-locked",
+      },
+      body: JSON.stringify({ order_id: "locked", price_id: "price_ticket" }),
+    }),
+  ]);
+  for (const { status, headers: answered } of locked)
+    expect([status, answered.get("retry-after")]).toEqual([503, "1"]);
   other.exec("COMMIT");
   other.close();
   expect((await create(sandbox, "locked"))?.status).toBe(201);

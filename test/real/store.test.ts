@@ -323,6 +323,42 @@ test("a write waits for another process's lock, reads go on, and a lock that sta
   store.close();
 });
 
+test("however many writes wait for another process's lock, none waits more than 2 s in all", async () => {
+  const path = join(tempFolder(), "sandbox.db");
+  openSandboxStore(path).close();
+  // A clock that only goes on when nothing else is left to do.
+  const timers: { readonly at: number; readonly run: () => void }[] = [];
+  let now = 0;
+  const after = (milliseconds: number, run: () => void): void =>
+    void timers.push({ at: now + milliseconds, run });
+  const opened = openStore(path, { scheduler: { soon: setImmediate, after } });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const other = new Database(path);
+  other.exec("BEGIN IMMEDIATE");
+  const ends = Array.from({ length: 1000 }, () =>
+    opened.value
+      .write(() => 1)
+      .then(
+        () => -1,
+        () => now,
+      ),
+  );
+  const ended = Promise.all(ends);
+  // More turns than the wait has looks, with room for what is remembered meanwhile.
+  for (let turn = 0; turn < 2000; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const next = timers.toSorted((one, two) => one.at - two.at)[0];
+    if (next === undefined) break;
+    timers.splice(timers.indexOf(next), 1);
+    now = next.at;
+    next.run();
+  }
+  const waited = await ended;
+  expect([Math.min(...waited), Math.max(...waited)]).toEqual([2000, 2000]);
+  other.close();
+  opened.value.close();
+});
+
 /** A store with rows, and another sandbox's file of the same size; both are larger than what is compared. */
 async function usedStore(): Promise<{ store: Store; path: string; other: string }> {
   const folder = tempFolder();

@@ -3,7 +3,7 @@ import {
   filesLost,
   LOCK_RETRY_MS,
   lockFailure,
-  MAX_LOCK_RETRIES,
+  lockWait,
   type Scheduler,
 } from "./group-commit.ts";
 import type { WatchedDatabase } from "./watched-database.ts";
@@ -14,11 +14,13 @@ import type { WatchedDatabase } from "./watched-database.ts";
  */
 export async function checkpoint(
   database: WatchedDatabase,
-  { after }: Pick<Scheduler, "after">,
+  scheduler: Pick<Scheduler, "after">,
 ): Promise<void> {
-  for (let tries = 0; !isCopied(database); tries += 1) {
-    if (tries === MAX_LOCK_RETRIES) throw lockFailure();
-    await new Promise<void>((resolve) => after(LOCK_RETRY_MS, resolve));
+  let isLockedOut: (() => boolean) | undefined;
+  while (!isCopied(database)) {
+    isLockedOut ??= lockWait(scheduler);
+    if (isLockedOut()) throw lockFailure();
+    await new Promise<void>((resolve) => scheduler.after(LOCK_RETRY_MS, resolve));
   }
 }
 

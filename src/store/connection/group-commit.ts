@@ -27,9 +27,19 @@ type Write = <Value>(work: () => Value) => Promise<Value>;
 
 const MAX_BATCH = 256;
 const MAX_QUEUE = 10_000;
-/** The pause between tries while another process holds the lock, and their number. Reads go on meanwhile. */
+/** How long writes wait for the lock of another process, all of them together. Reads go on meanwhile. */
+const LOCK_WAIT_MS = 2000;
+/** The pause between looks at it. */
 export const LOCK_RETRY_MS = 5;
-export const MAX_LOCK_RETRIES = 400;
+
+/** Begins a wait for the lock of another process; the result says whether it has taken too long. */
+export function lockWait({ after }: Pick<Scheduler, "after">): () => boolean {
+  let isOver = false;
+  after(LOCK_WAIT_MS, () => {
+    isOver = true;
+  });
+  return () => isOver;
+}
 
 type Job = { readonly run: () => unknown; readonly settle: (result: Result) => void };
 type Result =
@@ -46,7 +56,7 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler &
   const statements = { ...prepare(connection), mark };
   let queue: Job[] = [];
   let scheduled = false;
-  let lockRetries = 0;
+  let isLockedOut: (() => boolean) | undefined;
 
   return <Value>(work: () => Value): Promise<Value> =>
     new Promise<Value>((resolve, reject) => {
@@ -66,14 +76,18 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler &
     });
 
   function flush(): void {
-    const batch = queue.slice(0, MAX_BATCH);
+    let batch = queue.slice(0, MAX_BATCH);
     const results = commitWatched(batch);
-    if (results === "locked" && lockRetries < MAX_LOCK_RETRIES) {
-      lockRetries += 1;
-      scheduler.after(LOCK_RETRY_MS, flush);
-      return;
+    if (results === "locked") {
+      isLockedOut ??= lockWait(scheduler);
+      if (!isLockedOut()) {
+        scheduler.after(LOCK_RETRY_MS, flush);
+        return;
+      }
+      // All that wait: those behind the batch would wait as long again.
+      batch = queue;
     }
-    lockRetries = 0;
+    isLockedOut = undefined;
     queue = queue.slice(batch.length);
     scheduled = queue.length > 0;
     if (scheduled) scheduler.soon(flush);
