@@ -42,8 +42,13 @@ export type Host = {
   readonly isGuest?: boolean;
 };
 
-/** What a sandbox runs for: it is stopped when this has returned. */
-export type Use<Value> = (served: Served) => Promise<Value>;
+/** What a sandbox is served for. */
+export type Purpose<Value> = {
+  /** Says that it is ready. Before this has returned, `/healthz` does not say so either. */
+  readonly announce?: (served: Served) => Promise<void>;
+  /** Runs behind that; the sandbox is stopped when this has returned. */
+  readonly use: (served: Served) => Promise<Value>;
+};
 
 /** The folder that this process holds, or undefined where nothing is kept. */
 export type Held = { readonly path: string; readonly run: Run } | undefined;

@@ -8,7 +8,7 @@ import type { HostFailure } from "./failure.ts";
 import { retryWhileLocked, lostLog } from "./state.ts";
 import { requireOwnHost, noteOpened, listen } from "./listen.ts";
 import type { ServeOptions } from "./options.ts";
-import type { Place, Host, Use } from "./hosting.ts";
+import type { Place, Host, Purpose } from "./hosting.ts";
 
 /** Requests in flight get this long to finish after a stop signal; the whole stop takes under 1 s. */
 const DRAIN_MS = 800;
@@ -17,7 +17,7 @@ const DRAIN_MS = 800;
 export async function serveSandbox<Value>(
   context: Host,
   options: ServeOptions,
-  { place, use }: { readonly place: Place; readonly use: Use<Value> },
+  { place, ...purpose }: Purpose<Value> & { readonly place: Place },
 ): Promise<Outcome<Value, HostFailure>> {
   const { world, isGuest } = context;
   const { folder } = place;
@@ -33,7 +33,7 @@ export async function serveSandbox<Value>(
   if (folder === undefined) {
     const adminToken = given.adminToken?.value ?? state.newToken(world, "administrator");
     const tokens = { controlToken, adminToken };
-    return serveFolder(context, options, { held: undefined, place, tokens, given, use });
+    return serveFolder(context, options, { held: undefined, place, tokens, given, ...purpose });
   }
   const made = state.makeStateFolder(world, folder, options);
   if (!made.ok) return made;
@@ -48,19 +48,19 @@ export async function serveSandbox<Value>(
     if (given.adminToken !== undefined && given.adminToken.value !== adminToken.value)
       return otherSecret(given.adminToken, "admin token");
     const tokens = { controlToken, adminToken: adminToken.value };
-    return await serveFolder(context, options, { held, place, tokens, given, use });
+    return await serveFolder(context, options, { held, place, tokens, given, ...purpose });
   } finally {
     state.releaseFolder(world, folder, run.value);
   }
 }
 
 /** What a sandbox is served from, with what, and for what. */
-type Serving<Value> = Source & { readonly use: Use<Value> };
+type Serving<Value> = Source & Purpose<Value>;
 
 function serveFolder<Value>(
   context: Host,
   options: ServeOptions,
-  { use, ...source }: Serving<Value>,
+  { announce, use, ...source }: Serving<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
   return withService(context, options, source, async ({ service, apiKey, run, stopRequested, isUsed }) => {
     const listening = await listen(context, options, service);
@@ -76,7 +76,10 @@ function serveFolder<Value>(
     try {
       const heldBack = description.heldBack ?? undefined;
       const { given } = source;
-      return accept(await use({ ready, description, heldBack, given, sandbox, stopRequested }));
+      const served = { ready, description, heldBack, given, sandbox, stopRequested };
+      await announce?.(served);
+      sandbox.announced();
+      return accept(await use(served));
     } finally {
       await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
     }

@@ -1,6 +1,6 @@
 import { CONTROL_PREFIX, type ControlRole } from "../core/control/protocol.ts";
 import type { AllowedHosts } from "../core/loopback.ts";
-import { accept, type Refusal } from "../core/outcome.ts";
+import { accept, refuse, type Refusal } from "../core/outcome.ts";
 import { jsonHeaders } from "../web/answer.ts";
 import { createRouter, type Route } from "../web/router.ts";
 import type { HttpRequest } from "../world.ts";
@@ -13,7 +13,7 @@ import type { PagesContext } from "./pages/payment/routes.ts";
 import type { PortalContext, Viewer } from "./pages/portal/view.ts";
 
 /** What the handlers of all areas need. */
-export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext;
+export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & RestContext;
 
 /** Who an area is for: merchants and their payers, whoever runs the sandbox, or the pages of both. Each has its own allowed names. */
 type Audience = "merchant" | "control" | "portal" | "browser";
@@ -38,7 +38,12 @@ type MountedArea = {
 };
 
 /** What the routes outside of the areas need. */
-type RestContext = ServiceContext & Pick<PagesContext, "localOrigin"> & Pick<PortalContext, "portal">;
+type RestContext = ServiceContext &
+  Pick<PagesContext, "localOrigin"> &
+  Pick<PortalContext, "portal"> & {
+    /** Whether the sandbox has said that it is ready; waits a while until it does. */
+    readonly isReady: () => Promise<boolean>;
+  };
 
 const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
   {
@@ -55,7 +60,9 @@ const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
     path: "/healthz",
     role: "anyone",
     // Says only that the service is ready, or why not (decision 43).
-    answer: ({ store }, { requestId }) => {
+    answer: async ({ store, isReady }, { requestId }) => {
+      if (!(await isReady()))
+        return refuse("storage_unavailable", "the sandbox is starting; try again", { retryAfterSeconds: 1 });
       const failure = store.failure();
       if (failure !== undefined) return { ok: false, refusal: storageRefusal(failure) };
       return accept({ status: 200, headers: jsonHeaders(requestId), body: '{"ok":true}' });

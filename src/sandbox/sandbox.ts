@@ -34,7 +34,7 @@ import type { ErasureContext } from "./runtime/erase.ts";
 import type { StoreMaker } from "./runtime/seed.ts";
 import type { SnapshotShelf } from "./snapshot/shelf.ts";
 import { holdOfStore } from "./runtime/home.ts";
-import { createStoreGate } from "./runtime/store-gate.ts";
+import { comesWithin, createStoreGate } from "./runtime/store-gate.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
 
 /** What a sandbox needs. */
@@ -98,6 +98,8 @@ export type Sandbox = {
   readonly context: SandboxContext;
   /** Does what became due while nothing ran, and from then on what becomes due. */
   readonly start: () => Promise<void>;
+  /** From now on `/healthz` says that it is ready. */
+  readonly announced: () => void;
   /** Starts nothing new; waits for running deliveries, at most this long. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
@@ -115,19 +117,17 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   const stopping = new AbortController();
   const portal = portalOf(world, options);
   const note = logInto({ ...options, portal }, world);
+  const { isReady, announced } = announcement(world);
   const context: SandboxContext = {
     ...options,
     world,
-    checkoutOrigin: options.publicUrl ?? localOrigin(options.port),
-    localOrigin: localOrigin(options.port),
+    isReady,
+    ...derivedFrom(options),
     portal,
-    rateLimiter: createRateLimiter(options.rateLimit),
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     pageViews: createPageViews({ store: options.store, world, eventArrivals }, report("page views")),
     ...drillsOf(world, options.store, { report: report("lease"), eventArrivals }),
     eventArrivals,
-    heldBack: (storeId) => holdOfStore(options, storeId),
-    targets: { allowedHosts: options.allowTargets, ownPort: options.port },
     expectDue: (storeId, realTime) => timekeeper.expect(storeId, realTime),
     wakeDispatcher: (endpointId) => dispatcher.wake(endpointId),
     wakeStores: async (storeIds) => {
@@ -157,6 +157,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     service,
     context,
     start: () => catchUp(context),
+    announced,
     stop: async (graceMs) => {
       for (const end of [() => stopping.abort(), timekeeper.stop, eventArrivals.end]) end();
       const idle = Promise.all([context.assumptions.idle(), context.pageViews.idle()]);
@@ -177,6 +178,32 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
       return failureFor(context, { request, requestId }, accidentOf(error, requestId));
     }
   }
+}
+
+/** How long a health check waits for a sandbox that is starting. */
+const MAX_START_MS = 5000;
+
+/** Whether the sandbox was said to be ready: who asks earlier waits. */
+function announcement(world: Pick<World, "after">) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isAnnounced = false;
+  void promise.then(() => (isAnnounced = true));
+  return {
+    announced: resolve,
+    isReady: async () => isAnnounced || (await comesWithin(world, MAX_START_MS, promise)),
+  };
+}
+
+/** What follows from the options alone. */
+function derivedFrom(options: SandboxOptions) {
+  const { port, publicUrl, rateLimit, allowTargets } = options;
+  return {
+    checkoutOrigin: publicUrl ?? localOrigin(port),
+    localOrigin: localOrigin(port),
+    rateLimiter: createRateLimiter(rateLimit),
+    heldBack: (storeId: string) => holdOfStore(options, storeId),
+    targets: { allowedHosts: allowTargets, ownPort: port },
+  };
 }
 
 /** What becomes due is left to the next start. */

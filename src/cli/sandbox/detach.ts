@@ -231,7 +231,7 @@ export async function serveDetached(
   const configured = hosted(await withConfig(place, options));
   const served = await serveSandbox(place, configured, {
     place: { folder, log: world.stderr, logFile: starter.logFile },
-    use: async ({ ready, description, heldBack, stopRequested }) => {
+    announce: async ({ ready, description, heldBack }) => {
       if (isStopped) throw new Refused(interruptedProblem(" before it was ready"));
       const { ownSecrets, activeFaults } = description;
       const told: Told = {
@@ -241,7 +241,10 @@ export async function serveDetached(
         activeFaults,
         ...(heldBack === undefined ? {} : { heldBack }),
       };
+      // Who has started it lets it go when the ready line is printed.
       if (!(await starter.tell(JSON.stringify(told)))) throw new Refused(abandoned());
+    },
+    use: async ({ ready, stopRequested }) => {
       printer.talk(`checkout sandbox ${ready.version} serves ${ready.base_url} (pid ${ready.pid}).`);
       await Promise.race([stop.promise, stopRequested]);
     },

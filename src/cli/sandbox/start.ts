@@ -55,10 +55,11 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
   const ids = isTerminal(world.stderr) ? { shownId: shortId } : {};
   const served = await serveSandbox(context, configured, {
     place: { folder, log: world.stderr, ...ids },
-    use: async ({ ready, description, heldBack, given, stopRequested }) => {
-      const { ownSecrets, activeFaults } = description;
+    announce: async ({ ready, description: { ownSecrets, activeFaults }, given }) => {
       await printer.result(ready, () => banner(context, ready, { given, ownSecrets, activeFaults }));
       if (world.isResultLost()) throw new Refused(unannounced());
+    },
+    use: async ({ heldBack, stopRequested }) => {
       if (options.ephemeral !== true) noteTarget(context, "folder");
       if (heldBack !== undefined) printer.trace(`warning: no events are delivered: ${heldBack}`);
       await Promise.race([stopped, stopRequested]);

@@ -113,7 +113,7 @@ function firstOf(
 }
 
 /** Whether an event comes within some milliseconds. */
-function comesWithin(
+export function comesWithin(
   { after }: Pick<World, "after">,
   milliseconds: number,
   event: Promise<void>,

@@ -1,0 +1,74 @@
+import { Writable } from "node:stream";
+import { expect, test } from "vitest";
+import type { Service, World } from "../../src/world.ts";
+import { createHarness, type CommandOptions } from "../support/harness.ts";
+
+const HEALTH = {
+  method: "GET",
+  target: "/healthz",
+  rawHeaders: ["Host", "127.0.0.1:4242"],
+  body: Buffer.of(),
+};
+
+/** What happens, in its order, to a start whose health is asked for as soon as it listens. */
+function watched(): { readonly seen: unknown[]; readonly world: Partial<World> } {
+  const seen: unknown[] = [];
+  const ask = async ({ answer }: Service): Promise<void> => void seen.push((await answer(HEALTH)).status);
+  const listen: World["listen"] = (makeService) => {
+    void ask(makeService(4242));
+    return Promise.resolve({ ok: true, value: { port: 4242, close: () => Promise.resolve() } });
+  };
+  const stdout = new Writable({
+    write: (line: Buffer, _encoding, done) => {
+      seen.push(line.toString().includes("127.0.0.1:4242") ? "ready line" : line.toString());
+      done();
+    },
+  });
+  const onStop: World["onStop"] = (stop) => {
+    void until(() => seen.includes(200)).then(() => stop("SIGTERM"));
+    return () => undefined;
+  };
+  return { seen, world: { listen, stdout, onStop } };
+}
+
+const turns = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+async function until(isThere: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 10_000 && !isThere(); turn += 1)
+    await new Promise((resolve) => setImmediate(resolve));
+}
+
+test("the health check says that a sandbox is ready only behind its ready line", async () => {
+  for (const args of [[], ["--json"]]) {
+    const { seen, world } = watched();
+    const ended = createHarness().run(["sandbox", "start", ...args], {
+      world: {
+        ...world,
+        onStop: (stop) => (void until(() => seen.includes(200)).then(() => stop("SIGTERM")), () => undefined),
+      },
+    });
+    await ended;
+    expect([args, seen]).toEqual([args, ["ready line", 200]]);
+  }
+});
+
+test("the health check of a detached sandbox waits until its starter has printed the ready line", async () => {
+  const { seen, world } = watched();
+  const { promise: isLetGo, resolve: letGo } = Promise.withResolvers<boolean>();
+  const starter: CommandOptions["starter"] = {
+    logFile: "sandbox.log",
+    tell: () => {
+      seen.push("told");
+      return isLetGo;
+    },
+  };
+  const ended = createHarness().run(["sandbox", "start", "--json"], { starter, world });
+  await until(() => seen.includes("told"));
+  await turns();
+  expect(seen).toEqual(["told"]);
+  letGo(true);
+  expect((await ended).code).toBe(0);
+  expect(seen).toEqual(["told", 200]);
+});
