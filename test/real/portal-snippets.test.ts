@@ -62,7 +62,8 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
     verify: async (code, place, arrived) => {
       const call = `${code}\nimport base64, json, sys
 one = json.loads(sys.argv[1])
-print(is_genuine([one["secret"]], one["timestamp"], one["signature"], base64.b64decode(one["body"])))`;
+headers = [("Checkout-Timestamp", one["timestamp"]), ("Checkout-Signature", one["signature"])]
+print(is_genuine([one["secret"]], headers, base64.b64decode(one["body"])))`;
       const { stdout } = await execute("python3", ["-c", call, asJson(arrived)], { cwd: place.folder });
       return stdout === "True\n";
     },
