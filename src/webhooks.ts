@@ -26,13 +26,20 @@ export type Clock = { readonly now?: number };
 
 /**
  * Verifies a webhook over its raw body and returns its event, or a code and a sentence that say why not. No request
- * makes it throw; a tolerance that is not a number from 0 is a TypeError (interface 29, 30).
+ * makes it throw; a mistake in the call, such as headers that are none, is a TypeError that says so (interface 29, 30).
  */
 export function verifyWebhook(options: VerifyOptions & Clock): WebhookVerdict {
-  return verifyAt({ ...options, now: options.now ?? Date.now() });
+  return verifyAt(clocked(options));
 }
 
 /** Verifies only the signature, for a service whose bodies are not events of version 1.0.0-test. */
 export function verifySignature(options: VerifyOptions & Clock): SignatureVerdict {
-  return verifySignatureAt({ ...options, now: options.now ?? Date.now() });
+  return verifySignatureAt(clocked(options));
+}
+
+/** The same with a time. Who calls it from JavaScript may have passed anything. */
+function clocked(options: VerifyOptions & Clock): VerifyOptions & { readonly now: number } {
+  if (typeof options !== "object" || options === null)
+    throw new TypeError("a verification takes one object: { rawBody, headers, secrets }");
+  return { ...options, now: options.now ?? Date.now() };
 }

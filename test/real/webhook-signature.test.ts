@@ -457,6 +457,39 @@ test(`whatever a request brings, there is a verdict (seed ${SEED})`, () => {
   fc.assert(property, { seed: SEED, numRuns: size(500, 50_000) });
 });
 
+test("headers are taken in every form that a program has them in, under any spelling of their names", () => {
+  const headers = signHeaders([SECRET], { eventId: "e1", timestamp: AT, rawBody: Buffer.from(BODY) });
+  const pairs = Object.entries(headers);
+  const lower = pairs.map(([name, value]): [string, string] => [name.toLowerCase(), value]);
+  const forms = {
+    record: headers,
+    pairs,
+    lower,
+    lines: pairs.flat(),
+    map: new Map(pairs),
+    "map in lower case": new Map(lower),
+    fetch: new Headers(headers),
+    get: { get: (name: string) => new Headers(headers).get(name) },
+  };
+  for (const [form, given] of Object.entries(forms)) {
+    expect([form, verifyWebhook(request({ headers: given, rawBody: Buffer.from(BODY) }))]).toMatchObject([
+      form,
+      { ok: true },
+    ]);
+  }
+  const twice = [...pairs, ...lower.filter(([name]) => name === "checkout-signature")];
+  expect(verifyWebhook(request({ headers: twice }))).toMatchObject({ code: "signature_doubled" });
+});
+
+test("a body in a buffer is bytes, and a promise of one is said to be a promise", () => {
+  const bytes = new Uint8Array(Buffer.from(BODY));
+  expect(verifyWebhook(request({ rawBody: bytes.buffer }))).toMatchObject({ ok: true });
+  expect(verifyWebhook(request({ rawBody: untyped(Promise.resolve(BODY)) }))).toMatchObject({
+    code: "body_not_raw",
+    message: "the body must be the bytes or the text as they arrived; got a promise: await it",
+  });
+});
+
 test("a tolerance, a time or headers that no request can bring about are the caller's mistake", () => {
   const rows: readonly (readonly [said: RegExp, change: Parameters<typeof request>[0] & { now?: number }])[] =
     [
@@ -465,15 +498,26 @@ test("a tolerance, a time or headers that no request can bring about are the cal
       [/toleranceSeconds must be/, { toleranceSeconds: Number.POSITIVE_INFINITY }],
       [/toleranceSeconds must be/, { toleranceSeconds: untyped("300") }],
       [/now must be/, { now: Number.NaN }],
-      [/headers must be/, { headers: untyped(undefined) }],
-      [/headers must be/, { headers: untyped(null) }],
-      [/headers must be/, { headers: untyped("Checkout-Timestamp: 1") }],
+      [/headers must be .*; got undefined$/, { headers: untyped(undefined) }],
+      [/headers must be .*; got null$/, { headers: untyped(null) }],
+      [/headers must be .*; got a string$/, { headers: untyped("Checkout-Timestamp: 1") }],
+      [/headers must be .*; got a number$/, { headers: untyped(42) }],
+      [/headers must be .*; got a function$/, { headers: untyped(() => "") }],
+      [/headers must be .*; got a promise$/, { headers: untyped(Promise.resolve({})) }],
+      [/headers must be .*; got another array$/, { headers: untyped([["Checkout-Timestamp"]]) }],
+      [/headers must be .*; got another array$/, { headers: untyped(["Checkout-Timestamp", 1]) }],
+      [/headers must be .*; got another object$/, { headers: untyped(new Set(["Checkout-Timestamp"])) }],
+      [/headerNames must name all of eventId/, { headerNames: untyped(null) }],
+      [/headerNames must name all of eventId/, { headerNames: untyped({ timestamp: "T" }) }],
+      [/now must be/, { now: untyped(new Date()) }],
     ];
   for (const [said, change] of rows) {
     const verify = (): unknown => verifyWebhook(request(change));
     expect(verify).toThrow(TypeError);
     expect(verify).toThrow(said);
   }
+  for (const options of [undefined, null, "{}", 1])
+    expect(() => verifyWebhook(untyped(options))).toThrow(/^a verification takes one object: \{ rawBody, /);
   // The clock is the machine's where none is given; the request is of another time.
   const { now: _, ...unclocked } = request();
   expect(verifyWebhook(unclocked)).toMatchObject({ ok: false, code: "timestamp_too_old" });

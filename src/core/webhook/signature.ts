@@ -1,6 +1,13 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { printableLiteral } from "../text.ts";
-import type { HeaderNames, Rejection, SignatureVerdict, VerifyOptions, WebhookHeaders } from "./webhook.ts";
+import type {
+  HeaderLine,
+  HeaderNames,
+  Rejection,
+  SignatureVerdict,
+  VerifyOptions,
+  WebhookHeaders,
+} from "./webhook.ts";
 
 /** The names that the sandbox uses. */
 export const HEADERS: HeaderNames = {
@@ -59,7 +66,7 @@ export function signHeaders(
  */
 export function verifySignature(options: VerifyOptions & { readonly now: number }): SignatureVerdict {
   const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, headerNames = HEADERS } = options;
-  checkCall({ headers, now, toleranceSeconds });
+  checkCall({ headers, now, toleranceSeconds, headerNames });
   const secrets = [options.secrets].flat();
   const noSecret = secrets.length === 0 ? SECRET_MISSING : secrets.map(secretFault).find(Boolean);
   if (noSecret !== undefined) return noSecret;
@@ -84,24 +91,17 @@ export function verifySignature(options: VerifyOptions & { readonly now: number 
 
 /** All values of a header. Names are compared without case. */
 export function headerValues(headers: WebhookHeaders, name: string): readonly string[] {
-  if (isLines(headers))
-    return headers.filter((_, at) => at % 2 === 1 && sameName(headers[at - 1] ?? "", name));
-  if (isFetchHeaders(headers)) {
-    const value: unknown = headers.get(name);
-    return typeof value === "string" ? [value] : [];
-  }
-  return Object.entries(headers)
-    .filter(([key]) => sameName(key, name))
-    .flatMap(([, value]) => value ?? []);
+  const lines = linesOf(headers, name) ?? [];
+  return lines.filter(([key]) => sameName(key, name)).flatMap(([, value]) => value ?? []);
 }
 
 /** The bytes of a body; undefined if it was parsed, so that the original bytes are lost. */
 export function bytesOf(rawBody: unknown): Uint8Array | undefined {
   if (typeof rawBody === "string") return Buffer.from(rawBody);
   // Not instanceof: test runners use several realms, each with its own Uint8Array.
-  return ArrayBuffer.isView(rawBody)
-    ? new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
-    : undefined;
+  if (ArrayBuffer.isView(rawBody))
+    return new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength);
+  return tagOf(rawBody) === "[object ArrayBuffer]" ? new Uint8Array(rawBody as ArrayBuffer) : undefined;
 }
 
 /** Why a text cannot be a signing secret; undefined if it can be one. The message never shows it. */
@@ -135,22 +135,47 @@ function checkCall({
   headers,
   now,
   toleranceSeconds,
-}: Required<Pick<VerifyOptions, "headers" | "toleranceSeconds">> & { readonly now: number }): void {
+  headerNames,
+}: Required<Pick<VerifyOptions, "headers" | "toleranceSeconds" | "headerNames">> & {
+  readonly now: number;
+}): void {
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0)
     throw new TypeError(
       "toleranceSeconds must be a number from 0; 0 allows the same second alone, and there is no way to switch the check off",
     );
   if (!Number.isFinite(now)) throw new TypeError("now must be milliseconds since the epoch");
-  if (typeof headers !== "object" || headers === null)
-    throw new TypeError("headers must be the request's headers: request.rawHeaders, or request.headers");
+  const parts = ["eventId", "timestamp", "signature"] as const;
+  if (!parts.every((part) => typeof headerNames?.[part] === "string"))
+    throw new TypeError(`headerNames must name all of ${parts.join(", ")}`);
+  if (linesOf(headers, headerNames.timestamp) === undefined)
+    throw new TypeError(
+      `headers must be the request's headers: request.rawHeaders, request.headers, a Headers object, or pairs of name and value; got ${kindOf(headers)}`,
+    );
 }
 
 function notRaw(rawBody: unknown): Rejection<"body_not_raw"> {
-  const got = rawBody === undefined ? "nothing" : rawBody === null ? "null" : `a parsed ${typeof rawBody}`;
+  const kind = kindOf(rawBody);
+  const got =
+    rawBody === undefined
+      ? "nothing"
+      : kind === A_PROMISE || rawBody === null
+        ? kind
+        : `a parsed ${typeof rawBody}`;
+  const next = kind === A_PROMISE ? "await it" : "read it before any parser does";
   return reject(
     "body_not_raw",
-    `the body must be the bytes or the text as they arrived; got ${got}: read it before any parser does`,
+    `the body must be the bytes or the text as they arrived; got ${got}: ${next}`,
   );
+}
+
+const A_PROMISE = "a promise";
+
+/** What a value is where another one was expected; no part of it is shown. */
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (typeof value !== "object") return `a ${typeof value}`;
+  if ("then" in value) return A_PROMISE;
+  return Array.isArray(value) ? "another array" : "another object";
 }
 
 /** The one value of a header, in its strict form. */
@@ -182,14 +207,37 @@ function matches(secrets: readonly string[], candidates: readonly string[], sign
   return results.includes(true);
 }
 
-function isLines(headers: WebhookHeaders): headers is readonly string[] {
-  return Array.isArray(headers);
+/**
+ * The lines of a request's headers; where they can only be asked for one by one, those of this name. Undefined where they
+ * are no headers.
+ */
+function linesOf(headers: unknown, name: string): readonly HeaderLine[] | undefined {
+  if (typeof headers !== "object" || headers === null || "then" in headers) return undefined;
+  if (Array.isArray(headers) && headers.every((one) => typeof one === "string"))
+    return headers.flatMap((value, at) => (at % 2 === 1 ? [[headers[at - 1] ?? "", value] as const] : []));
+  // A Map and the Headers of Fetch too. What is asked by name would be asked in one spelling alone.
+  if (isIterable(headers)) {
+    const lines = Array.from(headers);
+    return lines.every(isLine) ? lines : undefined;
+  }
+  if ("get" in headers && typeof headers.get === "function") {
+    const value: unknown = headers.get(name);
+    return typeof value === "string" ? [[name, value]] : [];
+  }
+  // What it holds comes from who reads the request: Node, or a framework.
+  return Object.entries(headers as Readonly<Record<string, HeaderLine[1]>>);
 }
 
-function isFetchHeaders(
-  headers: WebhookHeaders,
-): headers is { readonly get: (name: string) => string | null } {
-  return "get" in headers && typeof headers.get === "function";
+function isLine(line: unknown): line is HeaderLine {
+  return Array.isArray(line) && line.length === 2 && typeof line[0] === "string";
+}
+
+function isIterable(value: object): value is Iterable<unknown> {
+  return Symbol.iterator in value && typeof value[Symbol.iterator] === "function";
+}
+
+function tagOf(value: unknown): string {
+  return Object.prototype.toString.call(value);
 }
 
 function sameName(left: string, right: string): boolean {

@@ -10,18 +10,24 @@ export type HeaderNames = {
 };
 
 /**
- * The headers of a request: as in Fetch, as in Node (`request.headers`), or as raw lines, names and values alternating
- * (`request.rawHeaders`). Only raw lines show reliably that a header was repeated.
+ * The headers of a request: as in Fetch, as in Node (`request.headers`), as raw lines, names and values alternating
+ * (`request.rawHeaders`), or as pairs of name and value, in an array or a Map. Only raw lines show reliably that a header
+ * was repeated.
  */
 export type WebhookHeaders =
   | { readonly get: (name: string) => string | null }
-  | Readonly<Record<string, string | readonly string[] | undefined>>
-  | readonly string[];
+  | Readonly<Record<string, HeaderValue>>
+  | readonly string[]
+  | Iterable<HeaderLine>;
+
+/** A name and its value; several values of one name are an array. */
+export type HeaderLine = readonly [name: string, value: HeaderValue];
+type HeaderValue = string | readonly string[] | undefined;
 
 /** The input of a verification. */
 export type VerifyOptions = {
   /** The body exactly as it arrived, before any parser; a string means its UTF-8 bytes. */
-  readonly rawBody: Uint8Array | string;
+  readonly rawBody: Uint8Array | ArrayBuffer | string;
   readonly headers: WebhookHeaders;
   /** The active signing secrets, with `whsec_`. One is enough; during a rotation give both. */
   readonly secrets: string | readonly string[];
