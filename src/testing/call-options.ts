@@ -40,6 +40,62 @@ export function checkOptions(call: keyof typeof RULES, options: unknown): void {
   }
 }
 
+/**
+ * The fields of an item that a filter can name: true where any value can stand. Null for items without fields. Of a union,
+ * the fields of all its members.
+ */
+export type Fields<Item> = Item extends object
+  ? { readonly [Field in KeyOf<Item>]-?: true | FieldsBelow<ValueOf<Item, Field>> }
+  : null;
+type FieldsBelow<Value> = Value extends readonly unknown[] | Date
+  ? never
+  : Value extends object
+    ? { readonly [Field in KeyOf<Value>]-?: true | FieldsBelow<ValueOf<Value, Field>> }
+    : never;
+/** The names of the fields of all members of a union. */
+type KeyOf<Union> = Union extends unknown ? keyof Union : never;
+type ValueOf<Union, Field> = Union extends unknown
+  ? Field extends keyof Union
+    ? Union[Field]
+    : never
+  : never;
+
+type AnyFields = { readonly [field: string]: true | AnyFields };
+
+/** Throws a CheckoutError where a filter names a field that the items of a log do not have. */
+export function checkFilter(
+  call: "list" | "waitFor",
+  filter: unknown,
+  { noun, fields }: { readonly noun: string; readonly fields: unknown },
+): void {
+  if (typeof filter !== "object" || filter === null)
+    throw wrong(
+      call,
+      `a filter must be an object with fields of the ${noun}; got ${printableLiteral(filter)}`,
+    );
+  // As `Fields` has it.
+  if (fields !== null) checkFields(call, filter, { noun, at: "", fields: fields as AnyFields });
+}
+
+function checkFields(
+  call: string,
+  filter: object,
+  { noun, at, fields }: { readonly noun: string; readonly at: string; readonly fields: AnyFields },
+): void {
+  for (const [name, value] of Object.entries(filter)) {
+    const below = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (below === undefined) {
+      const known = Object.keys(fields).map((field) => at + field);
+      throw wrong(
+        call,
+        `${printableLiteral(at + name)} is no field of the ${noun}; known are ${known.join(", ")}`,
+      );
+    }
+    if (below !== true && typeof value === "object" && value !== null)
+      checkFields(call, value, { noun, at: `${at}${name}.`, fields: below });
+  }
+}
+
 function wrong(call: string, message: string): CheckoutError {
   const refusal = { status: 400, code: "invalid_parameter", requestId: "" } as const;
   return new CheckoutError({ ...refusal, message: `${call}: ${message}` });

@@ -1,10 +1,13 @@
 import { verifyWebhook } from "../core/webhook/verify.ts";
 import { createArrivals } from "../sandbox/runtime/arrivals.ts";
 import type { HttpRequest, Listener, Service } from "../world.ts";
-import { checkOptions } from "./call-options.ts";
+import { isError } from "../core/outcome.ts";
+import { printableLiteral } from "../core/text.ts";
+import { checkOptions, type Fields } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
 import { unlessGone } from "./errors.ts";
 import { createLog } from "./store/log.ts";
+import { EVENT_FIELDS } from "./store/logs.ts";
 import type { Running } from "./running.ts";
 import type { Endpoints, Received, Receiver, ReceiverOptions } from "./types.ts";
 
@@ -40,6 +43,16 @@ export function createReceivers(): Receivers {
   };
 }
 
+const RECEIVED_FIELDS = {
+  verified: true,
+  problem: true,
+  message: true,
+  event: EVENT_FIELDS,
+  type: true,
+  headers: true,
+  rawBody: true,
+} satisfies Fields<Received>;
+
 const ARRIVED = "arrived";
 /** How long an answer that is under way may take when a receiver ends. */
 const GRACE_MS = 100;
@@ -74,7 +87,7 @@ export async function startReceiver(
     const webhook = receivedOf(request, { secrets: await secrets(), now: world.now() });
     received.push(webhook);
     arrivals.tell(ARRIVED);
-    return answer(webhook);
+    return checkedStatus(await answer(webhook));
   };
   const listener = await listen(running, take);
   const url = `http://127.0.0.1:${listener.port}/`;
@@ -105,11 +118,12 @@ export async function startReceiver(
   const { waitFor } = createLog({
     world,
     noun: "webhook",
+    fields: RECEIVED_FIELDS,
     open: () => () => Promise.resolve(received),
     follow: (hear) => arrivals.follow(ARRIVED, hear),
     isClosed,
     names: ({ type, event }) => [type, event?.event_id ?? null],
-    line: ({ type, problem }) => type ?? `refused: ${problem ?? ""}`,
+    line: ({ type, problem, message }) => type ?? `refused: ${problem ?? ""}: ${message ?? ""}`,
   });
   return { url, endpointId, received, waitFor, close, [Symbol.asyncDispose]: close };
 }
@@ -118,14 +132,17 @@ async function listen(
   { world }: Running,
   take: (request: HttpRequest) => Promise<number>,
 ): Promise<Listener> {
-  const respond = (status: number) => ({ status, headers: {}, body: "" });
+  const respond = (status: number, body = "") => ({ status, headers: {}, body });
   const service: Service = {
     answer: async (request) => {
       try {
         return respond(await take(request));
-      } catch {
-        // The user's own answer failed, or the store has gone: as a server that fails.
-        return respond(500);
+      } catch (error) {
+        // The user's own answer failed, or the store has gone: as a server that fails. Attempts keep what it says.
+        return respond(
+          500,
+          `the answer of the receiver failed: ${isError(error) ? error.message : String(error)}`,
+        );
       }
     },
     refuse: () => respond(400),
@@ -133,6 +150,12 @@ async function listen(
   const listening = await world.listen(() => service, { port: 0 });
   if (!listening.ok) throw new Error(`a receiver cannot listen: ${listening.refusal.message}`);
   return listening.value;
+}
+
+/** The status of an answer; 1xx is none. Throws where a caller without types has returned something else. */
+function checkedStatus(status: unknown): number {
+  if (typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599) return status;
+  throw new Error(`it returned ${printableLiteral(status)}, where a status from 200 to 599 was expected`);
 }
 
 function receivedOf(
@@ -146,6 +169,7 @@ function receivedOf(
   return {
     verified: verdict.ok,
     problem: verdict.ok ? null : verdict.code,
+    message: verdict.ok ? null : verdict.message,
     event: verdict.ok ? verdict.event : null,
     type: verdict.ok ? verdict.event.type : null,
     headers: Object.fromEntries(pairs),

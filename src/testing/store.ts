@@ -12,7 +12,7 @@ import { startReceiver, type Receivers } from "./receiver.ts";
 import type { Running } from "./running.ts";
 import type { Identities, StoreIdentity } from "./store/identities.ts";
 import { restoreInto, snapshotOf } from "./store/snapshots.ts";
-import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store, Timeline } from "./types.ts";
+import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store, StoreEnv, Timeline } from "./types.ts";
 
 /** What the handles of a sandbox's stores share. */
 type Shared = {
@@ -97,10 +97,7 @@ function isFirst({ context }: Running, storeId: string): boolean {
   return context.store.stores.first()?.id === storeId;
 }
 
-function envOf(
-  { baseUrl }: Running,
-  { id, apiKey, signingSecret }: StoreIdentity,
-): Readonly<Record<string, string>> {
+function envOf({ baseUrl }: Running, { id, apiKey, signingSecret }: StoreIdentity): StoreEnv {
   return {
     CHECKOUT_BASE_URL: baseUrl,
     CHECKOUT_API_KEY: apiKey,

@@ -40,6 +40,7 @@ export type {
   Sandbox,
   SandboxOptions,
   Store,
+  StoreEnv,
   StoreOptions,
   PendingEntry,
   Timeline,

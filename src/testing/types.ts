@@ -83,8 +83,8 @@ export interface Store extends AsyncDisposable {
   readonly name: string;
   readonly apiKey: string;
   readonly signingSecret: string;
-  /** What an application of the store reads: CHECKOUT_BASE_URL, _API_KEY, _STORE_ID, _SIGNING_SECRET. */
-  readonly env: Readonly<Record<string, string>>;
+  /** The environment of an application of the store. */
+  readonly env: StoreEnv;
   readonly orders: Checkouts;
   readonly sessions: Checkouts;
   /** Acts as the payer of an order or a session. Default: it succeeds. */
@@ -288,6 +288,14 @@ export type Endpoint = {
   readonly reason: string | null;
 };
 
+/** The variables that an application of a store reads. */
+export type StoreEnv = {
+  readonly CHECKOUT_BASE_URL: string;
+  readonly CHECKOUT_API_KEY: string;
+  readonly CHECKOUT_STORE_ID: string;
+  readonly CHECKOUT_SIGNING_SECRET: string;
+};
+
 /** What is looked for: the fields that are named have these values; of an object, the fields that it names. */
 export type Filter<Item> = Item extends readonly unknown[] | Date
   ? Item
@@ -334,6 +342,8 @@ export type DeliveryAttempt = {
   readonly status: number | null;
   /** Why there was no answer. */
   readonly error: string | null;
+  /** The beginning of the receiver's answer. */
+  readonly answer: string | null;
   readonly headers: Readonly<Record<string, string>>;
 };
 
@@ -347,6 +357,8 @@ export type LoggedRequest = {
   readonly status: number;
   /** The code of a refusal. */
   readonly code: string | null;
+  /** The message of a refusal. */
+  readonly message: string | null;
   readonly orderId: string | null;
   /** Measured, so it differs from run to run. */
   readonly durationMs: number;
@@ -358,7 +370,10 @@ export type LoggedRequest = {
 
 /** How a receiver answers. */
 export type ReceiverOptions = {
-  /** The status to answer. Default: 200 where the signature is right, else 400. */
+  /**
+   * The status to answer, from 200 to 599. Default: 200 where the signature is right, else 400. Where it throws, or returns
+   * something else, the answer is a 500 that says so.
+   */
   readonly answer?: (webhook: Received) => number | Promise<number>;
   /** The events that it wants, as types or patterns. Default: all. */
   readonly events?: readonly string[];
@@ -370,6 +385,8 @@ export type Received = {
   readonly verified: boolean;
   /** Why it was not. */
   readonly problem: WebhookCode | null;
+  /** The same in a sentence. */
+  readonly message: string | null;
   /** The event of a verified webhook; null of any other. */
   readonly event: Event | null;
   /** The type of that event. */

@@ -18,6 +18,7 @@ function countedLog() {
             }),
     },
     noun: "item",
+    fields: null,
     open: () => {
       let from = 0;
       return async () => {

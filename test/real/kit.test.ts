@@ -129,6 +129,20 @@ test("what a caller without types gets wrong is a CheckoutError that says what",
       store.events.waitFor("order.paid", { timeout: 1 } as object),
     "waitFor: timeoutMs must be milliseconds from 0 to 2147483647; got NaN": () =>
       store.requests.waitFor("order.paid", { timeoutMs: Number.NaN }),
+    'list: "typ" is no field of the event; known are event_id, type,': () =>
+      store.events.list({ typ: "order.created" } as object),
+    'list: "data.order" is no field of the event; known are data.id,': () =>
+      store.events.list({ data: { order: "o" } }),
+    'list: "endpoint" is no field of the delivery; known are id, endpointId,': () =>
+      store.deliveries.list({ endpoint: "x" } as object),
+    'waitFor: "verb" is no field of the request; known are requestId,': () =>
+      store.requests.waitFor({ verb: "POST" } as object),
+    'list: "fault.what" is no field of the request; known are fault.id, fault.action': () =>
+      store.requests.list({ fault: { what: "reset" } } as object),
+    'list: a filter must be an object with fields of the event; got "order.created"': () =>
+      store.events.list("order.created" as unknown as object),
+    "waitFor: a filter must be an object with fields of the delivery; got 5": () =>
+      store.deliveries.waitFor(5 as unknown as string),
   };
   for (const [said, call] of Object.entries(wrong))
     await expect(call()).rejects.toMatchObject({
@@ -174,6 +188,30 @@ test("a wait sees what was there, is woken by what comes, and lists what came in
   );
   await store.reset();
   await expect(store.events.waitFor("order.created", { timeoutMs: 0 })).rejects.toThrow("none came");
+});
+
+test("a receiver whose answer is no status says so in its own answer, which attempts and waits tell", async () => {
+  const { store } = await start({ port: null });
+  for (const [answer, said] of [
+    [() => undefined, "it returned undefined, where a status from 200 to 599 was expected"],
+    [() => "200", 'it returned "200", where'],
+    [() => 99, "it returned 99, where"],
+    [() => Promise.reject(new Error("out of order")), "out of order"],
+  ] as const) {
+    const receiver = await store.receiver({ answer: answer as unknown as () => number });
+    await store.orders.create({ ...ORDER, order_id: `order-${said.length}` });
+    const { attempts } = await store.deliveries.waitFor(
+      ({ endpointId, tries }) => endpointId === receiver.endpointId && tries === 1,
+    );
+    expect(attempts[0]).toMatchObject({ status: 500, answer: expect.stringContaining(said) as string });
+    await expect(receiver.waitFor({ typ: "x" } as object)).rejects.toThrow(
+      '"typ" is no field of the webhook',
+    );
+    await expect(store.deliveries.waitFor("order.created", { timeoutMs: 0 })).rejects.toThrow(
+      'the last: 500 "the answer of the receiver failed: ',
+    );
+    await receiver.close();
+  }
 });
 
 test("a receiver tells what is not signed, and its answer decides about the next try", async () => {

@@ -75,7 +75,11 @@ export async function suite(): Promise<Event | string> {
   const sandbox: Sandbox = await startSandbox({ port: null, config: { sandbox: { rate_limit: "5/s" } } });
   const { store, fetch: send } = sandbox;
   const order = await store.orders.create({ order_id: "o", amount_minor: 1, currency: "EUR", payment_method: "wechat_pay" });
-  const answer: Response = await send(store.env["CHECKOUT_BASE_URL"] + "/orders");
+  const address: string = store.env.CHECKOUT_BASE_URL;
+  const variables: Record<string, string> = { ...store.env };
+  // @ts-expect-error: no such variable
+  variables["KEY"] = store.env.CHECKOUT_KEY;
+  const answer: Response = await send(address + "/orders");
   await store.deliveries.waitFor({ state: "succeeded", attempts: [] });
   // @ts-expect-error: a misspelled field
   await store.events.waitFor({ typ: "order.created" });

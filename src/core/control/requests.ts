@@ -22,6 +22,8 @@ const logged = z.object({
   status: z.int(),
   /** Null where it was not refused. */
   code: z.nullable(z.enum(ERROR_CODES)),
+  /** The message of the refusal, and null with it. */
+  message: z.nullable(z.string()),
   /** Of the body or of the checkout that was read; null where there is none. */
   orderId: z.nullable(z.string()),
   /** In tenths of a millisecond, rounded up. */

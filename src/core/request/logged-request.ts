@@ -4,7 +4,7 @@ import { codePointLength, cut, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";
 
 /** A request of v1 and its answer, as the request log keeps them: secrets are redacted (decision 86). */
-export type LoggedRequest = RequestEntry & {
+export type LoggedRequest = Omit<RequestEntry, "message"> & {
   /** Counts the requests of a store from 1. */
   readonly position: number;
   /** The same moment as `at` by the clock of the store. */

@@ -12,12 +12,13 @@ export const requestHandlers = {
   listRequests: async (context, { storeId, body }) => {
     const requests = await awaitRequests(context, storeId, body);
     const position = requests.at(-1)?.position ?? body.after ?? 0;
-    return accept({ requests, position, failure: context.requests.failure() ?? null });
+    const entries = requests.map((request) => ({ ...request, message: messageOf(request) }));
+    return accept({ requests: entries, position, failure: context.requests.failure() ?? null });
   },
   showRequest: async ({ requests }, { storeId, id }) => {
     const found = requests.find(storeId, id);
     if (found === undefined) return noRequest(requests, id);
-    return accept({ ...found, replayedAt: found.replays.map(({ at }) => at) });
+    return accept({ ...found, message: messageOf(found), replayedAt: found.replays.map(({ at }) => at) });
   },
   explain: (context, { storeId, body }) => explain(context, storeId, body),
 } satisfies HandlersOf<"requests">;
@@ -48,4 +49,8 @@ async function awaitRequests(
     after = log.last(storeId);
     await log.next(storeId, left);
   }
+}
+
+function messageOf({ refused }: LoggedRequest): string | null {
+  return refused?.message ?? null;
 }

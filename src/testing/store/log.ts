@@ -1,5 +1,5 @@
 import type { GuestWorld } from "../../world.ts";
-import { checkOptions } from "../call-options.ts";
+import { checkFilter, checkOptions, type Fields } from "../call-options.ts";
 import { WaitError } from "../errors.ts";
 import type { Filter, Log } from "../types.ts";
 import { createNews, type News, type NewsSource } from "./news.ts";
@@ -9,6 +9,7 @@ export type LogSource<Item> = NewsSource<Item> & {
   readonly world: Pick<GuestWorld, "sleep">;
   /** What its items are called, in the singular. */
   readonly noun: string;
+  readonly fields: Fields<Item>;
   readonly isClosed: () => boolean;
   /** The texts that `waitFor` finds an item by. */
   readonly names: (item: Item) => readonly (string | null)[];
@@ -22,11 +23,12 @@ const MAX_LINES = 20;
 
 /** A log that is read when it is asked, and waited for without looking again before something is written. */
 export function createLog<Item>(source: LogSource<Item>): Log<Item> {
-  const { world, noun, open, isClosed, names, line } = source;
+  const { world, open, noun, isClosed, names, line } = source;
   const news = createNews(source);
   const matcher = (match: Parameters<Log<Item>["waitFor"]>[0]): ((item: Item) => boolean) => {
     if (typeof match === "string") return (item) => names(item).includes(match);
     if (typeof match === "function") return match as (item: Item) => boolean;
+    checkFilter("waitFor", match, source);
     return (item) => fits(item, match);
   };
   const instead = (came: readonly Item[]): string => {
@@ -37,7 +39,10 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
       .join("")}`;
   };
   return {
-    list: async (filter) => (await open()()).filter((item) => filter === undefined || fits(item, filter)),
+    list: async (filter) => {
+      if (filter !== undefined) checkFilter("list", filter, source);
+      return (await open()()).filter((item) => filter === undefined || fits(item, filter));
+    },
     waitFor: async (match, options = {}) => {
       checkOptions("waitFor", options);
       const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;

@@ -1,7 +1,9 @@
 import type { Delivery, LoggedRequest, Event, Log } from "../types.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
+import { printable, printableLiteral } from "../../core/text.ts";
 import type { Calls } from "../calls.ts";
+import type { Fields } from "../call-options.ts";
 import { createLog, type LogSource } from "./log.ts";
 import type { Running } from "../running.ts";
 
@@ -10,11 +12,60 @@ const PAGE = 1000;
 
 type OfStore = { readonly calls: Calls; readonly storeId: string };
 
+/** The fields that each kind of items has: a filter by another one would find nothing. */
+export const EVENT_FIELDS = {
+  event_id: true,
+  type: true,
+  created_at: true,
+  api_version: true,
+  livemode: true,
+  store_id: true,
+  sequence: true,
+  previous_status: true,
+  data: {
+    id: true,
+    object: true,
+    order_id: true,
+    amount_minor: true,
+    currency: true,
+    status: true,
+    checkout_url: true,
+    livemode: true,
+  },
+} satisfies Fields<Event>;
+const DELIVERY_FIELDS = {
+  id: true,
+  endpointId: true,
+  eventId: true,
+  type: true,
+  checkoutId: true,
+  cause: true,
+  state: true,
+  tries: true,
+  nextAt: true,
+  createdAt: true,
+  attempts: true,
+} satisfies Fields<Delivery>;
+const REQUEST_FIELDS = {
+  requestId: true,
+  at: true,
+  method: true,
+  path: true,
+  status: true,
+  code: true,
+  message: true,
+  orderId: true,
+  durationMs: true,
+  fault: { id: true, action: true },
+  decisions: true,
+} satisfies Fields<LoggedRequest>;
+
 /** The events of a store. */
 export function eventLog(running: Running, { calls, storeId }: OfStore): Log<Event> {
   return createLog<Event>({
     ...waiting(running, storeId),
     noun: "event",
+    fields: EVENT_FIELDS,
     open: () => {
       let position = 0;
       return async () => {
@@ -40,6 +91,7 @@ export function deliveryLog(running: Running, { calls, storeId }: OfStore): Log<
   return createLog<Delivery>({
     ...waiting(running, storeId),
     noun: "delivery",
+    fields: DELIVERY_FIELDS,
     open: () => async () => {
       const found: Delivery[] = [];
       for (let before: string | null | undefined; before !== null;) {
@@ -60,6 +112,7 @@ export function requestLog(running: Running, { calls, storeId }: OfStore): Log<L
   return createLog<LoggedRequest>({
     ...waiting(running, storeId),
     noun: "request",
+    fields: REQUEST_FIELDS,
     // Woken when the log writes what it has collected, a tenth of a second after the request at the latest.
     follow: (hear) => running.context.requests.follow(storeId, hear),
     open: () => async () => {
@@ -84,34 +137,37 @@ function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): De
     ...delivery,
     nextAt: dateOrNull(entry.nextAt),
     createdAt: new Date(entry.createdAt),
-    attempts: entry.attempts.map(({ number, status, error, headers, startedAt, finishedAt }) => ({
+    attempts: entry.attempts.map(({ number, status, error, answer, headers, startedAt, finishedAt }) => ({
       number,
       startedAt: new Date(startedAt),
       finishedAt: dateOrNull(finishedAt),
       status,
       error,
+      answer,
       headers,
     })),
   };
 }
 
 function requestOf(entry: AnswerOf<"listRequests">["requests"][number]): LoggedRequest {
-  const { requestId, at, method, path, status, code, orderId, durationMs, fault, decisions } = entry;
-  return { requestId, at: new Date(at), method, path, status, code, orderId, durationMs, fault, decisions };
+  return { ...entry, at: new Date(entry.at) };
 }
 
 function dateOrNull(milliseconds: number | null): Date | null {
   return milliseconds === null ? null : new Date(milliseconds);
 }
 
-/** A request as a line of text. */
-export function requestLine({ method, path, status, code }: LoggedRequest): string {
-  return `${method} ${path}: ${status}${code === null ? "" : ` ${code}`}`;
+/** A request as a line of text, with the reason of a refusal. */
+export function requestLine({ method, path, status, code, message }: LoggedRequest): string {
+  return printable(
+    `${method} ${path}: ${status}${code === null ? "" : ` ${code}`}${message === null ? "" : `: ${message}`}`,
+  );
 }
 
 /** A delivery as a line of text, with what its last finished try came to. */
 export function deliveryLine({ type, state, tries, attempts }: Delivery): string {
   const last = attempts.findLast(({ finishedAt }) => finishedAt !== null);
-  const said = last === undefined ? "" : `, the last: ${last.status ?? last.error ?? "no answer"}`;
+  const answer = last?.answer ? ` ${printableLiteral(last.answer)}` : "";
+  const said = last === undefined ? "" : `, the last: ${last.status ?? last.error ?? "no answer"}${answer}`;
   return `${type} is ${state} after ${tries} ${tries === 1 ? "try" : "tries"}${said}`;
 }
