@@ -148,22 +148,21 @@ function held(seen: SeenEvents): SeenEvents & Disposable {
 }
 
 /**
- * Prints the newest secret of the listener's endpoint. Where none has listened yet, the endpoint is made, and what
- * happens from now on waits for the first one that does.
+ * Prints the newest secret of the listener's endpoint. Where none has listened yet, it is the store's, with which every
+ * new endpoint signs: nothing is registered for it, which would wait for a listener that may never come.
  */
 async function printSecret(context: Context): Promise<number> {
   const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const known = listed.endpoints.find(({ kind }) => kind === "listener");
-  const { id } = known ?? (await reserve(context));
-  const shown = await callSandbox(context, { name: "showSecret", id, body: undefined });
-  const [secret = ""] = shown.inForce;
+  const secret = known === undefined ? await storeSecret(context) : await secretOf(context, known.id);
   return context.printer.result({ signing_secret: secret }, () => secret);
 }
 
-/** Nobody listens there: the discard port, for the moment until it is paused. */
-const NOWHERE = "http://127.0.0.1:9/";
+async function storeSecret(context: Context): Promise<string> {
+  return (await callSandbox(context, { name: "storeAccess", body: undefined })).signingSecret;
+}
 
-async function reserve(context: Context): Promise<{ readonly id: string }> {
-  const { id } = await callSandbox(context, { name: "registerListener", body: { url: NOWHERE } });
-  return callSandbox(context, { name: "setEndpointState", id, body: { action: "pause" } });
+async function secretOf(context: Context, id: string): Promise<string> {
+  const { inForce } = await callSandbox(context, { name: "showSecret", id, body: undefined });
+  return inForce[0] ?? "";
 }
