@@ -1,4 +1,6 @@
 import { Writable } from "node:stream";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Service, World } from "../../src/world.ts";
 import { createHarness, type CommandOptions } from "../support/harness.ts";
@@ -71,4 +73,21 @@ test("the health check of a detached sandbox waits until its starter has printed
   letGo(true);
   expect((await ended).code).toBe(0);
   expect(seen).toEqual(["told", 200]);
+});
+
+test("a start in a subfolder says that it uses the state folder of a folder above, and no other start does", async () => {
+  const harness = createHarness();
+  const cwd = join(harness.cwd, "shop");
+  mkdirSync(join(cwd, "own"), { recursive: true });
+  const said = async (args: readonly string[], options: CommandOptions): Promise<string> => {
+    const running = await harness.launch(["sandbox", "start", ...args], options);
+    return (await running.stop()).stderr;
+  };
+  const NOTE = `note: the state folder is that of a folder above, ${join(harness.cwd, ".checkout")}; --dir`;
+  expect(await said([], {})).not.toContain("note: the state folder");
+  for (const args of [[], ["--reuse"], ["--detach"]]) expect(await said(args, { cwd })).toContain(NOTE);
+  await harness.run(["sandbox", "stop"]);
+  for (const args of [["--ephemeral"], ["--json"], ["--dir", "own/.checkout"]])
+    expect(await said(args, { cwd })).not.toContain("note: the state folder");
+  expect(await said([], { cwd, env: { CHECKOUT_DIR: "own/.checkout" } })).not.toContain("note: the state");
 });

@@ -4,7 +4,7 @@ import { shortId } from "../table.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { withConfig } from "../../host/config/start-settings.ts";
 import { setting } from "../option-rules.ts";
-import { noteTarget } from "../target/notes.ts";
+import { noteFolderAbove, noteTarget } from "../target/notes.ts";
 import { EXIT, hosted, Refused } from "../problem.ts";
 import { banner, unannounced } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
@@ -39,6 +39,7 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
     const { serveDetached } = await import("./detach.ts");
     return serveDetached(context, options, starter);
   }
+  if (options.ephemeral !== true) noteFolderAbove(context);
   if (options.detach !== true && options.reuse !== true) return serveHere(context, options);
   const { startOrReuse } = await import("./detach.ts");
   return startOrReuse(context, options, () => serveHere(context, options));

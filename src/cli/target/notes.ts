@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { isSameServer } from "../../core/loopback.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import { cut, printable, printableLiteral } from "../../core/text.ts";
@@ -31,6 +32,18 @@ export function noteTarget(
     printer.traceOnce(
       `note: this command is about ${shown} (${variable}); the sandbox of ${folder} is ${own}`,
     );
+}
+
+/**
+ * Says where a start found its state folder, where that is in a folder above and nobody named it. JSON has it as
+ * `data_dir`.
+ */
+export function noteFolderAbove({ world, printer, around }: Context): void {
+  const folder = around.folder();
+  if (around.options.dir !== undefined || dirname(folder) === world.cwd) return;
+  printer.talk(
+    `note: the state folder is that of a folder above, ${printable(folder)}; --dir .checkout makes one here`,
+  );
 }
 
 /** What a variable names in place of the sandbox of the folder; undefined where none does, or a flag wins over it. */
