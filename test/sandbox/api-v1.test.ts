@@ -313,3 +313,14 @@ function spellText(text: string, escape: boolean): string {
   );
   return `"${units.map((unit) => `\\u${unit}`).join("")}"`;
 }
+
+test("the refusal of a Host says whether its port belongs to the name that is allowed", async () => {
+  const sandbox = await createHarness().start(["--allow-host", "shop.example"]);
+  const asked = async (host: string): Promise<string> =>
+    String((await sandbox.request({ path: "/healthz", headers: { Host: host } })).body);
+  expect(await asked("shop.example")).toBe('{"ok":true}');
+  expect(await asked("shop.example:8080")).toContain(
+    "--allow-host HOST:PORT adds it where the server is started",
+  );
+  expect(await asked("other.example")).toContain("--allow-host HOST adds it where the server is started");
+});
