@@ -71,7 +71,7 @@ function expectStories(output: string, runs = 1): void {
     "order order-1001, 4.50 EUR by alipay_plus: created",
     "  500, next attempt in ",
     "  POST /v1/orders: 201",
-    "  POST /v1/orders: 400 invalid_parameter: price_id: ",
+    "  POST /v1/orders: 400 invalid_parameter: ",
     "  order.created is due after 1 try, the last: 500",
     "order order-late, 4.50 EUR",
   ])
