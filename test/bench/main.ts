@@ -2,7 +2,8 @@
  * Holds the program against the targets of its design, each as a ratio to a baseline of the same run.
  * `--million` measures a file with a million checkouts instead, `--stores` a thousand stores, `--lists` lists of
  * 100,000, `--portal` pages of the portal of as many, `--webhooks` webhooks alone, `--kit` the test kit, `--log` what the
- * log of requests costs; `--json` prints one object.
+ * log of requests costs, `--stalls` how long an answer waits for a snapshot, a move of the clock, a backlog or a reset;
+ * `--json` prints one object.
  * Exits with 1 where a target is missed.
  */
 import { measureErasure } from "./erasure.ts";
@@ -16,6 +17,7 @@ import { measureRequestLog } from "./request-log.ts";
 import { openBench, type Bench } from "./processes.ts";
 import { measureSnapshots } from "./snapshots.ts";
 import { measureStores } from "./stores.ts";
+import { measureStalls } from "./stalls.ts";
 import { measureStartup } from "./startup.ts";
 import { measureThroughput } from "./throughput.ts";
 import { measureViewers } from "./viewers.ts";
@@ -42,6 +44,7 @@ function measureChosen(): Promise<Figure[]> {
   if (options.has("--stores")) return measureStores(bench);
   if (options.has("--webhooks")) return measureWebhooks(bench);
   if (options.has("--kit")) return measureKit();
+  if (options.has("--stalls")) return measureStalls(bench);
   if (options.has("--log")) return measureRequestLog(bench);
   if (options.has("--portal")) return measureAllOfPortal();
   return options.has("--lists") ? measureLists(bench) : measureAll(bench);

@@ -9,6 +9,7 @@ import { openFilled } from "../bench/lists.ts";
 import { startFull } from "../bench/million.ts";
 import { addDeliveries } from "../bench/portal.ts";
 import { openBench } from "../bench/processes.ts";
+import { measureStalls } from "../bench/stalls.ts";
 import { measureSnapshots } from "../bench/snapshots.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -25,6 +26,17 @@ test("the rows that the benchmarks delete, take and put back fit the tables", as
     "reset of 8 rows, in memory, beside 4",
   ]);
   expect((await measureSnapshots()).map(({ value }) => value > 0)).toEqual([true, true]);
+});
+
+test("the stalls that the benchmark looks for are those of each act that takes long", async () => {
+  const bench = openBench();
+  onTestFinished(bench.end);
+  const figures = await measureStalls(bench, [{ checkouts: 3, expiring: 2, queued: 4 }]);
+  expect(figures.filter(({ target }) => target !== undefined).map(({ name }) => name)).toEqual(
+    ["nothing", "snapshot", "clock move past 2", "backlog of 4", "reset"].map(
+      (act) => `${act} of 3 checkouts, longest wait`,
+    ),
+  );
 });
 
 test("the rows that the benchmarks list and deliver fit the tables", async () => {

@@ -1,0 +1,194 @@
+import Database from "better-sqlite3";
+import { readFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { v7 } from "uuid";
+import type { Figure } from "./figures.ts";
+import { startFull } from "./million.ts";
+import type { Bench, Sandbox } from "./processes.ts";
+import { retrieveTarget } from "./throughput.ts";
+
+const SIZES: readonly Size[] = [
+  { checkouts: 20_000, expiring: 20_000, queued: 20_000 },
+  { checkouts: 200_000, expiring: 20_000, queued: 102_000 },
+];
+const MAX_WAIT_MS = 100;
+/** How many requests of the store are in the log, which a reset forgets: as many as it keeps. */
+const LOGGED = 10_000;
+/** How long a backlog is watched; the rest of it is dropped by the reset. */
+const BACKLOG_MS = 5000;
+const HOUR_MS = 3_600_000;
+
+/** What is in the store: paid checkouts, open ones that expire, and due deliveries, half of them of one checkout. */
+type Size = { readonly checkouts: number; readonly expiring: number; readonly queued: number };
+
+/** A sandbox with a full store, and another one that is asked meanwhile. */
+type Site = {
+  readonly sandbox: Sandbox;
+  readonly endpointId: string;
+  /** The bytes of the answer: to read a long one would hold up who asks meanwhile. */
+  readonly control: (path: string, body: object) => Promise<Buffer>;
+  /** Asks the other store, one request after the other, while work goes on. */
+  readonly watch: (work: () => Promise<unknown>) => Promise<Watched>;
+};
+
+/** Milliseconds. */
+type Watched = { readonly longest: number; readonly whole: number };
+
+/**
+ * The longest wait of a request of another store while a snapshot is taken, a clock moved, a backlog delivered or a store
+ * reset, on a state on disk.
+ */
+export async function measureStalls(bench: Bench, sizes = SIZES): Promise<Figure[]> {
+  const receiver = await bench.startServer([join(import.meta.dirname, "baselines/bare-http.ts")]);
+  const url = `http://127.0.0.1:${String(receiver.ready["port"])}/`;
+  const figures: Figure[] = [];
+  for (const size of sizes) {
+    const site = await openSite(bench, url, size);
+    const of = `${size.checkouts.toLocaleString("en")} checkouts`;
+    const measure = async (name: string, work: () => Promise<unknown>, target = true): Promise<void> => {
+      const { longest, whole } = await site.watch(work);
+      const limit = target ? { target: { atMost: MAX_WAIT_MS } } : {};
+      figures.push({ name: `${name} of ${of}, longest wait`, value: longest, unit: "ms", ...limit });
+      figures.push({ name: `${name} of ${of}, whole`, value: whole, unit: "ms" });
+    };
+    const store = `stores/${site.sandbox.storeId}`;
+    await measure("nothing", () => sleep(Math.min(BACKLOG_MS, size.checkouts)));
+    await measure("snapshot", () => site.control(`${store}/snapshots`, { name: "full" }));
+    await measure("restore", () => site.control(`${store}/snapshots/restore`, { name: "full" }), false);
+    const advance = { action: "advance", by_ms: 2 * HOUR_MS };
+    await measure(`clock move past ${size.expiring.toLocaleString("en")}`, () =>
+      site.control(`${store}/clock`, advance),
+    );
+    await measure(`backlog of ${size.queued.toLocaleString("en")}`, async () => {
+      await site.control(`${store}/endpoints/${site.endpointId}/state`, { action: "enable" });
+      await sleep(Math.min(BACKLOG_MS, size.checkouts));
+    });
+    await measure("reset", () => site.control("reset", { store: site.sandbox.storeId }));
+    await site.sandbox.stop();
+  }
+  return figures;
+}
+
+async function openSite(bench: Bench, url: string, size: Size): Promise<Site> {
+  const { full, ids } = await startFull(bench, size.checkouts);
+  const { id: endpointId } = dataOf(await controlOf(full)(`stores/${full.storeId}/endpoints`, { url }));
+  await full.stop();
+  const database = new Database(join(full.folder, "sandbox.db"));
+  database.pragma("synchronous = OFF");
+  database.transaction(() => addOpen(database, full.storeId, size.expiring))();
+  database.transaction(() => addQueued(database, { ...full, endpointId: String(endpointId) }, size))();
+  database.pragma("wal_checkpoint(TRUNCATE)");
+  database.close();
+  const sandbox = { ...full, ...(await bench.startSandbox(full.folder)), apiKey: full.apiKey };
+  const traffic = { kind: "get", targets: ids.map(retrieveTarget), apiKey: full.apiKey } as const;
+  const load = bench.startLoad();
+  for (let sent = 0; sent < Math.min(LOGGED, size.checkouts);)
+    sent += (await load({ port: sandbox.port, traffic, connections: 8, warmMs: 0, measureMs: 250 })).answers;
+  const control = controlOf(sandbox);
+  const { api_key: apiKey } = dataOf(await control("stores", { name: "asked meanwhile" }));
+  return { sandbox, control, endpointId: String(endpointId), watch: watcher(sandbox.port, String(apiKey)) };
+}
+
+/** Open checkouts that expire within an hour, each with its key and its event. */
+function addOpen(database: Database.Database, storeId: string, count: number): void {
+  const now = Date.now();
+  const id = "printf('00000000-0000-7000-9000-%012d', n)";
+  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
+  database.exec(`
+    ${numbers} INSERT INTO checkouts SELECT ${id}, '${storeId}', 'order', 'open' || n, 1, 'EUR', 'alipay_plus', NULL, NULL,
+      'created', ${now}, ${now + HOUR_MS} + n FROM numbers;
+    ${numbers} INSERT INTO idempotency_keys SELECT '${storeId}', 'open-key-' || n, '${"f".repeat(64)}', 201, ${id}, '{}', ${id},
+      ${now} FROM numbers;
+    ${numbers} INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
+      SELECT ${id}, '${storeId}', ${id}, 'order.created', 1, '{}', ${now} FROM numbers;`);
+}
+
+/** Due deliveries to an endpoint that is paused: of each checkout one, and as many of one of them. */
+function addQueued(
+  database: Database.Database,
+  { storeId, endpointId }: { readonly storeId: string; readonly endpointId: string },
+  { queued }: Size,
+): void {
+  database.prepare("UPDATE endpoints SET state = 'paused' WHERE id = ?").run(endpointId);
+  const events = database
+    .prepare<[string, number], { readonly id: string; readonly checkoutId: string }>(
+      "SELECT id, checkout_id AS checkoutId FROM events WHERE store_id = ? ORDER BY position LIMIT ?",
+    )
+    .all(storeId, Math.ceil(queued / 2));
+  const insert = database.prepare(
+    `INSERT INTO deliveries (id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order, state, tries,
+       next_at, created_at, is_head)
+     VALUES (?, ?, ?, ?, ?, 1, 'replay', 0, 'due', 0, ?, 1, ?)`,
+  );
+  const add = ({ id, checkoutId }: (typeof events)[number], at: number, isHead: number): unknown =>
+    insert.run(v7(), storeId, endpointId, id, checkoutId, at, isHead);
+  for (const event of events) add(event, 2, 1);
+  const [first] = events;
+  for (const _ of events) if (first !== undefined) add(first, 3, 0);
+}
+
+function controlOf({ port, folder }: Pick<Sandbox, "port" | "folder">): Site["control"] {
+  const { control_token: token } = JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as {
+    readonly control_token: string;
+  };
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  return async (path, body) => {
+    const asked = { port, path: `/__sandbox/${path}`, headers, body };
+    const { status, bytes } = await ask(new Agent(), asked);
+    if (status !== 200) throw new Error(`${path} was answered ${bytes.toString().slice(0, 600)}`);
+    return bytes;
+  };
+}
+
+function dataOf(answer: Buffer): Readonly<Record<string, unknown>> {
+  return (JSON.parse(answer.toString()) as { readonly data: Readonly<Record<string, unknown>> }).data;
+}
+
+function watcher(port: number, apiKey: string): Site["watch"] {
+  const path = retrieveTarget(v7());
+  const headers = { authorization: `Bearer ${apiKey}` };
+  return async (work) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const startedAt = performance.now();
+    const whole = work().then(() => performance.now() - startedAt);
+    const ended = whole.then(() => "ended" as const);
+    for (let longest = 0; ;) {
+      const sentAt = performance.now();
+      // A server that is busy for too long ends the request: its wait counts all the same.
+      const status = await ask(agent, { port, path, headers }).then(
+        (answer) => answer.status,
+        () => 0,
+      );
+      if (![0, 404, 408].includes(status)) throw new Error(`a checkout that is not there got ${status}`);
+      longest = Math.max(longest, performance.now() - sentAt);
+      if ((await Promise.race([ended, sleep(1)])) !== "ended") continue;
+      agent.destroy();
+      return { longest, whole: await whole };
+    }
+  };
+}
+
+type Asked = {
+  readonly port: number;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: object;
+};
+
+function ask(
+  agent: Agent,
+  { port, path, headers, body }: Asked,
+): Promise<{ readonly status: number; readonly bytes: Buffer }> {
+  return new Promise((resolve, reject) => {
+    const method = body === undefined ? "GET" : "POST";
+    const sent = request({ agent, host: "127.0.0.1", port, path, headers, method }, (answer) => {
+      const parts: Buffer[] = [];
+      answer.on("data", (part: Buffer) => parts.push(part));
+      answer.once("end", () => resolve({ status: answer.statusCode ?? 0, bytes: Buffer.concat(parts) }));
+    });
+    sent.once("error", reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
