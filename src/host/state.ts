@@ -43,7 +43,8 @@ export async function firstStore(
 ) {
   const { before, done } = await setUp(options, { ...maker, store });
   const made = await retryWhileLocked(async () => {
-    await finishErasures({ ...maker, store, forgetStore, assumptions: NO_ASSUMPTIONS });
+    const { world } = context;
+    await finishErasures({ ...maker, world, store, forgetStore, assumptions: NO_ASSUMPTIONS });
     return Promise.all([seed(store, maker, before), settleFolder(context, options, { held, store })]);
   });
   if (!made.ok) return made;

@@ -46,7 +46,7 @@ function ofCheckouts(table: string): string {
  * number of rows, or the rows that belong to them.
  */
 export const HAPPENED: readonly Step[] = [
-  ...["settlements", "idempotency_keys", "idempotency_uses", "assumption_uses", "faults"].map(alone),
+  ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map(alone),
   {
     parts: [
       `DELETE FROM delivery_attempts WHERE delivery_id IN
@@ -56,7 +56,8 @@ export const HAPPENED: readonly Step[] = [
   },
   alone("events"),
   {
-    parts: ["late_results", "page_views", "attempts"].map(ofCheckouts),
+    // Keys are scattered in their own order: with their checkouts they go as they came, page by page.
+    parts: ["late_results", "page_views", "attempts", "idempotency_keys"].map(ofCheckouts),
     sql: "DELETE FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?",
   },
   ...["drills", "waivers", "admin_acts"].map(alone),
@@ -99,10 +100,11 @@ type DrillKey = Readonly<Record<string, unknown>>;
 
 /** How many rows go in one transaction, about: other writes wait for it. */
 const ROWS_AT_ONCE = 2500;
-/** How many rows go at once that others belong to: a delivery has a row for each try. */
-const OWNERS_AT_ONCE = 250;
+/** How many rows go at once that others belong to, a delivery has a row for each try; and of all others. */
+const OWNERS_AT_ONCE = 100;
+const ALONE_AT_ONCE = 500;
 /** So few of them go with all that belongs to them: without a limit a statement takes two thirds of the time. */
-const FEW_OWNERS = 1000;
+const FEW_OWNERS = 500;
 
 /** The stores that are being erased. `changed` is called after each change. */
 export function erasuresTable(connection: Connection, changed: () => void) {
@@ -124,11 +126,14 @@ export function erasuresTable(connection: Connection, changed: () => void) {
       changed();
     },
 
-    /** Deletes some rows of stores that are being erased, and returns the erasures that are still to be ended. */
-    eraseSome: (erasures: readonly Erasure[]): readonly Erasure[] => {
+    /**
+     * Deletes some rows of stores that are being erased, until it `isEnough` for one transaction, and returns the erasures
+     * that are still to be ended.
+     */
+    eraseSome: (erasures: readonly Erasure[], isEnough = (): boolean => false): readonly Erasure[] => {
       let left = ROWS_AT_ONCE;
       const unfinished = erasures.filter((erasure) => {
-        if (left > 0) left = eraseFrom(statements(), erasure, left);
+        if (left > 0) left = eraseFrom(statements(), erasure, { most: left, isEnough });
         return left <= 0;
       });
       changed();
@@ -170,21 +175,26 @@ const CREDENTIAL_COLUMNS = "id, store_id, key_hash, last_four, scopes, created_a
 type Statements = ReturnType<typeof prepare>;
 
 /** Deletes rows of a store, and ends its erasure with the last one. Returns how many more may go: none where some stay. */
-function eraseFrom(statements: Statements, { storeId, kind }: Erasure, most: number): number {
+function eraseFrom(
+  statements: Statements,
+  { storeId, kind }: Erasure,
+  { most, isEnough }: { readonly most: number; readonly isEnough: () => boolean },
+): number {
   let left = most;
+  const leftAfter = (gone: number): number => (isEnough() ? 0 : left - gone);
   statements.open.run(storeId);
   for (const { parts, erase, few } of statements.happened) {
     if (left <= 0) break;
-    const atOnce = parts.length === 0 ? left : Math.min(left, FEW_OWNERS);
+    const atOnce = Math.min(left, FEW_OWNERS);
     if (few.count(storeId, atOnce) <= atOnce) {
-      for (const step of few.steps) left -= step.run(storeId).changes;
+      left = leftAfter(few.steps.reduce((sum, step) => sum + step.run(storeId).changes, 0));
       continue;
     }
-    for (let gone = OWNERS_AT_ONCE, wanted = OWNERS_AT_ONCE; gone === wanted && left > 0;) {
-      wanted = parts.length === 0 ? left : Math.min(left, OWNERS_AT_ONCE);
-      for (const part of parts) left -= part.run(storeId, wanted).changes;
+    for (let gone = 0, wanted = 0; gone === wanted && left > 0;) {
+      wanted = Math.min(left, parts.length === 0 ? ALONE_AT_ONCE : OWNERS_AT_ONCE);
+      const ofOthers = parts.reduce((sum, part) => sum + part.run(storeId, wanted).changes, 0);
       gone = erase.run(storeId, wanted).changes;
-      left -= gone;
+      left = leftAfter(gone + ofOthers);
     }
   }
   if (left > 0) {

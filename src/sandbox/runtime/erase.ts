@@ -11,7 +11,7 @@ import type { StoreGate } from "./store-gate.ts";
 /** What an erasure needs: the tables, and everything that keeps something of a store elsewhere. */
 export type ErasureContext = {
   readonly store: Pick<Store, "write" | "erasures" | "stores" | "clocks" | "instance">;
-  readonly world: Pick<World, "freshId">;
+  readonly world: Pick<World, "freshId" | "monotonic">;
   readonly storeGate: Pick<StoreGate, "alone">;
   readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
   /** Forgets what other files keep of a store; runs again after a start if it was interrupted. */
@@ -87,17 +87,21 @@ function beginDeletion({ store }: ErasureContext, storeId: string): Outcome<Eras
 export async function finishErasures(
   {
     store,
+    world,
     assumptions,
     forgetStore,
     startClock,
-  }: Omit<ErasureContext, "storeGate" | "world" | "instanceChanged">,
+  }: Omit<ErasureContext, "storeGate" | "world" | "instanceChanged"> & {
+    readonly world: Pick<World, "monotonic">;
+  },
   erasures: readonly Erasure[] = store.erasures.pending(),
 ): Promise<void> {
   for (const erasure of erasures) forgetStore(erasure);
   for (let left = erasures; left.length > 0;) {
     const some = left;
     left = await store.write(() => {
-      const unfinished = store.erasures.eraseSome(some);
+      const until = world.monotonic() + MAX_TRANSACTION_MS;
+      const unfinished = store.erasures.eraseSome(some, () => world.monotonic() >= until);
       for (const { storeId } of some) assumptions.forget(storeId);
       for (const erasure of some)
         if (startClock !== undefined && erasure.kind === "reset" && !unfinished.includes(erasure))
@@ -106,6 +110,9 @@ export async function finishErasures(
     });
   }
 }
+
+/** How long rows are deleted in one transaction: other stores' requests wait for it, and for its commit. */
+const MAX_TRANSACTION_MS = 15;
 
 function choose({ store }: ErasureContext, wanted: string | undefined): Outcome<readonly ErasedStore[]> {
   const all = store.stores.all().map(({ id: storeId, store: name }) => ({ storeId, name }));
