@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { snakeCase } from "../text.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import { checkoutOperations } from "./checkout.ts";
@@ -155,6 +156,33 @@ export function refusalInDomain(name: OperationName, message: string): string {
 /** What an operation answered as it goes over the wire, without the envelope; so it is also printed as JSON. */
 export function encodeAnswer<Name extends OperationName>(name: Name, answer: AnswerOf<Name>): Fields {
   return z.encode(wireSchema(CONTROL_OPERATIONS[name].answer), answer) as Fields;
+}
+
+/** How many entries of a list are encoded at once: it takes some milliseconds. */
+const ENTRIES_AT_ONCE = 500;
+
+/** The same in steps, between which other work can be done: the entries of a long list are encoded a few at a time. */
+export function* encodeInSteps<Name extends OperationName>(
+  name: Name,
+  answer: AnswerOf<Name>,
+): Generator<void, Fields> {
+  const lists = Object.entries(answer).filter(isLongList);
+  const short = Object.fromEntries(lists.map(([field]) => [field, []]));
+  const encoded: Record<string, unknown> = { ...encodeAnswer(name, { ...answer, ...short }) };
+  for (const [field, entries] of lists) {
+    const parts: unknown[] = [];
+    for (let at = 0; at < entries.length; at += ENTRIES_AT_ONCE) {
+      const some = { ...short, [field]: entries.slice(at, at + ENTRIES_AT_ONCE) };
+      parts.push(encodeAnswer(name, { ...answer, ...some })[snakeCase(field)]);
+      yield;
+    }
+    encoded[snakeCase(field)] = parts.flat();
+  }
+  return encoded;
+}
+
+function isLongList(field: [string, unknown]): field is [string, readonly unknown[]] {
+  return Array.isArray(field[1]) && field[1].length > ENTRIES_AT_ONCE;
 }
 
 /** An object as JSON has it. */

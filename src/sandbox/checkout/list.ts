@@ -68,7 +68,7 @@ async function doWhatIsDue(context: ServiceContext, storeId: string): Promise<vo
   for (let more = true; more;) {
     const next = context.store.settlements.next(storeId);
     if (next === undefined || next.dueAt > now) return;
-    ({ more } = await context.store.write(() => settleDue(context, storeId, now)));
+    ({ more } = await context.store.write(() => settleDue(context, storeId, { until: now })));
   }
 }
 

@@ -14,8 +14,8 @@ import type { ServiceContext } from "../context.ts";
 /** The result of a change: the checkout, its status changes, and whether a result came too late to be applied. */
 type Change = { readonly checkout: Checkout; readonly moves: readonly MoveEntry[]; readonly late: boolean };
 
-/** Maximum number of due items in one transaction. */
-const MAX_DUE_AT_ONCE = 1000;
+/** Maximum number of due items in one transaction: other requests wait for it. */
+export const MAX_DUE_AT_ONCE = 100;
 
 /** What a payer does on the hosted pages; `attempt` is the one that the page showed. */
 export type PayerAct =
@@ -100,22 +100,22 @@ export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: 
 }
 
 /**
- * Does what is due in a store until a time, in order, and says whether there is more, so that a write stays short; runs
- * inside a write.
+ * Does what is due in a store until a time, in order, at most so many items, and says how many it did and whether there is
+ * more, so that a write stays short; runs inside a write.
  */
 export function settleDue(
   context: ServiceContext,
   storeId: string,
-  until: number,
-): { readonly moves: readonly MoveEntry[]; readonly more: boolean } {
+  { until, most = MAX_DUE_AT_ONCE }: { readonly until: number; readonly most?: number },
+): { readonly moves: readonly MoveEntry[]; readonly done: number; readonly more: boolean } {
   const { store } = context;
   const moves: MoveEntry[] = [];
-  for (let count = 0; count < MAX_DUE_AT_ONCE; count += 1) {
+  for (let done = 0; done < most; done += 1) {
     const due = store.settlements.next(storeId);
-    if (due === undefined || due.dueAt > until) return { moves, more: false };
+    if (due === undefined || due.dueAt > until) return { moves, done, more: false };
     moves.push(...settleItem(context, due));
   }
-  return { moves, more: true };
+  return { moves, done: most, more: true };
 }
 
 function settleItem(context: ServiceContext, { checkoutId, dueAt, outcome }: DueItem): readonly MoveEntry[] {

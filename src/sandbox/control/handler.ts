@@ -25,7 +25,7 @@ export type ControlActs = ClockContext &
     readonly eventArrivals: Arrivals;
     readonly webhookWatch: WebhookWatch;
     readonly requests: Omit<RequestLog, "note" | "close">;
-    readonly world: Pick<World, "sleep" | "monotonic">;
+    readonly world: Pick<World, "sleep" | "monotonic" | "soon">;
     /** Does what is due in these stores: their clocks were moved. */
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
     /** Why nothing is delivered from the whole folder (decision 71); undefined if all may be. */

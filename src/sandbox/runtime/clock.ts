@@ -75,8 +75,9 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
     // The clock stops at each time when something is sent, because retries count from there.
     const stop = nextStop(context, storeId, reached) ?? now;
     arrived = stop >= now || world.monotonic() >= until;
-    const clock = arrived ? after : setTo(before, stop, realNow);
-    fired.push(...(await moveTo(context, { storeId, clock }, arrived ? now : stop)));
+    const clockAt = (at: number): StoreClock => setTo(before, at, realNow);
+    const clock = arrived ? after : clockAt(stop);
+    fired.push(...(await moveTo(context, { storeId, clock, clockAt }, arrived ? now : stop)));
     await drain();
     reached = stop;
   }
@@ -91,20 +92,30 @@ function countDue({ store }: ServiceContext, storeId: string, now: number): numb
 }
 
 /**
- * Does what is due until a time. The clock moves in the same write as the last item, so the new time is not visible
- * before.
+ * Does what is due until a time, a part in each write. The clock moves in the same write: to the last item that was done,
+ * and in the end to the new time. So nothing has happened in what is still to come for the store, also after a crash.
  */
 async function moveTo(
   context: ServiceContext,
-  { storeId, clock }: { readonly storeId: string; readonly clock: StoreClock },
+  {
+    storeId,
+    clock,
+    clockAt,
+  }: {
+    readonly storeId: string;
+    readonly clock: StoreClock;
+    readonly clockAt: (at: number) => StoreClock;
+  },
   until: number,
 ): Promise<readonly MoveEntry[]> {
   const { store } = context;
   const fired: MoveEntry[] = [];
   for (let more = true; more;) {
     const step = await store.write(() => {
-      const due = settleDue(context, storeId, until);
+      const due = settleDue(context, storeId, { until });
+      const last = due.moves.at(-1);
       if (!due.more) store.clocks.set(storeId, clock);
+      else if (last !== undefined) store.clocks.set(storeId, clockAt(last.at));
       return due;
     });
     fired.push(...step.moves);

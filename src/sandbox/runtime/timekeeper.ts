@@ -1,7 +1,7 @@
 import { realTimeOf, storeNow } from "../../core/clock.ts";
 import type { World } from "../../world.ts";
 import { createAlarm } from "./alarm.ts";
-import { settleDue } from "../checkout/payments.ts";
+import { MAX_DUE_AT_ONCE, settleDue } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** Settles and expires checkouts when they are due. Reads do not rely on it: they check the time themselves. */
@@ -19,21 +19,30 @@ export function createTimekeeper(
   options: { readonly context: () => ServiceContext; readonly report: (error: unknown) => void },
 ): Timekeeper {
   const wake = async (storeIds: readonly string[]): Promise<void> => {
-    const { store } = options.context();
-    const next = await store.write(() =>
-      storeIds.map((storeId) => [storeId, catchUp(options.context(), storeId, world.now())] as const),
-    );
+    const context = options.context();
+    const next = await context.store.write(() => {
+      const [realNow, budget] = [world.now(), { left: MAX_DUE_AT_ONCE }];
+      return storeIds.map((storeId) => [storeId, catchUp(context, { storeId, budget }, realNow)] as const);
+    });
     for (const [storeId, realTime] of next) if (realTime !== undefined) alarm.expect(storeId, realTime);
   };
   const alarm = createAlarm(world, { ring: wake, report: options.report });
   return { expect: alarm.expect, wake, stop: alarm.stop };
 }
 
-/** Does what is due in a store; returns the real time of the next item, if the store's clock runs. */
-function catchUp(context: ServiceContext, storeId: string, realNow: number): number | undefined {
+/**
+ * Does what is due in a store, as many items as are left for this write; returns the real time of the next item, if the
+ * store's clock runs.
+ */
+function catchUp(
+  context: ServiceContext,
+  { storeId, budget }: { readonly storeId: string; readonly budget: { left: number } },
+  realNow: number,
+): number | undefined {
   const clock = context.store.clocks.of(storeId);
   if (clock === undefined) return undefined;
-  const { more } = settleDue(context, storeId, storeNow(clock, realNow));
+  const { more, done } = settleDue(context, storeId, { until: storeNow(clock, realNow), most: budget.left });
+  budget.left -= done;
   if (more) return realNow;
   const next = context.store.settlements.next(storeId);
   return next && realTimeOf(clock, next.dueAt);
