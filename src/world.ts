@@ -188,6 +188,8 @@ export type Files = {
   readonly size: (path: string) => number | undefined;
   /** Replaces a file atomically: readers and crashes see the old content or the new. */
   readonly write: (path: string, content: string | Uint8Array) => void;
+  /** The same of a file that `fill` writes at a path of its own; it is flushed beside other work. */
+  readonly fill: <Value>(path: string, fill: (unfinished: string) => Promise<Value>) => Promise<Value>;
   /** Makes a file; false if it is already there. */
   readonly createNew: (path: string, content: string | Uint8Array) => boolean;
   readonly remove: (path: string) => void;

@@ -33,7 +33,7 @@ import { settlementsTable } from "./checkout/settlements.ts";
 import { clearing, erasuresTable } from "./erasures.ts";
 import { snapshotsTable } from "./snapshot/snapshots.ts";
 import { storesTable } from "./stores.ts";
-import { openWatched } from "./connection/watched-database.ts";
+import { openWatched, type WatchedDatabase } from "./connection/watched-database.ts";
 import { faultsTable } from "./fault/faults.ts";
 
 /** The sandbox's state: tables to read at any time, and `write`, the only way to change them. */
@@ -65,19 +65,29 @@ export function openStore(
   const mark = path === IN_MEMORY ? () => undefined : marker(connection);
   let lastFailure: StorageUnavailable | undefined;
   const ended = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
+  const ofTables = tables(connection, { scheduler, nativeBinding, watch });
+  const endWith = (closing: () => void): void => {
+    // A connection of theirs would be the last one of the file.
+    ofTables.snapshots.end();
+    closing();
+  };
   return accept({
-    ...tables(connection, { scheduler, nativeBinding }),
+    ...ofTables,
     write: createGroupCommit(connection, { ...scheduler, watch, ended, mark }),
     checkpoint: () => checkpoint(opened.value, scheduler),
     failure: () => (watch.isIntact() ? lastFailure : filesLost()),
-    close,
-    leave,
+    close: () => endWith(close),
+    leave: () => endWith(leave),
   });
 }
 
 function tables(
   connection: Connection,
-  { scheduler, nativeBinding }: Pick<OpenOptions, "nativeBinding"> & { readonly scheduler: Scheduler },
+  {
+    scheduler,
+    nativeBinding,
+    watch,
+  }: Pick<OpenOptions, "nativeBinding"> & Pick<WatchedDatabase, "watch"> & { readonly scheduler: Scheduler },
 ) {
   const stores = storesTable(connection, scheduler);
   const credentials = credentialsTable(connection, scheduler);
@@ -129,6 +139,8 @@ function tables(
       nativeBinding,
       clearing: clearing(connection),
       changed: forgetAll,
+      isIntact: watch.isIntact,
+      pause: () => new Promise((resolve) => scheduler.soon(resolve)),
     }),
   };
 }

@@ -10,6 +10,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  promises,
   readdirSync,
   realpathSync,
   renameSync,
@@ -30,6 +31,19 @@ export const files: Files = {
   readBytes: (path, options) => readOrdinary(path, options)?.bytes,
   size: (path) => readOrdinary(path, { from: Number.MAX_SAFE_INTEGER })?.size,
   write: (path, content) => writeNamed(path, content, (unfinished) => renameSync(unfinished, path)),
+  fill: async (path, fill) => {
+    const unfinished = unfinishedName(path);
+    try {
+      writeNew(unfinished, "");
+      const filled = await fill(unfinished);
+      await flush(unfinished, "r+");
+      await promises.rename(unfinished, path);
+      await flushFolderLater(dirname(path));
+      return filled;
+    } finally {
+      discard(unfinished);
+    }
+  },
   createNew: (path, content) => {
     if (existsSync(path)) return false;
     try {
@@ -127,10 +141,29 @@ function flushFolder(folder: string): void {
   try {
     fsyncSync(file);
   } catch (error) {
-    if (codeOf(error) !== "EINVAL" && codeOf(error) !== "ENOTSUP") throw error;
+    unlessNoFlush(error);
   } finally {
     closeSync(file);
   }
+}
+
+/** The same beside other work. */
+async function flushFolderLater(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  await flush(folder, "r").catch(unlessNoFlush);
+}
+
+async function flush(path: string, flags: string): Promise<void> {
+  const file = await promises.open(path, flags);
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function unlessNoFlush(error: unknown): void {
+  if (codeOf(error) !== "EINVAL" && codeOf(error) !== "ENOTSUP") throw error;
 }
 
 function factsOf(stats: BigIntStats): PathFacts {

@@ -665,11 +665,12 @@ test("a full disk is named, and leaves the older snapshot of the name, and nothi
   let isFull = false;
   const full: World["files"] = {
     ...files,
-    write: (path, content) => {
-      if (isFull && path.includes("snapshots"))
-        throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
-      files.write(path, content);
-    },
+    fill: (path, fill) =>
+      files.fill(path, async (unfinished) => {
+        const filled = await fill(unfinished);
+        if (isFull) throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+        return filled;
+      }),
   };
   const world = { files: full };
   const sandbox = await harness.start([], { world });

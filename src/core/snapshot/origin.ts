@@ -12,10 +12,22 @@ export type SnapshotOrigin = {
 export const ORIGIN_PROOF_BYTES = 16;
 
 /** The proof that a sandbox took a snapshot of these bytes, which come in parts: an HMAC-SHA256, cut to 128 bits. */
-export function originProof({ masterKey, home = "" }: SnapshotOrigin, parts: readonly Uint8Array[]): Buffer {
+export function originProof(origin: SnapshotOrigin, parts: Iterable<Uint8Array>): Buffer {
+  const { add, end } = beginProof(origin);
+  for (const part of parts) add(part);
+  return end();
+}
+
+/** The same, where the parts come one after the other. */
+export function beginProof({ masterKey, home = "" }: SnapshotOrigin): {
+  readonly add: (part: Uint8Array) => void;
+  readonly end: () => Buffer;
+} {
   const mac = createHmac("sha256", masterKey).update(`snapshot of ${home}\0`);
-  for (const part of parts) mac.update(part);
-  return mac.digest().subarray(0, ORIGIN_PROOF_BYTES);
+  return {
+    add: (part) => void mac.update(part),
+    end: () => mac.digest().subarray(0, ORIGIN_PROOF_BYTES),
+  };
 }
 
 /** Whether a proof is that of this sandbox over these bytes, compared in constant time. */

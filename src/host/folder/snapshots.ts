@@ -16,6 +16,10 @@ export function snapshotsIn({ files }: Pick<World, "files">, folder: string): Sn
   const fileOf = (name: string): string => join(path, snapshotFileName(name));
   // A folder, a link or a pipe of this name is none of ours; who opened a pipe would wait for ever.
   const isFile = (file: string): boolean => files.look(file)?.kind === "file";
+  const prepare = (): void => {
+    files.makeFolder(path);
+    files.removeUnfinished(path);
+  };
   return {
     names: () =>
       files.exists(path)
@@ -27,9 +31,12 @@ export function snapshotsIn({ files }: Pick<World, "files">, folder: string): Sn
     read: (name) =>
       isFile(fileOf(name)) ? files.readBytes(fileOf(name), { maxBytes: MAX_SNAPSHOT_BYTES }) : undefined,
     write: (name, bytes) => {
-      files.makeFolder(path);
-      files.removeUnfinished(path);
+      prepare();
       files.write(fileOf(name), bytes);
+    },
+    fill: (name, fill) => {
+      prepare();
+      return files.fill(fileOf(name), fill);
     },
     rename: (from, to) => files.rename(fileOf(from), fileOf(to)),
     remove: (name) => files.remove(fileOf(name)),

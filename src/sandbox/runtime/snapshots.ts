@@ -1,7 +1,7 @@
 import type { Restored } from "../../core/control/stores.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { NONCE_BYTES, openSecret, sealSecret, type SealedSecret } from "../../core/sealed-secret.ts";
-import { SNAPSHOT_KEY_BYTES, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
+import { SNAPSHOT_KEY_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { TargetPolicy } from "../../core/webhook/target.ts";
 import type { SnapshotImage } from "../../store/snapshot/image.ts";
 import { SnapshotConflict, SnapshotDamage } from "../../store/snapshot/snapshots.ts";
@@ -26,14 +26,37 @@ export type SnapshotContext = Omit<ErasureContext, "store"> & {
   readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
 };
 
+/** What taking a snapshot needs. */
+type TakingContext = Pick<SnapshotContext, "store" | "masterKey"> & {
+  readonly world: Pick<World, "now" | "randomBytes">;
+};
+
 /**
  * The bytes of a snapshot of a store that is there, or of the whole sandbox (decision 95): a file that any sandbox can
  * restore. No master key, token or API key is in it; its signing secrets are sealed with a key of its own, which is.
+ * Nothing else is done meanwhile.
  */
-export function takeSnapshot(
-  { store, world, masterKey }: Pick<SnapshotContext, "store" | "world" | "masterKey">,
+export function takeSnapshot(context: TakingContext, scope: SnapshotScope): Uint8Array {
+  return context.store.snapshots.take(planOf(context, scope));
+}
+
+/**
+ * The same of a state on disk, as it is at the moment of the call, written to a file beside other work (decision 105).
+ * Returns what is known of it.
+ */
+export async function writeSnapshot(
+  context: TakingContext,
   scope: SnapshotScope,
-): Uint8Array {
+  path: string,
+): Promise<SnapshotFacts> {
+  const { snapshots } = context.store;
+  const plan = planOf(context, scope);
+  await snapshots.write(plan, path);
+  const { storeId, takenAt } = plan;
+  return { storeId, takenAt, format: snapshots.format };
+}
+
+function planOf({ store, world, masterKey }: TakingContext, scope: SnapshotScope) {
   const storeId = scope === "all" ? null : scope.storeId;
   const isHalf = store.erasures.pending().some((erasure) => scope === "all" || erasure.storeId === storeId);
   const isThere = storeId === null || store.stores.names(storeId) !== undefined;
@@ -41,7 +64,7 @@ export function takeSnapshot(
   const key = world.randomBytes(SNAPSHOT_KEY_BYTES);
   const reseal = resealing(world, { from: masterKey, to: key });
   const origin = { masterKey, home: store.home.path() };
-  return store.snapshots.take({ storeId, takenAt: world.now(), key, reseal, origin });
+  return { storeId, takenAt: world.now(), key, reseal, origin };
 }
 
 /** How a snapshot is restored. */

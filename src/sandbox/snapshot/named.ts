@@ -4,7 +4,7 @@ import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../.
 import type { Store } from "../../store/store.ts";
 import { noStore } from "../at-store.ts";
 import type { SnapshotShelf } from "./shelf.ts";
-import { restoreSnapshot, takeSnapshot, type SnapshotContext } from "../runtime/snapshots.ts";
+import { restoreSnapshot, takeSnapshot, writeSnapshot, type SnapshotContext } from "../runtime/snapshots.ts";
 
 /** Snapshots with names, and where they are kept. */
 export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotShelf: SnapshotShelf };
@@ -12,23 +12,32 @@ export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotShelf: 
 const TOO_LARGE = "it is larger than 2 GiB, which no snapshot is";
 
 /** Takes a snapshot under a name, in the place of an older one. Refuses with `not_found`, and while a store is erased. */
-export function createSnapshot(
+export async function createSnapshot(
   context: NamedSnapshotsContext,
   name: string,
   scope: SnapshotScope,
-): Outcome<TakenSnapshot> {
-  const { store, snapshotShelf, world } = context;
+): Promise<Outcome<TakenSnapshot>> {
+  const { store, snapshotShelf: shelf } = context;
   if (scope !== "all" && store.stores.names(scope.storeId) === undefined) return noStore(scope.storeId);
   if (store.erasures.pending().length > 0)
     return refuse("storage_unavailable", "a store is being reset or deleted; try again", {
       retryAfterSeconds: 1,
     });
-  const bytes = takeSnapshot(context, scope);
-  const replaced = snapshotShelf.size(name) !== undefined;
-  snapshotShelf.write(name, bytes);
+  const replaced = shelf.size(name) !== undefined;
+  const facts = await takeInto(context, name, scope);
+  return accept({ snapshot: named(name, shelf.size(name) ?? 0, facts), replaced });
+}
+
+async function takeInto(
+  context: NamedSnapshotsContext,
+  name: string,
+  scope: SnapshotScope,
+): Promise<SnapshotFacts> {
+  const { store, snapshotShelf: shelf, world } = context;
+  if (shelf.fill !== undefined) return shelf.fill(name, (path) => writeSnapshot(context, scope, path));
+  shelf.write(name, takeSnapshot(context, scope));
   const storeId = scope === "all" ? null : scope.storeId;
-  const { format } = store.snapshots;
-  return accept({ snapshot: named(name, bytes, { storeId, takenAt: world.now(), format }), replaced });
+  return { storeId, takenAt: world.now(), format: store.snapshots.format };
 }
 
 /** The named snapshots, by their names. */
@@ -47,7 +56,7 @@ export function listSnapshots(
       const opened = store.snapshots.open(bytes);
       if (!opened.ok) return [unreadable(name, bytes.length, opened.refusal.message)];
       opened.value.connection.close();
-      return [named(name, bytes, opened.value)];
+      return [named(name, bytes.length, opened.value)];
     });
 }
 
@@ -70,9 +79,9 @@ export function removeSnapshot(shelf: SnapshotShelf, name: string): Outcome<{ re
   return accept({ name });
 }
 
-function named(name: string, bytes: Uint8Array, facts: SnapshotFacts): NamedSnapshot {
+function named(name: string, bytes: number, facts: SnapshotFacts): NamedSnapshot {
   const { storeId, takenAt, format } = facts;
-  return { name, storeId, takenAt, format, bytes: bytes.length, problem: null };
+  return { name, storeId, takenAt, format, bytes, problem: null };
 }
 
 function unreadable(name: string, bytes: number, problem: string): NamedSnapshot {

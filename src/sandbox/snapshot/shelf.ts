@@ -7,6 +7,10 @@ export type SnapshotShelf = {
   readonly read: (name: string) => Uint8Array | undefined;
   /** Puts a snapshot under a name, in the place of an older one: whoever reads gets the one or the other, whole. */
   readonly write: (name: string, bytes: Uint8Array) => void;
+  /** The same of a file that `fill` writes at a path, and that is flushed beside other work; undefined in memory. */
+  readonly fill:
+    | (<Value>(name: string, fill: (path: string) => Promise<Value>) => Promise<Value>)
+    | undefined;
   readonly remove: (name: string) => void;
 };
 
@@ -18,6 +22,7 @@ export function shelfInMemory(): SnapshotShelf {
     size: (name) => kept.get(name)?.length,
     read: (name) => kept.get(name),
     write: (name, bytes) => void kept.set(name, bytes),
+    fill: undefined,
     remove: (name) => void kept.delete(name),
   };
 }

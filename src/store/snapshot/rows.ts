@@ -34,17 +34,28 @@ const OF_NO_STORE: ReadonlySet<string> = new Set([
   "snapshot",
 ]);
 
-/** How the rows of a store are found where they do not name it themselves. */
+/** Rows that belong to another row, which names their store, and the column that names that row. */
+const OWNED: ReadonlyMap<string, { readonly owner: string; readonly by: string }> = new Map(
+  Object.entries({
+    attempts: { owner: "checkouts", by: "checkout_id" },
+    page_views: { owner: "checkouts", by: "checkout_id" },
+    late_results: { owner: "checkouts", by: "checkout_id" },
+    delivery_attempts: { owner: "deliveries", by: "delivery_id" },
+  }),
+);
+
+/** How the rows of a store are found where they name it otherwise. */
 const OF_STORE: ReadonlyMap<string, string> = new Map(
   Object.entries({
     merchants: "id = (SELECT merchant_id FROM stores WHERE id = ?)",
     stores: "id = ?",
-    attempts: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
-    page_views: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
-    late_results: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
-    delivery_attempts: "delivery_id IN (SELECT id FROM deliveries WHERE store_id = ?)",
   }),
 );
+
+/** How many rows are read at once, and written to a snapshot, before other work can be done. */
+const ROWS_AT_ONCE = 200;
+/** The same for their places, which are read from an index. */
+const PLACES_AT_ONCE = 5000;
 
 /** Rows that are no state to come back to: keys that end with their drill, and tries that are under way. */
 const KEPT: ReadonlyMap<string, string> = new Map(
@@ -107,19 +118,83 @@ export function crossesStores(connection: Connection): boolean {
 }
 
 /** Reads rows, in their order. */
-export function selectRows(
+export function selectRows(connection: Connection, table: CopiedTable, of: RowsOf): IterableIterator<Row> {
+  const select = statementOf(connection, selectSql(table, of));
+  return select.raw().iterate(...parametersOf(of));
+}
+
+/** Copies rows, in their order, into the same table of a database that is attached under a name. */
+export function copyRows(
   connection: Connection,
-  { name, columns, isOrdered }: CopiedTable,
+  table: CopiedTable,
+  { of, into }: { readonly of: RowsOf; readonly into: string },
+): void {
+  const { name, columns } = table;
+  const sql = `INSERT INTO ${into}.${name} (${columns.join(", ")}) ${selectSql(table, of)}`;
+  connection.prepare(sql).run(...parametersOf(of));
+}
+
+function selectSql({ name, columns, isOrdered }: CopiedTable, of: RowsOf): string {
+  const where = whereOf(KEPT.get(name), of === "all" ? undefined : storeCondition(name));
+  return `SELECT ${columns.join(", ")} FROM main.${name} ${where} ${isOrdered ? "ORDER BY rowid" : ""}`;
+}
+
+function parametersOf(of: RowsOf): readonly string[] {
+  return of === "all" ? [] : [of.storeId];
+}
+
+function whereOf(...conditions: readonly (string | undefined)[]): string {
+  const given = conditions.filter((one) => one !== undefined);
+  return given.length === 0 ? "" : `WHERE ${given.join(" AND ")}`;
+}
+
+function storeCondition(name: string): string {
+  const owned = OWNED.get(name);
+  if (owned === undefined) return OF_STORE.get(name) ?? "store_id = ?";
+  return `${owned.by} IN (SELECT id FROM ${owned.owner} WHERE store_id = ?)`;
+}
+
+/**
+ * Reads rows a few at a time, so that other work can be done in between; there may be none in between. Those of a store
+ * are looked up one by one: SQLite would sort all of them before it gave the first.
+ */
+export function* sliceRows(
+  connection: Connection,
+  table: CopiedTable,
   of: RowsOf,
-): IterableIterator<Row> {
-  const conditions = [
-    KEPT.get(name),
-    of === "all" ? undefined : (OF_STORE.get(name) ?? "store_id = ?"),
-  ].filter(Boolean);
-  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
-  const order = isOrdered ? "ORDER BY rowid" : "";
-  const select = statementOf(connection, `SELECT ${columns.join(", ")} FROM ${name} ${where} ${order}`);
-  return select.raw().iterate(...(of === "all" ? [] : [of.storeId]));
+): Generator<readonly Row[]> {
+  const { name, columns, key, isOrdered } = table;
+  const owned = OWNED.get(name);
+  if (of === "all" || (owned === undefined && !isOrdered)) {
+    yield* slicesOf(selectRows(connection, table, of), ROWS_AT_ONCE);
+    return;
+  }
+  const keeper = owned?.owner ?? name;
+  const places = connection
+    .prepare<[string], number>(`SELECT rowid FROM ${keeper} WHERE ${storeCondition(keeper)}`)
+    .pluck();
+  const found: number[] = [];
+  for (const some of slicesOf(places.iterate(of.storeId), PLACES_AT_ONCE)) {
+    found.push(...some);
+    yield [];
+  }
+  const isOfPlace =
+    owned === undefined ? "rowid = ?" : `${owned.by} = (SELECT id FROM ${keeper} WHERE rowid = ?)`;
+  const sql = `SELECT ${columns.join(", ")} FROM ${name} ${whereOf(isOfPlace, KEPT.get(name))} ORDER BY ${key.join(", ")}`;
+  const select = connection.prepare<[number], Row>(sql).raw();
+  for (const some of slicesOf(Float64Array.from(found).toSorted(), ROWS_AT_ONCE))
+    yield some.flatMap((place) => select.all(place));
+}
+
+/** Values in arrays of a few. */
+function* slicesOf<Value>(values: Iterable<Value>, atOnce: number): Generator<readonly Value[]> {
+  let slice: Value[] = [];
+  for (const value of values) {
+    if (slice.push(value) < atOnce) continue;
+    yield slice;
+    slice = [];
+  }
+  yield slice;
 }
 
 /** The order in which rows are read, where that is not their key's: those of a checkout come together. */

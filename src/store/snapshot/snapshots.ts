@@ -1,21 +1,11 @@
-import type { SnapshotOrigin } from "../../core/snapshot/origin.ts";
-import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { currentFormat, type Connection } from "../connection/database.ts";
 import { lazily } from "../connection/statements.ts";
 import type { Clearing } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
 import { chooseHeads } from "../webhook/delivery-queues.ts";
-import {
-  hasOrigin,
-  newImage,
-  openImage,
-  SNAPSHOT_FILE,
-  withChecksum,
-  withOrigin,
-  type SnapshotImage,
-  type SnapshotRefusal,
-} from "./image.ts";
+import { hasOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage, type SnapshotRefusal } from "./image.ts";
+import { SECRETS, snapshotTaker, type Taken } from "./take.ts";
 import {
   copiedTables,
   insertRows,
@@ -25,13 +15,6 @@ import {
   type Reseal,
   type RowsOf,
 } from "./rows.ts";
-
-/** What a snapshot is to say of itself, and how its secrets are sealed. */
-type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
-  readonly key: Uint8Array;
-  readonly reseal: Reseal;
-  readonly origin: SnapshotOrigin;
-};
 
 /** Which stores are replaced by those of a snapshot. `gone`: stores that are there and are not in it. */
 type Replacement = {
@@ -52,22 +35,20 @@ export class SnapshotDamage extends Error {
 }
 
 /** What copies rows here and there. `clearing` deletes all rows of a store; `changed` is called after each change. */
-type Options = {
-  readonly nativeBinding: string | undefined;
+type Options = Omit<Taken, "connection"> & {
   readonly clearing: Clearing;
   readonly changed: () => void;
 };
 type Copying = Options & { readonly connection: Connection; readonly tables: () => readonly CopiedTable[] };
 
 /**
- * Snapshots of stores (decision 95): rows are copied table by table, between this database and one in memory of the same
- * format, so that both ways are one and a table that is added is in both.
+ * Snapshots of stores (decision 95): rows are copied table by table, between this database and another one of the same
+ * format, so that a table that is added is in both directions at once.
  */
 export function snapshotsTable(connection: Connection, options: Options) {
   const copying = { ...options, connection, tables: lazily(() => copiedTables(connection)) };
   return {
-    /** The bytes of a snapshot of one store or of all, as they are at this moment. */
-    take: (plan: SnapshotPlan): Uint8Array => take(copying, plan),
+    ...snapshotTaker({ ...options, connection }),
 
     /** Whether the sandbox of this origin took a snapshot, and nobody has changed it since. */
     isOwn: hasOrigin,
@@ -86,33 +67,6 @@ export function snapshotsTable(connection: Connection, options: Options) {
     format: currentFormat(SNAPSHOT_FILE),
   };
 }
-
-function take(
-  { connection, tables, nativeBinding }: Copying,
-  { storeId, takenAt, key, reseal, origin }: SnapshotPlan,
-): Uint8Array {
-  const image = newImage({ kind: SNAPSHOT_FILE, nativeBinding });
-  try {
-    const of = storeId === null ? "all" : { storeId };
-    image.exec("BEGIN");
-    // In one transaction, because another process may write meanwhile.
-    connection.transaction(() => {
-      for (const table of tables()) {
-        const rows = selectRows(connection, table, of);
-        insertRows(image, table, table.name === SECRETS ? resealed(table, rows, reseal) : rows);
-      }
-    })();
-    image
-      .prepare("INSERT INTO snapshot (id, store_id, taken_at, key) VALUES (1, ?, ?, ?)")
-      .run(storeId, takenAt, key);
-    image.exec("COMMIT");
-    return withChecksum(withOrigin(image.serialize(), origin));
-  } finally {
-    image.close();
-  }
-}
-
-const SECRETS = "signing_secrets";
 
 function restore(
   { connection, tables, clearing, changed }: Copying,

@@ -1,0 +1,148 @@
+import Database from "better-sqlite3";
+import type { SnapshotOrigin } from "../../core/snapshot/origin.ts";
+import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
+import type { Connection } from "../connection/database.ts";
+import { filesLost } from "../connection/group-commit.ts";
+import { attachedImage, newImageFile, sealFile, SNAPSHOT_FILE, withChecksum, withOrigin } from "./image.ts";
+import {
+  copiedTables,
+  copyRows,
+  insertRows,
+  resealed,
+  selectRows,
+  sliceRows,
+  type CopiedTable,
+  type Reseal,
+  type RowsOf,
+} from "./rows.ts";
+
+/** The table whose rows are sealed with another key in each copy. */
+export const SECRETS = "signing_secrets";
+
+/** What a snapshot is to say of itself, and how its secrets are sealed. */
+type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
+  readonly key: Uint8Array;
+  readonly reseal: Reseal;
+  readonly origin: SnapshotOrigin;
+};
+
+/** The database that a snapshot is taken of. */
+export type Taken = {
+  readonly connection: Connection;
+  readonly nativeBinding: string | undefined;
+  /** Whether its files are the ones that were opened. */
+  readonly isIntact: () => boolean;
+  /** Resolves when the requests that have come by then were read. */
+  readonly pause: () => Promise<void>;
+};
+
+/** Takes snapshots; `end` gives up those that are being written. */
+export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: Taken) {
+  const options = { kind: SNAPSHOT_FILE, nativeBinding };
+  const underWay = new Set<Generator<void, boolean>>();
+  return {
+    /** The bytes of a snapshot of one store or of all, taken in one go: nothing else is done meanwhile. */
+    take: (plan: SnapshotPlan): Uint8Array => {
+      const bytes = inAttached(connection, () => {
+        const { tables, rest } = attachedImage(options, IMAGE);
+        connection.exec(tables);
+        // In one transaction, because another process may write meanwhile.
+        connection.transaction(() => fillAtOnce(connection, plan))();
+        connection.exec(rest);
+        return connection.serialize({ attached: IMAGE });
+      });
+      return withChecksum(withOrigin(bytes, plan.origin));
+    },
+
+    /**
+     * Writes a snapshot of a state on disk to a file, as the state is at this moment, a few rows at a time beside other
+     * work. Rejects where the state is closed before it is whole.
+     */
+    write: async (plan: SnapshotPlan, path: string): Promise<void> => {
+      const writing = writeRows(connection.name, path, { ...options, ...plan });
+      underWay.add(writing);
+      try {
+        // Up to the first step without a pause: the moment of the snapshot is that of the call.
+        let step = writing.next();
+        if (!isIntact()) throw filesLost();
+        for (; step.done !== true; step = writing.next()) await pause();
+        if (!step.value) throw new Error("the state was closed while a snapshot of it was written");
+      } finally {
+        underWay.delete(writing);
+        writing.return(false);
+      }
+      await sealFile(path, plan.origin);
+    },
+
+    end: (): void => {
+      for (const writing of underWay) writing.return(false);
+    },
+  };
+}
+
+type Options = SnapshotPlan & Parameters<typeof newImageFile>[1];
+
+/** Copies rows into the file of a snapshot by a connection of its own, whose transaction sees the state of one moment. */
+function* writeRows(state: string, path: string, options: Options): Generator<void, boolean> {
+  const { reseal, nativeBinding } = options;
+  const view = new Database(state, { readonly: true, timeout: 0, nativeBinding });
+  let image: Connection | undefined;
+  try {
+    view.exec("BEGIN");
+    const tables = copiedTables(view);
+    image = newImageFile(path, options);
+    image.exec("BEGIN");
+    for (const table of tables)
+      for (const rows of sliceRows(view, table, rowsOf(options))) {
+        insertRows(image, table, table.name === SECRETS ? resealed(table, rows, reseal) : rows);
+        yield;
+      }
+    noteFacts(image, "main", options);
+    image.exec("COMMIT");
+    return true;
+  } finally {
+    image?.close();
+    view.close();
+  }
+}
+
+/** The name under which the image of a snapshot is attached. */
+const IMAGE = "image";
+
+/** Runs work with an empty database in memory beside the state; it is gone in the end. */
+function inAttached<Value>(connection: Connection, work: () => Value): Value {
+  connection.exec(`ATTACH ':memory:' AS ${IMAGE}`);
+  try {
+    connection.pragma(`${IMAGE}.journal_mode = OFF`);
+    // All that refers to a row is there at the end; to follow each reference takes as long as to copy the row.
+    connection.pragma("foreign_keys = OFF");
+    return work();
+  } finally {
+    connection.pragma("foreign_keys = ON");
+    connection.exec(`DETACH ${IMAGE}`);
+  }
+}
+
+function fillAtOnce(connection: Connection, plan: SnapshotPlan): void {
+  const of = rowsOf(plan);
+  for (const table of copiedTables(connection))
+    if (table.name === SECRETS) copySecrets(connection, table, plan);
+    else copyRows(connection, table, { of, into: IMAGE });
+  noteFacts(connection, IMAGE, plan);
+}
+
+/** They are few, and go through this program. */
+function copySecrets(connection: Connection, table: CopiedTable, plan: SnapshotPlan): void {
+  const rows = [...selectRows(connection, table, rowsOf(plan))];
+  insertRows(connection, { ...table, name: `${IMAGE}.${table.name}` }, resealed(table, rows, plan.reseal));
+}
+
+function noteFacts(connection: Connection, database: string, { storeId, takenAt, key }: SnapshotPlan): void {
+  connection
+    .prepare(`INSERT INTO ${database}.snapshot (id, store_id, taken_at, key) VALUES (1, ?, ?, ?)`)
+    .run(storeId, takenAt, key);
+}
+
+function rowsOf({ storeId }: Pick<SnapshotPlan, "storeId">): RowsOf {
+  return storeId === null ? "all" : { storeId };
+}

@@ -1,0 +1,162 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import { encodeAnswer, encodeInSteps } from "../../src/core/control/operations.ts";
+import { openImage, SNAPSHOT_FILE } from "../../src/store/snapshot/image.ts";
+import { openStore } from "../../src/store/store.ts";
+import { createHarness } from "../support/harness.ts";
+import { REAL } from "../support/real.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const ORDERS = 1200;
+const HOUR_MS = 3_600_000;
+/** Lets the program do what it has put off, once. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** A store with many open orders, each of which expires at a time of its own, and a way to ask another one. */
+async function open() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const control = async (path: string, body: object) => {
+    const headers = { Authorization: `Bearer ${token}` };
+    const answer = await sandbox.request({ path: `/__sandbox/${path}`, headers, body: JSON.stringify(body) });
+    expect([path, answer.status]).toEqual([path, 200]);
+    return (JSON.parse(String(answer.body)) as { data: Readonly<Record<string, unknown>> }).data;
+  };
+  const other = await control("stores", { name: "Other" });
+  const storeId = sandbox.ready.store_id;
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  onTestFinished(() => void database.close());
+  fill(database, storeId, harness.clock.now());
+  const create = (orderId: string, apiKey: unknown) =>
+    sandbox.request({
+      path: "/v1/orders",
+      headers: { Authorization: `Bearer ${String(apiKey)}`, "Idempotency-Key": `key-of-${orderId}` },
+      body: JSON.stringify({
+        order_id: orderId,
+        amount_minor: 1,
+        currency: "EUR",
+        payment_method: "alipay_plus",
+      }),
+    });
+  const count = (table: string) =>
+    Number(database.prepare(`SELECT count(*) FROM ${table} WHERE store_id = ?`).pluck().get(storeId));
+  return { harness, sandbox, control, other, storeId, database, create, count };
+}
+
+function fill(database: Database.Database, storeId: string, now: number): void {
+  const id = "printf('01000000-0000-7000-8000-%012d', n)";
+  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ORDERS})`;
+  database.exec(`BEGIN IMMEDIATE;
+    ${numbers} INSERT INTO checkouts SELECT ${id}, '${storeId}', 'order', 'o' || n, 1, 'EUR', 'alipay_plus', NULL, NULL,
+      'created', ${now}, ${now} + n * 1000 FROM numbers;
+    ${numbers} INSERT INTO idempotency_keys SELECT '${storeId}', 'key-0000' || n, '${"f".repeat(64)}', 201, ${id}, '{}', ${id},
+      ${now} FROM numbers;
+    ${numbers} INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
+      SELECT ${id}, '${storeId}', ${id}, 'order.created', 1, '{}', ${now} FROM numbers;
+    UPDATE log_mark SET before = opening, opening = randomblob(16);
+    COMMIT;`);
+}
+
+/** Does something until work has ended; returns how often it could. */
+async function during(work: Promise<unknown>, act: (round: number) => Promise<void>): Promise<number> {
+  let isOver = false;
+  const ended = work.finally(() => (isOver = true));
+  const over = (): boolean => isOver;
+  let rounds = 0;
+  for (; !over(); rounds += 1) await act(rounds);
+  await ended;
+  return rounds;
+}
+
+test("a snapshot shows the moment at which it was asked for, and others are answered while it is written", async () => {
+  const { harness, sandbox, control, other, create, count } = await open();
+  const before = count("checkouts");
+  const taken = control("snapshots", { name: "all" });
+  const answered = await during(taken, async (round) => {
+    const made = [create(`mine-${round}`, sandbox.ready.api_key), create(`other-${round}`, other["api_key"])];
+    expect((await Promise.all(made)).map(({ status }) => status)).toEqual([201, 201]);
+  });
+  expect(answered).toBeGreaterThan(3);
+  expect(count("checkouts")).toBe(before + answered);
+  const folder = join(harness.cwd, ".checkout/snapshots");
+  expect(readdirSync(folder)).toEqual(["all.snapshot"]);
+  const image = openImage(readFileSync(join(folder, "all.snapshot")), {
+    kind: SNAPSHOT_FILE,
+    nativeBinding: undefined,
+  });
+  if (!image.ok) throw new Error(image.refusal.message);
+  const held = image.value.connection.prepare("SELECT count(*) FROM checkouts").pluck().get();
+  image.value.connection.close();
+  // What was created at the same moment may have come first.
+  expect([before, before + 1]).toContain(held);
+});
+
+test("a clock moves in steps, others are answered in between, and each of them is a right state on disk", async () => {
+  const { control, other, storeId, database, create } = await open();
+  await control(`stores/${storeId}/clock`, { action: "freeze" });
+  const clockAt = database.prepare("SELECT clock_frozen_at FROM stores WHERE id = ?").pluck();
+  const seen = database.prepare<[string], { readonly count: number; readonly last: number | null }>(
+    "SELECT count(*) AS count, max(created_at) AS last FROM events WHERE store_id = ? AND type = 'order.expired'",
+  );
+  const counts = new Set<number>();
+  const moved = control(`stores/${storeId}/clock`, { action: "advance", by_ms: HOUR_MS });
+  const answered = await during(moved, async (round) => {
+    const look = database.transaction(() => [seen.get(storeId), Number(clockAt.get(storeId))] as const);
+    const [{ count = 0, last = 0 } = {}, now] = look();
+    counts.add(count);
+    expect(now).toBeGreaterThanOrEqual(last ?? 0);
+    if (round % 8 === 0) expect((await create(`other-${round}`, other["api_key"])).status).toBe(201);
+    await turn();
+  });
+  expect(answered).toBeGreaterThan(3);
+  expect(counts.size).toBeGreaterThan(5);
+  const { fired } = (await moved) as { readonly fired: readonly { readonly at: string }[] };
+  expect(fired).toHaveLength(ORDERS);
+  expect(fired.map(({ at }) => at)).toEqual(fired.map(({ at }) => at).toSorted());
+});
+
+test("a reset goes in steps, and other stores are answered in between", async () => {
+  const { control, other, storeId, create, count } = await open();
+  const left = new Set<number>();
+  const answered = await during(control("reset", { store: storeId }), async (round) => {
+    expect((await create(`other-${round}`, other["api_key"])).status).toBe(201);
+    left.add(count("events") + count("checkouts"));
+  });
+  expect([answered > 2, left.size > 1, count("checkouts")]).toEqual([true, true, 0]);
+});
+
+test("a state that is closed while a snapshot of it is written gives it up, and its file is whole without its log", async () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const opened = openStore(path, { scheduler: REAL });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const store = opened.value;
+  await store.write(() => store.stores.insertMerchant({ id: "m", name: "m", createdAt: 1 }));
+  const plan = {
+    storeId: null,
+    takenAt: 1,
+    key: new Uint8Array(32),
+    reseal: (secret: Parameters<Parameters<typeof store.snapshots.write>[0]["reseal"]>[0]) => secret,
+    origin: { masterKey: new Uint8Array(32), home: undefined },
+  };
+  const written = store.snapshots.write(plan, `${path}.snapshot`);
+  store.close();
+  await expect(written).rejects.toThrow(/closed/);
+  // The connection of the snapshot was not the last one, which cannot write the log into the file.
+  expect(existsSync(`${path}-wal`)).toBe(false);
+});
+
+test("a long answer that is made in steps is the same answer", () => {
+  const id = "01000000-0000-7000-8000-000000000001";
+  const move = { checkoutId: id, orderId: "o", from: "created", to: "expired", eventId: id } as const;
+  const fired = Array.from({ length: 1200 }, (_, index) => ({ ...move, at: index }));
+  const answer = { now: 1, frozen: false, fired, delivered: [], undelivered: 0 };
+  const steps = encodeInSteps("moveClock", answer);
+  let pauses = 0;
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) pauses += 1;
+  expect(pauses).toBeGreaterThan(1);
+  expect(step.value).toEqual(encodeAnswer("moveClock", answer));
+});
