@@ -7,6 +7,7 @@ import { v7 } from "uuid";
 import type { Figure } from "./figures.ts";
 import { startFull } from "./million.ts";
 import type { Bench, Sandbox } from "./processes.ts";
+import { measureInMemory } from "./snapshots.ts";
 import { retrieveTarget } from "./throughput.ts";
 
 const SIZES: readonly Size[] = [
@@ -43,7 +44,8 @@ type Watched = { readonly longest: number; readonly whole: number };
 export async function measureStalls(bench: Bench, sizes = SIZES): Promise<Figure[]> {
   const receiver = await bench.startServer([join(import.meta.dirname, "baselines/bare-http.ts")]);
   const url = `http://127.0.0.1:${String(receiver.ready["port"])}/`;
-  const figures: Figure[] = [];
+  const [{ checkouts: inMemory } = { checkouts: 0 }] = sizes;
+  const figures: Figure[] = [await measureInMemory(inMemory, 5)];
   for (const size of sizes) {
     const site = await openSite(bench, url, size);
     const of = `${size.checkouts.toLocaleString("en")} checkouts`;

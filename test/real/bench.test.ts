@@ -32,11 +32,12 @@ test("the stalls that the benchmark looks for are those of each act that takes l
   const bench = openBench();
   onTestFinished(bench.end);
   const figures = await measureStalls(bench, [{ checkouts: 3, expiring: 2, queued: 4 }]);
-  expect(figures.filter(({ target }) => target !== undefined).map(({ name }) => name)).toEqual(
-    ["nothing", "snapshot", "clock move past 2", "backlog of 4", "reset"].map(
+  expect(figures.filter(({ target }) => target !== undefined).map(({ name }) => name)).toEqual([
+    "snapshot of 3 checkouts in memory",
+    ...["nothing", "snapshot", "clock move past 2", "backlog of 4", "reset"].map(
       (act) => `${act} of 3 checkouts, longest wait`,
     ),
-  );
+  ]);
 });
 
 test("the rows that the benchmarks list and deliver fit the tables", async () => {
