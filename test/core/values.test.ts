@@ -135,6 +135,23 @@ test("a refusal of a key says what was expected and what came, and repeats no se
   }
 });
 
+test("a request keeps its fingerprint from version to version: otherwise an update answers every replay with 409", () => {
+  // Golden: they stand in the databases of users, so they never change (decision 5).
+  const inline = {
+    order_id: "order-1001",
+    amount_minor: 1999,
+    currency: "EUR",
+    payment_method: "alipay_plus",
+  } as const;
+  expect(fingerprint("/v1/orders", inline)).toBe(
+    "9d123ce8e2aa41275b65890557a1995758ff6a721233f11e60018425ab5a3b3e",
+  );
+  const priced = { order_id: "é😀", price_id: "price_coffee", description: 'a "b"' } as const;
+  expect(fingerprint("/v1/checkout-sessions", priced)).toBe(
+    "700aba1cbc69ff11bc4335938289e118309e6ba1562df4c8f23ff09ad06d0981",
+  );
+});
+
 test("what a create means is its path and its fields, in whatever order, and a key stands for one meaning", () => {
   const request = { order_id: "o", amount_minor: 1, currency: "EUR", payment_method: "alipay_plus" } as const;
   const fields = Object.entries(request);

@@ -246,6 +246,15 @@ test("while the store's clock stands a bucket fills all the same", async () => {
   expect(await spend(6)).toEqual([...Array.from({ length: 5 }, () => "201 created"), "429 rate_limited"]);
 });
 
+test("while the store's clock stands a checkout does not expire, however late it is outside", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  expect((await harness.run(["sandbox", "clock", "freeze"])).code).toBe(0);
+  const id = String(said(await post(sandbox, BODY)).data?.["id"]);
+  harness.clock.advance(48 * 3_600_000);
+  expect(outcome(await sandbox.request({ path: `/v1/checkout-sessions/${id}` }))).toBe("200 created");
+});
+
 test("a create leaves one checkout, one key and one event, and a refusal leaves nothing", async () => {
   const sandbox = await startV1();
   const created = said(await post(sandbox, BODY, { key: "counted-key" })).data;

@@ -204,3 +204,18 @@ test("no secret comes into a catalog by the control API either, and none is repe
     expect(String(body)).not.toContain(secret.slice(12, 24));
   }
 });
+
+test("a price id means the price of the caller's store, whatever another store calls by it", async () => {
+  const { type } = await openCatalog();
+  expect((await type("stores create --name second")).code).toBe(0);
+  expect((await type(`prices add tea ${TEA}`)).code).toBe(0);
+  const dear = "--amount-minor 900 --currency EUR --payment-method alipay_plus --store second";
+  expect((await type(`prices add tea ${dear}`)).code).toBe(0);
+  const first = await type("orders create --order-id o-1 --price-id tea");
+  expect(first.said).toMatchObject({ data: { amount_minor: 700 } });
+  const second = await type("orders create --order-id o-1 --price-id tea --store second");
+  expect(second.said).toMatchObject({ data: { amount_minor: 900 } });
+  expect((await type(`prices add mate ${TEA}`)).code).toBe(0);
+  const foreign = await type("orders create --order-id o-2 --price-id mate --store second");
+  expect(foreign.said.error?.code).toBe("invalid_parameter");
+});

@@ -634,6 +634,22 @@ test("a removed endpoint gets nothing more; its audit stays", async () => {
   expect((await site.control(`/endpoints/${id}`)).error?.code).toBe("not_found");
 });
 
+test("a kept connection that turns out to be dead uses up no attempt", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  await site.addEndpoint(shop.url, ["order.created"]);
+  let dead = MAX_TRIES + 2;
+  site.harness.setFault((request, deliver) => {
+    if (!request.url.startsWith(shop.url) || dead === 0) return deliver();
+    dead -= 1;
+    return Promise.resolve({ ok: false, failure: "connection_lost", message: "closed", onKept: true });
+  });
+  await site.order();
+  for (let turn = 0; turn < 20 && shop.got.length === 0; turn += 1) await site.advance(1);
+  expect(shop.got).toHaveLength(1);
+  expect((await site.deliveries()).map(({ state, tries }) => [state, tries])).toEqual([["succeeded", 1]]);
+});
+
 test("events can be waited for, and are told in their order after a position", async () => {
   const site = await openWebhookSite();
   await site.order("order-1");
