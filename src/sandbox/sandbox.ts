@@ -228,7 +228,7 @@ function drillsOf(
 ) {
   const changed = (storeId: string): void => eventArrivals.tell(storeId, { checkoutId: null });
   return {
-    idempotencyWatch: createIdempotencyWatch(store),
+    idempotencyWatch: createIdempotencyWatch(store, world),
     retrieveWatch: createRetrieveWatch(),
     webhookWatch: createWebhookWatch(changed),
     leases: createLeases(world, { report, changed }),

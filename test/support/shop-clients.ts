@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseCredentials } from "../../src/core/state-files.ts";
@@ -8,10 +8,14 @@ import type { Harness } from "./harness.ts";
 /** What a merchant's program has at hand to buy one order. */
 export type Purchase = {
   readonly orderId: string;
-  /** One try of a create; its status, or undefined if no answer came. */
-  readonly post: (key: string | null, change?: object) => Promise<number | undefined>;
+  /** An attempt of a create; its status, or undefined if no answer came. */
+  readonly post: (key: string | readonly string[] | null, change?: Change) => Promise<number | undefined>;
   /** The same with the store's own API key, as from a file of the program's own. */
-  readonly postAsStore: (key: string, change?: object) => Promise<number | undefined>;
+  readonly postAsStore: (key: string, change?: Change) => Promise<number | undefined>;
+  /** Waits, in milliseconds. */
+  readonly pause: (milliseconds: number) => Promise<void>;
+  /** Does something later, also when it has ended. */
+  readonly later: (milliseconds: number, act: () => void) => void;
   /** What it wrote down: all runs of a client have the same disk. */
   readonly disk: Map<string, string>;
   /** Different in each run. */
@@ -22,8 +26,8 @@ export type Purchase = {
   readonly random: () => string;
 };
 
-/** A merchant's program that creates the order of a purchase; it returns its exit code. */
-export type Client = (purchase: Purchase) => Promise<number>;
+/** A merchant's program that creates the order of a purchase; it returns its exit code, or that it does not end. */
+export type Client = (purchase: Purchase) => Promise<number | "timeout">;
 
 /** A client and its name. */
 export type NamedClient = { readonly name: string; readonly client: Client };
@@ -31,11 +35,15 @@ export type NamedClient = { readonly name: string; readonly client: Client };
 const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 const MAX_TRIES = 4;
 
-/** Tries until there is an answer; the exit code is 0 for an order. */
-async function retrying(attempt: (number: number) => Promise<number | undefined>): Promise<number> {
+/** Sends again until there is an answer, and waits where it is told to; the exit code is 0 for an order. */
+async function retrying(
+  { pause }: Pick<Purchase, "pause">,
+  attempt: (number: number) => Promise<number | undefined>,
+): Promise<number> {
   for (let number = 1; number <= MAX_TRIES; number += 1) {
     const status = await attempt(number);
-    if (status !== undefined && status !== 429 && status < 500) return status === 201 ? 0 : 1;
+    if (status === 429) await pause(1000);
+    else if (status !== undefined && status < 500) return status === 201 ? 0 : 1;
   }
   return 1;
 }
@@ -44,7 +52,7 @@ async function retrying(attempt: (number: number) => Promise<number | undefined>
 function keyedBy(keyOf: (purchase: Purchase) => string): Client {
   return (purchase) => {
     const key = keyOf(purchase);
-    return retrying(() => purchase.post(key));
+    return retrying(purchase, () => purchase.post(key));
   };
 }
 
@@ -66,10 +74,10 @@ export const GOOD_CLIENTS: readonly NamedClient[] = [
   { name: "the order id is the key", client: keyedBy(({ orderId }) => `order:${orderId}`) },
   {
     name: "a key and the body, stored together",
-    client: ({ disk, orderId, random, post }) => {
+    client: ({ disk, orderId, random, post, pause }) => {
       const key = stored(disk, orderId, random());
       const description = stored(disk, `${orderId} text`, `bought as ${random()}`);
-      return retrying(() => post(key, { description }));
+      return retrying({ pause }, () => post(key, { description }));
     },
   },
   {
@@ -78,20 +86,69 @@ export const GOOD_CLIENTS: readonly NamedClient[] = [
   },
   {
     name: "sends everything a hundred times more, to be very sure",
-    client: async ({ orderId, post }) => {
+    client: async ({ orderId, post, pause }) => {
       const key = `order:${orderId}`;
-      const first = await retrying(() => post(key));
+      const first = await retrying({ pause }, () => post(key));
       for (let again = 0; again < 100; again += 1) await post(key);
       return first;
     },
   },
   {
     name: "sends everything once more, to be sure",
-    client: async ({ orderId, post }) => {
+    client: async ({ orderId, post, pause }) => {
       const key = `order:${orderId}`;
-      const first = await retrying(() => post(key));
-      return first === 0 ? retrying(() => post(key)) : first;
+      const first = await retrying({ pause }, () => post(key));
+      return first === 0 ? retrying({ pause }, () => post(key)) : first;
     },
+  },
+  {
+    name: "gives up with exit code 1, and is run again",
+    client: async ({ post, orderId }) => Number((await post(`order:${orderId}`)) !== 201),
+  },
+  {
+    name: "gives up with its key stored, and is run again",
+    client: async ({ post, orderId, disk, random }) =>
+      Number((await post(stored(disk, orderId, random()))) !== 201),
+  },
+  {
+    name: "sends again after a lost connection alone, and leaves a 503 to the next run",
+    client: async ({ post, orderId }) => {
+      const key = `order:${orderId}`;
+      let status: number | undefined;
+      for (let number = 1; number <= MAX_TRIES && status === undefined; number += 1) status = await post(key);
+      return Number(status !== 201);
+    },
+  },
+  { name: "a digest of the order id is the key", client: keyedBy(({ orderId }) => hash("sha256", orderId)) },
+  {
+    name: "the order id backwards is the key",
+    client: keyedBy(({ orderId }) => `key-${Array.from(orderId).toReversed().join("")}`),
+  },
+  {
+    name: "the order id and the amount are the key",
+    client: keyedBy(({ orderId }) => `${orderId}:${ORDER.amount_minor}`),
+  },
+  {
+    name: "waits longer each time",
+    client: ({ post, orderId, pause }) =>
+      retrying({ pause }, async (number) => {
+        await pause(100 * 2 ** number);
+        return post(`order:${orderId}`);
+      }),
+  },
+  {
+    name: "waits longer than it is told",
+    client: ({ post, orderId, pause }) =>
+      retrying({ pause: (milliseconds) => pause(5 * milliseconds) }, () => post(`order:${orderId}`)),
+  },
+  {
+    name: "comes a little early after a 429, once",
+    client: ({ post, orderId, pause }) =>
+      retrying({ pause: () => pause(600) }, () => post(`order:${orderId}`)),
+  },
+  {
+    name: "two keys of the same purchase in one header are one key",
+    client: keyedBy(({ orderId }) => `order:${orderId}, and its shop`),
   },
 ];
 
@@ -100,9 +157,14 @@ export type BrokenClient = NamedClient & { readonly faults: Readonly<Record<stri
 
 const REPORTS_FAILURE = "reports a failure althou";
 const ONE_FOR_ALL = { own_key: "uses one key for differe" };
-const ENDS_BADLY = { client_ended: REPORTS_FAILURE };
 const NEW_AFTER_CRASH = { same_key_again: "makes a new key when it ", restarted_ended: REPORTS_FAILURE };
-const MORE_ORDERS = { one_order: "makes more than one orde", one_order_again: "makes more than one orde" };
+const ALIKE = { alike_keys: "makes one key of differe" };
+const BLIND = "ends with exit code 0 al";
+const MORE_ORDERS = {
+  one_order: "makes more than one orde",
+  one_order_again: "makes more than one orde",
+  one_order_busy: "makes more than one orde",
+};
 
 /** Clients that are wrong, and fail the idempotency drill. */
 export const BROKEN_CLIENTS: readonly BrokenClient[] = [
@@ -135,7 +197,12 @@ export const BROKEN_CLIENTS: readonly BrokenClient[] = [
   },
   {
     name: "the time in seconds is the key",
-    faults: ONE_FOR_ALL,
+    faults: {
+      same_key_again: "makes a new key when it ",
+      restarted_ended: REPORTS_FAILURE,
+      same_key_busy: "uses one key for differe",
+      alike_keys: "makes one key of differe",
+    },
     client: keyedBy(({ startedAt }) => `order-at-${Math.floor(startedAt / 1000)}`),
   },
   {
@@ -152,90 +219,105 @@ export const BROKEN_CLIENTS: readonly BrokenClient[] = [
   {
     name: "stores its key when there is an answer",
     faults: NEW_AFTER_CRASH,
-    client: async ({ disk, orderId, random, post }) => {
+    client: async ({ disk, orderId, random, post, pause }) => {
       const key = disk.get(orderId) ?? random();
-      const code = await retrying(() => post(key));
+      const code = await retrying({ pause }, () => post(key));
       disk.set(orderId, key);
       return code;
     },
   },
   {
     name: "thinks that what it has begun is done",
-    faults: { same_key_again: "does not finish what it " },
-    client: ({ disk, orderId, random, post }) => {
+    faults: { same_key_again: "does not finish what it ", restarted_ended: BLIND },
+    client: ({ disk, orderId, random, post, pause }) => {
       if (disk.has(orderId)) return Promise.resolve(0);
       const key = stored(disk, orderId, random());
-      return retrying(() => post(key));
+      return retrying({ pause }, () => post(key));
     },
   },
   {
     name: "buys again when it is started again",
     faults: { same_key_again: "makes another purchase w", one_order_again: "makes more than one orde" },
-    client: ({ disk, orderId, random, post }) => {
+    client: ({ disk, orderId, random, post, pause }) => {
       const isAgain = disk.has(orderId);
       disk.set(orderId, "begun");
       const key = random();
-      return retrying(() => post(key, isAgain ? { order_id: `${orderId}-again` } : {}));
+      return retrying({ pause }, () => post(key, isAgain ? { order_id: `${orderId}-again` } : {}));
     },
   },
   {
     name: "buys something else when it is started again",
     faults: { same_key_again: "makes up an order_id at ", one_order_again: "makes more than one orde" },
-    client: ({ post, random }) => {
+    client: ({ post, random, pause }) => {
       const key = random();
-      return retrying(() => post(key, { order_id: key.slice(0, 8) }));
+      return retrying({ pause }, () => post(key, { order_id: key.slice(0, 8) }));
     },
   },
   {
     name: "makes one purchase in its life",
     faults: { own_key: "makes only one purchase:" },
-    client: async ({ disk, orderId, post }) => {
+    client: async ({ disk, orderId, post, pause }) => {
       if (disk.has("done")) return 0;
-      const code = await retrying(() => post(`order:${orderId}`));
+      const code = await retrying({ pause }, () => post(`order:${orderId}`));
       disk.set("done", orderId);
       return code;
     },
   },
   {
     name: "a new key for each try",
-    faults: { same_key: "makes a new key for each", ...ENDS_BADLY, ...NEW_AFTER_CRASH },
-    client: ({ post, random }) => retrying(() => post(random())),
+    faults: {
+      same_key: "makes a new key for each",
+      client_ended: REPORTS_FAILURE,
+      same_key_again: "makes a new key when it ",
+      restarted_ended: REPORTS_FAILURE,
+      same_key_busy: "makes a new key after a ",
+      busy_ended: REPORTS_FAILURE,
+    },
+    client: ({ post, random, pause }) => retrying({ pause }, () => post(random())),
   },
   {
     name: "no key",
     faults: { answer_lost: "sends no Idempotency-Key" },
-    client: ({ post }) => retrying(() => post(null)),
+    client: ({ post, pause }) => retrying({ pause }, () => post(null)),
   },
   {
     name: "no key from the second try on",
-    faults: { same_key: "sends no Idempotency-Key", ...ENDS_BADLY, ...NEW_AFTER_CRASH },
-    client: ({ post, random }) => retrying((number) => post(number === 1 ? random() : null)),
+    faults: {
+      same_key: "sends no Idempotency-Key",
+      client_ended: REPORTS_FAILURE,
+      same_key_again: "makes a new key when it ",
+      restarted_ended: REPORTS_FAILURE,
+      same_key_busy: "sends no Idempotency-Key",
+      busy_ended: REPORTS_FAILURE,
+    },
+    client: ({ post, random, pause }) =>
+      retrying({ pause }, (number) => post(number === 1 ? random() : null)),
   },
   {
     name: "the number of the try in the key",
-    faults: { same_key: "makes a new key for each", ...ENDS_BADLY },
-    client: ({ post, orderId }) => retrying((number) => post(`order:${orderId}:${number}`)),
+    faults: { same_key: "makes a new key for each", same_key_busy: "makes a new key after a " },
+    client: ({ post, orderId, pause }) => retrying({ pause }, (number) => post(`order:${orderId}:${number}`)),
   },
   {
     name: "the number of the try in the body",
-    faults: { same_key: "sends another body with ", ...ENDS_BADLY },
-    client: ({ post, orderId }) =>
-      retrying((number) => post(`order:${orderId}`, { description: `try ${number}` })),
+    faults: { same_key: "sends another body with ", same_key_busy: "sends another body with " },
+    client: ({ post, orderId, pause }) =>
+      retrying({ pause }, (number) => post(`order:${orderId}`, { description: `try ${number}` })),
   },
   {
     name: "a price that changes with each try",
-    faults: { same_key: "sends another body with ", ...ENDS_BADLY },
-    client: ({ post, orderId }) =>
-      retrying((number) => post(`order:${orderId}`, { amount_minor: 2000 + number })),
-  },
-  {
-    name: "gives up",
-    faults: { tried_again: "takes a lost connection ", ...ENDS_BADLY },
-    client: async ({ post, orderId }) => Number((await post(`order:${orderId}`)) !== 201),
+    faults: { same_key: "sends another body with ", same_key_busy: "sends another body with " },
+    client: ({ post, orderId, pause }) =>
+      retrying({ pause }, (number) => post(`order:${orderId}`, { amount_minor: 2000 + number })),
   },
   {
     name: "gives up, and reports success",
-    faults: { tried_again: "takes a lost connection " },
+    faults: {
+      tried_again: "takes a lost connection ",
+      client_ended: BLIND,
+      same_key_busy: "takes a 503 for a refusa",
+      busy_ended: BLIND,
+    },
     client: async ({ post, orderId }) => {
       await post(`order:${orderId}`);
       return 0;
@@ -246,24 +328,27 @@ export const BROKEN_CLIENTS: readonly BrokenClient[] = [
     faults: {
       same_key: "makes a new key and a ne",
       one_order: "makes more than one orde",
-      ...NEW_AFTER_CRASH,
+      same_key_again: "makes a new key when it ",
+      restarted_ended: REPORTS_FAILURE,
+      same_key_busy: "makes a new key and a ne",
+      one_order_busy: "makes more than one orde",
     },
-    client: ({ post, orderId, random }) =>
-      retrying((number) => post(random(), { order_id: `${orderId}-${number}` })),
+    client: ({ post, orderId, random, pause }) =>
+      retrying({ pause }, (number) => post(random(), { order_id: `${orderId}-${number}` })),
   },
   {
     name: "buys twice",
     faults: MORE_ORDERS,
-    client: async ({ post, orderId }) => {
-      await retrying(() => post(`order:${orderId}`));
-      return retrying(() => post(`order:${orderId}:2`, { order_id: `${orderId}-2` }));
+    client: async ({ post, orderId, pause }) => {
+      await retrying({ pause }, () => post(`order:${orderId}`));
+      return retrying({ pause }, () => post(`order:${orderId}:2`, { order_id: `${orderId}-2` }));
     },
   },
   {
     name: "buys twice, the second time after a hundred tries",
     faults: MORE_ORDERS,
-    client: async ({ post, orderId }) => {
-      const first = await retrying(() => post(`order:${orderId}`));
+    client: async ({ post, orderId, pause }) => {
+      const first = await retrying({ pause }, () => post(`order:${orderId}`));
       for (let again = 0; again < 100; again += 1) await post(`order:${orderId}`);
       await post(`order:${orderId}:2`, { order_id: `another-${orderId}` });
       return first;
@@ -272,25 +357,329 @@ export const BROKEN_CLIENTS: readonly BrokenClient[] = [
   {
     name: "buys twice, the second time with another API key of the store",
     faults: MORE_ORDERS,
-    client: async ({ post, postAsStore, orderId }) => {
-      const first = await retrying(() => post(`order:${orderId}`));
+    client: async ({ post, postAsStore, orderId, pause }) => {
+      const first = await retrying({ pause }, () => post(`order:${orderId}`));
       await postAsStore(`order:${orderId}:2`, { order_id: `${orderId}-2` });
       return first;
     },
   },
   {
     name: "reports a failure where it had to try again",
-    faults: ENDS_BADLY,
-    client: async ({ post, orderId }) => {
+    faults: { client_ended: REPORTS_FAILURE, busy_ended: REPORTS_FAILURE },
+    client: async ({ post, orderId, pause }) => {
       let tries = 0;
-      const code = await retrying((number) => {
+      const code = await retrying({ pause }, (number) => {
         tries = number;
         return post(`order:${orderId}`);
       });
       return tries > 1 ? 3 : code;
     },
   },
+  ...(
+    [
+      [
+        "the last four characters of the order id are the key",
+        (id: string) => `order-${id.slice(-4)}`,
+        ONE_FOR_ALL,
+      ],
+      [
+        "the sum of the digits is the key",
+        (id: string) => `order-sum-${Array.from(id).reduce((sum, one) => sum + (Number(one) || 0), 0)}`,
+        ONE_FOR_ALL,
+      ],
+      [
+        "the sorted characters of the order id are the key",
+        (id: string) => Array.from(id).toSorted().join(""),
+        ONE_FOR_ALL,
+      ],
+      [
+        "the letters of the order id are the key",
+        (id: string) => `key-of-${id.replaceAll(/\d/g, "")}`,
+        ONE_FOR_ALL,
+      ],
+      [
+        "the length of the order id is the key",
+        (id: string) => `order-of-${id.length}-characters`,
+        ONE_FOR_ALL,
+      ],
+      [
+        "the order id without its last digit is the key",
+        (id: string) => `key-${id.slice(0, -1)}`,
+        { ...ALIKE, same_key_busy: "uses one key for differe" },
+      ],
+      ["the order id in lower case is the key", (id: string) => `key-${id.toLowerCase()}`, ALIKE],
+      [
+        "the number in the order id is the key",
+        (id: string) => `key-no-${Number(id.replaceAll(/\D/g, ""))}`,
+        ALIKE,
+      ],
+    ] as const
+  ).map(([name, keyOf, faults]): BrokenClient => ({
+    name,
+    faults,
+    client: keyedBy(({ orderId }) => keyOf(orderId)),
+  })),
+  {
+    name: "a new key after a 503",
+    faults: { same_key_busy: "makes a new key after a " },
+    client: ({ post, orderId, pause, random }) => {
+      let key = `order:${orderId}`;
+      return retrying({ pause }, async () => {
+        const status = await post(key);
+        if (status === 503) key = random();
+        return status;
+      });
+    },
+  },
+  {
+    name: "a new key after a 429",
+    faults: { same_key_busy: "makes a new key after a " },
+    client: ({ post, orderId, pause, random }) => {
+      let key = `order:${orderId}`;
+      return retrying({ pause }, async () => {
+        const status = await post(key);
+        if (status === 429) key = random();
+        return status;
+      });
+    },
+  },
+  {
+    name: "a new key after silence",
+    faults: { same_key: "makes a new key for each" },
+    client: ({ post, orderId, pause, random }) => {
+      let key = `order:${orderId}`;
+      let lost = 0;
+      return retrying({ pause }, async () => {
+        const status = await post(key);
+        if (status === undefined) lost += 1;
+        if (lost === 2) key = random();
+        return status;
+      });
+    },
+  },
+  {
+    name: "does not wait after a 429",
+    faults: { same_key_busy: "does not wait after a 42" },
+    client: async ({ post, orderId }) => {
+      for (let number = 0; number < 30; number += 1) {
+        const status = await post(`order:${orderId}`);
+        if (status === 201) return 0;
+      }
+      return 1;
+    },
+  },
+  {
+    name: "takes a 503 for a refusal, and reports success",
+    faults: { same_key_busy: "takes a 503 for a refusa", busy_ended: BLIND },
+    client: ({ post, orderId, pause }) =>
+      retrying({ pause }, async () => {
+        const status = await post(`order:${orderId}`);
+        return status === 503 ? 201 : status;
+      }),
+  },
+  {
+    name: "gives up with a key in memory, and is run again",
+    faults: {
+      same_key: "makes a new key for each",
+      client_ended: REPORTS_FAILURE,
+      same_key_again: "makes a new key when it ",
+      restarted_ended: REPORTS_FAILURE,
+      same_key_busy: "makes a new key after a ",
+      busy_ended: REPORTS_FAILURE,
+    },
+    client: async ({ post, random }) => Number((await post(random())) !== 201),
+  },
+  {
+    name: "sends again once, and reports success whatever came of it",
+    faults: { client_ended: BLIND, busy_ended: BLIND },
+    client: async ({ post, orderId }) => {
+      const key = `order:${orderId}`;
+      if ((await post(key)) !== 201) await post(key);
+      return 0;
+    },
+  },
+  {
+    name: "creates once more with a new key when the order is made",
+    faults: {
+      same_key: "creates once more with a",
+      same_key_again: "creates once more with a",
+      same_key_busy: "creates once more with a",
+    },
+    client: async ({ post, orderId, pause, random }) => {
+      const code = await retrying({ pause }, () => post(`order:${orderId}`));
+      await post(random());
+      return code;
+    },
+  },
+  {
+    name: "makes a session too, with a key of its own",
+    faults: {
+      same_key: "creates once more with a",
+      same_key_again: "creates once more with a",
+      same_key_busy: "creates once more with a",
+    },
+    client: async ({ post, orderId, pause }) => {
+      const code = await retrying({ pause }, () => post(`order:${orderId}`));
+      await post(`session:${orderId}`, { path: "/v1/checkout-sessions" });
+      return code;
+    },
+  },
+  {
+    name: "sends the retry to the sessions",
+    faults: { same_key: "sends the retry to anoth", same_key_busy: "sends the retry to anoth" },
+    client: ({ post, orderId, pause }) =>
+      retrying({ pause }, (number) =>
+        post(`order:${orderId}`, number === 1 ? {} : { path: "/v1/checkout-sessions" }),
+      ),
+  },
+  {
+    name: "the amount as a text in the retry",
+    faults: { same_key: "sends another body with ", same_key_busy: "sends another body with " },
+    client: ({ post, orderId, pause }) =>
+      retrying({ pause }, (number) => post(`order:${orderId}`, number === 1 ? {} : { amount_minor: "1999" })),
+  },
+  {
+    name: "the time in the description",
+    faults: {
+      same_key: "sends another body with ",
+      client_ended: REPORTS_FAILURE,
+      same_key_again: "sends another body with ",
+      restarted_ended: REPORTS_FAILURE,
+      same_key_busy: "sends another body with ",
+      busy_ended: REPORTS_FAILURE,
+    },
+    client: ({ post, orderId, pause, random }) =>
+      retrying({ pause }, () => post(`order:${orderId}`, { description: `bought at ${random()}` })),
+  },
+  {
+    name: "two keys in two headers",
+    faults: { answer_lost: "sends a key that is none" },
+    client: ({ post, orderId, pause, random }) =>
+      retrying({ pause }, () => post([`order:${orderId}`, random()])),
+  },
+  {
+    name: "a key of seven characters",
+    faults: { answer_lost: "sends a key that is none" },
+    client: ({ post, orderId, pause }) => retrying({ pause }, () => post(orderId.slice(-7))),
+  },
+  {
+    name: "does not end when its order is made",
+    faults: {
+      client_ended: "does not end after its o",
+      restarted_ended: "does not end after its o",
+      busy_ended: "does not end after its o",
+    },
+    client: async ({ post, orderId, pause }) => {
+      await retrying({ pause }, () => post(`order:${orderId}`));
+      return "timeout";
+    },
+  },
 ];
+
+/** Clients that are wrong in a way that no drill can see in its time, with the reason. */
+export const UNSEEN_CLIENTS: readonly (NamedClient & { readonly why: string })[] = [
+  {
+    name: "the order id and the day are the key",
+    why: "a drill would have to wait for the next day",
+    client: keyedBy(({ orderId, startedAt }) => `${orderId}-${Math.floor(startedAt / 86_400_000)}`),
+  },
+  {
+    name: "the order id and the hour are the key",
+    why: "a drill would have to wait for the next hour",
+    client: keyedBy(({ orderId, startedAt }) => `${orderId}-${Math.floor(startedAt / 3_600_000)}`),
+  },
+  {
+    name: "exit code 0 after five attempts without an answer",
+    why: "a drill takes two answers from a run, and a client that never gives up would never end",
+    client: async ({ orderId, post, pause }) => {
+      for (let number = 0; number < 5; number += 1) {
+        const status = await post(`order:${orderId}`);
+        if (status === 429) await pause(1000);
+        if (status === 201) return 0;
+      }
+      return 0;
+    },
+  },
+];
+
+/** What a client is made of, each part right or wrong. */
+export type Parts = {
+  /** Its key for a purchase. */
+  readonly keyOf: (purchase: Purchase) => string;
+  /** The key after an answer that is no success. */
+  readonly after: (key: string, purchase: Purchase, status: number | undefined) => string;
+  /** How often it sends before it gives up. */
+  readonly tries: number;
+  /** How long it waits when it is told to wait a second, in milliseconds. */
+  readonly waits: number;
+  /** What it does when its order is made. */
+  readonly afterwards: (purchase: Purchase) => Promise<unknown>;
+  /** Its exit code. */
+  readonly ends: (made: boolean) => number;
+};
+
+/** A part and its name. */
+type Part<Value> = readonly [name: string, part: Value];
+
+/** Parts of right clients, any of which make a right one. */
+export const RIGHT_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[Name]>[] } = {
+  keyOf: [
+    ["the order id", ({ orderId }) => `order:${orderId}`],
+    ["a digest", ({ orderId }) => hash("sha256", orderId)],
+    ["stored", ({ disk, orderId, random }) => stored(disk, orderId, random())],
+  ],
+  after: [["the same", (key) => key]],
+  tries: [
+    ["once", 1],
+    ["twice", 2],
+    ["five times", 5],
+  ],
+  waits: [
+    ["as told", 1000],
+    ["longer", 4000],
+  ],
+  afterwards: [
+    ["nothing", () => Promise.resolve()],
+    ["the same once more", ({ orderId, post, disk }) => post(disk.get("last key") ?? `order:${orderId}`)],
+  ],
+  ends: [["0 where it is made", (made) => Number(!made)]],
+};
+
+/** Parts that make any client wrong, and why. */
+export const WRONG_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[Name]>[] } = {
+  keyOf: [
+    ["random in memory", ({ random }) => random()],
+    ["the process", ({ pid }) => `process-${pid}`],
+    ["the last four", ({ orderId }) => `order-${orderId.slice(-4)}`],
+    ["lower case", ({ orderId }) => `order-${orderId.toLowerCase()}`],
+    ["the number", ({ orderId }) => `order-no-${Number(orderId.replaceAll(/\D/g, ""))}`],
+    ["without its end", ({ orderId }) => `order-${orderId.slice(0, -1)}`],
+    ["one for all", () => "the-key-of-our-shop"],
+  ],
+  after: [["a new one", (_key, { random }) => random()]],
+  tries: [],
+  // One that sends once a run never comes early.
+  waits: [],
+  afterwards: [["a second create", ({ post, random }) => post(random())]],
+  // With a third attempt it would have its answer.
+  ends: [["always 0", () => 0]],
+};
+
+/** A client of these parts. */
+export function clientOf(parts: Parts): Client {
+  return async (purchase) => {
+    let key = parts.keyOf(purchase);
+    let status: number | undefined;
+    for (let number = 0; number < parts.tries && status !== 201; number += 1) {
+      status = await purchase.post(key);
+      if (status === 429) await purchase.pause(parts.waits);
+      if (status !== 201) key = parts.after(key, purchase, status);
+    }
+    purchase.disk.set("last key", key);
+    if (status === 201) await parts.afterwards(purchase);
+    return parts.ends(status === 201);
+  };
+}
 
 /** Puts a client in a command line's place. It is cut off where the command is killed, and keeps its disk. */
 export function installClient(
@@ -305,7 +694,14 @@ export function installClient(
       if (signal?.aborted === true) resolve();
       signal?.addEventListener("abort", () => resolve());
     });
-    const postNow = async ({ env: asked, ...wanted }: { env: Env; key: string | null; change: object }) => {
+    const postNow = async ({
+      env: asked,
+      ...wanted
+    }: {
+      env: Env;
+      key: string | readonly string[] | null;
+      change: Change;
+    }) => {
       const status = await postOrder(harness, asked, wanted);
       // A program that was killed does nothing more.
       return signal?.aborted === true ? NEVER : status;
@@ -315,6 +711,8 @@ export function installClient(
       post: (key, change = {}) => postNow({ key, change, env }),
       postAsStore: (key, change = {}) =>
         postNow({ key, change, env: { ...env, CHECKOUT_API_KEY: storeKey(harness.cwd) } }),
+      pause: (milliseconds) => harness.clock.sleep(milliseconds),
+      later: harness.clock.after,
       disk,
       pid: FIRST_PID + runs,
       startedAt: harness.clock.now() + runs,
@@ -323,7 +721,9 @@ export function installClient(
     const code = await Promise.race([ended, killed]);
     return code === undefined
       ? { ending: "aborted", exitCode: null, stdout: "", stderr: "" }
-      : { ending: "exited", exitCode: code, stdout: "", stderr: "" };
+      : code === "timeout"
+        ? { ending: "timeout", exitCode: null, stdout: "", stderr: "" }
+        : { ending: "exited", exitCode: code, stdout: "", stderr: "" };
   });
 }
 
@@ -335,24 +735,30 @@ function storeKey(folder: string): string {
 const FIRST_PID = 5000;
 const NEVER = new Promise<never>(() => undefined);
 
+/** What differs from the request of a right client: fields of the body, and the path. */
+type Change = Readonly<Record<string, unknown>> & { readonly path?: string };
+
 type Env = Parameters<World["run"]>[0]["env"];
 
 async function postOrder(
   { programOn }: Pick<Harness, "programOn">,
   env: Env,
-  { key, change }: { readonly key: string | null; readonly change: object },
+  {
+    key,
+    change: { path, ...change },
+  }: { readonly key: string | readonly string[] | null; readonly change: Change },
 ): Promise<number | undefined> {
   const url = new URL(`${env["CHECKOUT_BASE_URL"]}/orders`);
   const headers = {
     Host: url.host,
     Authorization: `Bearer ${env["CHECKOUT_API_KEY"]}`,
     "Content-Type": "application/json",
-    ...(key === null ? {} : { "Idempotency-Key": key }),
   };
+  const keys = key === null ? [] : [key].flat();
   const request: HttpRequest = {
     method: "POST",
-    target: url.pathname,
-    rawHeaders: Object.entries(headers).flat(),
+    target: path ?? url.pathname,
+    rawHeaders: [...Object.entries(headers).flat(), ...keys.flatMap((one) => ["Idempotency-Key", one])],
     body: Buffer.from(JSON.stringify({ order_id: env["CHECKOUT_ORDER_ID"], ...ORDER, ...change })),
   };
   const answer = await programOn(Number(url.port))?.answer(request);

@@ -1,4 +1,11 @@
-import { drillIdempotency, type IdempotencyDrill } from "../../client/drills/idempotency.ts";
+import {
+  drillIdempotency,
+  MOST_RUNS,
+  LEAST_RUNS,
+  PURCHASES,
+  WAITS_MS,
+  type IdempotencyDrill,
+} from "../../client/drills/idempotency.ts";
 import { evidenceJson, evidenceLine } from "../../core/readiness/report.ts";
 import type { SeenCreate } from "../../core/control/drills.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
@@ -32,7 +39,7 @@ export function registerChecklistIdempotency(group: Group): void {
   registerDrill<IdempotencyOptions>(group, {
     name: "idempotency",
     summary:
-      "lose the answer of your client's create, kill it in a second one, and check that each purchase has one key and one order",
+      "lose answers of your client's creates, kill it in one, and check that each purchase has one key and one order",
     examples: [
       EXAMPLE,
       'checkout checklist run idempotency --client-command "npm run checkout-once" --command-timeout 5m',
@@ -41,7 +48,7 @@ export function registerChecklistIdempotency(group: Group): void {
     options: [
       valueOption(
         "--client-command <command>",
-        "command that creates one order, of CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY; it is run three times, for two orders (default: run none, show the log)",
+        `command that creates one order, of CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY, and ends; it is run ${LEAST_RUNS} to ${MOST_RUNS} times, for ${PURCHASES} orders (default: run none, show the log)`,
       ),
       valueOption(
         "--command-timeout <duration>",
@@ -64,6 +71,9 @@ async function prepareDrill(
   const { commandTimeout: commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
   const { target } = await connectToSandbox(context, control);
   return async (signal) => {
+    context.printer.talk(
+      `runs your command ${LEAST_RUNS} to ${MOST_RUNS} times, for ${PURCHASES} orders, and waits about ${durationText(WAITS_MS)} beside that`,
+    );
     const wanted = { commandLine, commandTimeoutMs, target, signal };
     const drilled = await drillIdempotency(context.world, control, wanted);
     const nextAfter = { not_found: "run it again; a store runs only one drill at a time" };

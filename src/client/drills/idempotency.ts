@@ -1,9 +1,13 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { CLIENT_RUNS } from "../../core/readiness/names.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { Target } from "../api/client.ts";
 import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
 import { whileLeased, type HeldLease } from "../control/lease.ts";
+import {
+  DRILLED_DIGITS,
+  drilledOrderIds,
+  type DrilledOrderIds,
+} from "../../core/readiness/drills/drilled-order-ids.ts";
 import { exchange } from "../api/exchange.ts";
 import { DEFAULT_RETRY_POLICY } from "../api/retry.ts";
 
@@ -19,7 +23,18 @@ const MAX_OUTPUT_BYTES = 4096;
 const LEASE_MARGIN_MS = 60_000;
 /** Pause before the command is started again, in milliseconds, so that a key from the time in seconds is another one. */
 const RESTART_PAUSE_MS = 1100;
-const ORDER_ID_BYTES = 6;
+/** How long a create is waited for that comes after the end of its command, in milliseconds. */
+const LATE_MS = 3000;
+/** How often a command is started for one purchase at most: once more for each answer that is taken from it. */
+const MAX_STARTS = 3;
+/** How many purchases the command is run for. */
+export const PURCHASES = 5;
+/** How often it is run: once for each purchase, and again for the one in which it is killed. */
+export const LEAST_RUNS = PURCHASES + 1;
+/** The same where it ends whenever an answer is taken from it, in two purchases. */
+export const MOST_RUNS = LEAST_RUNS + 2 * (MAX_STARTS - 1);
+/** The sum of what the drill waits for, in milliseconds: a silence, a Retry-After, and the pause before a restart. */
+export const WAITS_MS = 5000;
 
 type DrillWorld = Pick<World, "send" | "run" | "sleep" | "after" | "random" | "randomBytes" | "now">;
 
@@ -35,9 +50,9 @@ type ClientDrill = {
 type Watched = ClientDrill & { readonly control: ControlTarget; readonly lease: HeldLease };
 
 /**
- * Runs a merchant's command against a service that drops the answer of its first create after the commit; runs it for a
- * second purchase, kills it when the order is made, and runs it again; then reuses the key for another body, and lets the
- * service decide by what it has seen. The command's environment has the drill's own API key, and not the tokens of the
+ * Runs a merchant's command for five purchases, against a service that takes answers from it after the commit: by a reset
+ * and a silence in the first, a kill in the second, a 503 and a 429 in the third, which comes between the kill and the
+ * restart. Then it reuses a key for another body, and lets the service decide by what it has seen. The command's environment has the drill's own API key, and not the tokens of the
  * control API.
  */
 export function drillIdempotency(
@@ -46,7 +61,7 @@ export function drillIdempotency(
   wanted: ClientDrill,
 ): Promise<ControlResult<IdempotencyDrill>> {
   const { commandTimeoutMs, signal } = wanted;
-  const timeoutMs = CLIENT_RUNS.length * commandTimeoutMs + LEASE_MARGIN_MS;
+  const timeoutMs = MOST_RUNS * commandTimeoutMs + LEASE_MARGIN_MS;
   return whileLeased(world, control, { drill: "idempotency", timeoutMs, signal }, (lease) =>
     drillWatched(world, { ...wanted, control, lease }),
   );
@@ -67,21 +82,53 @@ async function drillWatched(world: DrillWorld, watched: Watched): Promise<Contro
     : judged;
 }
 
-/** Runs the command for both purchases, and returns how it ended last. */
+/** Runs the command for all purchases, and returns how it ended last. */
 async function runAll(world: DrillWorld, watched: Watched): Promise<ControlResult<ShellResult>> {
-  const [firstId, secondId] = [newOrderId(world), newOrderId(world)];
-  const first = await runOnce(world, watched, { run: "first", orderId: firstId });
+  const ids = await newOrderIds(world, watched);
+  if (ids.end !== "success") return ids;
+  const { first: firstId, second: secondId, third: thirdId, alike } = ids.value;
+  const first = await runUntilAnswered(world, watched, { run: "first", orderId: firstId });
   // Without a first purchase a second one shows nothing.
-  if (first.end !== "success" || !first.value.hasLost) return clientOf(first);
+  if (first.end !== "success") return first;
+  if (!first.value.hasCome && first.value.client.exitCode === 0) await world.sleep(LATE_MS, watched.signal);
+  if (!first.value.hasLost) return clientOf(first);
   const killed = await runOnce(world, watched, { run: "killed", orderId: secondId });
   if (killed.end !== "success" || !killed.value.hasLost) return clientOf(killed);
+  const between = await runUntilAnswered(world, watched, { run: "between", orderId: thirdId });
+  if (between.end !== "success") return between;
   await world.sleep(RESTART_PAUSE_MS, watched.signal);
   if (watched.signal.aborted) return { end: "interrupted" };
-  return clientOf(await runOnce(world, watched, { run: "restarted", orderId: secondId }));
+  const restarted = await runOnce(world, watched, { run: "restarted", orderId: secondId });
+  if (restarted.end !== "success") return restarted;
+  for (const orderId of alike) {
+    const other = await runOnce(world, watched, { run: "alike", orderId });
+    if (other.end !== "success") return other;
+  }
+  return clientOf(restarted);
 }
 
-/** A run that has ended, and whether the service kept an answer from it. */
-type Ran = { readonly client: ShellResult; readonly hasLost: boolean };
+/** Runs the command for a purchase, and again as long as it says that it failed and was told nothing. */
+async function runUntilAnswered(
+  world: DrillWorld,
+  watched: Watched,
+  run: RequestOf<"beginClientRun">,
+): Promise<ControlResult<Ran>> {
+  for (let start = 1; ; start += 1) {
+    const ran = await runOnce(world, watched, run);
+    if (ran.end !== "success") return ran;
+    const { client, hasLost, isAnswered } = ran.value;
+    const isOpen = hasLost && !isAnswered && client.ending === "exited" && client.exitCode !== 0;
+    if (!isOpen || start === MAX_STARTS) return ran;
+  }
+}
+
+/** A run that has ended: whether a create came from it, an answer was kept from it, and it got one. */
+type Ran = {
+  readonly client: ShellResult;
+  readonly hasCome: boolean;
+  readonly hasLost: boolean;
+  readonly isAnswered: boolean;
+};
 
 function clientOf(ran: ControlResult<Ran>): ControlResult<ShellResult> {
   return ran.end === "success" ? succeeded(ran.value.client) : ran;
@@ -108,7 +155,9 @@ async function runOnce(
   const { ending, exitCode } = client;
   const body = { ending: wasKilled ? "killed" : ending, exitCode } as const;
   const ended = await callControl(world, control, { name: "endClientRun", id, body });
-  return ended.end === "success" ? { ...ended, value: { client, hasLost: ended.value.lost } } : ended;
+  if (ended.end !== "success") return ended;
+  const { came: hasCome, lost: hasLost, answered: isAnswered } = ended.value;
+  return { ...ended, value: { client, hasCome, hasLost, isAnswered } };
 }
 
 /** Kills the command when its order is made and its answer held back. The wait ends with the run. */
@@ -127,9 +176,15 @@ async function killWhenLost(
   if (waited.end !== "success" || waited.value.lost) kill.abort();
 }
 
-/** An unused order_id for each purchase. */
-function newOrderId({ randomBytes }: Pick<World, "randomBytes">): string {
-  return `drill-${Buffer.from(randomBytes(ORDER_ID_BYTES)).toString("hex")}`;
+/** An order_id for each purchase, of the shape that the store's newest order has. */
+async function newOrderIds(
+  world: Pick<World, "send" | "randomBytes">,
+  { control, signal }: Pick<Watched, "control" | "signal">,
+): Promise<ControlResult<DrilledOrderIds>> {
+  const body = { limit: 1 } as const;
+  const listed = await callControl(world, control, { name: "listCheckouts", body, signal });
+  if (listed.end !== "success") return listed;
+  return succeeded(drilledOrderIds(listed.value.checkouts[0]?.orderId, world.randomBytes(DRILLED_DIGITS)));
 }
 
 function runClient(

@@ -20,7 +20,9 @@ const text = (minimum: number, maximum: number, expected: string) =>
 const AN_AMOUNT = `an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`;
 const A_CURRENCY = "three upper-case letters such as EUR";
 
-const order_id = text(1, 32, "a string of 1 to 32 characters");
+/** Maximum length of an order_id, in code points (interface: limits). */
+export const MAX_ORDER_ID = 32;
+const order_id = text(1, MAX_ORDER_ID, `a string of 1 to ${MAX_ORDER_ID} characters`);
 /** What both forms may have. */
 const optional = { description: z.optional(text(0, 128, "a string of at most 128 characters")) };
 

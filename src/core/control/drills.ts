@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
 import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
-import { DRILL_KINDS, CLIENT_RUNS } from "../readiness/names.ts";
+import { CLIENT_RUNS, DRILL_KINDS, LOSSES } from "../readiness/names.ts";
 import { moment, storeOperation, wholeInQuery, type DomainOf, whole, nonEmpty } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
@@ -65,6 +65,7 @@ const seenCreate = z.object({
   run: z.enum(CLIENT_RUNS),
   /** The id of this request, also if the answer carries that of the first one. */
   requestId: z.uuid(),
+  path: z.string(),
   /** As received; null if there was none. */
   idempotencyKey: z.nullable(z.string()),
   /** Null if the body could not be read. */
@@ -72,8 +73,14 @@ const seenCreate = z.object({
   result: z.enum(["created", "replayed", ...ERROR_CODES]),
   /** The checkout that it created or got again. */
   checkoutId: z.nullable(z.uuid()),
-  /** Whether its answer was dropped after the commit. */
+  /** Whether its answer was kept from the client after the commit. */
   lost: z.boolean(),
+  /** How; null where it was not. */
+  loss: z.nullable(z.enum(LOSSES)),
+  /** Whether it came before the `Retry-After` of the answer before it was over. */
+  early: z.boolean(),
+  /** Which start of the command for its purchase it came in, from 1. */
+  start: whole(1),
 });
 /** A create that arrived during the idempotency drill, with the drill's API key or for one of its orders. */
 export type SeenCreate = DomainOf<typeof seenCreate>;
@@ -171,8 +178,11 @@ export const drillOperations = {
     path: "/drills/idempotency/{id}/runs/end",
     summary: "Ends the run: an answer that was held back is dropped",
     request: clientEnd,
-    /** Whether an answer was kept from the client. */
-    answer: z.object({ lost: z.boolean() }),
+    /**
+     * Whether a create came that may be the client's, whether an answer was kept from the client, and whether it got one
+     * that says that its order exists.
+     */
+    answer: z.object({ came: z.boolean(), lost: z.boolean(), answered: z.boolean() }),
   }),
   awaitClientRun: storeOperation({
     path: "/drills/idempotency/{id}/runs/current",

@@ -30,11 +30,17 @@ export type DrillKind = keyof typeof DRILL_NAMES;
 export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];
 
 /**
- * How often the merchant's command is run: once for a purchase whose answer is lost, and for a second purchase once until
- * its order is made, when it is killed, and once more.
+ * The purchases for which the drill of idempotency runs the merchant's command. `first`: its answer is lost. `killed`: the
+ * command is killed when its order is made; `restarted`: run again for it. `between`: another one, between these two, whose
+ * answer is lost behind a 503. `alike`: purchases whose order_ids are alike.
  */
-export const CLIENT_RUNS = ["first", "killed", "restarted"] as const;
+export const CLIENT_RUNS = ["first", "killed", "between", "restarted", "alike"] as const;
 export type ClientRun = (typeof CLIENT_RUNS)[number];
+
+/** How the drill of idempotency takes an answer from a client, in the order in which a run meets them. */
+export const LOSSES = ["reset", "silence", "kill", "unavailable", "rate_limited"] as const;
+/** A way in which an answer was taken from a client. */
+export type Loss = (typeof LOSSES)[number];
 
 /** What an administrator can do to a store, and what its merchant can ask for (decision 49). */
 export const ADMINISTRATOR_ACTIONS = [

@@ -25,7 +25,7 @@ export const drillHandlers = {
   beginClientRun: async ({ idempotencyWatch }, { storeId, id, body }) =>
     mapped(idempotencyWatch.beginRun({ storeId, id }, body), () => ({})),
   endClientRun: async ({ idempotencyWatch }, { storeId, id, body }) =>
-    mapped(idempotencyWatch.endRun({ storeId, id }, body), (lost) => ({ lost })),
+    idempotencyWatch.endRun({ storeId, id }, body),
   awaitClientRun: async ({ idempotencyWatch }, { storeId, id }) =>
     mapped(await idempotencyWatch.awaitLoss({ storeId, id }), (lost) => ({ lost })),
   listRetrieves: async ({ leases, retrieveWatch }, { storeId, id }) =>

@@ -5,13 +5,14 @@ import {
   type RunFact,
 } from "../../core/readiness/drills/idempotency.ts";
 import type { ClientEnd, Reuse, SeenCreate, WatchedRun } from "../../core/control/drills.ts";
-import type { ClientRun } from "../../core/readiness/names.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import type { ClientRun, Loss } from "../../core/readiness/names.ts";
 import { parseJson, parseStrictJson } from "../../core/json.ts";
 import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import { checkoutResponse } from "../../core/checkout/wire.ts";
 import type { Store } from "../../store/store.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
-import type { HttpRequest } from "../../world.ts";
+import type { HttpRequest, World } from "../../world.ts";
 import type { Answer } from "../answer.ts";
 import { callerOf, isOwnCommand } from "../api/caller.ts";
 import type { LeaseRef } from "./leases.ts";
@@ -24,7 +25,7 @@ type WatchedDrill = LeaseRef & {
   readonly lastFour: string;
 };
 
-/** Watches creates during an idempotency drill, and drops answers. There is one drill at a time. */
+/** Watches creates during an idempotency drill, and keeps answers from the client. There is one drill at a time. */
 export type IdempotencyWatch = {
   /** Watches the creates with a drill's key from now on. A drill that is running ends. */
   readonly begin: (drill: WatchedDrill) => void;
@@ -35,11 +36,11 @@ export type IdempotencyWatch = {
    * whether an answer was taken. Refuses with `not_found`.
    */
   readonly awaitLoss: (drill: LeaseRef) => Promise<Outcome<boolean>>;
-  /** Ends the run; a held answer is dropped. Returns whether an answer was taken. Refuses with `not_found`. */
-  readonly endRun: (drill: LeaseRef, end: ClientEnd) => Outcome<boolean>;
+  /** Ends the run; a held answer is dropped. Refuses with `not_found`. */
+  readonly endRun: (drill: LeaseRef, end: ClientEnd) => Outcome<AnswerOf<"endClientRun">>;
   /**
-   * Sees a create that is committed and not answered yet. The first one of the first run that succeeds gets no answer;
-   * that of the killed run waits until the run has ended, and then gets none either.
+   * Sees a create that is committed and not answered yet. One that succeeds meets what its run still has of `RUN_LOSSES`;
+   * that of the killed run waits until the run has ended, and then gets no answer either.
    */
   readonly look: (
     request: HttpRequest,
@@ -58,12 +59,16 @@ export type IdempotencyWatch = {
 };
 
 type Watch = WatchedDrill & {
-  /** The run that is under way; undefined between runs. */
-  readonly current: WatchedRun | undefined;
+  /** The run that is under way, and which start of the command for its purchase it is; undefined between runs. */
+  readonly current: (WatchedRun & { readonly start: number; readonly answered: boolean }) | undefined;
   readonly runs: readonly RunFact[];
   readonly seen: readonly SeenCreate[];
   readonly otherKeys: readonly string[];
   readonly hasOwnCommand: boolean;
+  /** Whether a create came when no run was under way. */
+  readonly hasLate: boolean;
+  /** When the client may send again, by the clock of the process; null where no answer told it to wait. */
+  readonly waitsUntil: number | null;
   /** Null until an answer was dropped. */
   readonly reuse: Reuse | null;
   /** Whether the merchant's client has ended. */
@@ -87,7 +92,10 @@ const MAX_SEEN = 100;
  * Makes a watch without a drill: one drill at a time in each store. It is in memory, and lasts as long as the drill's
  * lease; its result is stored.
  */
-export function createIdempotencyWatch(store: Pick<Store, "credentials" | "checkouts">): IdempotencyWatch {
+export function createIdempotencyWatch(
+  store: Pick<Store, "credentials" | "checkouts">,
+  { now }: Pick<World, "now">,
+): IdempotencyWatch {
   const watches = new Map<string, Watch>();
   const keep = (watch: Watch): void => void watches.set(watch.storeId, watch);
 
@@ -101,8 +109,7 @@ export function createIdempotencyWatch(store: Pick<Store, "credentials" | "check
       watches.get(drill.storeId)?.moments.ended();
       keep({ ...drill, ...NOTHING_SEEN, moments: momentsOfRun() });
     },
-    beginRun: (drill, run) =>
-      mapped(watchOf(drill), (watch) => keep({ ...watch, moments: momentsOfRun(), current: run })),
+    beginRun: (drill, run) => mapped(watchOf(drill), (watch) => keep(withRun(watch, run))),
     awaitLoss: async (drill) => {
       const known = watchOf(drill);
       if (!known.ok) return known;
@@ -111,18 +118,18 @@ export function createIdempotencyWatch(store: Pick<Store, "credentials" | "check
     },
     endRun: (drill, end) =>
       mapped(watchOf(drill), (watch) => {
-        const { current, runs, moments } = watch;
-        const ended = current === undefined ? runs : [...runs, { ...current, ...end }];
-        keep({ ...watch, current: undefined, runs: ended });
-        moments.ended();
-        return lostIn(watch) !== undefined;
+        keep(withEnd(watch, end));
+        watch.moments.ended();
+        return comeOf(watch);
       }),
     look: (request, answered) => {
       if (watches.size === 0) return answered.outcome;
       const caller = callerOf(store, request);
       // Who has no key of ours may be the client of any drill; only one with a key can lose its answer.
       const concerned = caller === undefined ? [...watches.values()] : (watches.get(caller.storeId) ?? []);
-      const sights = [concerned].flat().map((watch) => sightOf(watch, { request, ...answered, caller }));
+      const sights = [concerned]
+        .flat()
+        .map((watch) => sightOf(watch, { request, ...answered, caller, at: now() }));
       for (const { watch } of sights) keep(watch);
       return sights[0]?.answer ?? answered.outcome;
     },
@@ -149,12 +156,31 @@ export function createIdempotencyWatch(store: Pick<Store, "credentials" | "check
   };
 }
 
+function withRun(watch: Watch, run: WatchedRun): Watch {
+  const before = watch.runs.filter((one) => one.orderId === run.orderId && one.run === run.run);
+  const current = { ...run, start: before.length + 1, answered: false };
+  return { ...watch, moments: momentsOfRun(), waitsUntil: null, current };
+}
+
+function withEnd(watch: Watch, end: ClientEnd): Watch {
+  if (watch.current === undefined) return watch;
+  const { start: _start, ...run } = watch.current;
+  return { ...watch, current: undefined, runs: [...watch.runs, { ...run, ...end }] };
+}
+
+/** What came of a run that ends. */
+function comeOf(watch: Watch): AnswerOf<"endClientRun"> {
+  const came = watch.seen.length + watch.otherKeys.length > 0 || watch.hasOwnCommand;
+  return { came, lost: lostIn(watch) !== undefined, answered: watch.current?.answered ?? false };
+}
+
 /** A create that is committed and not answered yet, and the owner of its key. */
 type Answered = {
   readonly request: HttpRequest;
   readonly requestId: string;
   readonly outcome: Outcome<Answer>;
   readonly caller: ReturnType<typeof callerOf>;
+  readonly at: number;
 };
 
 /** What is known after a create, and what it is answered with. */
@@ -166,8 +192,9 @@ function sightOf(watch: Watch, answered: Answered): Sight {
   const isClient = caller?.id === credentialId;
   if (isClient && isReuse(watch, request))
     return { watch: { ...watch, refusedRequestId: refusalOf(outcome, requestId) }, answer: outcome };
-  if (current === undefined) return { watch, answer: outcome };
-  const create = describe(request, { requestId, outcome, run: current.run });
+  if (current === undefined)
+    return { watch: isClient ? { ...watch, hasLate: true } : watch, answer: outcome };
+  const create = { ...describe(request, { requestId, outcome, run: current.run }), start: current.start };
   const isForIt = create.orderId === current.orderId;
   if (caller !== undefined && !isClient) {
     const isOfStore = caller.storeId === watch.storeId && isForIt;
@@ -175,22 +202,80 @@ function sightOf(watch: Watch, answered: Answered): Sight {
   }
   // Whoever has no key of ours is the client if it creates the order that the client was given.
   if (!isClient && !isForIt) return { watch, answer: outcome };
+  // An earlier purchase's, such as that of a worker which a kill did not reach.
+  const isLate = !isForIt && watch.runs.some(({ orderId }) => orderId === create.orderId);
+  if (isLate) return { watch: { ...watch, hasLate: true }, answer: outcome };
   if (isOwnCommand(request)) return { watch: { ...watch, hasOwnCommand: true }, answer: outcome };
-  const mayLose = current.run !== "restarted" && lostIn(watch) === undefined;
-  if (!outcome.ok || !mayLose) return { watch: remember(watch, { ...create, lost: false }), answer: outcome };
-  return loseAnswer(remember(watch, { ...create, lost: true }), request, outcome.value);
-}
-
-/** The first purchase goes on at once; the second one when its client has been killed. */
-function loseAnswer(watch: Watch, request: HttpRequest, answer: Answer): Sight {
-  const { reuse, moments, current } = watch;
-  const dropped = accept<Answer>({ ...answer, dropped: true, note: `${answer.note ?? ""}, answer dropped` });
-  moments.lost();
+  const loss = outcome.ok ? nextLoss(watch, answered.at) : undefined;
+  if (outcome.ok && loss !== undefined)
+    return loseAnswer(watch, { answered, answer: outcome.value, create, loss });
+  const seen = remember(watch, { ...create, lost: false, loss: null, early: false });
   return {
-    watch: { ...watch, reuse: reuse ?? reuseOf(request) },
-    answer: current?.run === "killed" ? moments.end.then(() => dropped) : dropped,
+    watch: { ...seen, current: { ...current, answered: current.answered || outcome.ok } },
+    answer: outcome,
   };
 }
+
+/** What becomes of the answers of creates that succeed in a run, in this order. */
+const RUN_LOSSES = {
+  first: ["reset", "silence"],
+  killed: ["kill"],
+  between: ["unavailable", "rate_limited"],
+  restarted: [],
+  alike: [],
+} as const satisfies Readonly<Record<ClientRun, readonly Loss[]>>;
+
+/** How long silence lasts before the connection ends, in milliseconds: longer than a careful client's patience. */
+const SILENCE_MS = 3000;
+/** What a client that is told to wait is told, in seconds. */
+const RETRY_AFTER_SECONDS = 1;
+/** A client that never waits is answered in the end, so that it ends. */
+const MAX_EARLY = 20;
+
+/** A way in which the next answer is taken, and whether the client was told not to come yet. */
+type NextLoss = { readonly loss: Loss; readonly early: boolean };
+
+function nextLoss({ current, seen, waitsUntil }: Watch, at: number): NextLoss | undefined {
+  if (current === undefined) return undefined;
+  const lost = seen.filter((one) => one.run === current.run && one.lost);
+  const early = lost.filter((one) => one.early);
+  if (waitsUntil !== null && at < waitsUntil && early.length < MAX_EARLY)
+    return { loss: "rate_limited", early: true };
+  const next: Loss | undefined = RUN_LOSSES[current.run][lost.length - early.length];
+  return next === undefined ? undefined : { loss: next, early: false };
+}
+
+/** A create whose answer is taken. */
+type Losing = {
+  readonly answered: Answered;
+  readonly answer: Answer;
+  readonly create: Omit<SeenCreate, "lost" | "loss" | "early">;
+  readonly loss: NextLoss;
+};
+
+function loseAnswer(before: Watch, { answered, answer, create, loss: { loss, early } }: Losing): Sight {
+  const { request, at } = answered;
+  const isToldToWait = loss === "rate_limited" && !early;
+  const watch: Watch = {
+    ...remember(before, { ...create, lost: true, loss, early }),
+    reuse: before.reuse ?? reuseOf(request),
+    waitsUntil: isToldToWait ? at + RETRY_AFTER_SECONDS * 1000 : before.waitsUntil,
+  };
+  watch.moments.lost();
+  const dropped = { ...answer, dropped: true, note: `${answer.note ?? ""}, answer dropped` } as const;
+  const taken: Readonly<Record<Loss, () => Sight["answer"]>> = {
+    reset: () => accept(dropped),
+    silence: () => accept({ ...dropped, delayMs: SILENCE_MS }),
+    // The second purchase goes on when its client has been killed.
+    kill: () => watch.moments.end.then(() => accept(dropped)),
+    unavailable: () => refuse("storage_unavailable", TAKEN),
+    rate_limited: () => refuse("rate_limited", TAKEN, { retryAfterSeconds: RETRY_AFTER_SECONDS }),
+  };
+  return { watch, answer: taken[loss]() };
+}
+
+const TAKEN =
+  "this answer was put in the place of another one by a drill of idempotency; try again with the same key";
 
 function seenIn(known: Outcome<Watch>): readonly SeenCreate[] {
   return known.ok ? known.value.seen : [];
@@ -202,6 +287,8 @@ const NOTHING_SEEN = {
   seen: [],
   otherKeys: [],
   hasOwnCommand: false,
+  hasLate: false,
+  waitsUntil: null,
   reuse: null,
   isClosed: false,
   refusedRequestId: null,
@@ -247,7 +334,7 @@ function remember(watch: Watch, create: SeenCreate): Watch {
  * whose order_id begins with that of the purchase, whoever made them.
  */
 function factsOf(watch: Watch, { checkouts }: Pick<Store, "checkouts">): IdempotencyFacts {
-  const { storeId, seen, runs, otherKeys, lastFour, hasOwnCommand, refusedRequestId } = watch;
+  const { storeId, seen, runs, otherKeys, lastFour, hasOwnCommand, hasLate, refusedRequestId } = watch;
   const madeIn = (...wanted: readonly ClientRun[]): number => {
     const ids = seen.flatMap(({ run, checkoutId }) => (wanted.includes(run) ? (checkoutId ?? []) : []));
     const orderIds = new Set(runs.flatMap(({ run, orderId }) => (wanted.includes(run) ? orderId : [])));
@@ -256,20 +343,22 @@ function factsOf(watch: Watch, { checkouts }: Pick<Store, "checkouts">): Idempot
     );
     return [...new Set([...ids, ...named])].filter((id) => checkouts.find(storeId, id) !== undefined).length;
   };
-  const made = { first: madeIn("first"), second: madeIn("killed", "restarted") };
-  return { seen, runs, made, otherKeys, ownKey: lastFour, hasOwnCommand, refusedRequestId };
+  const made = { first: madeIn("first"), second: madeIn("killed", "restarted"), third: madeIn("between") };
+  return { seen, runs, made, otherKeys, ownKey: lastFour, hasOwnCommand, hasLate, refusedRequestId };
 }
 
 /** A create with its request and its answer. */
 function describe(
   request: HttpRequest,
   answered: { readonly requestId: string; readonly outcome: Outcome<Answer>; readonly run: ClientRun },
-): Omit<SeenCreate, "lost"> {
+): Omit<SeenCreate, "lost" | "loss" | "early" | "start"> {
   const { requestId, outcome, run } = answered;
   const keys = headerLines(request, "idempotency-key");
   const body = parseStrictJson(request.body);
   const orderId = body.ok ? orderIdOf(body.value) : null;
-  const create = { requestId, idempotencyKey: keys.length === 0 ? null : keys.join(", "), orderId, run };
+  const { path } = splitTarget(request.target);
+  const idempotencyKey = keys.length === 0 ? null : keys.join(", ");
+  const create = { requestId, path, idempotencyKey, orderId, run };
   if (!outcome.ok) return { ...create, result: outcome.refusal.code, checkoutId: null };
   const { headers, body: answer } = outcome.value;
   const checkout =

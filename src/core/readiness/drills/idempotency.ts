@@ -5,8 +5,8 @@ import type { JudgedDrill } from "./drill.ts";
 import { errorRow, ERRORS } from "../../errors.ts";
 import { printableLiteral } from "../../text.ts";
 
-/** A run of the merchant's command, and how it ended. */
-export type RunFact = ClientEnd & WatchedRun;
+/** A run of the merchant's command, how it ended, and whether it was told that its order exists. */
+export type RunFact = ClientEnd & WatchedRun & { readonly answered: boolean };
 
 /** What the service has seen, and what its tables hold after the merchant's command has ended. */
 export type IdempotencyFacts = {
@@ -14,14 +14,16 @@ export type IdempotencyFacts = {
   readonly seen: readonly SeenCreate[];
   /** In their order. */
   readonly runs: readonly RunFact[];
-  /** Number of orders and sessions that exist for each purchase. */
-  readonly made: { readonly first: number; readonly second: number };
+  /** Number of orders and sessions that exist for each of the first three purchases. */
+  readonly made: { readonly first: number; readonly second: number; readonly third: number };
   /** Creates for the drill's orders that came with another key of the store: the last four characters of that key. */
   readonly otherKeys: readonly string[];
   /** The last four characters of the drill's own API key. */
   readonly ownKey: string;
   /** Whether this program's own commands have sent a create with the drill's key: they are not the merchant's client. */
   readonly hasOwnCommand: boolean;
+  /** Whether a create came when no run was under way: behind the end of a command. */
+  readonly hasLate: boolean;
   /** The drill's own request with the lost create's key and another body, if it was refused. */
   readonly refusedRequestId: string | null;
 };
@@ -42,7 +44,6 @@ type Scene = {
   readonly lost: SeenCreate;
   /** The creates of the first purchase after the lost answer. */
   readonly later: readonly SeenCreate[];
-  readonly client: ClientEnd;
   /** The key of the second purchase; undefined where it did not come to that. */
   readonly ownKey: Found | undefined;
   /** The second purchase after its command was killed; undefined where it did not come to that. */
@@ -58,6 +59,7 @@ type IdempotencyStep = {
 };
 
 const SAME_KEY = "the same key";
+const ENDS_WELL = "exit code 0 once its order is known to exist, and not before";
 
 /** The steps of the drill, in their order. */
 export const IDEMPOTENCY_STEPS = {
@@ -80,8 +82,8 @@ export const IDEMPOTENCY_STEPS = {
   },
   client_ended: {
     title: "end of the command",
-    expected: "exit code 0",
-    see: ({ client }) => clientEnded(client),
+    expected: ENDS_WELL,
+    see: ({ facts }) => clientEnded(runsOf(facts, "first")),
   },
   own_key: {
     title: "a second purchase",
@@ -100,8 +102,29 @@ export const IDEMPOTENCY_STEPS = {
   },
   restarted_ended: {
     title: "end of the command run again",
-    expected: "exit code 0",
-    see: ({ again }) => again && clientEnded(again.restarted),
+    expected: ENDS_WELL,
+    see: ({ facts, again }) => again && clientEnded(runsOf(facts, "restarted")),
+  },
+  same_key_busy: {
+    title: "a 503 after the commit, then a 429",
+    expected: `${SAME_KEY}, after Retry-After`,
+    see: ({ facts }) => sameKeyBusy(facts),
+  },
+  one_order_busy: {
+    title: "orders and sessions of it",
+    expected: "1",
+    see: ({ facts }) => (lostIn(facts, "between") === undefined ? undefined : oneOrder(facts.made.third)),
+  },
+  busy_ended: {
+    title: "end of the command after the 429",
+    expected: ENDS_WELL,
+    see: ({ facts }) =>
+      lostIn(facts, "between") === undefined ? undefined : clientEnded(runsOf(facts, "between")),
+  },
+  alike_keys: {
+    title: "purchases whose order_ids are alike",
+    expected: "a key for each",
+    see: ({ facts }) => alikeKeys(facts),
   },
   other_body_refused: {
     title: "another body with the key, sent by this drill",
@@ -148,12 +171,22 @@ function sceneOf(facts: IdempotencyFacts, { lost, later }: Pick<Scene, "lost" | 
   const restarted = runOf(facts, "restarted");
   const again =
     made && killed && restarted && ownKey?.cause === undefined ? { made, killed, restarted } : undefined;
-  return { facts, lost, later, client: runOf(facts, "first") ?? NOT_RUN, ownKey, again };
+  return { facts, lost, later, ownKey, again };
 }
 
-/** What a client is given for a run of its command; undefined if it did not come to that. */
-function runOf({ runs }: IdempotencyFacts, run: ClientRun): RunFact | undefined {
-  return runs.find((one) => one.run === run);
+/** The last start of the command for a purchase; undefined if it did not come to that. */
+function runOf(facts: IdempotencyFacts, run: ClientRun): RunFact | undefined {
+  return runsOf(facts, run).at(-1);
+}
+
+/** All starts of the command for a purchase: one that ended without an answer is followed by another one. */
+function runsOf({ runs }: IdempotencyFacts, run: ClientRun): readonly RunFact[] {
+  return runs.filter((one) => one.run === run);
+}
+
+/** The first create of a run whose answer was kept from the client. */
+function lostIn({ seen }: IdempotencyFacts, run: ClientRun): SeenCreate | undefined {
+  return seen.find((create) => create.lost && create.run === run);
 }
 
 /**
@@ -190,6 +223,8 @@ function causeOfSilence(facts: IdempotencyFacts): string {
   if (other !== undefined)
     return `used key …${other}, the drill's is …${ownKey}: take the API key from CHECKOUT_API_KEY, not from a file of its own`;
   if (hasOwnCommand) return "runs this program's own command, which shows nothing of a client of yours";
+  if (facts.hasLate)
+    return "ends before its create is sent, so a queue or a daemon sends it: give the drill a command that waits until the order is made";
   const { ending, exitCode } = runOf(facts, "first") ?? NOT_RUN;
   if (ending === "not_run") return "the command could not be run";
   if (ending === "exited" && exitCode === 127) return "the shell does not know the command";
@@ -198,15 +233,74 @@ function causeOfSilence(facts: IdempotencyFacts): string {
 
 const NOT_RUN: ClientEnd = { ending: "not_run", exitCode: null };
 
-function triedAgain({ later, client: { ending } }: Scene): Found {
+function triedAgain({ facts, later }: Scene): Found {
   const [next] = later;
-  if (next !== undefined) return { got: `${later.length} more`, reference: next.requestId };
-  const cause =
-    ending === "timeout"
-      ? "had not tried again before the timeout; --command-timeout gives it more time"
-      : "takes a lost connection for a refusal: the order exists and the shop does not know it; send the same request with the same key again";
-  return { got: "none", cause };
+  if (next !== undefined) {
+    const how = next.start > 1 ? ", when the command was run again" : "";
+    return { got: `${later.length} more${how}`, reference: next.requestId };
+  }
+  const { ending, exitCode } = runOf(facts, "first") ?? NOT_RUN;
+  if (ending === "timeout") return { got: "none", cause: NO_TRY_IN_TIME };
+  return { got: "none", cause: exitCode === 0 ? GAVE_UP : FORGOTTEN };
 }
+
+const NO_TRY_IN_TIME = "had not tried again before the timeout; --command-timeout gives it more time";
+const GAVE_UP =
+  "takes a lost connection for an answer: the order exists and the shop does not know it; send the same request with the same key again, or end with an exit code that is not 0";
+
+/** A third purchase whose answer is a 503 after the commit, and the next one a 429. */
+function sameKeyBusy(facts: IdempotencyFacts): Found | undefined {
+  const lost = lostIn(facts, "between");
+  const run = runOf(facts, "between");
+  if (run === undefined) return undefined;
+  const all = facts.seen.filter((create) => create.run === "between");
+  if (lost === undefined) {
+    const told = all.at(-1);
+    if (told === undefined) return { got: NO_CREATE, cause: ONE_PURCHASE };
+    return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
+  }
+  const later = all.slice(all.indexOf(lost) + 1);
+  if (later.length === 0) return { got: "no other attempt", cause: TOOK_503 };
+  const found = sameKey({ before: lost, later, wrong: AFTER_A_503 });
+  const early = later.filter((create) => create.early);
+  if (found.cause !== undefined || early.length === 0) return found;
+  const got = `${found.got}; ${early.length} before Retry-After`;
+  return early.length > MAX_EARLY ? { ...found, got, cause: HAMMERS } : { ...found, got };
+}
+
+/** One that comes a little early has a clock or a backoff of its own. */
+const MAX_EARLY = 2;
+const HAMMERS =
+  "does not wait after a 429: it sends the next attempts before the time in Retry-After is over, which keeps the limiter closed; wait for Retry-After, then go on with the same key";
+const TOOK_503 =
+  "takes a 503 for a refusal: the order was made before it, and the shop does not know it; send the same request with the same key again";
+const ONE_PURCHASE =
+  "makes only one purchase: each run of the command has to make one, for the order_id in CHECKOUT_ORDER_ID";
+
+/** Purchases whose order_ids differ in little have different keys, and are all made. */
+function alikeKeys(facts: IdempotencyFacts): Found | undefined {
+  const runs = runsOf(facts, "alike");
+  if (runs.length === 0) return undefined;
+  const orders = new Map<string, string>();
+  for (const { idempotencyKey, orderId, run } of facts.seen) {
+    if (idempotencyKey === null || orderId === null) continue;
+    const before = orders.get(idempotencyKey);
+    if (before === undefined) orders.set(idempotencyKey, orderId);
+    else if (before !== orderId && (run === "alike" || run === "between"))
+      return {
+        got: `one key for ${printableLiteral(before)} and ${printableLiteral(orderId)}`,
+        cause: ALIKE,
+      };
+  }
+  const unmade = runs.find(({ answered }) => !answered);
+  if (unmade === undefined) return { got: "a key for each" };
+  const told = facts.seen.findLast(({ run, orderId }) => run === "alike" && orderId === unmade.orderId);
+  if (told === undefined) return { got: NO_CREATE, cause: ONE_PURCHASE };
+  return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
+}
+
+const ALIKE =
+  "makes one key of different order_ids: the second customer gets the first one's order, or a 409; make the key from the whole order_id as it is, or draw one for each purchase and store it";
 
 /** After the command was killed when its order was made, and was run again. */
 function sameKeyAgain({ seen }: IdempotencyFacts, { made, killed }: Again): Found {
@@ -234,7 +328,7 @@ function secondKey(
     const cause =
       killed.ending === "timeout"
         ? "had not made a second purchase before the timeout; --command-timeout gives it more time"
-        : "makes only one purchase: each run of the command has to make one, for the order_id in CHECKOUT_ORDER_ID";
+        : ONE_PURCHASE;
     return { got: NO_CREATE, cause };
   }
   const found = { got: `${keyOf(lost, told)}: ${told.result}`, reference: told.requestId };
@@ -243,17 +337,29 @@ function secondKey(
 }
 
 const ONE_KEY_FOR_ALL =
-  "uses one key for different purchases: the second customer gets the first one's order, or a 409; make one key for each purchase";
+  "uses one key for different purchases (here their order_ids differ in the order of their digits alone): the second customer gets the first one's order, or a 409; make one key for each purchase, from the whole order_id or stored with it";
 const FORGOTTEN =
   "does not finish what it had begun when it was killed: the order exists and the shop does not know it; write the purchase and its key down before the first try, and go on with it";
 
 /** How a later create relates to the one whose answer was lost. */
-type Relation = "right" | "no_key" | "other_body" | "new_key" | "new_purchase" | "says_nothing";
+type Relation =
+  | "right"
+  | "no_key"
+  | "other_path"
+  | "other_body"
+  | "second_create"
+  | "new_key"
+  | "new_purchase"
+  | "says_nothing";
 
 type Causes = Readonly<Record<Exclude<Relation, "right">, string>>;
 
 const AFTER_A_LOSS: Causes = {
   no_key: ERRORS.idempotency_key_missing.cause,
+  other_path:
+    "sends the retry to another path with the key: an order and a session are different requests; send the same request again",
+  second_create:
+    "creates once more with a new key after it was told that its order exists: a retry queue or a double click behind it; ask whether the order is made before a new create",
   other_body:
     "sends another body with the key: something in it changes with each try, such as a time or a description",
   new_key:
@@ -267,6 +373,12 @@ const AFTER_A_CRASH: Causes = {
   new_key:
     "makes a new key when it is started again, for example from the time, the process or randomness: store the key with the purchase before the first try, or derive it from the purchase alone",
   new_purchase: "makes another purchase when it is started again, with a new key and a new order_id",
+};
+
+const AFTER_A_503: Causes = {
+  ...AFTER_A_LOSS,
+  new_key:
+    "makes a new key after a 503 or a 429: either can come after the order was made, so the key must stay; here order_conflict stops a second order, which the interface does not promise (decision 8)",
 };
 
 const OWN_ORDER_IDS: Causes = {
@@ -284,9 +396,19 @@ function sameKey({
   readonly later: readonly SeenCreate[];
   readonly wrong: Causes;
 }): Found {
-  const told = later.map((create) => ({ ...create, relation: relationOf(before, create) }));
+  const known = later.findIndex(({ lost, result }) => !lost && result === "replayed");
+  const told = later.map((create, at) => {
+    const relation = relationOf(before, create);
+    const isAfterwards = relation === "new_key" && known >= 0 && at > known;
+    return { ...create, relation: isAfterwards ? "second_create" : relation };
+  });
   const first = (relation: Relation) => told.find((create) => create.relation === relation);
-  const wrong = first("no_key") ?? first("other_body") ?? first("new_key");
+  const wrong =
+    first("no_key") ??
+    first("other_path") ??
+    first("other_body") ??
+    first("new_key") ??
+    first("second_create");
   const right = first("right");
   if (wrong === undefined && right !== undefined) {
     return { got: `${SAME_KEY}: replayed`, reference: right.requestId };
@@ -302,11 +424,14 @@ function keyOf(before: SeenCreate, { idempotencyKey: key }: SeenCreate): string 
   return key === before.idempotencyKey ? SAME_KEY : `another key, ${printableLiteral(key)}`;
 }
 
-function relationOf(before: SeenCreate, { result, idempotencyKey, orderId }: SeenCreate): Relation {
+function relationOf(before: SeenCreate, { result, idempotencyKey, orderId, path }: SeenCreate): Relation {
   if (result === "idempotency_key_missing") return "no_key";
   if (idempotencyKey === before.idempotencyKey) {
-    if (result === "idempotency_key_reused") return "other_body";
-    return result === "replayed" ? "right" : "says_nothing";
+    if (result === "replayed") return "right";
+    if (path !== before.path) return "other_path";
+    // The first one was taken as it was.
+    const isOther = result === "idempotency_key_reused" || errorRow(result)?.status === 400;
+    return isOther ? "other_body" : "says_nothing";
   }
   if (orderId === null || idempotencyKey === null) return "says_nothing";
   return orderId === before.orderId ? "new_key" : "new_purchase";
@@ -322,14 +447,24 @@ function oneOrder(made: number): Found {
   return { got, cause };
 }
 
-function clientEnded({ ending, exitCode }: ClientEnd): Found {
-  if (ending === "timeout") return { got: "killed, its time was up", cause: "does not end" };
+/** How the starts of the command for a purchase ended: an exit code other than 0 is right as long as nothing is known. */
+function clientEnded(runs: readonly RunFact[]): Found {
+  const blind = runs.find(({ exitCode, answered }) => exitCode === 0 && !answered);
+  if (blind !== undefined) return { got: "exit code 0, and no answer", cause: BLIND };
+  const { ending, exitCode, answered } = runs.at(-1) ?? { ...NOT_RUN, answered: false };
+  if (ending === "timeout")
+    return { got: "killed, its time was up", cause: answered ? DAEMON : "does not end" };
   if (exitCode === 0) return { got: "exit code 0" };
   const got = exitCode === null ? "ended by a signal" : `exit code ${exitCode}`;
   const cause =
     "reports a failure although the order exists, so the shop tells the customer that it failed, or starts again";
   return { got, cause };
 }
+
+const BLIND =
+  "ends with exit code 0 although no attempt was answered: the shop takes the order for made, and knows neither its id nor its payment page";
+const DAEMON =
+  "does not end after its order was made: a daemon or a worker that waits for the next one; give the drill a command that makes one purchase and ends";
 
 /** The drill sends it: it shows what the service does, and what a client would get that mixes up its keys. */
 function otherBodyRefused({ refusedRequestId: reference }: IdempotencyFacts): Found {

@@ -1,0 +1,159 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import type { DrillStep } from "../../src/core/control/drills.ts";
+import { drilledOrderIds } from "../../src/core/readiness/drills/drilled-order-ids.ts";
+import { SEED, size } from "../support/campaign.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+import {
+  BROKEN_CLIENTS,
+  clientOf,
+  GOOD_CLIENTS,
+  installClient,
+  RIGHT_PARTS,
+  UNSEEN_CLIENTS,
+  WRONG_PARTS,
+  type Client,
+  type Parts,
+} from "../support/shop-clients.ts";
+
+type Judged = { readonly drill_id: string | null; readonly steps: readonly DrillStep[] };
+
+/** Drills a client in process: its exit code, and the beginning of the cause of each step that failed. */
+async function drill(
+  harness: Harness,
+  client: Client,
+): Promise<readonly [code: number, faults: Record<string, string>]> {
+  installClient(harness, client);
+  const { code, stdout } = await harness.run([
+    "checklist",
+    "run",
+    "idempotency",
+    "--client-command",
+    "client",
+    "--json",
+  ]);
+  const { steps } = JSON.parse(stdout) as Judged;
+  const failed = steps.filter(({ passed }) => !passed);
+  return [code, Object.fromEntries(failed.map(({ name, cause }) => [name, cause?.slice(0, 24) ?? ""]))];
+}
+
+test("no broken client passes, no right one is refused, and each cause is the right one", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const found = [];
+  for (const { name, client } of [...GOOD_CLIENTS, ...BROKEN_CLIENTS])
+    found.push([name, ...(await drill(harness, client))]);
+  expect(found).toEqual([
+    ...GOOD_CLIENTS.map(({ name }) => [name, 0, {}]),
+    ...BROKEN_CLIENTS.map(({ name, faults }) => [name, 1, faults]),
+  ]);
+});
+
+test("wrong clients that no drill can see are those of the list, which the documents have", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const found = [];
+  for (const { name, client } of UNSEEN_CLIENTS) found.push([name, ...(await drill(harness, client))]);
+  expect(found).toEqual(UNSEEN_CLIENTS.map(({ name }) => [name, 0, {}]));
+});
+
+test("a command that ends before its create is sent is named as a queue, and shows nothing", async () => {
+  const harness = createHarness();
+  await harness.start();
+  installClient(harness, ({ later, post, orderId }) => {
+    later(1000, () => void post(`order:${orderId}`));
+    return Promise.resolve(0);
+  });
+  const { code, stdout } = await harness.run([
+    "checklist",
+    "run",
+    "idempotency",
+    "--client-command",
+    "client",
+    "--json",
+  ]);
+  const { drill_id: id, steps } = JSON.parse(stdout) as Judged;
+  expect([code, id, steps.map(({ cause }) => cause?.slice(0, 31))]).toEqual([
+    3,
+    null,
+    ["ends before its create is sent,"],
+  ]);
+});
+
+const drawn = <Name extends keyof Parts>(name: Name): fc.Arbitrary<readonly [string, Parts[Name]]> =>
+  fc.constantFrom(...RIGHT_PARTS[name]);
+const right = fc.record({
+  keyOf: drawn("keyOf"),
+  after: drawn("after"),
+  tries: drawn("tries"),
+  waits: drawn("waits"),
+  afterwards: drawn("afterwards"),
+  ends: drawn("ends"),
+});
+const wrong = fc.constantFrom(
+  ...WRONG_PARTS.keyOf.map(([name, keyOf]) => ({ name: `keyOf: ${name}`, part: { keyOf } })),
+  ...WRONG_PARTS.after.map(([name, after]) => ({ name: `after: ${name}`, part: { after } })),
+  ...WRONG_PARTS.afterwards.map(([name, afterwards]) => ({
+    name: `afterwards: ${name}`,
+    part: { afterwards },
+  })),
+  ...WRONG_PARTS.ends.map(([name, ends]) => ({ name: `ends: ${name}`, part: { ends, tries: 2 } })),
+);
+
+/** The values of the parts that were drawn. */
+function partsOf({
+  keyOf,
+  after,
+  tries,
+  waits,
+  afterwards,
+  ends,
+}: typeof right extends fc.Arbitrary<infer One> ? One : never): Parts {
+  return {
+    keyOf: keyOf[1],
+    after: after[1],
+    tries: tries[1],
+    waits: waits[1],
+    afterwards: afterwards[1],
+    ends: ends[1],
+  };
+}
+
+test("a client of right parts passes, and with one wrong part among them never", async () => {
+  const harness = createHarness();
+  await harness.start();
+  await fc.assert(
+    fc.asyncProperty(right, wrong, async (parts, { name, part }) => {
+      expect(await drill(harness, clientOf(partsOf(parts)))).toEqual([0, {}]);
+      const [code] = await drill(harness, clientOf({ ...partsOf(parts), ...part }));
+      expect([name, code]).toEqual([name, 1]);
+    }),
+    { seed: SEED, numRuns: size(20, 1000) },
+  );
+});
+
+test("order_ids of a drill look like the store's own, differ in little, and fit", () => {
+  fc.assert(
+    fc.property(
+      fc.option(fc.string({ maxLength: 32 }), { nil: undefined }),
+      fc.uint8Array({ minLength: 10, maxLength: 10 }),
+      (like, random) => {
+        const { first, second, third, alike } = drilledOrderIds(like, random);
+        const all = [first, second, third, ...alike];
+        expect(new Set(all).size).toBe(all.length);
+        for (const one of all) {
+          expect(Array.from(one).length).toBeLessThanOrEqual(32);
+          expect(all.filter((other) => other !== one && other.startsWith(one))).toEqual([]);
+        }
+        expect(Array.from(second).toSorted()).toEqual(Array.from(first).toSorted());
+        expect(second.slice(-4)).toBe(first.slice(-4));
+        expect(third.slice(0, -1)).toBe(first.slice(0, -1));
+        expect(alike[0]?.toLowerCase()).toBe(first.toLowerCase());
+        expect(Number(alike[1]?.replaceAll(/\D/g, ""))).toBe(Number(first.replaceAll(/\D/g, "")));
+      },
+    ),
+    { seed: SEED },
+  );
+  expect(drilledOrderIds("order-1001", new Uint8Array(10)).first).toBe("order-1500000000");
+  expect(drilledOrderIds(undefined, new Uint8Array(10)).first).toMatch(/^order-\d{10}$/);
+});
