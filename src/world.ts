@@ -48,9 +48,12 @@ export type Unreadable = {
 
 /** A request that the program sends. */
 export type OutboundRequest = {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The values of headers that are sent as several lines, each in the place of the one header. */
+  readonly lines?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** It goes with its length, except with `Transfer-Encoding: chunked` among the headers. */
   readonly body?: string | Uint8Array;
   /** Milliseconds from the first byte sent to the last byte received. */
   readonly timeoutMs: number;

@@ -30,6 +30,7 @@ const LAYERS: Readonly<
       "leven",
       "node:crypto",
       "node:net",
+      "node:zlib",
     ],
   },
   store: { folders: ["core"], packages: ["better-sqlite3", "node:fs", "node:path", "node:zlib"] },

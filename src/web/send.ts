@@ -1,4 +1,4 @@
-import type { Agent, IncomingMessage } from "node:http";
+import type { Agent, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { RequestOptions } from "node:https";
 import { isIPv6, type LookupFunction, type Socket } from "node:net";
 import { askProxy, clientFor, openTunnel, refusalOf, viaProxy } from "./proxy.ts";
@@ -140,16 +140,17 @@ function closingStray(agent: Agent): Agent {
 }
 
 function optionsOf(
-  { method, headers, body, addresses, tls, timeoutMs }: OutboundRequest,
+  { method, headers, lines, body, addresses, tls, timeoutMs }: OutboundRequest,
   route: Route,
 ): RequestOptions {
-  const length = body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
+  const isChunked = "Transfer-Encoding" in headers;
+  const length = body === undefined || isChunked ? {} : { "Content-Length": Buffer.byteLength(body) };
   return {
     // A separate agent: the environment could send the global one, and so the API key, through a proxy.
     agent: false,
     ...route,
     method,
-    headers: { ...headers, ...route.headers, ...length },
+    headers: { ...headers, ...linesOf(lines), ...route.headers, ...length },
     ...(addresses === undefined
       ? {}
       : {
@@ -160,6 +161,10 @@ function optionsOf(
         }),
     ...(tls === undefined ? {} : trust(tls)),
   };
+}
+
+function linesOf(lines: OutboundRequest["lines"] = {}): OutgoingHttpHeaders {
+  return Object.fromEntries(Object.entries(lines).map(([name, values]) => [name, [...values]]));
 }
 
 function trust(tls: TlsTrust): RequestOptions {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BROKEN_RECEIVERS } from "../support/broken-receivers.ts";
+import { BROKEN_RECEIVERS, UNSEEN_RECEIVERS } from "../support/broken-receivers.ts";
 import { causesOf, CONSENT, notesOf, openDrillSite } from "../support/drill-site.ts";
 import { GOOD_RECEIVERS } from "../support/good-receivers.ts";
 
@@ -50,4 +50,14 @@ test("no right receiver is refused, whatever its make", async () => {
   expect(found).toEqual(
     GOOD_RECEIVERS.map(({ name, notes = [] }) => ({ name, causes: {}, notes: sorted(notes), code: 0 })),
   );
+});
+
+test("receivers that no drill can see pass, as the list of them says", async () => {
+  const site = await openDrillSite();
+  await site.orderAccepted();
+  for (const { name, make, reason } of UNSEEN_RECEIVERS) {
+    site.listen(make());
+    const { code } = await site.drill(...CONSENT);
+    expect([name, code, reason]).toEqual([name, 0, expect.stringMatching(/\w/)]);
+  }
 });

@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
 import { HEADERS } from "../../src/core/webhook/signature.ts";
 import {
+  digest,
   handmade,
   parse,
   right,
@@ -34,12 +35,14 @@ function fresh(isFresh: (age: number) => boolean): Receiver {
 }
 
 /** Another secret than the endpoint has. */
-function withSecret(secret: string, receiver: Receiver): Receiver {
+function withSecret(secret: string | Uint8Array, receiver: Receiver): Receiver {
   return (incoming) => {
     const head = `${Number.isNaN(incoming.timestamp) ? "" : incoming.timestamp}.`;
     const over: Incoming["over"] = (text) =>
       createHmac("sha256", secret).update(head).update(text).digest("hex");
-    return receiver({ ...incoming, secret, over });
+    // To the exported verifier a secret is a text without blanks.
+    const isText = typeof secret === "string" && /^[!-~]+$/.test(secret);
+    return isText ? receiver({ ...incoming, secret, over }) : handmade({})({ ...incoming, over });
   };
 }
 
@@ -70,6 +73,16 @@ const typeOf = ({ rawBody }: Incoming): string => {
 const isOrderEvent = (incoming: Incoming): boolean => /^(?:order|checkout_session)\./.test(typeOf(incoming));
 const hasHeader = ({ rawHeaders }: Incoming, ...names: readonly string[]): boolean =>
   names.some((name) => rawHeaders.includes(name));
+const linesOf = ({ rawHeaders }: Incoming, name: string): string[] =>
+  rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1] === name);
+const typeIn = (incoming: Incoming): string =>
+  hasHeader(incoming, "Content-Type") ? headerOf(incoming, "Content-Type") : "";
+const parseAny = ({ rawBody }: Incoming): object => JSON.parse(String(rawBody)) as object;
+const macOf = (secret: string, texts: readonly (string | Uint8Array)[]): string => {
+  const mac = createHmac("sha256", secret);
+  for (const text of texts) mac.update(text);
+  return mac.digest("hex");
+};
 const headerOf = ({ rawHeaders }: Incoming, name: string): string =>
   rawHeaders[rawHeaders.indexOf(name) + 1] ?? "";
 
@@ -156,7 +169,7 @@ const NO_VERIFICATION: readonly BrokenReceiver[] = [
   {
     name: "verifies what the service's User-Agent sends",
     make: () => only((incoming) => headerOf(incoming, "User-Agent") === "checkout-sandbox"),
-    causes: ["skips_without_headers"],
+    causes: ["skips_by_sender"],
   },
   {
     name: "verifies JSON alone",
@@ -211,7 +224,7 @@ const SECRETS: readonly BrokenReceiver[] = [
   {
     name: "the secret without its beginning, and says nothing",
     make: () => (incoming) => withSecret(incoming.secret.replace("whsec_", ""), right)(incoming),
-    causes: ["refuses_all"],
+    causes: ["secret_spelled"],
   },
   {
     name: "expects another header, and tells so",
@@ -383,7 +396,6 @@ const CARELESS_WITH_ORDERS: readonly (readonly [name: string, receiver: Receiver
     only((incoming) => hasHeader(incoming, ...Object.values(HEADERS))),
   ],
   ["believes those in a form", only((incoming) => headerOf(incoming, "Content-Type").includes("json"))],
-  ["looks at no age", fresh(() => true)],
   ["has a tolerance of 59 minutes", fresh((age) => Math.abs(age) <= 3540)],
   ["compares 8 digits", comparing([0, 8])],
   ["compares the last 8 digits", comparing([-8])],
@@ -519,6 +531,336 @@ const ANSWERS: readonly BrokenReceiver[] = [
   },
 ];
 
+const CARRIED: readonly BrokenReceiver[] = [
+  ...(
+    [
+      ["POST alone", "skips_methods", ({ method }) => method === "POST"],
+      ["all but PATCH", "skips_methods", ({ method }) => method !== "PATCH"],
+      ["what comes to its path without a query", "skips_paths", ({ target }) => !target.includes("?")],
+      ["what comes to its path without a slash", "skips_paths", ({ target }) => !/\/(?:\?|$)/.test(target)],
+      ["what comes to exactly its path", "skips_paths", ({ target }) => target === "/hooks"],
+      ["what has a body", "skips_odd_bodies", ({ rawBody }) => rawBody.length > 0],
+      ["all but a list", "skips_odd_bodies", ({ rawBody }) => !String(rawBody).startsWith("[")],
+      ["all that is an object", "skips_odd_bodies", ({ rawBody }) => String(rawBody).startsWith("{")],
+      ["the first 4 kB", "skips_large", ({ rawBody }) => rawBody.length <= 4096],
+      ["the first 64 kB", "skips_large", ({ rawBody }) => rawBody.length <= 65_536],
+      ["what has a length", "skips_encodings", (one) => !hasHeader(one, "Transfer-Encoding")],
+      ["what is not compressed", "skips_encodings", (one) => !hasHeader(one, "Content-Encoding")],
+      ["what has a content type", "skips_other_types", (one) => hasHeader(one, "Content-Type")],
+      ["all but multipart", "skips_other_types", (one) => !typeIn(one).startsWith("multipart/")],
+      ["all but octets", "skips_other_types", (one) => typeIn(one) !== "application/octet-stream"],
+      ["all but JSON by a suffix", "skips_other_types", (one) => !typeIn(one).endsWith("+json")],
+      ["all but JSON with a charset", "skips_other_types", (one) => !typeIn(one).includes("charset")],
+      ["all but browsers", "skips_by_sender", (one) => !headerOf(one, "User-Agent").startsWith("Mozilla")],
+      ["what has a User-Agent", "skips_by_sender", (one) => hasHeader(one, "User-Agent")],
+      ["what has no Authorization", "skips_by_sender", (one) => !hasHeader(one, "Authorization")],
+      ["what comes directly", "skips_by_sender", (one) => !hasHeader(one, "X-Forwarded-For")],
+      ["types that it knows", "skips_by_content", (one) => !typeOf(one).endsWith(".refunded")],
+      ["what is not live", "skips_by_content", ({ rawBody }) => !String(rawBody).includes('"livemode":true')],
+    ] as const satisfies readonly (readonly [string, DrillCause, (incoming: Incoming) => boolean])[]
+  ).map(([what, cause, applies]): BrokenReceiver => ({
+    name: `verifies ${what}, and believes the rest`,
+    make: () => only(applies, 204),
+    causes: [cause],
+  })),
+  {
+    name: "ignores other stores before it verifies",
+    make: () => {
+      let own = "";
+      return (incoming) => {
+        const [, store = ""] = /"store_id"\s*:\s*"([^"]*)"/.exec(String(incoming.rawBody)) ?? [];
+        if (isRight(incoming) && own === "") own = store;
+        return store === "" || store === own ? right(incoming) : 204;
+      };
+    },
+    causes: ["skips_by_content"],
+  },
+  {
+    name: "ignores orders that it does not know before it verifies",
+    make: () => {
+      const known = new Set<string>();
+      return (incoming) => {
+        if (!isOrderEvent(incoming)) return right(incoming);
+        const id = parse(incoming).data?.order_id ?? "";
+        if (isRight(incoming)) known.add(id);
+        return known.has(id) ? right(incoming) : 200;
+      };
+    },
+    causes: ["skips_orders"],
+  },
+  {
+    name: "verifies the first request of each connection",
+    make: () => {
+      const verified = new Set<number>();
+      return (incoming) => {
+        if (verified.has(incoming.connection)) return 200;
+        if (!isRight(incoming)) return 400;
+        verified.add(incoming.connection);
+        return 200;
+      };
+    },
+    causes: ["once_a_connection"],
+  },
+  {
+    name: "knows an event before it verifies it",
+    make: () => {
+      const known = new Set<string>();
+      return (incoming) => {
+        const [, id = ""] = /"event_id"\s*:\s*"([^"]*)"/.exec(String(incoming.rawBody)) ?? [];
+        if (known.has(id)) return 200;
+        const answer = right(incoming);
+        if (answer === 204) known.add(id);
+        return answer;
+      };
+    },
+    causes: ["known_before_check"],
+  },
+  {
+    name: "remembers which signatures were right",
+    make: () => {
+      const known = new Set<string>();
+      return (incoming) => {
+        const { signature = "" } = incoming;
+        if (isRight(incoming)) known.add(signature);
+        return known.has(signature) ? 204 : 400;
+      };
+    },
+    causes: ["remembers_signature"],
+  },
+  {
+    name: "verifies nine of ten",
+    make: () => only(({ number }) => number % 10 !== 9),
+    causes: ["verifies_sometimes"],
+  },
+  {
+    name: "verifies three of four, as it happens",
+    make: () => only(({ number }) => digest(String(number)) > "4"),
+    causes: ["verifies_sometimes"],
+  },
+  {
+    name: "verifies all but each fortieth",
+    make: () => only(({ number }) => number % 40 !== 39),
+    causes: ["verifies_sometimes"],
+  },
+];
+
+const parsesFirst: ReadonlySet<string> = new Set(["the keys in their order", "what is indented"]);
+
+/** Something else than the service signs, and the causes. */
+const SIGNED_OTHERWISE: readonly BrokenReceiver[] = [
+  ...(
+    [
+      ["the body alone", "signs_otherwise", ({ rawBody }) => [rawBody]],
+      ["with a colon", "signs_otherwise", ({ timestamp, rawBody }) => [`${timestamp}:`, rawBody]],
+      ["the body first", "signs_otherwise", ({ timestamp, rawBody }) => [rawBody, `.${timestamp}`]],
+      [
+        "the event id too",
+        "signs_otherwise",
+        (one) => [`${headerOf(one, HEADERS.eventId)}.${one.timestamp}.`, one.rawBody],
+      ],
+      ["[object Object]", "parsed_body", ({ timestamp }) => [`${timestamp}.[object Object]`]],
+      ["no body at all", "parsed_body", ({ timestamp }) => [`${timestamp}.`]],
+      [
+        "the keys in their order",
+        "parsed_body",
+        (one) => [
+          `${one.timestamp}.`,
+          JSON.stringify(
+            Object.fromEntries(
+              Object.entries(parseAny(one)).toSorted(([left], [last]) => (left < last ? -1 : 1)),
+            ),
+          ),
+        ],
+      ],
+      [
+        "what is indented",
+        "parsed_body",
+        (one) => [`${one.timestamp}.`, JSON.stringify(parseAny(one), null, 2)],
+      ],
+      [
+        "a line break behind it",
+        "decoded_body",
+        ({ timestamp, rawBody }) => [`${timestamp}.`, rawBody, "\n"],
+      ],
+    ] as const satisfies readonly (readonly [
+      string,
+      DrillCause,
+      (incoming: Incoming) => readonly (string | Buffer)[],
+    ])[]
+  ).map(([what, cause, signed]): BrokenReceiver => ({
+    name: `signs ${what}`,
+    make: () =>
+      handmade({ isSigned: (incoming) => incoming.signature === macOf(incoming.secret, signed(incoming)) }),
+    causes: parsesFirst.has(what) ? [cause, "parses_first"] : [cause],
+  })),
+  ...(
+    [
+      ["decoded from base64", (secret: string) => Buffer.from(secret.replace("whsec_", ""), "base64")],
+      ["with a line break", (secret: string) => `${secret}\n`],
+      ["in quotes", (secret: string) => `"${secret}"`],
+    ] as const
+  ).map(([how, keyOf]): BrokenReceiver => ({
+    name: `the secret ${how}`,
+    make: () => (incoming) => withSecret(keyOf(incoming.secret), right)(incoming),
+    causes: ["secret_spelled"],
+  })),
+  ...["undefined", "null", "None", "changeme", "http://localhost:3000/hooks"].map((text): BrokenReceiver => ({
+    name: `${text} is among its secrets`,
+    make: () => (incoming) => (withSecret(text, handmade({}))(incoming) === 200 ? 200 : right(incoming)),
+    causes: ["takes_guessed_secret"],
+  })),
+  {
+    name: "its only secret is the text undefined",
+    make: () => withSecret("undefined", handmade({})),
+    causes: ["secret_unset"],
+  },
+  {
+    name: "the secret of a Go program that was not set, and the body's keys sorted",
+    make: () => withSecret("changeme", handmade({})),
+    causes: ["secret_unset"],
+  },
+];
+
+const digitsOf = (text: string, at: number): string =>
+  Array.from(text)
+    .filter((_, index) => index % 2 === at)
+    .join("");
+const sumOf = (text: string): number =>
+  Array.from(text).reduce((sum, digit) => sum + Number.parseInt(digit, 16), 0);
+const sortedDigits = (text: string): string => Array.from(text).toSorted().join("");
+
+const FORMS: readonly BrokenReceiver[] = [
+  ...(
+    [
+      ["every other digit", "compares_part", (given, due) => digitsOf(given, 0) === digitsOf(due, 0)],
+      ["every second digit", "compares_part", (given, due) => digitsOf(given, 1) === digitsOf(due, 1)],
+      ["the sum of the digits", "compares_unordered", (given, due) => sumOf(given) === sumOf(due)],
+      ["sorted digits", "compares_unordered", (given, due) => sortedDigits(given) === sortedDigits(due)],
+      ["by a regular expression", "matches_patterns", (given, due) => new RegExp(`^${given}$`).test(due)],
+      [
+        "by a search with a regular expression",
+        "matches_patterns",
+        (given, due) => new RegExp(given).test(due),
+      ],
+      [
+        "by LIKE",
+        "matches_patterns",
+        (given, due) => new RegExp(`^${given.replaceAll("%", ".*").replaceAll("_", ".")}$`).test(due),
+      ],
+      [
+        "bytes, as many as came",
+        "compares_what_came",
+        (given, due) =>
+          Buffer.from(due, "hex").toString("hex").startsWith(Buffer.from(given, "hex").toString("hex")),
+      ],
+      [
+        "only what has the form of a signature",
+        "takes_malformed_signature",
+        (given, due) => !/^[0-9a-f]{64}$/.test(given) || given === due,
+      ],
+    ] as const satisfies readonly (readonly [string, DrillCause, (given: string, due: string) => boolean])[]
+  ).map(([what, cause, isSame]): BrokenReceiver => ({
+    name: `compares ${what}`,
+    make: () =>
+      handmade({
+        isSigned: ({ signature, over, rawBody }) =>
+          signature !== undefined && isSame(signature, over(rawBody)),
+      }),
+    causes: [cause],
+  })),
+  {
+    name: "looks at three signatures, and believes more",
+    make: () => only(({ signature = "" }) => signature.split(",").length <= 3),
+    causes: ["takes_malformed_signature"],
+  },
+  {
+    name: "believes a signature that is too long",
+    make: () => only(({ signature = "" }) => signature.length < 4096),
+    causes: ["takes_malformed_signature"],
+  },
+  {
+    name: "no age is larger than that of no number",
+    make: () => fresh((age) => !(Math.abs(age) > 300)),
+    causes: ["takes_malformed_timestamp"],
+  },
+  {
+    name: "verifies one timestamp, and looks at the age of another",
+    make: () => (incoming) => {
+      const times = linesOf(incoming, HEADERS.timestamp);
+      const isFresh = Math.abs(incoming.now / 1000 - Number(times.at(-1))) <= 300;
+      return fresh(() => true)(incoming) === 200 && isFresh ? 200 : 400;
+    },
+    causes: ["reads_doubled_headers"],
+  },
+  {
+    name: "verifies the last timestamp, and looks at the age of the first",
+    make: () => (incoming) => {
+      const [first, ...more] = linesOf(incoming, HEADERS.timestamp);
+      const last = more.at(-1) ?? first ?? "";
+      const isFresh = Math.abs(incoming.now / 1000 - Number(first)) <= 300;
+      const over: Incoming["over"] = (text) => macOf(incoming.secret, [`${last}.`, text]);
+      return fresh(() => isFresh)({ ...incoming, over }) === 200 ? 200 : 400;
+    },
+    causes: ["reads_doubled_headers"],
+  },
+  {
+    name: "takes two lines of a signature for a list that it need not read",
+    make: () => only((incoming) => linesOf(incoming, HEADERS.signature).length < 2),
+    causes: ["reads_doubled_headers"],
+  },
+];
+
+/** Cheats that know a drill by a mark: each verifies what has it, and believes all that a delivery may be. */
+const CHEATS: readonly BrokenReceiver[] = (
+  [
+    ["closes its connection", "takes_all", (one) => headerOf(one, "Connection") === "close"],
+    [
+      "has its User-Agent before its type",
+      "takes_all",
+      ({ rawHeaders }) => rawHeaders.indexOf("User-Agent") < rawHeaders.indexOf("Content-Type"),
+    ],
+    [
+      "has its signature before its timestamp",
+      "presence_only",
+      ({ rawHeaders }) => rawHeaders.indexOf(HEADERS.signature) < rawHeaders.indexOf(HEADERS.timestamp),
+    ],
+    [
+      "says that nothing was before its second event",
+      "skips_orders",
+      (one) => !isOrderEvent(one) || /"sequence":[2-9],"previous_status":null/.test(String(one.rawBody)),
+    ],
+    [
+      "has an order_id that begins with drill-",
+      "skips_orders",
+      (one) => !isOrderEvent(one) || String(one.rawBody).includes('"order_id":"drill-'),
+    ],
+    ["has an Accept header", "no_check", (one) => hasHeader(one, "Accept")],
+  ] as const satisfies readonly (readonly [string, DrillCause, (incoming: Incoming) => boolean])[]
+).map(([mark, cause, isDrill]): BrokenReceiver => ({
+  name: `verifies what ${mark}`,
+  make: () => only(isDrill),
+  causes: [cause],
+}));
+
+/** Wrong receivers that no drill can see in its time, with the reason. */
+export const UNSEEN_RECEIVERS: readonly {
+  readonly name: string;
+  readonly make: () => Receiver;
+  readonly reason: string;
+}[] = [
+  {
+    name: "of orders alone: looks at no age",
+    make: () => (incoming) => (isOrderEvent(incoming) ? fresh(() => true)(incoming) : right(incoming)),
+    reason:
+      "only an event of an order that was accepted before is rightly signed, and one that knows it before it looks at its age accepts it too",
+  },
+  {
+    name: "verifies all but one of a thousand",
+    make: () => only(({ number }) => number % 1000 !== 999),
+    reason: "a drill sends about 200 requests",
+  },
+];
+
 /** Wrong and cheating receivers: the drill must pass none of them, and name the causes. */
 export const BROKEN_RECEIVERS: readonly BrokenReceiver[] = [
   ...NO_VERIFICATION,
@@ -528,4 +870,8 @@ export const BROKEN_RECEIVERS: readonly BrokenReceiver[] = [
   ...BODIES,
   ...EVENTS,
   ...ANSWERS,
+  ...CARRIED,
+  ...SIGNED_OTHERWISE,
+  ...FORMS,
+  ...CHEATS,
 ];

@@ -29,15 +29,28 @@ export async function openDrillSite(receiver: Receiver = right) {
   const site = await openWebhookSite();
   const { harness } = site;
   const secrets = { current: "" };
+  const wire = { connection: 0, kept: 0, last: 0, header: "" };
+  // As Node's agent does it where one request at a time is in flight.
+  harness.setFault((request, pass) => {
+    const { connection } = request;
+    wire.connection = connection === "kept" ? wire.kept : (wire.last += 1);
+    if (connection === "fresh") wire.kept = wire.connection;
+    wire.header = connection === undefined ? "close" : "keep-alive";
+    return pass();
+  });
   const listen = (next: Receiver, port = 3000): void => {
     const answer = serve(next, {
       secret: () => secrets.current,
       now: () => harness.clock.now(),
       pass: (milliseconds) => harness.clock.advance(milliseconds),
+      connection: () => wire.connection,
     });
     harness.vacate(port);
     harness.occupy(port, {
-      answer: (request) => Promise.resolve(answer(request)),
+      answer: (request) =>
+        Promise.resolve(
+          answer({ ...request, rawHeaders: [...request.rawHeaders, "Connection", wire.header] }),
+        ),
       refuse: () => ({ status: 400, headers: {}, body: "" }),
     });
   };

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { HEADERS } from "../../src/core/webhook/signature.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import {
   handmade,
@@ -55,6 +56,116 @@ const isSignedByBytes = ({ signature = "", over, rawBody }: Incoming): boolean =
 function guarded(isGenuine: (incoming: Incoming) => boolean, route: Receiver): Receiver {
   return (incoming) => (isGenuine(incoming) ? route(incoming) : 401);
 }
+
+const header = ({ rawHeaders }: Incoming, name: string): string =>
+  rawHeaders.includes(name) ? (rawHeaders[rawHeaders.indexOf(name) + 1] ?? "") : "";
+const isJson = (text: string): boolean => {
+  try {
+    return typeof JSON.parse(text) === "object";
+  } catch {
+    return false;
+  }
+};
+
+/** Looks whether it knows an event before it looks at its age; `isKept` says of which it remembers the ids. */
+function knowsBeforeAge(isKept: (type: string) => boolean): Receiver {
+  const seen = new Set<string>();
+  const signed = handmade({ isFresh: () => true });
+  return (incoming) => {
+    if (signed(incoming) !== 200) return 401;
+    const { event_id: id, type } = parse(incoming);
+    if (seen.has(id)) return { status: 200, text: "known" };
+    if (!(Math.abs(incoming.now / 1000 - incoming.timestamp) <= 300)) return 401;
+    if (isKept(type)) seen.add(id);
+    return { status: 200, text: "new" };
+  };
+}
+
+/** Takes as many requests in each second. */
+function limitedTo(perSecond: number, receiver: Receiver): Receiver {
+  let second = 0;
+  let count = 0;
+  return (incoming) => {
+    const now = Math.floor(incoming.now / 1000);
+    count = now === second ? count + 1 : 1;
+    second = now;
+    return count > perSecond ? 429 : receiver(incoming);
+  };
+}
+
+/** What a framework answers before the merchant's code is called; undefined where it is called. */
+type Framework = (incoming: Incoming) => Answer | undefined;
+
+const within =
+  (framework: Framework, receiver: Receiver = right): Receiver =>
+  (incoming) =>
+    framework(incoming) ?? receiver(incoming);
+
+const isRoute = ({ target }: Incoming): boolean => /^\/hooks(?:\?|$)/.test(target);
+
+/** Frameworks as they are by default or as their guides show them, each with a right route. */
+const FRAMEWORKS: readonly GoodReceiver[] = (
+  [
+    [
+      "Express: other methods and paths 404, a parser that refuses what is no JSON or too large",
+      (one) => {
+        if (one.method !== "POST" || !/^\/hooks\/?(?:\?|$)/.test(one.target)) return 404;
+        if (one.rawBody.length > 100_000) return 413;
+        if (!/^application\/(?:[a-z]+\+)?json/.test(header(one, "Content-Type"))) return undefined;
+        return header(one, "Content-Encoding") === "" && isJson(String(one.rawBody)) ? undefined : 400;
+      },
+    ],
+    [
+      "Express: no raw body where the type is another, so that the HMAC throws",
+      (one) => (header(one, "Content-Type") === "application/json" ? undefined : 500),
+    ],
+    [
+      "Flask: a slash is 404, another method 405, another type 415, a number that is none an exception",
+      (one) => {
+        if (!isRoute(one)) return 404;
+        if (one.method !== "POST") return 405;
+        if (!/^application\/(?:[a-z]+\+)?json/.test(header(one, "Content-Type"))) return 415;
+        return /^\d*$/.test(header(one, HEADERS.timestamp)) ? undefined : 500;
+      },
+    ],
+    ["Flask or Django: a slash is a redirect", (one) => (one.target.startsWith("/hooks/") ? 308 : undefined)],
+    [
+      "Go: the first line of each header, and at most 64 KiB, after which it closes the connection",
+      (one) => (one.rawBody.length > 65_536 ? "closed" : undefined),
+    ],
+    ["Python's http.server: other methods are 501", (one) => (one.method === "POST" ? undefined : 501)],
+    [
+      "PHP: every method, form bodies cannot be read again",
+      (one) => (/form/.test(header(one, "Content-Type")) ? 400 : undefined),
+    ],
+    [
+      "Rails: 404 for other routes, 400 for JSON that it cannot parse",
+      (one) => {
+        if (!isRoute(one) || one.method !== "POST") return 404;
+        return header(one, "Content-Type").includes("json") && !isJson(String(one.rawBody)) ? 400 : undefined;
+      },
+    ],
+    [
+      "behind nginx: a header of more than 8 kB is 400, a body of more than 64 kB 413",
+      (one) => {
+        if (one.rawHeaders.some((text) => text.length > 8192)) return 400;
+        return one.rawBody.length > 65_536 ? 413 : undefined;
+      },
+    ],
+    [
+      "gunicorn: closes the connection on a long header",
+      (one) => (one.rawHeaders.some((text) => text.length > 8190) ? "closed" : undefined),
+    ],
+    [
+      "refuses what has a User-Agent of a browser or none",
+      (one) => (/^(?:Mozilla.*)?$/.test(header(one, "User-Agent")) ? 403 : undefined),
+    ],
+    [
+      "refuses other types of events first, with 422",
+      (one) => (/refunded/.test(String(one.rawBody)) ? 422 : undefined),
+    ],
+  ] as const satisfies readonly (readonly [string, Framework])[]
+).map(([name, framework]) => ({ name, make: () => within(framework) }));
 
 /** Right receivers of different make: the drill must pass each of them. */
 export const GOOD_RECEIVERS: readonly GoodReceiver[] = [
@@ -200,5 +311,35 @@ export const GOOD_RECEIVERS: readonly GoodReceiver[] = [
         ({ rawBody, rawHeaders }) => rawBody.length < 65_536 && rawHeaders.includes("application/json"),
         right,
       ),
+  },
+  ...FRAMEWORKS,
+  {
+    name: "another page behind the slash, which answers everybody",
+    make: () => (incoming) =>
+      incoming.target.startsWith("/hooks/") ? { status: 200, text: "<h1>Shop</h1>" } : right(incoming),
+  },
+  ...[401, 403, 422].map((status): GoodReceiver => ({
+    name: `${status} for everything that is not genuine`,
+    make: () => (incoming) => (isRight(incoming) ? 200 : status),
+  })),
+  {
+    name: "looks whether it knows an event before its age",
+    make: () => knowsBeforeAge(() => true),
+    notes: ["dedups_before_age", ...ANY_ID],
+  },
+  {
+    name: "looks whether it knows an event of an order before its age, and keeps no tests",
+    make: () => knowsBeforeAge((type) => type !== "webhook.test"),
+    notes: ["dedups_before_age", ...ANY_ID],
+  },
+  {
+    name: "limited to 10 requests a second",
+    make: () => limitedTo(10, right),
+    notes: ["rate_limited_for_a_while"],
+  },
+  {
+    name: "limited to 5 requests a second",
+    make: () => limitedTo(5, right),
+    notes: ["rate_limited_for_a_while"],
   },
 ];

@@ -449,7 +449,9 @@ async function deliver(
   const service = ports.get(Number(url.port));
   if (service === undefined)
     return { ok: false, failure: "unreachable", message: `connect ECONNREFUSED ${url.host}` };
-  const rawHeaders = Object.entries({ Host: url.host, ...outbound.headers }).flat();
+  const rawHeaders = Object.entries({ Host: url.host, ...outbound.headers }).flatMap(([name, value]) =>
+    (outbound.lines?.[name] ?? [value]).flatMap((line) => [name, line]),
+  );
   const target = url.pathname + url.search;
   const body = Buffer.from(outbound.body ?? "");
   const {

@@ -5,6 +5,11 @@ import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 
 /** A webhook as a merchant's code sees it. */
 export type Incoming = {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  /** Which connection it came over. */
+  readonly connection: number;
   readonly rawHeaders: readonly string[];
   readonly rawBody: Buffer;
   /** Not a number where no such header came. */
@@ -34,15 +39,19 @@ export function serve(
     readonly secret: () => string;
     readonly now: () => number;
     readonly pass: (milliseconds: number) => void;
+    readonly connection?: () => number;
   },
 ): (request: HttpRequest) => HttpResponse {
-  const { secret, now, pass } = options;
+  const { secret, now, pass, connection = () => 0 } = options;
   let number = 0;
-  return ({ rawHeaders, body }) => {
+  return ({ method, target, rawHeaders, body }) => {
     const header = (name: string): string | undefined =>
       rawHeaders.includes(name) ? rawHeaders[rawHeaders.indexOf(name) + 1] : undefined;
     const timestamp = header(HEADERS.timestamp);
     const incoming: Incoming = {
+      method,
+      target,
+      connection: connection(),
       rawHeaders,
       rawBody: Buffer.from(body),
       timestamp: Number(timestamp ?? Number.NaN),

@@ -97,10 +97,10 @@ function resultOf({ drill, client }: IdempotencyDrill): DrillResult {
       ...encodeAnswer("judgeIdempotencyDrill", drill),
       client: { ending, exit_code: exitCode, stdout, stderr },
     },
-    text: async ({ style, width }) =>
+    text: async ({ style, width, all }) =>
       [
         `${verdictMark(verdict, style)} ${HEADS[verdict]}`,
-        await drillLines(steps, { titles: IDEMPOTENCY_STEPS, style, width }),
+        await drillLines(steps, { titles: IDEMPOTENCY_STEPS, style, width, all }),
         ...(creates.length === 0 ? [] : ["", await createLines(creates, { style, width })]),
       ].join("\n"),
   };

@@ -4,18 +4,17 @@ import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import { whileLeased } from "../../client/control/lease.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
-import { DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
+import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook-causes.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
-import { drillLines, registerDrill, verdictMark } from "./drill.ts";
+import { drillLines, registerDrill, verdictMark, type DrillLook } from "./drill.ts";
 import { parseId } from "../parsers.ts";
-import type { Printer } from "../printer.ts";
 import { answered, type NextAfter } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string; readonly orderView?: string };
 
 /** Receivers may take their time with each of the requests, in milliseconds. */
-const TIMEOUT_MS = Object.keys(DRILL_CASES).length * 30_000;
+const TIMEOUT_MS = Object.keys(WEBHOOK_STEPS).length * 30_000;
 
 /** `checkout checklist run webhooks`. */
 export function registerChecklistWebhooks(group: Group): void {
@@ -88,17 +87,18 @@ const NEXT_AFTER: NextAfter = {
 async function report(
   { url, verdict, steps, order }: EndpointDrill,
   orderView: string | undefined,
-  { style, width }: Pick<Printer, "style" | "width">,
+  look: DrillLook,
 ): Promise<string> {
-  const right = steps.filter((step) => step.passed).length;
+  const { style } = look;
+  const failed = steps.filter((step) => !step.passed).length;
   const what = {
-    passed: "accepts valid webhooks and refuses invalid ones",
-    failed: `passed ${right} of ${steps.length} steps`,
+    passed: "was shown to accept valid webhooks and to refuse invalid ones",
+    failed: `failed ${failed} of ${steps.length} steps`,
     unknown: "could not be reached, so nothing is known about it",
   }[verdict];
   const lines = [
     `${verdictMark(verdict, style)} ${printable(url)} ${what}`,
-    await drillLines(steps, { titles: DRILL_CASES, style, width }),
+    await drillLines(steps, { titles: WEBHOOK_STEPS, ...look }),
   ];
   if (verdict !== "unknown") lines.push(`  ${style.cyan("→")} ${orderLine(order, orderView)}`);
   return lines.join("\n");

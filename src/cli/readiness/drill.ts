@@ -2,7 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import type { DrillStep } from "../../core/control/drills.ts";
 import { stepTitle, type JudgedDrill, type StepTitles } from "../../core/readiness/drills/drill.ts";
 import { printable } from "../../core/text.ts";
-import { register, type CommandSpec, type Context, type Group } from "../command.ts";
+import { register, switchOption, type CommandSpec, type Context, type Group } from "../command.ts";
 import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
 import { EXIT } from "../problem.ts";
@@ -14,10 +14,13 @@ import { whileWaiting } from "../target/waiting.ts";
 export type DrillResult = {
   readonly verdict: JudgedDrill["verdict"];
   readonly json: object;
-  readonly text: (look: Pick<Printer, "style" | "width">) => string | Promise<string>;
+  readonly text: (look: DrillLook) => string | Promise<string>;
   /** The last lines of the merchant's command: on stderr, above the report. */
   readonly output?: readonly string[];
 };
+
+/** How the report of a drill is shown; `all`: with each step that held, not their number alone. */
+export type DrillLook = Pick<Printer, "style" | "width"> & { readonly all: boolean };
 
 /** A drill of which all is known that it needs; the signal ends it. */
 export type ReadyDrill = (signal: AbortSignal) => Promise<DrillResult>;
@@ -31,6 +34,8 @@ type DrillSpec<Options> = Omit<CommandSpec<Options>, "run"> & {
   ) => ReadyDrill | Promise<ReadyDrill>;
 };
 
+type ReportOptions = { readonly all?: boolean };
+
 /** Exit 0 where it passed, 1 where it failed, 3 where nothing can be told. */
 const EXIT_CODES = { passed: EXIT.done, failed: EXIT.failed, unknown: EXIT.notReady } as const;
 
@@ -40,10 +45,11 @@ export function registerDrill<Options extends ServiceOptions>(group: Group, spec
   const command =
     checklist.commands.find((one) => one.name() === "run") ??
     checklist.command("run").description("run a drill against your own code, and keep its result");
-  register<Options>(
+  register<Options & ReportOptions>(
     { ...group, command },
     {
       ...spec,
+      options: [...(spec.options ?? []), switchOption("--all", "show the steps that held too")],
       run: (context, options) => runDrill(context, options, spec.prepare),
     },
   );
@@ -52,7 +58,7 @@ export function registerDrill<Options extends ServiceOptions>(group: Group, spec
 /** What fails a drill is a result, not a failure of the command: it is printed, and the exit code tells. */
 async function runDrill<Options extends ServiceOptions>(
   context: Context,
-  options: Options,
+  options: Options & ReportOptions,
   prepare: DrillSpec<Options>["prepare"],
 ): Promise<number> {
   const control = await controlTarget(context);
@@ -60,7 +66,8 @@ async function runDrill<Options extends ServiceOptions>(
   const { verdict, json, text, output = [] } = await whileWaiting(context, ({ signal }) => ready(signal));
   const { printer } = context;
   for (const line of output) printer.talk(printer.style.dim(`  | ${line}`));
-  await printer.result(json, () => text(printer));
+  const { style, width } = printer;
+  await printer.result(json, () => text({ style, width, all: options.all === true }));
   return EXIT_CODES[verdict];
 }
 
@@ -80,8 +87,8 @@ export function resultOf(
   return {
     verdict,
     json: { verdict, drill_id: drill?.id ?? null, steps },
-    text: async ({ style, width }) =>
-      `${verdictMark(verdict, style)} ${head}\n${await drillLines(steps, { titles, style, width })}`,
+    text: async (look) =>
+      `${verdictMark(verdict, look.style)} ${head}\n${await drillLines(steps, { titles, ...look })}`,
   };
 }
 
@@ -90,19 +97,48 @@ export function verdictMark(verdict: JudgedDrill["verdict"], style: Style): stri
   return { passed: style.green("✓"), failed: style.red("✗"), unknown: style.bold("?") }[verdict];
 }
 
-/** How a drill is shown. */
-type Look = {
-  readonly titles: StepTitles;
-  readonly style: Style;
-  readonly width: number;
-};
+/** How the steps of a drill are shown. */
+type Look = DrillLook & { readonly titles: StepTitles };
 
 /** What stands before a step: its mark. */
 const MARK_PLACES = 4;
+/** Maximum number of steps that are shown below one cause, and named beside a note. */
+const MAX_NAMED = 3;
 
-/** The steps of a drill, one a line, and below them each cause once, with the steps that it explains. */
+/** The causes of what failed, each with some of its steps; then notes, and how many steps held. */
 export async function drillLines(steps: readonly DrillStep[], look: Look): Promise<string> {
-  const { titles, style, width } = look;
+  const { style, all } = look;
+  const failed = steps.filter(({ passed }) => !passed);
+  const held = steps.filter(({ passed }) => passed);
+  const causes = [...new Set(failed.map(({ cause }) => cause))];
+  const groups = causes.map((cause) => {
+    const own = failed.filter((step) => step.cause === cause);
+    const shown = own.slice(0, all ? own.length : MAX_NAMED);
+    return { cause, shown, more: own.length - shown.length };
+  });
+  const rest = all ? held : [];
+  const [header = "", ...lines] = await stepLines([...groups.flatMap(({ shown }) => shown), ...rest], look);
+  const ofCauses = groups.flatMap(({ cause, shown, more }) => {
+    const why = cause === null ? [] : [`  ${style.cyan("→")} ${printable(cause)}`];
+    const left = more === 0 ? [] : [style.dim(`    ${more} more failed for this reason; --all shows them`)];
+    return why.concat(lines.splice(0, shown.length), left);
+  });
+  const count = `${held.length} of ${steps.length} steps held`;
+  return [
+    ...(header === "" ? [] : [`    ${header}`]),
+    ...ofCauses,
+    ...noteLines(held, look),
+    ...lines,
+    ...(held.length === 0 || all ? [] : [style.dim(`  ${count}; --all shows them`)]),
+  ].join("\n");
+}
+
+/** The head of a table of steps, and each step with its mark; nothing where there is no step. */
+async function stepLines(
+  steps: readonly DrillStep[],
+  { titles, style, width }: Omit<Look, "all">,
+): Promise<string[]> {
+  if (steps.length === 0) return [];
   const rows = steps.map(({ name, expected, got }) => [stepTitle(titles, name), expected, got]);
   const fit = { width: width - MARK_PLACES, wrap: true } as const;
   const [header = "", ...shown] = await tableRows(["STEP", "EXPECTED", "GOT"], rows, fit);
@@ -110,17 +146,15 @@ export async function drillLines(steps: readonly DrillStep[], look: Look): Promi
     const mark = steps[at]?.passed === true ? style.green("✓") : style.red("✗");
     return `  ${mark} ${text.replaceAll("\n", `\n${" ".repeat(MARK_PLACES)}`)}`;
   });
-  return [`    ${header}`, ...marked, ...causeLines(steps, look)].join("\n");
+  return [header, ...marked];
 }
 
-function causeLines(steps: readonly DrillStep[], { titles, style }: Omit<Look, "width">): string[] {
-  const causes = new Set(steps.flatMap(({ cause }) => cause ?? []));
-  return [...causes].map((cause) => {
-    const names = steps.filter((step) => step.cause === cause).map(({ name }) => stepTitle(titles, name));
+/** What is worth knowing of steps that held, each once. */
+function noteLines(held: readonly DrillStep[], { titles, style }: Omit<Look, "width" | "all">): string[] {
+  const notes = new Set(held.flatMap(({ cause }) => cause ?? []));
+  return [...notes].map((note) => {
+    const names = held.filter((step) => step.cause === note).map(({ name }) => stepTitle(titles, name));
     const few = names.length > MAX_NAMED ? `${names.length} steps` : names.join("; ");
-    return `  ${style.cyan("→")} ${printable(cause)} ${style.dim(`(${printable(few)})`)}`;
+    return `  ${style.cyan("→")} ${printable(note)} ${style.dim(`(${printable(few)})`)}`;
   });
 }
-
-/** Maximum number of steps that are named beside a cause; for more, only their number. */
-const MAX_NAMED = 3;

@@ -2,41 +2,23 @@ import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts
 import type { EndpointDrill } from "../../core/control/drills.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
-import type { CaseResult } from "../../core/readiness/drills/webhook.ts";
-import {
-  casesOf,
-  drillRequest,
-  goesOn,
-  wasOutOfReach,
-  type DrillEvent,
-} from "../../core/readiness/drills/webhook-request.ts";
+import { wasOutOfReach } from "../../core/readiness/drills/webhook-request.ts";
 import { drillSteps } from "../../core/readiness/drills/webhook-causes.ts";
-import type { World } from "../../world.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
-import { deliveryErrorOf, post, type PostContext, type Posted } from "../webhook/post.ts";
 import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { acceptedOrder, type AcceptedOrder } from "./accepted-order.ts";
 import type { Leases } from "./leases.ts";
-import type { WebhookWatch } from "./webhook-watch.ts";
+import { sendCases, type CasesContext, type Subject as CasesSubject } from "./webhook-cases.ts";
 
 /** What drills need. */
 export type DrillsContext = Pick<ServiceContext, "store"> &
   SecretsContext &
-  PostContext & {
-    readonly world: Pick<World, "now" | "uuid">;
-    readonly leases: Pick<Leases, "check">;
-    readonly webhookWatch: Pick<WebhookWatch, "note" | "forget">;
-  };
+  CasesContext & { readonly leases: Pick<Leases, "check"> };
 
-/** An endpoint at the start of its drill; `now` is the store's. */
-type Subject = {
-  readonly endpoint: Endpoint;
-  readonly secret: string;
-  readonly retiredSecret: string | undefined;
+type Subject = Omit<CasesSubject, "order"> & {
   /** The newest event of an order that it has accepted; null if there is none, or none is to be sent. */
   readonly order: AcceptedOrder | null;
-  readonly now: number;
 };
 
 /** Which endpoints are drilled, and whether events of orders are sent too. */
@@ -60,7 +42,6 @@ export async function runWebhookDrill(
   if (!held.ok) return held;
   const subjects = await subjectsOf(context, storeId, wanted);
   if (!subjects.ok) return subjects;
-  // One case at a time to an endpoint, so that no two answers are mixed up; endpoints in parallel.
   const drills = await Promise.all(
     subjects.value.map((subject) => drillEndpoint(context, subject, isWanted)),
   );
@@ -99,10 +80,11 @@ function subjectsOf(
       endpoints.map((endpoint) => {
         const { inForce, retired } = endpointSecrets(context, endpoint, now);
         // Only the newest secret: then the result also holds after the overlap of a rotation.
-        const [secret] = inForce;
+        const [secret, ...older] = inForce;
         if (secret === undefined) throw new Error(`endpoint ${endpoint.id} has no signing secret`);
         const order = orderEvents ? acceptedOrder(store, endpoint) : null;
-        return { endpoint, secret, retiredSecret: retired[0], order, now };
+        const secrets = { secret, olderSecrets: [...older, ...retired], retiredSecret: retired[0] };
+        return { endpoint, ...secrets, order, now };
       }),
     );
   });
@@ -149,22 +131,23 @@ async function drillEndpoint(
   subject: Subject,
   isWanted: IsWanted,
 ): Promise<Outcome<EndpointDrill>> {
-  const { endpoint, secret, retiredSecret, order, now } = subject;
-  const results = await sendAll(context, subject, isWanted).finally(() =>
-    context.webhookWatch.forget(endpoint),
-  );
+  const { endpoint, secret, order, now } = subject;
+  const drilled = await sendCases(
+    context,
+    { ...subject, order: order?.event ?? null },
+    () => isWanted().ok,
+  ).finally(() => context.webhookWatch.forget(endpoint));
   const held = isWanted();
   // What was cut off shows nothing.
   if (!held.ok) return held;
-  const isUnknown = wasOutOfReach(results);
+  const isUnknown = wasOutOfReach(drilled.results);
   // Of a receiver that is down there is nothing to say about what was not sent.
-  const names = isUnknown ? results.map(({ name }) => name) : casesOf(order?.event ?? null);
-  const usedRetired = retiredSecret !== undefined;
+  const names = isUnknown ? drilled.results.map(({ name }) => name) : drilled.names;
   const shown = {
     storeId: endpoint.storeId,
     kind: "webhook",
     subject: webhookSubject(endpoint, secret),
-    steps: drillSteps({ results, names, usedRetired }, endpoint.id),
+    steps: drillSteps({ ...drilled, names }, endpoint.id),
   } as const;
   const of = { endpointId: endpoint.id, url: endpoint.url, order: order?.checkout ?? null };
   // What shows nothing is not kept: the last drill that showed something stands.
@@ -172,36 +155,4 @@ async function drillEndpoint(
   const kept = await keepDrill(context, shown);
   if (!kept.ok) throw new Error(`the store of endpoint ${endpoint.id} is gone`);
   return accept({ ...kept.value, ...of, verdict: kept.value.passed ? "passed" : "failed" });
-}
-
-/** Sends the cases one after the other, outside of any transaction, until too many got no answer. */
-async function sendAll(
-  context: DrillsContext,
-  subject: Subject,
-  isWanted: IsWanted,
-): Promise<readonly CaseResult[]> {
-  const { world } = context;
-  const { endpoint, secret, retiredSecret, now } = subject;
-  const order = subject.order?.event ?? null;
-  const event = (): DrillEvent => ({ id: world.uuid(), storeId: endpoint.storeId, createdAt: now });
-  const first = event();
-  const results: CaseResult[] = [];
-  const names = casesOf(order);
-  for (const name of names) {
-    context.webhookWatch.note({ endpoint, total: names.length, results: [...results] });
-    if (!goesOn(results) || !isWanted().ok) break;
-    const own = results.length === 0 ? first : event();
-    const keys = { secret, retiredSecret, realNow: world.now() };
-    const { eventId, headers, body } = drillRequest(name, { own, first, order }, keys);
-    const posted = await post(context, { storeId: endpoint.storeId, url: endpoint.url, headers, body });
-    results.push({ name, eventId, milliseconds: posted.milliseconds, answer: answerOf(posted) });
-  }
-  return results;
-}
-
-function answerOf({ result }: Posted): CaseResult["answer"] {
-  if (result === "forbidden")
-    return { error: "target_forbidden", message: "the sandbox may not send to this address" };
-  if (result.ok) return { status: result.status, body: result.body };
-  return { error: deliveryErrorOf(result), message: result.message };
 }

@@ -23,9 +23,11 @@ export async function post(
   {
     storeId,
     ...wanted
-  }: Pick<OutboundRequest, "url" | "headers" | "connection"> & {
-    readonly body: string;
+  }: Pick<OutboundRequest, "url" | "headers" | "lines" | "connection"> & {
+    readonly body: string | Uint8Array;
     readonly storeId: string;
+    /** Default: POST. */
+    readonly method?: OutboundRequest["method"];
   },
 ): Promise<Posted> {
   const { url } = wanted;
@@ -40,15 +42,17 @@ export async function post(
   const addresses = allowedAddresses(target.value, resolved, targets);
   if (!addresses.ok) return end(resolved.length === 0 ? UNRESOLVED : "forbidden");
   const result = await world.send({
-    ...wanted,
     method: "POST",
+    ...wanted,
     timeoutMs: deliveryTimeoutMs,
     maxResponseBytes: KEPT_ANSWER_BYTES + MAX_SECRET_BYTES,
     larger: "cut",
     addresses: addresses.value,
   });
   // Answers are kept, and receivers send back or print what they got and know.
-  return end(result.ok ? { ...result, body: redactKept(result.body, orderIdIn(wanted.body)) } : result);
+  return end(
+    result.ok ? { ...result, body: redactKept(result.body, orderIdIn(String(wanted.body))) } : result,
+  );
 }
 
 /** A secret or a card number that begins within the kept part of an answer ends within this many bytes behind it. */

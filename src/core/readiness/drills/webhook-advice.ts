@@ -26,7 +26,12 @@ export const DRILL_CAUSES = {
     "It accepts an empty signature: an empty header, or an empty list of signatures, counts as right. Refuse it before comparing.",
   takes_empty_secret:
     "It accepts what was signed with an empty secret, which anybody can do. An unset variable is among its secrets: leave it out, and do not start without one.",
-  secret_unset: `Its secret is empty: it accepts what anybody can sign with an empty secret, and refuses what the service signs. Set it to what ${SHOW_SECRET} prints, and do not start without one.`,
+  takes_guessed_secret:
+    "It accepts what was signed with a secret that anybody can guess: the text of an unset variable (undefined, null, None), a default, or its own address. Take that out of its secrets, and do not start without the right one.",
+  secret_unset: `Its secret is empty, or the text of an unset variable or a default: it accepts what anybody can sign with that, and refuses what the service signs. Set it to what ${SHOW_SECRET} prints, and do not start without one.`,
+  secret_spelled: `It has the right secret in another form: without whsec_, decoded, in quotes, or with white space. The key of the signature is the whole text, as ${SHOW_SECRET} prints it.`,
+  signs_otherwise:
+    "It has the right secret, and signs something else with it than the timestamp, a dot and the raw body.",
   wrong_secret: `It has another secret than this endpoint: it refuses valid events just as forged ones, and other faults differently. ${SHOW_SECRET} prints the right one. (If it is the same: it signs something else than timestamp, dot, raw body.)`,
   replaced_secret: `It has the secret from before the last rotation, and not the new one, which ${SHOW_SECRET} prints.`,
   skips_orders:
@@ -34,13 +39,41 @@ export const DRILL_CAUSES = {
   refuses_orders:
     "It accepts webhook.test, and refuses an event of an order that it accepted before. Answer 2xx to every verified event, also to one that is known.",
   verifies_sometimes:
-    "It verifies only some requests: of requests with the same fault it accepts some and refuses others. Perhaps one of several processes has no secret, or a setting disables the check.",
+    "It verifies only some requests: of requests with the same fault it accepts some and refuses others. Perhaps it verifies a sample, one of several processes has no secret, or a setting disables the check.",
   old_secret:
     "It still accepts the secret from before the last rotation, although the overlap is over. Remove that secret from its settings.",
   compares_prefix: `It compares only the beginning of the signature. ${WHOLE}.`,
   compares_end: `It compares only the end of the signature. ${WHOLE}.`,
   compares_part: `It compares only some digits of the signature. ${WHOLE}.`,
   one_signature: `It does not find the right signature among several. While secrets are rotated the header has up to three with commas: split it, and accept if any of them matches.`,
+  compares_unordered: `It compares which digits the signature has, and not their order: as a sum, sorted, or as a set. ${WHOLE}.`,
+  matches_patterns: `It uses the signature that it received as a pattern (a regular expression, LIKE or a wildcard), which everybody can make to match. ${WHOLE}.`,
+  takes_malformed_signature:
+    "It accepts a signature that has not the form of one: letters that are no digits, too many, or too long. Decoding such a text can give nothing, which equals the beginning of everything. Refuse what is not 64 hexadecimal digits.",
+  takes_malformed_timestamp:
+    "It accepts a timestamp that is no number: compared with NaN, no age is ever too large. Refuse a timestamp that is not ten digits.",
+  reads_doubled_headers:
+    "It accepts a request in which a header of ours stands twice: it verifies one of the two lines and believes the other. Refuse what comes twice.",
+  skips_methods:
+    "It verifies POST, and accepts PUT or PATCH without verifying. Verify every request on the route, or refuse other methods with 405.",
+  skips_paths:
+    "It accepts forged requests with a query or with a slash behind its path: they reach another route, or the verification is bound to the exact text of the path. Verify every request on the route.",
+  skips_odd_bodies:
+    "It does not verify a body that is empty, a list, or no JSON, and answers 2xx. Verify the raw bytes first, whatever they are, also none.",
+  skips_large:
+    "It does not verify larger bodies: a limit for what is read or logged comes first, and the answer is 2xx. Refuse what is too large with 413.",
+  skips_encodings:
+    "It does not verify a body that comes in chunks or compressed, and answers 2xx: perhaps it relies on Content-Length. Read the whole body, and verify it.",
+  skips_by_sender:
+    "It trusts a request because of who seems to send it: a User-Agent, Authorization or X-Forwarded-For, which anybody can set. Verify the signature of every request.",
+  skips_by_content:
+    "It looks at what the body says before it verifies it, and answers 2xx: its type, its store or its livemode. Verify every request first, and decide after that.",
+  known_before_check:
+    "It looks whether it knows the event before it verifies the request, and accepts it without: everybody can learn an event_id. Verify first.",
+  remembers_signature:
+    "It remembers that a signature was right, and does not compute it again for another body. Compute the signature of every request.",
+  once_a_connection:
+    "It verifies the first request of a connection, and believes all that follow on it: behind a proxy they come from everybody. Verify every request.",
   compares_what_came: `It compares only as many digits as it received. Check the length first; then: ${WHOLE.toLowerCase()}.`,
   parsed_body: `It parses the body before it verifies, and verifies what it writes again. ${VERIFY_RAW}.`,
   decoded_body: `It changes the body before it verifies: read in another encoding than UTF-8, trimmed, or parsed and written again. ${VERIFY_RAW}.`,
@@ -82,7 +115,8 @@ export const DRILL_CAUSES = {
     "There is no such route, or none for POST: the path of the endpoint is wrong, or the receiver is another program.",
   redirects:
     "It answers with a redirect, and redirects are not followed: give the endpoint the target address (http or https, with or without a final slash).",
-  rate_limited: "It answers 429, because it limits the rate: exempt the service from the limit.",
+  rate_limited:
+    "It answers 429, also after a pause: it limits the rate, which says nothing of its verification. Exempt the service from the limit.",
   too_slow:
     "It does not answer in time, so the service would retry again and again. Store the event, answer 2xx, and do the work after that.",
   silent_on_bad: "It does not answer when it refuses: a branch returns without an answer. Answer 400.",
@@ -101,6 +135,10 @@ export const DRILL_NOTES = {
     "A note: it refuses what is less than 5 minutes old or ahead. The interface states no tolerance; with a short one, a slow network or a clock that is off loses events until their next try.",
   lenient_tolerance:
     "A note: it accepts what is more than 5 minutes old or ahead. The interface states no tolerance; a longer one lets a recorded request be sent again for longer.",
+  dedups_before_age:
+    "A note: it accepts a known event again, however old its timestamp is, which repeats nothing: it looks whether it knows the event before it looks at its age.",
+  rate_limited_for_a_while:
+    "A note: it answered 429 because it limits the rate, and accepted or refused the same requests later. The service tries again too, but later than it could: exempt it from the limit.",
   ignores_event_id:
     "A note: it accepts an event whose header Checkout-Event-Id has another id than the body, which is right if it looks at the body alone. That header is not signed.",
 } as const;

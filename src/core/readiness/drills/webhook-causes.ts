@@ -1,7 +1,8 @@
+import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import type { DrillStep } from "../../control/drills.ts";
 import { excerpt, UUID } from "../../text.ts";
 import { adviceText, type DrillCause, type DrillNote } from "./webhook-advice.ts";
-import { CASE_NAMES, DRILL_CASES, twinOf, type CaseName, type CaseResult } from "./webhook.ts";
+import { CASE_NAMES, DRILL_CASES, FIRST_CASES, twinOf, type CaseName, type CaseResult } from "./webhook.ts";
 
 /** The kinds of answers. `limited`: 429. `unsent`: the drill had been stopped. */
 type Kind =
@@ -17,57 +18,101 @@ type Kind =
   | "unsent";
 
 /** The results of all cases. */
-type Pattern = {
+type Pattern = Pick<Drilled, "probed"> & {
   readonly kind: (name: CaseName) => Kind;
   /** Whether all of these cases have one of these results. */
   readonly all: (kind: Kind, names: readonly CaseName[]) => boolean;
   /** The cases that were answered. */
   readonly answered: readonly CaseName[];
+  /** Those of them that the service could have sent, but for their signature and their time. */
+  readonly plain: readonly CaseName[];
   /** Whether two cases got the same answer, but for ids and numbers in it. */
   readonly alike: (one: CaseName, other: CaseName) => boolean;
   /** Whether valid events were answered as if the route did not exist. */
   readonly isNowhere: boolean;
   /** Whether `wrong_secret` was signed with a secret that was active before. */
   readonly usedRetired: boolean;
+  /** Whether something that was sent once more was answered otherwise. */
+  readonly wavers: boolean;
 };
 
 const GOOD: readonly CaseName[] = ["good_event", "duplicate", "good_at_the_end"];
 /** Cases that every receiver refuses which compares the signature over the body. */
 const FORGED: readonly CaseName[] = ["bad_signature", "wrong_secret", "changed_byte"];
 /** Well signed, at another time. */
-const STALE: readonly CaseName[] = ["ten_minutes_old", "hour_old", "ten_minutes_ahead", "hour_ahead"];
+const STALE = ["ten_minutes_old", "hour_old", "ten_minutes_ahead", "hour_ahead"] as const;
 /** Sent before any that must be refused. */
 const SENT_FIRST: ReadonlySet<CaseName> = new Set(CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature")));
 /** Not found, method not allowed, gone. */
 const NOWHERE: ReadonlySet<number> = new Set([404, 405, 410]);
+/** Maximum number of cases that are sent once more. */
+const MAX_REPEATED = 8;
 
 /** What a drill was: its results, and what is known about how it was made. */
-type Drilled = {
+export type Drilled = {
   readonly results: readonly CaseResult[];
+  /** Results of cases that were sent once more. */
+  readonly repeated: readonly CaseResult[];
   /** The cases that were to be sent. */
   readonly names: readonly CaseName[];
   readonly usedRetired: boolean;
+  /** The mistake with which a signature must be made for the receiver to accept it; undefined if none was found. */
+  readonly probed: DrillCause | undefined;
 };
 
+/** The step that stands for all cases that were not sent. */
+const NOT_SENT = "not_sent";
+
+/** What each step is called for people. */
+export const WEBHOOK_STEPS = { ...DRILL_CASES, [NOT_SENT]: { title: "the rest of the drill" } };
+
 /**
- * The steps of a drill: for each case what was expected, what came, and the likely cause of a failure, or a note. The
- * endpoint is that which the commands in them are for.
+ * The steps of a drill: for each case what was expected, what came, and the likely cause of a failure, or a note; and
+ * one step for all that was not sent. The endpoint is that which the commands in them are for.
  */
 export function drillSteps(drilled: Drilled, endpointId: string): DrillStep[] {
   const { results, names } = drilled;
   const { causes, notes } = explain(drilled);
-  return names.map((name) => {
+  const sent = names.flatMap((name): DrillStep[] => {
     const result = results.find((one) => one.name === name);
+    if (result === undefined) return [];
     const code = causes.get(name) ?? notes.get(name);
-    return {
-      name,
-      passed: !causes.has(name),
-      expected: DRILL_CASES[name].expected,
-      got: gotText(result),
-      cause: code === undefined ? null : adviceText(code, endpointId),
-      reference: result?.eventId ?? null,
-    };
+    return [
+      {
+        name,
+        passed: !causes.has(name),
+        expected: DRILL_CASES[name].expected,
+        got: gotText(result),
+        cause: code === undefined ? null : adviceText(code, endpointId),
+        reference: result.eventId,
+      },
+    ];
   });
+  const left = names.find((name) => results.every((one) => one.name !== name));
+  const why = left === undefined ? undefined : causes.get(left);
+  if (why === undefined) return sent;
+  const got = `${names.length - sent.length} requests were not sent: the drill was given up`;
+  const rest = { name: NOT_SENT, passed: false, expected: "an answer", got, reference: null };
+  return [...sent, { ...rest, cause: adviceText(why, endpointId) }];
+}
+
+/** The forged cases that were accepted and are worth sending once more: who verifies a sample then refuses some of them. */
+export function toRepeat(results: readonly CaseResult[]): readonly CaseName[] {
+  const taken = results.filter(
+    (result) => kindOf(result) === "taken" && isForged(result.name) && !FIRST_CASES.has(result.name),
+  );
+  return taken.slice(0, MAX_REPEATED).map(({ name }) => name);
+}
+
+/** Whether a receiver refuses valid events, so that it is worth looking for the mistake that it makes. */
+export function refusesGood(results: readonly CaseResult[]): boolean {
+  const good = results.find(({ name }) => name === "good_event");
+  return good !== undefined && (kindOf(good) === "refused" || kindOf(good) === "failed");
+}
+
+/** Whether a request was accepted. */
+export function isTaken({ answer }: Pick<CaseResult, "answer">): boolean {
+  return "status" in answer && answer.status >= 200 && answer.status < 300;
 }
 
 /** The most likely cause of each failed case, from the pattern of all cases; notes if no case failed. */
@@ -80,25 +125,30 @@ export function explain(drilled: Drilled): {
   const causes = new Map(failed.map((name) => [name, causeOf(name, pattern)]));
   if (causes.size > 0) return { causes, notes: new Map() };
   const notes = drilled.names.flatMap((name): [CaseName, DrillNote][] => {
-    const note = noteOf(name, pattern.kind(name));
+    const result = drilled.results.find((one) => one.name === name);
+    const note = noteOf(name, pattern, result);
     return note === undefined ? [] : [[name, note]];
   });
   return { causes, notes: new Map(notes) };
 }
 
-function patternOf({ results, usedRetired }: Drilled): Pattern {
+function patternOf({ results, repeated, usedRetired, probed }: Drilled): Pattern {
   const kinds = new Map(results.map((result) => [result.name, kindOf(result)]));
   const kind = (name: CaseName): Kind => kinds.get(name) ?? "unsent";
   const answers = new Map(results.map(({ name, answer }) => [name, shapeOf(answer)]));
+  const answered = results.filter(({ answer }) => "status" in answer).map(({ name }) => name);
   return {
     kind,
     all: (wanted, names) => names.every((name) => kind(name) === wanted),
     alike: (one, other) => answers.get(one) === answers.get(other),
-    answered: results.filter(({ answer }) => "status" in answer).map(({ name }) => name),
+    answered,
+    plain: answered.filter((name) => DRILL_CASES[name].expected !== "not 2xx"),
     isNowhere: results
       .filter(({ name }) => GOOD.includes(name))
       .every(({ answer }) => "status" in answer && NOWHERE.has(answer.status)),
     usedRetired,
+    probed,
+    wavers: repeated.some((result) => kindOf(result) === "refused" && kind(result.name) === "taken"),
   };
 }
 
@@ -110,7 +160,10 @@ function shapeOf(answer: CaseResult["answer"]): string {
 
 const UUIDS = new RegExp(UUID, "gi");
 
-function noteOf(name: CaseName, kind: Kind): DrillNote | undefined {
+function noteOf(name: CaseName, pattern: Pattern, result: CaseResult | undefined): DrillNote | undefined {
+  if (result?.limited === true) return "rate_limited_for_a_while";
+  if (isKnownBeforeAge(name, pattern)) return "dedups_before_age";
+  const kind = pattern.kind(name);
   const one = DRILL_CASES[name];
   if (!("notes" in one) || (kind !== "taken" && kind !== "refused")) return undefined;
   return one.notes[kind];
@@ -120,9 +173,34 @@ function passed(name: CaseName, pattern: Pattern): boolean {
   const kind = pattern.kind(name);
   const { expected } = DRILL_CASES[name];
   if (name === "other_event_id" && believesHeader(pattern)) return false;
+  if (isKnownBeforeAge(name, pattern) || isOtherRoute(name, pattern)) return true;
   if (expected === "2xx or 4xx") return kind === "taken" || kind === "refused";
-  if (expected === "4xx or 5xx") return kind === "refused" || kind === "failed";
+  if (expected === "not 2xx") return NOT_TAKEN.has(kind);
   return kind === (expected === "2xx" ? "taken" : "refused");
+}
+
+/** Whether a path with a slash behind it leads to something else, which answers in its own way. */
+function isOtherRoute(name: CaseName, { alike }: Pattern): boolean {
+  return (name === "final_slash" || name === "payment_final_slash") && !alike(name, "good_event");
+}
+
+/** What may become of a request that the service never sends. */
+const NOT_TAKEN: ReadonlySet<Kind> = new Set(["refused", "failed", "redirected", "lost"]);
+
+/**
+ * Whether a known event of an order was accepted at another time than now by a receiver that looks at the age of events:
+ * it looks first whether it knows the event, and repeats nothing.
+ */
+function isKnownBeforeAge(name: CaseName, { kind, all }: Pattern): boolean {
+  return (
+    kind(name) === "taken" &&
+    STALE.some((one) => name === `payment_${one}`) &&
+    all("refused", STALE) &&
+    all(
+      "taken",
+      STALE.map((one): CaseName => `payment_${one}`),
+    )
+  );
 }
 
 /** Whether it answered a known event under another id as it answers a new one, and a known one otherwise. */
@@ -176,14 +254,16 @@ function causeOf(name: CaseName, pattern: Pattern): DrillCause {
 
 /** Why an invalid request was answered with 2xx. */
 function whyTaken(name: CaseName, pattern: Pattern): DrillCause {
-  const { kind, all, answered } = pattern;
-  if (all("taken", answered)) return "takes_all";
+  const { kind, all, plain } = pattern;
+  if (all("taken", plain)) return "takes_all";
   const unlikeGood = kind("good_event") === "taken" ? undefined : whyGoodRefused(pattern);
   if (unlikeGood !== undefined) return unlikeGood;
+  if (all("taken", [...FORGED, "forged_on_connection"]) && kind("fresh_forgery") === "refused")
+    return "once_a_connection";
   if (isErratic(pattern)) return "verifies_sometimes";
   if (all("taken", FORGED)) return kind("no_signature") === "taken" ? "no_check" : "presence_only";
-  if (name === "short_signature" && kind("last_digit") === "taken") return whyPartly(pattern);
-  if (name === "empty_signature" && kind("short_signature") === "taken") return "compares_what_came";
+  const formal = whyFormTaken(name, pattern);
+  if (formal !== undefined) return formal;
   if (name === "rewritten_body" && kind("changed_byte") === "taken") return "body_not_covered";
   const one = DRILL_CASES[name];
   if ("taken" in one && one.taken !== undefined)
@@ -192,6 +272,43 @@ function whyTaken(name: CaseName, pattern: Pattern): DrillCause {
   return one.without === undefined ? "verifies_sometimes" : whyWithout(name, pattern);
 }
 
+/** Why a signature was accepted that is none; undefined where its own cause tells. */
+function whyFormTaken(name: CaseName, pattern: Pattern): DrillCause | undefined {
+  const { kind } = pattern;
+  const taken = (one: CaseName): boolean => kind(one) === "taken";
+  const short = taken("short_signature");
+  // Nothing of the long one is right, so it was not compared at all.
+  if (FORMLESS.has(name) && taken("long_signature") && taken("non_hex")) return "takes_malformed_signature";
+  if (name === "short_signature" && taken("last_digit")) return whyPartly(pattern);
+  if (PATTERNS.has(name) && short && taken("non_hex")) return "compares_what_came";
+  if (SHORTENED.has(name) && short)
+    return taken("dots") && !taken("non_hex") ? "matches_patterns" : "compares_what_came";
+  if (UNORDERED.has(name) && taken("sorted_digits")) return "compares_unordered";
+  if (name === "gzip" && taken("no_event") && !taken("chunked")) return "skips_odd_bodies";
+  if (UNTIMED.has(name) && taken("no_timestamp")) return "skips_without_timestamp";
+  if ((UNTIMED.has(name) || TWO_TIMES.has(name)) && taken("hour_old"))
+    return whyStale(STALE_BY_SECONDS, pattern);
+  return undefined;
+}
+
+/** With 200 signatures one of them may have the same sum. */
+const UNORDERED: ReadonlySet<CaseName> = new Set(["swapped_digits", "many_signatures"]);
+const SHORTENED: ReadonlySet<CaseName> = new Set(["short_signature", "empty_signature"]);
+const PATTERNS: ReadonlySet<CaseName> = new Set(["dots", "percent", "any_text", "non_hex"]);
+const UNTIMED: ReadonlySet<CaseName> = new Set(
+  CASE_NAMES.filter((name) => DRILL_CASES[name].timestamp !== undefined),
+);
+const TWO_TIMES: ReadonlySet<CaseName> = new Set(["timestamp_old_and_new", "timestamp_new_and_old"]);
+const FORMLESS: ReadonlySet<CaseName> = new Set([
+  "short_signature",
+  "empty_signature",
+  "dots",
+  "percent",
+  "any_text",
+  "non_hex",
+  "many_signatures",
+]);
+
 /** Which missing header is the reason that a request was not verified. */
 function whyWithout(name: CaseName, { kind }: Pattern): DrillCause {
   const missing = DRILL_CASES[name].without ?? [];
@@ -199,6 +316,7 @@ function whyWithout(name: CaseName, { kind }: Pattern): DrillCause {
     ([header, one]) => missing.some((each) => each === header) && kind(one) === "taken",
   );
   if (alone !== undefined) return alone[2];
+  if (kind("other_agent") === "taken") return "skips_by_sender";
   const isOfType = name === "no_headers_form" && kind("no_headers") !== "taken";
   return isOfType ? "skips_other_types" : "skips_without_headers";
 }
@@ -221,6 +339,7 @@ function whyStale(age: number, { kind }: Pattern): DrillCause {
 
 /** Which part of a signature is compared. */
 function whyPartly({ kind }: Pattern): DrillCause {
+  if (kind("even_digits") === "taken" || kind("odd_digits") === "taken") return "compares_part";
   const ignoresFirst = kind("first_digit") === "taken";
   const ignoresLast = kind("last_digit") === "taken";
   if (ignoresFirst === ignoresLast) return "compares_part";
@@ -228,8 +347,8 @@ function whyPartly({ kind }: Pattern): DrillCause {
 }
 
 /** Whether forged requests had different results, more than one mistake in the code explains. */
-function isErratic({ kind, usedRetired }: Pattern): boolean {
-  if (kind("no_event") === "taken" && kind("bad_signature") === "refused") return true;
+function isErratic({ kind, usedRetired, wavers }: Pattern): boolean {
+  if (wavers || (kind("bad_signature") === "refused" && kind("forged_in_the_end") === "taken")) return true;
   const taken = FORGED.filter((name) => kind(name) === "taken");
   if (taken.length !== 1) return taken.length === 2;
   if (taken[0] === "wrong_secret") return !usedRetired;
@@ -237,16 +356,23 @@ function isErratic({ kind, usedRetired }: Pattern): boolean {
 }
 
 /** Why valid events are refused although something else is accepted: what is accepted tells; undefined if it does not. */
-function whyGoodRefused({ kind, usedRetired }: Pattern): DrillCause | undefined {
+function whyGoodRefused({ kind, usedRetired, probed }: Pattern): DrillCause | undefined {
+  if (probed !== undefined) return probed;
   if (kind("bad_signature") !== "refused" || kind("good_event") !== "refused") return undefined;
   if (kind("order_event") === "taken") return "refuses_after_check";
-  if (kind("empty_secret") === "taken") return "secret_unset";
+  if (GUESSED.some((name) => kind(name) === "taken")) return "secret_unset";
   if (kind("wrong_secret") === "taken" && usedRetired) return "replaced_secret";
   return STALE.some((name) => kind(name) === "taken") ? "clock_off" : undefined;
 }
 
+const GUESSED = CASE_NAMES.filter((name) => {
+  const { secret } = DRILL_CASES[name];
+  return secret !== undefined && secret !== "another";
+});
+
 /** Why everything is refused: the answers tell, if they differ. */
-function whyAllRefused({ isNowhere, alike }: Pattern): DrillCause {
+function whyAllRefused({ isNowhere, alike, probed }: Pattern): DrillCause {
+  if (probed !== undefined) return probed;
   if (isNowhere) return "no_route";
   // Texts that are never the same, such as a random id, tell nothing.
   if (!alike("good_event", "second_of_three") || !alike("bad_signature", "first_digit")) return "refuses_all";
@@ -256,8 +382,8 @@ function whyAllRefused({ isNowhere, alike }: Pattern): DrillCause {
 
 /** Why a valid request was answered with 4xx. */
 function whyRefused(name: CaseName, pattern: Pattern): DrillCause {
-  const { kind, all, answered } = pattern;
-  if (all("refused", answered)) return whyAllRefused(pattern);
+  const { kind, all, plain } = pattern;
+  if (all("refused", plain)) return whyAllRefused(pattern);
   if (kind("good_event") !== "taken") {
     // A drill that was given up has not sent the last of them.
     const sent = GOOD.filter((good) => kind(good) !== "unsent");
@@ -276,11 +402,12 @@ function untakenAlone(name: CaseName): DrillCause | undefined {
 }
 
 /** Why a request was answered with 5xx. */
-function whyFailed(name: CaseName, { kind, all, answered }: Pattern): DrillCause {
-  if (all("failed", answered)) return "fails_always";
+function whyFailed(name: CaseName, { kind, all, plain, probed }: Pattern): DrillCause {
+  if (probed !== undefined && !isBad(name)) return probed;
+  if (all("failed", plain)) return "fails_always";
   if (name === "no_event" && kind("bad_signature") !== "failed") return "parses_first";
   if (OTHER_LENGTHS.has(name) && kind("bad_signature") === "refused") return "throws_on_length";
-  if (DRILL_CASES[name].expected.startsWith("4xx")) return "throws_on_bad";
+  if (DRILL_CASES[name].expected === "4xx") return "throws_on_bad";
   if (kind("good_event") !== "taken") return "fails_after_check";
   if (name === "other_event_id" && kind("duplicate") === "failed") return "rejects_duplicates";
   if (isBad(name)) return "throws_on_bad";
@@ -298,14 +425,17 @@ function whyGivenUp(pattern: Pattern): DrillCause {
   return first === undefined ? "drops_connection" : causeOf(first, pattern);
 }
 
+/** Whether a request must not be accepted. */
+function isForged(name: CaseName): boolean {
+  return DRILL_CASES[name].expected === "4xx" || DRILL_CASES[name].expected === "not 2xx";
+}
+
 /** Whether a refusal is right, or may be. */
 function isBad(name: CaseName): boolean {
   return DRILL_CASES[name].expected !== "2xx";
 }
 
-function gotText(result: CaseResult | undefined): string {
-  if (result === undefined) return "not sent: the drill was given up";
-  const { answer, milliseconds } = result;
+function gotText({ answer, milliseconds }: CaseResult): string {
   if ("error" in answer) return `${answer.error} after ${milliseconds} ms: ${excerpt(answer.message)}`;
   const body = answer.body === "" || answer.status < 300 ? "" : `: ${excerpt(answer.body)}`;
   return `${answer.status} after ${milliseconds} ms${body}`;

@@ -1,14 +1,23 @@
 import { hash } from "node:crypto";
 import { recordTestEvent, type CheckoutEvent } from "../../checkout/event.ts";
+import type { Status } from "../../checkout/checkout.ts";
 import { iso } from "../../clock.ts";
+import { deliveryRequest } from "../../webhook/delivery-request.ts";
 import { HEADERS, signatureOf } from "../../webhook/signature.ts";
 import { CASE_NAMES, DRILL_CASES, ORDER_CASE_NAMES, type CaseName, type CaseResult } from "./webhook.ts";
+import type { DrillRequest } from "./webhook-case.ts";
 
 /** After this many requests without an answer the rest is not sent. */
 const MAX_UNANSWERED = 3;
 
 /** A `webhook.test` event made for a drill: nothing happened, and it is in no list of events. */
-export type DrillEvent = { readonly id: string; readonly storeId: string; readonly createdAt: number };
+export type DrillEvent = {
+  readonly id: string;
+  readonly storeId: string;
+  readonly createdAt: number;
+  /** When it was sent first, in real time; default: now. */
+  readonly sentAt?: number;
+};
 
 /** An event of an order that the drilled receiver has accepted before. */
 type OrderEvent = Pick<CheckoutEvent, "id" | "body">;
@@ -27,6 +36,8 @@ type DrillKeys = {
   readonly retiredSecret: string | undefined;
   /** Real time, in milliseconds: receivers compare it with theirs (decision 18). */
   readonly realNow: number;
+  /** The address of the endpoint; default: none that anybody signs with. */
+  readonly url?: string;
 };
 
 /** The events that a case may send. */
@@ -38,46 +49,51 @@ type DrillEvents = {
   readonly order: OrderEvent | null;
 };
 
-/** The request of a case, byte for byte. Throws for a case of an order if there is none. */
+/**
+ * The event of a case, signed and sent as a delivery of it would be, but for what the case changes of its bytes and
+ * of our headers. Throws for a case of an order if there is none.
+ */
 export function drillRequest(
   name: CaseName,
   events: DrillEvents,
   keys: DrillKeys,
 ): { readonly eventId: string; readonly headers: Readonly<Record<string, string>>; readonly body: string } {
-  const {
-    signed = same,
-    sent = same,
-    age = 0,
-    signature = same,
-    without = [],
-    otherEventId,
-  } = DRILL_CASES[name];
+  const one = DRILL_CASES[name];
+  const { signed = same, sent = same, age = 0, signature = same, without = [] } = one;
   const event = eventOf(name, events);
+  const secret = secretOf(name, events, keys);
   const body = signed(event.body);
-  const timestamp = String(Math.floor(keys.realNow / 1000) - age);
-  const shown = signature(
-    signatureOf(secretOf(name, events, keys), { timestamp, rawBody: Buffer.from(body) }),
-  );
+  const { sentAt = keys.realNow } = events.first;
+  const realNow = (one.reused === true ? sentAt : keys.realNow) - age * 1000;
+  const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null };
+  const { headers } = deliveryRequest({ ...parts, body, secrets: [secret] });
+  const { [HEADERS.timestamp]: ofNow = "" } = headers;
+  const timestamp = one.timestamp ?? ofNow;
+  const signedBody = one.reused === true ? eventOf("duplicate", events).body : body;
+  const right = signatureOf(secret, { timestamp, rawBody: Buffer.from(signedBody) });
   const ours = {
-    eventId: otherEventId === true ? events.own.id : event.id,
-    timestamp,
-    signature: shown,
+    [HEADERS.eventId]: one.otherEventId === true ? events.own.id : event.id,
+    [HEADERS.timestamp]: timestamp,
+    [HEADERS.signature]: signature(right),
   };
-  const sentOurs = Object.entries(HEADERS).flatMap(([header, title]) =>
-    without.some((one) => one === header) ? [] : [[title, ours[header as keyof typeof HEADERS]]],
-  );
-  return {
-    eventId: event.id,
-    headers: { ...otherHeaders(name), ...(Object.fromEntries(sentOurs) as Record<string, string>) },
-    body: sent(body),
-  };
+  const left = new Set(without.map((header) => HEADERS[header]));
+  const shown = Object.entries({ ...headers, ...ours }).filter(([header]) => !left.has(header));
+  return { eventId: event.id, headers: Object.fromEntries(shown), body: sent(body) };
 }
 
-function otherHeaders(name: CaseName): Readonly<Record<string, string>> {
-  const { contentType = "application/json", tool } = DRILL_CASES[name];
-  const agent =
-    tool === "curl" ? { "User-Agent": "curl/8.5.0", Accept: "*/*" } : { "User-Agent": "checkout-sandbox" };
-  return { ...agent, "Content-Type": contentType };
+/** The request of a case as it goes out, whatever is odd in its way; `url` is the endpoint's. */
+export function sentAs(
+  name: CaseName,
+  {
+    url,
+    headers,
+    body,
+  }: Pick<ReturnType<typeof drillRequest>, "headers" | "body"> & { readonly url: string },
+  realNow: number,
+): DrillRequest {
+  const { how } = DRILL_CASES[name];
+  const request = { method: "POST", url, headers, body } as const;
+  return how === undefined ? request : how(request, String(Math.floor(realNow / 1000)));
 }
 
 /** Whether nothing was shown: the receiver could not be reached at all, so it did nothing wrong. */
@@ -88,19 +104,30 @@ export function wasOutOfReach(results: readonly CaseResult[]): boolean {
   );
 }
 
-/** Whether to send the next case: not if the valid event got no answer, nor after too many requests without one. */
+/**
+ * Whether to send the next case: not if the valid event got no answer, nor after too many requests without one. That
+ * the service's own requests get an answer is asked; others may be cut off.
+ */
 export function goesOn(results: readonly CaseResult[]): boolean {
-  const unanswered = results.filter(({ answer }) => "error" in answer);
+  const unanswered = results.filter(
+    ({ name, answer }) =>
+      "error" in answer && (answer.error !== "connection_lost" || DRILL_CASES[name].expected !== "not 2xx"),
+  );
   return unanswered.length < MAX_UNANSWERED && unanswered.every(({ name }) => name !== "good_event");
 }
 
-function secretOf(name: CaseName, { own }: DrillEvents, { secret, retiredSecret }: DrillKeys): string {
+function secretOf(
+  name: CaseName,
+  { own }: DrillEvents,
+  { secret, retiredSecret, url = "" }: DrillKeys,
+): string {
   const { secret: which } = DRILL_CASES[name];
-  if (which === "empty") return "";
-  return which === "another" ? (retiredSecret ?? neverASecret(own)) : secret;
+  if (which === undefined) return secret;
+  return which === "another" ? (retiredSecret ?? neverASecret(own)) : which({ url, storeId: own.storeId });
 }
 
-function eventOf(name: CaseName, { own, first, order }: DrillEvents): OrderEvent {
+/** The event of a case. Throws for a case of an order if there is none. */
+export function eventOf(name: CaseName, { own, first, order }: DrillEvents): OrderEvent {
   const { event: which } = DRILL_CASES[name];
   if (which === undefined || which === "first") {
     const event = which === "first" ? first : own;
@@ -118,19 +145,32 @@ export function paymentType({ body }: OrderEvent): CheckoutEvent["type"] {
   return type.startsWith("order.") ? "order.succeeded" : "checkout_session.succeeded";
 }
 
-/** What an event of another type would say about the order of an event. */
+/** Where an event of a status stands among those of its checkout, and what was before it, where a customer has paid at once. */
+const COURSE: Readonly<Record<Status, readonly [sequence: number, previous: Status | null]>> = {
+  created: [1, null],
+  pending: [2, "created"],
+  succeeded: [3, "pending"],
+  failed: [3, "pending"],
+  cancelled: [2, "created"],
+  expired: [2, "created"],
+};
+
+/** An event of another type about the order of an event, as the service would write it. */
 function bodyOfType(
   type: CheckoutEvent["type"],
   { own, order }: { readonly own: DrillEvent; readonly order: OrderEvent },
 ): string {
-  const [object, status] = type.split(".");
+  const [object, status] = type.split(".") as ["order" | "checkout_session", Status];
   const event = JSON.parse(order.body) as { readonly sequence: number; readonly data: object };
+  const [sequence, previousStatus] = COURSE[status];
   return JSON.stringify({
     ...event,
     event_id: own.id,
     type,
     created_at: iso(own.createdAt),
-    sequence: event.sequence + 1,
+    // One that a receiver has had already would be passed over by those that compare sequences.
+    sequence: previousStatus === null ? sequence : Math.max(sequence, event.sequence + 1),
+    previous_status: previousStatus,
     data: { ...event.data, object, status },
   });
 }

@@ -1,61 +1,28 @@
-import { hash } from "node:crypto";
-import type { DeliveryError } from "../../webhook/delivery.ts";
-import type { CheckoutEvent } from "../../checkout/event.ts";
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
 import type { DrillStep } from "../../control/drills.ts";
-import type { DrillCause, DrillNote } from "./webhook-advice.ts";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
-import { DEFAULT_TOLERANCE_SECONDS, type HEADERS } from "../../webhook/signature.ts";
-
-/** An event type of a checkout. */
-type OrderType = CheckoutEvent["type"];
-
-/** How one request of the drill differs from a valid one. Fields that are not set are as in a valid one. */
-type CaseRequest = {
-  /**
-   * Which event is sent (default: a new one). `first`: that of the first case. `order`: the order event that the
-   * receiver has accepted before. `payment`: a new one that says that this order was paid. A type: a new event of that
-   * type, about the same order.
-   */
-  readonly event?: "first" | "order" | "payment" | OrderType;
-  /** Makes the bytes to sign from those of the event. */
-  readonly signed?: (body: string) => string;
-  /** Makes the bytes to send from those that were signed. */
-  readonly sent?: (signed: string) => string;
-  /** Age of the timestamp, in seconds; negative means in the future. */
-  readonly age?: number;
-  /** Headers of ours that are not sent. */
-  readonly without?: readonly (keyof typeof HEADERS)[];
-  /** The type of content; with `tool`, all headers but those of ours are as that tool sends them. */
-  readonly contentType?: string;
-  readonly tool?: "curl";
-  /** Whether the event id header is that of another event. */
-  readonly otherEventId?: true;
-  /** The secret to sign with instead: one that is not active, or none at all. */
-  readonly secret?: "another" | "empty";
-  /** Makes the signature header from the right signature. */
-  readonly signature?: (right: string) => string;
-};
-
-/** What shows why something is taken that must be refused: a cause, `by_part` of the signature, or what is odd in it. */
-type WhyTaken =
-  | { readonly taken: DrillCause | "by_part" }
-  | { readonly without: NonNullable<CaseRequest["without"]> }
-  | { readonly age: number };
-
-/** What must be accepted, and why it most likely is not; `by_bytes`: what it does with unusual bytes tells. */
-type GoodCase = { readonly expected: "2xx"; readonly untaken: DrillCause | "by_bytes" };
-/** What must be refused, or at least not accepted: `4xx or 5xx` is never sent by the service. */
-type BadCase = { readonly expected: "4xx" | "4xx or 5xx" } & WhyTaken;
-/** What the interface leaves open, and what is worth knowing of it where a drill passes. */
-type OpenCase = {
-  readonly expected: "2xx or 4xx";
-  readonly taken?: DrillCause;
-  readonly notes: { readonly taken?: DrillNote; readonly refused?: DrillNote };
-};
-
-/** A request of the drill: its title, what its answer must be, and what another answer tells of the merchant's code. */
-type DrillCase = CaseRequest & { readonly title: string } & (GoodCase | BadCase | OpenCase);
+import type { DeliveryError } from "../../webhook/delivery.ts";
+import { DEFAULT_TOLERANCE_SECONDS } from "../../webhook/signature.ts";
+import {
+  bad,
+  fieldsOf,
+  good,
+  odd,
+  open,
+  otherDigits,
+  withHeaders,
+  wrong,
+  type DrillCase,
+  type DrillRequest,
+} from "./webhook-case.ts";
+import {
+  CARRIERS,
+  GUESSED_SECRETS,
+  REUSES,
+  SIGNATURE_FORMS,
+  TIMESTAMP_FORMS,
+  UNKNOWN_ORDER,
+} from "./webhook-forgeries.ts";
 
 /** How many digits are right in a signature of which only the beginning is right: half of them. */
 const RIGHT_DIGITS = 32;
@@ -70,23 +37,6 @@ const TEN_MINUTES = 600;
 const WITHIN_TOLERANCE = DEFAULT_TOLERANCE_SECONDS - 10;
 const BEYOND_TOLERANCE = DEFAULT_TOLERANCE_SECONDS + 30;
 
-function good(title: string, untaken: GoodCase["untaken"], how: CaseRequest = {}) {
-  return { title, expected: "2xx", untaken, ...how } as const;
-}
-
-function bad(title: string, how: CaseRequest & WhyTaken) {
-  return { title, expected: "4xx", ...how } as const;
-}
-
-/** What the service never sends. */
-function odd(title: string, how: CaseRequest & WhyTaken) {
-  return { title, expected: "4xx or 5xx", ...how } as const;
-}
-
-function open(title: string, how: CaseRequest & Omit<OpenCase, "expected">) {
-  return { title, expected: "2xx or 4xx", ...how } as const;
-}
-
 const cases = {
   good_event: good("a good event", "fails_after_check"),
   duplicate: good("the same event again, signed anew", "rejects_duplicates", { event: "first" }),
@@ -95,6 +45,16 @@ const cases = {
   bad_signature: bad("a signature that no secret made", { taken: "verifies_sometimes", signature: wrong }),
   wrong_secret: bad("signed with another secret", { taken: "old_secret", secret: "another" }),
   changed_byte: bad("one byte of the body changed", { taken: "body_not_covered", sent: withOtherDigit }),
+  fresh_forgery: bad("badly signed, over a new connection", {
+    taken: "verifies_sometimes",
+    signature: wrong,
+    connection: "fresh",
+  }),
+  good_on_connection: good("a good event before a forged one", "verifies_sometimes"),
+  forged_on_connection: bad("badly signed, over the connection of a good event", {
+    taken: "once_a_connection",
+    signature: wrong,
+  }),
   rewritten_body: bad("the same JSON in other white space", { taken: "parsed_body", sent: indented }),
   right_beginning: bad(`a signature of which the first ${RIGHT_DIGITS} digits are right`, {
     taken: "by_part",
@@ -106,12 +66,17 @@ const cases = {
   }),
   no_signature: bad("no signature", { without: ["signature"] }),
   no_event: bad("a body that is no JSON, badly signed", {
-    taken: "verifies_sometimes",
+    taken: "skips_odd_bodies",
     signed: () => "this is no event",
     signature: wrong,
   }),
   hour_old: bad("signed an hour ago", { age: STALE_BY_SECONDS }),
   hour_ahead: bad("signed an hour ahead", { age: -STALE_BY_SECONDS }),
+  known_hour_old: open("the first event again, signed an hour ago", {
+    notes: { taken: "dedups_before_age" },
+    event: "first",
+    age: STALE_BY_SECONDS,
+  }),
   minute_old: good("signed a minute ago", "narrow_tolerance", { age: MINUTE }),
   minute_ahead: good("signed a minute ahead", "narrow_tolerance", { age: -MINUTE }),
   within_tolerance_old: open("signed 4 min 50 s ago", {
@@ -134,7 +99,7 @@ const cases = {
   ten_minutes_ahead: bad("signed 10 minutes ahead", { age: -TEN_MINUTES }),
   no_timestamp: bad("no timestamp", { without: ["timestamp"] }),
   empty_signature: bad("an empty signature", { taken: "takes_empty_signature", signature: () => "" }),
-  empty_secret: bad("signed with an empty secret", { taken: "takes_empty_secret", secret: "empty" }),
+  empty_secret: bad("signed with an empty secret", { taken: "takes_empty_secret", secret: () => "" }),
   first_digit: bad("a signature whose first digit is wrong", {
     taken: "by_part",
     signature: (right) => otherDigits(right.slice(0, 1)) + right.slice(1),
@@ -165,16 +130,19 @@ const cases = {
   only_event_id: bad("neither timestamp nor signature", { without: ["timestamp", "signature"] }),
   no_headers: bad("no Checkout header, as curl sends it", {
     without: ["eventId", "timestamp", "signature"],
-    tool: "curl",
+    how: asCurl,
   }),
   no_headers_form: odd("no Checkout header, as curl -d sends it: as a form", {
     without: ["eventId", "timestamp", "signature"],
-    tool: "curl",
-    contentType: "application/x-www-form-urlencoded",
+    how: (request) => withHeaders(asCurl(request), { "Content-Type": "application/x-www-form-urlencoded" }),
   }),
-  plain_text: odd("badly signed, as plain text", {
-    taken: "skips_other_types",
-    contentType: "text/plain",
+  ...CARRIERS,
+  ...SIGNATURE_FORMS,
+  ...GUESSED_SECRETS,
+  ...TIMESTAMP_FORMS,
+  ...REUSES,
+  forged_in_the_end: bad("a signature that no secret made, after all that", {
+    taken: "verifies_sometimes",
     signature: wrong,
   }),
   good_at_the_end: good("a good event after all that", "shuts_out"),
@@ -186,11 +154,12 @@ const orderCases = {
     event: "order",
   }),
   ...forgedPayments(),
+  unknown_order: UNKNOWN_ORDER,
   ...forgedOrders(),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 type RefusedName = {
-  [Name in keyof typeof cases]: (typeof cases)[Name]["expected"] extends "4xx" | "4xx or 5xx" ? Name : never;
+  [Name in keyof typeof cases]: (typeof cases)[Name]["expected"] extends "4xx" | "not 2xx" ? Name : never;
 }[keyof typeof cases];
 type PaymentName = `payment_${RefusedName}`;
 type ForgedName = `forged_${CheckoutObject}_${Status}`;
@@ -201,11 +170,19 @@ export type CaseName = keyof typeof cases | keyof typeof orderCases;
 /** What the webhook drill sends (decisions 50, 67 and 68). */
 export const DRILL_CASES: Readonly<Record<CaseName, DrillCase>> = { ...cases, ...orderCases };
 
-/** The names of all cases that are always sent, in the order in which they are sent. */
+/** The names of all cases that are always sent, in the order in which they begin. */
 export const CASE_NAMES = Object.keys(cases) as readonly CaseName[];
 
-/** The names of the cases that need an order event, in the order in which they are sent. */
+/** The names of the cases that need an order event, in the order in which they begin. */
 export const ORDER_CASE_NAMES = Object.keys(orderCases) as readonly CaseName[];
+
+/**
+ * The names of the cases that are sent one after the other before all others: what they show must not depend on what is
+ * in flight beside them.
+ */
+export const FIRST_CASES: ReadonlySet<CaseName> = new Set(
+  CASE_NAMES.slice(0, CASE_NAMES.indexOf("forged_on_connection") + 1),
+);
 
 /** Whether a drill sent order events too: without them it shows only how `webhook.test` is handled. */
 export function sentOrderEvents(steps: readonly Pick<DrillStep, "name">[]): boolean {
@@ -217,6 +194,8 @@ export type CaseResult = {
   readonly name: CaseName;
   readonly eventId: string;
   readonly milliseconds: number;
+  /** Whether it was sent again, because the receiver limits the rate. */
+  readonly limited?: true;
   readonly answer:
     | { readonly status: number; readonly body: string }
     | { readonly error: DeliveryError; readonly message: string };
@@ -228,8 +207,7 @@ export type CaseResult = {
  */
 function forgedPayments(): Readonly<Record<PaymentName, DrillCase>> {
   const rows = Object.entries<DrillCase>(cases).flatMap(([name, one]): [string, DrillCase][] => {
-    // The bytes of the event are the forgery.
-    if (one.expected === "2xx" || one.expected === "2xx or 4xx" || one.signed !== undefined) return [];
+    if (one.expected === "2xx" || one.expected === "2xx or 4xx" || !isRepeated(one)) return [];
     const event = one.age === undefined ? "payment" : "order";
     const title = `of an order: ${one.title}`;
     return [[`payment_${name}`, { ...one, title, event, taken: "skips_orders" }]];
@@ -258,9 +236,19 @@ function forgedOrders(): Readonly<Record<ForgedName, DrillCase>> {
   return Object.fromEntries(rows) as Record<ForgedName, DrillCase>;
 }
 
-/** Digits that no secret made. */
-function wrong(right: string): string {
-  return hash("sha256", right, "hex");
+/**
+ * Whether a case is made of an event of an order too: not where its bytes or another event are the forgery, nor where a
+ * payment that never was would be rightly signed.
+ */
+function isRepeated({ signed, event, timestamp, reused, age, how, connection }: DrillCase): boolean {
+  if (connection !== undefined) return false;
+  if (signed !== undefined || event !== undefined || timestamp !== undefined || reused === true) return false;
+  return age === undefined || how === undefined;
+}
+
+/** All headers but those of ours as curl sends them. */
+function asCurl(request: DrillRequest): DrillRequest {
+  return withHeaders(request, { "User-Agent": "curl/8.5.0", Accept: "*/*" });
 }
 
 function withOtherMiddle(right: string): string {
@@ -301,13 +289,4 @@ function indented(body: string): string {
 /** One digit of `created_at` changed: it is still an event, with the same event_id. */
 function withOtherDigit(body: string): string {
   return body.replace(/\dZ"/, (end) => otherDigits(end.slice(0, 1), 10) + end.slice(1));
-}
-
-function fieldsOf(body: string): [string, unknown][] {
-  return Object.entries(JSON.parse(body) as object);
-}
-
-/** Replaces every digit by another one. */
-function otherDigits(digits: string, base = 16): string {
-  return digits.replace(/./g, (digit) => (base - 1 - Number.parseInt(digit, base)).toString(base));
 }

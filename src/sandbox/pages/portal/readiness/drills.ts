@@ -5,7 +5,8 @@ import { RETURN_STEPS } from "../../../../core/readiness/drills/browser-return.t
 import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/drill.ts";
 import { DUPLICATES_STEPS } from "../../../../core/readiness/drills/duplicates.ts";
 import { IDEMPOTENCY_STEPS } from "../../../../core/readiness/drills/idempotency.ts";
-import { CASE_NAMES, DRILL_CASES } from "../../../../core/readiness/drills/webhook.ts";
+import { CASE_NAMES } from "../../../../core/readiness/drills/webhook.ts";
+import { WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook-causes.ts";
 import { EVIDENCE_MS } from "../../../../core/readiness/proof.ts";
 import type { DrillFact } from "../../../../core/control/drills.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -34,7 +35,7 @@ const DRILLS: Readonly<
   >
 > = {
   webhook: {
-    steps: DRILL_CASES,
+    steps: WEBHOOK_STEPS,
     command: "checkout checklist run webhooks",
     results: ({ endpoints }) => endpoints.map(({ drill, url }) => ({ drill, of: url })),
   },
@@ -110,7 +111,7 @@ function runningWebhooks({ endpoint, total, results }: WebhookProgress): Html {
       ${results.map(
         ({ name, answer }) =>
           html`<li>
-            ${DRILL_CASES[name].title}: ${"status" in answer ? String(answer.status) : answer.message}
+            ${WEBHOOK_STEPS[name].title}: ${"status" in answer ? String(answer.status) : answer.message}
           </li>`,
       )}
     </ol>

@@ -1,0 +1,76 @@
+import { createHmac } from "node:crypto";
+import { bodyVariants, type Variant } from "../../webhook/diagnosis/body-variants.ts";
+import { keyVariants, signedForms } from "../../webhook/diagnosis/signing-variants.ts";
+import { deliveryRequest } from "../../webhook/delivery-request.ts";
+import { HEADERS } from "../../webhook/signature.ts";
+import type { Finding } from "../../webhook/diagnosis/causes.ts";
+import type { DrillCause } from "./webhook-advice.ts";
+
+/** An event signed as one mistake would have it: a receiver that accepts it makes that mistake. */
+type Probe = {
+  readonly cause: DrillCause;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+/**
+ * Requests of the same event, each signed with one mistake of those that a receiver can make: with another form of the
+ * secret or an older one, over another text, or over another form of the body. They tell apart what otherwise refuses
+ * everything alike.
+ */
+export function probes(
+  event: { readonly id: string; readonly body: string },
+  keys: { readonly secret: string; readonly olderSecrets: readonly string[]; readonly realNow: number },
+): readonly Probe[] {
+  const { secret, olderSecrets: older, realNow } = keys;
+  const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null };
+  const { headers, body } = deliveryRequest({ ...parts, body: event.body, secrets: [secret] });
+  const known = older.map((one) => ({ label: "", secret: one, retired: true }));
+  const rawBody = Buffer.from(body);
+  const timestamp = headers[HEADERS.timestamp] ?? "";
+  const right: readonly (string | Uint8Array)[] = [timestamp, ".", rawBody];
+  const signed = [
+    ...single(keyVariants([secret], known)).map(([code, key]) => [code, key, right] as const),
+    ...single(signedForms([timestamp], event.id)).map(
+      ([code, form]) => [code, secret, form(rawBody)] as const,
+    ),
+    ...single(bodyVariants(rawBody)).map(([code, bytes]) => [code, secret, [timestamp, ".", bytes]] as const),
+  ];
+  return signed.map(([code, key, texts]) => {
+    const mac = createHmac("sha256", key);
+    for (const text of texts) mac.update(text);
+    return {
+      cause: causeOf(code),
+      headers: { ...headers, [HEADERS.signature]: mac.digest("hex") },
+      body,
+    };
+  });
+}
+
+/** The variants that have one fault. */
+function single<Value>(variants: readonly Variant<Value>[]): (readonly [Finding["code"], Value])[] {
+  return variants.flatMap(({ findings, value }) => {
+    const [only, ...more] = findings;
+    return only === undefined || more.length > 0 ? [] : [[only.code, value] as const];
+  });
+}
+
+function causeOf(code: Finding["code"]): DrillCause {
+  if (code === "secret_not_set") return "secret_unset";
+  if (code === "retired_secret" || code === "other_secret") return "replaced_secret";
+  if (code.startsWith("secret_")) return "secret_spelled";
+  if (DECODED.has(code)) return "decoded_body";
+  return code.startsWith("body_") ? "parsed_body" : "signs_otherwise";
+}
+
+/** What changes the text of a body, and does not parse it. */
+const DECODED: ReadonlySet<Finding["code"]> = new Set([
+  "body_whitespace_added",
+  "body_whitespace_removed",
+  "body_line_endings",
+  "body_bom_added",
+  "body_bom_removed",
+  "body_charset",
+  "body_characters_lost",
+  "body_base64",
+]);

@@ -1,0 +1,209 @@
+import { parseRetryAfter } from "../../core/network/headers.ts";
+import type { CheckoutEvent } from "../../core/checkout/event.ts";
+import type { DrillCause } from "../../core/readiness/drills/webhook-advice.ts";
+import type { DrillRequest } from "../../core/readiness/drills/webhook-case.ts";
+import { isTaken, refusesGood, toRepeat, type Drilled } from "../../core/readiness/drills/webhook-causes.ts";
+import { probes } from "../../core/readiness/drills/webhook-probes.ts";
+import {
+  casesOf,
+  drillRequest,
+  eventOf,
+  goesOn,
+  sentAs,
+  type DrillEvent,
+} from "../../core/readiness/drills/webhook-request.ts";
+import {
+  DRILL_CASES,
+  FIRST_CASES,
+  type CaseName,
+  type CaseResult,
+} from "../../core/readiness/drills/webhook.ts";
+import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import type { OutboundRequest, World } from "../../world.ts";
+import { deliveryErrorOf, post, type PostContext, type Posted } from "../webhook/post.ts";
+import type { WebhookWatch } from "./webhook-watch.ts";
+
+/** An endpoint at the start of its drill; `now` is the store's. */
+export type Subject = {
+  readonly endpoint: Endpoint;
+  readonly secret: string;
+  /** Secrets that were newest before, newest first, and whether any of them is not active any more. */
+  readonly olderSecrets: readonly string[];
+  readonly retiredSecret: string | undefined;
+  /** An event of an order that it has accepted; null if there is none, or none is to be sent. */
+  readonly order: Pick<CheckoutEvent, "id" | "body"> | null;
+  readonly now: number;
+};
+
+/** What sending the cases needs. */
+export type CasesContext = PostContext & {
+  readonly world: Pick<World, "now" | "uuid" | "sleep">;
+  readonly webhookWatch: Pick<WebhookWatch, "note" | "forget">;
+};
+
+/** Maximum number of requests in flight to an endpoint. */
+const MAX_IN_FLIGHT = 4;
+/** A receiver that takes longer than this for an answer gets one request at a time, in milliseconds. */
+const SLOW_MS = 2000;
+/** Maximum number of times that a request is sent to a receiver that answers 429. */
+const MAX_TRIES = 6;
+/** The first pause after a 429 that names none, which doubles each time; and the longest, in milliseconds. */
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 30_000;
+/** Maximum time of all pauses of a drill, in milliseconds. */
+const ALL_PAUSES_MS = 60_000;
+
+/**
+ * Sends all cases to an endpoint outside of any transaction, some after and some beside each other, until too many got
+ * no answer or `isWanted` says no.
+ */
+export async function sendCases(
+  context: CasesContext,
+  subject: Subject,
+  isWanted: () => boolean,
+): Promise<Drilled> {
+  const { endpoint, order } = subject;
+  const names = casesOf(order);
+  const results: CaseResult[] = [];
+  const send = createSender(context, subject);
+  const run = async (name: CaseName): Promise<void> => {
+    if (!goesOn(results) || !isWanted()) return;
+    results.push(await send.case(name));
+    context.webhookWatch.note({ endpoint, total: names.length, results: [...results] });
+  };
+  context.webhookWatch.note({ endpoint, total: names.length, results: [] });
+  const last = names.slice(-2);
+  for (const name of names.filter((one) => FIRST_CASES.has(one))) await run(name);
+  const lanes = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
+  const probed = refusesGood(results) && isWanted() ? await probe(send, subject, lanes) : undefined;
+  const middle = names.filter((one) => !FIRST_CASES.has(one) && !last.includes(one));
+  await side(middle, lanes, run);
+  const repeated: CaseResult[] = [];
+  await side(toRepeat(results), lanes, async (name) => {
+    if (isWanted()) repeated.push(await send.case(name));
+  });
+  for (const name of last) await run(name);
+  const usedRetired = subject.retiredSecret !== undefined;
+  return { results: inOrder(results, names), repeated, names, usedRetired, probed };
+}
+
+function inOrder(results: readonly CaseResult[], names: readonly CaseName[]): CaseResult[] {
+  return results.toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name));
+}
+
+/** Does something with each, with as many at once as there are lanes. */
+async function side<One>(
+  all: readonly One[],
+  lanes: number,
+  act: (one: One) => Promise<void>,
+): Promise<void> {
+  const left = all.values();
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      for (const one of left) await act(one);
+    }),
+  );
+}
+
+type Sender = ReturnType<typeof createSender>;
+
+/** Sends one request after the other's pause, if the receiver limits the rate. */
+function createSender(context: CasesContext, subject: Subject) {
+  const { world } = context;
+  const { endpoint, secret, retiredSecret, order, now } = subject;
+  const { storeId, url } = endpoint;
+  const begun = world.now();
+  let newest = now - 1;
+  const event = (): Required<DrillEvent> => {
+    // Each is an event of its own moment, as the service's are.
+    newest = Math.max(newest + 1, now + world.now() - begun);
+    return { id: world.uuid(), storeId, createdAt: newest, sentAt: world.now() };
+  };
+  const first = event();
+  const pace = createPace(world);
+  const posted = async (request: DrillRequest, connection?: "fresh") =>
+    pace(() => postOnce(context, { ...request, storeId, connection: connection ?? "kept" }));
+
+  const sendCase = async (name: CaseName): Promise<CaseResult> => {
+    const own = name === "good_event" ? first : event();
+    const realNow = name === "good_event" ? first.sentAt : world.now();
+    const { eventId, ...basic } = drillRequest(
+      name,
+      { own, first, order },
+      { secret, retiredSecret, realNow, url },
+    );
+    const { limited, ...sent } = await posted(
+      sentAs(name, { ...basic, url }, realNow),
+      DRILL_CASES[name].connection,
+    );
+    const { milliseconds } = sent;
+    return { name, eventId, milliseconds, answer: answerOf(sent), ...(limited ? { limited } : {}) };
+  };
+  return { case: sendCase, event, posted };
+}
+
+/** Looks for the one mistake with which a signature is accepted. */
+async function probe(send: Sender, subject: Subject, lanes: number): Promise<DrillCause | undefined> {
+  const { endpoint, secret, olderSecrets } = subject;
+  const own = send.event();
+  const event = eventOf("good_event", { own, first: own, order: null });
+  let found: DrillCause | undefined;
+  await side(probes(event, { secret, olderSecrets, realNow: own.sentAt }), lanes, async (one) => {
+    if (found !== undefined) return;
+    const sent = await send.posted({
+      method: "POST",
+      url: endpoint.url,
+      headers: one.headers,
+      body: one.body,
+    });
+    if (isTaken({ answer: answerOf(sent) })) found ??= one.cause;
+  });
+  return found;
+}
+
+/** As deliveries are sent: what a kept connection has lost is sent again over a new one. */
+async function postOnce(
+  context: PostContext,
+  request: DrillRequest & Pick<OutboundRequest, "connection"> & { readonly storeId: string },
+): Promise<Posted> {
+  const posted = await post(context, request);
+  const { result } = posted;
+  const isStale =
+    result !== "forbidden" && !result.ok && result.onKept === true && result.failure !== "timeout";
+  return isStale ? post(context, { ...request, connection: "fresh" }) : posted;
+}
+
+/** Sends again what was answered with 429, after a pause of all that is sent, for as long as the drill has for pauses. */
+function createPace(world: Pick<World, "now" | "sleep">) {
+  let paused = 0;
+  let until = 0;
+  const rest = async (): Promise<void> => {
+    while (world.now() < until) await world.sleep(until - world.now());
+  };
+  const pause = (milliseconds: number): boolean => {
+    const more = Math.max(0, world.now() + milliseconds - Math.max(until, world.now()));
+    if (paused + more > ALL_PAUSES_MS) return false;
+    paused += more;
+    until = Math.max(until, world.now() + milliseconds);
+    return true;
+  };
+  return async (send: () => Promise<Posted>): Promise<Posted & { readonly limited: boolean }> => {
+    for (let tries = 1; ; tries += 1) {
+      await rest();
+      const posted = await send();
+      const { result } = posted;
+      const isLimited = result !== "forbidden" && result.ok && result.status === 429;
+      if (!isLimited || tries === MAX_TRIES) return { ...posted, limited: !isLimited && tries > 1 };
+      const named = parseRetryAfter(result.headers["retry-after"], world.now()) ?? 0;
+      const wanted = Math.max(named, FIRST_PAUSE_MS * 2 ** (tries - 1));
+      if (!pause(Math.min(wanted, LONGEST_PAUSE_MS))) return { ...posted, limited: false };
+    }
+  };
+}
+
+function answerOf({ result }: Pick<Posted, "result">): CaseResult["answer"] {
+  if (result === "forbidden")
+    return { error: "target_forbidden", message: "the sandbox may not send to this address" };
+  if (result.ok) return { status: result.status, body: result.body };
+  return { error: deliveryErrorOf(result), message: result.message };
+}
