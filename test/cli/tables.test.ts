@@ -48,7 +48,7 @@ const COMMANDS: readonly string[] = [
   "keys list",
   "whoami",
   "checklist run webhooks",
-  "checklist run idempotency --client-command client",
+  "checklist run idempotency --all --client-command client",
   "snapshots list",
 ];
 /** What is taken last, so that no id of the others depends on it. */
@@ -98,8 +98,8 @@ async function openLongShop() {
 function tableLines(text: string): string[] {
   let inside = false;
   return text.split("\n").filter((line) => {
-    inside = line !== "" && !line.startsWith("  →") && (inside || HEADER.test(line));
-    return inside;
+    inside = line !== "" && (inside || HEADER.test(line));
+    return inside && !line.startsWith("  →");
   });
 }
 
