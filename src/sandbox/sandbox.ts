@@ -231,6 +231,7 @@ function drillsOf(
     idempotencyWatch: createIdempotencyWatch(store, world),
     retrieveWatch: createRetrieveWatch(),
     webhookWatch: createWebhookWatch(changed),
+    listenerTargets: new Map<string, string>(),
     leases: createLeases(world, { report, changed }),
   };
 }

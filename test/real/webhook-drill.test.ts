@@ -670,6 +670,24 @@ test("each endpoint that is on is drilled, or the one that is named", async () =
   expect(await refused("")).toMatch(/^5 .*nothing to drill.*checkout endpoints add/s);
 });
 
+test("where listen alone runs, what it forwards to is drilled with the secret of its endpoint", async () => {
+  const site = await openDrillSite();
+  await site.control(`/endpoints/${site.id}/state`, { action: "disable" });
+  const registered = await site.control<WireAnswerOf<"registerListener">>("/listener", {
+    url: "http://localhost:3002/",
+    forward_to: HOOKS,
+  });
+  site.secrets.current = registered.data.signing_secrets[0] ?? "";
+  const report = await drill(site);
+  expect([report.code, causesOf(report)]).toEqual([0, {}]);
+  expect(report.drills.map(({ url, endpoint_id: id }) => [url, id])).toEqual([[HOOKS, registered.data.id]]);
+  expect((await drill(site, "--endpoint", registered.data.id)).code).toBe(0);
+  // One that only shows events has no receiver behind it.
+  await site.control("/listener", { url: "http://localhost:3002/" });
+  const { code, stderr } = await site.harness.run(["checklist", "run", "webhooks"]);
+  expect([code, stderr]).toEqual([5, expect.stringContaining("nothing to drill")]);
+});
+
 test("people see each step, what came, and each cause once", async () => {
   const site = await openDrillSite(handmade({ isFresh: () => true }));
   const { code, stdout, stderr } = await site.harness.run(["checklist", "run", "webhooks"]);

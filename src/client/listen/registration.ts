@@ -33,6 +33,8 @@ const FIRST_WAIT_MS = 10;
 
 type LinkOptions = {
   readonly url: string;
+  /** Where events are forwarded to. */
+  readonly forward?: string | undefined;
   readonly eventTypes: readonly string[];
   readonly locate: () => ControlTarget | undefined;
 };
@@ -93,8 +95,8 @@ function register(place: Place, since?: Since): Answer<"registerListener"> {
 }
 
 async function registerNow(place: Place, since: Since | undefined): Answer<"registerListener"> {
-  const { url, eventTypes } = place;
-  const body = { url, eventTypes, since };
+  const { url, eventTypes, forward: forwardTo } = place;
+  const body = { url, eventTypes, since, forwardTo };
   const registered = await ask(place, { name: "registerListener", body });
   if (registered.end !== "success") return registered;
   place.endpointId = registered.value.id;

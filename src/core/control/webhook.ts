@@ -190,6 +190,8 @@ export const webhookOperations = {
     summary: "Says where the store's listener is now; what waited for it is delivered",
     request: z.strictObject({
       url: z.string(),
+      /** Where it forwards events to, for a drill of what is there; none by default. */
+      forwardTo: z.optional(z.string()),
       eventTypes: z.optional(eventTypes),
       /** What it gets again first: everything after an event, or everything from a moment on. */
       since: z.optional(

@@ -24,6 +24,8 @@ export type ControlActs = ClockContext &
   NamedSnapshotsContext & {
     readonly eventArrivals: Arrivals;
     readonly webhookWatch: WebhookWatch;
+    /** Where the listener of each store forwards to, as it has said in this run. */
+    readonly listenerTargets: Map<string, string>;
     readonly requests: Omit<RequestLog, "note" | "close">;
     readonly world: Pick<World, "sleep" | "monotonic" | "soon">;
     /** Does what is due in these stores: their clocks were moved. */

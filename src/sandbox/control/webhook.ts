@@ -65,6 +65,8 @@ export const webhookHandlers = {
   registerListener: async (context, { storeId, body }) => {
     const registered = await registerListener(context, storeId, body);
     if (!registered.ok) return registered;
+    if (body.forwardTo === undefined) context.listenerTargets.delete(storeId);
+    else context.listenerTargets.set(storeId, body.forwardTo);
     const { secrets, replayed } = registered.value;
     return accept({ ...asItIsNow(context, registered.value), replayed, signingSecrets: secrets.inForce });
   },

@@ -14,7 +14,10 @@ import { sendCases, type CasesContext, type Subject as CasesSubject } from "./we
 /** What drills need. */
 export type DrillsContext = Pick<ServiceContext, "store"> &
   SecretsContext &
-  CasesContext & { readonly leases: Pick<Leases, "check"> };
+  CasesContext & {
+    readonly leases: Pick<Leases, "check">;
+    readonly listenerTargets: ReadonlyMap<string, string>;
+  };
 
 type Subject = Omit<CasesSubject, "order"> & {
   /** The newest event of an order that it has accepted; null if there is none, or none is to be sent. */
@@ -75,7 +78,7 @@ function subjectsOf(
   { endpointId, orderEvents = false }: Wanted,
 ): Promise<Outcome<readonly Subject[]>> {
   return atStore(context, storeId, (store, now) => {
-    const drilled = drilledEndpoints(context, storeId, endpointId);
+    const drilled = receiversOf(context, storeId, endpointId);
     return mapped(drilled, (endpoints) =>
       endpoints.map((endpoint) => {
         const { inForce, retired } = endpointSecrets(context, endpoint, now);
@@ -88,6 +91,24 @@ function subjectsOf(
       }),
     );
   });
+}
+
+/**
+ * The endpoints of a drill of webhooks. Where `checkout listen` alone runs, or is named, what it forwards to is drilled,
+ * with the secret of its endpoint. Refuses as `drilledEndpoints` does.
+ */
+function receiversOf(
+  context: DrillsContext,
+  storeId: string,
+  endpointId?: string,
+): Outcome<readonly Endpoint[]> {
+  const enabled = context.store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
+  const listener = enabled.find(({ kind }) => kind === "listener");
+  const target = context.listenerTargets.get(storeId);
+  const isMeant = endpointId === undefined ? enabled.length === 1 : endpointId === listener?.id;
+  if (listener === undefined || target === undefined || !isMeant || context.heldBack(storeId) !== undefined)
+    return drilledEndpoints(context, storeId, endpointId);
+  return accept([{ ...listener, url: target }]);
 }
 
 /**
