@@ -107,9 +107,9 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 
 /** The number of steps of a whole drill of each kind. */
 const STEPS: Readonly<Record<DrillKind, number>> = {
-  duplicates: 12,
+  duplicates: 29,
   idempotency: 14,
-  browser_return: 4,
+  browser_return: 5,
   webhook: CASE_NAMES.length,
 };
 
@@ -199,10 +199,10 @@ async function holdWebhooks(site: Site) {
   let end = (): void => undefined;
   const gate = new Promise<void>((resolve) => (end = resolve));
   const returns = (): number => site.asked.filter((line) => line.startsWith("GET /thanks")).length;
-  site.waitFor((target) => (target.startsWith("/thanks") && returns() === 2 ? gate : Promise.resolve()));
+  site.waitFor((target) => (target.startsWith("/thanks") && returns() === 5 ? gate : Promise.resolve()));
   const kill = new AbortController();
   const ended = site.harness.run(DRILLS.browser_return.split(" "), { killed: kill.signal });
-  await eventually("the customer is back", () => expect(returns()).toBe(2));
+  await eventually("the customer is back", () => expect(returns()).toBe(5));
   return { end, kill: () => kill.abort(), ended };
 }
 

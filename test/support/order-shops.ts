@@ -1,5 +1,5 @@
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
-import type { DuplicatesCause } from "../../src/core/readiness/drills/duplicates.ts";
+import type { DuplicatesCause } from "../../src/core/readiness/drills/duplicates-causes.ts";
 import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 import type { openWebhookSite } from "./webhook-site.ts";
 
@@ -141,9 +141,11 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
 
 const FINAL = new Set(["succeeded", "failed", "cancelled", "expired"]);
 
-/** Books by the event id, as many shops do. */
+/** Books by the event id, which it writes down in the same moment, as with a unique index. */
 function byEventId({ id, payment, order, book }: ShopEvent): void {
-  if (payment && !order.seen.includes(id)) book();
+  if (order.seen.includes(id)) return;
+  order.seen.push(id);
+  if (payment) book();
 }
 
 /** Marks an order paid at once, and books each delivery of the payment later. */
@@ -166,8 +168,8 @@ export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
     },
   },
   "asks the API about each event": {
-    onEvent: async ({ ask, paid, book }) => {
-      if ((await ask()) === "succeeded" && !paid) book();
+    onEvent: async ({ ask, order, book }) => {
+      if ((await ask()) === "succeeded" && order.status !== "paid") book();
     },
   },
   "asks the API when its view is asked for": {
@@ -222,10 +224,11 @@ export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
   },
   "keeps a payment until the creation has come": {
     onEvent: ({ status, payment, order, book }) => {
-      if (payment && order.sequence === 0) order.sequence = -1;
-      if (status !== "created" && !(payment && order.sequence === 1)) return;
-      if (order.sequence === -1 && order.status !== "paid") book();
-      order.sequence = 1;
+      const isKnown = order.sequence > 0 || status === "created";
+      const isPaid = order.sequence < 0 || payment;
+      if (isKnown) order.sequence = 1;
+      else if (payment) order.sequence = -1;
+      if (isKnown && isPaid && order.status !== "paid") book();
     },
   },
   "shows a clock with seconds": {
@@ -418,8 +421,9 @@ export const BROKEN_SHOPS: Readonly<
   "answers 500 to what it knows, by a unique index": {
     plan: {
       onEvent: (event) => {
+        const isKnown = event.order.seen.includes(event.id);
         byEventId(event);
-        return event.order.seen.includes(event.id) ? 500 : 200;
+        return isKnown ? 500 : 200;
       },
     },
     causes: ["refuses_duplicate"],

@@ -1,5 +1,4 @@
-import { SESSION } from "../order/create-report.ts";
-import { drillBrowserReturn } from "../../client/drills/browser-return.ts";
+import { drillBrowserReturn, RETURN_TIME } from "../../client/drills/browser-return.ts";
 import { drillTarget } from "../../client/drills/order-view.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
@@ -9,8 +8,8 @@ import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
 import { refusedUsage } from "../problem.ts";
 import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
+import { newOrders, ordersOfShop, timeLine } from "./drilled-orders.ts";
 import {
-  buyerFor,
   ORDER_VIEW_RULES,
   orderViewOptions,
   viewOf,
@@ -20,6 +19,9 @@ import {
 import { callAt, answered } from "../target/call.ts";
 
 type ReturnOptions = OrderViewOptions & { readonly returnUrl: string };
+
+/** It looks at one checkout. */
+const LIMITS = { most: 1, runs: 1 } as const;
 
 /** `checkout checklist run browser-return`. */
 export function registerChecklistBrowserReturn(group: Group): void {
@@ -32,7 +34,7 @@ export function registerChecklistBrowserReturn(group: Group): void {
     ],
     options: [
       valueOption("--return-url <url>", "your page that customers return to, on this machine"),
-      ...orderViewOptions(),
+      ...orderViewOptions(LIMITS),
     ],
     required: ["returnUrl"],
     ...ORDER_VIEW_RULES,
@@ -51,9 +53,14 @@ async function prepareReturn(
   const view = viewOf(options, control);
   if (view === undefined) return withoutView;
   const { url: page } = target.value;
-  const checkout = await buyerFor(context, options, { control, view, purpose: "return", noun: SESSION });
   return async (signal) => {
-    const returning = { checkout, page, view, signal };
+    const where = { control, view };
+    const given = await ordersOfShop(context, options, { ...where, ...LIMITS, signal });
+    const [checkout] =
+      given ?? (await newOrders(context, options, { ...where, kinds: ["checkout_session"] }));
+    if (checkout === undefined) throw new Error("a drill has an order");
+    context.printer.talk(timeLine(RETURN_TIME));
+    const returning = { checkout, page, view, signal, isOwn: given === undefined };
     const facts = answered(await drillBrowserReturn(context.world, control, returning));
     const judged = judgeReturn(facts);
     const drill = await keep(context, control, { page, judged });

@@ -1,42 +1,62 @@
-import { drillDuplicates, DUPLICATES_LEASE_MS, type DuplicatesSeen } from "../../client/drills/duplicates.ts";
+import {
+  drillDuplicates,
+  duplicatesTime,
+  DUPLICATES_LEASE_MS,
+  type DuplicatesSeen,
+} from "../../client/drills/duplicates.ts";
 import {
   callControl,
   succeeded,
   type ControlResult,
   type ControlTarget,
 } from "../../client/control/control.ts";
+import type { DrilledOrder } from "../../client/drills/duplicates-send.ts";
 import { whileLeased } from "../../client/control/lease.ts";
 import type { OrderViewSource } from "../../client/drills/order-view.ts";
+import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
 import { judgeDuplicates, DUPLICATES_STEPS } from "../../core/readiness/drills/duplicates.ts";
-import type { Context, Group } from "../command.ts";
-import { ORDER } from "../order/create-report.ts";
+import { ORDER_ENDS } from "../../core/readiness/drills/duplicates-scope.ts";
+import { wants } from "../../core/webhook/event-types.ts";
+import { switchOption, type Context, type Group } from "../command.ts";
+import { newOrders, ordersOfShop, timeLine, type UnpaidOrder } from "./drilled-orders.ts";
 import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
 import {
-  buyerFor,
   ORDER_VIEW_RULES,
   orderViewOptions,
   viewOf,
   withoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
-import { answered, type NextAfter } from "../target/call.ts";
+import { answered, callAt, type NextAfter } from "../target/call.ts";
+
+type DuplicatesOptions = OrderViewOptions & { readonly quick?: boolean };
 
 /** What was shown, and the drill that keeps it; null where it was not kept. */
 type Shown = { readonly judged: JudgedDrill; readonly drill: AnswerOf<"recordDuplicates"> | null };
 
+/** What the drill is about. */
+type Drilled = { readonly control: ControlTarget; readonly view: OrderViewSource };
+
+/** Each end once for orders, and once for sessions. */
+const LIMITS = { most: 2 * ORDER_ENDS.length, runs: ORDER_ENDS.length } as const;
+
 /** `checkout checklist run duplicates`. */
 export function registerChecklistDuplicates(group: Group): void {
-  registerDrill<OrderViewOptions>(group, {
+  registerDrill<DuplicatesOptions>(group, {
     name: "duplicates",
     summary:
-      "pay an order, send its events twice, late and out of order, and check that your shop books it once and keeps it paid",
+      "pay orders, let others fail, expire and be cancelled, send their events twice, late and out of order, and check that your shop books once what was paid, and nothing else",
     examples: [
       `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`,
-      `checkout checklist run duplicates --order-view-command 'bin/order-status {order_id}' --paid-when '^paid' --checkout order-1001`,
+      `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
+      `checkout checklist run duplicates --order-view-command 'bin/order-status {order_id}' --paid-when '^paid' --checkout order-1001 --checkout order-1002 --quick`,
     ],
-    options: orderViewOptions(),
+    options: [
+      ...orderViewOptions(LIMITS),
+      switchOption("--quick", "leave out the event that comes again after more than 30 s, which is a risk"),
+    ],
     ...ORDER_VIEW_RULES,
     prepare: (context, options, control) => {
       const view = viewOf(options, control);
@@ -45,29 +65,71 @@ export function registerChecklistDuplicates(group: Group): void {
   });
 }
 
-function drillWith(
-  context: Context,
-  options: OrderViewOptions,
-  { control, view }: { readonly control: ControlTarget; readonly view: OrderViewSource },
-): ReadyDrill {
-  const { world } = context;
+function drillWith(context: Context, options: DuplicatesOptions, { control, view }: Drilled): ReadyDrill {
+  const { world, printer } = context;
   return async (signal) => {
     const lease = { drill: "duplicates", timeoutMs: DUPLICATES_LEASE_MS, signal } as const;
     const leased = await whileLeased<Shown>(world, control, lease, async ({ id: leaseId }) => {
-      // A new order is made when its webhooks wait already, so that the merchant hears of its payment first.
-      const wanted = { control, view, noun: ORDER };
-      const checkout = await buyerFor(context, options, { ...wanted, purpose: "duplicates" });
-      const other =
-        options.checkout === undefined
-          ? await buyerFor(context, options, { ...wanted, purpose: "untouched" })
-          : null;
-      const look = { target: control, checkout, other, view, leaseId, signal };
-      const seen = await drillDuplicates(world, look);
+      // New orders are made when their webhooks wait already, so that the merchant hears of a payment first.
+      const given = await ordersOfShop(context, options, { control, view, ...LIMITS, signal });
+      const orders = drilled(given ?? (await ownOrders(context, options, { control, view })));
+      const sellsBoth = await hasCreatesOfBoth(context, control);
+      const isQuick = options.quick === true;
+      printer.talk(
+        timeLine(
+          duplicatesTime(
+            orders.map(({ end }) => end),
+            isQuick,
+          ),
+        ),
+      );
+      const scope = { ownOrders: given === undefined, sellsBoth, isQuick };
+      const seen = await drillDuplicates(world, { target: control, view, orders, leaseId, signal, scope });
       return seen.end === "success" ? keep(context, control, { leaseId, seen: seen.value }) : seen;
     });
     const { judged, drill } = answered(leased, NEXT_AFTER);
     return resultOf(judged, { head: HEADS[judged.verdict], titles: DUPLICATES_STEPS, drill });
   };
+}
+
+/** Of each kind the first order is paid, the next one fails, and so on. */
+function drilled(orders: readonly UnpaidOrder[]): readonly DrilledOrder[] {
+  return orders.flatMap((order, at) => {
+    const before = orders.slice(0, at).filter(({ kind }) => kind === order.kind).length;
+    const end = ORDER_ENDS[before];
+    return end === undefined ? [] : [{ ...order, end }];
+  });
+}
+
+/** New orders of both kinds, or of the kind whose events alone are wanted, one for each end. */
+async function ownOrders(
+  context: Context,
+  options: DuplicatesOptions,
+  { control, view }: Drilled,
+): Promise<readonly UnpaidOrder[]> {
+  const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
+  const isWanted = (kind: CheckoutObject): boolean =>
+    endpoints.some(({ eventTypes }) =>
+      ["created", "succeeded"].some((status) => wants(eventTypes, `${kind}.${status}`)),
+    );
+  const wanted = KINDS.filter(isWanted);
+  const kinds = ORDER_ENDS.flatMap(() => (wanted.length > 0 ? wanted : KINDS));
+  return newOrders(context, options, { control, view, kinds });
+}
+
+const KINDS = ["order", "checkout_session"] as const;
+
+/** Whether the store's log has creates of orders and of sessions. */
+async function hasCreatesOfBoth(context: Context, control: ControlTarget): Promise<boolean> {
+  const listed = await Promise.all(
+    ["/v1/orders", "/v1/checkout-sessions"].map((path) =>
+      callAt(context, control, {
+        name: "listRequests",
+        body: { method: "POST", path, status: "201", limit: 1 },
+      }),
+    ),
+  );
+  return listed.every(({ requests }) => requests.length > 0);
 }
 
 const NEXT_AFTER: NextAfter = {
@@ -90,7 +152,8 @@ async function keep(
 
 const HEADS = {
   passed:
-    "as far as its view shows, your shop books an order once, whatever comes twice, late or out of order",
-  failed: "your shop cannot handle events that come twice, late, out of order, or forged",
+    "as far as its view shows, your shop was shown to book each payment once, and nothing that was not paid",
+  failed:
+    "your shop was shown to book events that come twice, late, at once, forged, or without a payment, or to refuse them",
   unknown: "whether your shop can handle events that come twice, late or out of order is unknown",
 };

@@ -5,8 +5,9 @@ import type { World } from "../../world.ts";
 import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
 import { whileLeased } from "../control/lease.ts";
 import {
+  awaitKnown,
   awaitPaid,
-  getLocally,
+  askLocally,
   LOOK_TIMEOUT_MS,
   readView,
   viewOf,
@@ -15,7 +16,11 @@ import {
 } from "./order-view.ts";
 
 /** A customer who returns: the checkout, the page, and how to ask the merchant about it. */
-type BrowserReturn = Omit<OrderLook, "target"> & { readonly page: string };
+type BrowserReturn = Omit<OrderLook, "target"> & {
+  readonly page: string;
+  /** Whether the drill made the checkout, and not the shop. */
+  readonly isOwn: boolean;
+};
 
 type ReturnWorld = LookWorld & Pick<World, "after">;
 type Returning = OrderLook & { readonly page: string };
@@ -33,23 +38,34 @@ const BELIEVE_MS = 6000;
 const CONFIRM_MS = 90_000;
 /** The longest that webhooks wait, in milliseconds: longer than a page with all its redirects and the views may take. */
 const LEASE_MS = (MAX_REDIRECTS + 3) * LOOK_TIMEOUT_MS + BELIEVE_MS;
+/** What the drill takes beside its waits with a shop that answers in 50 ms, in milliseconds. */
+const WORK_MS = 4000;
+/** How long the drill takes with a shop that waits for the webhook, in milliseconds, and how much of that it waits. */
+export const RETURN_TIME = {
+  totalMs: SETTLE_MS + 3 * BELIEVE_MS + WORK_MS,
+  waitMs: SETTLE_MS + 3 * BELIEVE_MS,
+} as const;
 
 /**
- * Simulates a customer who returns without paying, and again after the payment but before the webhooks, and asks the
- * merchant each time, for some seconds. The second time under a lease, so that all webhooks of the store wait, and the
- * sandbox sees whether the merchant asks the API.
+ * Simulates a customer who returns without paying, in the ordinary way and in others, and again after the payment but
+ * before the webhooks, and asks the merchant each time, for some seconds. The last time under a lease, so that all
+ * webhooks of the store wait, and the sandbox sees whether the merchant asks the API.
  */
 export async function drillBrowserReturn(
   world: ReturnWorld,
   target: ControlTarget,
   wanted: BrowserReturn,
 ): Promise<ControlResult<ReturnFacts>> {
-  const { checkout, signal } = wanted;
+  const { checkout, signal, isOwn } = wanted;
   const returning = { ...wanted, target };
-  // First wait for what a new checkout causes, such as a webhook.
+  const known = await awaitKnown(world, returning);
+  const start = { checkoutId: checkout.id, isOwn, ...NOT_SEEN };
+  if (known.isMissing) return succeeded({ ...start, before: viewOf(known), isUnknown: true });
+  // Next wait for what a new checkout causes, such as a webhook.
   await world.sleep(SETTLE_MS, signal);
   const before = viewOf(await readView(world, returning));
   const unpaid = await comeBack(world, returning);
+  const otherwise = unpaid.view.says === "paid" ? null : await comeBackOtherwise(world, returning);
   if (signal.aborted) return { end: "interrupted" };
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal } as const;
   const early = await whileLeased<ReturnFacts["early"]>(world, target, lease, ({ id }) =>
@@ -58,8 +74,10 @@ export async function drillBrowserReturn(
   if (early.end !== "success") return early;
   const confirmed = viewOf(await awaitPaid(world, returning, CONFIRM_MS));
   if (signal.aborted) return { end: "interrupted" };
-  return succeeded({ checkoutId: checkout.id, before, unpaid, early: early.value, confirmed });
+  return succeeded({ ...start, before, unpaid, otherwise, early: early.value, confirmed });
 }
+
+const NOT_SEEN = { isUnknown: false, unpaid: null, otherwise: null, early: null, confirmed: null };
 
 async function payAndComeBack(
   world: ReturnWorld,
@@ -80,28 +98,73 @@ async function payAndComeBack(
 }
 
 /** Opens the page as the customer's browser does, and asks about the order until it is paid or time is up. */
-async function comeBack(world: ReturnWorld, returning: Returning): Promise<ReturnFacts["unpaid"]> {
-  const visit = await openPage(world, returning);
+async function comeBack(
+  world: ReturnWorld,
+  returning: Returning,
+): Promise<NonNullable<ReturnFacts["unpaid"]>> {
+  const visit = await openPage(world, returning, {});
   return { visit, view: viewOf(await awaitPaid(world, returning, BELIEVE_MS)) };
 }
 
-async function openPage(world: ReturnWorld, { target, page, checkout, signal }: Returning): Promise<Visit> {
-  let url = returnPage(page, checkout);
+/** Comes back in each other way, and looks after each: the first one after which the order is paid, or the last one. */
+async function comeBackOtherwise(
+  world: ReturnWorld,
+  returning: Returning,
+): Promise<NonNullable<ReturnFacts["otherwise"]>> {
+  for (const [way, visit] of Object.entries<Way>(OTHER_WAYS)) {
+    await openPage(world, returning, visit);
+    const view = viewOf(await readView(world, returning));
+    if (view.says === "paid") return { way, view };
+  }
+  return { way: "in other ways", view: viewOf(await awaitPaid(world, returning, BELIEVE_MS)) };
+}
+
+/** How a customer comes back: what is added to the address, by which method, from where. */
+type Way = { readonly query?: string; readonly method?: "GET" | "POST"; readonly isFromShop?: boolean };
+
+const PAID_QUERY = "&status=succeeded&paid=true";
+
+const OTHER_WAYS = {
+  [`with ${PAID_QUERY}`]: { query: PAID_QUERY },
+  "by POST": { method: "POST" },
+  "from your own site": { isFromShop: true },
+  "for the third time": {},
+} satisfies Readonly<Record<string, Way>>;
+
+async function openPage(
+  world: ReturnWorld,
+  { target, page, checkout, signal }: Returning,
+  { query = "", method = "GET", isFromShop = false }: Way,
+): Promise<Visit> {
+  let url = `${returnPage(page, checkout)}${query}`;
+  const headers = browserHeaders(isFromShop ? new URL(page).origin : target.origin, isFromShop);
+  const form = { ...headers, "Content-Type": "application/x-www-form-urlencoded" };
+  const body = new URL(`${url}${PAID_QUERY}`).search.slice(1);
+  const posted = { method: "POST", headers: form, body } as const;
   for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
-    const answer = await getLocally(world, target, { url, headers: AS_A_BROWSER, signal });
+    const how = method === "POST" && hops === 0 ? posted : { headers };
+    const answer = await askLocally(world, target, { ...how, url, signal });
     if (!answer.ok) return { arrived: false, got: `${answer.failure}: ${excerpt(answer.message)}` };
-    const { status, headers } = answer;
-    const location = status >= 300 && status < 400 ? headers["location"] : undefined;
+    const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
     if (location === undefined || !URL.canParse(location, url))
-      return { arrived: status >= 200 && status < 300, got: String(status) };
+      return { arrived: answer.status >= 200 && answer.status < 300, got: String(answer.status) };
     url = new URL(location, url).href;
   }
   return { arrived: false, got: `more than ${MAX_REDIRECTS} redirects` };
 }
 
-const AS_A_BROWSER = {
-  Accept: "text/html,application/xhtml+xml,*/*;q=0.8",
-  "Sec-Fetch-Dest": "document",
-  "Sec-Fetch-Mode": "navigate",
-  "Sec-Fetch-Site": "cross-site",
-};
+/** The headers of a browser that follows a link on another page. */
+function browserHeaders(referer: string, isFromShop: boolean): Readonly<Record<string, string>> {
+  return {
+    "Upgrade-Insecure-Requests": "1",
+    "User-Agent":
+      "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
+    Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
+    "Sec-Fetch-Site": isFromShop ? "same-origin" : "cross-site",
+    "Sec-Fetch-Mode": "navigate",
+    "Sec-Fetch-User": "?1",
+    "Sec-Fetch-Dest": "document",
+    Referer: `${referer}/`,
+    "Accept-Language": "en-GB,en;q=0.9",
+  };
+}

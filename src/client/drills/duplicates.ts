@@ -1,27 +1,33 @@
-import type { RequestOf } from "../../core/control/operations.ts";
 import {
   DUPLICATE_SENDS,
   SEND_NAMES,
   type DuplicatesFacts,
+  type LaneFact,
   type SendFact,
   type SendName,
   type SentStatus,
+  type ViewFact,
 } from "../../core/readiness/drills/duplicates.ts";
+import type { DuplicatesCause } from "../../core/readiness/drills/duplicates-causes.ts";
+import type { OrderEnd } from "../../core/readiness/drills/duplicates-scope.ts";
+import { isTwice, showsBookings, type StillText } from "../../core/readiness/drills/order-view.ts";
+import type { World } from "../../world.ts";
+import { callControl, succeeded, type ControlResult } from "../control/control.ts";
+import { atMost } from "./at-most.ts";
 import {
-  areTimes,
-  isStill,
-  STILL_READINGS,
-  stillAmong,
-  stillTextOf,
-  type StillText,
-} from "../../core/readiness/drills/order-view.ts";
-import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
+  deliver,
+  deliverEach,
+  deliverTests,
+  eventsOf,
+  type DrilledOrder,
+  type DuplicatesWanted,
+  type Run,
+} from "./duplicates-send.ts";
+import { lookAfter, PAID_MS, REST_MS, restOf, WATCH_MS } from "./duplicates-watch.ts";
 import {
-  awaitPaid,
+  awaitKnown,
   readView,
   viewOf,
-  watchView,
-  type Buyer,
   type LookWorld,
   type OrderLook,
   type Reading,
@@ -30,311 +36,458 @@ import {
 /** What the drill has seen, and of which endpoints. */
 export type DuplicatesSeen = { readonly facts: DuplicatesFacts; readonly subject: string };
 
-/** How long the merchant may need after a create, in milliseconds. */
-const SETTLE_MS = 1000;
-/** How long the merchant may need to mark an order paid, in milliseconds. */
-const PAID_MS = 15_000;
-/** How long the merchant may need for what follows from a payment, in milliseconds. */
-const FULFIL_MS = 4000;
-/** How long the order is watched after an event that should change nothing, in milliseconds; the last one longest. */
-const WATCH_MS = 3000;
+/** Maximum number of requests to the shop at the same time; two deliveries at once are one of them. */
+const MAX_AT_ONCE = 4;
+/** The last send is watched longest, in milliseconds. */
 const LAST_WATCH_MS = 6000;
-/** Pause between two readings that tell what changes by itself, in milliseconds. */
-const READING_PAUSE_MS = 1000;
-/** Maximum number of readings until the view has come to rest; what still changes then does so by itself. */
-const MAX_READINGS = 15;
-/** How often, and with which pauses, a view is read that shows a time without seconds: for longer than a minute. */
-const TIME_READINGS = 14;
-const TIME_PAUSE_MS = 5000;
+/** How long memories of events are given to end, in milliseconds. */
+const MEMORY_MS = 31_000;
+/** How many other events come between two deliveries of a payment: more than a memory of ten holds. */
+const OTHER_EVENTS = 11;
 /** How many readings show whether the view asks the service each time. */
 const ASKING_READINGS = 3;
 /** Maximum time that an event of a payment which comes again is watched, in milliseconds. */
 const MAX_WATCH_MS = 60_000;
-/** Timeout of one event to all endpoints, in milliseconds: receivers may be slow. */
-const DELIVER_TIMEOUT_MS = 120_000;
+/** Pause between two looks at all the orders that must not become paid, in milliseconds. */
+const UNPAID_PAUSE_MS = 1000;
 /** The longest that the drill may take, in milliseconds. */
 export const DUPLICATES_LEASE_MS = 15 * 60_000;
+/** What a drill takes beside its waits with a shop that answers in 50 ms, in milliseconds. */
+const WORK_MS = 5000;
 
-/** The last reading after a send, and what of the view stays still; undefined where that is not known. */
-type Looked = Pick<SendFact, "text"> & { readonly reading: Reading; readonly still: StillText | undefined };
+/** An order that is paid in the end, and what was sent to it so far. */
+type Lane = {
+  readonly order: DrilledOrder;
+  readonly events: Readonly<Record<SentStatus, string>>;
+  /** The text of the view before its payment; empty where the shop did not know it. */
+  readonly before: string;
+  sends: readonly SendFact[];
+  still: StillText | undefined;
+  paidAt: number;
+  slowestMs: number;
+};
 
-/** The order that is paid, and another one, which is not; null where the merchant made the order itself. */
-type DuplicatesLook = OrderLook & { readonly other: Buyer | null; readonly leaseId: string };
-
-/**
- * Pays an order of which the merchant has heard nothing yet, or only of its creation, and sends its events out of order
- * and more than once; asks the merchant each time. Before that it forges the payment of an order that nobody has paid. To
- * be called under a lease, so that the webhooks of the store wait.
- */
-export async function drillDuplicates(
-  world: LookWorld,
-  look: DuplicatesLook,
-): Promise<ControlResult<DuplicatesSeen>> {
-  const { checkout, signal } = look;
-  const other = await lookAtOther(world, look);
-  if (other.end !== "success") return other;
-  await world.sleep(SETTLE_MS, signal);
-  const before = viewOf(await readView(world, look));
-  const start = { checkoutId: checkout.id, other: other.value, before, forged: null, held: null, sends: [] };
-  const seen = (facts: DuplicatesFacts, subject = ""): ControlResult<DuplicatesSeen> =>
-    signal.aborted ? { end: "interrupted" } : succeeded({ facts, subject });
-  const isUseless = before.says !== "not_paid" || (other.value?.view.says ?? "not_paid") !== "not_paid";
-  if (isUseless) return seen(start);
-  const forged = await forgePayment(world, look);
-  if (forged.end !== "success") return forged;
-  const { subject } = forged.value;
-  if (forged.value.facts.view.says === "paid") return seen({ ...start, forged: forged.value.facts }, subject);
-  const held = await payUnheard(world, look);
-  if (held.end !== "success") return held;
-  const facts = { ...start, forged: forged.value.facts, held: held.value };
-  if (held.value.view.says === "paid" && held.value.askedBy !== "shop") return seen(facts);
-  const sent = await sendAll(world, look, subject);
-  if (sent.end !== "success") return sent;
-  const atTheEnd = look.other && viewOf(await readView(world, { ...look, checkout: look.other }));
-  return seen({ ...facts, forged: { ...facts.forged, atTheEnd }, sends: sent.value }, subject);
+/** How long the drill takes with a shop that books at once, in milliseconds, and how much of that it waits. */
+export function duplicatesTime(
+  ends: readonly OrderEnd[],
+  isQuick: boolean,
+): { readonly totalMs: number; readonly waitMs: number } {
+  const isAlone = ends.every((end) => end === "paid");
+  const again = SEND_NAMES.filter(
+    (name) => name !== "payment_first" && name !== "at_once" && name !== "after_a_while",
+  );
+  const watches = again.length * WATCH_MS + (isAlone ? PAID_MS : WATCH_MS) + REST_MS;
+  const unpaid = isAlone ? 0 : WATCH_MS;
+  const second = ends.includes("declined") ? REST_MS : MEMORY_MS - WATCH_MS;
+  const waitMs = watches + unpaid + (isQuick ? 0 : second + LAST_WATCH_MS);
+  return { totalMs: waitMs + WORK_MS, waitMs };
 }
 
-/** Sends a badly signed payment of an order that nobody has paid: the other one, or this one where there is none. */
-async function forgePayment(
-  world: LookWorld,
-  look: DuplicatesLook,
-): Promise<
-  ControlResult<{ readonly facts: NonNullable<DuplicatesFacts["forged"]>; readonly subject: string }>
-> {
-  const { target, checkout, other } = look;
-  const unpaid = other ?? checkout;
-  const events = await eventsOf(world, target, unpaid);
-  if (events.end !== "success") return events;
-  const sent = await deliver(world, look, { eventId: events.value.created, forged: true });
+/**
+ * Pays orders and sessions of which the merchant has heard nothing yet, or only of their creation, and lets others fail,
+ * be declined, expire and be cancelled; sends their events out of order and more than once, and asks the merchant each
+ * time. Before that it forges payments that nobody has made. To be called under a lease, so that the webhooks of the
+ * store wait.
+ */
+export async function drillDuplicates(
+  world: LookWorld & Pick<World, "send">,
+  wanted: DuplicatesWanted,
+): Promise<ControlResult<DuplicatesSeen>> {
+  let limited = 0;
+  const run: Run = {
+    ...wanted,
+    world: atMost(world, MAX_AT_ONCE),
+    limited: () => (limited += 1),
+    noted: { subject: undefined, isOutOfReach: false },
+  };
+  const orders = wanted.orders.map(({ kind, end }) => ({ kind, end }));
+  const seen = await drillAll(run, (facts) => ({
+    ...NOTHING_SEEN,
+    ...facts,
+    scope: { ...wanted.scope, orders, showsBookings: facts.showsBookings ?? true, limited },
+  }));
+  if (wanted.signal.aborted) return { end: "interrupted" };
+  return seen.end === "success" ? succeeded({ facts: seen.value, subject: run.noted.subject ?? "" }) : seen;
+}
+
+const NOTHING_SEEN = {
+  before: [],
+  forged: [],
+  declined: [],
+  held: [],
+  lanes: [],
+  unpaid: [],
+  ended: [],
+  isWhole: false,
+};
+
+type Seen = Partial<Omit<DuplicatesFacts, "scope">> & { readonly showsBookings?: boolean };
+
+async function drillAll(
+  run: Run,
+  facts: (seen: Seen) => DuplicatesFacts,
+): Promise<ControlResult<DuplicatesFacts>> {
+  const known = await introduce(run);
+  if (known.end !== "success") return known;
+  const before = known.value;
+  if (before.some(({ view, cause }) => view.says !== "not_paid" || cause !== null))
+    return succeeded(facts({ before }));
+  const early = await tempt(run);
+  if (early.end !== "success") return early;
+  const isEarly = Object.values(early.value)
+    .flat()
+    .some(({ view }) => view.says === "paid");
+  if (isEarly) return succeeded(facts({ before, ...early.value }));
+  const texts = await read(run, run.orders.filter(isPaidInTheEnd));
+  const paid = await payUnheard(run);
+  if (paid.end !== "success") return paid;
+  const held = paid.value;
+  const start = { before, ...early.value, held };
+  if (held.some(({ view, askedBy }) => view.says === "paid" && askedBy !== "shop"))
+    return succeeded(facts(start));
+  const opened = await openLanes(run, texts);
+  if (opened.end !== "success") return opened;
+  const lanes = opened.value;
+  const sent = await sendAll(run, lanes);
   if (sent.end !== "success") return sent;
-  // The other order can be asked about again at the end.
-  const waitMs = other === null ? PAID_MS : WATCH_MS;
-  const view = viewOf(await awaitPaid(world, { ...look, checkout: unpaid }, waitMs));
-  const facts = { checkoutId: unpaid.id, view, atTheEnd: null };
-  return succeeded({ facts, subject: sent.value.subject });
+  return succeeded(
+    facts({
+      ...start,
+      ...sent.value,
+      lanes: lanes.map(laneFact),
+      isWhole: true,
+      unpaid: [...sent.value.unpaid],
+    }),
+  );
+}
+
+function isPaidInTheEnd({ end }: { readonly end: OrderEnd }): boolean {
+  return end === "paid" || end === "declined";
+}
+
+function laneFact({ order, sends }: Lane): LaneFact {
+  return { ...factOf(order), sends };
+}
+
+function factOf({ id: checkoutId, kind, end }: DrilledOrder) {
+  return { checkoutId, kind, end };
+}
+
+function lookAt(run: Run, order: DrilledOrder): OrderLook {
+  const { target, view, signal, limited } = run;
+  return { target, view, signal, checkout: order, onLimited: limited };
+}
+
+/** What the shop says of some orders now. */
+function read(
+  run: Run,
+  orders: readonly DrilledOrder[],
+): Promise<readonly (Reading & { order: DrilledOrder })[]> {
+  return Promise.all(
+    orders.map(async (order) => ({ ...(await readView(run.world, lookAt(run, order))), order })),
+  );
+}
+
+/**
+ * Tells the shop of the orders that the drill has made, but not of those that it hears of by their payment, and of those
+ * of its own that it does not know yet; then looks at each until the shop knows it.
+ */
+async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["before"]>> {
+  const { scope, orders } = run;
+  const mustKnow = ({ end }: DrilledOrder): boolean => !scope.ownOrders || end !== "paid";
+  const missing = (await read(run, orders)).filter(({ isMissing, order }) => isMissing && mustKnow(order));
+  const told = await deliverEach(
+    run,
+    scope.ownOrders ? orders.filter(mustKnow) : missing.map(({ order }) => order),
+    ["created"],
+  );
+  if (told.end !== "success") return told;
+  const looks = orders.map(async (order) => {
+    const look = lookAt(run, order);
+    const isKnown = mustKnow(order);
+    const reading = await (isKnown ? awaitKnown(run.world, look) : readView(run.world, look));
+    const unknown: DuplicatesCause = run.noted.isOutOfReach
+      ? "out_of_reach"
+      : scope.ownOrders
+        ? "order_unknown"
+        : "own_order_unknown";
+    const cause = isKnown && reading.isMissing ? unknown : null;
+    return { ...factOf(order), view: viewOf(reading), cause };
+  });
+  return succeeded(await Promise.all(looks));
+}
+
+/** Declines attempts, and forges payments of orders that nobody pays: of the paid ones where there are no others. */
+async function tempt(run: Run): Promise<ControlResult<Pick<DuplicatesFacts, "forged" | "declined">>> {
+  const declined = run.orders.filter(({ end }) => end === "declined");
+  const others = run.orders.filter((order) => !isPaidInTheEnd(order));
+  const targets = others.length > 0 ? others : run.orders.filter(({ end }) => end === "paid");
+  const acted = await act(run, declined);
+  if (acted.end !== "success") return acted;
+  const told = await deliverEach(run, declined, ["pending"]);
+  if (told.end !== "success") return told;
+  for (const order of targets) {
+    const events = await eventsOf(run, order);
+    if (events.end !== "success") return events;
+    const eventId = events.value.find(({ status }) => status === "created")?.eventId ?? "";
+    const sent = await deliver(run, { eventId, forged: true });
+    if (sent.end !== "success") return sent;
+  }
+  // Other orders can be asked about again at the end.
+  const waitMs = others.length === 0 ? PAID_MS : WATCH_MS;
+  const views = await watchUnpaid(run, [...declined, ...targets], waitMs);
+  const [attempts, forged] = [views.slice(0, declined.length), views.slice(declined.length)];
+  return succeeded({ declined: attempts, forged });
+}
+
+/** Lets happen to orders what is meant to happen to them. */
+async function act(run: Run, orders: readonly DrilledOrder[]): Promise<ControlResult<null>> {
+  for (const { id, end } of orders) {
+    const outcome = end === "paid" ? "succeeded" : end;
+    const acted = await callControl(run.world, run.target, { name: "pay", id, body: { outcome } });
+    if (acted.end !== "success") return acted;
+  }
+  return succeeded(null);
+}
+
+/** Asks about all of these each second, until one is paid that should not be, or time is up. */
+async function watchUnpaid(
+  run: Run,
+  orders: readonly DrilledOrder[],
+  waitMs: number,
+): Promise<readonly ViewFact[]> {
+  const until = run.world.monotonic() + waitMs;
+  for (;;) {
+    const readings = await read(run, orders);
+    const isOver = run.signal.aborted || run.world.monotonic() >= until;
+    if (isOver || readings.some(({ says }) => says === "paid"))
+      return readings.map(({ order, ...reading }) => ({ ...factOf(order), view: viewOf(reading) }));
+    await run.world.sleep(UNPAID_PAUSE_MS, run.signal);
+  }
 }
 
 /** Pays, and asks what the merchant says before any event of it was sent. */
-async function payUnheard(
-  world: LookWorld,
-  look: DuplicatesLook,
-): Promise<ControlResult<NonNullable<DuplicatesFacts["held"]>>> {
-  const { target, checkout, leaseId } = look;
-  const { id } = checkout;
-  const paid = await callControl(world, target, { name: "pay", id, body: { outcome: "succeeded" } });
+async function payUnheard(run: Run): Promise<ControlResult<DuplicatesFacts["held"]>> {
+  const orders = run.orders.filter(isPaidInTheEnd);
+  const paid = await act(
+    run,
+    orders.map((order) => ({ ...order, end: "paid" as const })),
+  );
   if (paid.end !== "success") return paid;
-  const view = viewOf(await readView(world, look));
-  if (view.says !== "paid") return succeeded({ view, askedBy: "nobody" });
+  const held: DuplicatesFacts["held"][number][] = [];
+  for (const reading of await read(run, orders)) {
+    const asked = reading.says === "paid" ? await whoAsked(run, reading.order) : succeeded("nobody" as const);
+    if (asked.end !== "success") return asked;
+    held.push({ ...factOf(reading.order), view: viewOf(reading), askedBy: asked.value });
+  }
+  return succeeded(held);
+}
+
+/** Who has asked v1 about a paid order. A shop that has learned of the payment knows it; a view that does not keep it asks each time. */
+async function whoAsked(
+  run: Run,
+  order: DrilledOrder,
+): Promise<ControlResult<DuplicatesFacts["held"][number]["askedBy"]>> {
+  const { world, target, leaseId: id } = run;
   const counts: number[] = [];
   for (const readings of [0, ASKING_READINGS]) {
-    for (let reading = 0; reading < readings; reading += 1) await readView(world, look);
-    const listed = await callControl(world, target, { name: "listRetrieves", id: leaseId, body: undefined });
+    for (let reading = 0; reading < readings; reading += 1) await readView(world, lookAt(run, order));
+    const listed = await callControl(world, target, { name: "listRetrieves", id, body: undefined });
     if (listed.end !== "success") return listed;
-    counts.push(listed.value.paidCheckouts.filter((one) => one === id).length);
+    counts.push(listed.value.paidCheckouts.filter((one) => one === order.id).length);
   }
   const [asked = 0, askedAgain = 0] = counts;
-  // A shop that has learned of the payment knows it; a view that does not keep it asks each time.
-  const keepsIt = askedAgain - asked < ASKING_READINGS;
-  return succeeded({ view, askedBy: asked === 0 ? "nobody" : keepsIt ? "shop" : "view" });
+  if (asked === 0) return succeeded("nobody");
+  return succeeded(askedAgain - asked < ASKING_READINGS ? "shop" : "view");
 }
 
-/** What the merchant says of an order that was created, and not paid. */
-async function lookAtOther(
-  world: LookWorld,
-  look: DuplicatesLook,
-): Promise<ControlResult<DuplicatesFacts["other"]>> {
-  const { target, other } = look;
-  if (other === null) return succeeded(null);
-  const created = await eventsOf(world, target, other);
-  if (created.end !== "success") return created;
-  const sent = await deliver(world, look, { eventId: created.value.created });
-  if (sent.end !== "success") return sent;
-  // Until it knows the order.
-  const view = await watchView(
-    world,
-    { ...look, checkout: other },
-    { isEnough: ({ says, text }) => says === "paid" || text !== "", waitMs: WATCH_MS },
-  );
-  return succeeded({ checkoutId: other.id, view: viewOf(view) });
+async function openLanes(
+  run: Run,
+  texts: readonly (Reading & { readonly order: DrilledOrder })[],
+): Promise<ControlResult<readonly Lane[]>> {
+  const lanes: Lane[] = [];
+  for (const { order, text } of texts) {
+    const events = await eventsOf(run, order);
+    if (events.end !== "success") return events;
+    const last = (wanted: SentStatus): string =>
+      events.value.findLast(({ status }) => status === wanted)?.eventId ?? "";
+    const ids = { created: last("created"), pending: last("pending"), succeeded: last("succeeded") };
+    lanes.push({ order, events: ids, before: text, sends: [], still: undefined, paidAt: 0, slowestMs: 0 });
+  }
+  return succeeded(lanes);
+}
+
+/** To which orders something is sent: the second payment comes after a declined attempt, where there is one. */
+function lanesOf(lanes: readonly Lane[], name: SendName): readonly Lane[] {
+  return lanes.filter(({ order: { kind, end } }) => {
+    const hasSecond = lanes.some(({ order }) => order.kind === kind && order.end === "declined");
+    if (name === "at_once") return end === "declined";
+    return name === "after_a_while" && hasSecond ? end === "declined" : end === "paid";
+  });
 }
 
 /**
- * Sends the events one after the other, and looks at the order after each. A payment that comes again is watched for as
- * long as the first one took to show in the view, and longer: a queue takes as long the next time.
+ * Sends the events one after the other, and looks at the orders after each. Of two lanes another one is first each time:
+ * a proxy in front of two processes would else give the one all events of orders, and the other all those of sessions.
  */
 async function sendAll(
-  world: LookWorld,
-  look: DuplicatesLook,
-  subject: string,
-): Promise<ControlResult<readonly SendFact[]>> {
-  const { target, checkout, signal } = look;
-  const events = await eventsOf(world, target, checkout);
-  if (events.end !== "success") return events;
-  const sends: SendFact[] = [];
-  let still: StillText | undefined;
-  let paidAt = 0;
-  let slowestMs = 0;
-  for (const name of SEND_NAMES) {
-    if (signal.aborted) return { end: "interrupted" };
-    const eventId = events.value[DUPLICATE_SENDS[name].status];
-    const isPayment = DUPLICATE_SENDS[name].status === "succeeded";
-    const last = sends.at(-1);
-    const wasPaid = last?.view.says === "paid";
-    const isRepeated = sends.some((earlier) => earlier.eventId === eventId);
-    if (last !== undefined && wasPaid) {
-      const rest = await restOf(world, look, { known: still, last });
-      ({ still } = rest);
-      sends[sends.length - 1] = { ...last, text: rest.text };
-      if (rest.changedAt !== undefined) slowestMs = Math.max(slowestMs, rest.changedAt - paidAt);
-    } else still = undefined;
-    if (isPayment) paidAt = world.monotonic();
-    const sent = await deliver(world, look, { eventId, subject });
-    if (sent.end !== "success") return sent;
-    const { answers } = sent.value;
-    const waitMs = isPayment ? Math.min(slowestMs + WATCH_MS, MAX_WATCH_MS) : WATCH_MS;
-    const looked = await lookAfter(world, look, { name, wasPaid, isRepeated, still, waitMs });
-    still = looked.still;
-    const isNewlyPaid = !wasPaid && looked.reading.says === "paid";
-    if (isNewlyPaid) slowestMs = Math.max(slowestMs, world.monotonic() - paidAt);
-    sends.push({ name, eventId, answers, wasPaid, view: viewOf(looked.reading), text: looked.text });
+  run: Run,
+  lanes: readonly Lane[],
+): Promise<ControlResult<Pick<DuplicatesFacts, "unpaid" | "ended"> & { readonly showsBookings: boolean }>> {
+  const names = SEND_NAMES.filter((name) => !(run.scope.isQuick && name === "after_a_while"));
+  let others: Pick<DuplicatesFacts, "unpaid" | "ended"> = { unpaid: [], ended: [] };
+  let bookings = true;
+  for (const [at, name] of names.entries()) {
+    if (run.signal.aborted) return { end: "interrupted" };
+    if (name === "after_others") {
+      const ended = await endOthers(run, lanes);
+      if (ended.end !== "success") return ended;
+      others = ended.value;
+    }
+    const addressed = lanesOf(lanes, name);
+    await Promise.all(addressed.map((lane) => rest(run, lane)));
+    if (name === "after_a_while") await waitForMemories(run, addressed);
+    const isLast = at === names.length - 1;
+    for (const lane of at % 2 === 0 ? addressed : addressed.toReversed()) {
+      const sent = await sendOnce(run, lane, name);
+      if (sent.end !== "success") return sent;
+    }
+    await Promise.all(addressed.map((lane) => look(run, lane, { name, isLast })));
+    if (name === "after_others") bookings = await compare(run, lanes);
   }
-  return succeeded(sends);
+  return succeeded({ ...others, showsBookings: bookings });
 }
 
-/** Sends an event to all endpoints now. */
-function deliver(
-  world: LookWorld,
-  { target, leaseId, signal }: DuplicatesLook,
-  wanted: Omit<RequestOf<"deliverForDrill">, "leaseId">,
-) {
-  return callControl(world, target, {
-    name: "deliverForDrill",
-    body: { ...wanted, leaseId },
-    timeoutMs: DELIVER_TIMEOUT_MS,
-    signal,
+/** Waits until the view has come to rest after the last send. */
+async function rest(run: Run, lane: Lane): Promise<void> {
+  const last = lane.sends.at(-1);
+  if (last === undefined || last.view.says !== "paid") {
+    lane.still = undefined;
+    return;
+  }
+  const found = await restOf(run.world, lookAt(run, lane.order), {
+    known: lane.still,
+    last,
+    isProven: hasChanged(lane),
   });
+  lane.still = found.still;
+  lane.sends = [...lane.sends.slice(0, -1), { ...last, text: found.text }];
+  if (found.changedAt !== undefined) lane.slowestMs = Math.max(lane.slowestMs, found.changedAt - lane.paidAt);
 }
 
-/** The ids of the events of a checkout: of each status the last one. */
-async function eventsOf(
-  world: LookWorld,
-  target: ControlTarget,
-  { id }: Buyer,
-): Promise<ControlResult<Readonly<Record<SentStatus, string>>>> {
-  const shown = await callControl(world, target, { name: "inspectCheckout", id, body: undefined });
-  if (shown.end !== "success") return shown;
-  const { events, object } = shown.value;
-  const last = (status: SentStatus): string =>
-    events.findLast(({ type }) => type === `${object}.${status}`)?.eventId ?? "";
-  const value = { created: last("created"), pending: last("pending"), succeeded: last("succeeded") };
-  return succeeded(value);
+/** Whether a send has changed the view already, so that a change need not be told apart from a clock again. */
+function hasChanged({ sends }: Lane): boolean {
+  return sends.some(({ text }) => text === "changed");
 }
 
-/** What of the view stays still before something is sent, what changed after the last send, and when. */
-type Rest = Pick<SendFact, "text"> & {
-  readonly still: StillText | undefined;
-  readonly changedAt: number | undefined;
-};
+async function waitForMemories(run: Run, lanes: readonly Lane[]): Promise<void> {
+  const since = Math.max(0, ...lanes.map(({ paidAt }) => paidAt));
+  const leftMs = since + MEMORY_MS - run.world.monotonic();
+  if (leftMs > 0) await run.world.sleep(leftMs, run.signal);
+}
 
-/**
- * Waits until the view has come to rest. What has changed since the last look followed from the last event, if that was
- * new to the merchant; else nothing should have changed.
- */
-async function restOf(
-  world: LookWorld,
-  look: OrderLook,
-  { known, last }: { readonly known: StillText | undefined; readonly last: SendFact },
-): Promise<Rest> {
-  const { text } = last;
-  const reading = await readView(world, look);
-  if (known === undefined) return { ...(await settle(world, look)), text };
-  if (isStill(known, reading.text)) return { still: known, changedAt: undefined, text };
-  const changedAt = world.monotonic();
-  if (text === "not_compared") {
-    const settled = await settle(world, look);
-    return { still: settled.still, changedAt: settled.changedAt ?? changedAt, text };
+/** Sends one event, or twice at once, and begins a send whose view is not known yet. */
+async function sendOnce(run: Run, lane: Lane, name: SendName): Promise<ControlResult<null>> {
+  const { status } = DUPLICATE_SENDS[name];
+  const eventId = lane.events[status];
+  const wasPaid = lane.sends.at(-1)?.view.says === "paid";
+  if (status === "succeeded") lane.paidAt = run.world.monotonic();
+  const wanted = { eventId };
+  const sent = await Promise.all(
+    name === "at_once" ? [deliver(run, wanted), deliver(run, wanted)] : [deliver(run, wanted)],
+  );
+  const answers: SendFact["answers"][] = [];
+  for (const one of sent) {
+    if (one.end !== "success") return one;
+    answers.push(one.value);
   }
-  const late = await explainChange(world, look, { still: known, reading });
-  if (late.text === "same") return { still: late.still, changedAt: undefined, text };
-  const settled = await settle(world, look);
-  // What was found before stands.
-  return { still: settled.still, changedAt, text: text === "same" ? late.text : text };
+  const taken = answers.find((one) => one.every(({ status: said }) => said !== null && said < 300));
+  const unseen = { says: "unknown", got: "" } as const;
+  const fact = {
+    name,
+    eventId,
+    answers: taken ?? answers[0] ?? [],
+    wasPaid,
+    view: unseen,
+    text: "not_compared",
+  } as const;
+  lane.sends = [...lane.sends, fact];
+  return succeeded(null);
 }
 
-/** What stays still among readings, and when the last change was; undefined where there was none, or no rest. */
-async function settle(world: LookWorld, look: OrderLook): Promise<Omit<Rest, "text">> {
-  await world.sleep(FULFIL_MS, look.signal);
-  const texts: string[] = [];
-  let changedAt: number | undefined;
-  while (texts.length < MAX_READINGS && !look.signal.aborted) {
-    if (texts.length > 0) await world.sleep(READING_PAUSE_MS, look.signal);
-    const { text } = await readView(world, look);
-    if (texts.length > 0 && texts.at(-1) !== text) changedAt = world.monotonic();
-    texts.push(text);
-    const last = texts.slice(-STILL_READINGS);
-    // What is still changing may be what follows from the payment, so it gets the time to come to its end.
-    if (last.length !== STILL_READINGS || new Set(last).size > 1) continue;
-    return { still: stillOf(last), changedAt };
-  }
-  return { still: stillOf(texts.slice(-STILL_READINGS)), changedAt: undefined };
-}
-
-function stillOf(texts: readonly string[]): StillText | undefined {
-  const still = stillTextOf(texts);
-  return typeof still === "string" ? undefined : still;
-}
-
-/** Watches the order after a send: until it is paid, or for a change where there should be none. */
-async function lookAfter(
-  world: LookWorld,
-  look: OrderLook,
-  sent: {
-    readonly name: SendName;
-    readonly wasPaid: boolean;
-    readonly isRepeated: boolean;
-    readonly still: StillText | undefined;
-    /** How long it is watched where nothing should change. */
-    readonly waitMs: number;
-  },
-): Promise<Looked> {
-  const { name, wasPaid, isRepeated, still, waitMs } = sent;
-  if (!wasPaid) {
-    const isPayment = DUPLICATE_SENDS[name].status === "succeeded";
-    const reading = await awaitPaid(world, look, isPayment ? PAID_MS : WATCH_MS);
-    return { reading, still, text: "not_compared" };
-  }
-  // What an event that is new to the merchant adds to the view is no booking.
-  const differs = ({ text }: Reading): boolean => isRepeated && still !== undefined && !isStill(still, text);
-  const reading = await watchView(world, look, {
-    isEnough: (seen) => seen.says !== "paid" || differs(seen),
-    waitMs: name === SEND_NAMES.at(-1) ? Math.max(waitMs, LAST_WATCH_MS) : waitMs,
+/** Looks at an order after a send: a payment that comes again for as long as the first one took to show, and longer. */
+async function look(
+  run: Run,
+  lane: Lane,
+  { name, isLast }: { readonly name: SendName; readonly isLast: boolean },
+): Promise<void> {
+  const sent = lane.sends.at(-1);
+  if (sent === undefined) return;
+  const { wasPaid, eventId } = sent;
+  const earlier = lane.sends.slice(0, -1);
+  const isRepeated = earlier.some((one) => one.eventId === eventId);
+  const isPayment = DUPLICATE_SENDS[name].status === "succeeded";
+  const queueMs = isPayment ? Math.min(lane.slowestMs + WATCH_MS, MAX_WATCH_MS) : WATCH_MS;
+  const waitMs = isLast ? Math.max(queueMs, LAST_WATCH_MS) : queueMs;
+  const looked = await lookAfter(run.world, lookAt(run, lane.order), {
+    name,
+    wasPaid,
+    isRepeated,
+    still: lane.still,
+    waitMs,
+    isProven: hasChanged(lane),
   });
-  if (!isRepeated) return { reading, still, text: "not_compared" };
-  if (still === undefined) return { reading, still, text: "untold" };
-  if (reading.says !== "paid" || !differs(reading)) return { reading, still, text: "same" };
-  return explainChange(world, look, { still, reading });
+  lane.still = looked.still;
+  if (!wasPaid && looked.reading.says === "paid")
+    lane.slowestMs = Math.max(lane.slowestMs, run.world.monotonic() - lane.paidAt);
+  lane.sends = [...earlier, { ...sent, view: viewOf(looked.reading), text: looked.text }];
+}
+
+/** Lets the others fail, expire and be cancelled, and sends their events and more, until eleven have come. */
+async function endOthers(
+  run: Run,
+  lanes: readonly Lane[],
+): Promise<ControlResult<Pick<DuplicatesFacts, "unpaid" | "ended">>> {
+  const orders = run.orders.filter((order) => !isPaidInTheEnd(order));
+  const unpaid = await watchUnpaid(run, orders, 0);
+  const acted = await act(run, orders);
+  if (acted.end !== "success") return acted;
+  const sent = await deliverEach(run, orders, ["created", "pending", "failed", "expired", "cancelled"]);
+  if (sent.end !== "success") return sent;
+  const slowestMs = Math.max(0, ...lanes.map((lane) => lane.slowestMs));
+  const ended =
+    orders.length === 0 ? [] : await watchUnpaid(run, orders, Math.min(slowestMs + WATCH_MS, MAX_WATCH_MS));
+  const more = await deliverTests(run, OTHER_EVENTS - sent.value);
+  return more.end === "success" ? succeeded({ unpaid, ended }) : more;
 }
 
 /**
- * Whether what has changed goes on changing while nothing happens. A time that still changes long after the event is a
- * clock, and counts as unchanged; about anything else that still changes nothing can be told.
+ * Compares each order whose payment came twice at once with the one of its kind whose payment came once, and tells whether
+ * the views show bookings at all.
  */
-async function explainChange(
-  world: LookWorld,
-  look: OrderLook,
-  { still, reading }: { readonly still: StillText; readonly reading: Reading },
-): Promise<Looked> {
-  const isTime = areTimes(still, reading.text);
-  const readings = [reading];
-  while (readings.length < (isTime ? TIME_READINGS : STILL_READINGS) && !look.signal.aborted) {
-    await world.sleep(isTime ? TIME_PAUSE_MS : READING_PAUSE_MS, look.signal);
-    readings.push(await readView(world, look));
+async function compare(run: Run, lanes: readonly Lane[]): Promise<boolean> {
+  const texts = new Map<Lane, string>();
+  await Promise.all(lanes.filter(({ order }) => order.end === "declined").map((lane) => rest(run, lane)));
+  for (const lane of lanes) texts.set(lane, (await readView(run.world, lookAt(run, lane.order))).text);
+  const spare = lanes.find(({ before }) => before !== "")?.before ?? "";
+  const textOf = (lane: Lane) => ({
+    before: withoutIds(lane.before === "" ? spare : lane.before, lanes),
+    after: withoutIds(texts.get(lane) ?? "", lanes),
+  });
+  for (const lane of lanes.filter(({ order }) => order.end === "declined")) {
+    const once = lanes.find(({ order }) => order.kind === lane.order.kind && order.end === "paid");
+    const [first] = lane.sends;
+    const isSure = once?.sends.every(({ text }) => text !== "changed" && text !== "untold");
+    if (once === undefined || first === undefined || isSure !== true || first.view.says !== "paid") continue;
+    if (isTwice(textOf(lane), textOf(once)))
+      lane.sends = [{ ...first, text: "twice" }, ...lane.sends.slice(1)];
   }
-  const unpaid = readings.find(({ says }) => says !== "paid");
-  if (unpaid !== undefined) return { reading: unpaid, still, text: "changed" };
-  const texts = readings.map(({ text }) => text);
-  const left = isTime ? stillAmong(still, texts.slice(TIME_READINGS / 2), 1) : stillAmong(still, texts, 2);
-  if (left === "restless") return { reading, still: undefined, text: "untold" };
-  if (!isStill(left, texts.at(-1) ?? "")) return { reading, still, text: "changed" };
-  return isTime ? { reading, still: left, text: "same" } : { reading, still: undefined, text: "untold" };
+  return lanes.some((lane) => showsBookings(textOf(lane)));
+}
+
+function withoutIds(text: string, lanes: readonly Lane[]): string {
+  return lanes.reduce(
+    (left, { order: { id, orderId } }) => left.replaceAll(id, "").replaceAll(orderId, ""),
+    text,
+  );
 }

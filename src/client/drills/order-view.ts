@@ -17,8 +17,11 @@ export type OrderViewSource = {
 /** The checkout whose order is looked at. */
 export type Buyer = Pick<Checkout, "id" | "orderId">;
 
-/** What the merchant says of an order, with the whole text of its answer; empty where it could not be read. */
-export type Reading = OrderView & { readonly text: string };
+/**
+ * What the merchant says of an order, with the whole text of its answer; empty where it could not be read. `isMissing`: a
+ * 404.
+ */
+export type Reading = OrderView & { readonly text: string; readonly isMissing: boolean };
 
 /** How to look at an order: at any time the same. */
 export type OrderLook = {
@@ -26,6 +29,8 @@ export type OrderLook = {
   readonly checkout: Buyer;
   readonly view: OrderViewSource;
   readonly signal: AbortSignal;
+  /** Called when the shop answers 429: it is asked again after a pause. */
+  readonly onLimited?: () => void;
 };
 
 /** What looking at an order needs. */
@@ -35,6 +40,11 @@ export type LookWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
 export const LOOK_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const LOOK_AGAIN_MS = 250;
+/** How long the shop may need until it knows an order of which it was told, in milliseconds. */
+const KNOWN_MS = 1250;
+/** Pause before a view that answered 429 is read again, in milliseconds, and how often it is read. */
+const LIMITED_PAUSE_MS = 1100;
+const MAX_LIMITED = 5;
 
 /** Addresses that a drill may open: this machine, but not the sandbox (the rules of decision 14). */
 export function drillTarget({ origin }: ControlTarget, url: string): Outcome<Target> {
@@ -47,8 +57,21 @@ export function fillIn(template: string, { id, orderId }: Buyer, quote: (text: s
   return template.replaceAll("{order_id}", () => quote(orderId)).replaceAll("{session_id}", () => quote(id));
 }
 
-/** Asks the merchant about an order. */
-export function readView(world: LookWorld, look: OrderLook): Promise<Reading> {
+/** Asks the merchant about an order; again after a pause where it answers 429. */
+export async function readView(world: LookWorld, look: OrderLook): Promise<Reading> {
+  for (let attempts = 1; ; attempts += 1) {
+    const reading = await ask(world, look);
+    const isLimited = reading.says === "unknown" && reading.got === TOO_MANY;
+    if (!isLimited || attempts === MAX_LIMITED || look.signal.aborted) return reading;
+    look.onLimited?.();
+    await world.sleep(LIMITED_PAUSE_MS, look.signal);
+  }
+}
+
+/** What a reading got where the shop has a rate limit. */
+const TOO_MANY = "429";
+
+function ask(world: LookWorld, look: OrderLook): Promise<Reading> {
   const { from } = look.view;
   return "url" in from
     ? askPage(world, look, fillIn(from.url, look.checkout, encodeURIComponent))
@@ -83,6 +106,11 @@ export function awaitPaid(world: LookWorld, look: OrderLook, waitMs: number): Pr
   return watchView(world, look, { isEnough: ({ says }) => says === "paid", waitMs });
 }
 
+/** Asks until the merchant knows the order, or time is up: a 404 then is final. */
+export function awaitKnown(world: LookWorld, look: OrderLook): Promise<Reading> {
+  return watchView(world, look, { isEnough: ({ isMissing }) => !isMissing, waitMs: KNOWN_MS });
+}
+
 /** A 404 counts as an answer: an order that the merchant does not know yet is not paid. */
 async function askPage(
   world: Pick<World, "send">,
@@ -90,11 +118,11 @@ async function askPage(
   url: string,
 ): Promise<Reading> {
   const headers = { Accept: "application/json,text/*;q=0.9" };
-  const answer = await getLocally(world, target, { url, headers, signal });
-  if (!answer.ok) return { says: "unknown", got: `${answer.failure}: ${excerpt(answer.message)}`, text: "" };
+  const answer = await askLocally(world, target, { url, headers, signal });
+  if (!answer.ok) return unreadable(`${answer.failure}: ${excerpt(answer.message)}`);
   const { status, body } = answer;
-  if (status === 404) return { says: "not_paid", got: "404", text: "" };
-  if (status < 200 || status >= 300) return { says: "unknown", got: String(status), text: "" };
+  if (status === 404) return { says: "not_paid", got: "404", text: "", isMissing: true };
+  if (status < 200 || status >= 300) return unreadable(String(status));
   return judgeText(body, view);
 }
 
@@ -112,20 +140,26 @@ async function askCommand(
   });
   if (ending === "exited" && exitCode === 0) return judgeText(stdout, view);
   const how = ending === "exited" ? `exit code ${exitCode ?? "none"}` : ending;
-  return { says: "unknown", got: `${how}: ${excerpt(stderr)}`, text: "" };
+  return unreadable(`${how}: ${excerpt(stderr)}`);
+}
+
+function unreadable(got: string): Reading {
+  return { says: "unknown", got, text: "", isMissing: false };
 }
 
 function judgeText(text: string, { paidWhen }: OrderViewSource): Reading {
-  return { says: paidWhen.test(text) ? "paid" : "not_paid", got: excerpt(text), text };
+  return { says: paidWhen.test(text) ? "paid" : "not_paid", got: excerpt(text), text, isMissing: false };
 }
 
-/** A GET to this machine; any other address counts as unreachable. */
-export async function getLocally(
+/** A request to this machine, GET by default; any other address counts as unreachable. */
+export async function askLocally(
   world: Pick<World, "send">,
   target: ControlTarget,
   wanted: {
+    readonly method?: "GET" | "POST";
     readonly url: string;
     readonly headers: Readonly<Record<string, string>>;
+    readonly body?: string;
     readonly signal: AbortSignal;
   },
 ): Promise<OutboundResult> {
@@ -133,9 +167,10 @@ export async function getLocally(
   if (!allowed.ok) return { ok: false, failure: "unreachable", message: allowed.refusal.message };
   const { url, addresses } = allowed.value;
   return world.send({
-    method: "GET",
+    method: wanted.method ?? "GET",
     url,
     headers: wanted.headers,
+    ...(wanted.body === undefined ? {} : { body: wanted.body }),
     timeoutMs: LOOK_TIMEOUT_MS,
     maxResponseBytes: MAX_ANSWER_BYTES,
     ...(addresses === null ? {} : { addresses }),

@@ -11,6 +11,7 @@ import type {
 } from "../control/readiness.ts";
 import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
+import { duplicatesRisks } from "./drills/duplicates-scope.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 import { sentOrderEvents } from "./drills/webhook.ts";
 import { printableLiteral } from "../text.ts";
@@ -218,7 +219,10 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
   const what = "the drill of duplicates";
   const changed = "no longer counts: the endpoints changed after it";
   const subject = duplicatesSubject(endpoints);
-  return proofOf({ kind: "duplicates", what, subject, changed, drill: facts.duplicates }, facts);
+  const { duplicates: drill } = facts;
+  const proof = proofOf({ kind: "duplicates", what, subject, changed, drill }, facts);
+  if (proof.status !== "pass" || proof.risks.length > 0 || drill === null) return proof;
+  return { ...proof, risks: duplicatesRisks(drill.steps) };
 }
 
 /**

@@ -28,8 +28,18 @@ export async function deliverForDrill(
   const prepared = await prepare(context, storeId, wanted);
   if (!prepared.ok) return prepared;
   const { subject, posts } = prepared.value;
-  const posted = await Promise.all(posts.map((outgoing) => post(context, outgoing)));
-  return accept({ subject, answers: posted.map(answerOf) });
+  const answers: Sent["answers"][number][] = [];
+  // One endpoint after the other: a drill has few requests under way at the same time.
+  for (const outgoing of posts) answers.push(answerOf(await postAsDelivery(context, outgoing)));
+  return accept({ subject, answers });
+}
+
+/** Posts over a kept connection, as deliveries do, and once more over a fresh one where that one was closed meanwhile. */
+async function postAsDelivery(context: DrillsContext, outgoing: Outgoing): Promise<Posted> {
+  const posted = await post(context, { ...outgoing, connection: "kept" });
+  const { result } = posted;
+  const wasClosed = result !== "forbidden" && !result.ok && result.failure === "connection_lost";
+  return wasClosed ? post(context, { ...outgoing, connection: "fresh" }) : posted;
 }
 
 /** Keeps what a drill of duplicates has shown. Refuses as `deliverForDrill` does. */

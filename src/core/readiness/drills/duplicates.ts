@@ -1,23 +1,29 @@
+import type { CheckoutObject } from "../../checkout/checkout.ts";
 import type { DeliveryError } from "../../webhook/delivery.ts";
 import type { DrillStep } from "../../control/drills.ts";
 import type { JudgedDrill } from "./drill.ts";
+import { DUPLICATES_CAUSES, DUPLICATES_FAILURES, type DuplicatesCause } from "./duplicates-causes.ts";
+import { scopeSteps, SCOPE_STEPS, type DuplicatesScope, type OrderEnd } from "./duplicates-scope.ts";
 import { sayOf, type OrderView } from "./order-view.ts";
 
-/** The statuses whose events the drill sends: those of a checkout that was paid at once. */
+/** The statuses whose events the drill sends to an order that is paid. */
 export type SentStatus = "created" | "pending" | "succeeded";
 
 /**
- * What is sent, in this order: the event of the payment before those that came before it, each again when newer ones
- * have come. Each step is one event of a real order, rightly signed, to each endpoint that wants it.
+ * What is sent to the orders that are paid in the end, in this order. Each step is one event of a real order, correctly
+ * signed, to each endpoint that wants it; `at_once` sends it twice at the same moment.
  */
 export const DUPLICATE_SENDS = {
   payment_first: { title: "the payment, before all other events", status: "succeeded" },
+  at_once: { title: "a payment after a declined attempt, twice at once", status: "succeeded" },
   payment_again: { title: "the payment again", status: "succeeded" },
   created_late: { title: "the creation, late", status: "created" },
   pending_late: { title: "the start of the payment, late", status: "pending" },
   payment_after_late: { title: "the payment, after the late ones", status: "succeeded" },
   created_again: { title: "the creation again", status: "created" },
   payment_last: { title: "the payment once more", status: "succeeded" },
+  after_others: { title: "the payment again, after eleven other events", status: "succeeded" },
+  after_a_while: { title: "a payment again, after more than 30 s", status: "succeeded" },
 } as const satisfies Readonly<Record<string, { readonly title: string; readonly status: SentStatus }>>;
 
 /** The name of a send. */
@@ -33,87 +39,55 @@ type EndpointAnswer = { readonly status: number | null; readonly error: Delivery
 export type SendFact = {
   readonly name: SendName;
   readonly eventId: string;
-  /** Of each endpoint that wants events of this type. */
+  /** Of each endpoint that wants events of this type; of two deliveries at once the better one. */
   readonly answers: readonly EndpointAnswer[];
   /** Whether the merchant had said paid before it was sent. */
   readonly wasPaid: boolean;
   /** What the merchant said afterwards; of several answers the first that is not `paid`, if it was paid before. */
   readonly view: OrderView;
-  /** Whether the view changed otherwise; `untold` if that cannot be told apart from what changes by itself. */
-  readonly text: "same" | "changed" | "untold" | "not_compared";
+  /**
+   * Whether the view changed otherwise; `untold` if that cannot be told apart from what changes by itself. `twice`: it
+   * shows twice as much as that of an order whose payment came once.
+   */
+  readonly text: "same" | "changed" | "twice" | "untold" | "not_compared";
 };
 
-/** What was seen of one order. */
-export type DuplicatesFacts = {
+/** An order of the drill. */
+type DrilledFact = {
   readonly checkoutId: string;
-  /**
-   * Of another order, which nobody pays, after the event of its creation: shows that the view tells one from the other.
-   * Null where the merchant has made the order itself, and so knew it before the payment.
-   */
-  readonly other: { readonly checkoutId: string; readonly view: OrderView } | null;
-  /** Before the payment. */
-  readonly before: OrderView;
-  /**
-   * Of the other order, or of this one where there is none, after a badly signed event of a payment that nobody has made;
-   * of the other order once more at the end. Null where it was not sent, or not asked again.
-   */
-  readonly forged: {
-    readonly checkoutId: string;
-    readonly view: OrderView;
-    readonly atTheEnd: OrderView | null;
-  } | null;
+  readonly kind: CheckoutObject;
+  readonly end: OrderEnd;
+};
+
+/** What the merchant said of an order. */
+export type ViewFact = DrilledFact & { readonly view: OrderView };
+
+/** What was sent to an order that is paid in the end. */
+export type LaneFact = DrilledFact & { readonly sends: readonly SendFact[] };
+
+/** What was seen, step by step; a step that was not reached has no orders. */
+export type DuplicatesFacts = {
+  /** Before anything was paid; `cause`: why the view does not know an order that the shop has to know. */
+  readonly before: readonly (ViewFact & { readonly cause: DuplicatesCause | null })[];
+  /** After badly signed events of payments that nobody has made. */
+  readonly forged: readonly ViewFact[];
+  /** After the events of a declined attempt. */
+  readonly declined: readonly ViewFact[];
   /**
    * After the payment, while its events were held back. Paid can be said then only by who asks the service: the shop,
-   * which keeps the answer, or the view, at each reading. Null where it did not come to that.
+   * which keeps the answer, or the view, at each reading.
    */
-  readonly held: { readonly view: OrderView; readonly askedBy: "shop" | "view" | "nobody" } | null;
-  /** Empty where the view was of no use before. */
-  readonly sends: readonly SendFact[];
+  readonly held: readonly (ViewFact & { readonly askedBy: "shop" | "view" | "nobody" })[];
+  readonly lanes: readonly LaneFact[];
+  /** Orders that nobody pays, after others were paid. */
+  readonly unpaid: readonly ViewFact[];
+  /** The same orders after the events of their ends. */
+  readonly ended: readonly ViewFact[];
+  /** What the drill could not look at. */
+  readonly scope: DuplicatesScope;
+  /** Whether everything was sent. */
+  readonly isWhole: boolean;
 };
-
-/** The likely cause of a failed or unclear step. The list is closed. */
-export const DUPLICATES_CAUSES = {
-  books_again:
-    "The view of the order changed although the event had come before: it most likely books each delivery. Events may come twice: keep the event_id of each event that you have acted on, in the same transaction as the act, and answer 2xx for a known one without acting again. (If the view counts deliveries or shows when it was last written, let it show the order alone.)",
-  forgets_payment:
-    "The order is no longer paid after an older event came late: it most likely writes whatever the last event says. Never go back from a final status: compare the sequence of events, or ask GET /v1/checkout-sessions/{id}.",
-  lost_early_payment:
-    "It answered 2xx to the event of the payment, which came before that of the order's creation, and did nothing; then nobody sends it again. Act on an event whatever came before it, keep it for later, or answer 5xx so that it comes again.",
-  refuses_duplicate:
-    "It does not answer 2xx to an event that it has had, so the event would be sent again and again, and hold back those after it. Answer 2xx for what is known already.",
-  refuses_late:
-    "It does not answer 2xx to an event that comes late, so the event would be sent again and again, and hold back those after it. Answer 2xx, and leave the order as it is.",
-  paid_from_the_start:
-    "The view says paid before anybody has paid: --paid-when also matches an unpaid order (does paid match unpaid?), or the view shows another order.",
-  never_paid:
-    "The order was paid and the view does not say so, so its answers prove nothing. The events were not accepted (see what was answered; checkout checklist run webhooks tells why), --paid-when does not match, or your shop does not know orders that it has not created: create one there, and name it with --checkout.",
-  books_unverified:
-    "The order is paid after a badly signed event, although the payment never happened: it acts on an event before, or without, verifying it. Verify first, and do nothing with an event that is not right.",
-  paid_in_the_end:
-    "The view says paid of an order that nobody has paid, after another one was paid: it shows another order, or the shop has acted on a badly signed event after a while.",
-  view_of_service:
-    "The view said paid before any event was delivered: it asks the service, not your shop, so it cannot show what your shop does with events. Show what your shop has stored.",
-  view_unreadable:
-    "The view of the order could not be read: it must answer 2xx, or 404 for an unknown order; a command must exit with 0.",
-  view_restless:
-    "The view changes by itself, so a second booking cannot be told. Let it show the order alone, with its bookings.",
-  out_of_reach: "The endpoint could not be reached, so it is not known what your shop does.",
-  no_endpoint:
-    "No enabled endpoint gets the event of the payment: see --events of checkout endpoints list, and add the types of orders and sessions.",
-} as const;
-
-/** A cause of the closed list. */
-export type DuplicatesCause = keyof typeof DUPLICATES_CAUSES;
-
-/** Failures of the merchant; all other causes leave open what the shop does. */
-const FAILURES: ReadonlySet<DuplicatesCause> = new Set([
-  "books_again",
-  "forgets_payment",
-  "lost_early_payment",
-  "refuses_duplicate",
-  "refuses_late",
-  "books_unverified",
-]);
 
 /** What a view said in a step, of which checkout, and why the step does not pass; undefined if it does. */
 type Seen = {
@@ -122,76 +96,109 @@ type Seen = {
   readonly cause: DuplicatesCause | undefined;
 };
 
-/** A step that looks at the view; null where it did not come to that. */
+/** A step that looks at the views of some orders. */
 type ViewStep = {
   readonly title: string;
   readonly expected: string;
-  readonly see: (facts: DuplicatesFacts) => Seen | null;
+  readonly see: (facts: DuplicatesFacts) => readonly Seen[];
 };
 type ViewSteps = Readonly<Record<string, ViewStep>>;
 
 const STEPS_BEFORE = {
-  another_order: {
-    title: "another order, not paid",
-    expected: "not paid",
-    see: ({ other }) => other && unpaid(other.view, other.checkoutId, "paid_from_the_start"),
-  },
   before_the_payment: {
-    title: "before the payment",
+    title: "before the payments",
     expected: "not paid",
-    see: ({ before, checkoutId }) => unpaid(before, checkoutId, "paid_from_the_start"),
+    see: ({ before }) =>
+      before.map(({ cause, ...one }) => {
+        const seen = unpaid(one, "paid_from_the_start");
+        return cause === null ? seen : { ...seen, cause };
+      }),
   },
   forged_payment: {
     title: "a forged payment, badly signed",
     expected: "not paid",
-    see: ({ forged }) => forged && unpaid(forged.view, forged.checkoutId, "books_unverified"),
+    see: ({ forged }) => forged.map((one) => unpaid(one, "books_unverified")),
+  },
+  declined_attempt: {
+    title: "an attempt that was declined",
+    expected: "not paid",
+    see: ({ declined }) => declined.map((one) => unpaid(one, "books_pending")),
   },
   before_its_events: {
     title: "paid, and its events held back",
     expected: "not paid, unless your shop has asked the API",
-    see: ({ held, checkoutId }) => held && whileHeld(held, checkoutId),
+    see: ({ held }) => held.map(whileHeld),
   },
 } as const satisfies ViewSteps;
 
 const STEPS_AFTER = {
   forged_in_the_end: {
-    title: "the order of the forged payment, in the end",
+    title: "orders that nobody has paid, after others were paid",
     expected: "not paid",
-    see: ({ forged }) =>
-      forged && forged.atTheEnd && unpaid(forged.atTheEnd, forged.checkoutId, "paid_in_the_end"),
+    see: ({ unpaid: seen }) => seen.map((one) => unpaid(one, "paid_in_the_end")),
   },
+  payment_failed: endStep("failed", "a payment that failed", "books_failed"),
+  order_expired: endStep("expired", "an order that expired", "books_expired"),
+  order_cancelled: endStep("cancelled", "an order that was cancelled", "books_cancelled"),
 } as const satisfies ViewSteps;
 
+/** The sends to sessions, which are steps of their own. */
+const SESSION_SENDS = Object.fromEntries(
+  SEND_NAMES.map((name) => [
+    stepName(name, "checkout_session"),
+    { title: `${DUPLICATE_SENDS[name].title} (session)` },
+  ]),
+);
+
 /** The steps of the drill, in their order. */
-export const DUPLICATES_STEPS = { ...STEPS_BEFORE, ...DUPLICATE_SENDS, ...STEPS_AFTER };
+export const DUPLICATES_STEPS = {
+  ...STEPS_BEFORE,
+  ...DUPLICATE_SENDS,
+  ...SESSION_SENDS,
+  ...STEPS_AFTER,
+  ...SCOPE_STEPS,
+};
 
 /** Decides the result by the merchant's own word, which counts only if it was "not paid" at first and "paid" later. */
 export function judgeDuplicates(facts: DuplicatesFacts): JudgedDrill {
-  const { sends } = facts;
+  const { lanes, scope, isWhole } = facts;
   const start = viewSteps(STEPS_BEFORE, facts);
-  const causes = sends.map((_send, at) => causeOf(sends, at));
-  const sent = sends.map((send, at) =>
-    stepOf(send.name, expectedOf(sends, at), {
-      cause: causes[at],
-      got: `${answersOf(send)}; ${sayOf(send.view)}${send.text === "changed" ? "; the view changed" : ""}`,
-      reference: send.eventId,
-    }),
+  const causes = lanes.map((lane) => lane.sends.map((_send, at) => laneCause(facts, lane, at)));
+  const sent = lanes.flatMap((lane, index) =>
+    lane.sends.map((send, at) =>
+      stepOf(stepName(send.name, lane.kind), expectedOf(lane.sends, at), {
+        cause: causes[index]?.[at],
+        got: gotOf(send),
+        reference: send.eventId,
+      }),
+    ),
   );
-  const steps = [...start, ...sent, ...viewSteps(STEPS_AFTER, facts)];
-  if (sends.length === SEND_NAMES.length && steps.every(({ passed }) => passed))
-    return { verdict: "passed", steps };
-  if (booksUnverified(facts)) return { verdict: "failed", steps };
+  const end = viewSteps(STEPS_AFTER, facts);
+  const steps = [...start.steps, ...sent, ...end.steps];
+  const isClean = steps.every(({ passed }) => passed);
+  if (isWhole && isClean) return { verdict: "passed", steps: [...steps, ...scopeSteps(scope)] };
+  if (booksTooEarly(facts)) return { verdict: "failed", steps };
   // Where the view is wrong from the start, or never says paid, nothing that it says counts.
-  const counts = start.every(({ passed }) => passed) && sends.some(({ view }) => view.says === "paid");
-  const failed = counts && causes.some((cause) => cause !== undefined && FAILURES.has(cause));
-  return { verdict: failed ? "failed" : "unknown", steps };
+  const paid = lanes.some(({ sends }) => sends.some(({ view }) => view.says === "paid"));
+  const found = [...causes.flat(), ...end.causes];
+  const isFailed = found.some((cause) => cause !== undefined && DUPLICATES_FAILURES.has(cause));
+  const counts = start.steps.every(({ passed }) => passed) && paid && !end.causes.includes("paid_in_the_end");
+  return { verdict: counts && isFailed ? "failed" : "unknown", steps };
 }
 
-function viewSteps(rows: ViewSteps, facts: DuplicatesFacts): DrillStep[] {
-  return Object.entries(rows).flatMap(([name, { expected, see }]) => {
+/** A step for each row that was reached: the first order that is not as expected, or the first one. */
+function viewSteps(
+  rows: ViewSteps,
+  facts: DuplicatesFacts,
+): { readonly steps: readonly DrillStep[]; readonly causes: readonly (DuplicatesCause | undefined)[] } {
+  const shown = Object.entries(rows).flatMap(([name, { expected, see }]) => {
     const seen = see(facts);
-    return seen === null ? [] : [stepOf(name, expected, seen)];
+    const told = seen.find(({ cause }) => cause !== undefined) ?? seen[0];
+    if (told === undefined) return [];
+    const got = seen.length === 1 ? told.got : `${told.got} (1 of ${seen.length} orders)`;
+    return [{ step: stepOf(name, expected, { ...told, got }), cause: told.cause }];
   });
+  return { steps: shown.map(({ step }) => step), causes: shown.map(({ cause }) => cause) };
 }
 
 function stepOf(name: string, expected: string, { cause, got, reference }: Seen): DrillStep {
@@ -199,12 +206,32 @@ function stepOf(name: string, expected: string, { cause, got, reference }: Seen)
   return { name, passed: text === null, expected, got, cause: text, reference };
 }
 
+function stepName(name: SendName, kind: CheckoutObject): string {
+  return kind === "order" ? name : `${name}_session`;
+}
+
+function endStep(end: OrderEnd, title: string, cause: DuplicatesCause): ViewStep {
+  return {
+    title,
+    expected: "not paid",
+    // One that was paid before has not become so by its end.
+    see: ({ ended, unpaid: before }) =>
+      ended
+        .filter(
+          (one) =>
+            one.end === end &&
+            !before.some(({ checkoutId, view }) => checkoutId === one.checkoutId && view.says === "paid"),
+        )
+        .map((one) => unpaid(one, cause)),
+  };
+}
+
 /** The view of an order that nobody has paid. */
-function unpaid(view: OrderView, reference: string, ifPaid: DuplicatesCause): Seen {
+function unpaid({ view, checkoutId: reference }: ViewFact, ifPaid: DuplicatesCause): Seen {
   return { got: sayOf(view), reference, cause: view.says === "paid" ? ifPaid : readable(view) };
 }
 
-function whileHeld({ view, askedBy }: NonNullable<DuplicatesFacts["held"]>, reference: string): Seen {
+function whileHeld({ view, askedBy, checkoutId: reference }: DuplicatesFacts["held"][number]): Seen {
   const isPaid = view.says === "paid";
   if (isPaid && askedBy !== "shop") return { got: sayOf(view), reference, cause: "view_of_service" };
   return {
@@ -214,10 +241,40 @@ function whileHeld({ view, askedBy }: NonNullable<DuplicatesFacts["held"]>, refe
   };
 }
 
-/** Whether an order that was shown to be unpaid was paid after a badly signed event. */
-function booksUnverified({ other, before, forged }: DuplicatesFacts): boolean {
-  const wasUnpaid = before.says === "not_paid" && (other?.view.says ?? "not_paid") === "not_paid";
-  return wasUnpaid && forged?.view.says === "paid";
+/** Whether an order that was shown to be unpaid was paid after a badly signed event, or a declined attempt. */
+function booksTooEarly({ before, forged, declined }: DuplicatesFacts): boolean {
+  return (
+    before.every(({ view, cause }) => view.says === "not_paid" && cause === null) &&
+    [...forged, ...declined].some(({ view }) => view.says === "paid")
+  );
+}
+
+/** Why a send does not pass, by the other orders too. */
+function laneCause(facts: DuplicatesFacts, lane: LaneFact, at: number): DuplicatesCause | undefined {
+  const { sends } = lane;
+  const send = sends[at];
+  if (send !== undefined && isLost(facts, lane, send)) return "lost_second_payment";
+  const cause = causeOf(sends, at);
+  return cause === "books_again" ? againCause(facts) : cause;
+}
+
+/** Why events were booked again: the first send of all that was says what the shop has forgotten. */
+function againCause({ lanes }: DuplicatesFacts): DuplicatesCause {
+  const isAgain = ({ sends }: LaneFact, name: SendName): boolean =>
+    sends.some((send, at) => send.name === name && send.text === "changed" && isRepeated(sends, at));
+  const first = SEND_NAMES.find((name) => lanes.some((lane) => isAgain(lane, name)));
+  if (first === "after_others") return "forgets_last_events";
+  return first === "after_a_while" ? "forgets_in_time" : "books_again";
+}
+
+/** Whether a second payment of a kind was accepted, and has not made its order paid. */
+function isLost({ lanes }: DuplicatesFacts, { kind, end, sends }: LaneFact, send: SendFact): boolean {
+  const isOtherPaid = lanes.some(
+    (other) =>
+      other.kind === kind && other.end !== end && other.sends.some(({ view }) => view.says === "paid"),
+  );
+  const isNeverPaid = sends.every(({ view }) => view.says === "not_paid");
+  return end === "declined" && isNeverPaid && isOtherPaid && send.answers.length > 0 && isAccepted(send);
 }
 
 /** The likeliest reason why a send does not pass; undefined if it does. */
@@ -228,8 +285,9 @@ function causeOf(sends: readonly SendFact[], at: number): DuplicatesCause | unde
   if (isPayment(send) && answers.length === 0) return "no_endpoint";
   if (answers.some(({ error }) => error === "unreachable" || error === "target_forbidden"))
     return "out_of_reach";
-  if (view.says === "unknown") return "view_unreadable";
+  if (view.says === "unknown") return readable(view);
   if (wasPaid && view.says === "not_paid") return "forgets_payment";
+  if (text === "twice") return "books_at_once";
   if (text === "changed" && isRepeated(sends, at)) return "books_again";
   if (!isAccepted(send) && wasPaid) return isRepeated(sends, at) ? "refuses_duplicate" : "refuses_late";
   if (text === "untold" && isRepeated(sends, at)) return "view_restless";
@@ -243,7 +301,7 @@ function unpaidCause(sends: readonly SendFact[], at: number): DuplicatesCause | 
   if (paidBy < 0) return at === sends.length - 1 ? "never_paid" : undefined;
   if (at > paidBy) return "forgets_payment";
   if (send === undefined || !isPayment(send) || !isAccepted(send)) return undefined;
-  // One that was kept until the events before it came is acted on without a further try.
+  // One that was kept until the events before it came is acted on without a further attempt.
   const madePaid = sends[paidBy];
   return madePaid !== undefined && isPayment(madePaid) ? "lost_early_payment" : undefined;
 }
@@ -253,7 +311,14 @@ function expectedOf(sends: readonly SendFact[], at: number): string {
   if (send === undefined) return "";
   if (isRepeated(sends, at)) return "2xx, paid, and the view unchanged";
   if (send.wasPaid) return "2xx, still paid";
+  if (send.name === "at_once") return "paid, once";
   return isPayment(send) ? "paid, now or when the others have come" : "2xx";
+}
+
+function gotOf(send: SendFact): string {
+  const { text, view } = send;
+  const changed = { changed: "; the view changed", twice: "; the view shows it twice" };
+  return `${answersOf(send)}; ${sayOf(view)}${text === "changed" || text === "twice" ? changed[text] : ""}`;
 }
 
 /** Whether the event had come before and done its work, so that it has to change nothing. */
@@ -279,6 +344,7 @@ function answersOf({ answers }: SendFact): string {
   return said.length === 0 ? "not wanted by any endpoint" : `answered ${[...new Set(said)].join(" and ")}`;
 }
 
-function readable({ says }: OrderView): DuplicatesCause | undefined {
-  return says === "unknown" ? "view_unreadable" : undefined;
+function readable({ says, got }: OrderView): DuplicatesCause | undefined {
+  if (says !== "unknown") return undefined;
+  return got === "429" ? "view_limited" : "view_unreadable";
 }

@@ -61,6 +61,51 @@ export function areTimes(still: StillText, text: string): boolean {
   );
 }
 
+/** The text of an order before its payment, and after it; without its ids. */
+type PaidText = { readonly before: string; readonly after: string };
+
+/** Whether a view shows how often something was booked: a number, or a list, that a payment changes. */
+export function showsBookings({ before, after }: PaidText): boolean {
+  const [first, then] = [numbersIn(before), numbersIn(after)];
+  return (
+    wordsIn(after).length > wordsIn(before).length ||
+    then.some(({ label, value }, at) => {
+      const old = first.length === then.length ? first[at] : first.find((one) => one.label === label);
+      return old !== undefined && old.value !== value;
+    })
+  );
+}
+
+/**
+ * Whether a payment has changed a view by twice as much as another order's payment, which came once: a number has grown
+ * twice as far, or a list is longer. Times are left out.
+ */
+export function isTwice(twice: PaidText, once: PaidText): boolean {
+  const grown = (text: PaidText): number => wordsIn(text.after).length - wordsIn(text.before).length;
+  if (grown(once) > 0 && grown(twice) > grown(once)) return true;
+  const [base, single, double] = [numbersIn(twice.before), numbersIn(once.after), numbersIn(twice.after)];
+  const isAligned = base.length === double.length && single.length === double.length;
+  return double.some(({ label, value }, at) => {
+    const same = ({ label: other }: { readonly label: string }): boolean => other === label;
+    const from = (isAligned ? base[at] : base.find(same))?.value;
+    const to = (isAligned ? single[at] : single.find(same))?.value;
+    return from !== undefined && to !== undefined && to !== from && value - from === 2 * (to - from);
+  });
+}
+
+const TIMES = /\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?|\d\d?:\d\d(?::\d\d)?(?:\.\d+)?/g;
+/** A number that counts something or is an amount, and the word before it; no time in seconds or milliseconds. */
+const COUNT = /([A-Za-z_][\w-]*)?[^A-Za-z0-9]{0,8}(?<![\w.])(\d{1,8})(?![\w.])/g;
+
+function numbersIn(text: string): readonly { readonly label: string; readonly value: number }[] {
+  const counts = text.replaceAll(TIMES, "").matchAll(COUNT);
+  return Array.from(counts, ([, label = "", digits]) => ({ label, value: Number(digits) }));
+}
+
+function wordsIn(text: string): readonly string[] {
+  return partsOf(text.replaceAll(TIMES, "")).filter((part) => /\w/.test(part));
+}
+
 /** How often a part differs from the reading before. */
 function changesAt(readings: readonly (readonly string[])[], at: number): number {
   return readings.filter((parts, index) => index > 0 && parts[at] !== readings[index - 1]?.[at]).length;

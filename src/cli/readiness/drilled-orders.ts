@@ -1,0 +1,162 @@
+import type { ControlTarget } from "../../client/control/control.ts";
+import type { Buyer, OrderViewSource } from "../../client/drills/order-view.ts";
+import type { CheckoutObject } from "../../core/checkout/checkout.ts";
+import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
+import { isFinal } from "../../core/checkout/payment.ts";
+import { printable, printableLiteral } from "../../core/text.ts";
+import type { Context } from "../command.ts";
+import { ORDER, SESSION } from "../order/create-report.ts";
+import { createInSandbox, requestFor } from "../order/sandbox-create.ts";
+import { EXIT, Refused, refusedUsage } from "../problem.ts";
+import { callAt } from "../target/call.ts";
+import { connectToSandbox } from "../target/connect.ts";
+import { findByOrderId, findId } from "../target/ids.ts";
+import type { OrderViewOptions } from "./order-view.ts";
+
+/** An unpaid checkout for a drill, and what it was created as. */
+export type UnpaidOrder = Buyer & { readonly kind: CheckoutObject };
+
+type Where = { readonly control: ControlTarget; readonly view: OrderViewSource };
+
+/** Timeout of each run of the shop's command, in milliseconds, and how much of its output is kept. */
+const COMMAND_TIMEOUT_MS = 120_000;
+const MAX_OUTPUT_BYTES = 4096;
+/** Amounts of new orders, in minor units: more than one, so that no shop can know a drill by its amount. */
+const LEAST_MINOR = 100;
+const AMOUNTS = 9900;
+
+/** Characters that no shell reads as anything but themselves. */
+const HARMLESS = /^\w[\w.~-]*$/;
+
+/**
+ * The checkouts of the shop itself: those that `--checkout` names, or those that the command of `--create` makes;
+ * undefined where neither is given. Refuses more than `most`, one that is named twice, and one that has ended.
+ */
+export async function ordersOfShop(
+  context: Context,
+  { checkout: named, create }: OrderViewOptions,
+  wanted: Where & { readonly most: number; readonly runs: number; readonly signal: AbortSignal },
+): Promise<readonly UnpaidOrder[] | undefined> {
+  const { control, view, most, runs, signal } = wanted;
+  if (named === undefined && create === undefined) return undefined;
+  const orders: UnpaidOrder[] = [];
+  if (named !== undefined && named.length > most)
+    throw refusedUsage(`--checkout: at most ${most} can be given, and ${named.length} were`, NAME_FEWER);
+  for (const text of named ?? []) {
+    const order = await namedOrder(context, text, control);
+    if (orders.some(({ id }) => id === order.id))
+      throw refusedUsage(`--checkout: ${printableLiteral(text)} was given twice`, NAME_FEWER);
+    orders.push(order);
+  }
+  for (let run = 0; create !== undefined && run < runs; run += 1)
+    orders.push(await orderBy(context, create, { control, signal }));
+  for (const order of orders) checkCommand(view, order);
+  return orders;
+}
+
+const NAME_FEWER = "leave it out; nothing was done";
+
+/** Makes new orders of these kinds, all with one random amount, and with nothing that tells that they are a drill's. */
+export async function newOrders(
+  context: Context,
+  options: OrderViewOptions,
+  { control, view, kinds }: Where & { readonly kinds: readonly CheckoutObject[] },
+): Promise<readonly UnpaidOrder[]> {
+  const terms = await someTerms(context, control);
+  const orders: UnpaidOrder[] = [];
+  for (const kind of kinds) {
+    const noun = kind === "order" ? ORDER : SESSION;
+    const request = { ...terms, order_id: newOrderId(context) };
+    const made = await createInSandbox(context, options, { noun, request, control });
+    const { id, order_id: orderId } = made.response.data;
+    orders.push({ id, orderId, kind });
+  }
+  for (const order of orders) checkCommand(view, order);
+  return orders;
+}
+
+/** An amount, a currency and a payment method of the store's own; the catalog's price where it has none. */
+async function someTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
+  const { world } = context;
+  const { capabilities } = await callAt(context, control, { name: "readiness", body: undefined });
+  const any = (kind: string): string | undefined =>
+    capabilities.find((one) => one.kind === kind && one.active)?.name;
+  const parsed = parseCreateRequest({
+    order_id: "order-1",
+    amount_minor: LEAST_MINOR + Math.floor(world.random() * AMOUNTS),
+    currency: any("currency"),
+    payment_method: any("payment_method"),
+  });
+  return parsed.ok ? parsed.value : requestFor(world, { purpose: "order" });
+}
+
+/** An order_id as a shop makes them. */
+function newOrderId({ world }: Context): string {
+  return requestFor(world, { purpose: "order" }).order_id;
+}
+
+async function namedOrder(context: Context, text: string, control: ControlTarget): Promise<UnpaidOrder> {
+  const id = await findId(context, "checkout", text, control);
+  const { orderId, status, object } = await callAt(context, control, {
+    name: "inspectCheckout",
+    id,
+    body: undefined,
+  });
+  if (!isFinal(status)) return { id, orderId, kind: object };
+  const message = `${id} is ${status}: the drill needs one that is not paid`;
+  const next = "let your shop create a new one, and give its id; or leave out --checkout";
+  throw new Refused({ exitCode: EXIT.conflict, code: "state_conflict", message, next });
+}
+
+/** What a run of the shop's command makes: found in the store by its order_id, whatever the command says of itself. */
+async function orderBy(
+  context: Context,
+  commandLine: string,
+  { control, signal }: { readonly control: ControlTarget; readonly signal: AbortSignal },
+): Promise<UnpaidOrder> {
+  const { world } = context;
+  const { target, settings } = await connectToSandbox(context, control);
+  const orderId = newOrderId(context);
+  const env = {
+    CHECKOUT_BASE_URL: target.baseUrl,
+    CHECKOUT_API_KEY: target.apiKey,
+    CHECKOUT_STORE_ID: settings.storeId.value ?? undefined,
+    CHECKOUT_ORDER_ID: orderId,
+    // The merchant's program has neither role.
+    CHECKOUT_CONTROL_TOKEN: undefined,
+    CHECKOUT_ADMIN_TOKEN: undefined,
+    CHECKOUT_SANDBOX_CONTROL_TOKEN: undefined,
+    CHECKOUT_SANDBOX_ADMIN_TOKEN: undefined,
+  };
+  const command = {
+    commandLine,
+    env,
+    timeoutMs: COMMAND_TIMEOUT_MS,
+    maxOutputBytes: MAX_OUTPUT_BYTES,
+    signal,
+  };
+  const { ending, exitCode, stderr } = await world.run(command);
+  const id = await findByOrderId(context, orderId, control);
+  if (id !== undefined) return namedOrder(context, id, control);
+  const how = ending === "exited" ? `ended with ${exitCode ?? "no exit code"}` : ending;
+  const said = stderr.trim().split("\n").at(-1) ?? "";
+  const message = `--create: the command ${how} and has created no order or session of CHECKOUT_ORDER_ID${said === "" ? "" : `: ${printable(said)}`}`;
+  const next = "let it create the order of CHECKOUT_ORDER_ID at CHECKOUT_BASE_URL, with CHECKOUT_API_KEY";
+  throw new Refused({ exitCode: EXIT.failed, code: "no_order_created", message, next });
+}
+
+/** What stands in a command line is read by a shell. */
+function checkCommand({ from }: OrderViewSource, { orderId }: Buyer): void {
+  if ("url" in from || HARMLESS.test(orderId) || !from.commandLine.includes("{order_id}")) return;
+  const message = `the order_id ${printableLiteral(orderId)} holds characters that a shell would read`;
+  throw refusedUsage(message, "use {session_id} in the command, or another checkout");
+}
+
+/** How long a drill takes, as it is said before. */
+export function timeLine({ totalMs, waitMs }: { readonly totalMs: number; readonly waitMs: number }): string {
+  return `about ${seconds(totalMs)}, of them ${seconds(waitMs)} waiting`;
+}
+
+function seconds(milliseconds: number): string {
+  return `${Math.round(milliseconds / 1000)} s`;
+}

@@ -1,0 +1,23 @@
+import type { World } from "../../world.ts";
+
+/** A world that sends and runs at most so many things at the same time; the others wait their turn. */
+export function atMost<Some extends Pick<World, "send" | "run">>(world: Some, count: number): Some {
+  const waiting: (() => void)[] = [];
+  let busy = 0;
+  const inTurn = async <Value>(act: () => Promise<Value>): Promise<Value> => {
+    if (busy >= count) await new Promise<void>((resolve) => void waiting.push(resolve));
+    else busy += 1;
+    try {
+      return await act();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) busy -= 1;
+      else next();
+    }
+  };
+  return {
+    ...world,
+    send: (request) => inTurn(() => world.send(request)),
+    run: (command) => inTurn(() => world.run(command)),
+  };
+}

@@ -1,0 +1,99 @@
+import type { RequestOf } from "../../core/control/operations.ts";
+import type { CheckoutObject } from "../../core/checkout/checkout.ts";
+import type { SendFact } from "../../core/readiness/drills/duplicates.ts";
+import type { DuplicatesScope, OrderEnd } from "../../core/readiness/drills/duplicates-scope.ts";
+import { callControl, succeeded, type ControlResult } from "../control/control.ts";
+import type { Buyer, LookWorld, OrderLook } from "./order-view.ts";
+
+/** An order of the drill: what it is, and what happens to it. */
+export type DrilledOrder = Buyer & { readonly kind: CheckoutObject; readonly end: OrderEnd };
+
+/** What the drill is told. */
+export type DuplicatesWanted = Omit<OrderLook, "checkout" | "onLimited"> & {
+  readonly orders: readonly DrilledOrder[];
+  readonly leaseId: string;
+  readonly scope: Pick<DuplicatesScope, "ownOrders" | "sellsBoth" | "isQuick">;
+};
+
+/** A run of the drill. */
+export type Run = DuplicatesWanted & {
+  readonly world: LookWorld;
+  readonly limited: () => void;
+  /** What the first answer told of the endpoints, and whether one could not be reached. */
+  readonly noted: { subject: string | undefined; isOutOfReach: boolean };
+};
+
+/** Timeout of one event to all endpoints, in milliseconds: receivers may be slow. */
+const DELIVER_TIMEOUT_MS = 120_000;
+/** Pause before an event that was answered 429 is sent again, in milliseconds, and how often it is. */
+const LIMITED_PAUSE_MS = 1100;
+const MAX_LIMITED = 5;
+
+/** Sends the events of some orders with these statuses, in their order; returns how many. */
+export async function deliverEach(
+  run: Run,
+  orders: readonly DrilledOrder[],
+  statuses: readonly string[],
+): Promise<ControlResult<number>> {
+  let count = 0;
+  for (const order of orders) {
+    const events = await eventsOf(run, order);
+    if (events.end !== "success") return events;
+    for (const { status, eventId } of events.value) {
+      if (!statuses.includes(status)) continue;
+      const sent = await deliver(run, { eventId });
+      if (sent.end !== "success") return sent;
+      count += 1;
+    }
+  }
+  return succeeded(count);
+}
+
+/** Sends an event to all endpoints now, and again after a pause where one answers 429. */
+export async function deliver(
+  run: Run,
+  wanted: Pick<RequestOf<"deliverForDrill">, "eventId" | "forged">,
+): Promise<ControlResult<SendFact["answers"]>> {
+  const { world, target, leaseId, signal, noted } = run;
+  for (let attempts = 1; ; attempts += 1) {
+    const sent = await callControl(world, target, {
+      name: "deliverForDrill",
+      body: { ...wanted, leaseId, ...(noted.subject === undefined ? {} : { subject: noted.subject }) },
+      timeoutMs: DELIVER_TIMEOUT_MS,
+      signal,
+    });
+    if (sent.end !== "success") return sent;
+    const { subject, answers } = sent.value;
+    noted.subject = subject;
+    noted.isOutOfReach ||= answers.some(
+      ({ error }) => error === "unreachable" || error === "target_forbidden",
+    );
+    if (attempts === MAX_LIMITED || !answers.some(({ status }) => status === 429)) return succeeded(answers);
+    run.limited();
+    await world.sleep(LIMITED_PAUSE_MS, signal);
+  }
+}
+
+/** The events of a checkout, first to last. */
+export async function eventsOf(
+  { world, target }: Run,
+  { id }: Buyer,
+): Promise<ControlResult<readonly { readonly status: string; readonly eventId: string }[]>> {
+  const shown = await callControl(world, target, { name: "inspectCheckout", id, body: undefined });
+  if (shown.end !== "success") return shown;
+  return succeeded(
+    shown.value.events.map(({ type, eventId }) => ({ status: type.split(".")[1] ?? "", eventId })),
+  );
+}
+
+/** Sends events of a test to the first endpoint, so that enough other events come. */
+export async function deliverTests(run: Run, count: number): Promise<ControlResult<null>> {
+  const [id = ""] = (run.noted.subject ?? "").split(" ");
+  for (let sent = 0; sent < count; sent += 1) {
+    const made = await callControl(run.world, run.target, { name: "testEndpoint", id, body: {} });
+    if (made.end !== "success") return made;
+    const delivered = await deliver(run, { eventId: made.value.eventId });
+    if (delivered.end !== "success") return delivered;
+  }
+  return succeeded(null);
+}
