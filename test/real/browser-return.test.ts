@@ -91,15 +91,17 @@ test("a merchant that waits for the webhook passes, and it is kept", async () =>
   expect([report.code, report.verdict, causesOf(report)]).toEqual([0, "passed", {}]);
   const { reference: session } = report.steps[0] ?? {};
   const order = [...site.merchant.orders.keys()][0] ?? "";
-  expect(order).toMatch(/^return-[0-9a-f]{12}$/);
+  expect(order).toMatch(/^order-[0-9a-f]{12}$/);
   const visit = `GET /thanks?shop=7&order_id=${order}&session_id=${session}`;
-  expect(site.merchant.visits).toEqual([visit, visit]);
+  const otherwise = [`${visit}&status=succeeded&paid=true`, visit.replace("GET", "POST"), visit, visit];
+  expect(site.merchant.visits).toEqual([visit, ...otherwise, visit]);
   expect(await kept(site)).toMatchObject([
     { id: report.drill_id, passed: true, subject: `${SHOP}/thanks?shop=7`, steps: report.steps },
   ]);
   expect(report.steps.map(({ got }) => got)).toEqual([
     'not paid: {"status":"open"}',
     'not paid: {"status":"open"}; page: 200',
+    'not paid: {"status":"open"}; returned in other ways',
     'not paid: {"status":"open"}; page: 200',
     'paid: {"status":"paid"}',
   ]);
@@ -132,7 +134,7 @@ test("a merchant that asks the API when the customer comes back passes", async (
   });
   const report = await drill(site);
   expect([report.code, report.verdict]).toEqual([0, "passed"]);
-  expect(report.steps[2]?.got).toMatch(/^paid: .* \(it has asked the API\); page: 200$/);
+  expect(report.steps[3]?.got).toMatch(/^paid: .* \(it has asked the API\); page: 200$/);
 });
 
 /** How late a shop believes a return, in milliseconds, and how that is seen. */
@@ -258,7 +260,7 @@ test("a command can say what the merchant thinks", async () => {
     return Promise.resolve({ ending: "exited", exitCode: 0, stdout, stderr: "" });
   });
   expect((await drill(site, byCommand)).verdict).toBe("passed");
-  expect(site.harness.commands[0]?.commandLine).toMatch(/^status return-[0-9a-f]{12} [0-9a-f-]{36}$/);
+  expect(site.harness.commands[0]?.commandLine).toMatch(/^status order-[0-9a-f]{12} [0-9a-f-]{36}$/);
   site.harness.setShell(() =>
     Promise.resolve({ ending: "exited", exitCode: 2, stdout: "paid", stderr: "no database" }),
   );
@@ -326,7 +328,7 @@ test("the real program, with a real shop and a real command", async () => {
   const drilled = await run([...line, ...view, "--json"], { cwd });
   expect([drilled.code, drilled.stderr]).toEqual([0, ""]);
   const report = JSON.parse(drilled.stdout) as Report;
-  expect(report.steps[2]?.got).toMatch(/^paid: .* \(it has asked the API\); page: 200$/);
+  expect(report.steps[3]?.got).toMatch(/^paid: .* \(it has asked the API\); page: 200$/);
   expect(visits).toEqual(["GET navigate", "GET navigate"]);
   // The service's own word, by a command of this program, is not the shop's.
   const command = `'${process.execPath}' '${PROGRAM}' sessions get {session_id} --json`;

@@ -11,6 +11,9 @@ type Order = { status: string; bookings: number; sequence: number; seen: string[
 /** An event as a shop's code gets it, verified, and what the shop can do about it. */
 export type ShopEvent = {
   readonly id: string;
+  readonly type: string;
+  /** What the shop remembers over all its orders. */
+  readonly life: Set<string>;
   readonly status: string;
   readonly sequence: number;
   readonly session: string;
@@ -60,6 +63,7 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
   const orders = new Map<string, Order>();
   const sessions = new Map<string, string>();
   const got: Got[] = [];
+  const life = new Set<string>();
   let onHook = (_count: number): Promise<void> => Promise.resolve();
   const orderOf = (id: string): Order => {
     const order = orders.get(id) ?? { status: "open", bookings: 0, sequence: 0, seen: [] };
@@ -89,6 +93,8 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
     const status = event.type.split(".")[1] ?? "";
     const said = await plan.onEvent({
       id: event.event_id,
+      type: event.type,
+      life,
       status,
       sequence: event.sequence,
       session: event.data.id,
@@ -154,6 +160,16 @@ function booksLater(milliseconds: number): ShopPlan["onEvent"] {
     if (!payment) return;
     order.status = "paid";
     later(milliseconds, () => (order.bookings += 1));
+  };
+}
+
+/** Looks whether it knows the event, and writes it down after a pause, with the booking. */
+function looksAndBooks(milliseconds: number): ShopPlan["onEvent"] {
+  return async ({ id, payment, life, book, wait }) => {
+    if (life.has(id)) return;
+    await wait(milliseconds);
+    life.add(id);
+    if (payment) book();
   };
 }
 
@@ -460,5 +476,117 @@ export const BROKEN_SHOPS: Readonly<
       },
     },
     causes: ["refuses_duplicate"],
+  },
+  "books failed events of order": {
+    plan: {
+      onEvent: (event) => {
+        byEventId(event);
+        if (event.type === "order.failed" && !event.paid) event.book();
+      },
+    },
+    causes: ["books_failed"],
+  },
+  "books failed events of checkout_session": {
+    plan: {
+      onEvent: (event) => {
+        byEventId(event);
+        if (event.type === "checkout_session.failed" && !event.paid) event.book();
+      },
+    },
+    causes: ["books_failed"],
+  },
+  "books expired events of order": {
+    plan: {
+      onEvent: (event) => {
+        byEventId(event);
+        if (event.type === "order.expired" && !event.paid) event.book();
+      },
+    },
+    causes: ["books_expired"],
+  },
+  "books expired events of checkout_session": {
+    plan: {
+      onEvent: (event) => {
+        byEventId(event);
+        if (event.type === "checkout_session.expired" && !event.paid) event.book();
+      },
+    },
+    causes: ["books_expired"],
+  },
+  "books cancelled events of order": {
+    plan: {
+      onEvent: (event) => {
+        byEventId(event);
+        if (event.type === "order.cancelled" && !event.paid) event.book();
+      },
+    },
+    causes: ["books_cancelled"],
+  },
+  "books cancelled events of checkout_session": {
+    plan: {
+      onEvent: (event) => {
+        byEventId(event);
+        if (event.type === "checkout_session.cancelled" && !event.paid) event.book();
+      },
+    },
+    causes: ["books_cancelled"],
+  },
+  "books pending events of order": {
+    plan: {
+      onEvent: (event) => {
+        byEventId(event);
+        if (event.type === "order.pending" && !event.paid) event.book();
+      },
+    },
+    causes: ["books_pending"],
+  },
+  "books pending events of checkout_session": {
+    plan: {
+      onEvent: (event) => {
+        byEventId(event);
+        if (event.type === "checkout_session.pending" && !event.paid) event.book();
+      },
+    },
+    causes: ["books_pending"],
+  },
+  "books one payment of each type in its life": {
+    plan: {
+      onEvent: ({ type, payment, life, book }) => {
+        if (!payment || life.has(type)) return;
+        life.add(type);
+        book();
+      },
+    },
+    causes: ["lost_second_payment"],
+  },
+  "looks, and books 50 ms later": {
+    plan: { onEvent: looksAndBooks(50) },
+    causes: ["books_at_once"],
+  },
+  "looks, and books 2 s later": {
+    plan: { onEvent: looksAndBooks(2000) },
+    causes: ["books_at_once"],
+  },
+  "knows the last ten events": {
+    plan: {
+      onEvent: ({ id, payment, life, book }) => {
+        if (life.has(id)) return;
+        life.add(id);
+        for (const oldest of [...life].slice(0, -10)) life.delete(oldest);
+        if (payment) book();
+      },
+    },
+    causes: ["forgets_last_events"],
+  },
+  "knows an event for 30 s": {
+    plan: {
+      onEvent: ({ id, payment, life, book, later }) => {
+        if (!life.has(id)) later(30_000, () => void life.delete(id));
+        else return;
+        life.add(id);
+        if (payment) book();
+      },
+    },
+    causes: ["forgets_last_events"],
   },
 };

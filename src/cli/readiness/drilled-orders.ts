@@ -48,8 +48,8 @@ export async function ordersOfShop(
       throw refusedUsage(`--checkout: ${printableLiteral(text)} was given twice`, NAME_FEWER);
     orders.push(order);
   }
-  for (let run = 0; create !== undefined && run < runs; run += 1)
-    orders.push(await orderBy(context, create, { control, signal }));
+  if (create !== undefined)
+    for (let run = 0; run < runs; run += 1) orders.push(await orderBy(context, create, { control, signal }));
   for (const order of orders) checkCommand(view, order);
   return orders;
 }

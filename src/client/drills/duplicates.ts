@@ -24,14 +24,7 @@ import {
   type Run,
 } from "./duplicates-send.ts";
 import { lookAfter, PAID_MS, REST_MS, restOf, WATCH_MS } from "./duplicates-watch.ts";
-import {
-  awaitKnown,
-  readView,
-  viewOf,
-  type LookWorld,
-  type OrderLook,
-  type Reading,
-} from "./order-view.ts";
+import { awaitKnown, readView, viewOf, type LookWorld, type OrderLook, type Reading } from "./order-view.ts";
 
 /** What the drill has seen, and of which endpoints. */
 export type DuplicatesSeen = { readonly facts: DuplicatesFacts; readonly subject: string };
@@ -203,16 +196,16 @@ async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["befor
   );
   if (told.end !== "success") return told;
   const looks = orders.map(async (order) => {
-    const look = lookAt(run, order);
+    const view = lookAt(run, order);
     const isKnown = mustKnow(order);
-    const reading = await (isKnown ? awaitKnown(run.world, look) : readView(run.world, look));
+    const reading = await (isKnown ? awaitKnown(run.world, view) : readView(run.world, view));
     const unknown: DuplicatesCause = run.noted.isOutOfReach
       ? "out_of_reach"
       : scope.ownOrders
         ? "order_unknown"
         : "own_order_unknown";
     const cause = isKnown && reading.isMissing ? unknown : null;
-    return { ...factOf(order), view: viewOf(reading), cause };
+    return Object.assign(factOf(order), { view: viewOf(reading), cause });
   });
   return succeeded(await Promise.all(looks));
 }
@@ -261,7 +254,7 @@ async function watchUnpaid(
     const readings = await read(run, orders);
     const isOver = run.signal.aborted || run.world.monotonic() >= until;
     if (isOver || readings.some(({ says }) => says === "paid"))
-      return readings.map(({ order, ...reading }) => ({ ...factOf(order), view: viewOf(reading) }));
+      return readings.map(({ order, ...reading }) => Object.assign(factOf(order), { view: viewOf(reading) }));
     await run.world.sleep(UNPAID_PAUSE_MS, run.signal);
   }
 }

@@ -5,7 +5,7 @@ export const DUPLICATES_CAUSES = {
   books_at_once:
     "Two deliveries of one payment came at the same moment, and the view shows twice as much as for an order whose payment came once: it most likely looks whether it knows the event, and writes it later. Let the database decide: insert the event_id into a column with a unique index, in the same transaction as the booking, and do nothing where the insert fails.",
   forgets_last_events:
-    "The payment was booked again after eleven other events had come: it most likely remembers only the last few events. Keep the event_id of every event, for at least as long as events are sent again (120 hours).",
+    "The payment was booked again after eleven other events had come, more than half a minute after it was first booked: it most likely remembers only the last few events, or each for a short time. Keep the event_id of every event, for at least as long as events are sent again (120 hours).",
   forgets_in_time:
     "The payment was booked again when it came after more than 30 s: its memory of events most likely ends, as that of a cache does. Keep the event_id of every event in the database, for at least as long as events are sent again (120 hours).",
   books_failed:
