@@ -165,7 +165,7 @@ const DRILLS = [
   `checklist run duplicates --order-view ${SHOP.orderView} --paid-when paid`,
   `checklist run browser-return --return-url ${SHOP.returnUrl} --order-view ${SHOP.orderView} --paid-when paid`,
   `checklist run webhooks --order-view ${SHOP.orderView}`,
-].map((line) => line.split(" "));
+].map((line) => `${line} --json`.split(" "));
 
 const READY = "ready";
 
