@@ -474,7 +474,7 @@ test("two drills of idempotency in two stores watch each its own", async () => {
   }
   for (const { store, id } of drills) {
     const ended = await call(store, `/drills/idempotency/${id}/runs/end`, { ending: "exited", exit_code: 0 });
-    expect(ended).toEqual({ lost: true });
+    expect(ended).toEqual({ came: true, lost: true, answered: false });
   }
   expect(lost).toEqual([true, true]);
 });

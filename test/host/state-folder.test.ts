@@ -360,7 +360,8 @@ test("a state that was copied or moved delivers nothing, and says so, until it i
       const view = ["--order-view", "http://localhost:3000/{order_id}", "--paid-when", "never"];
       const duplicates = await harness.run(["checklist", "run", "duplicates", ...view], { cwd });
       expect(duplicates.stderr).toContain("checkout sandbox start --adopt");
-      expect(received.length).toBe(1);
+      // The shop was asked about its orders, which is no delivery.
+      expect(received.filter((body) => body !== "")).toHaveLength(1);
       await held.stop();
 
       const adopted = await harness.start(["--port", "0", ...(adoption.args ?? [])], { cwd, ...adoption });

@@ -12,13 +12,13 @@ export const requestHandlers = {
   listRequests: async (context, { storeId, body }) => {
     const requests = await awaitRequests(context, storeId, body);
     const position = requests.at(-1)?.position ?? body.after ?? 0;
-    const entries = requests.map((request) => ({ ...request, message: messageOf(request) }));
+    const entries = requests.map((request) => withMessage(request));
     return accept({ requests: entries, position, failure: context.requests.failure() ?? null });
   },
   showRequest: async ({ requests }, { storeId, id }) => {
     const found = requests.find(storeId, id);
     if (found === undefined) return noRequest(requests, id);
-    return accept({ ...found, message: messageOf(found), replayedAt: found.replays.map(({ at }) => at) });
+    return accept({ ...withMessage(found), replayedAt: found.replays.map(({ at }) => at) });
   },
   explain: (context, { storeId, body }) => explain(context, storeId, body),
 } satisfies HandlersOf<"requests">;
@@ -51,6 +51,8 @@ async function awaitRequests(
   }
 }
 
-function messageOf({ refused }: LoggedRequest): string | null {
-  return refused?.message ?? null;
+function withMessage<Request extends LoggedRequest>(
+  request: Request,
+): Request & { readonly message: string | null } {
+  return { ...request, message: request.refused?.message ?? null };
 }

@@ -8,9 +8,10 @@ import type { ClientEnd, Reuse, SeenCreate, WatchedRun } from "../../core/contro
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { ClientRun, Loss } from "../../core/readiness/names.ts";
 import { parseJson, parseStrictJson } from "../../core/json.ts";
-import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { checkoutResponse } from "../../core/checkout/wire.ts";
 import type { Store } from "../../store/store.ts";
+import { refusalResponse } from "../../web/answer.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
 import type { HttpRequest, World } from "../../world.ts";
 import type { Answer } from "../answer.ts";
@@ -254,7 +255,7 @@ type Losing = {
 };
 
 function loseAnswer(before: Watch, { answered, answer, create, loss: { loss, early } }: Losing): Sight {
-  const { request, at } = answered;
+  const { request, requestId, at } = answered;
   const isToldToWait = loss === "rate_limited" && !early;
   const watch: Watch = {
     ...remember(before, { ...create, lost: true, loss, early }),
@@ -263,13 +264,17 @@ function loseAnswer(before: Watch, { answered, answer, create, loss: { loss, ear
   };
   watch.moments.lost();
   const dropped = { ...answer, dropped: true, note: `${answer.note ?? ""}, answer dropped` } as const;
+  const refusing = (refusal: Refusal): Outcome<Answer> =>
+    accept({ ...answer, ...refusalResponse(requestId, refusal), note: `${refusal.code} by a drill` });
   const taken: Readonly<Record<Loss, () => Sight["answer"]>> = {
     reset: () => accept(dropped),
     silence: () => accept({ ...dropped, delayMs: SILENCE_MS }),
     // The second purchase goes on when its client has been killed.
     kill: () => watch.moments.end.then(() => accept(dropped)),
-    unavailable: () => refuse("storage_unavailable", TAKEN),
-    rate_limited: () => refuse("rate_limited", TAKEN, { retryAfterSeconds: RETRY_AFTER_SECONDS }),
+    // The drill's own, which nobody relies on.
+    unavailable: () => refusing({ code: "storage_unavailable", message: TAKEN }),
+    rate_limited: () =>
+      refusing({ code: "rate_limited", message: TAKEN, retryAfterSeconds: RETRY_AFTER_SECONDS }),
   };
   return { watch, answer: taken[loss]() };
 }
