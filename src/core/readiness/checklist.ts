@@ -14,7 +14,8 @@ import { duplicatesSubject } from "./drills/drill.ts";
 import { duplicatesRisks } from "./drills/duplicates-scope.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 import { sentOrderEvents } from "./drills/webhook.ts";
-import { printableLiteral } from "../text.ts";
+import { english, printableLiteral, type Sentence } from "../text.ts";
+import { READINESS } from "./sentences.ts";
 import { proofOf, worstOf, type Proof } from "./proof.ts";
 import type { RunningDrill } from "../control/drills.ts";
 
@@ -55,31 +56,26 @@ export function checklistOf(items: readonly ChecklistItem[]): Checklist {
 function credentialItem({ production }: ReadinessFacts): Finding {
   const { request, approval } = production;
   if (isApproved(production)) {
-    const reason = "an administrator has approved the production credential of this store";
+    const reason = english(READINESS.approved);
     return { status: "pass", reason, evidence: actsAs(approval), next: "checkout admin log" };
   }
   if (request === null) {
-    const reason = "production was not requested, and no administrator has approved a credential for it";
+    const reason = english(READINESS.notRequested);
     return { status: "fail", reason, evidence: actsAs(approval), next: REQUEST };
   }
-  const reason =
-    approval === null
-      ? "production was requested, and no administrator has approved a credential for it yet"
-      : "an administrator has revoked the approval of the production credential";
+  const reason = english(approval === null ? READINESS.notApproved : READINESS.approvalRevoked);
   return { status: "fail", reason, evidence: actsAs(request, approval), next: APPROVE };
 }
 
 function gateItem({ production }: ReadinessFacts): Finding {
   const { request, gate } = production;
   if (isGateOpen(production)) {
-    const reason = "an administrator has opened the production gate of this store";
+    const reason = english(READINESS.gateOpen);
     return { status: "pass", reason, evidence: actsAs(gate), next: "checkout admin log" };
   }
   const closed =
-    gate?.action === "revoke_credential"
-      ? "the production gate closed when the approval of the credential was revoked"
-      : "an administrator has closed the production gate";
-  const reason = gate === null ? "no administrator has opened the production gate of this store" : closed;
+    gate?.action === "revoke_credential" ? READINESS.gateClosedByRevocation : READINESS.gateClosed;
+  const reason = english(gate === null ? READINESS.gateNeverOpened : closed);
   const approved = isApproved(production) ? "checkout admin open-gate" : APPROVE;
   const next = request === null ? REQUEST : approved;
   return { status: "fail", reason, evidence: actsAs(gate), next };
@@ -98,12 +94,12 @@ function actsAs(...acts: readonly (RecordedAct | null)[]): Evidence[] {
 
 function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts): Finding {
   const evidence: Evidence[] = [
-    { what: `store ${activity(active)}`, reference: storeId, at: activeSince },
+    { what: english(READINESS.store(activity(active))), reference: storeId, at: activeSince },
     ...capabilityLines(capabilities).map((what) => ({ what, reference: null, at: null })),
   ];
   const missing = active ? missingCapability(capabilities) : INACTIVE;
   if (missing !== undefined) return { status: "fail", evidence, ...missing };
-  const reason = `the store is active, with all its ${capabilities.length} capabilities`;
+  const reason = english(READINESS.storeActive(capabilities.length));
   return { status: "pass", reason, evidence, next: LIST_CAPABILITIES };
 }
 
@@ -121,7 +117,7 @@ function capabilityLines(capabilities: readonly Capability[]): string[] {
 }
 
 function activity(isOn: boolean): string {
-  return isOn ? "active" : "inactive";
+  return english(READINESS.activity[isOn ? "on" : "off"]);
 }
 
 const CAPABILITY_KINDS = ["payment_method", "currency"] as const;
@@ -130,7 +126,7 @@ type Missing = Pick<ChecklistItem, "reason" | "next">;
 
 const LIST_CAPABILITIES = "checkout capabilities list";
 const INACTIVE: Missing = {
-  reason: "the store is not active, so it takes no orders",
+  reason: english(READINESS.storeInactive),
   next: "checkout admin activate",
 };
 
@@ -139,9 +135,12 @@ function missingCapability(capabilities: readonly Capability[]): Missing | undef
   const off = capabilities.filter(({ active }) => !active).map(({ name }) => name);
   const [first] = off;
   if (first !== undefined)
-    return { reason: `not active: ${off.join(", ")}`, next: `checkout admin enable-capability ${first}` };
+    return {
+      reason: english(READINESS.capabilitiesOff(off.join(", "))),
+      next: `checkout admin enable-capability ${first}`,
+    };
   const absent = CAPABILITY_KINDS.find((kind) => capabilities.every((one) => one.kind !== kind));
-  return absent && { reason: `the store has no ${absent}`, next: LIST_CAPABILITIES };
+  return absent && { reason: english(READINESS.capabilityMissing(absent)), next: LIST_CAPABILITIES };
 }
 
 /** An origin is where customers come back to; that a return is no payment takes a drill. */
@@ -149,15 +148,14 @@ function originsItem(facts: ReadinessFacts): Finding {
   const { returnOrigins, browserReturn: drill } = facts;
   const add = "checkout return-origins add https://shop.example";
   if (returnOrigins.length === 0) {
-    const reason = "no return origin is registered, so no customer is sent back";
+    const reason = english(READINESS.noOrigin);
     return { status: "fail", reason, next: add };
   }
   const isLocal = returnOrigins.every(({ origin }) => isOnThisMachine(origin));
-  const what = "the drill of a browser's return";
+  const what = english(READINESS.browserReturnDrill);
   const proof = proofOf({ kind: "browser_return", what, subject: null, drill }, facts);
   const { status, risks } = proof;
-  const count =
-    returnOrigins.length === 1 ? "a return origin is" : `${returnOrigins.length} return origins are`;
+  const count = english(READINESS.origins(returnOrigins.length));
   const registered: Evidence[] = returnOrigins.map(({ origin, createdAt }) => ({
     what: origin,
     reference: null,
@@ -165,15 +163,14 @@ function originsItem(facts: ReadinessFacts): Finding {
   }));
   return {
     status,
-    reason: `${count} registered${status === "pass" ? "" : `, but ${proof.reason}`}`,
+    reason: status === "pass" ? count : english(READINESS.but(count, proof.reason)),
     evidence: [...registered, ...proof.evidence],
     assumptions: [...(status === "pass" && isLocal ? [ONLY_LOCAL] : []), ...risks],
     next: status === "pass" && isLocal && risks.length === 0 ? add : proof.next,
   };
 }
 
-const ONLY_LOCAL =
-  "every return origin is http or on this machine: customers elsewhere cannot be sent back there";
+const ONLY_LOCAL = english(READINESS.originsOnlyLocal);
 
 function isOnThisMachine(origin: string): boolean {
   return origin.startsWith("http:") || isLoopback(new URL(origin).hostname);
@@ -188,10 +185,14 @@ function webhookItem(facts: ReadinessFacts): Finding {
   const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
   const paused: Evidence[] = known
     .filter(({ state }) => state === "paused")
-    .map(({ id, url, reason }) => ({ what: `${url} is paused: ${reason ?? ""}`, reference: id, at: null }));
+    .map(({ id, url, reason }) => ({
+      what: english(READINESS.endpointPaused(url, reason ?? "")),
+      reference: id,
+      at: null,
+    }));
   const [first] = known;
   if (on.length === 0) {
-    const reason = first === undefined ? "no endpoint is registered" : "no endpoint is enabled";
+    const reason = english(first === undefined ? READINESS.noEndpoint : READINESS.noEndpointEnabled);
     const next =
       first === undefined
         ? "checkout endpoints add http://localhost:3000/hooks"
@@ -199,25 +200,23 @@ function webhookItem(facts: ReadinessFacts): Finding {
     return { status: "fail", reason, evidence: paused, next };
   }
   const proofs = [...on.map((endpoint) => webhookProof(endpoint, facts)), duplicatesProof(facts, on)];
-  const which = on.length === 1 ? "the endpoint" : `each of ${on.length} endpoints`;
-  const passed = `${which} accepts valid webhooks and refuses invalid ones, and the shop books once`;
+  const passed = english(READINESS.webhooksPassed(on.length));
   return provenBy(proofs, { passed, also: paused });
 }
 
 /** A receiver can verify webhook.test alone: a drill without events of an order leaves that open (decision 67). */
 function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts): Proof {
   const where = printableLiteral(url);
-  const what = `the webhook drill of ${where}`;
-  const changed = "no longer counts: the address or the secret changed after it";
+  const what = english(READINESS.webhookDrill(where));
+  const changed = english(READINESS.endpointChanged);
   const proof = proofOf({ kind: "webhook", what, subject, changed, drill }, facts);
   if (proof.risks.length > 0 || drill === null || sentOrderEvents(drill.steps)) return proof;
-  const risk = `${what} sent webhook.test only: with --order-view it sends forged events of an order too`;
-  return { ...proof, risks: [risk] };
+  return { ...proof, risks: [english(READINESS.sentTestOnly(what))] };
 }
 
 function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact[]): Proof {
-  const what = "the drill of duplicates";
-  const changed = "no longer counts: the endpoints changed after it";
+  const what = english(READINESS.duplicatesDrill);
+  const changed = english(READINESS.endpointsChanged);
   const subject = duplicatesSubject(endpoints);
   const { duplicates: drill } = facts;
   const proof = proofOf({ kind: "duplicates", what, subject, changed, drill }, facts);
@@ -234,17 +233,17 @@ function idempotencyItem(facts: ReadinessFacts): Finding {
   const { replayed, refused, drill } = idempotency;
   const claim = {
     kind: "idempotency",
-    what: "the idempotency drill",
+    what: english(READINESS.idempotencyDrill),
     subject: storeId,
-    changed: "no longer counts: it was one of another store",
+    changed: english(READINESS.storeChanged),
     drill,
   } as const;
   const also = [
-    ...keyUse("seen in the log, which proves nothing: a create repeated with its key", replayed),
-    ...keyUse("seen in the log, which proves nothing: another request with a used key, refused", refused),
+    ...keyUse(READINESS.keyReplayed, replayed),
+    ...keyUse(READINESS.keyRefused, refused),
     ...underway.filter((one) => one.drill === "idempotency").map(runningDrill),
   ];
-  const passed = "the drill passed: a retry repeats its key";
+  const passed = english(READINESS.idempotencyPassed);
   return provenBy([proofOf(claim, facts)], { passed, also });
 }
 
@@ -266,10 +265,9 @@ function provenBy(
 }
 
 function runningDrill({ since }: RunningDrill): Evidence {
-  const what = "an idempotency drill is running: the answer of one create is dropped";
-  return { what, reference: null, at: since };
+  return { what: english(READINESS.idempotencyRunning), reference: null, at: since };
 }
 
-function keyUse(what: string, use: KeyUseFact | null): Evidence[] {
-  return use === null ? [] : [{ what: `${what}: key ${use.key}`, reference: use.requestId, at: use.at }];
+function keyUse(what: (key: string) => Sentence, use: KeyUseFact | null): Evidence[] {
+  return use === null ? [] : [{ what: english(what(use.key)), reference: use.requestId, at: use.at }];
 }

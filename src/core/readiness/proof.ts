@@ -1,7 +1,9 @@
 import { iso } from "../clock.ts";
 import type { DrillFact } from "../control/drills.ts";
 import type { Evidence, ReadinessFacts, Waiver } from "../control/readiness.ts";
+import { english } from "../text.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
+import { READINESS } from "./sentences.ts";
 
 /** What is known of a drill that an item needs. `unknown`: nothing valid says that it passes or fails. */
 export type Proof = {
@@ -38,14 +40,14 @@ export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "wa
   const { kind, what, drill } = claim;
   const evidence = drill === null ? [] : drillAs(what, drill);
   const base = { evidence, risks: [], next: commandOf(kind) };
-  const invalid = drill === null ? "was not run" : invalidity(claim, drill, now);
+  const invalid = drill === null ? english(READINESS.notRun) : invalidity(claim, drill, now);
   if (drill !== null && invalid === undefined && drill.passed) return { ...base, status: "pass", reason: "" };
   const waiver = waivers.find((one) => one.drill === kind && isCurrent(one, now));
   if (waiver !== undefined && (drill === null || drill.passed || waiver.at >= drill.at))
-    return { ...base, status: "pass", reason: `${what} is waived`, risks: [riskOf(waiver)] };
+    return { ...base, status: "pass", reason: english(READINESS.waived(what)), risks: [riskOf(waiver)] };
   if (drill !== null && invalid === undefined)
-    return { ...base, status: "fail", reason: `${what} failed: ${failureOf(drill)}` };
-  return { ...base, status: "unknown", reason: `${what} ${invalid ?? ""}` };
+    return { ...base, status: "fail", reason: english(READINESS.failed(what, failureOf(drill))) };
+  return { ...base, status: "unknown", reason: english(READINESS.invalid(what, invalid ?? "")) };
 }
 
 /** The first proof that fails, else the first that is unknown; undefined if all pass. */
@@ -64,8 +66,8 @@ function invalidity({ subject, changed = "" }: Claim, drill: DrillFact, now: num
  * too.
  */
 function staleness({ at }: { readonly at: number }, now: number): string | undefined {
-  if (at > now) return "is in the future of the store's clock";
-  return now - at < EVIDENCE_MS ? undefined : "is older than 7 days";
+  if (at > now) return english(READINESS.inTheFuture);
+  return now - at < EVIDENCE_MS ? undefined : english(READINESS.tooOld);
 }
 
 function isCurrent(evidence: { readonly at: number }, now: number): boolean {
@@ -73,7 +75,7 @@ function isCurrent(evidence: { readonly at: number }, now: number): boolean {
 }
 
 function riskOf({ drill, reason, at }: Waiver): string {
-  return `the drill of ${DRILL_NAMES[drill]} is waived until ${iso(at + EVIDENCE_MS)}: ${reason}`;
+  return english(READINESS.waivedUntil(DRILL_NAMES[drill], iso(at + EVIDENCE_MS), reason));
 }
 
 /** Maximum number of failed steps that are shown; the drill has all of them. */
@@ -82,22 +84,25 @@ const MAX_STEPS_SHOWN = 5;
 /** A drill as evidence, with its first failed steps. */
 function drillAs(what: string, { id, passed, steps, at }: DrillFact): Evidence[] {
   const failed = steps.filter((step) => !step.passed);
-  const count = `${steps.length - failed.length} of ${steps.length} steps`;
   const more = failed.length - MAX_STEPS_SHOWN;
   return [
-    { what: `${what} ${passed ? "passed" : "failed"}: ${count}`, reference: id, at },
+    {
+      what: english(READINESS.ended(what, passed, steps.length - failed.length, steps.length)),
+      reference: id,
+      at,
+    },
     ...failed.slice(0, MAX_STEPS_SHOWN).map((step) => ({
-      what: `${step.name}: expected ${step.expected}; got ${step.got}`,
+      what: english(READINESS.step(step.name, step.expected, step.got)),
       reference: step.reference,
       at,
     })),
-    ...(more > 0 ? [{ what: `${more} more steps failed`, reference: id, at }] : []),
+    ...(more > 0 ? [{ what: english(READINESS.moreFailed(more)), reference: id, at }] : []),
   ];
 }
 
 function failureOf({ steps }: DrillFact): string {
   const failed = steps.find(({ passed }) => !passed);
-  if (failed === undefined) return "it was not finished";
+  if (failed === undefined) return english(READINESS.notFinished);
   return `${failed.name}: ${failed.cause ?? `expected ${failed.expected}; got ${failed.got}`}`;
 }
 
