@@ -92,7 +92,7 @@ export const files: Files = {
 };
 
 /** What a process has not finished, of ours or of the store's: the name it is to have, the process, a random end. */
-const UNFINISHED = /\.(\d+)\.new-\w+$/;
+const UNFINISHED = /\.(\d+)\.new-\w+(?:-journal)?$/;
 
 /** The name of a file until it is whole. */
 export function unfinishedName(path: string): string {

@@ -170,6 +170,7 @@ test("no error of the system about a file is a bug: it is 503, and a problem tha
     ...REAL.files,
     write: (path, content) => (failing === undefined ? REAL.files.write(path, content) : fail(failing)),
     read: (path) => (failing === undefined ? REAL.files.read(path) : fail(failing)),
+    fill: (path, fill) => (failing === undefined ? REAL.files.fill(path, fill) : fail(failing)),
   };
   const sandbox = await harness.start(["--quiet"], { world: { files } });
   const { control_token: token } = JSON.parse(harness.readState("run.json")) as Run;

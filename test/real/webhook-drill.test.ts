@@ -164,14 +164,16 @@ test("other mistakes are told apart", async () => {
       (incoming) => (incoming.number % 2 === 0 ? 200 : right(incoming)),
       each(
         "verifies_sometimes",
-        BAD.filter((name) => CASE_NAMES.indexOf(name) % 2 === 0),
+        // A path with a slash behind it that is answered unlike a valid event may be another page.
+        BAD.filter((name) => CASE_NAMES.indexOf(name) % 2 === 0 && name !== "final_slash"),
       ),
     ],
     [
       (incoming) => (incoming.number % 2 === 1 ? 200 : right(incoming)),
       each(
         "verifies_sometimes",
-        BAD.filter((name) => CASE_NAMES.indexOf(name) % 2 === 1),
+        // A path with a slash behind it that is answered unlike a valid event may be another page.
+        BAD.filter((name) => CASE_NAMES.indexOf(name) % 2 === 1 && name !== "final_slash"),
       ),
     ],
     // A comparison of its own that stops where the shorter one ends.

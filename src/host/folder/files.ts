@@ -46,5 +46,5 @@ export function isFolderOfOurs(name: string): boolean {
 
 /** Whether a name is one that a process gives to what it has not finished; the store makes folders of such names. */
 function isUnfinished(name: string): boolean {
-  return /\.\d+\.new-\w+$/.test(name);
+  return /\.\d+\.new-\w+(?:-journal)?$/.test(name);
 }
