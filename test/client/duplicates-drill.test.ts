@@ -54,6 +54,8 @@ for (const [name, plan] of Object.entries(GOOD_SHOPS))
     expect(await site.kept()).toMatchObject([
       { id: report.drill_id, passed: true, subject: `${site.hooks.id} ${site.hooks.url}` },
     ]);
+    const isLimited = report.steps.some(({ name: step }) => step === "rate_limited");
+    expect(isLimited).toBe(plan.perSecond !== undefined);
     // What the drill held back is delivered afterwards, as ever; what a limit refuses then comes again in its own time.
     if (plan.perSecond !== undefined) return;
     await eventually("every webhook is delivered", async () =>
@@ -197,6 +199,17 @@ test("who books each delivery is found out, however long a queue takes, and who 
         void (payment && later(delay, () => void (order.status === "paid" || book()))),
     });
     expect([delay, (await once.drill()).verdict]).toEqual([delay, "passed"]);
+  }
+});
+
+test("a view of the status alone cannot show a second booking, which is said", async () => {
+  for (const [show, names] of [
+    [({ status }: { readonly status: string }) => status, ["status_alone"]],
+    [undefined, []],
+  ] as const) {
+    const site = await openSite({ ...right, ...(show === undefined ? {} : { show }) });
+    const { code, steps } = await site.drill();
+    expect([code, steps.flatMap(({ name, cause }) => (cause === null ? [] : [name]))]).toEqual([0, names]);
   }
 });
 

@@ -605,6 +605,10 @@ export const BROKEN_SHOPS: Readonly<Record<string, BrokenShop>> = {
     plan: { onEvent: looksAndBooks(50) },
     causes: ["books_at_once"],
   },
+  "looks, and books 50 ms later, behind a limit of five requests a second": {
+    plan: { onEvent: looksAndBooks(50), perSecond: 5 },
+    causes: ["books_at_once"],
+  },
   "looks, and books 2 s later": {
     plan: { onEvent: looksAndBooks(2000) },
     causes: ["books_at_once"],
