@@ -155,7 +155,7 @@ const BEFORE = [
   "admin open-gate",
 ].map((line) => line.split(" "));
 
-const IDEMPOTENCY = "checklist run idempotency --client-command client".split(" ");
+const IDEMPOTENCY = "checklist run idempotency --client-command client --json".split(" ");
 
 /**
  * The drills of what every client has the same. That of webhooks comes last: it repeats the newest event that was

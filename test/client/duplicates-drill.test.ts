@@ -6,7 +6,13 @@ import {
 import type { DrillStep } from "../../src/core/control/drills.ts";
 import { isStill, stillTextOf, type StillText } from "../../src/core/readiness/drills/order-view.ts";
 import { eventually } from "../support/eventually.ts";
-import { BROKEN_SHOPS, GOOD_SHOPS, openOrderShop, type ShopPlan } from "../support/order-shops.ts";
+import {
+  BROKEN_SHOPS,
+  GOOD_SHOPS,
+  openOrderShop,
+  UNSEEN_SHOPS,
+  type ShopPlan,
+} from "../support/order-shops.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
 
@@ -48,7 +54,10 @@ for (const [name, plan] of Object.entries(GOOD_SHOPS))
     expect(await site.kept()).toMatchObject([
       { id: report.drill_id, passed: true, subject: `${site.hooks.id} ${site.hooks.url}` },
     ]);
-    // What the drill held back is delivered afterwards, as ever.
+    const isLimited = report.steps.some(({ name: step }) => step === "rate_limited");
+    expect(isLimited).toBe(plan.perSecond !== undefined);
+    // What the drill held back is delivered afterwards, as ever; what a limit refuses then comes again in its own time.
+    if (plan.perSecond !== undefined) return;
     await eventually("every webhook is delivered", async () =>
       expect(await site.deliveries("?state=due")).toEqual([]),
     );
@@ -60,6 +69,13 @@ for (const [name, { plan, causes }] of Object.entries(BROKEN_SHOPS))
     const report = await site.drill();
     expect([report.code, report.verdict, causesOf(report)]).toEqual([1, "failed", causes]);
     expect(await site.kept()).toMatchObject([{ id: report.drill_id, passed: false }]);
+  });
+
+for (const [name, { plan, reason }] of Object.entries(UNSEEN_SHOPS))
+  test(`a shop that the drill cannot see: ${name}`, async () => {
+    const site = await openSite(plan);
+    const report = await site.drill();
+    expect([report.code, causesOf(report), reason]).toEqual([0, [], expect.stringMatching(/\w/)]);
   });
 
 test("the tables have enough shops", () => {
@@ -186,6 +202,17 @@ test("who books each delivery is found out, however long a queue takes, and who 
   }
 });
 
+test("a view of the status alone cannot show a second booking, which is said", async () => {
+  for (const [show, names] of [
+    [({ status }: { readonly status: string }) => status, ["status_alone"]],
+    [undefined, []],
+  ] as const) {
+    const site = await openSite({ ...right, ...(show === undefined ? {} : { show }) });
+    const { code, steps } = await site.drill();
+    expect([code, steps.flatMap(({ name, cause }) => (cause === null ? [] : [name]))]).toEqual([0, names]);
+  }
+});
+
 test("a view that shows another order's payment proves nothing", async () => {
   let isAnyPaid = false;
   const mixed = await openSite({
@@ -208,7 +235,7 @@ test("a shop that asks the API by itself, and keeps the answer, passes with an o
 test("a payment that is forged for an order of the shop's own is seen too", async () => {
   const site = await openSite({
     onEvent: ({ payment, paid, book }) => void (paid || !payment || book()),
-    verifiesLast: true,
+    believes: () => true,
   });
   const id = await orderKnown(site);
   const report = await site.drill([...VIEW, "--checkout", id]);

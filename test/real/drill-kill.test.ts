@@ -105,14 +105,16 @@ const STEPS = [
   ["idempotency", "/step/begun", 1],
   ["idempotency", "/step/lost", 1],
   ["idempotency", "/step/replayed", 1],
-  // The second purchase: before it is made, and after its client was killed.
-  ["idempotency", "/step/begun", 2],
+  // The second purchase, after the two starts of the first: before it is made, and where its client starts again, after
+  // the third.
   ["idempotency", "/step/begun", 3],
+  ["idempotency", "/step/begun", 5],
   ["browser_return", "/orders", 1],
   ["browser_return", "/thanks", 1],
-  ["browser_return", "/thanks", 2],
+  // The last of six returns comes after the payment, under the lease.
+  ["browser_return", "/thanks", 6],
+  ["browser_return", "/thanks", 3],
   ["browser_return", "/orders", 3],
-  ["browser_return", "/orders", 5],
   ["webhook", "/hooks", 1],
   ["webhook", "/hooks", 5],
   ["duplicates", "/orders", 1],

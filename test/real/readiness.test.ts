@@ -6,9 +6,10 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { CHECKLIST_ITEMS } from "../../src/core/readiness/names.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
-import type { Service, ShellResult } from "../../src/world.ts";
+import type { Service } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type Harness, type Result, type RunningSandbox } from "../support/harness.ts";
+import { BROKEN_CLIENTS, installClient, rightClient } from "../support/shop-clients.ts";
 import { readmeSteps } from "../support/readme-steps.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
 
@@ -32,6 +33,12 @@ type Report = {
   }[];
 };
 
+/** What a command says beside its result: a drill for people, how long it takes. */
+function talkOf(line: string): unknown {
+  const isDrill = line.startsWith("checklist run ") && !line.endsWith("--json");
+  return expect.stringMatching(isDrill ? /^(?:(?:about|runs) .*\n)?$/ : /^$/);
+}
+
 /** A sandbox whose commands are typed as one line of words. */
 async function openShop(args: readonly string[] = []) {
   const harness = createHarness();
@@ -43,7 +50,7 @@ function typist(harness: Harness, env: Readonly<Record<string, string>> = {}) {
   const type = (line: string): Promise<Result> => harness.run(line.split(" "), { env });
   const done = async (line: string): Promise<string> => {
     const { code, stdout, stderr } = await type(line);
-    expect([line, code, unannounced(stderr)]).toEqual([line, 0, ""]);
+    expect([line, code, stderr]).toEqual([line, 0, talkOf(line)]);
     return stdout;
   };
   /** The verdict, and the items that do not pass. */
@@ -74,7 +81,7 @@ function receive({ harness }: Pick<Shop, "harness">, secret: () => string): void
     if (target.startsWith("/thanks?")) return say(200, "thanks");
     if (target.startsWith("/orders/")) {
       const status = orders.get(target.slice("/orders/".length));
-      const bookings = status === "paid" ? 1 : 0;
+      const bookings = Number(status === "paid");
       return status === undefined ? say(404) : say(200, JSON.stringify({ status, bookings }));
     }
     const now = harness.clock.now();
@@ -90,45 +97,6 @@ function receive({ harness }: Pick<Shop, "harness">, secret: () => string): void
   };
   harness.vacate(3000);
   harness.occupy(3000, { answer, refuse: () => ({ status: 400, headers: {}, body: "" }) });
-}
-
-/** The merchant's own client: one key for each order, sent again until there is an answer. */
-function useOwnClient(
-  shop: Pick<Shop, "harness" | "sandbox">,
-  keyOf = (orderId: string) => `shop-${orderId}`,
-): void {
-  const { harness, sandbox } = shop;
-  harness.setShell(({ env, signal }) => {
-    const { CHECKOUT_ORDER_ID: orderId = "", CHECKOUT_API_KEY: apiKey = "" } = env;
-    const end = (ending: ShellResult["ending"]): ShellResult => ({
-      ending,
-      exitCode: ending === "exited" ? 0 : null,
-      stdout: "",
-      stderr: "",
-    });
-    const buy = () => {
-      const headers = { "Idempotency-Key": keyOf(orderId), Authorization: `Bearer ${apiKey}` };
-      const body = JSON.stringify({ order_id: orderId, price_id: "price_coffee" });
-      return sandbox.request({ path: "/v1/orders", headers, body });
-    };
-    /** Sends until an answer is there, and waits where it is told to. */
-    const buying = async (): Promise<ShellResult> => {
-      for (;;) {
-        const { status, dropped } = await buy();
-        if (signal?.aborted === true || (dropped !== true && status < 429)) return end("exited");
-        if (status === 429) await harness.clock.sleep(1000);
-      }
-    };
-    const killed = new Promise<ShellResult>((resolve) =>
-      signal?.addEventListener("abort", () => resolve(end("aborted"))),
-    );
-    return Promise.race([buying(), killed]);
-  });
-}
-
-/** What is said on stderr, without the time that a drill announces. */
-function unannounced(stderr: string): string {
-  return stderr.replaceAll(/^(?:runs your command|takes|about) .*\n/gm, "");
 }
 
 /** The drill of webhooks, with consent to send events of orders. */
@@ -152,7 +120,7 @@ async function launchShop(shop: Shop): Promise<string> {
   await done("return-origins add https://shop.example");
   const added = JSON.parse(await done(`endpoints add ${HOOKS} --json`)) as Record<string, string>;
   receive(shop, () => added["signing_secret"] ?? "");
-  useOwnClient(shop);
+  installClient(shop.harness, rightClient);
   await done("orders create --order-id order-1001 --price-id price_coffee");
   await accepted(shop);
   for (const drill of DRILLS) await done(drill);
@@ -180,7 +148,7 @@ test("a store gets from nothing to ready by what is typed, each step opening one
   await open("return-origins add https://shop.example");
   const added = JSON.parse(await done(`endpoints add ${HOOKS} --json`)) as Record<string, string>;
   receive(shop, () => added["signing_secret"] ?? "");
-  useOwnClient(shop);
+  installClient(shop.harness, rightClient);
   await open(RETURN);
   await accepted(shop);
   await open(WEBHOOKS);
@@ -221,23 +189,23 @@ test("a store gets from nothing to ready by what is typed, each step opening one
 test("a store gets from nothing to ready by the README's steps alone", async () => {
   const shop = await openShop();
   const { harness, check } = shop;
-  useOwnClient(shop);
+  installClient(shop.harness, rightClient);
   const steps = readmeSteps();
   expect(steps.length).toBeGreaterThan(8);
   expect((await check()).report.verdict).toBe("not_ready");
   for (const step of steps) {
     if (step.includes("--order-view")) await accepted(shop);
     const { code, stdout, stderr } = await harness.run(step);
-    expect([step, code, unannounced(stderr)]).toEqual([step, 0, ""]);
+    expect([step, code, stderr]).toEqual([step, 0, talkOf(step.join(" "))]);
     const [, secret] = /signing_secret +(whsec_\S+)/.exec(stdout) ?? [];
     if (secret !== undefined) receive(shop, () => secret);
   }
   expect(steps.at(-1)).toEqual(["checklist"]);
   expect((await check()).report).toMatchObject({ verdict: "ready", livemode: false });
 
-  // A client that makes a new key for each try turns it back, whatever the log had before.
-  let tries = 0;
-  useOwnClient(shop, () => `new-key-of-try-${(tries += 1)}`);
+  // A broken client turns it back, whatever the log had before.
+  const [broken] = BROKEN_CLIENTS;
+  installClient(harness, broken?.client ?? rightClient);
   expect((await harness.run(["checklist", "run", "idempotency", "--client-command", "client"])).code).toBe(1);
   expect((await check()).open).toEqual(["idempotency_replay"]);
 });

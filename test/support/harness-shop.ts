@@ -85,7 +85,8 @@ export function openShopOn(
   };
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
     const { pathname, searchParams } = new URL(request.target, SHOP.returnUrl);
-    if (pathname === "/hooks") return take(request);
+    // A framework routes a final slash to the same receiver.
+    if (pathname === "/hooks" || pathname === "/hooks/") return take(request);
     if (pathname === "/thanks") {
       const ask = (): Promise<string> => service.statusOf(searchParams.get("session_id") ?? "");
       await parts.page({

@@ -12,6 +12,8 @@ type Order = { status: string; bookings: number; sequence: number; seen: string[
 export type ShopEvent = {
   readonly id: string;
   readonly type: string;
+  readonly orderId: string;
+  readonly amount: number;
   /** What the shop remembers over all its orders. */
   readonly life: Set<string>;
   readonly status: string;
@@ -41,10 +43,23 @@ export type ShopPlan = {
   /** Answers a status, default 200. */
   readonly onEvent: (event: ShopEvent) => number | void | Promise<number | void>;
   readonly show?: (order: Order, moment: string) => string;
-  /** Whether it acts on an event before it verifies it. */
-  readonly verifiesLast?: true;
+  /** Whether it acts on an event that is badly signed, with these headers; it is refused in any case. */
+  readonly believes?: (headers: readonly string[], event: HookEvent) => boolean;
+  /** What it answers to what is badly signed, default 400. */
+  readonly refusal?: number;
+  /** How many requests it answers in a second. */
+  readonly perSecond?: number;
   /** Does something when the view is asked for. */
   readonly onView?: (session: string, event: Pick<ShopEvent, "ask" | "order" | "book">) => Promise<void>;
+};
+
+/** The parts of an event that shops look at. */
+type HookEvent = {
+  readonly event_id: string;
+  readonly type: string;
+  readonly sequence: number;
+  readonly previous_status: string | null;
+  readonly data: { readonly id: string; readonly order_id: string; readonly amount_minor: number };
 };
 
 type Got = {
@@ -79,21 +94,19 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
     const secrets = [site.sandbox().ready.signing_secret];
     const verdict = verifyWebhook({ rawBody, headers: rawHeaders, secrets, now: harness.clock.now() });
     const body = Buffer.from(rawBody).toString("utf8");
-    const event = JSON.parse(body) as {
-      readonly event_id: string;
-      readonly type: string;
-      readonly sequence: number;
-      readonly data: { readonly id: string; readonly order_id: string };
-    };
+    const event = JSON.parse(body) as HookEvent;
+    const refused = { ...OK, status: plan.refusal ?? 400 };
     got.push({ id: event.event_id, type: event.type, body, verified: verdict.ok });
     await onHook(got.length);
-    if (!verdict.ok && plan.verifiesLast !== true) return { ...OK, status: 400 };
+    if (!verdict.ok && plan.believes?.(rawHeaders, event) !== true) return refused;
     const order = orderOf(event.data.order_id);
     sessions.set(event.data.order_id, event.data.id);
     const status = event.type.split(".")[1] ?? "";
     const said = await plan.onEvent({
       id: event.event_id,
       type: event.type,
+      orderId: event.data.order_id,
+      amount: event.data.amount_minor,
       life,
       status,
       sequence: event.sequence,
@@ -109,7 +122,7 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
       later: (milliseconds, act) => harness.clock.after(milliseconds, act),
     });
     if (!order.seen.includes(event.event_id)) order.seen.push(event.event_id);
-    if (!verdict.ok) return { ...OK, status: 400 };
+    if (!verdict.ok) return refused;
     return { ...OK, status: typeof said === "number" ? said : 200 };
   };
 
@@ -124,8 +137,21 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
     return { ...OK, body: show(order, new Date(harness.clock.now()).toISOString()) };
   };
 
+  const times: number[] = [];
+  const isTooMany = (): boolean => {
+    const now = harness.clock.now();
+    if (times.filter((time) => time > now - 1000).length >= (plan.perSecond ?? Number.POSITIVE_INFINITY))
+      return true;
+    times.push(now);
+    return false;
+  };
+  const answer = (request: HttpRequest): Promise<HttpResponse> => {
+    if (isTooMany()) return Promise.resolve({ ...OK, status: 429 });
+    return request.target === "/hooks" ? takeWebhook(request) : showOrder(request.target);
+  };
+
   harness.occupy(3000, {
-    answer: (request) => (request.target === "/hooks" ? takeWebhook(request) : showOrder(request.target)),
+    answer,
     refuse: () => ({ ...OK, status: 400 }),
   });
   return {
@@ -264,6 +290,48 @@ export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
     onEvent: byEventId,
     show: ({ status, bookings, seen }) => `${status} ${bookings} history: ${seen.length}`,
   },
+  "answers 202, and books a second later": {
+    onEvent: ({ id, payment, order, book, later }) => {
+      if (order.seen.includes(id)) return 202;
+      order.seen.push(id);
+      if (payment) later(1000, book);
+      return 202;
+    },
+  },
+  "polls the API for each order that it has heard of": {
+    onEvent: ({ order, ask, book, later }) => {
+      if (order.seen.length > 0) return;
+      const poll = async (): Promise<void> => {
+        if ((await ask()) !== "succeeded") later(2000, () => void poll());
+        else if (order.status !== "paid") book();
+      };
+      later(500, () => void poll());
+    },
+  },
+  "is behind a limit of ten requests a second": { onEvent: byEventId, perSecond: 10 },
+  "answers 401 to forgeries": { onEvent: byEventId, refusal: 401 },
+  "answers 403 to forgeries": { onEvent: byEventId, refusal: 403 },
+  "answers 422 to forgeries": { onEvent: byEventId, refusal: 422 },
+  "ignores events of what was not paid": {
+    onEvent: (event) => void (event.payment && byEventId(event)),
+  },
+  "keeps what has failed as failed": {
+    onEvent: ({ status, payment, order, book }) => {
+      if (order.status !== "open") return;
+      if (payment) book();
+      else if (FINAL.has(status)) order.status = status;
+    },
+  },
+  "marks one row paid, if it is not": {
+    onEvent: ({ payment, paid, book }) => void (payment && !paid && book()),
+  },
+  "keeps the event ids of all orders in one table": {
+    onEvent: ({ id, life, payment, book }) => {
+      if (life.has(id)) return;
+      life.add(id);
+      if (payment) book();
+    },
+  },
 };
 
 /** A status that a careless shop takes over from any event. */
@@ -273,10 +341,52 @@ const STATUS_NAMES: Readonly<Record<string, string>> = {
   pending: "open",
 };
 
+/** A shop that is broken, and what the drill has to say of it. */
+type BrokenShop = { readonly plan: ShopPlan; readonly causes: readonly DuplicatesCause[] };
+
+/** Shops that take a status of orders or of sessions for a payment, at once or 2 s later. */
+function booksUnpaid(status: string, cause: DuplicatesCause): Readonly<Record<string, BrokenShop>> {
+  const shops = ["order", "checkout_session"].flatMap((kind) =>
+    [0, 2000].map((delay) => {
+      const act = ({ order, book }: ShopEvent) => void (order.status === "paid" || book());
+      const onEvent = (event: ShopEvent): void => {
+        byEventId(event);
+        if (event.type !== `${kind}.${status}`) return;
+        if (delay === 0) act(event);
+        else event.later(delay, () => act(event));
+      };
+      const name = `books ${status} events of ${kind}${delay === 0 ? "" : ", 2 s later"}`;
+      return [name, { plan: { onEvent }, causes: [cause] }] as const;
+    }),
+  );
+  return Object.fromEntries(shops);
+}
+
+/** Knows events by something that others share, over all orders. */
+function knowsBy(keyOf: (event: ShopEvent) => string): ShopPlan["onEvent"] {
+  return (event) => {
+    const key = keyOf(event);
+    if (event.life.has(key)) return;
+    event.life.add(key);
+    if (event.payment) event.book();
+  };
+}
+
+/** Is right with what bears a mark, and books each delivery of anything else. */
+function cheatsUnless(isMarked: (event: ShopEvent) => boolean): ShopPlan["onEvent"] {
+  return (event) => {
+    if (isMarked(event)) byEventId(event);
+    else if (event.payment) event.book();
+  };
+}
+
+function headerOf(headers: readonly string[], name: string): string | undefined {
+  const at = headers.findIndex((one, index) => index % 2 === 0 && one.toLowerCase() === name);
+  return at < 0 ? undefined : headers[at + 1];
+}
+
 /** Shops that lose or double something, and what the drill has to say of each. */
-export const BROKEN_SHOPS: Readonly<
-  Record<string, { readonly plan: ShopPlan; readonly causes: readonly DuplicatesCause[] }>
-> = {
+export const BROKEN_SHOPS: Readonly<Record<string, BrokenShop>> = {
   "books each delivery": {
     plan: { onEvent: ({ payment, book }) => void (payment && book()) },
     causes: ["books_again"],
@@ -320,13 +430,13 @@ export const BROKEN_SHOPS: Readonly<
     causes: ["books_again"],
   },
   "books first, and verifies afterwards": {
-    plan: { onEvent: byEventId, verifiesLast: true },
+    plan: { onEvent: byEventId, believes: () => true },
     causes: ["books_unverified"],
   },
   "books first and verifies afterwards, 2 s later": {
     plan: {
       onEvent: ({ payment, paid, book, later }) => void (payment && !paid && later(2000, book)),
-      verifiesLast: true,
+      believes: () => true,
     },
     causes: ["books_unverified"],
   },
@@ -477,78 +587,10 @@ export const BROKEN_SHOPS: Readonly<
     },
     causes: ["refuses_duplicate"],
   },
-  "books failed events of order": {
-    plan: {
-      onEvent: (event) => {
-        byEventId(event);
-        if (event.type === "order.failed" && !event.paid) event.book();
-      },
-    },
-    causes: ["books_failed"],
-  },
-  "books failed events of checkout_session": {
-    plan: {
-      onEvent: (event) => {
-        byEventId(event);
-        if (event.type === "checkout_session.failed" && !event.paid) event.book();
-      },
-    },
-    causes: ["books_failed"],
-  },
-  "books expired events of order": {
-    plan: {
-      onEvent: (event) => {
-        byEventId(event);
-        if (event.type === "order.expired" && !event.paid) event.book();
-      },
-    },
-    causes: ["books_expired"],
-  },
-  "books expired events of checkout_session": {
-    plan: {
-      onEvent: (event) => {
-        byEventId(event);
-        if (event.type === "checkout_session.expired" && !event.paid) event.book();
-      },
-    },
-    causes: ["books_expired"],
-  },
-  "books cancelled events of order": {
-    plan: {
-      onEvent: (event) => {
-        byEventId(event);
-        if (event.type === "order.cancelled" && !event.paid) event.book();
-      },
-    },
-    causes: ["books_cancelled"],
-  },
-  "books cancelled events of checkout_session": {
-    plan: {
-      onEvent: (event) => {
-        byEventId(event);
-        if (event.type === "checkout_session.cancelled" && !event.paid) event.book();
-      },
-    },
-    causes: ["books_cancelled"],
-  },
-  "books pending events of order": {
-    plan: {
-      onEvent: (event) => {
-        byEventId(event);
-        if (event.type === "order.pending" && !event.paid) event.book();
-      },
-    },
-    causes: ["books_pending"],
-  },
-  "books pending events of checkout_session": {
-    plan: {
-      onEvent: (event) => {
-        byEventId(event);
-        if (event.type === "checkout_session.pending" && !event.paid) event.book();
-      },
-    },
-    causes: ["books_pending"],
-  },
+  ...booksUnpaid("failed", "books_failed"),
+  ...booksUnpaid("expired", "books_expired"),
+  ...booksUnpaid("cancelled", "books_cancelled"),
+  ...booksUnpaid("pending", "books_pending"),
   "books one payment of each type in its life": {
     plan: {
       onEvent: ({ type, payment, life, book }) => {
@@ -561,6 +603,10 @@ export const BROKEN_SHOPS: Readonly<
   },
   "looks, and books 50 ms later": {
     plan: { onEvent: looksAndBooks(50) },
+    causes: ["books_at_once"],
+  },
+  "looks, and books 50 ms later, behind a limit of five requests a second": {
+    plan: { onEvent: looksAndBooks(50), perSecond: 5 },
     causes: ["books_at_once"],
   },
   "looks, and books 2 s later": {
@@ -588,5 +634,99 @@ export const BROKEN_SHOPS: Readonly<
       },
     },
     causes: ["forgets_last_events"],
+  },
+  "knows events by their order alone": {
+    plan: { onEvent: knowsBy(({ orderId }) => orderId) },
+    causes: ["lost_second_payment"],
+  },
+  "knows events by their type alone": {
+    plan: { onEvent: knowsBy(({ type }) => type) },
+    causes: ["lost_second_payment"],
+  },
+  "knows events by their status alone": {
+    plan: { onEvent: knowsBy(({ status }) => status) },
+    causes: ["lost_second_payment", "never_paid"],
+  },
+  "knows events by the amount and the type": {
+    plan: { onEvent: knowsBy(({ amount, type }) => `${amount} ${type}`) },
+    causes: ["lost_second_payment"],
+  },
+  "knows events by their sequence alone": {
+    plan: { onEvent: knowsBy(({ sequence }) => String(sequence)) },
+    causes: ["lost_second_payment", "never_paid"],
+  },
+  "knows events by the second in which they come": {
+    plan: { onEvent: knowsBy(({ paidAt }) => paidAt) },
+    causes: ["books_again", "lost_second_payment", "lost_early_payment"],
+  },
+  "knows events by the order and the second in which they come": {
+    plan: { onEvent: knowsBy(({ orderId, paidAt }) => `${orderId} ${paidAt}`) },
+    causes: ["books_again"],
+  },
+  "keeps one sequence for all orders": {
+    plan: {
+      onEvent: ({ sequence, life, payment, book }) => {
+        if (life.has(`until ${sequence}`)) return;
+        for (let known = 0; known <= sequence; known += 1) life.add(`until ${known}`);
+        if (payment) book();
+      },
+    },
+    causes: ["lost_second_payment", "never_paid"],
+  },
+  "is right with ids that begin with drill-, and books each delivery of others": {
+    plan: { onEvent: cheatsUnless(({ orderId }) => orderId.startsWith("drill-")) },
+    causes: ["books_again"],
+  },
+  "is right with 4.50, and books each delivery of other amounts": {
+    plan: { onEvent: cheatsUnless(({ amount }) => amount === 450) },
+    causes: ["books_again"],
+  },
+  "verifies only what comes with Connection: close": {
+    plan: { onEvent: byEventId, believes: (headers) => headerOf(headers, "connection") !== "close" },
+    causes: ["books_unverified"],
+  },
+  "believes whatever has the user agent of a delivery": {
+    plan: {
+      onEvent: byEventId,
+      believes: (headers) => headerOf(headers, "user-agent") === "checkout-sandbox",
+    },
+    causes: ["books_unverified"],
+  },
+  "verifies only what has sequence 2 and no status before": {
+    plan: {
+      onEvent: byEventId,
+      believes: (_headers, { sequence, previous_status: before }) => sequence !== 2 || before !== null,
+    },
+    causes: ["books_unverified"],
+  },
+};
+
+/** Broken shops that the drill cannot see in its time, with the reason. */
+export const UNSEEN_SHOPS: Readonly<Record<string, { readonly plan: ShopPlan; readonly reason: string }>> = {
+  "knows events by the order and the hour": {
+    plan: { onEvent: knowsBy(({ id, paidAt }) => `${id} ${paidAt.slice(0, 13)}`) },
+    reason: "no hour ends in a drill, most of the time",
+  },
+  "knows the last hundred events": {
+    plan: {
+      onEvent: ({ id, payment, life, book }) => {
+        if (life.has(id)) return;
+        life.add(id);
+        for (const oldest of [...life].slice(0, -100)) life.delete(oldest);
+        if (payment) book();
+      },
+    },
+    reason: "eleven other events come between two of a payment",
+  },
+  "knows an event for an hour": {
+    plan: {
+      onEvent: ({ id, payment, life, book, later }) => {
+        if (life.has(id)) return;
+        life.add(id);
+        later(3_600_000, () => void life.delete(id));
+        if (payment) book();
+      },
+    },
+    reason: "an event comes again after little more than 30 s",
   },
 };

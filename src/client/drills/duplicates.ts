@@ -71,8 +71,11 @@ export function duplicatesTime(
   );
   const watches = again.length * WATCH_MS + (isAlone ? PAID_MS : WATCH_MS) + REST_MS;
   const unpaid = isAlone ? 0 : WATCH_MS;
-  const second = ends.includes("declined") ? REST_MS : MEMORY_MS - WATCH_MS;
-  const waitMs = watches + unpaid + (isQuick ? 0 : second + LAST_WATCH_MS);
+  // A second order of the kind comes to rest before it is compared, and meanwhile memories end; one alone is waited for.
+  const hasSecond = ends.includes("declined");
+  const memories = hasSecond || isQuick ? 0 : MEMORY_MS - WATCH_MS;
+  const last = isQuick ? LAST_WATCH_MS - WATCH_MS : LAST_WATCH_MS;
+  const waitMs = watches + unpaid + (hasSecond ? REST_MS : 0) + memories + last;
   return { totalMs: waitMs + WORK_MS, waitMs };
 }
 

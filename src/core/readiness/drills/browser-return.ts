@@ -33,7 +33,7 @@ export const RETURN_CAUSES = {
   believes_return:
     "It marks the order paid because the customer came back. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (Or --paid-when also matches an unpaid order: see what it got.)",
   believes_other_return:
-    "It marks the order paid because the customer came back in this way: with a status in the address, by POST, from a page of the shop, or once more. Anybody can do each of these: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}.",
+    "It marks the order paid because the customer came back in this way: with a status in the address, by POST, from a page of the shop, or once more. (Or it believes the first return, later than the drill looked.) Anybody can do each of these: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}.",
   paid_without_asking:
     "It marks the order paid after the return of a customer who had paid, but it has not asked the API, and no webhook was sent: it most likely believes the return, later than the drill looked before. Wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (A view that asks with a command of this program shows what the service knows, not your shop.)",
   paid_from_the_start:

@@ -1,0 +1,176 @@
+import type { ReturnCause } from "../../src/core/readiness/drills/browser-return.ts";
+import type { HttpRequest, HttpResponse } from "../../src/world.ts";
+import type { openWebhookSite } from "./webhook-site.ts";
+
+type Site = Awaited<ReturnType<typeof openWebhookSite>>;
+
+/** A customer who comes back, as the code of a page gets it. */
+type ReturnVisit = {
+  readonly method: string;
+  readonly query: URLSearchParams;
+  /** The fields of a form. */
+  readonly form: URLSearchParams;
+  readonly header: (name: string) => string | undefined;
+  /** Which visit of this order it is, from 1. */
+  readonly count: number;
+  /** Marks the order paid. */
+  readonly book: () => void;
+  /** The status that v1 tells. */
+  readonly ask: () => Promise<string>;
+  /** Does something when time has passed. */
+  readonly later: (milliseconds: number, act: () => void) => void;
+};
+
+/** What a page does with a visit, and what it answers, default 200. */
+type ReturnPage = (
+  visit: ReturnVisit,
+) => Partial<HttpResponse> | void | Promise<Partial<HttpResponse> | void>;
+
+const SHOP = "http://localhost:3000";
+const OK: HttpResponse = { status: 200, headers: {}, body: "thanks" };
+
+/** Opens a shop that takes webhooks at `/hooks`, customers at `/thanks`, and shows orders at `/orders/{order_id}`. */
+export function openReturnShop(site: Pick<Site, "harness" | "statusOf">, page: ReturnPage): void {
+  const { harness } = site;
+  const orders = new Map<string, string>();
+  const visits = new Map<string, number>();
+  const visit = async ({ method, target, rawHeaders, body }: HttpRequest): Promise<HttpResponse> => {
+    const { searchParams: query } = new URL(target, SHOP);
+    const order = query.get("order_id") ?? "";
+    const count = (visits.get(order) ?? 0) + 1;
+    visits.set(order, count);
+    const said = await page({
+      method,
+      query,
+      form: new URLSearchParams(Buffer.from(body).toString("utf8")),
+      header: (name) => {
+        const at = rawHeaders.findIndex((one, index) => index % 2 === 0 && one.toLowerCase() === name);
+        return at < 0 ? undefined : rawHeaders[at + 1];
+      },
+      count,
+      book: () => void orders.set(order, "paid"),
+      ask: () => site.statusOf(query.get("session_id") ?? ""),
+      later: (milliseconds, act) => harness.clock.after(milliseconds, act),
+    });
+    return { ...OK, ...said };
+  };
+  const takeWebhook = ({ body }: HttpRequest): HttpResponse => {
+    const { type, data } = JSON.parse(Buffer.from(body).toString("utf8")) as {
+      readonly type: string;
+      readonly data: { readonly order_id: string };
+    };
+    if (orders.get(data.order_id) !== "paid")
+      orders.set(data.order_id, type.endsWith(".succeeded") ? "paid" : "open");
+    return OK;
+  };
+  const answer = (request: HttpRequest): Promise<HttpResponse> => {
+    const { pathname } = new URL(request.target, SHOP);
+    if (pathname === "/hooks") return Promise.resolve(takeWebhook(request));
+    if (pathname === "/thanks") return visit(request);
+    const status = orders.get(pathname.slice("/orders/".length));
+    return Promise.resolve(
+      status === undefined ? { ...OK, status: 404 } : { ...OK, body: JSON.stringify({ status }) },
+    );
+  };
+  harness.occupy(3000, { answer, refuse: () => ({ ...OK, status: 400 }) });
+}
+
+const believesIf =
+  (isBelieved: (visit: ReturnVisit) => boolean): ReturnPage =>
+  (visit) => {
+    if (isBelieved(visit)) visit.book();
+  };
+
+const asks: ReturnPage = async ({ ask, book }) => {
+  if ((await ask()) === "succeeded") book();
+};
+
+/** Pages that take no return for a payment. */
+export const GOOD_PAGES: Readonly<Record<string, ReturnPage>> = {
+  "waits for the webhook": () => undefined,
+  "asks the API": asks,
+  "asks the API a second later": (visit) => visit.later(1000, () => void asks(visit)),
+  "polls the API": (visit) => {
+    for (const second of [1, 2, 3, 4]) visit.later(second * 1000, () => void asks(visit));
+  },
+  "refuses a POST": ({ method }) => ({ status: method === "POST" ? 405 : 200 }),
+  "redirects to a page of its own": ({ query }) => ({
+    status: 303,
+    headers: { Location: `/orders/${query.get("order_id") ?? ""}` },
+  }),
+  "thanks whoever comes with a status": ({ query }) => ({ body: query.get("status") ?? "waiting" }),
+};
+
+/** Pages that do, and what the drill has to say of each first. */
+export const BROKEN_PAGES: Readonly<
+  Record<string, { readonly page: ReturnPage; readonly cause: ReturnCause }>
+> = {
+  "believes a visit": { page: believesIf(() => true), cause: "believes_return" },
+  "believes a visit 4 s later": {
+    page: ({ later, book }) => later(4000, book),
+    cause: "believes_return",
+  },
+  "asks, and does not look at the answer": {
+    page: async ({ ask, book }) => {
+      await ask();
+      book();
+    },
+    cause: "believes_return",
+  },
+  "believes a visit from another site": {
+    page: believesIf(({ header }) => header("sec-fetch-site") === "cross-site"),
+    cause: "believes_return",
+  },
+  "believes a visit of a browser, and not one without a User-Agent": {
+    page: believesIf(({ header }) => header("user-agent") !== undefined),
+    cause: "believes_return",
+  },
+  "believes a visit with the headers of a browser": {
+    page: believesIf(({ header }) => header("sec-fetch-mode") === "navigate"),
+    cause: "believes_return",
+  },
+  "believes a visit with a referer": {
+    page: believesIf(({ header }) => header("referer") !== undefined),
+    cause: "believes_return",
+  },
+  "believes status=succeeded": {
+    page: believesIf(({ query }) => query.get("status") === "succeeded"),
+    cause: "believes_other_return",
+  },
+  "believes paid=true": {
+    page: believesIf(({ query }) => query.get("paid") === "true"),
+    cause: "believes_other_return",
+  },
+  "believes status=succeeded, 3 s later": {
+    page: ({ query, later, book }) => void (query.get("status") === "succeeded" && later(3000, book)),
+    cause: "believes_other_return",
+  },
+  "believes a POST": {
+    page: believesIf(({ method }) => method === "POST"),
+    cause: "believes_other_return",
+  },
+  "believes the status in a form": {
+    page: believesIf(({ form }) => form.get("status") === "succeeded"),
+    cause: "believes_other_return",
+  },
+  "believes a visit from the same site": {
+    page: believesIf(({ header }) => header("sec-fetch-site") === "same-origin"),
+    cause: "believes_other_return",
+  },
+  "believes a visit with a referer of the shop": {
+    page: believesIf(({ header }) => header("referer")?.startsWith(SHOP) === true),
+    cause: "believes_other_return",
+  },
+  "believes the second visit": {
+    page: believesIf(({ count }) => count === 2),
+    cause: "believes_other_return",
+  },
+  "believes the third visit": {
+    page: believesIf(({ count }) => count === 3),
+    cause: "believes_other_return",
+  },
+  "believes a visit 14 s later": {
+    page: ({ later, book }) => later(14_000, book),
+    cause: "paid_without_asking",
+  },
+};
