@@ -1,4 +1,5 @@
 import type { ErrorCode } from "./errors.ts";
+import type { Words } from "./language.ts";
 
 /**
  * An expected refusal: a code of the closed list, and a sentence that says what was expected and what came (decision
@@ -7,6 +8,8 @@ import type { ErrorCode } from "./errors.ts";
 export type Refusal = {
   readonly code: ErrorCode;
   readonly message: string;
+  /** The message in Chinese, where a page can show it. */
+  readonly chinese?: string | undefined;
   /** Whole seconds until a new try can succeed; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;
   /** Methods that the resource has; sent as `Allow`. */
@@ -25,13 +28,20 @@ export function accept<Value>(value: Value): { readonly ok: true; readonly value
   return { ok: true, value };
 }
 
-/** Wraps a reason as a refusal. */
+/** Wraps a reason as a refusal; what a page can show is said in both languages. */
 export function refuse(
   code: ErrorCode,
-  message: string,
-  hints: Omit<Refusal, "code" | "message"> = {},
+  said: string | Words,
+  hints: Omit<Refusal, "code" | "message" | "chinese"> = {},
 ): { readonly ok: false; readonly refusal: Refusal } {
-  return { ok: false, refusal: { code, message, ...hints } };
+  if (typeof said === "string") return { ok: false, refusal: { code, message: said, ...hints } };
+  const [message, chinese] = said;
+  return { ok: false, refusal: { code, message, chinese, ...hints } };
+}
+
+/** The message of a refusal in both languages; in English alone where no page was to show it. */
+export function wordsOf({ message, chinese = message }: Pick<Refusal, "message" | "chinese">): Words {
+  return [message, chinese];
 }
 
 /** What a value becomes; a refusal stays. */

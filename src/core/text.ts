@@ -1,3 +1,4 @@
+import type { Words } from "./language.ts";
 import { refuse } from "./outcome.ts";
 
 /** Control, bidi and invisible characters, without the variation selectors that emoji need. */
@@ -73,16 +74,10 @@ export function printableLiteral(value: unknown): string {
 }
 
 /** Refuses a value from outside with `invalid_parameter`: what was expected, and what came. */
-export function refuseValue(expected: string, value: unknown): ReturnType<typeof refuse> {
-  return refuse("invalid_parameter", `${expected}; got ${printableLiteral(value)}`);
-}
-
-/** A sentence in English and in Simplified Chinese; null as long as nobody has translated it. */
-export type Sentence = readonly [english: string, chinese: string | null];
-
-/** A sentence in English. */
-export function english([text]: Sentence): string {
-  return text;
+export function refuseValue(expected: string | Words, value: unknown): ReturnType<typeof refuse> {
+  const got = printableLiteral(value);
+  if (typeof expected === "string") return refuse("invalid_parameter", `${expected}; got ${got}`);
+  return refuse("invalid_parameter", [`${expected[0]}; got ${got}`, `${expected[1]}；收到 ${got}`]);
 }
 
 /** The beginning of a text from outside, safe for one line: escaped, redacted, at most 60 characters. */

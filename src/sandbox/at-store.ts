@@ -63,7 +63,7 @@ export function endpointOf(
 ): Outcome<Endpoint> {
   const endpoint = store.endpoints.find(endpointId);
   return endpoint === undefined || endpoint.storeId !== storeId
-    ? refuse("not_found", `there is no endpoint ${endpointId}`)
+    ? refuse("not_found", [`there is no endpoint ${endpointId}`, `没有接收端 ${endpointId}`])
     : accept(endpoint);
 }
 
@@ -75,13 +75,16 @@ export function checkoutOf(
   const checkout =
     storeId === null ? store.checkouts.findAny(checkoutId) : store.checkouts.find(storeId, checkoutId);
   return checkout === undefined
-    ? refuse("session_not_found", `there is no checkout session or order ${checkoutId}`)
+    ? refuse("session_not_found", [
+        `there is no checkout session or order ${checkoutId}`,
+        `没有收银会话或订单 ${checkoutId}`,
+      ])
     : accept(checkout);
 }
 
 /** The refusal of a store that does not exist. */
 export function noStore(storeId: string): Outcome<never> {
-  return refuse("not_found", `${NO_STORE} ${storeId}`);
+  return refuse("not_found", [`${NO_STORE} ${storeId}`, `没有商店 ${storeId}`]);
 }
 
 /** What a store's clock shows now, in milliseconds; the real time where there is no such store. */

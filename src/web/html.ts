@@ -1,6 +1,7 @@
 import { html as escaped, raw } from "hono/html";
 import { printable } from "../core/text.ts";
-import { inLanguage, type Language, type Words } from "./language.ts";
+import type { Language, Words } from "../core/language.ts";
+import { inLanguage } from "./language.ts";
 
 /** Markup in one language; hono's are objects, unlike every text. */
 type Markup = ReturnType<typeof raw>;

@@ -1,20 +1,15 @@
 import { parseAccept } from "hono/utils/accept";
+import { saying, type Language, type Words } from "../core/language.ts";
 import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
-/** The languages of the pages, English and Simplified Chinese, each with its tag. */
-const LANGUAGE_TAGS = { en: "en", zh: "zh-Hans" } as const;
-
-/** A language, named by its primary tag. */
-export type Language = keyof typeof LANGUAGE_TAGS;
+/** The tag of each language. */
+const LANGUAGE_TAGS = { en: "en", zh: "zh-Hans" } as const satisfies Record<Language, string>;
 
 /** The tag of a language, for markup, headers and Intl. */
 export function tagOf(language: Language): string {
   return LANGUAGE_TAGS[language];
 }
-
-/** Words in each language. */
-export type Words = readonly [english: string, chinese: string];
 
 /** A text as a page in this language shows it. */
 export function inLanguage(
@@ -22,7 +17,7 @@ export function inLanguage(
   text: string | Words | ((language: Language) => string),
 ): string {
   if (typeof text === "string") return text;
-  return typeof text === "function" ? text(language) : text[language === "en" ? 0 : 1];
+  return typeof text === "function" ? text(language) : saying(language)(text);
 }
 
 /** The language of a browser's page. */

@@ -3,7 +3,8 @@ import { printableLiteral } from "../core/text.ts";
 import type { HttpRequest, HttpResponse } from "../world.ts";
 import { headerLines } from "./http.ts";
 import type { Html } from "./html.ts";
-import { tagOf, type Language } from "./language.ts";
+import type { Language } from "../core/language.ts";
+import { tagOf } from "./language.ts";
 
 /**
  * What a page may do (decision 40): style, script, requests and forms only from and to its own origin, no frames, no

@@ -1,3 +1,4 @@
+import { english } from "../../src/core/language.ts";
 import { inNamedStore } from "../../src/cli/request/explain.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
@@ -546,9 +547,11 @@ test("an event and a delivery say why they did not arrive, and what to type", as
   const [delivery] = deliveries;
   const told = await explain(delivery?.id ?? "");
   const lineOf = (one: ToldDelivery): readonly string[] =>
-    deliveryLines({ id: "event", createdAt: 0 }, [one], { now: 0, labels: endpointLabels([one]) }).map(
-      ({ entry }) => entry.text,
-    );
+    deliveryLines({ id: "event", createdAt: 0 }, [one], {
+      now: 0,
+      labels: endpointLabels([one]),
+      say: english,
+    }).map(({ entry }) => entry.text);
   expect(lineOf({ ...DUE, endpointId })).toEqual([
     `→ …${endpointId.slice(-4)}  waits for earlier events or its time`,
   ]);

@@ -258,7 +258,14 @@ test("loopback is a target of a name but for the sandbox's own port, and a refus
     ["http://shop.test:8080/", [], "shop.test leads to no address, where nothing is sent"],
   ];
   for (const [url, resolved, expected] of rows) {
-    const refused = { ok: false, refusal: { code: "invalid_parameter", message: expected } };
+    const refused = {
+      ok: false,
+      refusal: {
+        code: "invalid_parameter",
+        message: expected,
+        chinese: expect.stringMatching(/\p{Script=Han}/u),
+      },
+    };
     const allowed = allowedAddresses(targetOf(url), resolved, POLICY);
     expect(allowed).toEqual(typeof expected === "string" ? refused : expected);
   }

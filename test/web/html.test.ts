@@ -3,7 +3,8 @@ import { formatPrice, pricePieces } from "../../src/core/money.ts";
 import { TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
 import { SHARED_TEXTS } from "../../src/sandbox/pages/shared/texts.ts";
 import { html, type Texts } from "../../src/web/html.ts";
-import { inLanguage, preferredLanguage, type Words } from "../../src/web/language.ts";
+import type { Words } from "../../src/core/language.ts";
+import { inLanguage, preferredLanguage } from "../../src/web/language.ts";
 
 test("the language is the one that the browser would rather see", () => {
   const rows = [

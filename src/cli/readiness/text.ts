@@ -1,12 +1,9 @@
 import { iso } from "../../core/clock.ts";
-import {
-  evidenceLine,
-  TEST_MODE_NOTE,
-  verdictLine,
-  type ChecklistReport,
-} from "../../core/readiness/report.ts";
+import { evidenceLine, verdictLine, type ChecklistReport } from "../../core/readiness/report.ts";
 import type { ChecklistItem } from "../../core/control/readiness.ts";
+import { english } from "../../core/language.ts";
 import { ITEM_TITLES } from "../../core/readiness/names.ts";
+import { READINESS } from "../../core/readiness/sentences.ts";
 import { printable } from "../../core/text.ts";
 import type { Style } from "../printer.ts";
 
@@ -19,7 +16,7 @@ export function checklistText(report: ChecklistReport, style: Style): string {
     "",
     ...items.map((item) => `${itemLines(item, style).join("\n")}\n`),
     style.bold(verdictLine(report)),
-    style.dim(TEST_MODE_NOTE),
+    style.dim(english(READINESS.testMode)),
   ].join("\n");
 }
 
@@ -27,7 +24,7 @@ function itemLines(item: ChecklistItem, style: Style): string[] {
   const { name, status, reason, evidence, assumptions, next } = item;
   const marks = { pass: style.green("✓"), fail: style.red("✗"), unknown: style.bold("?") };
   return [
-    `${marks[status]} ${ITEM_TITLES[name]} ${style.dim(`(${name}: ${status})`)}`,
+    `${marks[status]} ${english(ITEM_TITLES[name])} ${style.dim(`(${name}: ${status})`)}`,
     `  ${printable(reason)}`,
     ...evidence.map((one) => style.dim(`  · ${printable(evidenceLine(one))}`)),
     ...assumptions.map((risk) => `  ${style.red("!")} risk: ${printable(risk)}`),

@@ -68,10 +68,10 @@ export function advance(
     case "expire":
       if (now >= payment.checkout.expiresAt)
         return move(payment.checkout, "expired", abandon(payment.attempts, now));
-      return refuse(
-        "state_conflict",
+      return refuse("state_conflict", [
         `checkout ${payment.checkout.id} can still be paid; it has not expired`,
-      );
+        `收款单 ${payment.checkout.id} 仍可支付，尚未过期`,
+      ]);
   }
 }
 
@@ -91,7 +91,10 @@ function finish(
   const { result, now } = said;
   const attempt = attempts.find(({ number }) => number === said.attempt);
   if (attempt === undefined) {
-    return refuse("state_conflict", `checkout ${checkout.id} has no attempt ${said.attempt}`);
+    return refuse("state_conflict", [
+      `checkout ${checkout.id} has no attempt ${said.attempt}`,
+      `收款单 ${checkout.id} 没有第 ${said.attempt} 次尝试`,
+    ]);
   }
   // The same button was pressed twice.
   if (attempt.outcome === result) return accept(unchanged(checkout));
@@ -99,10 +102,10 @@ function finish(
     return accept({ ...unchanged(checkout), late: { attempt: attempt.number, result } });
   }
   if (attempt.outcome !== null) {
-    return refuse(
-      "state_conflict",
+    return refuse("state_conflict", [
       `attempt ${attempt.number} of checkout ${checkout.id} was already ${attempt.outcome}`,
-    );
+      `收款单 ${checkout.id} 的第 ${attempt.number} 次尝试已是 ${attempt.outcome}`,
+    ]);
   }
   const finished = { ...attempt, outcome: result, finishedAt: now };
   if (result !== "declined") return move(checkout, result, finished);
@@ -117,10 +120,10 @@ function abandon(attempts: readonly Attempt[], now: number): Attempt | null {
 function move(checkout: Checkout, status: Status, attempt: Attempt | null): Outcome<Advance> {
   const allowed: readonly Status[] = TRANSITIONS[checkout.status];
   if (allowed.includes(status)) return accept({ status, attempt, late: null });
-  return refuse(
-    "state_conflict",
+  return refuse("state_conflict", [
     `checkout ${checkout.id} is ${checkout.status} and cannot become ${status}`,
-  );
+    `收款单 ${checkout.id} 为 ${checkout.status}，不能变为 ${status}`,
+  ]);
 }
 
 function unchanged({ status }: Checkout): Advance {

@@ -37,7 +37,10 @@ export function decidePrice(
   const known = all.find(({ id }) => id === wanted.id);
   if (known !== undefined) return decideKnown(wanted, known);
   if (all.length >= MAX_PRICES)
-    return refuse("state_conflict", `a store may have ${MAX_PRICES} prices, and has them`);
+    return refuse("state_conflict", [
+      `a store may have ${MAX_PRICES} prices, and has them`,
+      `商店至多有 ${MAX_PRICES} 个价格，已达上限`,
+    ]);
   return accept({ price: wanted, added: true });
 }
 
@@ -45,15 +48,26 @@ function decideKnown(
   wanted: Price,
   known: Price,
 ): Outcome<{ readonly price: Price; readonly added: boolean }> {
-  const there = `the price ${printableLiteral(known.id)} is there already`;
-  if (known.retired) return refuse("state_conflict", `${there}, retired; its id is not used again`);
+  const id = printableLiteral(known.id);
+  const there = `the price ${id} is there already`;
+  if (known.retired)
+    return refuse("state_conflict", [
+      `${there}, retired; its id is not used again`,
+      `价格 ${id} 已停用；其 id 不再使用`,
+    ]);
   const others = PRICE_TERMS.filter(([field]) => known[field] !== wanted[field]).map(
     ([field, name]) => `${name} ${printableLiteral(known[field])}, not ${printableLiteral(wanted[field])}`,
   );
   if (others.length > 0)
-    return refuse("state_conflict", `${there}, with ${others.join("; ")}; a price keeps its terms`);
+    return refuse("state_conflict", [
+      `${there}, with ${others.join("; ")}; a price keeps its terms`,
+      `价格 ${id} 已存在，且条款不同（${others.join("; ")}）；价格的条款不可更改`,
+    ]);
   if (wanted.approved && !known.approved)
-    return refuse("state_conflict", `${there}, and not approved: see checkout admin approve-price`);
+    return refuse("state_conflict", [
+      `${there}, and not approved: see checkout admin approve-price`,
+      `价格 ${id} 已存在但未批准：见 checkout admin approve-price`,
+    ]);
   return accept({ price: known, added: false });
 }
 

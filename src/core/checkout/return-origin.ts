@@ -1,4 +1,5 @@
 import type { Checkout } from "./checkout.ts";
+import type { Words } from "../language.ts";
 import { LOOPBACK_NAMES } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral, refuseValue } from "../text.ts";
@@ -19,7 +20,10 @@ const MAX_PORT = 65_535;
 /** The hosts for which plain HTTP is accepted: their traffic does not leave this machine. */
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(LOOPBACK_NAMES);
 const DEFAULT_PORTS = { http: "80", https: "443" } as const;
-const EXAMPLE = "for example https://shop.example, or http://localhost:3000 for this machine";
+const EXAMPLE: Words = [
+  "for example https://shop.example, or http://localhost:3000 for this machine",
+  "例如 https://shop.example，本机用 http://localhost:3000",
+];
 
 const PARTS = /^(https?):\/\/([^/?#]*)(.*)$/i;
 const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
@@ -27,32 +31,59 @@ const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
 const ENDS_IN_NUMBER = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 
 /** A forbidden part of an origin, and the rule that it breaks. */
-type Fault = readonly [held: RegExp, rule: string];
+type Fault = readonly [held: RegExp, rule: Words];
 
 const TEXT_FAULTS: readonly Fault[] = [
-  [/[\s\p{Cc}]/u, "hold no blank, line break or control character"],
-  [/[^\x21-\x7e]/, "be plain ASCII: letters beyond it cannot be told from look-alikes"],
-  [/\\/, "hold no backslash: browsers read it as a slash"],
-  [/\*/, "name one host, without a wildcard"],
-  [/^null$/, "be an address: null is what browsers send for pages that have no origin"],
+  [/[\s\p{Cc}]/u, ["hold no blank, line break or control character", "不得含空白、换行或控制字符"]],
+  [
+    /[^\x21-\x7e]/,
+    [
+      "be plain ASCII: letters beyond it cannot be told from look-alikes",
+      "必须是纯 ASCII：其他字母与形近字母难以区分",
+    ],
+  ],
+  [/\\/, ["hold no backslash: browsers read it as a slash", "不得含反斜杠：浏览器会当作斜杠"]],
+  [/\*/, ["name one host, without a wildcard", "必须指明一个主机，不能用通配符"]],
+  [
+    /^null$/,
+    [
+      "be an address: null is what browsers send for pages that have no origin",
+      "必须是地址：null 是浏览器对无来源页面发送的值",
+    ],
+  ],
 ];
 
 const PATH_FAULTS: readonly Fault[] = [
-  [/[\s\p{Cc}]/u, "hold no blank, line break or control character"],
-  [/[^\x21-\x7e]/, "be plain ASCII, other characters percent-encoded"],
-  [/\\/, "hold no backslash: browsers read it as a slash"],
-  [/^[^/]|^$/, "begin with a slash"],
-  [/^\/\//, "begin with one slash: two begin a host"],
-  [/\?/, "have no query: order_id and session_id are added"],
-  [/#/, "have no fragment"],
+  [/[\s\p{Cc}]/u, ["hold no blank, line break or control character", "不得含空白、换行或控制字符"]],
+  [
+    /[^\x21-\x7e]/,
+    ["be plain ASCII, other characters percent-encoded", "必须是纯 ASCII，其他字符用百分号编码"],
+  ],
+  [/\\/, ["hold no backslash: browsers read it as a slash", "不得含反斜杠：浏览器会当作斜杠"]],
+  [/^[^/]|^$/, ["begin with a slash", "必须以斜杠开头"]],
+  [/^\/\//, ["begin with one slash: two begin a host", "必须只以一个斜杠开头：两个斜杠之后是主机"]],
+  [
+    /\?/,
+    ["have no query: order_id and session_id are added", "不得含查询参数：会自动加上 order_id 和 session_id"],
+  ],
+  [/#/, ["have no fragment", "不得含片段"]],
 ];
 
 const LABEL_FAULTS: readonly Fault[] = [
-  [/^$/, "have no empty part between the dots of its host"],
-  [/^.{64}/, "have at most 63 characters between the dots of its host"],
-  [/%/, "have a host without percent-encoding"],
-  [/^-|-$|[^a-z0-9-]/, "have a host of letters, digits and inner hyphens"],
-  [/^xn--/, "have a host without xn--: what stands for other letters cannot be told from look-alikes"],
+  [/^$/, ["have no empty part between the dots of its host", "主机名的点之间不得为空"]],
+  [/^.{64}/, ["have at most 63 characters between the dots of its host", "主机名的点之间至多 63 个字符"]],
+  [/%/, ["have a host without percent-encoding", "主机名不得用百分号编码"]],
+  [
+    /^-|-$|[^a-z0-9-]/,
+    ["have a host of letters, digits and inner hyphens", "主机名只能含字母、数字和中间的连字符"],
+  ],
+  [
+    /^xn--/,
+    [
+      "have a host without xn--: what stands for other letters cannot be told from look-alikes",
+      "主机名不得含 xn--：它代表的字母与形近字母难以区分",
+    ],
+  ],
 ];
 
 /**
@@ -64,8 +95,12 @@ export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = brokenRule(text);
   if (rule === undefined) return accept(text);
   const got = printableLiteral(withoutUser(text));
-  const instead = meantOrigin(text) ?? EXAMPLE;
-  return refuse("invalid_parameter", `a return origin must ${rule}; got ${got}; write ${instead}`);
+  const meant = meantOrigin(text);
+  const [instead, chinese] = meant === undefined ? EXAMPLE : [meant, meant];
+  return refuse("invalid_parameter", [
+    `a return origin must ${rule[0]}; got ${got}; write ${instead}`,
+    `返回地址${rule[1]}；收到 ${got}；请写 ${chinese}`,
+  ]);
 }
 
 /**
@@ -75,10 +110,10 @@ export function parseReturnOrigin(text: string): Outcome<string> {
 export function parseReturnPath(text: string): Outcome<string> {
   const rule =
     text.length > MAX_PATH_CHARACTERS
-      ? `have at most ${MAX_PATH_CHARACTERS} characters`
+      ? [`have at most ${MAX_PATH_CHARACTERS} characters`, `至多 ${MAX_PATH_CHARACTERS} 个字符`]
       : (firstRule(PATH_FAULTS, [text]) ?? spellingRule(text));
   if (rule === undefined) return accept(text);
-  return refuseValue(`a return path must ${rule}`, text);
+  return refuseValue([`a return path must ${rule[0]}`, `返回路径${rule[1]}`], text);
 }
 
 /** The path that stands behind a refused origin, if that is clear; undefined for the root too. */
@@ -121,64 +156,93 @@ export function returnPage(page: string, { orderId, id }: Pick<Checkout, "orderI
 }
 
 /** The first rule that a text breaks: rules for the whole text first, then for its parts. */
-function brokenRule(text: string): string | undefined {
-  if (text.length > MAX_ORIGIN_CHARACTERS) return `have at most ${MAX_ORIGIN_CHARACTERS} characters`;
+function brokenRule(text: string): Words | undefined {
+  if (text.length > MAX_ORIGIN_CHARACTERS)
+    return [`have at most ${MAX_ORIGIN_CHARACTERS} characters`, `至多 ${MAX_ORIGIN_CHARACTERS} 个字符`];
   const fault = firstRule(TEXT_FAULTS, [text]);
   if (fault !== undefined) return fault;
   const [, scheme = "", authority = "", rest = ""] = PARTS.exec(text) ?? [];
-  if (scheme === "") return "begin with https://, or with http:// for this machine";
-  if (authority.includes("@")) return "hold no user name and no password";
+  if (scheme === "")
+    return [
+      "begin with https://, or with http:// for this machine",
+      "必须以 https:// 开头；本机可用 http://",
+    ];
+  if (authority.includes("@")) return ["hold no user name and no password", "不得含用户名和密码"];
   const [, host = "", port] = HOST_AND_PORT.exec(authority) ?? [];
-  if (host === "") return "name a host";
+  if (host === "") return ["name a host", "必须指明主机"];
   if (rest !== "") return restRule(rest);
-  if (text !== text.toLowerCase()) return "be in lower case";
+  if (text !== text.toLowerCase()) return ["be in lower case", "必须为小写"];
   const broken = hostRule(host) ?? portRule(port, scheme === "http" ? "http" : "https");
   if (broken !== undefined) return broken;
   if (scheme === "http" && !LOOPBACK_HOSTS.has(host)) {
-    return `begin with https://: http:// is for this machine alone, as ${[...LOOPBACK_HOSTS].join(", ")}`;
+    return [
+      `begin with https://: http:// is for this machine alone, as ${[...LOOPBACK_HOSTS].join(", ")}`,
+      `必须以 https:// 开头：http:// 只用于本机，即 ${[...LOOPBACK_HOSTS].join("、")}`,
+    ];
   }
   // This is the rule; the checks above only name the reason.
-  return originOf(text) === text ? undefined : "be written as browsers write it";
+  return originOf(text) === text ? undefined : ["be written as browsers write it", "必须按浏览器的写法"];
 }
 
 /** A path that a browser would send otherwise: with dots that lead elsewhere, or unencoded characters. */
-function spellingRule(path: string): string | undefined {
+function spellingRule(path: string): Words | undefined {
   const { pathname } = new URL(path, "https://shop.example");
-  return pathname === path ? undefined : `be written as browsers write it: ${pathname}`;
+  return pathname === path
+    ? undefined
+    : [`be written as browsers write it: ${pathname}`, `必须按浏览器的写法：${pathname}`];
 }
 
-function restRule(rest: string): string {
-  if (rest === "/") return "end without a slash";
-  if (rest.startsWith("/")) return "end before the path";
-  return rest.startsWith("?") ? "have no query" : "have no fragment";
+function restRule(rest: string): Words {
+  if (rest === "/") return ["end without a slash", "结尾不得有斜杠"];
+  if (rest.startsWith("/")) return ["end before the path", "不得含路径"];
+  return rest.startsWith("?") ? ["have no query", "不得含查询参数"] : ["have no fragment", "不得含片段"];
 }
 
-function hostRule(host: string): string | undefined {
+function hostRule(host: string): Words | undefined {
   if (LOOPBACK_HOSTS.has(host)) return undefined;
-  if (host.startsWith("[")) return "have a name as its host: of IPv6 addresses only [::1] is taken";
-  if (host.length > MAX_HOST_CHARACTERS) return `have a host of at most ${MAX_HOST_CHARACTERS} characters`;
-  if (host.endsWith(".")) return "have a host without a dot at its end";
+  if (host.startsWith("["))
+    return [
+      "have a name as its host: of IPv6 addresses only [::1] is taken",
+      "主机必须是名称：IPv6 地址只接受 [::1]",
+    ];
+  if (host.length > MAX_HOST_CHARACTERS)
+    return [
+      `have a host of at most ${MAX_HOST_CHARACTERS} characters`,
+      `主机名至多 ${MAX_HOST_CHARACTERS} 个字符`,
+    ];
+  if (host.endsWith(".")) return ["have a host without a dot at its end", "主机名结尾不得有点"];
   const labels = host.split(".");
   const fault = firstRule(LABEL_FAULTS, labels);
   if (fault !== undefined) return fault;
   if (ENDS_IN_NUMBER.test(host)) {
     return originOf(`https://${host}`) === `https://${host}`
-      ? "have a name as its host: of IPv4 addresses only 127.0.0.1 is taken"
-      : "have no host that ends in a number: browsers make another address of it";
+      ? [
+          "have a name as its host: of IPv4 addresses only 127.0.0.1 is taken",
+          "主机必须是名称：IPv4 地址只接受 127.0.0.1",
+        ]
+      : [
+          "have no host that ends in a number: browsers make another address of it",
+          "主机名不得以数字结尾：浏览器会把它变成另一个地址",
+        ];
   }
-  return labels.length === 1 ? "have a host with a dot in it, or localhost" : undefined;
+  return labels.length === 1
+    ? ["have a host with a dot in it, or localhost", "主机名必须含点，或为 localhost"]
+    : undefined;
 }
 
-function portRule(port: string | undefined, scheme: keyof typeof DEFAULT_PORTS): string | undefined {
+function portRule(port: string | undefined, scheme: keyof typeof DEFAULT_PORTS): Words | undefined {
   if (port === undefined) return undefined;
-  if (port === "") return "have a port behind its colon, or no colon";
-  if (!/^\d+$/.test(port)) return "have a port of digits alone";
-  if (Number(port) < 1 || Number(port) > MAX_PORT) return `have a port from 1 to ${MAX_PORT}`;
-  if (port.startsWith("0")) return "have a port without leading zeros";
-  return port === DEFAULT_PORTS[scheme] ? `leave out ${port}, the port of ${scheme} itself` : undefined;
+  if (port === "") return ["have a port behind its colon, or no colon", "冒号后必须有端口，或去掉冒号"];
+  if (!/^\d+$/.test(port)) return ["have a port of digits alone", "端口只能是数字"];
+  if (Number(port) < 1 || Number(port) > MAX_PORT)
+    return [`have a port from 1 to ${MAX_PORT}`, `端口必须在 1 到 ${MAX_PORT} 之间`];
+  if (port.startsWith("0")) return ["have a port without leading zeros", "端口不得以零开头"];
+  return port === DEFAULT_PORTS[scheme]
+    ? [`leave out ${port}, the port of ${scheme} itself`, `请省略 ${port}，它就是 ${scheme} 的默认端口`]
+    : undefined;
 }
 
-function firstRule(faults: readonly Fault[], texts: readonly string[]): string | undefined {
+function firstRule(faults: readonly Fault[], texts: readonly string[]): Words | undefined {
   return faults.find(([held]) => texts.some((text) => held.test(text)))?.[1];
 }
 

@@ -3,7 +3,7 @@ import { HIDDEN, type ShownFields } from "../checkout/wire.ts";
 import { iso } from "../clock.ts";
 import { formatAmount } from "../money.ts";
 import { causeText, likelyCause, type ToldDelivery } from "./delivery.ts";
-import { english } from "../text.ts";
+import { english, type Say } from "../language.ts";
 import type { Explanation } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 import { timelineOf, type CheckoutStory, type ToldStory } from "./timeline.ts";
@@ -28,15 +28,16 @@ export type ToldCheckout = { readonly checkout: Checkout; readonly story: Checko
 export function explainCheckout(
   { checkout, story }: ToldCheckout,
   { requests, now }: Pick<ToldStory, "requests" | "now">,
+  say: Say = english,
 ): Explanation {
   return {
     ...REFUSES_NOTHING,
     kind: "checkout",
     id: checkout.id,
-    summary: summaryOf(checkout),
+    summary: summaryOf(checkout, say),
     rule: RULE_OF_FINAL_STATES,
     decision: STATES,
-    ...timelineOf({ checkouts: [story], requests, now }),
+    ...timelineOf({ checkouts: [story], requests, now }, say),
     next: nextOf(checkout, story.deliveries),
   };
 }
@@ -46,9 +47,10 @@ export function explainOrder(
   orderId: string,
   told: readonly ToldCheckout[],
   { requests, now }: Pick<ToldStory, "requests" | "now">,
+  say: Say = english,
 ): Explanation {
   const last = told.at(-1);
-  const tries = told.length > 1 ? ` (${english(SENTENCES.newest(told.length))})` : "";
+  const tries = told.length > 1 ? ` (${say(SENTENCES.newest(told.length))})` : "";
   const lastRequest = requests.at(-1);
   const refused = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
   return {
@@ -57,10 +59,10 @@ export function explainOrder(
     id: orderId,
     summary:
       last === undefined
-        ? english(SENTENCES.noCheckout(requests.length))
-        : `${summaryOf(last.checkout)}${tries}`,
+        ? say(SENTENCES.noCheckout(requests.length))
+        : `${summaryOf(last.checkout, say)}${tries}`,
     decision: ONE_PURCHASE,
-    ...timelineOf({ checkouts: told.map(({ story }) => story), requests, now }),
+    ...timelineOf({ checkouts: told.map(({ story }) => story), requests, now }, say),
     next: last === undefined ? refused : nextOf(last.checkout, last.story.deliveries),
   };
 }
@@ -75,6 +77,7 @@ export function explainEvent(
   event: CheckoutStory["events"][number],
   deliveries: readonly ToldDelivery[],
   now: number,
+  say: Say = english,
 ): Explanation {
   const taken = deliveries.filter(({ state }) => state === "succeeded").length;
   const went = deliveries.length === 0 ? SENTENCES.notWanted : SENTENCES.sent(taken, deliveries.length);
@@ -82,10 +85,10 @@ export function explainEvent(
     ...REFUSES_NOTHING,
     kind: "event",
     id: event.id,
-    summary: `${event.type}: ${english(went)}`,
+    summary: `${event.type}: ${say(went)}`,
     rule: RULE_OF_EVENTS,
     decision: SCHEDULE,
-    ...timelineOf({ checkouts: [{ ...NOTHING_ELSE, events: [event], deliveries }], requests: [], now }),
+    ...timelineOf({ checkouts: [{ ...NOTHING_ELSE, events: [event], deliveries }], requests: [], now }, say),
     next: [
       ...helpOf(deliveries),
       deliveries.length === 0 ? "checkout endpoints list" : `checkout events replay ${event.id}`,
@@ -105,17 +108,18 @@ export function explainDelivery(
   event: CheckoutStory["events"][number],
   delivery: ToldDelivery,
   now: number,
+  say: Say = english,
 ): Explanation {
   const last = delivery.tries.at(-1);
-  const cause = last && causeText(last);
-  const told = explainEvent(event, [delivery], now);
+  const cause = last && causeText(last, say);
+  const told = explainEvent(event, [delivery], now, say);
   const sentence = SENTENCES.delivery(event.type, delivery.state, delivery.tries.length);
   return {
     ...told,
     kind: "delivery",
     id: delivery.id,
     next: told.next.filter((command) => command !== `checkout explain ${delivery.id}`),
-    summary: `${english(sentence)}${cause === undefined ? "" : `; ${cause}`}`,
+    summary: `${say(sentence)}${cause === undefined ? "" : `; ${cause}`}`,
   };
 }
 
@@ -126,14 +130,14 @@ const SAID = {
   order_id: ({ orderId }) => orderId,
   amount_minor: ({ amountMinor, currency }) => formatAmount(amountMinor, currency),
   currency: HIDDEN,
-  status: ({ status, expiresAt }) => `${status}, ${english(SENTENCES.status[status](iso(expiresAt)))}`,
+  status: ({ status, expiresAt }, say) => `${status}, ${say(SENTENCES.status[status](iso(expiresAt)))}`,
   checkout_url: HIDDEN,
   livemode: HIDDEN,
-} as const satisfies ShownFields<(checkout: Checkout) => string>;
+} as const satisfies ShownFields<(checkout: Checkout, say: Say) => string>;
 
-function summaryOf(checkout: Checkout): string {
+function summaryOf(checkout: Checkout, say: Say): string {
   const what = `${SAID.object(checkout)} ${SAID.order_id(checkout)}, ${SAID.amount_minor(checkout)}`;
-  return `${what} by ${checkout.paymentMethod}: ${SAID.status(checkout)}`;
+  return `${what} by ${checkout.paymentMethod}: ${SAID.status(checkout, say)}`;
 }
 
 function nextOf({ id, status }: Checkout, deliveries: readonly ToldDelivery[]): readonly string[] {

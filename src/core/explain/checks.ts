@@ -1,5 +1,5 @@
 import { errorRow, type ErrorCode } from "../errors.ts";
-import type { Sentence } from "../text.ts";
+import type { Words } from "../language.ts";
 
 /** The check that refuses with a code, where the interface asks for it, and what helps. */
 export type Check = {
@@ -12,7 +12,7 @@ export type Check = {
   /** The field or the header that it is about, where the message of the refusal does not begin with it. */
   readonly field: string | null;
   /** What it expects, where the message does not say so before its "; got". */
-  readonly expected: Sentence | null;
+  readonly expected: Words | null;
   /** Where the message says field, expected and received, where it has no "; got". */
   readonly message: RegExp | null;
   /** Commands that help; `<scope>` is the one that the message names. */
@@ -24,9 +24,18 @@ type Row = Pick<Check, "name"> & Partial<Check>;
 const [TRANSPORT, HOST, CREDENTIAL] = ["transport", "host and origin", "credential"];
 const [RATE, SCOPE, CONTENT] = ["rate", "environment and scope", "content"];
 const [KEY, STORE, ORDER] = ["idempotency key", "store and capability", "state of the order"];
-const SAME_AGAIN: Sentence = ["the path and the body of the first request with this key", null];
-const OWN_FAILURE: Sentence = ["an answer: the failure is the service's own, not the request's", null];
-const TEST_KEY: Sentence = ["a test key: Authorization: Bearer svc_test_…", null];
+const SAME_AGAIN: Words = [
+  "the path and the body of the first request with this key",
+  "与首次使用该幂等键的请求相同的路径和请求体",
+];
+const OWN_FAILURE: Words = [
+  "an answer: the failure is the service's own, not the request's",
+  "一个响应：失败原因在服务自身，不在请求",
+];
+const TEST_KEY: Words = [
+  "a test key: Authorization: Bearer svc_test_…",
+  "测试密钥：Authorization: Bearer svc_test_…",
+];
 const KEYS = ["checkout whoami", "checkout env"] as const;
 const LISTS = ["checkout orders list", "checkout sessions list"] as const;
 /** Shows a create that is right, headers and body, and sends nothing. */
@@ -38,7 +47,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   invalid_request: { name: TRANSPORT, next: RIGHT_CREATE },
   request_timeout: {
     name: TRANSPORT,
-    expected: ["the whole request within its time", null],
+    expected: ["the whole request within its time", "在时限内发完整个请求"],
     next: RIGHT_CREATE,
   },
   headers_too_large: { name: TRANSPORT, field: "headers", next: RIGHT_CREATE },
@@ -46,18 +55,27 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   host_not_allowed: {
     name: HOST,
     field: "Host",
-    expected: ["a name of this server: 127.0.0.1, localhost, or one that --allow-host adds", null],
+    expected: [
+      "a name of this server: 127.0.0.1, localhost, or one that --allow-host adds",
+      "本服务器的主机名：127.0.0.1、localhost，或用 --allow-host 添加的名称",
+    ],
     next: ["checkout sandbox start --allow-host <host>"],
   },
   origin_not_allowed: {
     name: HOST,
     field: "Origin",
-    expected: ["a request of a server: the API key must not be in a browser", null],
+    expected: [
+      "a request of a server: the API key must not be in a browser",
+      "由服务器发出的请求：API 密钥不得出现在浏览器中",
+    ],
     next: ["checkout env"],
   },
   not_found: {
     name: "route",
-    expected: ["POST /v1/orders, POST /v1/checkout-sessions or GET /v1/checkout-sessions/<id>", null],
+    expected: [
+      "POST /v1/orders, POST /v1/checkout-sessions or GET /v1/checkout-sessions/<id>",
+      "POST /v1/orders、POST /v1/checkout-sessions 或 GET /v1/checkout-sessions/<id>",
+    ],
     message: /^v1 has no (?<received>.+)$/,
     next: ["checkout assumptions"],
   },
@@ -66,20 +84,23 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     name: CREDENTIAL,
     rule: 22,
     field: "Authorization",
-    expected: ["the header Authorization: Bearer <API key>", null],
+    expected: ["the header Authorization: Bearer <API key>", "请求头 Authorization: Bearer <API key>"],
     next: KEYS,
   },
   credential_invalid: {
     name: CREDENTIAL,
     rule: 27,
     field: "Authorization",
-    expected: ["an API key of this sandbox that is in force: Authorization: Bearer svc_test_…", null],
+    expected: [
+      "an API key of this sandbox that is in force: Authorization: Bearer svc_test_…",
+      "本沙箱中有效的 API 密钥：Authorization: Bearer svc_test_…",
+    ],
     next: KEYS,
   },
   rate_limited: {
     name: RATE,
     rule: 33,
-    expected: ["a new try after the seconds of Retry-After", null],
+    expected: ["a new try after the seconds of Retry-After", "按 Retry-After 的秒数等待后重试"],
     next: ["checkout sandbox start --rate-limit <rate>"],
   },
   environment_not_allowed: {
@@ -107,7 +128,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   invalid_json: {
     name: CONTENT,
     field: "body",
-    expected: ["strict JSON in UTF-8, one object", null],
+    expected: ["strict JSON in UTF-8, one object", "UTF-8 编码的严格 JSON，且为单个对象"],
     message: /^the body is not strict JSON: (?<received>.+)$/,
     next: RIGHT_CREATE,
   },
@@ -139,12 +160,15 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     name: KEY,
     rule: 21,
     field: "Idempotency-Key",
-    expected: ["a new try when the first request of this key has its answer", null],
+    expected: [
+      "a new try when the first request of this key has its answer",
+      "等该幂等键的首个请求得到响应后再重试",
+    ],
   },
   store_inactive: {
     name: STORE,
     rule: 6,
-    expected: ["an active store", null],
+    expected: ["an active store", "已启用的商店"],
     message: /^(?<received>store \S+ is not active)/,
     next: ["checkout admin activate"],
   },
@@ -160,7 +184,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     field: "order_id",
     expected: [
       "an order_id without an open or paid checkout, or the Idempotency-Key of its first request",
-      null,
+      "没有未完成或已支付收款单的订单号，或沿用其首个请求的 Idempotency-Key",
     ],
     message: /already has (?<received>the \w+ \S+ with status \w+)/,
   },
@@ -168,7 +192,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   session_not_found: {
     name: "session",
     field: "session_id",
-    expected: ["the id of an order or a checkout session of this store", null],
+    expected: ["the id of an order or a checkout session of this store", "本商店的订单或收银会话的 id"],
     message: /with the id (?<received>.+)$/,
     next: LISTS,
   },

@@ -1,5 +1,6 @@
 import type { DeliveryEntry } from "../control/webhook.ts";
-import { english, excerpt } from "../text.ts";
+import type { Say } from "../language.ts";
+import { excerpt } from "../text.ts";
 import { causeText, isSuccess, type ToldDelivery, type ToldTry } from "./delivery.ts";
 import type { PendingEntry, StoryEntry } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
@@ -7,8 +8,8 @@ import { SENTENCES } from "./sentences.ts";
 /** What became of an event at one endpoint, or the same at several: one line, with its attempts inside. */
 export type DeliveryLine = { readonly entry: StoryEntry; readonly deliveries: readonly ToldDelivery[] };
 
-/** What lines on deliveries are told with: the store's time in milliseconds, and what each endpoint is called. */
-type Telling = { readonly now: number; readonly labels: EndpointLabels };
+/** The store's time in milliseconds, what each endpoint is called, and the language of the lines. */
+type Telling = { readonly now: number; readonly labels: EndpointLabels; readonly say: Say };
 
 /** What endpoints are called, by their ids. */
 type EndpointLabels = ReadonlyMap<string, string>;
@@ -47,7 +48,7 @@ export function deliveryLines(
     const told = isJoint ? same.flat() : pair;
     const attempts = told.flatMap((one) => one.tries);
     const [only] = attempts.length === 1 ? attempts : [];
-    const where = isJoint ? english(SENTENCES.endpoints(same.length)) : labelOf(pair, telling);
+    const where = isJoint ? telling.say(SENTENCES.endpoints(same.length)) : labelOf(pair, telling);
     const entry: StoryEntry = {
       at: event.createdAt,
       what: "delivery",
@@ -56,7 +57,9 @@ export function deliveryLines(
       status: isJoint ? null : (attempts.at(-1)?.status ?? null),
       durationMs: only?.milliseconds ?? null,
       text: `→ ${where}  ${isJoint ? (likeness(pair, telling) ?? "") : pairText(pair, telling)}`,
-      attempts: told.flatMap((one) => attemptEntries(one, isJoint ? labelOf([one], telling) : undefined)),
+      attempts: told.flatMap((one) =>
+        attemptEntries(one, telling, isJoint ? labelOf([one], telling) : undefined),
+      ),
     };
     return { entry, deliveries: told };
   });
@@ -66,11 +69,11 @@ export function deliveryLines(
 export function pendingAttempts(
   deliveries: readonly ToldDelivery[],
   types: ReadonlyMap<string, string>,
-  { labels }: Telling,
+  { labels, say }: Telling,
 ): readonly PendingEntry[] {
   return deliveries.filter(isPending).map(({ eventId, endpointId, tries, nextAt }) => {
     const label = labels.get(endpointId) ?? endpointId;
-    const text = english(SENTENCES.dueAttempt(tries.length + 1, types.get(eventId) ?? "", label));
+    const text = say(SENTENCES.dueAttempt(tries.length + 1, types.get(eventId) ?? "", label));
     return { at: nextAt, what: "delivery", text };
   });
 }
@@ -94,9 +97,11 @@ function likeness(pair: readonly ToldDelivery[], telling: Telling): string | nul
 function pairText(pair: readonly ToldDelivery[], telling: Telling): string {
   return pair
     .map((delivery) => {
-      const said = [resultsText(delivery.tries), stateText(delivery, telling)].filter((text) => text !== "");
+      const said = [resultsText(delivery.tries, telling), stateText(delivery, telling)].filter(
+        (text) => text !== "",
+      );
       const name = CALLED[delivery.cause];
-      return `${name === undefined ? "" : `${english(name)}: `}${said.join(", ")}${whyText(delivery)}`;
+      return `${name === undefined ? "" : `${telling.say(name)}: `}${said.join(", ")}${whyText(delivery, telling)}`;
     })
     .join("; ");
 }
@@ -106,10 +111,10 @@ const CALLED: Readonly<Partial<Record<DeliveryEntry["cause"], (typeof SENTENCES.
   SENTENCES.called;
 
 /** The results of attempts in their order, equal ones counted: `timeout ×2, 500 ×4`; of one alone how long it took. */
-function resultsText(attempts: readonly ToldTry[]): string {
+function resultsText(attempts: readonly ToldTry[], telling: Telling): string {
   const runs: { result: string; count: number }[] = [];
   for (const attempt of attempts) {
-    const result = resultText(attempt);
+    const result = resultText(attempt, telling);
     const last = runs.at(-1);
     if (last?.result === result) last.count += 1;
     else runs.push({ result, count: 1 });
@@ -120,27 +125,37 @@ function resultsText(attempts: readonly ToldTry[]): string {
 }
 
 /** What waits or has ended without a success, in words; empty where the results say it. */
-function stateText({ state, nextAt, isHeld, tries }: ToldDelivery, { now }: Telling): string {
-  if (state === "dropped") return english(SENTENCES.dropped);
-  if (state === "failed") return english(SENTENCES.givenUp);
+function stateText({ state, nextAt, isHeld, tries }: ToldDelivery, { now, say }: Telling): string {
+  if (state === "dropped") return say(SENTENCES.dropped);
+  if (state === "failed") return say(SENTENCES.givenUp);
   if (state !== "due" || tries.some(isUnderWay)) return "";
-  if (isHeld) return english(SENTENCES.held);
-  if (tries.length === 0) return english(SENTENCES.waits);
-  return english(nextAt <= now ? SENTENCES.dueNow : SENTENCES.nextAttempt(spanText(nextAt - now)));
+  if (isHeld) return say(SENTENCES.held);
+  if (tries.length === 0) return say(SENTENCES.waits);
+  return say(nextAt <= now ? SENTENCES.dueNow : SENTENCES.nextAttempt(spanText(nextAt - now)));
 }
 
 /** The beginning of the last answer and its likely cause, where that was no success. */
-function whyText({ tries }: ToldDelivery): string {
+function whyText({ tries }: ToldDelivery, { say }: Telling): string {
   const last = tries.at(-1);
-  const cause = last && causeText(last);
+  const cause = last && causeText(last, say);
   return last === undefined || cause === undefined ? "" : `${quoted(last)} (${cause})`;
 }
 
 /** The attempts of a delivery, as they fold out of its line; `where` is said where a line is about several endpoints. */
-function attemptEntries({ tries }: ToldDelivery, where?: string): NonNullable<StoryEntry["attempts"]> {
+function attemptEntries(
+  { tries }: ToldDelivery,
+  telling: Telling,
+  where?: string,
+): NonNullable<StoryEntry["attempts"]> {
   return tries.map((attempt, index) => {
     const { startedAt: at, status, error, milliseconds: ms } = attempt;
-    return { at, status, error, ms, text: attemptText(attempt, { before: tries[index - 1], where }) };
+    return {
+      at,
+      status,
+      error,
+      ms,
+      text: attemptText(attempt, { before: tries[index - 1], where }, telling),
+    };
   });
 }
 
@@ -148,18 +163,19 @@ function attemptEntries({ tries }: ToldDelivery, where?: string): NonNullable<St
 function attemptText(
   attempt: ToldTry,
   { before, where }: { readonly before: ToldTry | undefined; readonly where: string | undefined },
+  telling: Telling,
 ): string {
   const { number, startedAt } = attempt;
   const to = where === undefined ? "" : `${where}, `;
   const later = before === undefined ? "" : `, ${spanText(startedAt - before.startedAt)} later`;
-  const cause = causeText(attempt);
-  const isSame = before !== undefined && cause === causeText(before);
-  const why = cause === undefined ? "" : ` (${isSame ? english(SENTENCES.sameCause) : cause})`;
-  return `${to}attempt ${number}${later}: ${resultText(attempt)}${tookText(attempt)}${quoted(attempt)}${why}`;
+  const cause = causeText(attempt, telling.say);
+  const isSame = before !== undefined && cause === causeText(before, telling.say);
+  const why = cause === undefined ? "" : ` (${isSame ? telling.say(SENTENCES.sameCause) : cause})`;
+  return `${to}attempt ${number}${later}: ${resultText(attempt, telling)}${tookText(attempt)}${quoted(attempt)}${why}`;
 }
 
-function resultText({ status, error }: ToldTry): string {
-  return String(status ?? error ?? english(SENTENCES.underWay));
+function resultText({ status, error }: ToldTry, { say }: Telling): string {
+  return String(status ?? error ?? say(SENTENCES.underWay));
 }
 
 function tookText({ milliseconds }: ToldTry): string {

@@ -1,7 +1,7 @@
 import type { DeliveryEntry } from "../control/webhook.ts";
 import { isTaken, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
-import { english, type Sentence } from "../text.ts";
+import type { Say, Words } from "../language.ts";
 import { SENTENCES } from "./sentences.ts";
 
 /** An attempt of a delivery, as far as a story tells it. Times are milliseconds by the store's clock. */
@@ -33,85 +33,118 @@ export type ToldDelivery = {
 };
 
 /** The likely cause of a failed try, and the command that helps. */
-type LikelyCause = { readonly cause: Sentence; readonly next: string };
+type LikelyCause = { readonly cause: Words; readonly next: string };
 
 /** By an error, or by what an answer most likely means: the exact status before its hundreds. */
 export const CAUSES: Readonly<
   Record<DeliveryError | "other", LikelyCause> & Partial<Record<string, LikelyCause>>
 > = {
   unreachable: {
-    cause: ["nothing answers at this address: the receiver does not run, or runs on another port", null],
+    cause: [
+      "nothing answers at this address: the receiver does not run, or runs on another port",
+      "该地址无人响应：接收程序未运行，或运行在其他端口",
+    ],
     next: "checkout endpoints list",
   },
   timeout: {
-    cause: ["the receiver took too long: answer 2xx first, and do the work after it", null],
+    cause: [
+      "the receiver took too long: answer 2xx first, and do the work after it",
+      "接收程序响应太慢：请先返回 2xx，再处理业务",
+    ],
     next: "checkout deliveries list",
   },
   connection_lost: {
     cause: [
       "the receiver closed the connection without an answer: it crashed, or its server limits bodies",
-      null,
+      "接收程序未响应就关闭了连接：可能已崩溃，或其服务器限制请求体大小",
     ],
     next: "checkout deliveries list",
   },
   bad_answer: {
-    cause: ["the answer is no HTTP: another program listens there, or it expects https", null],
+    cause: [
+      "the answer is no HTTP: another program listens there, or it expects https",
+      "响应不是 HTTP：监听该端口的是其他程序，或它要求 https",
+    ],
     next: "checkout endpoints list",
   },
   target_forbidden: {
-    cause: ["deliveries go to this machine only (decision 14)", null],
+    cause: ["deliveries go to this machine only (decision 14)", "推送只发往本机（见约定 14）"],
     next: "checkout sandbox start --allow-target <host>",
   },
   interrupted: {
-    cause: ["the sandbox ended while it was sent; it is sent again", null],
+    cause: ["the sandbox ended while it was sent; it is sent again", "发送途中沙箱停止；将重新发送"],
     next: "checkout deliveries list",
   },
   "3xx": {
-    cause: ["redirects are not followed: give the endpoint the address that it leads to", null],
+    cause: [
+      "redirects are not followed: give the endpoint the address that it leads to",
+      "不跟随重定向：请把接收端改为重定向后的地址",
+    ],
     next: "checkout endpoints add <url>",
   },
   "400": {
     cause: [
       "the receiver refused it: most often its check of the signature, with another secret or a parsed body",
-      null,
+      "接收程序拒绝了它：多半是验签失败，用了别的密钥，或对解析后的请求体验签",
     ],
     next: "checkout endpoints secret <endpoint_id>",
   },
   "401": {
-    cause: ["the receiver refused the signature, or asks for a login that webhooks do not have", null],
+    cause: [
+      "the receiver refused the signature, or asks for a login that webhooks do not have",
+      "接收程序拒绝了签名，或要求登录，而 webhook 不会登录",
+    ],
     next: "checkout endpoints secret <endpoint_id>",
   },
   "403": {
     cause: [
       "the receiver refused the signature, or its protection against forged forms (CSRF) is on for this route",
-      null,
+      "接收程序拒绝了签名，或该路由启用了防跨站表单伪造（CSRF）保护",
     ],
     next: "checkout endpoints secret <endpoint_id>",
   },
-  "404": { cause: ["the receiver has no such path", null], next: "checkout endpoints list" },
-  "405": { cause: ["the path is there, but not for POST", null], next: "checkout endpoints list" },
+  "404": {
+    cause: ["the receiver has no such path", "接收程序没有这个路径"],
+    next: "checkout endpoints list",
+  },
+  "405": {
+    cause: ["the path is there, but not for POST", "路径存在，但不接受 POST"],
+    next: "checkout endpoints list",
+  },
   "410": {
-    cause: ["the receiver says that it is gone, so the endpoint was disabled", null],
+    cause: [
+      "the receiver says that it is gone, so the endpoint was disabled",
+      "接收程序声明该地址已不存在，因此接收端已停用",
+    ],
     next: "checkout endpoints enable <endpoint_id>",
   },
   "413": {
-    cause: ["the receiver limits bodies to less than an event has", null],
+    cause: ["the receiver limits bodies to less than an event has", "接收程序的请求体上限小于事件的大小"],
     next: "checkout events get <event_id>",
   },
   "415": {
-    cause: ["the receiver does not take application/json on this route", null],
+    cause: ["the receiver does not take application/json on this route", "该路由不接受 application/json"],
     next: "checkout events get <event_id>",
   },
   "429": {
-    cause: ["the receiver limits its rate; its Retry-After is honoured", null],
+    cause: [
+      "the receiver limits its rate; its Retry-After is honoured",
+      "接收程序限流；已遵守其 Retry-After",
+    ],
     next: "checkout deliveries list",
   },
-  "4xx": { cause: ["the receiver refused it; its answer says why", null], next: "checkout deliveries list" },
+  "4xx": {
+    cause: ["the receiver refused it; its answer says why", "接收程序拒绝了它；原因见其响应"],
+    next: "checkout deliveries list",
+  },
   "5xx": {
-    cause: ["the receiver failed: look at its own log, and at the answer that it gave", null],
+    cause: [
+      "the receiver failed: look at its own log, and at the answer that it gave",
+      "接收程序出错：请查看它自己的日志和它给出的响应",
+    ],
     next: "checkout deliveries list",
   },
-  other: { cause: ["only a 2xx counts as taken", null], next: "checkout deliveries list" },
+  other: { cause: ["only a 2xx counts as taken", "只有 2xx 才算已接收"], next: "checkout deliveries list" },
 };
 
 /** Why a try most likely failed; undefined where it did not, or has not ended. */
@@ -128,10 +161,10 @@ export function likelyCause({
   return CAUSES[code] ?? CAUSES[`${code.slice(0, 1)}xx`] ?? CAUSES.other;
 }
 
-/** The likely cause of a failed try in English. */
-export function causeText(attempt: Parameters<typeof likelyCause>[0]): string | undefined {
+/** The likely cause of a failed try in words. */
+export function causeText(attempt: Parameters<typeof likelyCause>[0], say: Say): string | undefined {
   const found = likelyCause(attempt);
-  return found && english(found.cause);
+  return found && say(found.cause);
 }
 
 /** Whether a receiver has taken an attempt: any 2xx. */

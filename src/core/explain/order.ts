@@ -1,4 +1,4 @@
-import { english } from "../text.ts";
+import type { Say } from "../language.ts";
 import type { StoryEntry } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 
@@ -32,6 +32,7 @@ export type Placed<About> = {
  */
 export function inOrder<About>(
   chains: readonly (readonly Placed<About>[])[],
+  say: Say,
 ): readonly Pick<Placed<About>, "entry" | "about">[] {
   const left = chains.filter((chain) => chain.length > 0).map((chain) => ({ chain, at: 0 }));
   const told = new Set<Placed<About>>();
@@ -49,7 +50,7 @@ export function inOrder<About>(
       comesBefore(one.line, first.line) ? one : first,
     );
     const { line, index } = next;
-    if (line.entry.at < time) lines.push({ entry: setBack(line.entry.at) });
+    if (line.entry.at < time) lines.push({ entry: setBack(line.entry.at, say) });
     time = line.entry.at;
     told.add(line);
     lines.push(line);
@@ -65,7 +66,7 @@ function comesBefore(one: Placed<unknown>, other: Placed<unknown>): boolean {
   return apart < 0;
 }
 
-function setBack(at: number): StoryEntry {
-  const text = english(SENTENCES.setBack);
+function setBack(at: number, say: Say): StoryEntry {
+  const text = say(SENTENCES.setBack);
   return { at, what: "clock", id: null, of: null, status: null, durationMs: null, text };
 }

@@ -6,7 +6,8 @@ import type { MetFault } from "../fault/operations.ts";
 import { parseJson } from "../json.ts";
 import { isReplay, keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
 import { redactKept } from "../request/redaction.ts";
-import { english, printable } from "../text.ts";
+import { english, type Say } from "../language.ts";
+import { printable } from "../text.ts";
 import { checkOf, type Check } from "./checks.ts";
 import type { Difference, Explanation } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
@@ -23,10 +24,11 @@ export function explainRequest(
   request: ToldRequest,
   met: Met | undefined,
   replays: readonly ToldRequest[],
+  say: Say = english,
 ): Explanation {
   const { requestId, code, refused, fault, differences } = request;
-  const entries = [request, ...replays].map(requestEntry);
-  const line = lineOf(request);
+  const entries = [request, ...replays].map((one) => requestEntry(one, say));
+  const line = lineOf(request, say);
   const rest = { kind: "request", id: requestId, entries, pending: [] } as const;
   if (fault !== null) return { ...rest, ...NOTHING_REFUSED, ...ofFault(request, fault, line) };
   if (code === null || refused === null) {
@@ -34,7 +36,7 @@ export function explainRequest(
     const next = met === undefined ? [] : [`checkout explain ${met.id}`];
     return {
       ...rest,
-      summary: `${line}${afterOf(request, replays)}`,
+      summary: `${line}${afterOf(request, replays, say)}`,
       ...NOTHING_REFUSED,
       decision: relied,
       next,
@@ -42,7 +44,7 @@ export function explainRequest(
   }
   const check = checkOf(code);
   const { name, rule, decision } = check;
-  const { field, expected, received, next } = partsOf(refused, check);
+  const { field, expected, received, next } = partsOf(refused, check, say);
   return {
     ...rest,
     summary: `${line} (${code}): ${refused.message}`,
@@ -84,16 +86,16 @@ function ofFault(
 }
 
 /** What a request was answered, also where its client did not hear it. */
-function lineOf({ method, path, status, fault }: LoggedRequest): string {
+function lineOf({ method, path, status, fault }: LoggedRequest, say: Say): string {
   const { notAnswered, answered, answerLost } = SENTENCES;
   const came = fault?.action === "lose_answer" ? answerLost : answered;
-  return `${method} ${path} ${english(status === 0 ? notAnswered : came(status))}`;
+  return `${method} ${path} ${say(status === 0 ? notAnswered : came(status))}`;
 }
 
 /** What a request and its replays have to do with each other. */
-function afterOf(request: ToldRequest, replays: readonly ToldRequest[]): string {
-  if (isReplay(request)) return english(SENTENCES.isReplay);
-  return replays.length === 0 ? "" : english(SENTENCES.wasReplayed);
+function afterOf(request: ToldRequest, replays: readonly ToldRequest[], say: Say): string {
+  if (isReplay(request)) return say(SENTENCES.isReplay);
+  return replays.length === 0 ? "" : say(SENTENCES.wasReplayed);
 }
 
 type Parts = Pick<Explanation, "field" | "expected" | "received" | "next">;
@@ -102,7 +104,7 @@ type Parts = Pick<Explanation, "field" | "expected" | "received" | "next">;
  * What a refusal says: our messages have what was expected, and after "; got" what came (decision 4), or are read as
  * their check says. A command in them helps more than those of the check.
  */
-function partsOf({ message }: RefusedRequest, check: Check): Parts {
+function partsOf({ message }: RefusedRequest, check: Check, say: Say): Parts {
   const [said = "", advice] = message.split(/: see (?=checkout )/);
   const at = said.lastIndexOf(GOT);
   const [expected, received] = at < 0 ? [said, null] : [said.slice(0, at), said.slice(at + GOT.length)];
@@ -113,7 +115,7 @@ function partsOf({ message }: RefusedRequest, check: Check): Parts {
     line.replace("<scope>", scope).replace("<name>", read["received"] ?? "<name>");
   return {
     field: read["field"] ?? field ?? check.field,
-    expected: read["expected"] ?? (check.expected && english(check.expected)) ?? expected,
+    expected: read["expected"] ?? (check.expected && say(check.expected)) ?? expected,
     received: read["received"] ?? received,
     next: advice === undefined ? check.next.map(named) : [advice],
   };

@@ -1,77 +1,108 @@
 import type { Status } from "../checkout/checkout.ts";
 import type { AttemptResult } from "../checkout/payment.ts";
-import type { Sentence } from "../text.ts";
+import type { Words } from "../language.ts";
 import type { DeliveryEntry } from "../control/webhook.ts";
 
 const AGAIN = "the same order_id may be created again with a new key";
+const AGAIN_CHINESE = "可用新的幂等键以同一订单号再次创建";
 
 /** What an explanation says, and each line of a story: a row for each fact. Causes stand with what helps. */
 export const SENTENCES = {
   /** What the status of a checkout means. */
   status: {
-    created: (expires) => [`its payment page was not used yet; it expires at ${expires}`, null],
-    pending: (expires) => [`the payer has begun; it expires at ${expires}`, null],
-    succeeded: () => ["paid, and final", null],
-    failed: () => [`not paid, and final: ${AGAIN}`, null],
-    cancelled: () => [`the payer cancelled, and that is final: ${AGAIN}`, null],
-    expired: (expires) => [`nobody paid before ${expires}, and that is final: ${AGAIN}`, null],
-  } satisfies Readonly<Record<Status, (expires: string) => Sentence>>,
-  newest: (count: number) => [`the newest of ${count} checkouts of this order_id`, null],
+    created: (expires) => [
+      `its payment page was not used yet; it expires at ${expires}`,
+      `支付页尚未使用；${expires} 到期`,
+    ],
+    pending: (expires) => [
+      `the payer has begun; it expires at ${expires}`,
+      `付款人已开始支付；${expires} 到期`,
+    ],
+    succeeded: () => ["paid, and final", "已支付，此为最终状态"],
+    failed: () => [`not paid, and final: ${AGAIN}`, `未支付，此为最终状态：${AGAIN_CHINESE}`],
+    cancelled: () => [
+      `the payer cancelled, and that is final: ${AGAIN}`,
+      `付款人已取消，此为最终状态：${AGAIN_CHINESE}`,
+    ],
+    expired: (expires) => [
+      `nobody paid before ${expires}, and that is final: ${AGAIN}`,
+      `${expires} 前无人支付，此为最终状态：${AGAIN_CHINESE}`,
+    ],
+  } satisfies Readonly<Record<Status, (expires: string) => Words>>,
+  newest: (count: number) => [
+    `the newest of ${count} checkouts of this order_id`,
+    `该订单号共有 ${count} 个收款单，此为最新`,
+  ],
   noCheckout: (refused: number) => [
     `no checkout was made with this order_id; ${refused === 1 ? "1 request was" : `${refused} requests were`} refused`,
-    null,
+    `该订单号没有创建出收款单；${refused} 个请求被拒绝`,
   ],
-  notWanted: ["no endpoint wanted it when it happened", null],
-  sent: (taken: number, all: number) => [`${taken} of ${all} deliveries succeeded`, null],
+  notWanted: ["no endpoint wanted it when it happened", "事件发生时没有接收端订阅它"],
+  sent: (taken: number, all: number) => [
+    `${taken} of ${all} deliveries succeeded`,
+    `${all} 次推送中 ${taken} 次成功`,
+  ],
   delivery: (type: string, state: string, tries: number) => [
     `delivery of ${type}: ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}`,
-    null,
+    `${type} 的推送：${tries} 次尝试后为 ${state}`,
   ],
-  notAnswered: ["was not answered, and nothing was done", null],
-  answered: (status: number) => [`was answered ${status}`, null],
-  answerLost: (status: number) => [`was answered ${status}, and the answer was lost`, null],
-  isReplay: [", with the bytes of the first answer of its key: nothing was created", null],
-  wasReplayed: ["; later requests with its key were answered with the same bytes, and created nothing", null],
-  pageOpened: ["payment page opened", null],
+  notAnswered: ["was not answered, and nothing was done", "未得到响应，也没有执行任何操作"],
+  answered: (status: number) => [`was answered ${status}`, `响应为 ${status}`],
+  answerLost: (status: number) => [
+    `was answered ${status}, and the answer was lost`,
+    `响应为 ${status}，但响应丢失`,
+  ],
+  isReplay: [
+    ", with the bytes of the first answer of its key: nothing was created",
+    "，与该幂等键首次响应逐字节相同：未创建任何内容",
+  ],
+  wasReplayed: [
+    "; later requests with its key were answered with the same bytes, and created nothing",
+    "；之后使用该幂等键的请求得到逐字节相同的响应，未创建任何内容",
+  ],
+  pageOpened: ["payment page opened", "打开支付页"],
   browserReturned: (target: string | null) => [
     `browser returned to ${target ?? "the shop"} (proves nothing)`,
-    null,
+    `浏览器返回 ${target ?? "商店"}（不能证明已支付）`,
   ],
-  attemptStarted: (number: number) => [`payment attempt ${number} started`, null],
-  attempt: (number: number) => [`payment attempt ${number}`, null],
+  attemptStarted: (number: number) => [`payment attempt ${number} started`, `开始第 ${number} 次支付尝试`],
+  attempt: (number: number) => [`payment attempt ${number}`, `第 ${number} 次支付尝试`],
   attemptEnded: (number: number, outcome: string | null, left: number) => [
     `payment attempt ${number} ${outcome ?? "ended"}${outcome === "declined" ? `, ${left} left` : ""}`,
-    null,
+    `第 ${number} 次支付尝试：${outcome ?? "已结束"}${outcome === "declined" ? `，还可尝试 ${left} 次` : ""}`,
   ],
   attemptLate: (number: number, result: AttemptResult) => [
     `payment attempt ${number} ${result} too late: recorded, not applied (decision 10)`,
-    null,
+    `第 ${number} 次支付尝试的结果 ${result} 来得太晚：只记录，不生效（见约定 10）`,
   ],
-  noAnswer: ["no answer", null],
-  nothing: ["nothing", null],
+  noAnswer: ["no answer", "无响应"],
+  nothing: ["nothing", "无"],
   /** What a delivery is called, by why it is made; the event's own stands without a name. */
   called: {
-    replay: ["replay", null],
-    duplicate: ["duplicate by a fault", null],
-  } satisfies Readonly<Record<Exclude<DeliveryEntry["cause"], "event">, Sentence>>,
-  endpoints: (count: number) => [`${count} endpoints`, null],
-  nextAttempt: (span: string) => [`next attempt in ${span}`, null],
-  dueNow: ["next attempt due", null],
+    replay: ["replay", "重放"],
+    duplicate: ["duplicate by a fault", "故障造成的重复"],
+  } satisfies Readonly<Record<Exclude<DeliveryEntry["cause"], "event">, Words>>,
+  endpoints: (count: number) => [`${count} endpoints`, `${count} 个接收端`],
+  nextAttempt: (span: string) => [`next attempt in ${span}`, `${span}后下次尝试`],
+  dueNow: ["next attempt due", "下次尝试已到时间"],
   dueAttempt: (number: number, type: string, endpoint: string) => [
     `attempt ${number} of ${type} → ${endpoint}`,
-    null,
+    `${type} 的第 ${number} 次尝试 → ${endpoint}`,
   ],
-  expires: ["the checkout expires", null],
-  settles: ["the payment is settled", null],
-  dropped: ["dropped, not delivered", null],
-  givenUp: ["given up", null],
-  held: ["waits: its endpoint is paused (checkout endpoints list says why)", null],
-  waits: ["waits for earlier events or its time", null],
-  setBack: ["the clock was set back", null],
-  underWay: ["under way", null],
-  injected: (fault: string) => [`the injected fault ${fault}`, null],
-  sameCause: ["same cause", null],
+  expires: ["the checkout expires", "收款单到期"],
+  settles: ["the payment is settled", "支付结算"],
+  dropped: ["dropped, not delivered", "已丢弃，未推送"],
+  givenUp: ["given up", "已放弃"],
+  held: [
+    "waits: its endpoint is paused (checkout endpoints list says why)",
+    "等待中：接收端已暂停（原因见 checkout endpoints list）",
+  ],
+  waits: ["waits for earlier events or its time", "等待较早的事件或预定时间"],
+  setBack: ["the clock was set back", "时钟被拨回"],
+  underWay: ["under way", "进行中"],
+  injected: (fault: string) => [`the injected fault ${fault}`, `注入的故障 ${fault}`],
+  sameCause: ["same cause", "原因相同"],
 } satisfies Sentences;
 
 /** Sentences by their facts; those with something in them are functions of it. */
-type Sentences = { readonly [fact: string]: Sentence | ((...values: never[]) => Sentence) | Sentences };
+type Sentences = { readonly [fact: string]: Words | ((...values: never[]) => Words) | Sentences };

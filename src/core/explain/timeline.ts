@@ -3,7 +3,8 @@ import type { Attempt } from "../control/checkout.ts";
 import { MAX_ATTEMPTS, type AttemptResult } from "../checkout/payment.ts";
 import { faultText } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";
-import { cut, english, type Sentence } from "../text.ts";
+import { english, type Say, type Words } from "../language.ts";
+import { cut } from "../text.ts";
 import { deliveryLines, endpointLabels, pendingAttempts, type DeliveryLine } from "./deliveries.ts";
 import type { ToldDelivery } from "./delivery.ts";
 import type { Difference, Explanation, PendingEntry, StoryEntry } from "./explanation.ts";
@@ -65,40 +66,46 @@ type Placed = PlacedLine<About>;
 const MAX_SHOWN = 40;
 
 /** The story in time order, with the deliveries of each event below it, and what is due, soonest first. */
-export function timelineOf(story: ToldStory): Pick<Explanation, "entries" | "pending"> {
-  const entries = storyLines(story).flatMap(({ entry, under }) =>
+export function timelineOf(story: ToldStory, say: Say = english): Pick<Explanation, "entries" | "pending"> {
+  const entries = storyLines(story, say).flatMap(({ entry, under }) =>
     [entry].concat(under.map((one) => one.entry)),
   );
-  return { entries, pending: pendingOf(story) };
+  return { entries, pending: pendingOf(story, say) };
 }
 
 /** The same lines with what each is about, for pages that show more than its words. */
-export function storyLines({ checkouts, requests, now }: ToldStory): readonly StoryLine[] {
+export function storyLines(
+  { checkouts, requests, now }: ToldStory,
+  say: Say = english,
+): readonly StoryLine[] {
   const all = checkouts.flatMap((one) => one.deliveries);
   const deliveries = Map.groupBy(all, ({ eventId }) => eventId);
-  const telling = { now, labels: endpointLabels(all) };
-  const lives = checkouts.map(lifeOf);
+  const telling = { now, labels: endpointLabels(all), say };
+  const lives = checkouts.map((one) => lifeOf(one, say));
   const chains = [
     lives.flat(),
-    requestChain(requests),
-    ...checkouts.flatMap((one, at) => apart(one, lives[at])),
+    requestChain(requests, say),
+    ...checkouts.flatMap((one, at) => apart(one, lives[at] ?? [], say)),
   ];
-  return inOrder(chains).map(({ entry, about: { request, event } = {} }) => {
+  return inOrder(chains, say).map(({ entry, about: { request, event } = {} }) => {
     const under = (event && deliveries.get(event.id)) ?? [];
     return { entry, request, event, under: event === undefined ? [] : deliveryLines(event, under, telling) };
   });
 }
 
 /** What is due of a story, soonest first. */
-export function pendingOf({ checkouts, now }: Pick<ToldStory, "checkouts" | "now">): readonly PendingEntry[] {
+export function pendingOf(
+  { checkouts, now }: Pick<ToldStory, "checkouts" | "now">,
+  say: Say = english,
+): readonly PendingEntry[] {
   const all = checkouts.flatMap((one) => one.deliveries);
   const types = new Map(checkouts.flatMap(({ events }) => events.map(({ id, type }) => [id, type] as const)));
-  const attempts = pendingAttempts(all, types, { now, labels: endpointLabels(all) });
+  const attempts = pendingAttempts(all, types, { now, labels: endpointLabels(all), say });
   const own = checkouts.flatMap(({ due }) =>
     due.map(({ at, what }) => ({
       at,
       what,
-      text: english(what === "expiry" ? SENTENCES.expires : SENTENCES.settles),
+      text: say(what === "expiry" ? SENTENCES.expires : SENTENCES.settles),
     })),
   );
   return [...attempts, ...own].toSorted((left, right) => left.at - right.at);
@@ -108,29 +115,32 @@ export function pendingOf({ checkouts, now }: Pick<ToldStory, "checkouts" | "now
  * What happened to one checkout, in the order in which it must have: an attempt begins behind the creation, the first one
  * makes it pending, and the last one ends it.
  */
-function lifeOf({ attempts, events }: CheckoutStory): readonly Placed[] {
+function lifeOf({ attempts, events }: CheckoutStory, say: Say): readonly Placed[] {
   const [created, later] = [events.filter(isFirst), events.filter((event) => !isFirst(event))];
   const [pending, final] = [later.filter(isPendingEvent), later.filter((event) => !isPendingEvent(event))];
-  const [first = [], ...others] = attempts.map(placedAttempt);
+  const [first = [], ...others] = attempts.map((one) => placedAttempt(one, say));
   return [
-    ...created.map((event) => placedEvent(event)),
+    ...created.map((event) => placedEvent(event, say)),
     // That the first attempt began is what made it pending: one line.
-    ...(pending.length === 0 ? first.slice(0, 1) : pending.map((event) => placedEvent(event, attempts[0]))),
+    ...(pending.length === 0
+      ? first.slice(0, 1)
+      : pending.map((event) => placedEvent(event, say, attempts[0]))),
     ...first.slice(1),
     ...others.flat(),
-    ...final.map((event) => placedEvent(event)),
+    ...final.map((event) => placedEvent(event, say)),
   ];
 }
 
 /** What has no place in the life of a checkout but its time: pages behind its creation, late results behind its end. */
 function apart(
   { views, lateResults }: CheckoutStory,
-  life: readonly Placed[] = [],
+  life: readonly Placed[],
+  say: Say,
 ): readonly (readonly Placed[])[] {
   const [created, ended] = [life[0], life.at(-1)];
   return [
-    ...views.map((view) => [{ ...placedView(view), after: created }]),
-    ...lateResults.map((late) => [{ entry: lateEntry(late), place: "late", after: ended } as const]),
+    ...views.map((view) => [{ ...placedView(view, say), after: created }]),
+    ...lateResults.map((late) => [{ entry: lateEntry(late, say), place: "late", after: ended } as const]),
   ];
 }
 
@@ -138,7 +148,7 @@ function apart(
  * The requests as they came. The log has them in the order of their ends, so that a request which had ended before an
  * earlier one began is behind a clock that was set back.
  */
-function requestChain(requests: readonly ToldRequest[]): readonly Placed[] {
+function requestChain(requests: readonly ToldRequest[], say: Say): readonly Placed[] {
   const runs: ToldRequest[][] = [];
   for (const request of requests) {
     const run = runs.at(-1);
@@ -147,7 +157,9 @@ function requestChain(requests: readonly ToldRequest[]): readonly Placed[] {
     if (run === undefined || isBack) runs.push([request]);
     else run.push(request);
   }
-  return runs.flatMap((run) => run.toSorted((one, other) => one.storeAt - other.storeAt).map(placedRequest));
+  return runs.flatMap((run) =>
+    run.toSorted((one, other) => one.storeAt - other.storeAt).map((one) => placedRequest(one, say)),
+  );
 }
 
 function isFirst({ type }: ToldEvent): boolean {
@@ -159,19 +171,19 @@ function isPendingEvent({ type }: ToldEvent): boolean {
 }
 
 /** A request of the log, as a line of a story. */
-export function requestEntry(request: ToldRequest): StoryEntry {
+export function requestEntry(request: ToldRequest, say: Say): StoryEntry {
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
-  const said = status === 0 ? english(SENTENCES.noAnswer) : `${status}${code === null ? "" : ` ${code}`}`;
+  const said = status === 0 ? say(SENTENCES.noAnswer) : `${status}${code === null ? "" : ` ${code}`}`;
   const keyed = key === null ? "" : `, key ${cut(key, MAX_SHOWN)}`;
   const met = fault === null ? "" : `, ${faultText(fault)}`;
-  const text = `${method} ${path}: ${said} in ${durationMs} ms${keyed}${met}${differing(request)}`;
+  const text = `${method} ${path}: ${said} in ${durationMs} ms${keyed}${met}${differing(request, say)}`;
   return { at, what: "request", id, of: null, status, durationMs, text };
 }
 
 /** Field by field what differs: `: amount_minor 1999 → 2999`. */
-function differing({ differences }: ToldRequest): string {
-  const nothing = english(SENTENCES.nothing);
+function differing({ differences }: ToldRequest, say: Say): string {
+  const nothing = say(SENTENCES.nothing);
   const texts = differences.map(
     ({ field, first, this: now }) =>
       `${cut(field, MAX_SHOWN)} ${cut(first ?? nothing, MAX_SHOWN)} → ${cut(now ?? nothing, MAX_SHOWN)}`,
@@ -179,18 +191,18 @@ function differing({ differences }: ToldRequest): string {
   return texts.length === 0 ? "" : `: ${texts.join(", ")}`;
 }
 
-function placedRequest(request: ToldRequest): Placed {
+function placedRequest(request: ToldRequest, say: Say): Placed {
   return {
-    entry: requestEntry(request),
+    entry: requestEntry(request, say),
     about: { request },
     place: request.status === 201 ? "creation" : "request",
   };
 }
 
 /** An event, with the attempt that it tells the begin of. */
-function placedEvent(event: ToldEvent, attempt?: Attempt): Placed {
+function placedEvent(event: ToldEvent, say: Say, attempt?: Attempt): Placed {
   const { id, type, createdAt: at } = event;
-  const began = attempt === undefined ? "" : `, ${english(SENTENCES.attempt(attempt.number))}`;
+  const began = attempt === undefined ? "" : `, ${say(SENTENCES.attempt(attempt.number))}`;
   const entry: StoryEntry = {
     at,
     what: "event",
@@ -204,23 +216,26 @@ function placedEvent(event: ToldEvent, attempt?: Attempt): Placed {
   return { entry, about: { event }, place: isPendingEvent(event) ? "pending" : "final" };
 }
 
-function placedView({ kind, at, target }: PageView): Placed {
+function placedView({ kind, at, target }: PageView, say: Say): Placed {
   const text = kind === "opened" ? SENTENCES.pageOpened : SENTENCES.browserReturned(target);
-  return { entry: ofPayer("page", at, text), place: kind };
+  return { entry: ofPayer("page", at, say(text)), place: kind };
 }
 
-function placedAttempt({ number, startedAt, outcome, finishedAt }: Attempt): readonly Placed[] {
-  const line = (at: number, text: Sentence): StoryEntry => ofPayer("attempt", at, text);
+function placedAttempt({ number, startedAt, outcome, finishedAt }: Attempt, say: Say): readonly Placed[] {
+  const line = (at: number, text: Words): StoryEntry => ofPayer("attempt", at, say(text));
   const started: Placed = { entry: line(startedAt, SENTENCES.attemptStarted(number)), place: "start" };
   if (finishedAt === null) return [started];
   const ended = line(finishedAt, SENTENCES.attemptEnded(number, outcome, MAX_ATTEMPTS - number));
   return [started, { entry: ended, place: "finish" }];
 }
 
-function lateEntry({ attempt, result, recordedAt }: CheckoutStory["lateResults"][number]): StoryEntry {
-  return ofPayer("late_result", recordedAt, SENTENCES.attemptLate(attempt, result));
+function lateEntry(
+  { attempt, result, recordedAt }: CheckoutStory["lateResults"][number],
+  say: Say,
+): StoryEntry {
+  return ofPayer("late_result", recordedAt, say(SENTENCES.attemptLate(attempt, result)));
 }
 
-function ofPayer(what: "attempt" | "late_result" | "page", at: number, text: Sentence): StoryEntry {
-  return { at, what, id: null, of: null, status: null, durationMs: null, text: english(text) };
+function ofPayer(what: "attempt" | "late_result" | "page", at: number, text: string): StoryEntry {
+  return { at, what, id: null, of: null, status: null, durationMs: null, text };
 }

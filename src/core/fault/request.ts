@@ -1,3 +1,4 @@
+import type { Words } from "../language.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import { parseEventTypes } from "../webhook/event-types.ts";
@@ -27,6 +28,12 @@ type Parameter = {
   readonly default: number;
   readonly of: readonly FaultAction[];
 };
+
+/** What faults are for. */
+const WORDS_OF = {
+  api: ["requests of v1", " v1 的请求"],
+  deliveries: ["deliveries", "推送"],
+} satisfies Record<string, Words>;
 
 /** What a fault on v1 can be narrowed by, and one on deliveries, beside order_id, nth and probability. */
 const OF_API = { method: "method", path: "path" } as const;
@@ -65,29 +72,43 @@ export function faultTerms(wanted: WantedFault): Outcome<FaultTerms> {
   });
 }
 
-function strangeField({ action, match = {} }: WantedFault): string | undefined {
+function strangeField({ action, match = {} }: WantedFault): Words | undefined {
   const isApi = isApiAction(action);
   const [what, own, others] = isApi
-    ? ["requests of v1", OF_API, OF_DELIVERIES]
-    : ["deliveries", OF_DELIVERIES, OF_API];
+    ? [WORDS_OF.api, OF_API, OF_DELIVERIES]
+    : [WORDS_OF.deliveries, OF_DELIVERIES, OF_API];
   const strange = Object.entries(others).find(([name]) => match[name as keyof typeof match] !== undefined);
   if (strange === undefined) return undefined;
   const names = Object.values(own).join(", ");
-  return `match.${strange[1]}: ${action} is for ${what}, which are matched by ${names}, order_id, nth and probability`;
+  return [
+    `match.${strange[1]}: ${action} is for ${what[0]}, which are matched by ${names}, order_id, nth and probability`,
+    `match.${strange[1]}：${action} 用于${what[1]}，可用 ${names}、order_id、nth 和 probability 筛选`,
+  ];
 }
 
-function strangeParameter({ action, ...wanted }: WantedFault): string | undefined {
+function strangeParameter({ action, ...wanted }: WantedFault): Words | undefined {
   const given = Object.entries<Parameter>(PARAMETERS).filter(
     ([field]) => wanted[field as keyof typeof PARAMETERS] !== undefined,
   );
   const strange = given.find(([, { of }]) => !of.includes(action))?.[1];
-  return strange && `${strange.name}: is for ${strange.of.join(", ")}; got it with ${action}`;
+  if (strange === undefined) return undefined;
+  const { name, of } = strange;
+  return [
+    `${name}: is for ${of.join(", ")}; got it with ${action}`,
+    `${name}：用于 ${of.join("、")}；却与 ${action} 一起给出`,
+  ];
 }
 
-function strangeValue({ action, match = {}, latencyMs = 0 }: WantedFault): string | undefined {
+function strangeValue({ action, match = {}, latencyMs = 0 }: WantedFault): Words | undefined {
   if (match.path !== undefined && !/^(\/v1\/|\*)/.test(match.path))
-    return `match.path: expected a path of v1 such as /v1/orders or /v1/checkout-sessions/*; got ${printableLiteral(match.path)}`;
+    return [
+      `match.path: expected a path of v1 such as /v1/orders or /v1/checkout-sessions/*; got ${printableLiteral(match.path)}`,
+      `match.path：应为 v1 的路径，如 /v1/orders 或 /v1/checkout-sessions/*；收到 ${printableLiteral(match.path)}`,
+    ];
   if (isApiAction(action) && latencyMs > MAX_API_LATENCY_MS)
-    return `${PARAMETERS.latencyMs.name}: expected at most ${MAX_API_LATENCY_MS} for an answer; got ${latencyMs}`;
+    return [
+      `${PARAMETERS.latencyMs.name}: expected at most ${MAX_API_LATENCY_MS} for an answer; got ${latencyMs}`,
+      `${PARAMETERS.latencyMs.name}：响应至多 ${MAX_API_LATENCY_MS}；收到 ${latencyMs}`,
+    ];
   return undefined;
 }

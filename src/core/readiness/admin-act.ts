@@ -1,3 +1,4 @@
+import type { Words } from "../language.ts";
 import type { Production, RecordedAct } from "../control/readiness.ts";
 import { PAYMENT_METHODS, type Capability } from "../checkout/checkout.ts";
 import { isCurrency } from "../money.ts";
@@ -50,16 +51,19 @@ export function decideAct(
     case "request_production":
       return decideRequest(production);
     case "approve_credential":
-      return unless(isApproved(production), "the production credential is approved already");
+      return unless(isApproved(production), [
+        "the production credential is approved already",
+        "生产凭证已获批准",
+      ]);
     case "revoke_credential":
-      return unless(
-        !isApproved(production),
+      return unless(!isApproved(production), [
         "the production credential is not approved, so nothing can be revoked",
-      );
+        "生产凭证未获批准，无可撤销",
+      ]);
     case "activate":
-      return unless(active, "the store is active already");
+      return unless(active, ["the store is active already", "商店已启用"]);
     case "deactivate":
-      return unless(!active, "the store is inactive already");
+      return unless(!active, ["the store is inactive already", "商店已是未启用状态"]);
     case "enable_capability":
     case "disable_capability":
       return decideCapability(capabilities, { subject, wanted: action === "enable_capability" });
@@ -69,7 +73,10 @@ export function decideAct(
     case "open_gate":
       return decideOpening(production);
     case "close_gate":
-      return unless(!isGateOpen(production), "the production gate is closed already");
+      return unless(!isGateOpen(production), [
+        "the production gate is closed already",
+        "生产环境已是关闭状态",
+      ]);
   }
 }
 
@@ -97,20 +104,30 @@ function afterAct(before: Production, act: RecordedAct): Production {
 
 function decideRequest(production: Production): Outcome<void> {
   if (isGateOpen(production)) {
-    return refuse("state_conflict", "the production gate is open already, so nothing is left to ask for");
+    return refuse("state_conflict", [
+      "the production gate is open already, so nothing is left to ask for",
+      "生产环境已开放，无需再申请",
+    ]);
   }
-  return unless(isRequested(production), "production was requested already, and is with the administrator");
+  return unless(isRequested(production), [
+    "production was requested already, and is with the administrator",
+    "已申请生产环境，正等待管理员处理",
+  ]);
 }
 
 function decideOpening(production: Production): Outcome<void> {
-  if (isGateOpen(production)) return refuse("state_conflict", "the production gate is open already");
+  if (isGateOpen(production))
+    return refuse("state_conflict", ["the production gate is open already", "生产环境已开放"]);
   if (production.request === null) {
-    return refuse("state_conflict", "the merchant has not requested production, so its gate stays closed");
+    return refuse("state_conflict", [
+      "the merchant has not requested production, so its gate stays closed",
+      "商家尚未申请生产环境，因此保持关闭",
+    ]);
   }
-  return unless(
-    !isApproved(production),
+  return unless(!isApproved(production), [
     "the production credential is not approved, so the production gate stays closed",
-  );
+    "生产凭证未获批准，因此生产环境保持关闭",
+  ]);
 }
 
 function decideCapability(
@@ -122,15 +139,15 @@ function decideCapability(
     if (wanted && subject !== null && kindOf(subject) !== undefined) return accept(undefined);
     const names = capabilities.map(({ name }) => name).join(", ");
     const others = wanted ? "; any currency of ISO 4217 can be enabled, such as GBP" : "";
-    return refuse(
-      "not_found",
+    return refuse("not_found", [
       `the store has no capability ${printableLiteral(subject)}; it has: ${names}${others}`,
-    );
+      `商店没有支付能力 ${printableLiteral(subject)}；现有：${names}${wanted ? "；ISO 4217 的任何币种都可启用，如 GBP" : ""}`,
+    ]);
   }
-  return unless(
-    found.active === wanted,
+  return unless(found.active === wanted, [
     `the capability ${found.name} is ${wanted ? "active" : "inactive"} already`,
-  );
+    `支付能力 ${found.name} 已是${wanted ? "启用" : "停用"}状态`,
+  ]);
 }
 
 /** What a capability that a store can get is of; undefined for what no store can be paid with. */
@@ -145,14 +162,18 @@ function decideApproval(
 ): Outcome<void> {
   const found = prices.find(({ id }) => id === subject);
   const name = printableLiteral(subject);
-  if (found === undefined) return refuse("not_found", `the store has no price ${name}`);
-  if (wanted && found.retired) return refuse("state_conflict", `the price ${name} is retired`);
+  if (found === undefined)
+    return refuse("not_found", [`the store has no price ${name}`, `商店没有价格 ${name}`]);
+  if (wanted && found.retired)
+    return refuse("state_conflict", [`the price ${name} is retired`, `价格 ${name} 已停用`]);
   return unless(
     found.approved === wanted,
-    wanted ? `the price ${name} is approved already` : `the price ${name} is not approved`,
+    wanted
+      ? [`the price ${name} is approved already`, `价格 ${name} 已获批准`]
+      : [`the price ${name} is not approved`, `价格 ${name} 未获批准`],
   );
 }
 
-function unless(isSo: boolean, why: string): Outcome<void> {
+function unless(isSo: boolean, why: Words): Outcome<void> {
   return isSo ? refuse("state_conflict", why) : accept(undefined);
 }

@@ -2,181 +2,257 @@ import type { AssumptionEntry } from "../control/readiness.ts";
 import type { CreateRequest } from "../checkout/create-request.ts";
 import { ROOT_PATH, type ReturnOrigin } from "../checkout/return-origin.ts";
 import { BUCKET_OWNER } from "../rate-limit.ts";
+import type { Words } from "../language.ts";
 import { errorRow, type ErrorCode } from "../errors.ts";
 import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
+
+/** A decision in both languages. */
+type Assumption = Pick<AssumptionEntry, "decision" | "setting"> &
+  Readonly<Record<"title" | "chosen", Words>> & { readonly shownBy: Words | null };
 
 /**
  * All decisions that fill a gap in the interface, in their order, and those about the sandbox's tools that an
  * integration can rely on.
  */
-export const ASSUMPTIONS: readonly Omit<AssumptionEntry, "reliedOn">[] = [
+export const ASSUMPTIONS: readonly Assumption[] = [
   {
     decision: 1,
-    title: "Base URL",
-    chosen: "The API is at http://127.0.0.1:4242/v1, payment pages and everything else on the same port.",
+    title: ["Base URL", "基础地址"],
+    chosen: [
+      "The API is at http://127.0.0.1:4242/v1, payment pages and everything else on the same port.",
+      "API 位于 http://127.0.0.1:4242/v1，支付页等其他内容使用同一端口。",
+    ],
     setting: "sandbox start --port, --allow-host",
     shownBy: null,
   },
   {
     decision: 2,
-    title: "Ids",
-    chosen: "Ids are UUIDs of version 7, in lower case, and sort by time.",
+    title: ["Ids", "标识符"],
+    chosen: [
+      "Ids are UUIDs of version 7, in lower case, and sort by time.",
+      "id 为小写的 UUID 第 7 版，可按时间排序。",
+    ],
     setting: null,
     shownBy: null,
   },
   {
     decision: 3,
-    title: "Order of refusals",
-    chosen: "Where a request has several faults, a fixed order says which one is named.",
+    title: ["Order of refusals", "拒绝的先后"],
+    chosen: [
+      "Where a request has several faults, a fixed order says which one is named.",
+      "请求有多处错误时，按固定顺序决定报告哪一处。",
+    ],
     setting: null,
     shownBy: null,
   },
   {
     decision: 4,
-    title: "Error codes",
-    chosen: "error.code is one of a closed list; the interface states statuses alone.",
+    title: ["Error codes", "错误码"],
+    chosen: [
+      "error.code is one of a closed list; the interface states statuses alone.",
+      "error.code 取自固定列表；接口只规定了状态码。",
+    ],
     setting: null,
-    shownBy: "a request of the API was refused",
+    shownBy: ["a request of the API was refused", "有 API 请求被拒绝"],
   },
   {
     decision: 5,
-    title: "Idempotency",
-    chosen:
+    title: ["Idempotency", "幂等"],
+    chosen: [
       "A key belongs to a store for 30 days; the same path and values get the same bytes again, others are 409 idempotency_key_reused.",
+      "幂等键在一个商店内保留 30 天；路径和取值相同则返回逐字节相同的响应，否则为 409 idempotency_key_reused。",
+    ],
     setting: null,
-    shownBy: "a create was answered again, or its key refused for another body",
+    shownBy: [
+      "a create was answered again, or its key refused for another body",
+      "有创建请求得到重放的响应，或因请求体不同而被拒绝",
+    ],
   },
   {
     decision: 6,
-    title: "Strict JSON",
-    chosen: "Bodies are strict JSON in UTF-8 of at most 16 KiB, sent as application/json.",
+    title: ["Strict JSON", "严格 JSON"],
+    chosen: [
+      "Bodies are strict JSON in UTF-8 of at most 16 KiB, sent as application/json.",
+      "请求体为 UTF-8 编码的严格 JSON，至多 16 KiB，以 application/json 发送。",
+    ],
     setting: null,
-    shownBy: "a body was refused for its form",
+    shownBy: ["a body was refused for its form", "有请求体因格式被拒绝"],
   },
   {
     decision: 7,
-    title: "price_id",
-    chosen: "A create takes price_id in place of amount, currency and method, never beside them.",
+    title: ["price_id", "price_id"],
+    chosen: [
+      "A create takes price_id in place of amount, currency and method, never beside them.",
+      "创建时 price_id 代替金额、币种和支付方式，不能同时给出。",
+    ],
     setting: null,
-    shownBy: "a create named a price_id",
+    shownBy: ["a create named a price_id", "有创建请求使用了 price_id"],
   },
   {
     decision: 8,
-    title: "order_id",
-    chosen:
+    title: ["order_id", "order_id"],
+    chosen: [
       "An order_id has one open or paid checkout in a store, across both endpoints; a second create with another key is 409 order_conflict.",
+      "一个商店内每个 order_id 只有一个未完成或已支付的收款单，两个接口合计；用另一幂等键再次创建为 409 order_conflict。",
+    ],
     setting: null,
-    shownBy: "a create met order_conflict",
+    shownBy: ["a create met order_conflict", "有创建请求遇到 order_conflict"],
   },
   {
     decision: 9,
-    title: "Retrieve",
-    chosen: "GET checkout-sessions/{id} answers for an order's id too; an unknown id is 404.",
+    title: ["Retrieve", "查询"],
+    chosen: [
+      "GET checkout-sessions/{id} answers for an order's id too; an unknown id is 404.",
+      "GET checkout-sessions/{id} 也接受订单的 id；未知的 id 为 404。",
+    ],
     setting: null,
-    shownBy: "an order was retrieved by its id, or an id was not found",
+    shownBy: ["an order was retrieved by its id, or an id was not found", "有按 id 查询订单，或未找到 id"],
   },
   {
     decision: 10,
-    title: "States",
-    chosen:
+    title: ["States", "状态"],
+    chosen: [
       "A checkout can be paid for an hour, a declined attempt leaves it pending and the fifth fails it; a result that comes after the end is noted and not applied.",
+      "收款单一小时内可支付；支付被拒后仍为 pending，第五次被拒即失败；结束之后才来的结果只记录，不生效。",
+    ],
     setting: "sandbox start --checkout-lifetime",
-    shownBy: "a checkout expired, an attempt was declined, or a result came late",
+    shownBy: [
+      "a checkout expired, an attempt was declined, or a result came late",
+      "有收款单过期、支付被拒，或结果来得太晚",
+    ],
   },
   {
     decision: 11,
-    title: "Events",
-    chosen: "Types are order.… and checkout_session.… with the status; the body has our fields.",
+    title: ["Events", "事件"],
+    chosen: [
+      "Types are order.… and checkout_session.… with the status; the body has our fields.",
+      "类型为 order.… 和 checkout_session.… 加状态；请求体使用我们的字段。",
+    ],
     setting: null,
-    shownBy: "an endpoint took an event",
+    shownBy: ["an endpoint took an event", "有接收端接收了事件"],
   },
   {
     decision: 12,
-    title: "Delivery headers",
-    chosen:
+    title: ["Delivery headers", "推送请求头"],
+    chosen: [
       "Checkout-Event-Id, Checkout-Timestamp and Checkout-Signature carry what a receiver verifies, with a tolerance of 300 s.",
+      "Checkout-Event-Id、Checkout-Timestamp 和 Checkout-Signature 供接收程序验证，时间容差为 300 秒。",
+    ],
     setting: "headerNames and toleranceSeconds of hosted-checkout/webhooks",
-    shownBy: "an endpoint took an event",
+    shownBy: ["an endpoint took an event", "有接收端接收了事件"],
   },
   {
     decision: 13,
-    title: "Schedule",
-    chosen: "A delivery that was not taken is tried again after 5 s, 5 min and so on, eight times in all.",
+    title: ["Schedule", "重试时间表"],
+    chosen: [
+      "A delivery that was not taken is tried again after 5 s, 5 min and so on, eight times in all.",
+      "未被接收的推送在 5 秒、5 分钟等之后重试，共八次。",
+    ],
     setting: "sandbox start --delivery-schedule, --delivery-timeout",
-    shownBy: "an endpoint took an event that it had not taken before",
+    shownBy: ["an endpoint took an event that it had not taken before", "有接收端接收了此前未接收的事件"],
   },
   {
     decision: 14,
-    title: "Targets",
-    chosen: "Events are delivered to this machine alone.",
+    title: ["Targets", "推送目标"],
+    chosen: ["Events are delivered to this machine alone.", "事件只推送到本机。"],
     setting: "sandbox start --allow-target",
     shownBy: null,
   },
   {
     decision: 15,
-    title: "Keys",
-    chosen:
+    title: ["Keys", "密钥"],
+    chosen: [
       "The scopes are orders:write, checkout_sessions:write and checkout_sessions:read; retrieving an order takes the last.",
+      "权限范围有 orders:write、checkout_sessions:write 和 checkout_sessions:read；查询订单需要最后一项。",
+    ],
     setting: null,
-    shownBy: "a request was refused for its scope",
+    shownBy: ["a request was refused for its scope", "有请求因权限范围被拒绝"],
   },
   {
     decision: 16,
-    title: "Signing secret",
-    chosen:
+    title: ["Signing secret", "签名密钥"],
+    chosen: [
       "A secret is whsec_…, and its whole text is the key of the signature; endpoints share the store's until they are rotated.",
+      "签名密钥形如 whsec_…，整段文本即签名的密钥；各接收端在轮换之前共用商店的密钥。",
+    ],
     setting: "endpoints rotate-secret <id>",
     shownBy: null,
   },
   {
     decision: 17,
-    title: "Rate limit",
-    chosen: `1000 requests a second for each ${BUCKET_OWNER}, twice that at once; 429 carries Retry-After.`,
+    title: ["Rate limit", "限流"],
+    chosen: [
+      `1000 requests a second for each ${BUCKET_OWNER}, twice that at once; 429 carries Retry-After.`,
+      "每个商店每秒 1000 个请求，瞬时至多两倍；429 带有 Retry-After。",
+    ],
     setting: "sandbox start --rate-limit",
-    shownBy: "a request was refused with 429",
+    shownBy: ["a request was refused with 429", "有请求因 429 被拒绝"],
   },
   {
     decision: 18,
-    title: "Clock",
-    chosen: "The store's clock can be stopped and moved, and drives what falls due.",
+    title: ["Clock", "时钟"],
+    chosen: [
+      "The store's clock can be stopped and moved, and drives what falls due.",
+      "商店的时钟可以停止和拨动，到期的事项由它驱动。",
+    ],
     setting: "sandbox clock",
-    shownBy: "the clock was moved",
+    shownBy: ["the clock was moved", "时钟被拨动"],
   },
   {
     decision: 19,
-    title: "Return to the merchant",
-    chosen:
+    title: ["Return to the merchant", "返回商家"],
+    chosen: [
       "Customers are sent back to /?order_id=…&session_id=… of the first registered origin, never with a status.",
+      "顾客被送回首个登记地址的 /?order_id=…&session_id=…，从不带状态。",
+    ],
     setting: "return-origins add <origin>",
-    shownBy: "a payer acted on a payment page that offers the way back",
+    shownBy: [
+      "a payer acted on a payment page that offers the way back",
+      "付款人在提供返回链接的支付页上进行了操作",
+    ],
   },
   {
     decision: 20,
-    title: "Stated and kept",
-    chosen: "livemode is false, nothing is refunded or paid out, and nothing here opens production.",
+    title: ["Stated and kept", "接口已规定"],
+    chosen: [
+      "livemode is false, nothing is refunded or paid out, and nothing here opens production.",
+      "livemode 为 false，不退款也不结算，这里的任何操作都不会开放生产环境。",
+    ],
     setting: null,
     shownBy: null,
   },
   {
     decision: 37,
-    title: "Reserved order_ids",
-    chosen: "An order_id that ends with ~succeeded and the like settles itself after a second.",
+    title: ["Reserved order_ids", "保留的订单号"],
+    chosen: [
+      "An order_id that ends with ~succeeded and the like settles itself after a second.",
+      "以 ~succeeded 等结尾的订单号一秒后自动得出结果。",
+    ],
     setting: "another order_id",
-    shownBy: "a create had such an order_id",
+    shownBy: ["a create had such an order_id", "有创建请求使用了这样的订单号"],
   },
   {
     decision: 38,
-    title: "Acting in the payer's place",
-    chosen: "checkout sandbox pay and the control API do what a payer does.",
+    title: ["Acting in the payer's place", "代付款人操作"],
+    chosen: [
+      "checkout sandbox pay and the control API do what a payer does.",
+      "checkout sandbox pay 和控制 API 可以代替付款人操作。",
+    ],
     setting: null,
-    shownBy: "the control API paid, declined or ended a checkout",
+    shownBy: ["the control API paid, declined or ended a checkout", "控制 API 支付、拒绝或结束了收款单"],
   },
   {
     decision: 88,
-    title: "Return paths",
-    chosen: "Customers are sent back to the path that was registered with the origin, / by default.",
+    title: ["Return paths", "返回路径"],
+    chosen: [
+      "Customers are sent back to the path that was registered with the origin, / by default.",
+      "顾客被送回与地址一同登记的路径，默认为 /。",
+    ],
     setting: "return-origins add <origin> --path",
-    shownBy: "a payer acted on a payment page whose way back has another path than /",
+    shownBy: [
+      "a payer acted on a payment page whose way back has another path than /",
+      "付款人在返回路径不是 / 的支付页上进行了操作",
+    ],
   },
 ];
 

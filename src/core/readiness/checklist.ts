@@ -14,7 +14,8 @@ import { duplicatesSubject } from "./drills/drill.ts";
 import { duplicatesRisks } from "./drills/duplicates-scope.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 import { sentOrderEvents } from "./drills/webhook.ts";
-import { english, printableLiteral, type Sentence } from "../text.ts";
+import { english, type Say, type Words } from "../language.ts";
+import { printableLiteral } from "../text.ts";
 import { READINESS } from "./sentences.ts";
 import { proofOf, worstOf, type Proof } from "./proof.ts";
 import type { RunningDrill } from "../control/drills.ts";
@@ -34,11 +35,11 @@ const ITEMS = {
   webhook_verification: webhookItem,
   idempotency_replay: idempotencyItem,
   production_gate: gateItem,
-} satisfies Record<ItemName, (facts: ReadinessFacts) => Finding>;
+} satisfies Record<ItemName, (facts: ReadinessFacts, say: Say) => Finding>;
 
 /** Decides all items from the facts. */
-export function judge(facts: ReadinessFacts): Checklist {
-  return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, ITEMS[name](facts))));
+export function judge(facts: ReadinessFacts, say: Say = english): Checklist {
+  return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, ITEMS[name](facts, say))));
 }
 
 /** An item with what is found for it. */
@@ -53,29 +54,29 @@ export function checklistOf(items: readonly ChecklistItem[]): Checklist {
   return { verdict: leans ? "ready_with_risks" : "ready", items };
 }
 
-function credentialItem({ production }: ReadinessFacts): Finding {
+function credentialItem({ production }: ReadinessFacts, say: Say): Finding {
   const { request, approval } = production;
   if (isApproved(production)) {
-    const reason = english(READINESS.approved);
+    const reason = say(READINESS.approved);
     return { status: "pass", reason, evidence: actsAs(approval), next: "checkout admin log" };
   }
   if (request === null) {
-    const reason = english(READINESS.notRequested);
+    const reason = say(READINESS.notRequested);
     return { status: "fail", reason, evidence: actsAs(approval), next: REQUEST };
   }
-  const reason = english(approval === null ? READINESS.notApproved : READINESS.approvalRevoked);
+  const reason = say(approval === null ? READINESS.notApproved : READINESS.approvalRevoked);
   return { status: "fail", reason, evidence: actsAs(request, approval), next: APPROVE };
 }
 
-function gateItem({ production }: ReadinessFacts): Finding {
+function gateItem({ production }: ReadinessFacts, say: Say): Finding {
   const { request, gate } = production;
   if (isGateOpen(production)) {
-    const reason = english(READINESS.gateOpen);
+    const reason = say(READINESS.gateOpen);
     return { status: "pass", reason, evidence: actsAs(gate), next: "checkout admin log" };
   }
   const closed =
     gate?.action === "revoke_credential" ? READINESS.gateClosedByRevocation : READINESS.gateClosed;
-  const reason = english(gate === null ? READINESS.gateNeverOpened : closed);
+  const reason = say(gate === null ? READINESS.gateNeverOpened : closed);
   const approved = isApproved(production) ? "checkout admin open-gate" : APPROVE;
   const next = request === null ? REQUEST : approved;
   return { status: "fail", reason, evidence: actsAs(gate), next };
@@ -92,32 +93,32 @@ function actsAs(...acts: readonly (RecordedAct | null)[]): Evidence[] {
     }));
 }
 
-function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts): Finding {
+function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts, say: Say): Finding {
   const evidence: Evidence[] = [
-    { what: english(READINESS.store(activity(active))), reference: storeId, at: activeSince },
-    ...capabilityLines(capabilities).map((what) => ({ what, reference: null, at: null })),
+    { what: say(READINESS.store(say(activity(active)))), reference: storeId, at: activeSince },
+    ...capabilityLines(capabilities, say).map((what) => ({ what, reference: null, at: null })),
   ];
-  const missing = active ? missingCapability(capabilities) : INACTIVE;
+  const missing = active ? missingCapability(capabilities, say) : inactive(say);
   if (missing !== undefined) return { status: "fail", evidence, ...missing };
-  const reason = english(READINESS.storeActive(capabilities.length));
+  const reason = say(READINESS.storeActive(capabilities.length));
   return { status: "pass", reason, evidence, next: LIST_CAPABILITIES };
 }
 
 /** The capabilities of each kind, active ones first. */
-function capabilityLines(capabilities: readonly Capability[]): string[] {
+function capabilityLines(capabilities: readonly Capability[], say: Say): string[] {
   const lines = CAPABILITY_KINDS.flatMap((kind) =>
     [true, false].map((isOn) => {
       const names = capabilities.filter((one) => one.kind === kind && one.active === isOn);
       return names.length === 0
         ? ""
-        : `${kind} ${activity(isOn)}: ${names.map(({ name }) => name).join(", ")}`;
+        : `${kind} ${say(activity(isOn))}: ${names.map(({ name }) => name).join(", ")}`;
     }),
   );
   return lines.filter(Boolean);
 }
 
-function activity(isOn: boolean): string {
-  return english(READINESS.activity[isOn ? "on" : "off"]);
+function activity(isOn: boolean): Words {
+  return READINESS.activity[isOn ? "on" : "off"];
 }
 
 const CAPABILITY_KINDS = ["payment_method", "currency"] as const;
@@ -125,37 +126,37 @@ const CAPABILITY_KINDS = ["payment_method", "currency"] as const;
 type Missing = Pick<ChecklistItem, "reason" | "next">;
 
 const LIST_CAPABILITIES = "checkout capabilities list";
-const INACTIVE: Missing = {
-  reason: english(READINESS.storeInactive),
-  next: "checkout admin activate",
-};
+
+function inactive(say: Say): Missing {
+  return { reason: say(READINESS.storeInactive), next: "checkout admin activate" };
+}
 
 /** What a store's capabilities lack: all must be active, and there must be at least one of each kind. */
-function missingCapability(capabilities: readonly Capability[]): Missing | undefined {
+function missingCapability(capabilities: readonly Capability[], say: Say): Missing | undefined {
   const off = capabilities.filter(({ active }) => !active).map(({ name }) => name);
   const [first] = off;
   if (first !== undefined)
     return {
-      reason: english(READINESS.capabilitiesOff(off.join(", "))),
+      reason: say(READINESS.capabilitiesOff(off.join(", "))),
       next: `checkout admin enable-capability ${first}`,
     };
   const absent = CAPABILITY_KINDS.find((kind) => capabilities.every((one) => one.kind !== kind));
-  return absent && { reason: english(READINESS.capabilityMissing(absent)), next: LIST_CAPABILITIES };
+  return absent && { reason: say(READINESS.capabilityMissing(absent)), next: LIST_CAPABILITIES };
 }
 
 /** An origin is where customers come back to; that a return is no payment takes a drill. */
-function originsItem(facts: ReadinessFacts): Finding {
+function originsItem(facts: ReadinessFacts, say: Say): Finding {
   const { returnOrigins, browserReturn: drill } = facts;
   const add = "checkout return-origins add https://shop.example";
   if (returnOrigins.length === 0) {
-    const reason = english(READINESS.noOrigin);
+    const reason = say(READINESS.noOrigin);
     return { status: "fail", reason, next: add };
   }
   const isLocal = returnOrigins.every(({ origin }) => isOnThisMachine(origin));
-  const what = english(READINESS.browserReturnDrill);
-  const proof = proofOf({ kind: "browser_return", what, subject: null, drill }, facts);
+  const what = say(READINESS.browserReturnDrill);
+  const proof = proofOf({ kind: "browser_return", what, subject: null, drill }, facts, say);
   const { status, risks } = proof;
-  const count = english(READINESS.origins(returnOrigins.length));
+  const count = say(READINESS.origins(returnOrigins.length));
   const registered: Evidence[] = returnOrigins.map(({ origin, createdAt }) => ({
     what: origin,
     reference: null,
@@ -163,14 +164,12 @@ function originsItem(facts: ReadinessFacts): Finding {
   }));
   return {
     status,
-    reason: status === "pass" ? count : english(READINESS.but(count, proof.reason)),
+    reason: status === "pass" ? count : say(READINESS.but(count, proof.reason)),
     evidence: [...registered, ...proof.evidence],
-    assumptions: [...(status === "pass" && isLocal ? [ONLY_LOCAL] : []), ...risks],
+    assumptions: [...(status === "pass" && isLocal ? [say(READINESS.originsOnlyLocal)] : []), ...risks],
     next: status === "pass" && isLocal && risks.length === 0 ? add : proof.next,
   };
 }
-
-const ONLY_LOCAL = english(READINESS.originsOnlyLocal);
 
 function isOnThisMachine(origin: string): boolean {
   return origin.startsWith("http:") || isLoopback(new URL(origin).hostname);
@@ -180,46 +179,49 @@ function isOnThisMachine(origin: string): boolean {
  * Every enabled endpoint needs a passed drill of its own, also one that a drill holds for the moment, and the shop behind
  * them one of duplicates. Listeners do not count, because production has none.
  */
-function webhookItem(facts: ReadinessFacts): Finding {
+function webhookItem(facts: ReadinessFacts, say: Say): Finding {
   const known = facts.endpoints.filter(({ kind }) => kind === "url");
   const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
   const paused: Evidence[] = known
     .filter(({ state }) => state === "paused")
     .map(({ id, url, reason }) => ({
-      what: english(READINESS.endpointPaused(url, reason ?? "")),
+      what: say(READINESS.endpointPaused(url, reason ?? "")),
       reference: id,
       at: null,
     }));
   const [first] = known;
   if (on.length === 0) {
-    const reason = english(first === undefined ? READINESS.noEndpoint : READINESS.noEndpointEnabled);
+    const reason = say(first === undefined ? READINESS.noEndpoint : READINESS.noEndpointEnabled);
     const next =
       first === undefined
         ? "checkout endpoints add http://localhost:3000/hooks"
         : `checkout endpoints enable ${first.id}`;
     return { status: "fail", reason, evidence: paused, next };
   }
-  const proofs = [...on.map((endpoint) => webhookProof(endpoint, facts)), duplicatesProof(facts, on)];
-  const passed = english(READINESS.webhooksPassed(on.length));
+  const proofs = [
+    ...on.map((endpoint) => webhookProof(endpoint, facts, say)),
+    duplicatesProof(facts, on, say),
+  ];
+  const passed = say(READINESS.webhooksPassed(on.length));
   return provenBy(proofs, { passed, also: paused });
 }
 
 /** A receiver can verify webhook.test alone: a drill without events of an order leaves that open (decision 67). */
-function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts): Proof {
+function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts, say: Say): Proof {
   const where = printableLiteral(url);
-  const what = english(READINESS.webhookDrill(where));
-  const changed = english(READINESS.endpointChanged);
-  const proof = proofOf({ kind: "webhook", what, subject, changed, drill }, facts);
+  const what = say(READINESS.webhookDrill(where));
+  const changed = READINESS.endpointChanged;
+  const proof = proofOf({ kind: "webhook", what, subject, changed, drill }, facts, say);
   if (proof.risks.length > 0 || drill === null || sentOrderEvents(drill.steps)) return proof;
-  return { ...proof, risks: [english(READINESS.sentTestOnly(what))] };
+  return { ...proof, risks: [say(READINESS.sentTestOnly(what))] };
 }
 
-function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact[]): Proof {
-  const what = english(READINESS.duplicatesDrill);
-  const changed = english(READINESS.endpointsChanged);
+function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact[], say: Say): Proof {
+  const what = say(READINESS.duplicatesDrill);
+  const changed = READINESS.endpointsChanged;
   const subject = duplicatesSubject(endpoints);
   const { duplicates: drill } = facts;
-  const proof = proofOf({ kind: "duplicates", what, subject, changed, drill }, facts);
+  const proof = proofOf({ kind: "duplicates", what, subject, changed, drill }, facts, say);
   if (proof.status !== "pass" || proof.risks.length > 0 || drill === null) return proof;
   return { ...proof, risks: duplicatesRisks(drill.steps) };
 }
@@ -228,23 +230,23 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
  * Only a drill of the merchant's client proves it. What the log shows is told, but anybody can have sent it, and a
  * refusal is what happens to a client that mixes up its keys.
  */
-function idempotencyItem(facts: ReadinessFacts): Finding {
+function idempotencyItem(facts: ReadinessFacts, say: Say): Finding {
   const { storeId, idempotency, underway } = facts;
   const { replayed, refused, drill } = idempotency;
   const claim = {
     kind: "idempotency",
-    what: english(READINESS.idempotencyDrill),
+    what: say(READINESS.idempotencyDrill),
     subject: storeId,
-    changed: english(READINESS.storeChanged),
+    changed: READINESS.storeChanged,
     drill,
   } as const;
   const also = [
-    ...keyUse(READINESS.keyReplayed, replayed),
-    ...keyUse(READINESS.keyRefused, refused),
-    ...underway.filter((one) => one.drill === "idempotency").map(runningDrill),
+    ...keyUse(replayed, READINESS.keyReplayed, say),
+    ...keyUse(refused, READINESS.keyRefused, say),
+    ...underway.filter((one) => one.drill === "idempotency").map((one) => runningDrill(one, say)),
   ];
-  const passed = english(READINESS.idempotencyPassed);
-  return provenBy([proofOf(claim, facts)], { passed, also });
+  const passed = say(READINESS.idempotencyPassed);
+  return provenBy([proofOf(claim, facts, say)], { passed, also });
 }
 
 /** An item that stands or falls with its drills; `also` is other evidence, which decides nothing. */
@@ -264,10 +266,10 @@ function provenBy(
   return { status: "pass", reason, evidence, assumptions, next };
 }
 
-function runningDrill({ since }: RunningDrill): Evidence {
-  return { what: english(READINESS.idempotencyRunning), reference: null, at: since };
+function runningDrill({ since }: RunningDrill, say: Say): Evidence {
+  return { what: say(READINESS.idempotencyRunning), reference: null, at: since };
 }
 
-function keyUse(what: (key: string) => Sentence, use: KeyUseFact | null): Evidence[] {
-  return use === null ? [] : [{ what: english(what(use.key)), reference: use.requestId, at: use.at }];
+function keyUse(use: KeyUseFact | null, what: (key: string) => Words, say: Say): Evidence[] {
+  return use === null ? [] : [{ what: say(what(use.key)), reference: use.requestId, at: use.at }];
 }

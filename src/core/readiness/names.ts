@@ -1,12 +1,14 @@
+import type { Words } from "../language.ts";
+
 /** The items of the launch checklist with their titles, in its order (interface 6). */
 export const ITEM_TITLES = {
-  production_credential: "Production credential approved",
-  store_active: "Store and capabilities active",
-  return_origins: "Return origins registered",
-  webhook_verification: "Webhook verification passed",
-  idempotency_replay: "Idempotency replay passed",
-  production_gate: "Production gate opened by an administrator",
-};
+  production_credential: ["Production credential approved", "生产凭证已批准"],
+  store_active: ["Store and capabilities active", "商店与支付能力已启用"],
+  return_origins: ["Return origins registered", "返回地址已登记"],
+  webhook_verification: ["Webhook verification passed", "Webhook 验证已通过"],
+  idempotency_replay: ["Idempotency replay passed", "幂等重放已通过"],
+  production_gate: ["Production gate opened by an administrator", "管理员已开放生产环境"],
+} satisfies Record<string, Words>;
 /** The name of an item. */
 export type ItemName = keyof typeof ITEM_TITLES;
 

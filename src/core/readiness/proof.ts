@@ -1,7 +1,7 @@
 import { iso } from "../clock.ts";
 import type { DrillFact } from "../control/drills.ts";
 import type { Evidence, ReadinessFacts, Waiver } from "../control/readiness.ts";
-import { english } from "../text.ts";
+import type { Say, Words } from "../language.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
 import { READINESS } from "./sentences.ts";
 
@@ -25,7 +25,7 @@ type Claim = {
   /** What a drill of the present state would be about; null where every drill of the kind counts. */
   readonly subject: string | null;
   /** Why a drill of another subject no longer counts. */
-  readonly changed?: string;
+  readonly changed?: Words;
   readonly drill: DrillFact | null;
 };
 
@@ -36,18 +36,26 @@ export const EVIDENCE_MS = 7 * 24 * 3_600_000;
  * Decides what a drill proves now. The last drill decides; a failed one counts until another passes, or until it is
  * waived after it. A waiver stands in for a drill that was not run, or does not count any more, and is a risk.
  */
-export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">): Proof {
+export function proofOf(
+  claim: Claim,
+  { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">,
+  say: Say,
+): Proof {
   const { kind, what, drill } = claim;
-  const evidence = drill === null ? [] : drillAs(what, drill);
+  const evidence = drill === null ? [] : drillAs(what, drill, say);
   const base = { evidence, risks: [], next: commandOf(kind) };
-  const invalid = drill === null ? english(READINESS.notRun) : invalidity(claim, drill, now);
+  const invalid = drill === null ? READINESS.notRun : invalidity(claim, drill, now);
   if (drill !== null && invalid === undefined && drill.passed) return { ...base, status: "pass", reason: "" };
   const waiver = waivers.find((one) => one.drill === kind && isCurrent(one, now));
   if (waiver !== undefined && (drill === null || drill.passed || waiver.at >= drill.at))
-    return { ...base, status: "pass", reason: english(READINESS.waived(what)), risks: [riskOf(waiver)] };
+    return { ...base, status: "pass", reason: say(READINESS.waived(what)), risks: [riskOf(waiver, say)] };
   if (drill !== null && invalid === undefined)
-    return { ...base, status: "fail", reason: english(READINESS.failed(what, failureOf(drill))) };
-  return { ...base, status: "unknown", reason: english(READINESS.invalid(what, invalid ?? "")) };
+    return { ...base, status: "fail", reason: say(READINESS.failed(what, failureOf(drill, say))) };
+  return {
+    ...base,
+    status: "unknown",
+    reason: say(READINESS.invalid(what, invalid === undefined ? "" : say(invalid))),
+  };
 }
 
 /** The first proof that fails, else the first that is unknown; undefined if all pass. */
@@ -56,7 +64,7 @@ export function worstOf(proofs: readonly Proof[]): Proof | undefined {
 }
 
 /** Why a drill does not count any more; undefined while it does. A failure stays when the clock is set back. */
-function invalidity({ subject, changed = "" }: Claim, drill: DrillFact, now: number): string | undefined {
+function invalidity({ subject, changed }: Claim, drill: DrillFact, now: number): Words | undefined {
   if (subject !== null && drill.subject !== subject) return changed;
   return !drill.passed && drill.at > now ? undefined : staleness(drill, now);
 }
@@ -65,44 +73,44 @@ function invalidity({ subject, changed = "" }: Claim, drill: DrillFact, now: num
  * Why evidence is no longer valid; undefined while it is. Evidence from the future (a clock was set back) is invalid
  * too.
  */
-function staleness({ at }: { readonly at: number }, now: number): string | undefined {
-  if (at > now) return english(READINESS.inTheFuture);
-  return now - at < EVIDENCE_MS ? undefined : english(READINESS.tooOld);
+function staleness({ at }: { readonly at: number }, now: number): Words | undefined {
+  if (at > now) return READINESS.inTheFuture;
+  return now - at < EVIDENCE_MS ? undefined : READINESS.tooOld;
 }
 
 function isCurrent(evidence: { readonly at: number }, now: number): boolean {
   return staleness(evidence, now) === undefined;
 }
 
-function riskOf({ drill, reason, at }: Waiver): string {
-  return english(READINESS.waivedUntil(DRILL_NAMES[drill], iso(at + EVIDENCE_MS), reason));
+function riskOf({ drill, reason, at }: Waiver, say: Say): string {
+  return say(READINESS.waivedUntil(DRILL_NAMES[drill], iso(at + EVIDENCE_MS), reason));
 }
 
 /** Maximum number of failed steps that are shown; the drill has all of them. */
 const MAX_STEPS_SHOWN = 5;
 
 /** A drill as evidence, with its first failed steps. */
-function drillAs(what: string, { id, passed, steps, at }: DrillFact): Evidence[] {
+function drillAs(what: string, { id, passed, steps, at }: DrillFact, say: Say): Evidence[] {
   const failed = steps.filter((step) => !step.passed);
   const more = failed.length - MAX_STEPS_SHOWN;
   return [
     {
-      what: english(READINESS.ended(what, passed, steps.length - failed.length, steps.length)),
+      what: say(READINESS.ended(what, passed, steps.length - failed.length, steps.length)),
       reference: id,
       at,
     },
     ...failed.slice(0, MAX_STEPS_SHOWN).map((step) => ({
-      what: english(READINESS.step(step.name, step.expected, step.got)),
+      what: say(READINESS.step(step.name, step.expected, step.got)),
       reference: step.reference,
       at,
     })),
-    ...(more > 0 ? [{ what: english(READINESS.moreFailed(more)), reference: id, at }] : []),
+    ...(more > 0 ? [{ what: say(READINESS.moreFailed(more)), reference: id, at }] : []),
   ];
 }
 
-function failureOf({ steps }: DrillFact): string {
+function failureOf({ steps }: DrillFact, say: Say): string {
   const failed = steps.find(({ passed }) => !passed);
-  if (failed === undefined) return english(READINESS.notFinished);
+  if (failed === undefined) return say(READINESS.notFinished);
   return `${failed.name}: ${failed.cause ?? `expected ${failed.expected}; got ${failed.got}`}`;
 }
 

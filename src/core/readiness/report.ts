@@ -1,6 +1,8 @@
 import { iso } from "../clock.ts";
 import type { Checklist, ChecklistItem, Evidence } from "../control/readiness.ts";
+import { english } from "../language.ts";
 import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
+import { READINESS } from "./sentences.ts";
 import { printable, redactSecrets } from "../text.ts";
 
 /** The result of a checklist, and what it was decided from. */
@@ -15,16 +17,6 @@ export type ChecklistReport = Checklist & {
   readonly judgedAt: number;
 };
 
-/** A note in every report, because a test cannot show more (interface 5). */
-export const TEST_MODE_NOTE = "This is test mode: nothing here shows that live payments work.";
-
-/** The verdict in words. */
-const VERDICTS: Readonly<Record<Checklist["verdict"], string>> = {
-  ready: "Ready",
-  ready_with_risks: "Ready with risks",
-  not_ready: "Not ready",
-};
-
 /** The report as it stands in JSON. */
 export function reportJson({ verdict, source, service, storeId, judgedAt, items }: ChecklistReport) {
   return {
@@ -36,7 +28,7 @@ export function reportJson({ verdict, source, service, storeId, judgedAt, items 
     livemode: false,
     items: items.map(({ name, status, reason, evidence, assumptions, next }) => ({
       name,
-      title: ITEM_TITLES[name],
+      title: english(ITEM_TITLES[name]),
       status,
       reason,
       evidence: evidence.map(evidenceJson),
@@ -60,7 +52,7 @@ export function verdictLine({ verdict, items }: Checklist): string {
   const count = whole
     ? `: ${passed} of ${items.length} items pass`
     : `; of the ${items.length} shown here ${passed} pass`;
-  return `${VERDICTS[verdict]}${count}${leaning}`;
+  return `${english(READINESS.verdict[verdict])}${count}${leaning}`;
 }
 
 /** One piece of evidence as a line: what, id, time. */
@@ -126,7 +118,7 @@ function testCase(item: ChecklistItem, fault: Fault | undefined): string {
           `      <${fault.element} type="${fault.type}" message="${xml(fault.message)}">${xml(`next: ${next}`)}</${fault.element}>`,
         ];
   const output = [
-    ITEM_TITLES[name],
+    english(ITEM_TITLES[name]),
     ...item.evidence.map(evidenceLine),
     ...item.assumptions.map((risk) => `risk: ${risk}`),
   ];
@@ -143,9 +135,9 @@ export function reportMarkdown(report: ChecklistReport): string {
   const { items, service, storeId, judgedAt } = report;
   const of = storeId === null ? "" : `store ${code(storeId)} at `;
   return [
-    `## Launch checklist: ${VERDICTS[report.verdict].toLowerCase()}`,
+    `## Launch checklist: ${english(READINESS.verdict[report.verdict]).toLowerCase()}`,
     "",
-    `${verdictLine(report)}. Judged ${iso(judgedAt)}, ${of}${code(service)}. ${TEST_MODE_NOTE}`,
+    `${verdictLine(report)}. Judged ${iso(judgedAt)}, ${of}${code(service)}. ${english(READINESS.testMode)}`,
     "",
     ...items.flatMap(markdownItem),
   ].join("\n");
@@ -156,7 +148,7 @@ const MARKS = { pass: "✅", fail: "❌", unknown: "❔" } as const;
 function markdownItem(item: ChecklistItem): string[] {
   const { name, status, reason, evidence, assumptions, next } = item;
   return [
-    `- ${MARKS[status]} **${ITEM_TITLES[name]}** (${status}): ${markdown(reason)}`,
+    `- ${MARKS[status]} **${english(ITEM_TITLES[name])}** (${status}): ${markdown(reason)}`,
     ...evidence.map((one) => `  - ${code(evidenceLine(one))}`),
     ...assumptions.map((risk) => `  - ⚠️ Risk: ${markdown(risk)}`),
     ...(status === "pass" ? [] : [`  - Next: ${code(next)}`]),

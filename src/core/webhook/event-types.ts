@@ -25,10 +25,10 @@ export function parseEventTypes(patterns: readonly string[]): Outcome<readonly s
   const unknown = patterns.find((pattern) => !EVENT_TYPES.some((type) => matches(pattern, type)));
   if (unknown === undefined && patterns.length > 0) return accept([...new Set(patterns)]);
   const got = unknown === undefined ? "none" : printableLiteral(unknown);
-  return refuse(
-    "invalid_parameter",
+  return refuse("invalid_parameter", [
     `an event type is ${AN_EVENT_TYPE}, or a pattern: order.*, *; got ${got}`,
-  );
+    `事件类型为 ${AN_EVENT_TYPE}，或通配：order.*、*；收到 ${got}`,
+  ]);
 }
 
 function matches(pattern: string, type: string): boolean {

@@ -74,41 +74,48 @@ function withScheme(text: string): string {
 export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target> {
   const url = text.length <= MAX_URL_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
   if (text.includes("@")) {
-    return refuse("invalid_parameter", "the address must not hold a user, a password or an @");
+    return refuse("invalid_parameter", [
+      "the address must not hold a user, a password or an @",
+      "地址不得含用户名、密码或 @",
+    ]);
   }
   const spelled = /[\0-\x20]|^https?:\/\/[^/?#]*:0\d+(?:[/?#]|$)/.test(text)
     ? undefined
     : hostSpelledIn(text);
   if (url === undefined || spelled === undefined) {
-    return refuse(
-      "invalid_parameter",
+    return refuse("invalid_parameter", [
       `the address must be an http or https URL; got ${printableLiteral(text)}${withScheme(text)}`,
-    );
+      `地址必须是 http 或 https 的 URL；收到 ${printableLiteral(text)}${withScheme(text)}`,
+    ]);
   }
   if (text.includes("#")) {
-    return refuseValue("the address must not have a fragment", text);
+    return refuseValue(["the address must not have a fragment", "地址不得含片段"], text);
   }
   const host = url.hostname;
   if (spelled !== host) {
-    return refuse(
-      "invalid_parameter",
+    return refuse("invalid_parameter", [
       `the host ${printableLiteral(spelled)} means ${printableLiteral(host)}; write it that way`,
-    );
+      `主机 ${printableLiteral(spelled)} 即 ${printableLiteral(host)}；请写成后者`,
+    ]);
   }
   const addresses = loopbackAddresses(host);
   if (addresses === undefined && !policy.allowedHosts.includes(host)) {
-    return refuse(
-      "invalid_parameter",
+    return refuse("invalid_parameter", [
       `events are sent to this machine alone: localhost, 127.0.0.1 or [::1]; got ${printableLiteral(host)}. Start the sandbox with --allow-target ${quote(host)} to allow it`,
-    );
+      `事件只发往本机：localhost、127.0.0.1 或 [::1]；收到 ${printableLiteral(host)}。启动沙箱时加 --allow-target ${quote(host)} 即可放行`,
+    ]);
   }
   const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
-  if (port === 0) return refuse("invalid_parameter", "port 0 is none; give the port of your receiver");
+  if (port === 0)
+    return refuse("invalid_parameter", [
+      "port 0 is none; give the port of your receiver",
+      "端口 0 无效；请填写接收程序的端口",
+    ]);
   if (addresses !== undefined && port === policy.ownPort) {
-    return refuse(
-      "invalid_parameter",
+    return refuse("invalid_parameter", [
       `port ${port} is the sandbox itself; give the address of your receiver`,
-    );
+      `端口 ${port} 是沙箱自己；请填写接收程序的地址`,
+    ]);
   }
   return accept({ url: url.href, host, port, addresses: addresses ?? null });
 }
@@ -125,9 +132,15 @@ export function parseTargetHost(text: string): Outcome<string> {
   const { hostname } = new URL(url);
   const address = hostname.replace(/[[\]]/g, "");
   if (ipaddr.isValid(address) && isNeverSentTo(address))
-    return refuse("invalid_parameter", `nothing is ever sent to ${hostname}; name the host of your receiver`);
+    return refuse("invalid_parameter", [
+      `nothing is ever sent to ${hostname}; name the host of your receiver`,
+      `从不向 ${hostname} 发送；请填写接收程序的主机`,
+    ]);
   if (hostname === host) return accept(host);
-  return refuse("invalid_parameter", `${printableLiteral(text)} means ${hostname}; write it that way`);
+  return refuse("invalid_parameter", [
+    `${printableLiteral(text)} means ${hostname}; write it that way`,
+    `${printableLiteral(text)} 即 ${hostname}；请写成后者`,
+  ]);
 }
 
 /**
@@ -146,7 +159,10 @@ export function allowedAddresses(
   });
   if (allowed.length > 0) return accept(allowed);
   const got = resolved.length === 0 ? "no address" : resolved.join(", ");
-  return refuse("invalid_parameter", `${target.host} leads to ${got}, where nothing is sent`);
+  return refuse("invalid_parameter", [
+    `${target.host} leads to ${got}, where nothing is sent`,
+    `${target.host} 指向 ${got}，不向那里发送`,
+  ]);
 }
 
 /** Whether no receiver can have the address. */

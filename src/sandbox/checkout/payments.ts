@@ -35,7 +35,10 @@ export function actAsPayer(
   return onCheckout(context, { storeId: null, checkoutId }, (checkout, now) => {
     const fromWallet = act.kind === "finish_late" || (act.kind === "cancel" && act.attempt !== null);
     if (fromWallet && !isFinal(checkout.status) && openAttempt(context, checkout) !== act.attempt) {
-      return refuse("state_conflict", `attempt ${act.attempt} of checkout ${checkoutId} is not open`);
+      return refuse("state_conflict", [
+        `attempt ${act.attempt} of checkout ${checkoutId} is not open`,
+        `收款单 ${checkoutId} 的第 ${act.attempt} 次尝试未在进行`,
+      ]);
     }
     if (act.kind === "finish_late") return finishLate(context, { checkout, attempt: act.attempt }, now);
     return apply(context, { checkout, command: act.kind === "cancel" ? { kind: "cancel" } : act }, now);

@@ -43,7 +43,11 @@ export function retirePrice(
 ): Promise<Outcome<Price>> {
   return atStore(context, storeId, ({ prices }) => {
     const price = prices.find(storeId, id);
-    if (price === undefined) return refuse("not_found", `the store has no price ${printableLiteral(id)}`);
+    if (price === undefined)
+      return refuse("not_found", [
+        `the store has no price ${printableLiteral(id)}`,
+        `商店没有价格 ${printableLiteral(id)}`,
+      ]);
     const retired = { ...price, retired: true };
     if (!price.retired) prices.put(storeId, retired);
     return accept(retired);

@@ -28,7 +28,10 @@ export function addReturnOrigin(
     const registered = store.returnOrigins.list(storeId);
     const known = registered.find((one) => one.origin === origin);
     if (known === undefined && registered.length >= MAX_RETURN_ORIGINS) {
-      return refuse("state_conflict", `a store may have ${MAX_RETURN_ORIGINS} return origins, and has them`);
+      return refuse("state_conflict", [
+        `a store may have ${MAX_RETURN_ORIGINS} return origins, and has them`,
+        `商店至多有 ${MAX_RETURN_ORIGINS} 个返回地址，已达上限`,
+      ]);
     }
     store.returnOrigins.put({ storeId, origin, path: path ?? known?.path ?? ROOT_PATH, createdAt });
     return accept(store.returnOrigins.list(storeId));
@@ -45,6 +48,9 @@ export function removeReturnOrigin(
   return atStore(context, storeId, (store) =>
     store.returnOrigins.remove(storeId, origin)
       ? accept(store.returnOrigins.list(storeId))
-      : refuse("not_found", `${origin} is no return origin of store ${storeId}`),
+      : refuse("not_found", [
+          `${origin} is no return origin of store ${storeId}`,
+          `${origin} 不是商店 ${storeId} 的返回地址`,
+        ]),
   );
 }

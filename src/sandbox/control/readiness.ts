@@ -1,4 +1,5 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
+import { english } from "../../core/language.ts";
 import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../core/readiness/assumptions.ts";
 import { redactKept } from "../../core/request/redaction.ts";
@@ -13,10 +14,11 @@ import type { HandlersOf } from "./handler.ts";
 export const readinessHandlers = {
   assumptions: async (context, { storeId }) => {
     const uses = await context.assumptions.of(storeId);
-    const assumptions = ASSUMPTIONS.map((assumption) => {
-      const use = uses.find(({ decision }) => decision === assumption.decision);
+    const assumptions = ASSUMPTIONS.map(({ decision, title, chosen, setting, shownBy }) => {
+      const use = uses.find((one) => one.decision === decision);
       const reliedOn = use === undefined ? null : { since: use.firstAt, requestId: use.firstRequestId };
-      return Object.assign({ reliedOn }, assumption);
+      const words = { title: english(title), chosen: english(chosen), shownBy: shownBy && english(shownBy) };
+      return Object.assign({ decision, setting, reliedOn }, words);
     });
     return accept({ storeId, assumptions });
   },

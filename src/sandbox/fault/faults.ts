@@ -33,17 +33,20 @@ export function addFaults(
     if (!terms.ok) return terms;
     const known = forgetOver(context, storeId, now);
     if (known.length + terms.value.length > MAX_FAULTS)
-      return refuse("state_conflict", `a store has at most ${MAX_FAULTS} faults; remove some first`);
+      return refuse("state_conflict", [
+        `a store has at most ${MAX_FAULTS} faults; remove some first`,
+        `商店至多有 ${MAX_FAULTS} 个故障；请先移除一些`,
+      ]);
     const seed = Buffer.from(context.world.randomBytes(SEED_BYTES)).toString("hex");
     const made: Fault[] = [];
     for (const one of terms.value) {
       const missing = missingOf(context, storeId, one);
       if (missing !== undefined) return missing;
       if (one.until !== null && one.until <= now)
-        return refuse(
-          "invalid_parameter",
+        return refuse("invalid_parameter", [
           `until: expected a moment after ${iso(now)}, the time of the store's clock`,
-        );
+          `until：应晚于商店时钟的当前时间 ${iso(now)}`,
+        ]);
       const counts = { matched: 0, applied: 0, createdAt: now };
       made.push({ ...one, id: context.world.uuid(), storeId, seed: one.seed ?? seed, ...counts });
     }
@@ -65,7 +68,7 @@ export function listFaults(
 export function removeFault(context: FaultsContext, storeId: string, id: string): Promise<Outcome<Fault>> {
   return atStore(context, storeId, (store, now) => {
     const found = forgetOver(context, storeId, now).find((fault) => fault.id === id);
-    if (found === undefined) return refuse("not_found", `there is no fault ${id}`);
+    if (found === undefined) return refuse("not_found", [`there is no fault ${id}`, `没有故障 ${id}`]);
     store.faults.remove(id);
     return accept(found);
   });

@@ -121,26 +121,31 @@ export function drilledEndpoints(
   endpointId?: string,
 ): Outcome<readonly Endpoint[]> {
   const hold = heldBack(storeId);
-  if (hold !== undefined) return refuse("state_conflict", `nothing is delivered: ${hold}`);
+  if (hold !== undefined)
+    return refuse("state_conflict", [`nothing is delivered: ${hold}`, `当前不推送：${hold}`]);
   const endpoints = store.endpoints.of(storeId);
   if (endpointId === undefined) {
     const on = endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled");
     return on.length > 0
       ? accept(on)
-      : refuse(
-          "state_conflict",
+      : refuse("state_conflict", [
           "no endpoint with an address of its own is on, so there is nothing to drill",
-        );
+          "没有启用且带地址的接收端，无可演练",
+        ]);
   }
   const named = endpoints.find(({ id }) => id === endpointId);
-  if (named === undefined) return refuse("not_found", `there is no endpoint ${endpointId}`);
+  if (named === undefined)
+    return refuse("not_found", [`there is no endpoint ${endpointId}`, `没有接收端 ${endpointId}`]);
   if (named.kind === "listener")
-    return refuse(
-      "state_conflict",
+    return refuse("state_conflict", [
       `endpoint ${endpointId} is checkout listen; drill the receiver behind it`,
-    );
+      `接收端 ${endpointId} 是 checkout listen；请演练它背后的接收程序`,
+    ]);
   if (named.state !== "enabled")
-    return refuse("state_conflict", `endpoint ${endpointId} is ${named.state}; enable it first`);
+    return refuse("state_conflict", [
+      `endpoint ${endpointId} is ${named.state}; enable it first`,
+      `接收端 ${endpointId} 为 ${named.state}；请先启用`,
+    ]);
   return accept([named]);
 }
 

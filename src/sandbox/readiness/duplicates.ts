@@ -118,7 +118,10 @@ function drilledNow(
   const current = duplicatesSubject(endpoints.value);
   return subject === undefined || subject === current
     ? accept({ endpoints: endpoints.value, subject: current })
-    : refuse("state_conflict", "the endpoints changed during the drill, so it shows nothing");
+    : refuse("state_conflict", [
+        "the endpoints changed during the drill, so it shows nothing",
+        "演练期间接收端有变，因此结果无效",
+      ]);
 }
 
 function answerOf({ result }: Posted): Sent["answers"][number] {

@@ -3,6 +3,7 @@ import { judge } from "../../core/readiness/checklist.ts";
 import type { EndpointFact, JudgedChecklist, ReadinessFacts } from "../../core/control/readiness.ts";
 import { webhookSubject } from "../../core/readiness/drills/drill.ts";
 import { endpointNow, type Endpoint } from "../../core/webhook/endpoint.ts";
+import type { Say } from "../../core/language.ts";
 import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
 import { noStore, storeTime } from "../at-store.ts";
@@ -46,10 +47,11 @@ export function readReadiness(context: ReadinessContext, storeId: string): Outco
 export function judgeStore(
   context: ReadinessContext,
   storeId: string,
+  say?: Say,
 ): Outcome<{ readonly facts: ReadinessFacts; readonly checklist: JudgedChecklist }> {
   return mapped(readReadiness(context, storeId), (facts) => ({
     facts,
-    checklist: { storeId, judgedAt: facts.now, ...judge(facts) },
+    checklist: { storeId, judgedAt: facts.now, ...judge(facts, say) },
   }));
 }
 

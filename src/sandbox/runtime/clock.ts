@@ -68,7 +68,10 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
   const after = moved(before, act, realNow);
   const now = storeNow(after, realNow);
   if (act.action !== "show" && !isMoment(now))
-    return refuse("invalid_parameter", "a clock goes no further than the years 0 to 9999");
+    return refuse("invalid_parameter", [
+      "a clock goes no further than the years 0 to 9999",
+      "时钟只能在公元 0 至 9999 年之间",
+    ]);
   const fired: MoveEntry[] = [];
   let reached = storeNow(before, realNow);
   for (let arrived = act.action === "show"; !arrived;) {

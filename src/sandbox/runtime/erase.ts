@@ -71,10 +71,10 @@ function beginDeletion({ store }: ErasureContext, storeId: string): Outcome<Eras
   const found = store.stores.names(storeId);
   if (found === undefined) return noStore(storeId);
   if (store.stores.first()?.id === storeId) {
-    return refuse(
-      "state_conflict",
+    return refuse("state_conflict", [
       "the first store of a sandbox is never deleted; checkout sandbox reset empties it",
-    );
+      "沙箱的第一个商店不能删除；checkout sandbox reset 可清空它",
+    ]);
   }
   store.erasures.begin({ storeId, kind: "delete" });
   return accept({ storeId, name: found.store });
@@ -121,6 +121,9 @@ function choose({ store }: ErasureContext, wanted: string | undefined): Outcome<
   const found = byId.length > 0 ? byId : all.filter(({ name }) => name === wanted);
   const ids = found.map(({ storeId }) => storeId);
   if (ids.length > 1)
-    return refuse("state_conflict", `several stores have the name ${wanted}: ${ids.join(", ")}`);
+    return refuse("state_conflict", [
+      `several stores have the name ${wanted}: ${ids.join(", ")}`,
+      `有多个商店名为 ${wanted}：${ids.join(", ")}`,
+    ]);
   return ids.length === 0 ? noStore(wanted) : accept(found);
 }

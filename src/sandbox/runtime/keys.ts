@@ -52,7 +52,7 @@ export function revokeKey(
   return atStore(context, storeId, ({ credentials }, now) => {
     const keys = credentials.of(storeId);
     const found = keys.find((key) => key.id === id);
-    if (found === undefined) return refuse("not_found", `there is no API key ${id}`);
+    if (found === undefined) return refuse("not_found", [`there is no API key ${id}`, `没有 API 密钥 ${id}`]);
     const revokedAt = found.revokedAt ?? now;
     if (found.revokedAt === null) credentials.revoke(id, revokedAt);
     const keysLeft = inForce(keys).filter((key) => key.id !== id).length;

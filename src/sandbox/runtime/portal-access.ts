@@ -1,3 +1,4 @@
+import type { Words } from "../../core/language.ts";
 import { isSameSecret } from "../../core/credential.ts";
 import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
@@ -123,8 +124,14 @@ export function createPortalAccess(
   };
 }
 
-const CODE_REFUSED = "this code was used, has expired, or was never given out";
-const TOKEN_REFUSED = "this is not the admin token, which is in .checkout/admin.json";
+const CODE_REFUSED: Words = [
+  "this code was used, has expired, or was never given out",
+  "此登录码已使用、已过期或从未发出",
+];
+const TOKEN_REFUSED: Words = [
+  "this is not the admin token, which is in .checkout/admin.json",
+  "这不是管理员令牌；它在 .checkout/admin.json 中",
+];
 
 /** No seed decides a code or a session: who knows the seed would be signed in. */
 function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
@@ -160,8 +167,11 @@ function createTokens({ now }: Pick<World, "now">, adminToken: string) {
       const [oldest] = wrong;
       if (oldest !== undefined && wrong.length >= MAX_GUESSES) {
         const retryAfterSeconds = Math.max(1, Math.ceil((oldest + GUESSES_MS - now()) / 1000));
-        const message = `too many wrong tries; wait ${retryAfterSeconds} s`;
-        return refuse("rate_limited", message, { retryAfterSeconds });
+        const words: Words = [
+          `too many wrong tries; wait ${retryAfterSeconds} s`,
+          `错误次数过多；请等待 ${retryAfterSeconds} 秒`,
+        ];
+        return refuse("rate_limited", words, { retryAfterSeconds });
       }
       if (isSameSecret(token, adminToken)) return accept(undefined);
       wrong = [...wrong, now()];

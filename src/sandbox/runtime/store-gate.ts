@@ -1,3 +1,4 @@
+import type { Words } from "../../core/language.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 
@@ -123,6 +124,10 @@ export function comesWithin(
 }
 
 function stillOpen(): Outcome<never> {
-  const message = `requests of the store are still open after ${MAX_WAIT_MS / 1000} s; nothing was deleted`;
-  return refuse("state_conflict", message, { retryAfterSeconds: 1 });
+  const seconds = MAX_WAIT_MS / 1000;
+  const words: Words = [
+    `requests of the store are still open after ${seconds} s; nothing was deleted`,
+    `${seconds} 秒后商店仍有未结束的请求；未删除任何内容`,
+  ];
+  return refuse("state_conflict", words, { retryAfterSeconds: 1 });
 }

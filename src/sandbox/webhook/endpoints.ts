@@ -54,9 +54,16 @@ export function addEndpoint(
     if (!form.ok) return form;
     const known = store.endpoints.of(storeId).filter(({ kind }) => kind === "url");
     const same = known.find(({ url }) => url === form.value.url);
-    if (same !== undefined) return refuse("state_conflict", `endpoint ${same.id} already has that address`);
+    if (same !== undefined)
+      return refuse("state_conflict", [
+        `endpoint ${same.id} already has that address`,
+        `接收端 ${same.id} 已使用该地址`,
+      ]);
     if (known.length >= MAX_ENDPOINTS) {
-      return refuse("state_conflict", `a store has at most ${MAX_ENDPOINTS} endpoints; remove one first`);
+      return refuse("state_conflict", [
+        `a store has at most ${MAX_ENDPOINTS} endpoints; remove one first`,
+        `商店至多有 ${MAX_ENDPOINTS} 个接收端；请先移除一个`,
+      ]);
     }
     return accept(insert(context, { storeId, kind: "url", ...form.value, inOrder }, now));
   });
@@ -183,10 +190,10 @@ export function replayEvent(
         ? known.filter(({ state, eventTypes }) => state !== "disabled" && wants(eventTypes, event.value.type))
         : [named];
     if (endpoints.length === 0) {
-      return refuse(
-        "state_conflict",
+      return refuse("state_conflict", [
         `no endpoint is on and wants ${event.value.type}; add one, or name one`,
-      );
+        `没有启用且订阅 ${event.value.type} 的接收端；请添加或指定一个`,
+      ]);
     }
     return accept(
       endpoints.map((endpoint) => ({
@@ -247,7 +254,10 @@ function eventsSince(
     limit,
   });
   if (events.length <= MAX_REPLAYED) return accept(events);
-  return refuse("state_conflict", `more than ${MAX_REPLAYED} events came since then; ask for a later moment`);
+  return refuse("state_conflict", [
+    `more than ${MAX_REPLAYED} events came since then; ask for a later moment`,
+    `自那时起的事件超过 ${MAX_REPLAYED} 个；请指定更晚的时刻`,
+  ]);
 }
 
 /** Delivers events again in their order, before new ones. Events that wait anyway are not sent twice. */
@@ -335,13 +345,13 @@ export function eventOf(
 ): Outcome<StoredEvent> {
   const event = store.events.find(eventId);
   return event === undefined || event.storeId !== storeId
-    ? refuse("not_found", `there is no event ${eventId}`)
+    ? refuse("not_found", [`there is no event ${eventId}`, `没有事件 ${eventId}`])
     : accept(event);
 }
 
 function isOff({ id, reason }: Endpoint): Outcome<never> {
-  return refuse(
-    "state_conflict",
+  return refuse("state_conflict", [
     `endpoint ${id} is disabled: ${reason ?? DISABLED_BY_HAND.off}; enable it first`,
-  );
+    `接收端 ${id} 已停用：${reason ?? DISABLED_BY_HAND.off}；请先启用`,
+  ]);
 }

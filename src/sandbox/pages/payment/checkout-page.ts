@@ -2,7 +2,7 @@ import { renderSVG } from "uqr";
 import { isFinal, MAX_ATTEMPTS, type FinalStatus } from "../../../core/checkout/payment.ts";
 import { returnAddress } from "../../../core/checkout/return-origin.ts";
 import { html, joined, trusted, type Html } from "../../../web/html.ts";
-import type { Words } from "../../../web/language.ts";
+import type { Words } from "../../../core/language.ts";
 import { layout, liveMain, row } from "../shared/layout.ts";
 import {
   amount,

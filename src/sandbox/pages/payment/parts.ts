@@ -3,7 +3,8 @@ import { iso } from "../../../core/clock.ts";
 import { formatPrice, pricePieces } from "../../../core/money.ts";
 import { isFinal, MAX_ATTEMPTS } from "../../../core/checkout/payment.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
-import { inLanguage, tagOf, type Language, type Words } from "../../../web/language.ts";
+import type { Language, Words } from "../../../core/language.ts";
+import { inLanguage, tagOf } from "../../../web/language.ts";
 import type { CheckoutView } from "../../checkout/view.ts";
 import { TEXTS } from "./texts.ts";
 

@@ -1,5 +1,5 @@
 import { html, type Html, type Texts } from "../../../web/html.ts";
-import type { Words } from "../../../web/language.ts";
+import type { Words } from "../../../core/language.ts";
 
 /** The texts of the payment pages. */
 export const TEXTS = {

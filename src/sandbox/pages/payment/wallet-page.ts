@@ -1,7 +1,7 @@
 import { isFinal, MAX_ATTEMPTS } from "../../../core/checkout/payment.ts";
 import type { Attempt } from "../../../core/control/checkout.ts";
 import { html, type Html } from "../../../web/html.ts";
-import type { Words } from "../../../web/language.ts";
+import type { Words } from "../../../core/language.ts";
 import { layout, liveMain } from "../shared/layout.ts";
 import { SHARED_TEXTS } from "../shared/texts.ts";
 import {

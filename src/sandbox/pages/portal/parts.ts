@@ -2,7 +2,8 @@ import type { Status } from "../../../core/checkout/checkout.ts";
 import { iso } from "../../../core/clock.ts";
 import { formatPrice } from "../../../core/money.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
-import { tagOf, type Language } from "../../../web/language.ts";
+import type { Language } from "../../../core/language.ts";
+import { tagOf } from "../../../web/language.ts";
 import { WORDS } from "./texts.ts";
 
 /**

@@ -64,7 +64,10 @@ export const PORTAL: Area<PortalContext, Viewer> = {
     if (!own.ok) return own;
     const session = sessionOf(portal, request, roleOfPath(path));
     if (session !== undefined || row?.role === "anyone") return accept(session);
-    return refuse("credential_missing", "nobody is signed in in this browser: checkout open signs it in");
+    return refuse("credential_missing", [
+      "nobody is signed in in this browser: checkout open signs it in",
+      "此浏览器尚未登录：运行 checkout open 即可登录",
+    ]);
   },
   storeOf: ({ store }, request) => {
     const found = find(request.method, splitTarget(request.target).path);
@@ -84,7 +87,7 @@ function guarded(route: PortalRoute): PortalRoute {
       const isAllowed = route.role === "anyone" || route.role === `portal ${call.caller?.role}`;
       return isAllowed
         ? route.answer(context, call)
-        : refuse("scope_missing", `this is for the ${route.role}`);
+        : refuse("scope_missing", [`this is for the ${route.role}`, `此页面仅供 ${route.role} 使用`]);
     },
   };
 }
@@ -96,15 +99,15 @@ function guarded(route: PortalRoute): PortalRoute {
 function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");
   if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host))
-    return refuse("host_not_allowed", `the portal is at ${origin}/portal`);
+    return refuse("host_not_allowed", [`the portal is at ${origin}/portal`, `门户位于 ${origin}/portal`]);
   const { host: named } = new URL(origin);
   const own = new Set([named, `${named}:443`, `${named}:80`, `localhost:${port}`]);
   const foreign = forwardedHosts(request).find((name) => !own.has(name));
   if (foreign === undefined) return accept(undefined);
-  return refuse(
-    "host_not_allowed",
+  return refuse("host_not_allowed", [
     `the portal is at ${origin}/portal, and not at ${printableLiteral(foreign)}; --portal-url gives it another name`,
-  );
+    `门户位于 ${origin}/portal，而不在 ${printableLiteral(foreign)}；可用 --portal-url 另设名称`,
+  ]);
 }
 
 /** A path without a store is one of the first store: its page of that name, or what is found by that id. */
@@ -119,7 +122,7 @@ function toFirstStore(path: string): PortalRoute {
       if (store.stores.names(anything) !== undefined)
         return accept(sentOn(call, `/portal/${anything}/start`));
       const first = store.stores.first();
-      if (first === undefined) return refuse("not_found", "this sandbox has no store");
+      if (first === undefined) return refuse("not_found", ["this sandbox has no store", "本沙箱没有商店"]);
       const page = `/portal/${first.id}/${anything}`;
       const isPage = find("GET", page).ok;
       const query = call.query === "" ? "" : `?${call.query}`;

@@ -175,10 +175,10 @@ export function ownForm(context: PortalContext, call: Call<Viewer>): Outcome<Rea
   if (!fields.ok) return fields;
   const [token = ""] = (fields.value.get("token") ?? "").split(PAGE_MARK);
   if (call.caller !== undefined && isSameSecret(token, call.caller.formToken)) return fields;
-  return refuse(
-    "origin_not_allowed",
+  return refuse("origin_not_allowed", [
     "the form does not carry the token of this sign-in; load its page again",
-  );
+    "表单没有本次登录的令牌；请重新加载页面",
+  ]);
 }
 
 /** Sends a browser on to a page, after a form. */

@@ -1,5 +1,6 @@
 import type { Html, Text } from "../../../web/html.ts";
-import { languageOf, type Language } from "../../../web/language.ts";
+import type { Language } from "../../../core/language.ts";
+import { languageOf } from "../../../web/language.ts";
 import type { World } from "../../../world.ts";
 import type { Call } from "../../area.ts";
 import type { ControlContext } from "../../control/control-api.ts";

@@ -1,7 +1,8 @@
 import { ERRORS } from "../../../core/errors.ts";
-import type { Refusal } from "../../../core/outcome.ts";
+import { wordsOf, type Refusal } from "../../../core/outcome.ts";
 import { html, type Html } from "../../../web/html.ts";
-import { languageOf, type Words } from "../../../web/language.ts";
+import type { Words } from "../../../core/language.ts";
+import { languageOf } from "../../../web/language.ts";
 import { pageResponse } from "../../../web/page.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
@@ -40,7 +41,7 @@ function errorPage(refusal: Refusal, leadsBack: string | undefined): Html {
       <h1>${title}</h1>
       ${leadsBack === undefined ? html`<p class="hint">${SHARED_TEXTS.errorHint}</p>` : ""}
       <p class="hint">${SHARED_TEXTS.errorReason}</p>
-      <p class="notice warn" lang="en">${refusal.message}</p>
+      <p class="notice warn">${wordsOf(refusal)}</p>
       ${leadsBack === undefined ? "" : html`<a class="primary" href="${leadsBack}">${SHARED_TEXTS.backToCheckout}</a>`}
     </section>
   </main>`;

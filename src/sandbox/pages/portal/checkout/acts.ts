@@ -1,7 +1,7 @@
 import { isFinal } from "../../../../core/checkout/payment.ts";
 import { PAY_OUTCOMES } from "../../../../core/checkout/reserved-order-id.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import type { Words } from "../../../../web/language.ts";
+import type { Words } from "../../../../core/language.ts";
 import type { CheckoutView } from "../../../checkout/view.ts";
 import { actForm, storePath } from "../forms.ts";
 import type { View } from "../view.ts";

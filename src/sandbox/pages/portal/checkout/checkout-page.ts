@@ -1,3 +1,4 @@
+import { saying } from "../../../../core/language.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { checkoutUrl, HIDDEN, shownOf, type ShownFields } from "../../../../core/checkout/wire.ts";
 import { explainCheckout } from "../../../../core/explain/checkout.ts";
@@ -20,14 +21,14 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
   if (!viewed.ok) return viewed;
   const told = tell(context, viewed.value);
   const { checkout, ofOrder } = told;
-  const { summary, next } = explainCheckout(told, told);
+  const { summary, next } = explainCheckout(told, told, saying(view.language));
   const command = explainCommand(context, checkout, ofOrder);
   const main = html`<section class="checkout-head">
       <p class="row sum">
         ${amount(checkout)} <span>${PAYMENT_TEXTS.method[checkout.paymentMethod]}</span>
         ${statusBadge(checkout.status)}
       </p>
-      <p class="hint" lang="en">${inWords(summary)}</p>
+      <p class="hint">${inWords(summary)}</p>
       ${facts(terms(context, view, { checkout, command, ofOrder }))}
     </section>
     ${payerActs(view, viewed.value)} ${timeline(context, view, { told, command })}

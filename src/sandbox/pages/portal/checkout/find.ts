@@ -21,7 +21,7 @@ export function findAnywhere(context: PortalContext, call: Call<Viewer>): Outcom
   const path = pageAnywhere(context, text);
   if (path !== undefined) return accept(sentOn(call, path));
   const first = context.store.stores.first();
-  if (first === undefined) return refuse("not_found", "this sandbox has no store");
+  if (first === undefined) return refuse("not_found", ["this sandbox has no store", "本沙箱没有商店"]);
   return accept(sentOn(call, listPath(first.id, text)));
 }
 

@@ -1,3 +1,4 @@
+import { saying } from "../../../../core/language.ts";
 import { iso } from "../../../../core/clock.ts";
 import type { DeliveryLine } from "../../../../core/explain/deliveries.ts";
 import type { PendingEntry, StoryEntry } from "../../../../core/explain/explanation.ts";
@@ -28,15 +29,16 @@ type Indexed = {
 
 /** The story, line for line as `checkout explain` has it. Each line has an address, and folds out. */
 export function timeline(context: PortalContext, view: View, { told, command }: Telling): Html {
+  const say = saying(view.language);
   const story = { checkouts: [told.story], requests: told.requests, now: told.now };
-  const { shown, left } = lastLines(storyLines(story));
+  const { shown, left } = lastLines(storyLines(story, say));
   const indexed = indexOf(told);
   const cut = left === 0 ? "" : html`<p class="hint">${TEXTS.earlier(left)} ${copyable(command)}</p>`;
-  return html`${pendingSection(pendingOf(story))}
+  return html`${pendingSection(pendingOf(story, say))}
     <section>
       <h2 id="story">${TEXTS.story}</h2>
       ${cut}
-      <ol class="story" lang="en" aria-labelledby="story">
+      <ol class="story" aria-labelledby="story">
         ${shown.map((line) => shownLine(context, view, { line, indexed }))}
       </ol>
     </section>`;
@@ -48,7 +50,7 @@ function pendingSection(pending: readonly PendingEntry[]): Html {
   const dayAt = dayMarks();
   return html`<section>
     <h2 id="pending">${TEXTS.pending}</h2>
-    <ol class="story pending" lang="en" aria-labelledby="pending">
+    <ol class="story pending" aria-labelledby="pending">
       ${pending.slice(0, MAX_LINES).map(
         (one) =>
           html`${dayAt(one)}

@@ -1,6 +1,7 @@
 import { iso, storeNow } from "../../../../core/clock.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { tagOf, type Language, type Words } from "../../../../web/language.ts";
+import type { Language, Words } from "../../../../core/language.ts";
+import { tagOf } from "../../../../web/language.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
 import { liveMark, type Following } from "../live/parts.ts";
 import { actForm, storePath } from "../forms.ts";

@@ -1,5 +1,5 @@
 import { html, type Html, type Texts } from "../../../../web/html.ts";
-import type { Words } from "../../../../web/language.ts";
+import type { Words } from "../../../../core/language.ts";
 
 const TEXTS = {
   title: ["Keys", "快捷键"],

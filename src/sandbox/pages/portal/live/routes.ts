@@ -27,7 +27,8 @@ export const LIVE_ROUTES: readonly PortalRoute[] = [
       if (!topic.ok) return topic;
       const known = requireTopic(context, storeId, topic.value);
       if (!known.ok) return known;
-      if (session === undefined) return refuse("credential_missing", "nobody is signed in here");
+      if (session === undefined)
+        return refuse("credential_missing", ["nobody is signed in here", "此处尚未登录"]);
       const hub = hubOf(context);
       const now = sinceOf(topic.value.kind, hub.positionOf(storeId));
       // What the page has heard since it was loaded; without a position it follows from now on.

@@ -1,4 +1,5 @@
-import { inLanguage, type Language } from "../../../../web/language.ts";
+import type { Language } from "../../../../core/language.ts";
+import { inLanguage } from "../../../../web/language.ts";
 import { TEXTS } from "./texts.ts";
 import type { Follower, News } from "./topic.ts";
 

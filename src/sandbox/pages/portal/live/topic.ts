@@ -57,9 +57,9 @@ export function requireTopic(
   topic: LiveTopic,
 ): Outcome<void> {
   if (topic.kind === "checkout" && store.checkouts.find(storeId, topic.id) === undefined)
-    return refuse("not_found", `there is no checkout ${topic.id}`);
+    return refuse("not_found", [`there is no checkout ${topic.id}`, `没有收款单 ${topic.id}`]);
   if (topic.kind === "delivery" && store.deliveries.find(topic.id)?.storeId !== storeId)
-    return refuse("not_found", `there is no delivery ${topic.id}`);
+    return refuse("not_found", [`there is no delivery ${topic.id}`, `没有推送 ${topic.id}`]);
   return accept(undefined);
 }
 

@@ -1,3 +1,4 @@
+import { saying } from "../../../../core/language.ts";
 import { isApproved, isGateOpen, isRequested } from "../../../../core/readiness/admin-act.ts";
 import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
 import { judgeStore } from "../../../readiness/facts.ts";
@@ -15,12 +16,14 @@ import { actForm, storePath } from "../forms.ts";
 import { ago, copyable, either, empty, facts, inWords, table, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { drillSections, ranLines, runningDrills } from "./drills.ts";
+import { ITEM_TITLES } from "../../../../core/readiness/names.ts";
+import { READINESS } from "../../../../core/readiness/sentences.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** Whether the store can go live: the items with their evidence, the drills, and what production still needs. */
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const judged = judgeStore(context, view.storeId);
+  const judged = judgeStore(context, view.storeId, saying(view.language));
   if (!judged.ok) return judged;
   const { facts: known, checklist: shown } = judged.value;
   const main = html`${ranLines(view)} ${runningDrills(context, view, known)} ${checklist(shown)}
@@ -38,9 +41,9 @@ function checklist({ verdict, items, judgedAt }: JudgedChecklist): Html {
   return html`<section>
     <h2 class="visually-hidden">${TEXTS.checklist}</h2>
     <div class="panel verdict ${verdict}">
-      <strong>${TEXTS.verdict[verdict]}</strong> <span>${TEXTS.passed(passed, items.length)}</span>
+      <strong>${READINESS.verdict[verdict]}</strong> <span>${TEXTS.passed(passed, items.length)}</span>
       <progress max="${String(items.length)}" value="${String(passed)}" aria-hidden="true"></progress>
-      <span class="hint">${TEXTS.testMode}</span>
+      <span class="hint">${READINESS.testMode}</span>
     </div>
     <ol class="items panel">
       ${items.map((item) => itemOf(item, judgedAt))}
@@ -48,23 +51,20 @@ function checklist({ verdict, items, judgedAt }: JudgedChecklist): Html {
   </section>`;
 }
 
-/** Reasons and evidence are in English in every language, as in the report. */
 function itemOf(item: ChecklistItem, now: number): Html {
   const { name, status, reason, evidence, assumptions: risks, next } = item;
   const isOpen = status === "pass" && risks.length === 0;
   return html`<li id="${name}" class="item ${status}">
-    <h3>${TEXTS.items[name]} <span class="hint">${TEXTS.status[status]}</span></h3>
-    <p lang="en">${inWords(reason)}</p>
-    ${risks.map(
-      (risk) => html`<p class="risk"><strong>${TEXTS.risk}</strong> <span lang="en">${risk}</span></p>`,
-    )}
+    <h3>${ITEM_TITLES[name]} <span class="hint">${TEXTS.status[status]}</span></h3>
+    <p>${inWords(reason)}</p>
+    ${risks.map((risk) => html`<p class="risk"><strong>${TEXTS.risk}</strong> <span>${risk}</span></p>`)}
     ${evidence.length === 0 ? "" : evidenceList(evidence, now)}
     ${isOpen ? "" : html`<p>${TEXTS.next}: ${copyable(next)}</p>`}
   </li>`;
 }
 
 function evidenceList(evidence: readonly Evidence[], now: number): Html {
-  return html`<ul class="evidence" aria-label="${TEXTS.evidence}" lang="en">
+  return html`<ul class="evidence" aria-label="${TEXTS.evidence}">
     ${evidence.map(
       ({ what, reference, at }) =>
         html`<li>
@@ -110,9 +110,9 @@ function assumptions({ store }: Pick<PortalContext, "store">, view: View, now: n
   });
   const none = empty(TEXTS.noAssumptions, "checkout assumptions --used");
   const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof used)[number]): Row => [
-    [WORDS.decision, html`${String(decision)} · <span lang="en">${title}</span>`, "head"],
-    [TEXTS.chosen, chosen, "english"],
-    [TEXTS.shownBy, shownBy ?? "", "english"],
+    [WORDS.decision, html`${String(decision)} · ${title}`, "head"],
+    [TEXTS.chosen, html`${chosen}`],
+    [TEXTS.shownBy, html`${shownBy ?? ""}`],
     [TEXTS.first, ago(since, now), "named"],
   ];
   return html`<section>

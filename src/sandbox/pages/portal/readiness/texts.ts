@@ -1,26 +1,8 @@
-import { ITEM_TITLES } from "../../../../core/readiness/names.ts";
 import type { Texts } from "../../../../web/html.ts";
 
 /** The texts of the launch page in each language. */
 export const TEXTS = {
-  verdict: {
-    ready: ["Ready", "已就绪"],
-    ready_with_risks: ["Ready with risks", "已就绪（有风险）"],
-    not_ready: ["Not ready", "未就绪"],
-  },
   passed: (count: number, all: number) => [`${count} of ${all} items pass`, `${all} 项中 ${count} 项通过`],
-  testMode: [
-    "This is test mode: nothing here shows that live payments work.",
-    "当前为测试模式：此处的结果不代表真实支付可用。",
-  ],
-  items: {
-    production_credential: [ITEM_TITLES.production_credential, "生产凭证已批准"],
-    store_active: [ITEM_TITLES.store_active, "商店与能力已启用"],
-    return_origins: [ITEM_TITLES.return_origins, "返回地址已登记"],
-    webhook_verification: [ITEM_TITLES.webhook_verification, "Webhook 验证已通过"],
-    idempotency_replay: [ITEM_TITLES.idempotency_replay, "幂等重放已通过"],
-    production_gate: [ITEM_TITLES.production_gate, "管理员已开放生产环境"],
-  },
   status: {
     pass: ["pass", "通过"],
     fail: ["fail", "未通过"],

@@ -6,7 +6,7 @@ import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
 import { explainRequest } from "../../../../core/explain/request.ts";
 import type { ToldRequest } from "../../../../core/explain/timeline.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
-import type { Words } from "../../../../web/language.ts";
+import { saying, type Words } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tellRequest } from "../../../explain/explain.ts";
 import { listAddress, storePath } from "../forms.ts";
@@ -22,7 +22,7 @@ export async function requestPage(context: PortalContext, view: View): Promise<O
   const told = tellRequest(context, view.storeId, view.id);
   if (!told.ok) return told;
   const { request, met, replays } = told.value;
-  const explained = explainRequest(request, met, replays);
+  const explained = explainRequest(request, met, replays, saying(view.language));
   const main = html`<section class="panel">
       ${requestFacts(view, request, met ?? newestOf(context, view, request.orderId))}
     </section>
@@ -70,10 +70,10 @@ function whyPart(
 ): Html {
   return html`<section>
     <h2>${TEXTS.why}</h2>
-    <p lang="en">${summary}</p>
+    <p>${summary}</p>
     ${facts([
       field === null ? null : [TEXTS.field, html`<code>${field}</code>`],
-      expected === null ? null : [TEXTS.expected, html`<span lang="en">${expected}</span>`],
+      expected === null ? null : [TEXTS.expected, expected],
       received === null ? null : [WORDS.got, html`<code>${received}</code>`],
       rule === null ? null : [TEXTS.rule, statedWords(TEXTS.ruleNumber(rule), ruleOf(rule))],
       decision === null
@@ -92,7 +92,8 @@ function whyPart(
 
 function statedWords(number: Words, stated: Stated | undefined): Html {
   if (stated === undefined) return html`${number}`;
-  return html`${number}, <span lang="en"><strong>${stated.title}</strong>: ${stated.words}</span>`;
+  const { title, words, isQuoted } = stated;
+  return html`${number}, <span ${isQuoted ? html`lang="en"` : ""}><strong>${title}</strong>: ${words}</span>`;
 }
 
 /** The checks in their order: those that it passed, the one that refused it, and those that it did not reach. */
@@ -120,19 +121,21 @@ function differencePart({ differences }: Explanation): Html {
   </section>`;
 }
 
-/** A rule or a decision in its own words. */
-type Stated = { readonly title: string; readonly words: string };
+/** A rule, quoted as the interface has it in English, or a decision in its own words. */
+type Stated = { readonly title: string | Words; readonly words: string | Words; readonly isQuoted: boolean };
 
 /** A rule of INTERFACE.md, in its words there; undefined where it has none of this number. */
 function ruleOf(number: number): Stated | undefined {
   const begin = `**${number}. `;
   const paragraph = interfaceText.split("\n\n").find((text) => text.startsWith(begin));
   const [, title = "", words = ""] = /^\*\*\d+\. (.+?)\.?\*\*\s*(.*)$/s.exec(paragraph ?? "") ?? [];
-  return title === "" ? undefined : { title, words: words.replaceAll(/\s+/g, " ").replaceAll("`", "") };
+  return title === ""
+    ? undefined
+    : { title, words: words.replaceAll(/\s+/g, " ").replaceAll("`", ""), isQuoted: true };
 }
 
 /** What a decision has chosen, in a sentence; undefined of one that fills no gap in the interface. */
 function decisionOf(number: number): Stated | undefined {
   const found = ASSUMPTIONS.find((one) => one.decision === number);
-  return found && { title: found.title, words: found.chosen };
+  return found && { title: found.title, words: found.chosen, isQuoted: false };
 }

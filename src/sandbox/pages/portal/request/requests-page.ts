@@ -90,10 +90,16 @@ function readWanted({ query }: View): Outcome<Wanted> {
   const status = (query.get("status") ?? "").trim();
   const statuses = status === "" ? null : parseStatuses(status);
   if (statuses === undefined)
-    return refuse("invalid_parameter", `status is such as 404, or 4xx; got ${printableLiteral(status)}`);
+    return refuse("invalid_parameter", [
+      `status is such as 404, or 4xx; got ${printableLiteral(status)}`,
+      `status 形如 404 或 4xx；收到 ${printableLiteral(status)}`,
+    ]);
   const before = query.get("before") ?? "";
   if (!/^\d{0,15}$/.test(before))
-    return refuse("invalid_parameter", `before is a position of the log; got ${printableLiteral(before)}`);
+    return refuse("invalid_parameter", [
+      `before is a position of the log; got ${printableLiteral(before)}`,
+      `before 是日志中的位置；收到 ${printableLiteral(before)}`,
+    ]);
   return accept({
     status,
     statuses,

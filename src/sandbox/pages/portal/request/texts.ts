@@ -1,5 +1,5 @@
 import type { Texts } from "../../../../web/html.ts";
-import type { Words } from "../../../../web/language.ts";
+import type { Words } from "../../../../core/language.ts";
 
 /** The texts of the request log in each language. */
 export const TEXTS = {

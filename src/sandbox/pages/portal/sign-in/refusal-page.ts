@@ -1,10 +1,10 @@
 import { ERRORS } from "../../../../core/errors.ts";
-import type { Refusal } from "../../../../core/outcome.ts";
+import { wordsOf, type Refusal } from "../../../../core/outcome.ts";
 import { UUID } from "../../../../core/text.ts";
 import { isNavigation } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { forwardedHosts, headerLines, splitTarget } from "../../../../web/http.ts";
-import type { Words } from "../../../../web/language.ts";
+import type { Words } from "../../../../core/language.ts";
 import { readForm, redirect } from "../../../../web/page.ts";
 import type { HttpRequest } from "../../../../world.ts";
 import type { Answer } from "../../../answer.ts";
@@ -79,7 +79,8 @@ function readTo(portal: PortalAccess, request: HttpRequest): string | undefined 
   return fields.ok ? pathWithin(portal, fields.value.get("to")) : undefined;
 }
 
-function refusalContent({ code, message }: Refusal, way: Html): Content {
+function refusalContent(refusal: Refusal, way: Html): Content {
+  const { code } = refusal;
   const { status } = ERRORS[code];
   const titles: Readonly<Record<number, Words>> = {
     ...SHARED_TEXTS.errorTitle,
@@ -87,7 +88,7 @@ function refusalContent({ code, message }: Refusal, way: Html): Content {
   };
   const hints: Readonly<Record<number, Words>> = FRAME_TEXTS.hints;
   const main = html`<section>
-    <p class="notice warn" lang="en">${message}</p>
+    <p class="notice warn">${wordsOf(refusal)}</p>
     <p>${hints[status] ?? FRAME_TEXTS.hints[400]}</p>
     ${way}
   </section>`;

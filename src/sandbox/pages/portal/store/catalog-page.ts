@@ -32,7 +32,10 @@ export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown>
   const text = fields.get("amount_minor") ?? "";
   const expected = expectedAmount(text, currency);
   if (expected !== undefined)
-    return refuse("invalid_parameter", `amount_minor: expected ${expected}; got ${printableLiteral(text)}`);
+    return refuse("invalid_parameter", [
+      `amount_minor: expected ${expected}; got ${printableLiteral(text)}`,
+      `amount_minor：应为 ${expected}；收到 ${printableLiteral(text)}`,
+    ]);
   const { description = "", price_id: id, ...rest } = typed(fields, FIELDS);
   const approved = fields.get("approved") === "yes";
   return accept({ ...rest, id, description, amount_minor: Number(text), currency, approved });

@@ -80,7 +80,10 @@ export function readFault(
 }
 
 function expected(name: string, what: string, got: string): Outcome<never> {
-  return refuse("invalid_parameter", `${name}: expected ${what}; got ${printableLiteral(got)}`);
+  return refuse("invalid_parameter", [
+    `${name}: expected ${what}; got ${printableLiteral(got)}`,
+    `${name}：应为 ${what}；收到 ${printableLiteral(got)}`,
+  ]);
 }
 
 function row(view: View, fault: FaultEntry): Row {

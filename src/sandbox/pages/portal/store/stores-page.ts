@@ -3,7 +3,7 @@ import { NEW_MERCHANT, type StoreEntry } from "../../../../core/control/stores.t
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import type { Words } from "../../../../web/language.ts";
+import type { Words } from "../../../../core/language.ts";
 import { choice, field, typed } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
 import { copyable, dated, empty, goodOrBad, linked, table, type Row } from "../parts.ts";
@@ -53,7 +53,10 @@ export function readNamed(
   const got = (fields.get("name") ?? "").trim();
   if (name === undefined || got === name) return accept(storeId);
   const wanted = `the name of the store, ${printableLiteral(name)}`;
-  return refuse("invalid_parameter", `expected ${wanted}; got ${printableLiteral(got)}; nothing was changed`);
+  return refuse("invalid_parameter", [
+    `expected ${wanted}; got ${printableLiteral(got)}; nothing was changed`,
+    `应为 ${wanted}；收到 ${printableLiteral(got)}；未作任何更改`,
+  ]);
 }
 
 /** What the form of a new store says. */

@@ -1,5 +1,4 @@
 import { likelyCause } from "../../../../core/explain/delivery.ts";
-import { english } from "../../../../core/text.ts";
 import { KEPT_ANSWER_BYTES } from "../../../../core/webhook/delivery.ts";
 import { quote } from "../../../../core/shell/quote.ts";
 import { HEADERS } from "../../../../core/webhook/signature.ts";
@@ -59,7 +58,7 @@ function attemptFacts(delivery: TriedDelivery, attempt: DeliveryAttempt): Facts 
     [TEXTS.to, address === null ? url : `${url} (${address})`],
     [WORDS.answer, result],
     fault && [WORDS.fault, fault],
-    cause && [TEXTS.cause, html`<span lang="en">${english(cause.cause)}</span>`],
+    cause && [TEXTS.cause, html`${cause.cause}`],
     cause && [WORDS.help, copyable(withIds(cause.next, delivery))],
     finishedAt === null || (nextAt === null && ended === "") ? null : [TEXTS.next, next],
   ];

@@ -39,7 +39,10 @@ export function readChoice(
   if (!type.ok) return type;
   const before = given(query, "before");
   if (before !== null && store.deliveries.find(before)?.storeId !== storeId)
-    return refuse("not_found", `there is no delivery ${printableLiteral(before)} to go on from`);
+    return refuse("not_found", [
+      `there is no delivery ${printableLiteral(before)} to go on from`,
+      `没有可接着显示的推送 ${printableLiteral(before)}`,
+    ]);
   return accept({
     endpointId: given(query, "endpoint"),
     state: state.value,
@@ -190,10 +193,10 @@ function oneOf<const Value extends string>(
   if (text === null) return accept(null);
   const known = values.find((value) => value === text);
   if (known !== undefined) return accept(known);
-  return refuse(
-    "invalid_parameter",
+  return refuse("invalid_parameter", [
     `${name} must be one of ${values.join(", ")}; got ${printableLiteral(text)}`,
-  );
+    `${name} 必须是 ${values.join("、")} 之一；收到 ${printableLiteral(text)}`,
+  ]);
 }
 
 /** A field of the address; one that is empty is one that was not filled in. */

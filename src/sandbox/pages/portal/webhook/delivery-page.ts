@@ -17,7 +17,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
   const delivery = store.deliveries.find(view.id);
   const event = delivery && store.events.find(delivery.eventId);
   if (delivery?.storeId !== view.storeId || event === undefined)
-    return refuse("not_found", `there is no delivery ${view.id}`);
+    return refuse("not_found", [`there is no delivery ${view.id}`, `没有推送 ${view.id}`]);
   const attempts = store.deliveryAttempts.of(delivery.id);
   const tries = attempts.map((attempt, index) => {
     const { number, startedAt, status, finishedAt } = attempt;

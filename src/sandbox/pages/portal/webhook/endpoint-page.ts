@@ -1,7 +1,7 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DEFAULT_OVERLAP_MS, type EndpointEntry } from "../../../../core/control/webhook.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import type { Words } from "../../../../web/language.ts";
+import type { Words } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
 import { copyable, dated, empty, facts } from "../parts.ts";

@@ -54,7 +54,8 @@ export async function eventsPage(context: PortalContext, view: View): Promise<Ou
 export async function eventPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const { store } = context;
   const event = store.events.find(view.id);
-  if (event?.storeId !== view.storeId) return refuse("not_found", `there is no event ${view.id}`);
+  if (event?.storeId !== view.storeId)
+    return refuse("not_found", [`there is no event ${view.id}`, `没有事件 ${view.id}`]);
   const { storeId } = view;
   const filter = { endpointId: null, checkoutId: null, state: null, limit: SHOWN_DELIVERIES };
   const deliveries = store.deliveries.list({ ...filter, storeId, eventId: event.id });
@@ -135,5 +136,8 @@ function positionIn({ query }: View): Outcome<{ readonly before?: number }> {
   const text = query.get("before") ?? "";
   if (text === "") return accept({});
   if (/^\d{1,15}$/.test(text)) return accept({ before: Number(text) });
-  return refuse("invalid_parameter", "before is the position of an event: a whole number");
+  return refuse("invalid_parameter", [
+    "before is the position of an event: a whole number",
+    "before 是事件的位置：一个整数",
+  ]);
 }

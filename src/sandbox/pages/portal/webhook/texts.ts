@@ -1,6 +1,6 @@
 import type { FaultAction } from "../../../../core/fault/actions.ts";
 import type { Texts } from "../../../../web/html.ts";
-import type { Words } from "../../../../web/language.ts";
+import type { Words } from "../../../../core/language.ts";
 
 /** The texts of endpoints, events and deliveries in each language. */
 export const TEXTS = {
