@@ -4,7 +4,7 @@
  */
 import { verifyWebhook as verifyAt } from "./core/webhook/verify.ts";
 import { verifySignature as verifySignatureAt } from "./core/webhook/signature.ts";
-import type { SignatureVerdict, VerifyOptions, WebhookVerdict } from "./core/webhook/webhook.ts";
+import type { HeaderLine, SignatureVerdict, VerifyOptions, WebhookVerdict } from "./core/webhook/webhook.ts";
 
 export type {
   HeaderNames,
@@ -41,5 +41,11 @@ export function verifySignature(options: VerifyOptions & Clock): SignatureVerdic
 function clocked(options: VerifyOptions & Clock): VerifyOptions & { readonly now: number } {
   if (typeof options !== "object" || options === null)
     throw new TypeError("a verification takes one object: { rawBody, headers, secrets }");
-  return { ...options, now: options.now ?? Date.now() };
+  return { ...options, headers: kept(options.headers), now: options.now ?? Date.now() };
+}
+
+/** Headers that can be read more than once, which an iterator such as `headers.entries()` cannot. */
+function kept(headers: VerifyOptions["headers"]): VerifyOptions["headers"] {
+  const isIterator = typeof headers === "object" && headers !== null && "next" in headers;
+  return isIterator && Symbol.iterator in headers ? Array.from(headers as Iterable<HeaderLine>) : headers;
 }

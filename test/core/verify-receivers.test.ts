@@ -89,6 +89,13 @@ test("receivers on node:http and Hono take what is right, and answer 400 with th
   }
 });
 
+test("headers that can be read once are read once", () => {
+  const { headers, body } = webhook();
+  const pairs = Object.entries(headers);
+  for (const readable of [pairs.values(), new Headers(headers as Record<string, string>).entries(), pairs])
+    expect(verifyWebhook({ rawBody: body, headers: readable, secrets })).toMatchObject({ ok: true });
+});
+
 test("a handler from Request to Response needs nothing else", async () => {
   const { headers, body } = webhook();
   const incoming = (text: string): Request =>
