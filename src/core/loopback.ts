@@ -32,11 +32,13 @@ export function checkHost(hosts: readonly string[], { names, flag }: AllowedHost
   if (host === undefined || hosts.length > 1)
     return refuse("invalid_request", `exactly one Host header was expected; got ${hosts.length}`);
   if (names.has(host.toLowerCase())) return accept(undefined);
-  // A name that is added without a port is allowed with the server's own alone, which a tunnel or a mapping changes.
-  const form = /:\d+$/.test(host) ? "HOST:PORT" : "HOST";
+  // A tunnel or a mapping changes the port.
+  const hasPort = /:\d+$/.test(host);
+  const form = hasPort ? "HOST:PORT" : "HOST";
+  const ports = hasPort ? `; HOST alone means no port, or the server's own` : "";
   return refuse(
     "host_not_allowed",
-    `Host ${printableLiteral(host.replace(/^.*@/, "…@"))} is not a name of this server; ${flag} ${form} adds it where the server is started`,
+    `Host ${printableLiteral(host.replace(/^.*@/, "…@"))} is not a name of this server; ${flag} ${form} adds it where the server is started${ports}`,
   );
 }
 

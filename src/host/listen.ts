@@ -80,7 +80,10 @@ export function noteOpened(
   const names = [...allowHost, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])];
   if (names.length === 0) {
     const message = `--listen ${open.join(", ")} opens the sandbox to other machines, and no name of it is allowed`;
-    return misused(message, "add --allow-host with the HOST that they call it by, or --public-url");
+    return misused(
+      message,
+      "add --allow-host with the HOST that they call it by (HOST:PORT where they use another port), or --public-url",
+    );
   }
   const control = allowControlHost.length === 0 ? "this machine only" : allowControlHost.join(", ");
   printer.trace(

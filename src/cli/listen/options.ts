@@ -97,7 +97,7 @@ export function listenOptions(): Option[] {
     ),
     listOption(
       "--allow-host <host>",
-      "another allowed Host header, such as a tunnel's: HOST or HOST:PORT (default: this machine only; repeatable)",
+      "another allowed Host header, such as a tunnel's: HOST (without a port, or with that of listen) or HOST:PORT (default: this machine only; repeatable)",
       parseHost,
     ),
     valueOption("--ca <file>", "PEM file of CA certificates to trust for https targets"),

@@ -69,12 +69,12 @@ export function servingSettings(): Option[] {
     ),
     listOption(
       "--allow-host <host>",
-      "another allowed Host header of the v1 API and the payment pages: HOST or HOST:PORT (repeatable)",
+      "another allowed Host header of the v1 API and the payment pages: HOST (without a port, or with that of the sandbox) or HOST:PORT (repeatable)",
       parseHost,
     ),
     listOption(
       "--allow-control-host <host>",
-      "another allowed Host header of the control API (default: this machine only; repeatable)",
+      "another allowed Host header of the control API: HOST or HOST:PORT, as above (default: this machine only; repeatable)",
       parseHost,
     ),
     listOption(
