@@ -12,7 +12,7 @@ import {
   type SpanOrMoment,
 } from "../core/config/setting-text.ts";
 import { expectedAmount } from "../core/money.ts";
-import { isUuid, printableLiteral } from "../core/text.ts";
+import { codePointLength, isUuid, printableLiteral } from "../core/text.ts";
 import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { World } from "../world.ts";
 import { ownWords } from "./option-rules.ts";
@@ -133,7 +133,7 @@ export function parseHost(text: string): string {
 
 /** What somebody has to say about an act, for the audit log. */
 export function parseNote(text: string): string {
-  if (text === "" || text.length > MAX_NOTE_LENGTH)
+  if (text === "" || codePointLength(text) > MAX_NOTE_LENGTH)
     throw invalidOption(`a note of 1 to ${MAX_NOTE_LENGTH} characters`, text);
   return text;
 }

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { errorRow } from "../core/errors.ts";
-import { escapeInJson, jsonLine, printable, redactSecrets, redactValues } from "../core/text.ts";
+import { escapeInJson, jsonLine, printable, redactSecrets, redactValues, shownText } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { isTyped } from "./option-rules.ts";
 import { EXIT, type Problem } from "./problem.ts";
@@ -123,7 +123,7 @@ export function fieldLines(fields: readonly Field[]): string {
   return fields
     .map(
       ([label, value]) =>
-        `  ${label.padEnd(width)}  ${printable(value === null || value === "" ? "–" : String(value))}`,
+        `  ${label.padEnd(width)}  ${value === null || value === "" ? "–" : printable(shownText(String(value)))}`,
     )
     .join("\n");
 }

@@ -1,4 +1,4 @@
-import { printable } from "../core/text.ts";
+import { printable, shownText } from "../core/text.ts";
 
 /** Text of which each character takes one place: ASCII, and the marks of our own. */
 const PLAIN = /^[ -~–→…]*$/;
@@ -35,7 +35,7 @@ export async function table(header: Row, rows: readonly Cells[], fit: Fit): Prom
 
 /** The same as a text for the header and one for each row, which has several lines where cells are wrapped. */
 export async function tableRows(header: Row, rows: readonly Cells[], fit: Fit): Promise<readonly string[]> {
-  const cells = [header, ...rows.map((row) => row.map((cell) => printable(String(cell ?? "–"))))];
+  const cells = [header, ...rows.map((row) => row.map((cell) => printable(shownText(String(cell ?? "–")))))];
   const widthOf = await measureFor(cells.flat());
   const fitting = fitted(cells, fit, widthOf);
   const widths = widthsOf(fitting.flat(), widthOf);

@@ -23,6 +23,11 @@ const CHECKSUM_LENGTH = 6;
 const TEST_KEY = new RegExp(
   `^${TEST_PREFIX}([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
+/** What `isTestKey` takes, as a JSON Schema says it: all but the checksum. */
+export const TEST_KEY_FORM = {
+  pattern: TEST_KEY.source,
+  description: "A test key. Its last six characters are a checksum, which is checked too.",
+};
 const NO_KEY = `does not have the form ${TEST_PREFIX}… of a test key`;
 const MISTYPED_KEY = "has a wrong checksum: it was cut off or mistyped";
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;

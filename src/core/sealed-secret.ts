@@ -10,6 +10,9 @@ const AUTH_TAG_BYTES = 16;
 const PREFIX = "whsec_";
 const SIGNING_SECRET = new RegExp(`^${PREFIX}[\\w-]{32,128}$`);
 
+/** What `isSigningSecret` takes, as a JSON Schema says it. */
+export const SIGNING_SECRET_FORM = { pattern: SIGNING_SECRET.source };
+
 /** A signing secret as the database stores it: only the master key recovers it (interface 31; decision 16). */
 export type SealedSecret = {
   readonly id: string;

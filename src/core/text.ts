@@ -1,13 +1,25 @@
 import type { Words } from "./language.ts";
 import { refuse } from "./outcome.ts";
 
-/** Control, bidi and invisible characters, without the variation selectors that emoji need. */
-const UNPRINTABLE =
-  /[[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]--[\ufe00-\ufe0f]]/gv;
+/**
+ * Control, bidi and invisible characters, without the variation selectors that emoji need: ranges of a character class, as
+ * every dialect of regular expressions reads them.
+ */
+const UNPRINTABLE_RANGES =
+  "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ud800-\\udfff\\ufeff\\uffa0\\ufff0-\\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}";
+const UNPRINTABLE = new RegExp(`[${UNPRINTABLE_RANGES}]`, "gu");
+/** Matches a text that `printable` leaves as it is; for a JSON Schema. */
+export const PRINTABLE_PATTERN = `^[^${UNPRINTABLE_RANGES}]*$`;
 const SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin)|whsec)(?:_|%5f))[\w%-]+/gi;
 /** A shorter text behind the prefix is a name, such as svc_test_mode, and gives nothing away. */
 const MIN_SECRET_LENGTH = 16;
 const WHOLE_SECRET = new RegExp(`${SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");
+/** Matches a text that `holdsSecret`; for a JSON Schema, whose patterns have no flags. */
+export const SECRET_PATTERN = WHOLE_SECRET.source.replaceAll(/\\.|[a-z]/g, (part) =>
+  part.length > 1 ? part : `[${part}${part.toUpperCase()}]`,
+);
+/** Blanks and marks that leave nothing to see. */
+const UNSEEN = /^[\s\p{M}]+|\s[\s\p{M}]+|\s$/gu;
 /** A user name and a password in an address; a quotation mark ends the address. */
 const CREDENTIALS = /(:[/\\]{1,2})[^\s/\\?#"]*@/g;
 /** The same where the text is nothing but the address. */
@@ -17,6 +29,14 @@ const MAX_LITERAL_CODE_POINTS = 60;
 /** Text from outside, safe for a terminal or a log: control, bidi and invisible characters appear as `\u{…}`. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, escapeCodePoint);
+}
+
+/**
+ * A merchant's text (an order_id, a name, a description) as it is shown: blanks, and marks that belong to no letter, are
+ * written as `\u{…}` where nobody would see them, which is at its ends and where several follow each other.
+ */
+export function shownText(text: string): string {
+  return text.replace(UNSEEN, (part) => Array.from(part, escapeCodePoint).join(""));
 }
 
 /** A value as one line of JSON that is safe for a terminal: what `printable` would escape is written as \uXXXX. */
@@ -90,6 +110,9 @@ export const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
 const WHOLE_UUID = new RegExp(`^${UUID}$`, "i");
 
+/** Matches a text that `isUuid`; for a JSON Schema. */
+export const UUID_PATTERN = `^${UUID.replaceAll("a-f", "a-fA-F")}$`;
+
 /** Whether a text is a UUID, in lower or upper case. */
 export function isUuid(text: string): boolean {
   return WHOLE_UUID.test(text);
@@ -102,7 +125,8 @@ export function codePointLength(text: string): number {
   return length;
 }
 
-function escapeCodePoint(character: string): string {
+/** A character as its number. */
+export function escapeCodePoint(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
 

@@ -80,3 +80,34 @@ test("a field of a query is required where nothing is done without it", () => {
   const named = required.map(({ at, value }) => [/\/(\w+)\/get\//.exec(at)?.[1], value["name"]]);
   expect(named).toEqual([["explain", "id"]]);
 });
+
+test("every operation says in a sentence or two what it does, answers and refuses", () => {
+  const said = objects
+    .filter(({ value }) => value["operationId"] !== undefined)
+    .map(({ value }) => [value["operationId"], JSON.stringify(value["description"]).slice(1, -1)] as const);
+  expect(said).toHaveLength(OPERATION_NAMES.length);
+  const texts = said.map(([, text]) => text);
+  expect(new Set(texts).size).toBe(texts.length);
+  const wrong = said.filter(
+    ([, text]) => !/^[A-Z][^.]{15,}\.( [A-Z][^.]{10,}\.)?$/.test(text.replaceAll(/`[^`]*`/g, "x")),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("a text that is refused in part says in its schema which part", () => {
+  const rows: readonly (readonly [name: string, field: string, says: readonly string[]])[] = [
+    ["CreateStoreRequest", "name", ["maxLength", "minLength", "not", "pattern"]],
+    ["AddPriceRequest", "id", ["maxLength", "minLength", "not", "pattern"]],
+    ["AddPriceRequest", "description", ["maxLength", "minLength", "not", "pattern"]],
+    ["AddEndpointRequest", "url", ["maxLength", "pattern"]],
+    ["RegisterListenerRequest", "url", ["maxLength", "pattern"]],
+    ["RecordBrowserReturnRequest", "return_url", ["maxLength"]],
+    ["ReplayEventRequest", "endpoint_id", ["format", "pattern"]],
+    ["ReplayFailedRequest", "since", ["format", "pattern"]],
+  ];
+  for (const [name, field, says] of rows) {
+    const schema = valueAt(`#/components/schemas/${name}/properties/${field}`) ?? {};
+    const keys = Object.keys(schema).filter((key) => key !== "type");
+    expect([name, field, keys.toSorted()]).toEqual([name, field, says]);
+  }
+});

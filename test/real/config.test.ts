@@ -393,7 +393,7 @@ test("a file that is broken or refused changes no byte of a state that is there"
   for (const config of [
     "{",
     { stores: [{ ...SHOP, name: 5 }] },
-    { stores: [{ ...SHOP, name: "New", merchant }, TEA] },
+    { stores: [{ ...SHOP, name: "Newer", merchant }, TEA] },
   ]) {
     save(harness.cwd, config);
     const { code, stderr } = await harness.run(["sandbox", "start"]);
@@ -615,11 +615,11 @@ test("what a sandbox refuses is said with its place, and changes nothing", async
   const rows = [
     [[SHOP, { ...TEA, api_keys: [{ env: "SHOP_KEY" }] }], "stores[1].api_keys[0]", /is one of store/],
     [
-      [{ ...SHOP, name: "New", signing_secret: { env: "OTHER" } }],
+      [{ ...SHOP, name: "Newer", signing_secret: { env: "OTHER" } }],
       "stores[0].signing_secret",
       /another signing secret/,
     ],
-    [[{ ...SHOP, name: "New", return_origins: origins }], "stores[0].return_origins", /would have 21/],
+    [[{ ...SHOP, name: "Newer", return_origins: origins }], "stores[0].return_origins", /would have 21/],
     [
       [TEA, { ...SHOP, endpoints: [{ url: "http://shop.example/" }] }],
       "stores[1].endpoints[0].url",

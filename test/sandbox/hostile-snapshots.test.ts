@@ -230,7 +230,8 @@ const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
     "UPDATE endpoints SET url = 'http://127.0.0.1:9/one', removed_at = NULL",
     /endpoints, row .*at most 1 endpoints of/,
   ],
-  ["UPDATE stores SET name = 'default'", /stores, row .* name: must have 1 to 64 characters/],
+  ["UPDATE stores SET name = 'default'", /stores, row .* name: expected the name of a store/],
+  ["UPDATE stores SET name = 'a\u202eb'", /stores, row .* name: must have 1 to 64 characters/],
   [
     "UPDATE merchants SET name = 'svc_test_0123456789abcdefghijkl'",
     /merchants, row .* name: must be free of/,
@@ -310,6 +311,29 @@ test("a refusal names table, row and rule, and nothing is restored", async () =>
     expect(await stores()).toEqual(untouched);
   }
   await target.restore(before);
+});
+
+test("a name of a store that an older version took is restored as it is, and no longer taken", async () => {
+  const { bytes } = await richSnapshot();
+  for (const name of [
+    "Default",
+    " Tea",
+    "Tea  Shop",
+    "D\u0435fault",
+    "\uff34ea",
+    "\u0420\u043e\u0441\u0430",
+  ]) {
+    const older = changedSnapshot(bytes, (copy) => copy.prepare("UPDATE stores SET name = ?").run(name));
+    const target = await startSandbox({ port: null });
+    onTestFinished(() => target.close());
+    await target.restore(older);
+    const { data } = await controlOf(target)("stores");
+    expect(data["stores"]).toContainEqual(expect.objectContaining({ name }) as object);
+    await expect(target.createStore({ name })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining("name: must") as string,
+    });
+  }
 });
 
 test("an endpoint elsewhere is restored where --allow-target allows its host, and nowhere else", async () => {

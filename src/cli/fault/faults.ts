@@ -5,7 +5,7 @@ import type { RequestOf } from "../../core/control/operations.ts";
 import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/actions.ts";
 import type { FaultEntry } from "../../core/fault/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
-import { PARAMETERS } from "../../core/fault/request.ts";
+import { PARAMETERS } from "../../core/fault/rules.ts";
 import { termsOf } from "../../core/fault/terms.ts";
 import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../core/fault/text.ts";
 import { printableLiteral } from "../../core/text.ts";

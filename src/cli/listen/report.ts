@@ -4,7 +4,7 @@ import type { DeliveryResult, HandledDelivery, NextTry } from "../../client/list
 import { faultText } from "../../core/fault/fault.ts";
 import { ALL_EVENTS } from "../../core/webhook/event-types.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { cut, printable } from "../../core/text.ts";
+import { cut, printable, shownText } from "../../core/text.ts";
 import { SIGNATURES } from "../../core/webhook/signature.ts";
 import { VERSION } from "../../version.ts";
 import { shortId } from "../table.ts";
@@ -201,7 +201,7 @@ export function timeOf(at: number): string {
 }
 
 function shown(text: string | null): string {
-  return text === null ? "–" : printable(cut(text, MAX_TEXT));
+  return text === null ? "–" : printable(shownText(cut(text, MAX_TEXT)));
 }
 
 function short(text: string | null): string | null {

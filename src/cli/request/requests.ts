@@ -5,7 +5,7 @@ import { faultText } from "../../core/fault/fault.ts";
 import { MAX_REQUEST_WAIT_MS, type RequestEntry } from "../../core/control/requests.ts";
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
-import { jsonLine, printable } from "../../core/text.ts";
+import { jsonLine, printable, shownText } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseSpanOrMoment, parseWhole } from "../parsers.ts";
@@ -162,7 +162,7 @@ function requestLine({
     status,
     `${method} ${path}`,
     `${durationMs.toFixed(1)} ms`,
-    orderId,
+    orderId === null ? null : shownText(orderId),
     code,
     fault === null ? null : faultText(fault),
   ];

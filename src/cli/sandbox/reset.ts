@@ -1,3 +1,4 @@
+import { shownStoreName } from "../../core/config/store-name.ts";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
@@ -26,7 +27,9 @@ export function registerSandboxReset(group: Group): void {
       },
       nextAfter: NEXT_AFTER,
       text: ({ stores }) =>
-        stores.map(({ storeId, name }) => `✓ ${printable(name)} (${storeId}) is as new`).join("\n"),
+        stores
+          .map(({ storeId, name }) => `✓ ${printable(shownStoreName(name))} (${storeId}) is as new`)
+          .join("\n"),
     }),
   });
 }

@@ -1,3 +1,4 @@
+import { shownStoreName } from "../../core/config/store-name.ts";
 import { withSandbox } from "../target/with-sandbox.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { MAX_SNAPSHOT_BYTES } from "../../core/snapshot/snapshot.ts";
@@ -51,7 +52,10 @@ async function runRestore(context: Context, options: RestoreOptions, name = ""):
   if (heldBack !== null) printer.trace(`warning: no events are delivered: ${heldBack}`);
   return printer.result(encodeAnswer("restoreSnapshot", restored), () =>
     restored.stores
-      .map(({ storeId, name: store }) => `✓ ${printable(store)} (${storeId}) is as in ${printable(name)}`)
+      .map(
+        ({ storeId, name: store }) =>
+          `✓ ${printable(shownStoreName(store))} (${storeId}) is as in ${printable(name)}`,
+      )
       .join("\n"),
   );
 }

@@ -1,3 +1,4 @@
+import { shownStoreName } from "../../core/config/store-name.ts";
 import { returnText } from "../../core/checkout/return-origin.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { calling } from "../calling.ts";
@@ -38,7 +39,7 @@ async function summaryLines(summary: AnswerOf<"storeSummary">, width: number): P
   const { merchant, store, apiKeys: keys, returnOrigins: origins, endpoints, prices } = summary;
   const fields = fieldLines([
     ["merchant", `${merchant.name} (${merchant.id})`],
-    ["store", `${store.name} (${store.id})`],
+    ["store", `${shownStoreName(store.name)} (${store.id})`],
     ["active", yesOrNo(store.active)],
     ...keys.map((key) => ["api_key", `…${key.lastFour}: ${key.scopes.join(", ")}`] as const),
     ["return_origins", origins.length === 0 ? null : origins.map(returnText).join(", ")],

@@ -1,7 +1,6 @@
 import { iso } from "../../core/clock.ts";
 import { NEW_MERCHANT } from "../../core/control/stores.ts";
-import { STORE_NAME_RULE } from "../../core/config/schema.ts";
-import { isRequestOf } from "../../core/control/operations.ts";
+import { shownStoreName, storeNameFault } from "../../core/config/store-name.ts";
 import { calling } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { writeChosenStore } from "../../host/folder/state-folder.ts";
@@ -37,8 +36,9 @@ export function registerStores(group: Group): void {
     run: calling("createStore", {
       body: ({ name, merchant }) => {
         const body = { name, merchant };
-        if (isRequestOf("createStore", body)) return body;
-        throw refusedUsage(`--name ${STORE_NAME_RULE}`, "correct it; no store was made");
+        const fault = name === undefined ? undefined : storeNameFault(name);
+        if (fault === undefined) return body;
+        throw refusedUsage(`--name ${fault}`, "correct it; no store was made");
       },
       nextAfter: { not_found: "checkout stores list --json shows the merchants" },
       text: (store, { style }) =>
@@ -66,7 +66,7 @@ export function registerStores(group: Group): void {
           ["STORE", "NAME", "MERCHANT", "ACTIVE", "CREATED"],
           stores.map(({ storeId, name, merchantId, active, createdAt }) => [
             storeId,
-            name,
+            shownStoreName(name),
             merchantId,
             active ? "yes" : "no",
             iso(createdAt),
@@ -107,5 +107,8 @@ async function runUse(context: Context, _options: CommonOptions, text = ""): Pro
   writeChosenStore(world, folder, id);
   if (around.storeId !== undefined && around.storeId !== id)
     printer.trace(`note: ${STORE_VARIABLE} names another store, and wins over this choice`);
-  return printer.result({ store_id: id, name }, () => `commands in this folder act on ${name} (${id})`);
+  return printer.result(
+    { store_id: id, name },
+    () => `commands in this folder act on ${shownStoreName(name)} (${id})`,
+  );
 }

@@ -1,6 +1,6 @@
 import type { Checkout } from "./checkout.ts";
 import type { Words } from "../language.ts";
-import { LOOPBACK_NAMES } from "../loopback.ts";
+import { LOOPBACK_NAMES, PORT } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral, refuseValue } from "../text.ts";
 
@@ -16,6 +16,34 @@ const MAX_PATH_CHARACTERS = 256;
 const MAX_ORIGIN_CHARACTERS = 261;
 const MAX_HOST_CHARACTERS = 253;
 const MAX_PORT = 65_535;
+
+const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
+
+/** What `parseReturnOrigin` takes, as a JSON Schema says it. */
+export const RETURN_ORIGIN_FORM = {
+  maxLength: MAX_ORIGIN_CHARACTERS,
+  anyOf: [
+    { pattern: `^https?://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::${PORT})?$` },
+    {
+      pattern: `^https://(?:${LABEL}\\.)+${LABEL}(?::${PORT})?$`,
+      not: {
+        anyOf: [
+          { pattern: `^https://[^:]{${MAX_HOST_CHARACTERS + 1}}` },
+          { pattern: "[/.]xn--" },
+          { pattern: "\\.(?:\\d+|0x[0-9a-f]*)(?::\\d+)?$" },
+        ],
+      },
+    },
+  ],
+  not: { pattern: "^(?:https:.*:443|http:.*:80)$" },
+};
+
+/** What `parseReturnPath` takes, as a JSON Schema says it. */
+export const RETURN_PATH_FORM = {
+  maxLength: MAX_PATH_CHARACTERS,
+  pattern: "^/(?:[!$-.0-;=@-\\[\\]_a-z|~][!$-;=@-\\[\\]_a-z|~]*)?$",
+  not: { pattern: "/(?:\\.|%2[eE]){1,2}(?:/|$)" },
+};
 
 /** The hosts for which plain HTTP is accepted: their traffic does not leave this machine. */
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(LOOPBACK_NAMES);

@@ -7,10 +7,16 @@ import {
   BILLING_MODELS,
   MAX_PRICES,
 } from "../checkout/checkout.ts";
-import { parseReturnOrigin, parseReturnPath, ROOT_PATH } from "../checkout/return-origin.ts";
-import { isTestKey } from "../credential.ts";
-import { isSigningSecret } from "../sealed-secret.ts";
-import { whole, type DomainOf } from "../control/operation.ts";
+import {
+  parseReturnOrigin,
+  parseReturnPath,
+  RETURN_ORIGIN_FORM,
+  RETURN_PATH_FORM,
+  ROOT_PATH,
+} from "../checkout/return-origin.ts";
+import { isTestKey, TEST_KEY_FORM } from "../credential.ts";
+import { isSigningSecret, SIGNING_SECRET_FORM } from "../sealed-secret.ts";
+import { upTo, whole, type DomainOf } from "../control/operation.ts";
 import { wireSchema } from "../control/wire-names.ts";
 import type { Outcome } from "../outcome.ts";
 import { parseListenAddress } from "../network/address.ts";
@@ -26,9 +32,17 @@ import {
   rateLimitOf,
 } from "./setting-text.ts";
 import { MAX_DELIVERIES_IN_FLIGHT, MAX_TRIES, type DeliverySchedule } from "../webhook/delivery.ts";
-import { A_SECRET, codePointLength, holdsSecret, isUuid, printable } from "../text.ts";
-import { parseEventTypes } from "../webhook/event-types.ts";
-import { parseTargetHost } from "../webhook/target.ts";
+import {
+  A_SECRET,
+  codePointLength,
+  holdsSecret,
+  printable,
+  PRINTABLE_PATTERN,
+  SECRET_PATTERN,
+} from "../text.ts";
+import { EVENT_PATTERNS, parseEventTypes } from "../webhook/event-types.ts";
+import { parseTargetHost, TARGET_FORM } from "../webhook/target.ts";
+import { STORE_NAME_FORM, storeNameFault } from "./store-name.ts";
 
 const DAY_MS = 86_400_000;
 /** Maximum size of the file, in characters. */
@@ -57,36 +71,38 @@ const line = (minimum: number, maximum: number) =>
       (text) => isLine(text, minimum, maximum),
       `must have ${minimum} to ${maximum} characters, and no invisible ones`,
     ),
+    z.meta({
+      minLength: minimum,
+      maxLength: maximum,
+      pattern: PRINTABLE_PATTERN,
+      not: { pattern: SECRET_PATTERN },
+    }),
   );
 
-/** What `--store` reads as something else than the name of a store. */
-const NO_NAMES: ReadonlySet<string> = new Set(["default", "new"]);
+type Form = Readonly<Record<string, unknown>>;
 
-/** What the name of a store has to be, as a refusal says it. */
-export const STORE_NAME_RULE =
-  "must have 1 to 64 characters, no invisible ones, and be neither an id nor a secret, default or new";
-
-/** The name of a store. It is typed in place of the id, so it cannot be one. */
-export const storeName = z
-  .string()
-  .check(
-    z.refine(
-      (text) => isLine(text, 1, 64) && !NO_NAMES.has(text) && !isUuid(text) && !holdsSecret(text),
-      STORE_NAME_RULE,
-    ),
+/** A text with what is wrong with it, and what is right as a JSON Schema says it. */
+const judged = (faultOf: (text: string) => string | undefined, form: Form) =>
+  z.string().check(
+    z.superRefine((text, context) => {
+      const message = faultOf(text);
+      if (message !== undefined) context.addIssue({ code: "custom", message });
+    }),
+    z.meta(form),
   );
+
+/** The name of a store. */
+export const storeName = judged(storeNameFault, STORE_NAME_FORM);
 
 /** The name of a merchant. */
 export const merchantName = line(1, 64);
 
 /** A text that a parser of the core takes; its refusal is the message. */
-const checked = (parse: (text: string) => Outcome<unknown>) =>
-  z.string().check(
-    z.superRefine((text, context) => {
-      const parsed = parse(text);
-      if (!parsed.ok) context.addIssue({ code: "custom", message: parsed.refusal.message });
-    }),
-  );
+const checked = (parse: (text: string) => Outcome<unknown>, form: Form = {}) =>
+  judged((text) => {
+    const read = parse(text);
+    return read.ok ? undefined : read.refusal.message;
+  }, form);
 
 /** The same, with what the parser makes of it. */
 const parsed = <Value extends string>(parse: (text: string) => Outcome<Value>) =>
@@ -136,12 +152,14 @@ const deliverySchedule = z.codec(
 
 const host = z.string().check(z.refine(isHost, "must be HOST or HOST:PORT"));
 
+const originText = checked(parseReturnOrigin, RETURN_ORIGIN_FORM);
+
 /** Where customers are sent back to: an origin alone for its root, or with the path on it. */
 export const returnOrigin = z.codec(
   z.union(
     [
-      checked(parseReturnOrigin),
-      z.strictObject({ origin: checked(parseReturnOrigin), path: z.optional(checked(parseReturnPath)) }),
+      originText,
+      z.strictObject({ origin: originText, path: z.optional(checked(parseReturnPath, RETURN_PATH_FORM)) }),
     ],
     { error: 'must be an origin, or { "origin": "https://shop.example", "path": "/thanks" }' },
   ),
@@ -197,13 +215,17 @@ export const price = z.strictObject({
   retired: z.optional(z.boolean()),
 });
 
+const eventPattern = checked((pattern) => parseEventTypes([pattern]), { enum: EVENT_PATTERNS });
+
 const endpoint = z.strictObject({
-  url: z.string().check(z.maxLength(2048)),
-  events: z.optional(
-    z.array(checked((pattern) => parseEventTypes([pattern]))).check(z.minLength(1), z.maxLength(20)),
-  ),
+  url: upTo(TARGET_FORM.maxLength).check(z.meta(TARGET_FORM)),
+  events: z.optional(z.array(eventPattern).check(z.minLength(1), z.maxLength(20))),
   inOrder: z.optional(z.boolean()),
 });
+
+/** A list whose repetitions are refused with the other conflicts of a file. */
+const onceEach = <Item extends z.ZodMiniType>(item: Item) =>
+  z.array(item).check(z.meta({ uniqueItems: true }));
 
 /** What is not secret of a store; a list that is left out is not looked at. */
 const storeFields = {
@@ -213,8 +235,8 @@ const storeFields = {
   prices: z.optional(z.array(price).check(z.maxLength(MAX_PRICES))),
   capabilities: z.optional(
     z.strictObject({
-      paymentMethods: z.optional(z.array(price.shape.paymentMethod)),
-      currencies: z.optional(z.array(price.shape.currency)),
+      paymentMethods: z.optional(onceEach(price.shape.paymentMethod)),
+      currencies: z.optional(onceEach(price.shape.currency)),
     }),
   ),
   returnOrigins: z.optional(z.array(returnOrigin).check(z.maxLength(20))),
@@ -231,9 +253,13 @@ const store = z.strictObject({
 export const resolvedStore = z.strictObject({
   ...storeFields,
   apiKeys: z.optional(
-    z.array(z.string().check(z.refine(isTestKey, "must be a test key"))).check(z.maxLength(10)),
+    z
+      .array(z.string().check(z.refine(isTestKey, "must be a test key"), z.meta(TEST_KEY_FORM)))
+      .check(z.maxLength(10)),
   ),
-  signingSecret: z.optional(z.string().check(z.refine(isSigningSecret, "must be a signing secret"))),
+  signingSecret: z.optional(
+    z.string().check(z.refine(isSigningSecret, "must be a signing secret"), z.meta(SIGNING_SECRET_FORM)),
+  ),
 });
 /** A store as it is wanted, its secrets resolved. */
 export type WantedStore = DomainOf<typeof resolvedStore>;

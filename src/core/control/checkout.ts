@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { PAYMENT_METHODS, BILLING_MODELS } from "../checkout/checkout.ts";
 import { PAY_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { checkoutWire } from "../checkout/wire.ts";
+import { RETURN_ORIGIN_FORM, RETURN_PATH_FORM } from "../checkout/return-origin.ts";
 import { price as wantedPrice, returnOrigin } from "../config/schema.ts";
 import { moment, nonEmpty, storeOperation, whole, wholeInQuery, type DomainOf } from "./operation.ts";
 import { inDomain, nameSchemas } from "./wire-names.ts";
@@ -75,8 +76,10 @@ const inspected = z.object({
   events: z.array(event),
 });
 
+const namedOrigin = z.string().check(z.meta(RETURN_ORIGIN_FORM));
+const namedPath = z.string().check(z.meta(RETURN_PATH_FORM));
 const returnOrigins = z.object({ storeId: z.uuid(), returnOrigins: z.array(returnOrigin) });
-/** The longest name of a price or a capability, in UTF-16 units. */
+/** The longest name of a price or a capability. */
 export const MAX_SUBJECT_LENGTH = 128;
 
 /** A catalog price. */
@@ -113,6 +116,8 @@ export const checkoutOperations = {
     method: "POST",
     path: "/checkouts/{id}/pay",
     summary: "Acts in the payer's place on an order or a session",
+    description:
+      "Ends or declines the payment of a checkout as its payer would, and answers the new status with every change that followed. Refuses an outcome that the status does not allow, and a checkout that the store does not have.",
     request: z.strictObject({ outcome: z.enum(PAY_OUTCOMES) }),
     answer: z.object({ id: z.uuid(), status, late: z.boolean(), moves: z.array(move) }),
     refusals: ["session_not_found", "state_conflict"],
@@ -121,6 +126,8 @@ export const checkoutOperations = {
     path: "/checkouts",
     summary:
       "Lists orders and sessions, newest first; a search says how many of the newest it looked through",
+    description:
+      "Answers a page of checkouts and, if there are more, the id to pass as `before`. A search by text looks through the newest checkouts alone and says how many; an unknown `before` is refused.",
     request: z.strictObject({
       /** An id or its last 8 characters; or else an order_id or its beginning; or else a text in descriptions. */
       q: z.optional(nonEmpty(MAX_TEXT)),
@@ -143,18 +150,24 @@ export const checkoutOperations = {
   inspectCheckout: storeOperation({
     path: "/checkouts/{id}",
     summary: "Shows an order or a session, with all that has happened to it",
+    description:
+      "Answers a checkout with its payment attempts, late results and events, after everything that its time has brought. Refuses an id that is no checkout of the store.",
     answer: inspected,
     refusals: ["session_not_found"],
   }),
   listPrices: storeOperation({
     path: "/prices",
     summary: "Lists the store's catalog, with prices that are not approved or retired, by id",
+    description:
+      "Answers all prices of the store's catalog, ordered by id. A store without prices has an empty list.",
     answer: z.object({ storeId: z.uuid(), prices: z.array(price) }),
   }),
   addPrice: storeOperation({
     method: "POST",
     path: "/prices",
     summary: "Adds a price to the catalog, approved unless it says otherwise; one that is there is kept",
+    description:
+      "Adds a price and answers it, with the capabilities that the store lacks for it. The same price again is kept; the same id with other terms, or a full catalog, is refused.",
     request: z.omit(wantedPrice, { retired: true }),
     answer: z.extend(price, {
       /** Whether it was not there before. */
@@ -168,22 +181,28 @@ export const checkoutOperations = {
     method: "POST",
     path: "/prices/retire",
     summary: "Retires a price: no checkout is created on it any more; one that is retired stays as it is",
+    description:
+      "Retires a price and answers it; checkouts that name it stay as they are. Refuses an id that is not in the catalog.",
     request: z.strictObject({ id: nonEmpty(MAX_SUBJECT_LENGTH) }),
     answer: price,
   }),
   listReturnOrigins: storeOperation({
     path: "/return-origins",
     summary: "Lists the origins that the store's customers may be sent back to, oldest first",
+    description:
+      "Answers the registered return origins, each with its path if it has one. Payment pages link back to the first one.",
     answer: returnOrigins,
   }),
   changeReturnOrigins: storeOperation({
     method: "POST",
     path: "/return-origins",
     summary: "Adds an origin that the store's customers may be sent back to, or removes one",
+    description:
+      "Adds or removes a return origin and answers the whole list. Refuses an origin that a browser would write otherwise, the removal of one that is not registered, and one too many.",
     request: z.discriminatedUnion("action", [
       /** Without a path, an origin keeps the one that it has, or gets `/`. */
-      z.strictObject({ action: z.literal("add"), origin: z.string(), path: z.optional(z.string()) }),
-      z.strictObject({ action: z.literal("remove"), origin: z.string() }),
+      z.strictObject({ action: z.literal("add"), origin: namedOrigin, path: z.optional(namedPath) }),
+      z.strictObject({ action: z.literal("remove"), origin: namedOrigin }),
     ]),
     answer: returnOrigins,
     refusals: ["state_conflict"],

@@ -46,6 +46,8 @@ export const configOperations = {
   showConfig: sandboxOperation({
     path: "/config",
     summary: "Shows how the sandbox is set up, as a checkout.config.json could have it, without secrets",
+    description:
+      "Answers the settings of the start and, for each store, its prices, capabilities, return origins and endpoints. API keys and signing secrets are left out.",
     answer: z.object({ settings: servedSettings, stores: z.array(store) }),
   }),
   applyConfig: sandboxOperation({
@@ -53,6 +55,8 @@ export const configOperations = {
     path: "/config",
     summary:
       "Makes the stores be as they are described, in one transaction, and tells the plan; with dry_run it only tells it",
+    description:
+      "Creates and changes stores in one transaction, and answers each change with the keys of new stores. Refuses the whole of it if one field is wrong or in conflict with another one or with the state; `dry_run` changes nothing.",
     request: z.strictObject({
       stores: z.array(resolvedStore),
       /** Whether what is not described is removed from the lists that are. */
@@ -77,6 +81,8 @@ export const configOperations = {
   describeConfig: sandboxOperation({
     path: "/config.schema.json",
     summary: "Describes checkout.config.json, as a JSON Schema",
+    description:
+      "Answers the JSON Schema of the configuration file, for editors and validators. It needs no store.",
     answer: z.looseObject({ type: z.string() }),
     bare: true,
   }),

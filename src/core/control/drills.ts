@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
 import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
 import { CLIENT_RUNS, DRILL_KINDS, LOSSES } from "../readiness/names.ts";
-import { moment, storeOperation, wholeInQuery, type DomainOf, whole, nonEmpty } from "./operation.ts";
+import { moment, storeOperation, upTo, wholeInQuery, type DomainOf, whole, nonEmpty } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 /** Maximum number of steps of a drill. */
@@ -14,7 +14,7 @@ const MAX_LEASE_MS = 25 * 3_600_000;
 const MAX_EXIT_CODE = 2 ** 32 - 1;
 const MAX_ORDER_ID = 128;
 
-const text = z.string().check(z.maxLength(MAX_TEXT));
+const text = upTo(MAX_TEXT);
 const step = z.strictObject({
   name: text,
   passed: z.boolean(),
@@ -123,6 +123,8 @@ export const drillOperations = {
     path: "/leases",
     summary:
       "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), holds the store's webhooks back and watches who asks the API (duplicates, browser_return)",
+    description:
+      "Prepares the store for a drill, and answers the lease as the first line of a body that stays open. Everything is undone when the connection closes, the time is up or the lease is ended.",
     request: z.strictObject({
       drill: z.enum(DRILL_KINDS),
       timeoutMs: whole(1, MAX_LEASE_MS),
@@ -138,6 +140,8 @@ export const drillOperations = {
   listDrills: storeOperation({
     path: "/drills",
     summary: "Lists what drills have shown, newest first",
+    description:
+      "Answers the results of drills with their steps, optionally of one kind. Drills that proved nothing are not kept.",
     request: z.strictObject({
       kind: z.optional(z.enum(DRILL_KINDS)),
       limit: z.optional(wholeInQuery(1, MAX_PAGE)),
@@ -149,6 +153,8 @@ export const drillOperations = {
     path: "/drills/webhook",
     summary:
       "Sends valid and invalid requests to an endpoint, or to each enabled one, and names what its receiver does wrong",
+    description:
+      "Sends valid and forged events to endpoints, and answers what each receiver accepted, with the likely cause. Refuses an unknown or disabled endpoint, and a store without an enabled one.",
     request: z.strictObject({
       endpointId: z.optional(z.uuid()),
       /** The drill stops, and keeps nothing, when this lease ends. */
@@ -163,6 +169,8 @@ export const drillOperations = {
     method: "POST",
     path: "/drills/browser-return",
     summary: "Keeps what the drill of a browser's return has shown; its steps are done by the command line",
+    description:
+      "Stores the steps of a drill that the command line has run, and answers the result. It sends nothing itself.",
     request: z.strictObject({ returnUrl: text, steps: doneSteps }),
     answer: drill,
   }),
@@ -170,6 +178,8 @@ export const drillOperations = {
     method: "POST",
     path: "/drills/idempotency/{id}/runs",
     summary: "Counts the creates that come from now on to this run of the merchant's command",
+    description:
+      "Begins a run of the merchant's command under a lease of the idempotency drill. Refuses a lease that has ended.",
     request: clientRun,
     answer: z.object({}),
   }),
@@ -177,6 +187,8 @@ export const drillOperations = {
     method: "POST",
     path: "/drills/idempotency/{id}/runs/end",
     summary: "Ends the run: an answer that was held back is dropped",
+    description:
+      "Ends the current run under a lease, and answers whether a create came, whether its answer was lost, and whether the client got one. Refuses a lease that has ended.",
     request: clientEnd,
     /**
      * Whether a create came that may be the client's, whether an answer was kept from the client, and whether it got one
@@ -188,6 +200,8 @@ export const drillOperations = {
     path: "/drills/idempotency/{id}/runs/current",
     summary:
       "Waits until a create of the run is made, and its answer kept from the client, or until the run has ended",
+    description:
+      "Waits until the answer of a create was taken from the client, or the run has ended, and answers which. Refuses a lease that has ended.",
     answer: z.object({ lost: z.boolean() }),
     // The merchant's command that runs meanwhile may reset the store.
     entersStore: false,
@@ -196,6 +210,8 @@ export const drillOperations = {
     path: "/leases/{id}/retrieves",
     summary:
       "Lists the paid checkouts that were retrieved from v1 since the lease began, once for each time, except by commands of this program",
+    description:
+      "Answers the ids of paid checkouts that were retrieved under a lease. Refuses a lease that has ended.",
     answer: z.object({ paidCheckouts: z.array(z.uuid()) }),
   }),
   deliverForDrill: storeOperation({
@@ -203,6 +219,8 @@ export const drillOperations = {
     path: "/drills/duplicates/deliver",
     summary:
       "Sends an event now to each enabled endpoint that wants it, correctly signed unless forged, under the lease of a duplicates drill",
+    description:
+      "Delivers an event at once under a lease, also a forged one, and answers what each receiver said. Refuses a lease that is none of this drill, and endpoints that have changed since the first delivery.",
     request: z.strictObject({
       leaseId: z.uuid(),
       eventId: z.uuid(),
@@ -223,6 +241,8 @@ export const drillOperations = {
     path: "/drills/duplicates",
     summary:
       "Keeps what a drill of duplicates has shown, under its lease; its steps are done by the command line",
+    description:
+      "Stores the steps of a duplicates drill under its lease, and answers the result. Refuses a lease that has ended, and endpoints that have changed meanwhile.",
     request: z.strictObject({ leaseId: z.uuid(), subject: text, steps: doneSteps }),
     answer: drill,
     refusals: ["state_conflict"],
@@ -231,6 +251,8 @@ export const drillOperations = {
     method: "POST",
     path: "/drills/idempotency/{id}/close",
     summary: "Watches the client no longer, and tells which request to send with the key of the lost create",
+    description:
+      "Stops watching the client, and answers a request that reuses the key of the lost create for another body. It is null if no answer was lost.",
     request: z.strictObject({}),
     /** null where no answer was dropped. */
     answer: z.object({ reuse: z.nullable(reuse) }),
@@ -239,6 +261,8 @@ export const drillOperations = {
     method: "POST",
     path: "/drills/idempotency/{id}/judge",
     summary: "Judges what was seen by the service's own log and tables, and keeps what that has shown",
+    description:
+      "Judges what came during the drill, keeps the result if it proves something, and answers each step and each create. Refuses a lease that has ended.",
     request: z.strictObject({}),
     answer: z.object({
       verdict,
@@ -252,6 +276,8 @@ export const drillOperations = {
     method: "POST",
     path: "/leases/{id}/end",
     summary: "Ends a lease, and undoes what was done for it; refused where it has ended already",
+    description:
+      "Ends a lease early: held webhooks go out, and its API key is revoked. Refuses a lease that has ended already.",
     request: z.strictObject({}),
     answer: z.object({}),
   }),

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../errors.ts";
-import { OPERATION_HEADER, VERSION_HEADER } from "./protocol.ts";
+import { UUID } from "../text.ts";
+import { DEFAULT_STORE, OPERATION_HEADER, VERSION_HEADER } from "./protocol.ts";
 import {
   CONTROL_OPERATIONS,
   OPERATION_NAMES,
@@ -9,7 +10,7 @@ import {
   type AnswerOf,
   type OperationName,
 } from "./operations.ts";
-import { wireSchemaNames, wireSchema } from "./wire-names.ts";
+import { rulesOf, wireSchemaNames, wireSchema } from "./wire-names.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -46,14 +47,14 @@ const PARAMETERS: Readonly<Record<"StoreId" | "Id", Json>> = {
     in: "path",
     required: true,
     description: "The id of a store, in lower case; `default` is the first one.",
-    schema: { type: "string" },
+    schema: { type: "string", pattern: `^(?:${DEFAULT_STORE}|${UUID})$` },
   },
   Id: {
     name: "id",
     in: "path",
     required: true,
     description: "The id of what is meant, in lower case.",
-    schema: { type: "string", format: "uuid" },
+    schema: { type: "string", format: "uuid", pattern: `^${UUID}$` },
   },
 };
 const HEADERS: Readonly<Record<"RequestId" | "Version" | "Operation" | "Allow", Json>> = {
@@ -132,7 +133,7 @@ export function describeControlApi(origin: string): AnswerOf<"describe"> {
 }
 
 function describeOperation(name: OperationName): Json {
-  const { path, summary, role, refusals } = CONTROL_OPERATIONS[name];
+  const { path, summary, description, role, refusals } = CONTROL_OPERATIONS[name];
   const codes = new Set([...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[takes(name)], ...refusals]);
   const { request, response } = BODIES[name];
   const parameters = [
@@ -143,6 +144,7 @@ function describeOperation(name: OperationName): Json {
   return {
     operationId: name,
     summary,
+    description,
     tags: Object.entries(SUBJECTS).flatMap(([tag, { operations }]) => (name in operations ? [tag] : [])),
     ...(role === "administrator" ? { security: [{ adminToken: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -229,8 +231,8 @@ function nameOf(schema: z.ZodMiniType, name: string): string {
 }
 
 /**
- * Every schema that has a name, as a part of the document that refers to the others: the dialect is that of the whole, a
- * format needs no pattern beside it, and an object has no other fields than those described.
+ * Every schema that has a name, as a part of the document that refers to the others: the dialect is that of the whole, and
+ * an object has no other fields than those described.
  */
 function allSchemas(): Readonly<Record<string, Json>> {
   // The error envelope (interface 17), with the closed list of codes (decision 4).
@@ -239,9 +241,9 @@ function allSchemas(): Readonly<Record<string, Json>> {
   const { schemas } = z.toJSONSchema(wireSchemaNames, {
     io: "input",
     uri: (name) => `#/components/schemas/${name}`,
-    override: ({ jsonSchema }) => {
-      if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+    override: ({ zodSchema, jsonSchema }) => {
       if (jsonSchema.properties !== undefined) jsonSchema.additionalProperties ??= false;
+      Object.assign(jsonSchema, rulesOf(zodSchema));
     },
   });
   return Object.fromEntries(

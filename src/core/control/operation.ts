@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { iso } from "../clock.ts";
+import { codePointLength } from "../text.ts";
 import type { ErrorCode } from "../errors.ts";
 import { CONTROL_ROOT, type ControlRole } from "./protocol.ts";
 
@@ -12,6 +13,8 @@ export type Operation<
   /** May hold `{store_id}` and `{id}`. */
   readonly path: string;
   readonly summary: string;
+  /** What it does, what it answers and what it refuses, in a sentence or two. */
+  readonly description: string;
   /** Whose token it wants. */
   readonly role: ControlRole;
   /** What the body of a POST or the query of a GET means; `undefined` where nothing is read. */
@@ -37,7 +40,7 @@ export type Operation<
  */
 type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
   Operation<Request, Answer>,
-  "path" | "summary" | "answer"
+  "path" | "summary" | "description" | "answer"
 > &
   Partial<Operation<Request, Answer>>;
 
@@ -97,14 +100,25 @@ export function whole(minimum: number, maximum?: number) {
   return maximum === undefined ? number : number.check(z.maximum(maximum));
 }
 
-/** A text of at least one character. */
-export function nonEmpty(maxLength: number) {
-  return z.string().check(z.minLength(1), z.maxLength(maxLength));
+/** A text of at most so many characters, counted as JSON Schema counts them: code points. */
+export function upTo(maxLength: number) {
+  return z.string().check(
+    z.refine((text) => codePointLength(text) <= maxLength, `expected at most ${maxLength} characters`),
+    z.meta({ maxLength }),
+  );
 }
 
-/** A whole number in a query, which is text. */
+/** The same of at least one character. */
+export function nonEmpty(maxLength: number) {
+  return upTo(maxLength).check(z.minLength(1));
+}
+
+/** A whole number in a query, which is text: digits as JSON has them. */
 export function wholeInQuery(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
-  const text = z.string().check(z.meta({ type: "integer", minimum, maximum }));
+  const text = z.string().check(
+    z.refine((digits) => /^(?:0|[1-9]\d*)$/.test(digits), "expected a whole number"),
+    z.meta({ type: "integer", minimum, maximum }),
+  );
   return z.codec(text, whole(minimum, maximum), {
     decode: Number,
     encode: String,

@@ -175,27 +175,37 @@ export const readinessOperations = {
   assumptions: storeOperation({
     path: "/assumptions",
     summary: "Lists what the interface leaves open and was decided here, and what the store relied on of it",
+    description:
+      "Answers each decision that fills a gap of the interface, with the first use of it by this store. A real service may decide otherwise.",
     answer: z.object({ storeId: z.uuid(), assumptions: z.array(assumption) }),
   }),
   readiness: storeOperation({
     path: "/readiness",
     summary: "Tells the facts that the launch checklist is judged by",
+    description:
+      "Answers what the checklist is judged by: production, capabilities, origins, endpoints, drills, waivers. It judges nothing.",
     answer: readiness,
   }),
   checklist: storeOperation({
     path: "/checklist",
     summary: "Judges the launch checklist: the verdict, and each item with its reason and its evidence",
+    description:
+      "Judges the six items of the launch checklist and answers each with reason, evidence and next command. The verdict is `ready`, `ready_with_risks` or `not_ready`.",
     answer: checklist,
   }),
   storeSummary: storeOperation({
     path: "",
     summary: "Shows the store: what it is, may do and has, without its secrets",
+    description:
+      "Answers merchant, capabilities, prices, active API keys, return origins and the number of endpoints of a store. Secrets are left out.",
     answer: storeSummary,
   }),
   waiveDrill: storeOperation({
     method: "POST",
     path: "/waivers",
     summary: "Waives a drill for 7 days, with a reason: the checklist passes without it, with a risk",
+    description:
+      "Records that the merchant skips a drill for 7 days, and why. Answers the waiver; it changes nothing but the checklist.",
     request: z.strictObject({ drill: z.enum(DRILL_KINDS), reason: note }),
     answer: waiver,
   }),
@@ -203,6 +213,8 @@ export const readinessOperations = {
     method: "POST",
     path: "/production-requests",
     summary: "Asks, as the merchant, for production; it opens nothing",
+    description:
+      "Records the merchant's request for production in the audit log, and answers the entry. Refuses a second request before the first one is decided, and one behind an open gate.",
     request: z.strictObject({ note: z.optional(note) }),
     answer: act,
     refusals: ["state_conflict"],
@@ -212,6 +224,8 @@ export const readinessOperations = {
     path: "/admin/acts",
     summary:
       "Does what only an administrator can: approvals, activity, capabilities, prices, the production gate",
+    description:
+      "Does one act of the administrator, writes it into the audit log, and answers the entry. Refuses an act that changes nothing, an unknown capability or price, and a gate without request and approval; needs the admin token.",
     role: "administrator",
     request: actRequest,
     answer: act,
@@ -220,6 +234,7 @@ export const readinessOperations = {
   adminLog: storeOperation({
     path: "/admin/acts",
     summary: "Lists the audit log: what administrators did and the merchant asked for, first to last",
+    description: "Answers every entry of the audit log, oldest first. Needs the admin token.",
     role: "administrator",
     answer: z.object({ storeId: z.uuid(), acts: z.array(act) }),
   }),

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
 import { EXPLAINED } from "../explain/explained.ts";
 import { explanation } from "../explain/explanation.ts";
-import { parseStatuses } from "../request/statuses.ts";
+import { parseStatuses, STATUSES_FORM } from "../request/statuses.ts";
 import { metFault } from "../fault/operations.ts";
 import { moment, namedMoment, nonEmpty, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
@@ -57,14 +57,15 @@ export const requestOperations = {
     // It reads only the log, which is no part of the store.
     entersStore: false,
     summary: "Lists the store's newest v1 requests, oldest first; waits for one where there is none",
+    description:
+      "Answers v1 requests of the log that match every filter, and the position to continue from. With `wait_ms` it waits for the next one; an empty list is no refusal.",
     request: z.strictObject({
       /** `404` or `4xx`; `0` where none was sent. */
       status: z.optional(
-        z
-          .string()
-          .check(
-            z.refine((text) => parseStatuses(text) !== undefined, "expected a status such as 404, 4xx, or 0"),
-          ),
+        z.string().check(
+          z.refine((text) => parseStatuses(text) !== undefined, "expected a status such as 404, 4xx, or 0"),
+          z.meta(STATUSES_FORM),
+        ),
       ),
       method: z.optional(z.string()),
       path: z.optional(z.string()),
@@ -83,6 +84,8 @@ export const requestOperations = {
   showRequest: storeOperation({
     path: "/requests/{id}",
     summary: "Shows a v1 request; of one that was refused also its headers and body, secrets redacted",
+    description:
+      "Answers a logged v1 request; if it was refused, with its headers and body, without secrets. Refuses a request that the log does not have, or no longer has.",
     answer: z.extend(logged, {
       refused: z.nullable(refused),
       /** When its answer was sent again, for its key. */
@@ -93,6 +96,8 @@ export const requestOperations = {
     path: "/explain",
     summary:
       "Explains a request, a checkout, an event, a delivery or an order: what happened, why, what to do",
+    description:
+      "Finds the request, checkout, event, delivery or order with this id, and answers its story: what happened, which rule applies, what is due, and the next command. Refuses an id that is nothing of the store.",
     request: z.strictObject({
       id: nonEmpty(MAX_ID),
       as: z.optional(z.enum(EXPLAINED)),

@@ -75,6 +75,7 @@ export const sandboxOperations = {
   describe: sandboxOperation({
     path: "/openapi.json",
     summary: "Describes the control API, as this document",
+    description: "Answers this document. Needs the control token.",
     answer: z.looseObject({
       openapi: z.string(),
       info: z.looseObject({ title: z.string(), version: z.string() }),
@@ -85,12 +86,16 @@ export const sandboxOperations = {
   describeSandbox: sandboxOperation({
     path: "/sandbox",
     summary: "Tells where the sandbox is, which store it has and how it is served",
+    description:
+      "Answers addresses, version, process, first store and settings of the running sandbox. It holds the signing secret of the first store, and no API key.",
     answer: sandboxDescription,
   }),
   stopSandbox: sandboxOperation({
     method: "POST",
     path: "/sandbox/stop",
     summary: "Stops the sandbox after this answer, if it is the process that is meant",
+    description:
+      "Stops the process after this answer, as a signal does. Refuses a `pid` that is another process.",
     request: z.strictObject({ pid: z.int() }),
     answer: z.object({ pid: z.int() }),
     refusals: ["state_conflict"],

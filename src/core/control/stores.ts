@@ -72,6 +72,8 @@ export const storesOperations = {
     method: "POST",
     path: "/stores",
     summary: "Makes a store of its own, with an API key that is shown only here",
+    description:
+      "Creates a store with the default catalog, and answers its ids, its API key and its signing secret. Refuses an unknown merchant; the key is shown this once.",
     request: z.strictObject({
       name: z.optional(storeName),
       /** Default: that of the first store. */
@@ -89,11 +91,15 @@ export const storesOperations = {
   listStores: sandboxOperation({
     path: "/stores",
     summary: "Lists the stores, the first one first",
+    description:
+      "Answers every store with its merchant, and whether it is active. The first one is `default`.",
     answer: z.object({ stores: z.array(listed) }),
   }),
   storeAccess: storeOperation({
     path: "/access",
     summary: "Tells what an application of the store needs beside its API key, which was shown once",
+    description:
+      "Answers the signing secret of a store, with its ids and its name. Refuses if the master key of the folder cannot decrypt the secret.",
     answer: z.object({
       storeId: z.uuid(),
       merchantId: z.uuid(),
@@ -108,6 +114,8 @@ export const storesOperations = {
     method: "POST",
     path: "/reset",
     summary: "Deletes everything that has happened in a store, or in all, and keeps what was set up",
+    description:
+      "Deletes checkouts, events, deliveries and logs, and answers the stores that were reset; API keys, prices and endpoints stay. Refuses an unknown store, and a name that several stores have.",
     request: z.strictObject({ store: z.optional(z.string().check(z.minLength(1))) }),
     answer: z.object({ stores: z.array(erasedStore) }),
     refusals: ["not_found", "state_conflict"],
@@ -116,6 +124,8 @@ export const storesOperations = {
     method: "POST",
     path: "/snapshots",
     summary: "Takes a snapshot of a store, in the place of an older one of this name",
+    description:
+      "Writes one store into a file of the state folder, and answers its size. An older snapshot of that name is replaced.",
     request: oneSnapshot,
     answer: takenSnapshot,
   }),
@@ -123,18 +133,24 @@ export const storesOperations = {
     method: "POST",
     path: "/snapshots",
     summary: "Takes a snapshot of the whole sandbox, in the place of an older one of this name",
+    description:
+      "Writes all stores into a file of the state folder, and answers its size. An older snapshot of that name is replaced.",
     request: oneSnapshot,
     answer: takenSnapshot,
   }),
   listSnapshots: sandboxOperation({
     path: "/snapshots",
     summary: "Lists the snapshots, of stores and of the whole sandbox",
+    description:
+      "Answers every snapshot with its size and, if it cannot be restored, the reason. It reads and checks each file.",
     answer: z.object({ snapshots: z.array(namedSnapshot) }),
   }),
   restoreStoreSnapshot: storeOperation({
     method: "POST",
     path: "/snapshots/restore",
     summary: "Puts a store of a snapshot in the place of the one that is here; other stores stay as they are",
+    description:
+      "Replaces one store by its state in a snapshot, in one transaction. Refuses an unknown snapshot, a damaged one, and one that does not hold this store.",
     request: restoreOne,
     answer: restored,
     entersStore: false,
@@ -144,6 +160,8 @@ export const storesOperations = {
     method: "POST",
     path: "/snapshots/restore",
     summary: "Restores what a snapshot holds: a store, which is made if it is not here, or the whole sandbox",
+    description:
+      "Replaces one store or all stores by a snapshot, in one transaction, and answers the restored stores. Refuses an unknown or damaged snapshot, and with `all` the snapshot of a single store.",
     request: z.extend(restoreOne, {
       /** Refuses a snapshot of one store. Default: false. */
       all: z.optional(z.boolean()),
@@ -155,6 +173,7 @@ export const storesOperations = {
     method: "POST",
     path: "/snapshots/remove",
     summary: "Removes a snapshot; what was restored from it stays",
+    description: "Deletes the file of a snapshot, and answers its name. Refuses a name that no snapshot has.",
     request: oneSnapshot,
     answer: z.object({ name: z.string() }),
     refusals: ["not_found"],
@@ -163,6 +182,8 @@ export const storesOperations = {
     method: "POST",
     path: "/delete",
     summary: "Deletes a store with everything that belongs to it; the first store stays",
+    description:
+      "Deletes a store and all its rows, and answers its id and its name. Refuses the first store, and an unknown one.",
     request: z.strictObject({}),
     answer: erasedStore,
     entersStore: false,

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
-import { AN_EVENT_TYPE, EVENT_TYPES } from "../webhook/event-types.ts";
+import { AN_EVENT_TYPE, EVENT_PATTERNS, EVENT_TYPES } from "../webhook/event-types.ts";
+import { TARGET_FORM } from "../webhook/target.ts";
 import { DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { metFault } from "../fault/operations.ts";
 import { moment, namedMoment, storeOperation, whole, wholeInQuery, type DomainOf } from "./operation.ts";
@@ -111,7 +112,9 @@ export const dispatched = z.object({
 /** A try that has ended. */
 export type DispatchedEntry = DomainOf<typeof dispatched>;
 
-const eventTypes = z.array(z.string()).check(z.minLength(1), z.maxLength(20));
+const eventPattern = z.string().check(z.meta({ enum: EVENT_PATTERNS }));
+const eventTypes = z.array(eventPattern).check(z.minLength(1), z.maxLength(20));
+const receiverUrl = z.string().check(z.meta(TARGET_FORM));
 
 const deliveries = z.object({ deliveries: z.array(delivery) });
 const secrets = z.object({ inForce: z.array(z.string()), retired: z.array(z.string()) });
@@ -130,14 +133,18 @@ export const webhookOperations = {
   listEndpoints: storeOperation({
     path: "/endpoints",
     summary: "Lists where the store's events are delivered, oldest first",
+    description:
+      "Answers every endpoint with its state and, if it is paused or disabled, the reason. Removed ones are not listed.",
     answer: z.object({ endpoints: z.array(endpoint) }),
   }),
   addEndpoint: storeOperation({
     method: "POST",
     path: "/endpoints",
     summary: "Adds an address that events are delivered to; without event_types all of them",
+    description:
+      "Registers a receiver, and answers the endpoint with its signing secret. Refuses a host that is neither this machine nor allowed at the start, an address that is registered already, and more than 20 endpoints.",
     request: z.strictObject({
-      url: z.string(),
+      url: receiverUrl,
       eventTypes: z.optional(eventTypes),
       /** One delivery at a time; default: several, those of one checkout in order. */
       inOrder: z.optional(z.boolean()),
@@ -148,6 +155,8 @@ export const webhookOperations = {
   showEndpoint: storeOperation({
     path: "/endpoints/{id}",
     summary: "Shows an endpoint; waits while it is enabled at the url that is named",
+    description:
+      "Answers an endpoint. With `url` and `wait_ms` it waits while the endpoint is enabled at that address; an unknown endpoint is refused.",
     /** With `waitMs` it waits as long as the endpoint is enabled at `url`. */
     request: z.strictObject({
       url: z.optional(z.string()),
@@ -159,18 +168,24 @@ export const webhookOperations = {
     method: "POST",
     path: "/endpoints/{id}/state",
     summary: "Enables, disables or pauses an endpoint, or removes it with its queued deliveries",
+    description:
+      "Enables, disables, pauses or removes an endpoint, and answers it. Refuses an unknown endpoint.",
     request: z.strictObject({ action: z.enum(["enable", "disable", "pause", "remove"]) }),
     answer: endpoint,
   }),
   showSecret: storeOperation({
     path: "/endpoints/{id}/secret",
     summary: "Shows the signing secrets of an endpoint: active ones, newest first, and retired ones",
+    description:
+      "Answers the active signing secrets of an endpoint, newest first, and those that have expired. Refuses an unknown endpoint.",
     answer: secrets,
   }),
   rotateSecret: storeOperation({
     method: "POST",
     path: "/endpoints/{id}/secret",
     summary: "Gives an endpoint a new signing secret; the old one signs too until the overlap ends",
+    description:
+      "Creates a new signing secret, and answers all secrets of the endpoint. Both sign until the overlap ends, a day by default; an unknown endpoint is refused.",
     request: z.strictObject({
       overlapMs: z.optional(whole(0, MAX_OVERLAP_MS)),
     }),
@@ -180,6 +195,8 @@ export const webhookOperations = {
     method: "POST",
     path: "/endpoints/{id}/test",
     summary: "Delivers an event webhook.test to one endpoint",
+    description:
+      "Queues an event `webhook.test` for one endpoint, and answers its id. Refuses a disabled or unknown endpoint.",
     request: z.strictObject({}),
     answer: z.object({ eventId: z.uuid() }),
     refusals: ["state_conflict"],
@@ -188,8 +205,10 @@ export const webhookOperations = {
     method: "POST",
     path: "/listener",
     summary: "Says where the store's listener is now; what waited for it is delivered",
+    description:
+      "Registers the address of `checkout listen`, and answers its endpoint with the signing secrets. Events that waited are delivered, with `since` older ones first; an unknown event and a foreign host are refused.",
     request: z.strictObject({
-      url: z.string(),
+      url: receiverUrl,
       /** Where it forwards events to, for a drill of what is there; none by default. */
       forwardTo: z.optional(z.string()),
       eventTypes: z.optional(eventTypes),
@@ -207,11 +226,16 @@ export const webhookOperations = {
   listEvents: storeOperation({
     path: "/events",
     summary: "Lists events, oldest first: after a position, or the newest; waits for one where there is none",
+    description:
+      "Answers events that match every filter: those after `since`, or the newest. With `wait_ms` it waits for one; an empty list is no refusal.",
     /** Without `since` the newest ones are meant. */
     request: z.strictObject({
       since: z.optional(wholeInQuery(0)),
       type: z.optional(
-        z.string().check(z.refine((type) => EVENT_TYPES.includes(type), `expected ${AN_EVENT_TYPE}`)),
+        z.string().check(
+          z.refine((type) => EVENT_TYPES.includes(type), `expected ${AN_EVENT_TYPE}`),
+          z.meta({ enum: EVENT_TYPES }),
+        ),
       ),
       checkoutId: z.optional(z.uuid()),
       orderId: z.optional(z.string()),
@@ -223,12 +247,16 @@ export const webhookOperations = {
   showEvent: storeOperation({
     path: "/events/{id}",
     summary: "Shows an event and its deliveries",
+    description:
+      "Answers an event with its exact body, and each of its deliveries with the attempts. Refuses an id that is no event of the store.",
     answer: z.extend(eventEntry, deliveries.shape),
   }),
   replayEvent: storeOperation({
     method: "POST",
     path: "/events/{id}/replay",
     summary: "Delivers an event again, with the same event_id and bytes; no state changes",
+    description:
+      "Queues an event again, for one endpoint or for all enabled ones that want it, and answers the deliveries. Refuses an unknown event, and a store without such an endpoint; no payment is repeated.",
     request: z.strictObject({ endpointId: z.optional(z.uuid()) }),
     answer: z.object({ deliveries: z.array(z.object({ id: z.uuid(), endpointId: z.uuid() })) }),
     refusals: ["state_conflict"],
@@ -238,6 +266,8 @@ export const webhookOperations = {
     path: "/deliveries/replay",
     summary:
       "Delivers again each event whose last delivery to an endpoint failed: made since a moment, at most 1000 at once",
+    description:
+      "Queues events whose last delivery failed, at most 1000, and answers how many and whether there are more. Refuses an endpoint that is unknown or disabled.",
     request: z.strictObject({
       /** Deliveries that were made from this moment on, by the store's clock. */
       since: namedMoment,
@@ -250,6 +280,8 @@ export const webhookOperations = {
   listDeliveries: storeOperation({
     path: "/deliveries",
     summary: "Lists deliveries with their attempts, newest first",
+    description:
+      "Answers a page of deliveries with their attempts and, if there are more, the id to pass as `before`. An unknown `before` is refused.",
     request: z.strictObject({
       endpointId: z.optional(z.uuid()),
       eventId: z.optional(z.uuid()),

@@ -20,6 +20,9 @@ const derived = new WeakMap<z.ZodMiniType, z.ZodMiniType>();
 
 const schemaNames = new Map<z.ZodMiniType, string>();
 
+const rules = new WeakMap<z.ZodMiniType, JsonSchema>();
+type JsonSchema = Readonly<Record<string, unknown>>;
+
 /** The names of `nameSchemas`, each with what `wireSchema` has made of its schema. */
 export const wireSchemaNames = z.registry<{ id: string }>();
 
@@ -29,6 +32,16 @@ export const wireSchemaNames = z.registry<{ id: string }>();
  */
 export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): void {
   for (const [name, schema] of Object.entries(schemas)) schemaNames.set(schema, name);
+}
+
+/** Says what a schema's fields are together, for the description alone: what reads them refuses the rest. */
+export function addRules(schema: z.ZodMiniType, said: JsonSchema): void {
+  rules.set(schema, said);
+}
+
+/** What `addRules` has said of the schema that a wire schema is made of. */
+export function rulesOf(wire: z.core.$ZodType): JsonSchema | undefined {
+  return rules.get(wire as z.ZodMiniType);
 }
 
 /**
@@ -41,6 +54,8 @@ export function wireSchema(schema: z.ZodMiniType): z.ZodMiniType {
   if (known !== undefined) return known;
   const wire = derive(schema);
   derived.set(schema, wire);
+  const said = rules.get(schema);
+  if (said !== undefined) rules.set(wire, said);
   const name = schemaNames.get(schema);
   if (name !== undefined) wireSchemaNames.add(wire, { id: name });
   return wire;

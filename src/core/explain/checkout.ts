@@ -4,6 +4,7 @@ import { iso } from "../clock.ts";
 import { formatAmount } from "../money.ts";
 import { causeText, likelyCause, type ToldDelivery } from "./delivery.ts";
 import { english, type Say } from "../language.ts";
+import { shownText } from "../text.ts";
 import type { Explanation } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 import { timelineOf, type CheckoutStory, type ToldStory } from "./timeline.ts";
@@ -127,7 +128,7 @@ export function explainDelivery(
 const SAID = {
   id: HIDDEN,
   object: ({ object }) => (object === "order" ? "order" : "checkout session of order"),
-  order_id: ({ orderId }) => orderId,
+  order_id: ({ orderId }) => shownText(orderId),
   amount_minor: ({ amountMinor, currency }) => formatAmount(amountMinor, currency),
   currency: HIDDEN,
   status: ({ status, expiresAt }, say) => `${status}, ${say(SENTENCES.status[status](iso(expiresAt)))}`,

@@ -1,7 +1,9 @@
 import * as z from "zod/mini";
 import { moment, namedMoment, nonEmpty, storeOperation, whole, type DomainOf } from "../control/operation.ts";
-import { nameSchemas } from "../control/wire-names.ts";
+import { addRules, nameSchemas } from "../control/wire-names.ts";
+import { EVENT_PATTERNS } from "../webhook/event-types.ts";
 import { FAULT_ACTIONS, FAULT_PROFILES, MAX_DELIVERY_DELAY_MS } from "./actions.ts";
+import { FAULT_RULES, PATH_PATTERN } from "./rules.ts";
 
 const MAX_TIMES = 1_000_000;
 const MAX_PATTERN = 128;
@@ -19,9 +21,9 @@ export type MetFault = DomainOf<typeof metFault>;
 const match = {
   method: z.enum(["GET", "POST"]),
   /** A path of v1; `*` stands for any text. */
-  path: pattern,
+  path: pattern.check(z.meta({ pattern: PATH_PATTERN })),
   /** An event type, or a pattern as endpoints have it: `order.*`. */
-  eventType: pattern,
+  eventType: z.string().check(z.meta({ enum: EVENT_PATTERNS })),
   eventId: z.uuid(),
   endpointId: z.uuid(),
   /** `*` stands for any text. */
@@ -84,6 +86,7 @@ function orNull<Shape extends Readonly<Record<string, z.ZodMiniType>>>(shape: Sh
 }
 
 nameSchemas({ Fault: fault, MetFault: metFault });
+addRules(faultRequest, FAULT_RULES);
 
 /** The operations on faults that are asked for (decision 94). */
 export const faultOperations = {
@@ -91,6 +94,8 @@ export const faultOperations = {
     method: "POST",
     path: "/faults",
     summary: "Adds a fault of v1 or of deliveries, or all of a profile",
+    description:
+      "Schedules a fault, or all faults of a profile, and answers them. Refuses fields that do not belong to the action, an end that is over, an unknown event or endpoint, and more than 100 faults.",
     request: faultRequest,
     /** `fault` is the first of `faults`. */
     answer: z.object({ fault, faults: z.array(fault) }),
@@ -99,18 +104,23 @@ export const faultOperations = {
   listFaults: storeOperation({
     path: "/faults",
     summary: "Lists the faults that can still hit, oldest first",
+    description:
+      "Answers the faults that can still hit a request or a delivery, with how many they have hit. Faults that are used up are not listed.",
     answer: z.object({ faults: z.array(fault) }),
   }),
   removeFault: storeOperation({
     method: "DELETE",
     path: "/faults/{id}",
     summary: "Removes a fault",
+    description: "Removes one fault and answers it. Refuses a fault that is unknown or used up.",
     answer: z.object({ fault }),
   }),
   clearFaults: storeOperation({
     method: "DELETE",
     path: "/faults",
     summary: "Removes all faults of the store",
+    description:
+      "Removes every fault of the store, and answers those that were removed. No fault is no refusal.",
     answer: z.object({ faults: z.array(fault) }),
   }),
 };

@@ -4,6 +4,14 @@ import { printableLiteral } from "../text.ts";
 import { parseEventTypes } from "../webhook/event-types.ts";
 import { isApiAction, type FaultAction } from "./actions.ts";
 import type { AskedFaults, FaultEntry } from "./operations.ts";
+import {
+  MAX_API_LATENCY_MS,
+  OF_API,
+  OF_DELIVERIES,
+  PARAMETERS,
+  PATH_PATTERN,
+  type Parameter,
+} from "./rules.ts";
 
 /** A fault as it is asked for; what is left out has its default. */
 export type WantedFault = Omit<AskedFaults, "profile" | "action"> & { readonly action: FaultAction };
@@ -14,30 +22,11 @@ export type FaultTerms = Omit<FaultEntry, "id" | "seed" | "matched" | "applied" 
   readonly seed: string | null;
 };
 
-/** Longest delay of an answer, in milliseconds: a connection that is silent for longer is closed. */
-const MAX_API_LATENCY_MS = 5 * 60_000;
-/** What some actions need: its name on the wire, its default, and which actions. The others need nothing. */
-export const PARAMETERS = {
-  status: { name: "status", default: 500, of: ["status"] },
-  latencyMs: { name: "latency_ms", default: 2000, of: ["latency", "slow_body", "delay", "reorder"] },
-  retryAfterS: { name: "retry_after_s", default: 1, of: ["rate_limit"] },
-} as const;
-
-type Parameter = {
-  readonly name: string;
-  readonly default: number;
-  readonly of: readonly FaultAction[];
-};
-
 /** What faults are for. */
 const WORDS_OF = {
   api: ["requests of v1", " v1 的请求"],
   deliveries: ["deliveries", "推送"],
 } satisfies Record<string, Words>;
-
-/** What a fault on v1 can be narrowed by, and one on deliveries, beside order_id, nth and probability. */
-const OF_API = { method: "method", path: "path" } as const;
-const OF_DELIVERIES = { eventType: "event_type", eventId: "event_id", endpointId: "endpoint_id" } as const;
 
 /** Checks what belongs together in a fault. Refuses with `invalid_parameter` and what was expected. */
 export function faultTerms(wanted: WantedFault): Outcome<FaultTerms> {
@@ -100,7 +89,7 @@ function strangeParameter({ action, ...wanted }: WantedFault): Words | undefined
 }
 
 function strangeValue({ action, match = {}, latencyMs = 0 }: WantedFault): Words | undefined {
-  if (match.path !== undefined && !/^(\/v1\/|\*)/.test(match.path))
+  if (match.path !== undefined && !new RegExp(PATH_PATTERN).test(match.path))
     return [
       `match.path: expected a path of v1 such as /v1/orders or /v1/checkout-sessions/*; got ${printableLiteral(match.path)}`,
       `match.path：应为 v1 的路径，如 /v1/orders 或 /v1/checkout-sessions/*；收到 ${printableLiteral(match.path)}`,

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { moment, sandboxOperation, whole } from "../control/operation.ts";
+import { moment, sandboxOperation, upTo, whole } from "../control/operation.ts";
 
 /** The operations on who is signed in to the portal (decision 99). */
 export const portalOperations = {
@@ -7,9 +7,11 @@ export const portalOperations = {
     method: "POST",
     path: "/portal/sign-ins",
     summary: "Makes a link that signs one browser in to the portal, once",
+    description:
+      "Answers a link that signs one browser in to the portal, and when the link expires. Refuses if there is no portal, or if the page is about an id that nothing has.",
     request: z.strictObject({
       /** The page to show then: a path of the portal, with or without its key. Refused where it looks for a UUID that nothing has. */
-      to: z.optional(z.string().check(z.maxLength(2048))),
+      to: z.optional(upTo(2048)),
     }),
     answer: z.object({ signInUrl: z.string(), expiresAt: moment }),
     refusals: ["not_found", "state_conflict"],
@@ -18,6 +20,8 @@ export const portalOperations = {
     method: "DELETE",
     path: "/portal/sessions",
     summary: "Signs every browser out of the portal",
+    description:
+      "Ends every session of the portal, and answers how many there were. Links that were not used yet are void too.",
     answer: z.object({ ended: whole(0) }),
   }),
 };

@@ -59,5 +59,5 @@ export const ADMINISTRATOR_ACTIONS = [
 ] as const;
 export type AdministratorAction = (typeof ADMINISTRATOR_ACTIONS)[number];
 
-/** Maximum length of a note, in UTF-16 units. */
+/** Maximum length of a note. */
 export const MAX_NOTE_LENGTH = 500;

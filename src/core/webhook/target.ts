@@ -1,8 +1,8 @@
 import ipaddr from "ipaddr.js";
-import { loopbackAddresses } from "../loopback.ts";
+import { loopbackAddresses, PORT } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { quote } from "../shell/quote.ts";
-import { printableLiteral, refuseValue } from "../text.ts";
+import { codePointLength, printableLiteral, refuseValue } from "../text.ts";
 
 /** Maximum length of an endpoint's address, in characters. */
 const MAX_URL_LENGTH = 2048;
@@ -40,6 +40,15 @@ const IPV4_COMPATIBLE = ipaddr.parseCIDR("::/96");
 /** A host name or an address, as `--allow-target` takes it. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
 
+/**
+ * What `parseTarget` takes, as a JSON Schema says it. Which hosts are allowed is a setting of the start, and so is the port
+ * of the sandbox itself, which is refused.
+ */
+export const TARGET_FORM = {
+  maxLength: MAX_URL_LENGTH,
+  pattern: `^https?://(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\\[[0-9a-f:.]+\\])(?::${PORT})?(?:[/?][^\\u0000-\\u0020#@]*)?$`,
+};
+
 /** Where the sandbox may send to (decision 14). */
 export type TargetPolicy = {
   /** Further hosts besides loopback, from `--allow-target`. */
@@ -72,7 +81,7 @@ function withScheme(text: string): string {
  * `①27.0.0.1` into another address, which bypasses filters. Refuses with `invalid_parameter`.
  */
 export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target> {
-  const url = text.length <= MAX_URL_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
+  const url = codePointLength(text) <= MAX_URL_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
   if (text.includes("@")) {
     return refuse("invalid_parameter", [
       "the address must not hold a user, a password or an @",

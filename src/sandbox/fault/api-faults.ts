@@ -10,7 +10,7 @@ import {
   type Fault,
 } from "../../core/fault/fault.ts";
 import type { ApiAction } from "../../core/fault/actions.ts";
-import { PARAMETERS } from "../../core/fault/request.ts";
+import { PARAMETERS } from "../../core/fault/rules.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { rateLimited } from "../../core/rate-limit.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";

@@ -1,7 +1,7 @@
 import type { Delivery, LoggedRequest, Event, Log } from "../types.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
-import { printable, printableLiteral } from "../../core/text.ts";
+import { printable, printableLiteral, shownText } from "../../core/text.ts";
 import type { Calls } from "../calls.ts";
 import type { Fields } from "../call-options.ts";
 import { createLog, type LogSource } from "./log.ts";
@@ -82,7 +82,8 @@ export function eventLog(running: Running, { calls, storeId }: OfStore): Log<Eve
       };
     },
     names: ({ type, event_id }) => [type, event_id],
-    line: (event) => (event.type === "webhook.test" ? event.type : `${event.type} of ${event.data.order_id}`),
+    line: (event) =>
+      event.type === "webhook.test" ? event.type : `${event.type} of ${shownText(event.data.order_id)}`,
   });
 }
 

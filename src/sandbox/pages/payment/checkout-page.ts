@@ -12,13 +12,13 @@ import {
   moment,
   paidAt,
   price,
-  quoted,
   stateInWords,
   timeLeft,
   walletPath,
   wasPaidLate,
   type PageContext,
 } from "./parts.ts";
+import { merchantText } from "../shared/merchant-text.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The query that a customer who stays is sent to. */
@@ -68,8 +68,8 @@ function summary(context: PageContext): Html {
       </div>
     </div>
     <p class="amount">${amount(context)}</p>
-    ${checkout.description === null ? "" : html`<p class="description">${quoted(checkout.description)}</p>`}
-    <dl>${row(TEXTS.order, quoted(checkout.orderId))} ${row(TEXTS.timeLeft, time)}</dl>
+    ${checkout.description === null ? "" : html`<p class="description">${merchantText(checkout.description)}</p>`}
+    <dl>${row(TEXTS.order, merchantText(checkout.orderId))} ${row(TEXTS.timeLeft, time)}</dl>
   </section>`;
 }
 
@@ -146,8 +146,8 @@ function result(context: PageContext, status: FinalStatus): Html {
     }
     <dl>
       ${row(status === "succeeded" ? TEXTS.paidTo : TEXTS.shop, names.store)}
-      ${row(TEXTS.order, quoted(checkout.orderId))}
-      ${checkout.description === null ? "" : row(TEXTS.description, quoted(checkout.description))}
+      ${row(TEXTS.order, merchantText(checkout.orderId))}
+      ${checkout.description === null ? "" : row(TEXTS.description, merchantText(checkout.description))}
       ${row(TEXTS.paymentMethod, TEXTS.method[checkout.paymentMethod])}
       ${paid === undefined ? "" : row(TEXTS.paidOn, moment(paid))}
       ${paid === undefined ? "" : row(TEXTS.reference, html`<code>${checkout.id}</code>`)}

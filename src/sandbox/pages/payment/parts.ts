@@ -70,11 +70,6 @@ export function paidAt({ checkout, attempts }: CheckoutView): number | undefined
   return attempts.find(({ outcome }) => outcome === "succeeded")?.finishedAt ?? undefined;
 }
 
-/** Text from the merchant, with its own writing direction. */
-export function quoted(text: string): Html {
-  return html`<bdi>${text}</bdi>`;
-}
-
 /** A form with one button; `fields` are sent in addition to the token. */
 export function button(
   { token }: PageContext,

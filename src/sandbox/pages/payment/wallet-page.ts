@@ -1,3 +1,4 @@
+import { shownStoreName } from "../../../core/config/store-name.ts";
 import { isFinal, MAX_ATTEMPTS } from "../../../core/checkout/payment.ts";
 import type { Attempt } from "../../../core/control/checkout.ts";
 import { html, type Html } from "../../../web/html.ts";
@@ -10,12 +11,12 @@ import {
   checkoutPath,
   methodMark,
   price,
-  quoted,
   stateInWords,
   walletPath,
   wasPaidLate,
   type PageContext,
 } from "./parts.ts";
+import { merchantText } from "../shared/merchant-text.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The outcomes that the wallet's buttons send. */
@@ -65,9 +66,9 @@ function isOpen({ view }: PageContext, { outcome }: Attempt): boolean {
 function walletHead(context: PageContext): Html {
   const { view } = context;
   return html`<h1>${methodMark(context)} <span>${walletName(context)}</span></h1>
-    <p class="payee">${TEXTS.payee} <strong>${view.names.store}</strong></p>
+    <p class="payee">${TEXTS.payee} <strong>${shownStoreName(view.names.store)}</strong></p>
     <p class="amount">${amount(context)}</p>
-    <p class="hint">${quoted(view.checkout.description ?? view.checkout.orderId)}</p>`;
+    <p class="hint">${merchantText(view.checkout.description ?? view.checkout.orderId)}</p>`;
 }
 
 function walletName({ view }: PageContext): Words {

@@ -1,3 +1,4 @@
+import { shownStoreName } from "../../../core/config/store-name.ts";
 import type { Asset } from "../../../web/asset.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { PortalRole } from "../../runtime/portal-access.ts";
@@ -14,7 +15,8 @@ import type { Content, PortalContext, View } from "./view.ts";
 /** A whole page for who is signed in: the frame around its content. */
 export function framed(context: PortalContext, view: View, content: Content): Html {
   const { storeId, call } = view;
-  const store = storeId === "" ? "" : ` · ${context.store.stores.names(storeId)?.store ?? ""}`;
+  const store =
+    storeId === "" ? "" : ` · ${shownStoreName(context.store.stores.names(storeId)?.store ?? "")}`;
   const isAdmin = call.caller?.role === "administrator";
   const main = html`${content.main} ${isAdmin ? "" : commandsHint(context, view)}`;
   const hasKeys = call.caller?.hasKeys === true;

@@ -1,6 +1,7 @@
 import type { Status } from "../../../core/checkout/checkout.ts";
 import { iso } from "../../../core/clock.ts";
 import { formatPrice } from "../../../core/money.ts";
+import { shownText } from "../../../core/text.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { Language } from "../../../core/language.ts";
 import { tagOf } from "../../../web/language.ts";
@@ -152,9 +153,9 @@ export function named(name: Text, value: Text): Html {
   return html`<span data-name="${name}">${value}</span>`;
 }
 
-/** A link to a page. */
+/** A link to a page. It has a name, whatever the text is. */
 export function linked(address: string, text: Text): Html {
-  return html`<a href="${address}">${text}</a>`;
+  return html`<a href="${address}">${typeof text === "string" ? shownText(text) : text}</a>`;
 }
 
 /** The link to the next part of a list. */

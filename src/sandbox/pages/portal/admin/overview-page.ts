@@ -1,3 +1,5 @@
+import { shownStoreName } from "../../../../core/config/store-name.ts";
+import { shownText } from "../../../../core/text.ts";
 import { isApproved, isGateOpen, isRequested, productionOf } from "../../../../core/readiness/admin-act.ts";
 import type { Production } from "../../../../core/control/readiness.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
@@ -48,8 +50,8 @@ function row({
   const [approved, open] = [isApproved(production), isGateOpen(production)];
   const warning = (text: Text): Html => html`<span class="badge warn">${text}</span>`;
   return [
-    [WORDS.store, linked(`/portal/admin/${id}`, store), "head"],
-    [WORDS.merchant, merchant],
+    [WORDS.store, linked(`/portal/admin/${id}`, shownStoreName(store)), "head"],
+    [WORDS.merchant, shownText(merchant)],
     [WORDS.state, either(active, WORDS.active, WORDS.inactive)],
     [TEXTS.request, waits(production) ? warning(TEXTS.waiting) : TEXTS.none, "named"],
     [WORDS.credential, either(approved, WORDS.approved, WORDS.notApproved), "named"],

@@ -1,3 +1,5 @@
+import { shownStoreName } from "../../../../core/config/store-name.ts";
+import { shownText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { isApproved, isGateOpen, productionOf } from "../../../../core/readiness/admin-act.ts";
 import type { RecordedAct } from "../../../../core/control/readiness.ts";
@@ -30,14 +32,14 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
     <section class="panel">
       <h2>${WORDS.store}</h2>
       ${facts([
-        [WORDS.store, html`${store.name} ${copyable(store.id)}`],
+        [WORDS.store, html`${shownStoreName(store.name)} ${copyable(store.id)}`],
         [WORDS.merchant, merchant.name],
         [WORDS.state, either(store.active, WORDS.active, WORDS.inactive)],
       ])}
       <div class="actions">${asked(view, { action: store.active ? "deactivate" : "activate" })}</div>
     </section>
     ${capabilities(view, summary.value)} ${prices(view, summary.value)} ${auditLog(acts)}`;
-  return accept({ title: store.name, main, live: { kind: "store" } });
+  return accept({ title: shownStoreName(store.name), main, live: { kind: "store" } });
 }
 
 /** What a form of the administrator says; a currency may be typed in small letters. */
@@ -149,7 +151,7 @@ function prices(view: View, { prices: all }: Summary): Html {
         ? html`<span class="badge">${WORDS.retired}</span>`
         : either(approved, WORDS.approved, WORDS.notApproved);
       return [
-        [WORDS.price, html`<code>${id}</code> <small>${description}</small>`, "head"],
+        [WORDS.price, html`<code>${shownText(id)}</code> <small>${shownText(description)}</small>`, "head"],
         [WORDS.amount, amount(price)],
         [WORDS.state, state],
         [WORDS.act, retired ? "" : acts],

@@ -1,4 +1,6 @@
 import { saying } from "../../../../core/language.ts";
+import { merchantText } from "../../shared/merchant-text.ts";
+import { shownText } from "../../../../core/text.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { checkoutUrl, HIDDEN, shownOf, type ShownFields } from "../../../../core/checkout/wire.ts";
 import { explainCheckout } from "../../../../core/explain/checkout.ts";
@@ -42,7 +44,7 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
             </ul>
           </section>`
     }`;
-  return accept({ title: checkout.orderId, main, live: { kind: "checkout", id: checkout.id } });
+  return accept({ title: shownText(checkout.orderId), main, live: { kind: "checkout", id: checkout.id } });
 }
 
 type Row = Facts[number];
@@ -68,8 +70,8 @@ function terms(
     amount_minor: HIDDEN,
     currency: HIDDEN,
     status: HIDDEN,
-    description: description === null ? HIDDEN : [TEXTS.description, html`<bdi>${description}</bdi>`],
-    price: priceId === null ? HIDDEN : [WORDS.price, html`<code>${priceId}</code>`],
+    description: description === null ? HIDDEN : [TEXTS.description, merchantText(description)],
+    price: priceId === null ? HIDDEN : [WORDS.price, html`<code>${shownText(priceId)}</code>`],
     created: [WORDS.created, dated(createdAt)],
     expires: [TEXTS.expires, dated(expiresAt)],
     checkout_url: [TEXTS.paymentPage, paymentPage],

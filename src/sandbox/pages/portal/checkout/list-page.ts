@@ -1,3 +1,4 @@
+import { merchantText } from "../../shared/merchant-text.ts";
 import type { CheckoutEntry } from "../../../../core/control/checkout.ts";
 import { decodeRequest, type AnswerOf } from "../../../../core/control/operations.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
@@ -87,7 +88,7 @@ function row(
 ): Row {
   const { id, object, orderId, paymentMethod, status, createdAt } = checkout;
   const kind = object === "order" ? "" : html` <span class="badge">${TEXTS.session}</span>`;
-  const page = linked(storePath(view, `/checkouts/${id}`), html`<bdi>${orderId}</bdi>`);
+  const page = linked(storePath(view, `/checkouts/${id}`), merchantText(orderId));
   return [
     [WORDS.created, timeOf(createdAt, now)],
     [TEXTS.order, html`${page}${kind}`, "head"],

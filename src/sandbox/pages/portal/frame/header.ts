@@ -1,3 +1,4 @@
+import { shownStoreName } from "../../../../core/config/store-name.ts";
 import { iso, storeNow } from "../../../../core/clock.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Language, Words } from "../../../../core/language.ts";
@@ -89,13 +90,13 @@ function stores({ store }: PortalContext, view: View): Html {
   const name = store.stores.names(view.storeId)?.store ?? "";
   const all = store.stores.all().slice(0, MAX_STORES);
   return html`<details class="drop">
-    <summary>${name}${unseen(FRAME_TEXTS.chooseStore)}</summary>
+    <summary>${shownStoreName(name)}${unseen(FRAME_TEXTS.chooseStore)}</summary>
     <ul>
       ${all.map(
         ({ id, store: other }) =>
           html`<li>
             <a href="/portal/${id}/start" ${id === view.storeId ? html` aria-current="true"` : ""}
-              >${other}</a
+              >${shownStoreName(other)}</a
             >
           </li>`,
       )}

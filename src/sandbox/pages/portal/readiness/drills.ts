@@ -1,3 +1,4 @@
+import { shownText } from "../../../../core/text.ts";
 import type { ReadinessFacts } from "../../../../core/control/readiness.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
@@ -130,9 +131,8 @@ function seenSoFar(
   const lines = seen.map(
     ({ orderId, idempotencyKey, result, lost }) =>
       html`<li>
-        <code>${orderId ?? "–"}</code> <code>${idempotencyKey ?? "–"}</code> ${result}${
-          lost ? html`, ${TEXTS.answerDropped}` : ""
-        }
+        <code>${orderId === null ? "–" : shownText(orderId)}</code>
+        <code>${idempotencyKey ?? "–"}</code> ${result}${lost ? html`, ${TEXTS.answerDropped}` : ""}
       </li>`,
   );
   return html`<p>${TEXTS.seen}: ${seen.length === 0 ? TEXTS.noneSeen : String(seen.length)}</p>

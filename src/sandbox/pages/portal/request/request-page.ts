@@ -1,3 +1,4 @@
+import { merchantText } from "../../shared/merchant-text.ts";
 import interfaceText from "../../../../../INTERFACE.md?raw";
 import { ladderOf } from "../../../../core/explain/checks.ts";
 import type { Explanation } from "../../../../core/explain/explanation.ts";
@@ -10,7 +11,7 @@ import { saying, type Words } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tellRequest } from "../../../explain/explain.ts";
 import { listAddress, storePath } from "../forms.ts";
-import { answerBadge, copyable, dated, facts } from "../parts.ts";
+import { answerBadge, copyable, dated, facts, linked } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";
 import { WORDS } from "../texts.ts";
@@ -53,7 +54,7 @@ function requestFacts(view: View, request: ToldRequest, checkout: Checkout | und
       html`${answerBadge(status)} ${code === null ? "" : html`<code>${code}</code>`}
         <span class="hint">${TEXTS.durationOf(durationMs.toFixed(1))}</span>`,
     ],
-    orderId === null ? null : [WORDS.order, html`<a href="${page}">${orderId}</a>`],
+    orderId === null ? null : [WORDS.order, linked(page, merchantText(orderId))],
     key === null ? null : ["Idempotency-Key", copyable(key)],
     fault && [
       WORDS.fault,

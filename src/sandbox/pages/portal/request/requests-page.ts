@@ -1,3 +1,4 @@
+import { merchantText } from "../../shared/merchant-text.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { parseStatuses } from "../../../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
@@ -141,7 +142,7 @@ function requestRow(view: View, request: LoggedRequest, now: number): Row {
     [WORDS.status, answerBadge(status)],
     [TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}`],
     [TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
-    [WORDS.order, orderId === null ? "" : linked(orders, orderId)],
+    [WORDS.order, orderId === null ? "" : linked(orders, merchantText(orderId))],
   ];
 }
 

@@ -3,7 +3,7 @@ import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/control/checkou
 import { PAYMENT_METHODS } from "../../../../core/checkout/checkout.ts";
 import { expectedAmount } from "../../../../core/money.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
-import { printableLiteral } from "../../../../core/text.ts";
+import { printableLiteral, shownText } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { choice, field, suggestions, tick, typed } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
@@ -57,8 +57,8 @@ function row(view: View, price: Price, active: ReadonlySet<string>): Row {
   const lacking =
     lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`;
   return [
-    [WORDS.price, html`<code>${id}</code>`, "head"],
-    [TEXTS.description, description],
+    [WORDS.price, html`<code>${shownText(id)}</code>`, "head"],
+    [TEXTS.description, shownText(description)],
     [WORDS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
     [WORDS.paymentMethod, paymentMethod],
     [WORDS.state, html`${stateOf(price)} ${lacking}`],

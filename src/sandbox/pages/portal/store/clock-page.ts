@@ -1,3 +1,4 @@
+import { shownText } from "../../../../core/text.ts";
 import { iso } from "../../../../core/clock.ts";
 import { parseSpan } from "../../../../core/config/setting-text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
@@ -38,7 +39,9 @@ export function readMove(fields: ReadonlyMap<string, string>): Outcome<unknown> 
 
 /** What a move has done on the way, a line for each thing; the page of the clock shows it once. */
 export function movedLines({ fired, delivered, undelivered }: AnswerOf<"moveClock">): string {
-  const changes = fired.map(({ at, orderId, from, to }) => `${iso(at)} ${orderId} ${from} → ${to}`);
+  const changes = fired.map(
+    ({ at, orderId, from, to }) => `${iso(at)} ${shownText(orderId)} ${from} → ${to}`,
+  );
   const tries = delivered.map(
     ({ at, type, endpointId, status, error }) =>
       `${iso(at)} ${type} → …${endpointId.slice(-8)} ${status ?? error ?? ""}`,

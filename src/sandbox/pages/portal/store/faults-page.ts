@@ -9,7 +9,7 @@ import {
 import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_PROFILES } from "../../../../core/fault/actions.ts";
 import type { FaultEntry } from "../../../../core/fault/operations.ts";
 import { PROFILES } from "../../../../core/fault/profiles.ts";
-import { PARAMETERS } from "../../../../core/fault/request.ts";
+import { PARAMETERS } from "../../../../core/fault/rules.ts";
 import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../../../core/fault/text.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";

@@ -1,3 +1,5 @@
+import { shownStoreName } from "../../../../core/config/store-name.ts";
+import { shownText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { servedSettingTexts } from "../../../../core/config/settings.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -25,9 +27,9 @@ function names({ merchant, store }: Summary): Html {
   return html`<section class="panel">
     <h2>${WORDS.store}</h2>
     ${facts([
-      [WORDS.name, store.name],
+      [WORDS.name, shownStoreName(store.name)],
       [WORDS.storeId, copyable(store.id)],
-      [WORDS.merchant, merchant.name],
+      [WORDS.merchant, shownText(merchant.name)],
       [TEXTS.merchantId, copyable(merchant.id)],
       [WORDS.state, goodOrBad(store.active, WORDS.active, WORDS.inactive)],
     ])}

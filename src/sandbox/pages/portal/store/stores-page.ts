@@ -1,7 +1,8 @@
+import { shownStoreName } from "../../../../core/config/store-name.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { NEW_MERCHANT, type StoreEntry } from "../../../../core/control/stores.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
-import { printableLiteral } from "../../../../core/text.ts";
+import { printableLiteral, shownText } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { choice, field, typed } from "../fields.ts";
@@ -51,8 +52,8 @@ export function readNamed(
 ): Outcome<string> {
   const name = context.store.stores.names(storeId)?.store;
   const got = (fields.get("name") ?? "").trim();
-  if (name === undefined || got === name) return accept(storeId);
-  const wanted = `the name of the store, ${printableLiteral(name)}`;
+  if (name === undefined || got === name || got === shownStoreName(name)) return accept(storeId);
+  const wanted = `the name of the store, ${printableLiteral(shownStoreName(name))}`;
   return refuse("invalid_parameter", [
     `expected ${wanted}; got ${printableLiteral(got)}; nothing was changed`,
     `应为 ${wanted}；收到 ${printableLiteral(got)}；未作任何更改`,
@@ -67,13 +68,13 @@ export function readStore(fields: ReadonlyMap<string, string>): unknown {
 function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boolean }): Row {
   const { storeId, name, merchantName, active, createdAt } = store;
   const isCurrent = storeId === view.storeId;
-  const named = html`${linked(storePath(store, "/start"), name)}
+  const named = html`${linked(storePath(store, "/start"), shownStoreName(name))}
     ${isCurrent ? html`<span class="badge">${TEXTS.current}</span>` : ""}
     <div class="whole"><small>${copyable(storeId)}</small></div>`;
   const acts = html`${resetForm(view, store)} ${isFirst ? "" : deleteForm(view, store)}`;
   return [
     [WORDS.store, named, "head"],
-    [WORDS.merchant, merchantName],
+    [WORDS.merchant, shownText(merchantName)],
     [WORDS.state, goodOrBad(active, WORDS.active, WORDS.inactive)],
     [WORDS.created, dated(createdAt)],
     [WORDS.act, html`<div class="actions">${acts}</div>`],
@@ -83,13 +84,13 @@ function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boo
 function resetForm(view: View, { storeId, name }: StoreEntry): Html {
   return askedOnce(
     TEXTS.reset,
-    TEXTS.resetQuestion(name),
+    TEXTS.resetQuestion(shownStoreName(name)),
     actForm(view, {
       // Not below the store: a reset waits until nobody is in it any more.
       action: "/portal/stores/reset",
       label: TEXTS.resetNow,
       fields: { store: storeId },
-      content: field(TEXTS.typeName(name), "name", { required: true }),
+      content: field(TEXTS.typeName(shownStoreName(name)), "name", { required: true }),
       style: "danger",
     }),
   );
@@ -98,18 +99,20 @@ function resetForm(view: View, { storeId, name }: StoreEntry): Html {
 function deleteForm(view: View, store: StoreEntry): Html {
   return askedOnce(
     TEXTS.delete,
-    TEXTS.deleteQuestion(store.name),
+    TEXTS.deleteQuestion(shownStoreName(store.name)),
     actForm(view, {
       action: storePath(store, "/delete"),
       label: TEXTS.deleteNow,
-      content: field(TEXTS.typeName(store.name), "name", { required: true }),
+      content: field(TEXTS.typeName(shownStoreName(store.name)), "name", { required: true }),
       style: "danger",
     }),
   );
 }
 
 function createForm(view: View, stores: readonly StoreEntry[]): Html {
-  const merchants = new Map(stores.map(({ merchantId, merchantName }) => [merchantId, merchantName]));
+  const merchants = new Map(
+    stores.map(({ merchantId, merchantName }) => [merchantId, shownText(merchantName)]),
+  );
   const content = html`<div class="fields">
     ${field(WORDS.name, "name", { hint: TEXTS.nameHint })}
     ${choice(WORDS.merchant, "merchant", [

@@ -1,3 +1,4 @@
+import { merchantText } from "../../shared/merchant-text.ts";
 import { parseJson } from "../../../../core/json.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
@@ -136,7 +137,7 @@ function orderIdOf({ body }: Pick<StoredEvent, "body">): string {
 export function orderLink(view: View, event: StoredEvent): Html {
   const { checkoutId } = event;
   if (checkoutId === null) return html`<span class="hint">${TEXTS.ofNoOrder}</span>`;
-  return html`<a href="${storePath(view, `/checkouts/${checkoutId}`)}">${orderIdOf(event)}</a>`;
+  return linked(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderIdOf(event)));
 }
 
 /** The address of the list with these filters. */

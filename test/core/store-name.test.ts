@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { shownStoreName, storeNameFault } from "../../src/core/config/store-name.ts";
+import { PRINTABLE_PATTERN, printable, shownText } from "../../src/core/text.ts";
+
+test("a name of a store is refused where it looks like another one, and only there", () => {
+  const names = [
+    "Tea Shop",
+    "上海茶店 Tea",
+    "茶店（上海）",
+    "東京ストア",
+    "서울 Tea",
+    "สาขา Tea",
+    "Чай",
+    "Τσάι",
+    "Café",
+    "Straße",
+    "Tea™",
+    "№1",
+    "🍵 Tea",
+    "ا",
+    "newer",
+    "My default",
+    "1",
+    "Ʋ",
+  ];
+  for (const name of names) expect([name, storeNameFault(name)]).toEqual([name, undefined]);
+  const refused: readonly (readonly [name: string, rule: RegExp, shown: string])[] = [
+    ["Default", /neither default nor new/, '"Default"'],
+    ["NEW", /neither default nor new/, '"NEW"'],
+    [" Tea", /blank/, "\\u{20}Tea"],
+    ["Tea ", /blank/, "Tea\\u{20}"],
+    ["Tea  Shop", /blank/, "Tea\\u{20}\\u{20}Shop"],
+    ["Tea\u00a0Shop", /plain letters/, "Tea\\u{a0}Shop"],
+    ["Ｔea", /plain letters/, "\\u{ff34}ea"],
+    ["𝐓ea", /plain letters/, "\\u{1d413}ea"],
+    ["Dеfault", /beside letters/, "D\\u{435}fault"],
+    ["Tεa", /beside letters/, "T\\u{3b5}a"],
+    ["Роса", /look like Latin/, "\\u{420}\\u{43e}\\u{441}\\u{430}"],
+    ["ΤΟ 1", /look like Latin/, "\\u{3a4}\\u{39f} 1"],
+    ["a\u200bb", /no invisible ones/, '"a\u200bb"'],
+    ["0199a3c4-5d00-7000-8000-00000000000A", /be no id/, '"0199a3c4-5d00-7000-8000-00000000000A"'],
+  ];
+  for (const [name, rule, shown] of refused)
+    expect([name, storeNameFault(name), shownStoreName(name)]).toEqual([
+      name,
+      expect.stringMatching(rule),
+      shown,
+    ]);
+});
+
+test("a text is written out where nobody would see it, and left alone elsewhere", () => {
+  const rows = [
+    ["order 1", "order 1"],
+    ["❤️ क्षि é", "❤️ क्षि é"],
+    ["", ""],
+    [" ", "\\u{20}"],
+    ["a  b ", "a\\u{20}\\u{20}b\\u{20}"],
+    ["\n\ufe0f", "\\u{a}\\u{fe0f}"],
+    ["\u0301a \u0301", "\\u{301}a\\u{20}\\u{301}"],
+  ] as const;
+  for (const [text, shown] of rows) expect([text, shownText(text)]).toEqual([text, shown]);
+});
+
+test("what is printable is said once, for code and schema, and is what Unicode calls invisible", () => {
+  const invisible =
+    /[[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]--[\ufe00-\ufe0f]]/v;
+  const pattern = new RegExp(PRINTABLE_PATTERN, "u");
+  const strange: string[] = [];
+  for (let point = 0; point <= 0x10_ffff; point += 1) {
+    const character = String.fromCodePoint(point);
+    const isSeen = !invisible.test(character);
+    if (pattern.test(character) !== isSeen || (printable(character) === character) !== isSeen)
+      strange.push(point.toString(16));
+  }
+  expect(strange).toEqual([]);
+});

@@ -1,0 +1,243 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import formatsPlugin from "ajv-formats";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { describeControlApi } from "../../src/core/control/openapi.ts";
+import {
+  CONTROL_OPERATIONS,
+  OPERATION_NAMES,
+  takes,
+  type OperationName,
+} from "../../src/core/control/operations.ts";
+import { SEED, size } from "../support/campaign.ts";
+import { edgesOf, placesIn, valuesOf, withValueAt, type Schema } from "../support/from-schema.ts";
+import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
+
+type Described = {
+  readonly parameters?: readonly {
+    readonly $ref?: string;
+    readonly name?: string;
+    readonly in?: string;
+    readonly required?: boolean;
+    readonly schema?: Schema;
+  }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+};
+type Document = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly parameters: Readonly<Record<string, { readonly schema: Schema }>>;
+  };
+};
+
+/** The document as it goes over the wire. */
+const DOCUMENT = JSON.parse(JSON.stringify(describeControlApi("http://127.0.0.1:4242"))) as Document;
+const ajv = new Ajv2020({ strict: false });
+formatsPlugin.default(ajv);
+ajv.addSchema(DOCUMENT, "control");
+
+const STORE = "default";
+const UNKNOWN_ID = "00000000-0000-7000-8000-00000000ffff";
+const OTHER_HOST = /^(?!https?:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/?]|$))/;
+
+/** What is refused with 400 for what the sandbox, its clock or the rest of the body says, and not for its own form. */
+const NOT_FOR_ITS_FORM: Partial<Record<OperationName, RegExp>> = {
+  addFault: /^until: expected a moment after/,
+  moveClock: /^a clock goes no further/,
+  applyConfig:
+    /stands in this list before|differs from the name of this merchant|must be a test key|is the same API key/,
+};
+/** Operations whose address is refused if its host is none of this machine, or its port is the sandbox's. */
+const SENDS: ReadonlySet<OperationName> = new Set(["addEndpoint", "registerListener", "applyConfig"]);
+
+function resolve({ $ref = "" }: Schema): Schema {
+  return DOCUMENT.components.schemas[$ref.split("/").at(-1) ?? ""] ?? {};
+}
+
+function described(name: OperationName): Described {
+  const { path, method } = CONTROL_OPERATIONS[name];
+  return DOCUMENT.paths[path]?.[method.toLowerCase()] ?? {};
+}
+
+/** The schema of what an operation reads: of its body, or of its query as one object. */
+function schemaOf(name: OperationName): Schema {
+  const { parameters = [], requestBody } = described(name);
+  if (requestBody !== undefined) return requestBody.content["application/json"]?.schema ?? {};
+  const query = parameters.filter((one) => one.in === "query");
+  const properties = Object.fromEntries(query.map((one) => [one.name ?? "", one.schema ?? {}]));
+  const required = query.filter((one) => one.required === true).map((one) => one.name ?? "");
+  return { type: "object", properties, required, additionalProperties: false } as Schema;
+}
+
+/** A request as it goes out, and what stands there. */
+type Sent = { readonly read: unknown; readonly query: string; readonly body: string | undefined };
+
+function sentAs(name: OperationName, value: unknown): Sent {
+  if (takes(name) === "body") return { read: value, query: "", body: JSON.stringify(value) };
+  const fields = Object.entries(value as object).map(([field, one]) => [field, textOf(one)] as const);
+  const query = new URLSearchParams(Object.fromEntries(fields)).toString();
+  const read = [...new URLSearchParams(query)].map(
+    ([field, text]) => [field, valueOf(name, field, text)] as const,
+  );
+  return { read: Object.fromEntries(read), query: query === "" ? "" : `?${query}`, body: undefined };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** What the text of a parameter means to who reads its schema. */
+function valueOf(name: OperationName, field: string, text: string): unknown {
+  const isNumber = schemaOf(name).properties?.[field]?.type === "integer";
+  return isNumber && String(Number(text)) === text ? Number(text) : text;
+}
+
+/** Requests of an operation: as its schema allows them, and with something else in one place. */
+function requestsOf(name: OperationName): fc.Arbitrary<unknown> {
+  const schema = schemaOf(name);
+  const change = fc.record({ at: fc.nat(), isMissing: fc.boolean(), value: edgesOf(schema) });
+  return fc
+    .tuple(
+      valuesOf(schema, resolve),
+      fc.option(change, { freq: 2 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+    )
+    .chain(([value, changed]) => {
+      const places = placesIn(value, schema, resolve);
+      if (changed === null) return fc.constant(value);
+      const place =
+        changed.at % (places.length + 2) === 0 ? ["other_field"] : places[changed.at % places.length];
+      if (place === undefined) return fc.constant({ other_field: changed.value });
+      const own = schemaAt(schema, place);
+      const next = changed.isMissing
+        ? fc.constant(undefined)
+        : fc.oneof(edgesOf(own), fc.constant(changed.value));
+      return next.map((one) => withValueAt(value, place, one));
+    });
+}
+
+function schemaAt(schema: Schema, [step, ...rest]: readonly (string | number)[]): Schema {
+  const whole = schema.$ref === undefined ? schema : resolve(schema);
+  if (step === undefined) return whole;
+  return schemaAt((typeof step === "number" ? whole.items : whole.properties?.[step]) ?? {}, rest);
+}
+
+/** What the API says of a request, and what its schema says. */
+async function verdicts(
+  { harness, sandbox }: { readonly harness: Harness; readonly sandbox: RunningSandbox },
+  name: OperationName,
+  value: unknown,
+): Promise<{ readonly allowed: boolean; readonly status: number; readonly message: string }> {
+  const { method, path, role } = CONTROL_OPERATIONS[name];
+  const { read, query, body } = sentAs(name, value);
+  const [file, field] =
+    role === "administrator" ? ["admin.json", "admin_token"] : ["run.json", "control_token"];
+  const token = (JSON.parse(harness.readState(file)) as Readonly<Record<string, string>>)[field] ?? "";
+  const answer = await sandbox.request({
+    method,
+    path: path.replace("{store_id}", STORE).replace("{id}", UNKNOWN_ID) + query,
+    headers: { Authorization: `Bearer ${token}` },
+    ...(body === undefined ? {} : { body }),
+  });
+  const { error } = JSON.parse(String(answer.body)) as { readonly error?: { readonly message: string } };
+  const isJson = body === undefined || isWellFormed(value);
+  const allowed = isJson && judgeOf(name)(read);
+  return { allowed, status: answer.status, message: error?.message ?? "" };
+}
+
+const JUDGES = new Map<OperationName, ValidateFunction>();
+
+/** Whether a schema allows a value; compiled once, and referring to the document. */
+function judgeOf(name: OperationName): ValidateFunction {
+  const text = JSON.stringify(schemaOf(name)).replaceAll('"$ref":"#', '"$ref":"control#');
+  const judge = JUDGES.get(name) ?? ajv.compile(JSON.parse(text) as object);
+  JUDGES.set(name, judge);
+  return judge;
+}
+
+/** Whether UTF-8 can hold a value: no text of it has half a surrogate pair. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([name, one]) => name.isWellFormed() && isWellFormed(one));
+}
+
+/** Whether an address of a request leads elsewhere than to this machine, or to the sandbox itself. */
+function leadsElsewhere(value: unknown): boolean {
+  const urls = Array.from(JSON.stringify(value).matchAll(/"url":("(?:[^"\\]|\\.)*")/g), ([, text = '""']) =>
+    String(JSON.parse(text)),
+  );
+  return urls.some((url) => OTHER_HOST.test(url) || /:4242([/?]|$)/.test(url));
+}
+
+const READING = OPERATION_NAMES.filter((name) => takes(name) !== "nothing");
+
+test.each(READING)("%s refuses with 400 what its schema refuses, and nothing else", async (name) => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const seen = { allowed: 0, refused: 0 };
+  const property = fc.asyncProperty(requestsOf(name), async (value) => {
+    const { allowed, status, message } = await verdicts({ harness, sandbox }, name, value);
+    seen[allowed ? "allowed" : "refused"] += 1;
+    const isOther =
+      NOT_FOR_ITS_FORM[name]?.test(message) === true || (SENDS.has(name) && leadsElsewhere(value));
+    if (allowed && isOther) return;
+    expect({ allowed, refused: status === 400, message }).toEqual({ allowed, refused: !allowed, message });
+  });
+  await fc.assert(property, { seed: SEED, numRuns: size(60, 3000) });
+  expect(Object.values(seen)).not.toContain(0);
+});
+
+/** Segments of a path that are names of things, nearly or not at all. */
+const SEGMENTS = [
+  "default",
+  "Default",
+  "DEFAULT",
+  "defaul",
+  "",
+  "x",
+  "..",
+  "%20",
+  "*",
+  "null",
+  UNKNOWN_ID,
+  ` ${UNKNOWN_ID}`,
+  UNKNOWN_ID.toUpperCase(),
+  `${UNKNOWN_ID}0`,
+  UNKNOWN_ID.slice(1),
+  UNKNOWN_ID.replaceAll("-", ""),
+  "0",
+  "00000000-0000-0000-0000-000000000000",
+  "00000000-0000-0000-0000-00000000000g",
+  `urn:uuid:${UNKNOWN_ID}`,
+  `${UNKNOWN_ID}\n`,
+  "ffffffff-ffff-ffff-ffff-ffffffffffff",
+  "\u{1f375}",
+  "\ud800".toWellFormed(),
+];
+
+test("a path has what its schema allows: nothing else is there, and nothing of it is an invalid request", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const headers = { Authorization: `Bearer ${token}` };
+  const judge = (parameter: "StoreId" | "Id") =>
+    ajv.compile(DOCUMENT.components.parameters[parameter]?.schema ?? {});
+  const [isStore, isId] = [judge("StoreId"), judge("Id")];
+  for (const segment of SEGMENTS) {
+    const at = encodeURIComponent(segment);
+    const store = await sandbox.request({ path: `/__sandbox/stores/${at}/clock`, headers });
+    const event = await sandbox.request({ path: `/__sandbox/stores/default/events/${at}`, headers });
+    expect([segment, isStore(segment), store.status]).toEqual([
+      segment,
+      segment === "default" || isId(segment),
+      segment === "default" ? 200 : 404,
+    ]);
+    // An operation that answers is one whose path is described.
+    const answered = [store, event].map(
+      (answer) => answer.headers["Checkout-Sandbox-Operation"] !== undefined,
+    );
+    expect([segment, ...answered]).toEqual([segment, isStore(segment), isId(segment)]);
+  }
+});
