@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DrillStep } from "../../src/core/control/drills.ts";
 import { drilledOrderIds } from "../../src/core/readiness/drills/drilled-order-ids.ts";
+import { BROKEN, UNSEEN } from "../support/broken.table.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import {
@@ -45,7 +46,7 @@ test("no broken client passes, no right one is refused, and each cause is the ri
     found.push([name, ...(await drill(harness, client))]);
   expect(found).toEqual([
     ...GOOD_CLIENTS.map(({ name }) => [name, 0, {}]),
-    ...BROKEN_CLIENTS.map(({ name, faults }) => [name, 1, faults]),
+    ...Object.entries(BROKEN.idempotency).map(([name, faults]) => [name, 1, faults]),
   ]);
 });
 
@@ -54,7 +55,7 @@ test("wrong clients that no drill can see are those of the list, which the docum
   await harness.start();
   const found = [];
   for (const { name, client } of UNSEEN_CLIENTS) found.push([name, ...(await drill(harness, client))]);
-  expect(found).toEqual(UNSEEN_CLIENTS.map(({ name }) => [name, 0, {}]));
+  expect(found).toEqual(Object.keys(UNSEEN.idempotency).map((name) => [name, 0, {}]));
 });
 
 test("a command that ends before its create is sent is named as a queue, and shows nothing", async () => {

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { RETURN_CAUSES } from "../../src/core/readiness/drills/browser-return.ts";
 import type { DrillStep } from "../../src/core/control/drills.ts";
-import { BROKEN_PAGES, GOOD_PAGES, openReturnShop } from "../support/return-shops.ts";
+import { BROKEN, UNSEEN } from "../support/broken.table.ts";
+import { BROKEN_PAGES, GOOD_PAGES, openReturnShop, UNSEEN_PAGES } from "../support/return-shops.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
 const SHOP = "http://localhost:3000";
@@ -25,9 +26,13 @@ async function drill(page: Parameters<typeof openReturnShop>[1]) {
 
 test("no page passes that takes a return for a payment, and each is told why", async () => {
   const found = [];
-  for (const [name, { page }] of Object.entries(BROKEN_PAGES)) found.push({ name, ...(await drill(page)) });
+  for (const [name, page] of Object.entries(BROKEN_PAGES)) found.push({ name, ...(await drill(page)) });
   expect(found).toEqual(
-    Object.entries(BROKEN_PAGES).map(([name, { cause }]) => ({ name, code: 1, cause: RETURN_CAUSES[cause] })),
+    Object.entries(BROKEN.browserReturn).map(([name, cause]) => ({
+      name,
+      code: 1,
+      cause: RETURN_CAUSES[cause],
+    })),
   );
 });
 
@@ -35,4 +40,12 @@ test("no right page is refused", async () => {
   const found = [];
   for (const [name, page] of Object.entries(GOOD_PAGES)) found.push({ name, ...(await drill(page)) });
   expect(found).toEqual(Object.keys(GOOD_PAGES).map((name) => ({ name, code: 0, cause: undefined })));
+});
+
+test("pages that no drill can see pass, as the list of them says", async () => {
+  const found = [];
+  for (const [name, page] of Object.entries(UNSEEN_PAGES)) found.push({ name, ...(await drill(page)) });
+  expect(found).toEqual(
+    Object.keys(UNSEEN.browserReturn).map((name) => ({ name, code: 0, cause: undefined })),
+  );
 });

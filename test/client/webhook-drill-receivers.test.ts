@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { BROKEN, UNSEEN } from "../support/broken.table.ts";
 import { BROKEN_RECEIVERS, UNSEEN_RECEIVERS } from "../support/broken-receivers.ts";
 import { causesOf, CONSENT, notesOf, openDrillSite } from "../support/drill-site.ts";
 import { GOOD_RECEIVERS } from "../support/good-receivers.ts";
@@ -23,14 +24,13 @@ test("no broken or cheating receiver passes, and each is told its causes and no 
     });
   }
   expect(found).toEqual(
-    BROKEN_RECEIVERS.map(({ name, causes }) => ({
+    Object.entries(BROKEN.webhooks).map(([name, causes]) => ({
       name,
       causes: sorted(causes),
       verdict: "failed",
       code: 1,
     })),
   );
-  expect(new Set(found.map(({ name }) => name)).size).toBe(found.length);
 });
 
 test("no right receiver is refused, whatever its make", async () => {
@@ -55,9 +55,11 @@ test("no right receiver is refused, whatever its make", async () => {
 test("receivers that no drill can see pass, as the list of them says", async () => {
   const site = await openDrillSite();
   await site.orderAccepted();
-  for (const { name, make, reason } of UNSEEN_RECEIVERS) {
+  const found = [];
+  for (const { name, make } of UNSEEN_RECEIVERS) {
     site.listen(make());
     const { code } = await site.drill(...CONSENT);
-    expect([name, code, reason]).toEqual([name, 0, expect.stringMatching(/\w/)]);
+    found.push([name, code]);
   }
+  expect(found).toEqual(Object.keys(UNSEEN.webhooks).map((name) => [name, 0]));
 });
