@@ -249,7 +249,7 @@ const ROWS: readonly Row[] = [
     "it was not finished",
     RETURN,
   ],
-  ["webhook_verification", {}, "pass", "the endpoint accepts valid webhooks", CHECK],
+  ["webhook_verification", {}, "pass", "the endpoint was shown to accept valid webhooks", CHECK],
   ["webhook_verification", { duplicates: null }, "unknown", "the drill of duplicates was not run", TWICE],
   [
     "webhook_verification",
@@ -308,7 +308,7 @@ const ROWS: readonly Row[] = [
     "webhook_verification",
     { endpoints: [endpoint({ state: "paused", pausedBy: "drill" })] },
     "pass",
-    "the endpoint accepts",
+    "the endpoint was shown to accept",
     CHECK,
   ],
   ["webhook_verification", drilled(null), "unknown", "was not run", CHECK],
@@ -320,7 +320,7 @@ const ROWS: readonly Row[] = [
     CHECK,
   ],
   ["webhook_verification", drilled(drill({ passed: false })), "fail", "was not finished", CHECK],
-  ["webhook_verification", drilled(drill({ at: OLD + 1 })), "pass", "accepts valid webhooks", CHECK],
+  ["webhook_verification", drilled(drill({ at: OLD + 1 })), "pass", "accept valid webhooks", CHECK],
   ["webhook_verification", drilled(drill({ at: OLD })), "unknown", "older than 7 days", CHECK],
   ["webhook_verification", drilled(drill({ at: OLD - 1 })), "unknown", "older than 7 days", CHECK],
   [
@@ -330,7 +330,7 @@ const ROWS: readonly Row[] = [
     "older than 7 days",
     CHECK,
   ],
-  ["webhook_verification", drilled(drill({ at: NOW })), "pass", "accepts valid webhooks", CHECK],
+  ["webhook_verification", drilled(drill({ at: NOW })), "pass", "accept valid webhooks", CHECK],
   ["webhook_verification", drilled(drill({ at: NOW + 1 })), "unknown", "in the future of", CHECK],
   [
     "webhook_verification",
@@ -360,7 +360,7 @@ const ROWS: readonly Row[] = [
     "webhook_verification",
     of(endpoint(), endpoint({ drill: null, state: "disabled" }), endpoint({ drill: null, kind: "listener" })),
     "pass",
-    "the endpoint accepts",
+    "the endpoint was shown to accept",
     CHECK,
   ],
   ["idempotency_replay", {}, "pass", "the drill passed", CLIENT],
@@ -667,7 +667,7 @@ test("an item that passes with a risk says what to do about it", () => {
     [
       drilled(drill({ steps: [] })),
       "webhook_verification",
-      "the endpoint accepts valid webhooks and refuses invalid ones, and the shop books once",
+      "the endpoint was shown to accept valid webhooks and to refuse invalid ones, and the shop to book once",
       CHECK,
       /^the webhook drill of .* sent webhook\.test only/,
     ],

@@ -217,7 +217,7 @@ test("a command that creates nothing shows nothing, and takes no evidence away",
     "order_conflict",
     "creates an order that wa",
   );
-  expect(await evidence()).toEqual([0, "pass", "the drill passed: a retry repeats its key"]);
+  expect(await evidence()).toEqual([0, "pass", "the drill passed: a retry was shown to repeat its key"]);
   expect((await run(DRILL, options)).stdout).toMatch(
     /\n {2}Nothing was run now; --client-command CMD runs your client/,
   );
@@ -362,7 +362,7 @@ test("people see the steps, what came in, and what the command said last", async
   const { code, stdout, stderr } = await run([...DRILL, "--client-command", commandOf(script)], options);
   expect(code).toBe(1);
   expect(stderr).toContain("  | giving\\u{1b}[31m up\n");
-  expect(stdout).toContain("✗ your client does not create one order for each purchase\n");
+  expect(stdout).toContain("✗ your client was shown to go wrong with a purchase\n");
   expect(stdout).toContain("  3 of 6 steps held; --all shows them\n");
   expect(stdout).toContain("  ✗ another try");
   expect(stdout).toMatch(/order-\d{10} +key-of-mine-1 +created, answer dropped +[0-9a-f]{8}\n/);

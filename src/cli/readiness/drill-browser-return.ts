@@ -80,8 +80,8 @@ async function keep(
 }
 
 const HEADS = {
-  passed: "is not taken for a payment",
-  failed: "is taken for a payment",
+  passed: "was shown not to be taken for a payment",
+  failed: "was shown to be taken for a payment",
   unknown: "is taken for a payment is unknown",
 };
 

@@ -82,8 +82,8 @@ async function prepareDrill(
 }
 
 const HEADS = {
-  passed: "your client creates one order for each purchase, also after a lost answer and a crash",
-  failed: "your client does not create one order for each purchase",
+  passed: "your client was shown to create one order for each purchase, also after lost answers and a crash",
+  failed: "your client was shown to go wrong with a purchase",
   unknown: "no create succeeded, so no answer could be lost",
 };
 

@@ -68,8 +68,8 @@ export const READINESS = {
   noEndpoint: ["no endpoint is registered", "没有登记接收端"],
   noEndpointEnabled: ["no endpoint is enabled", "没有启用的接收端"],
   webhooksPassed: (count: number) => [
-    `${count === 1 ? "the endpoint" : `each of ${count} endpoints`} accepts valid webhooks and refuses invalid ones, and the shop books once`,
-    `${count} 个接收端都接受有效的 webhook、拒绝无效的，且商店只入账一次`,
+    `${count === 1 ? "the endpoint" : `each of ${count} endpoints`} was shown to accept valid webhooks and to refuse invalid ones, and the shop to book once`,
+    `演练显示：${count} 个接收端都接受有效的 webhook、拒绝无效的，且商店只入账一次`,
   ],
   webhookDrill: (url: string) => [`the webhook drill of ${url}`, `${url} 的 webhook 演练`],
   endpointChanged: [
@@ -92,7 +92,10 @@ export const READINESS = {
     `seen in the log, which proves nothing: another request with a used key, refused: key ${key}`,
     `日志中可见，但不能作为证明：另一个请求用了已使用的幂等键，被拒绝：${key}`,
   ],
-  idempotencyPassed: ["the drill passed: a retry repeats its key", "演练通过：重试时沿用原幂等键"],
+  idempotencyPassed: [
+    "the drill passed: a retry was shown to repeat its key",
+    "演练通过：演练显示重试时沿用原幂等键",
+  ],
   idempotencyRunning: [
     "an idempotency drill is running: the answer of one create is dropped",
     "幂等演练进行中：会丢弃一次创建的响应",
