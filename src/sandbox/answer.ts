@@ -24,6 +24,8 @@ export type Logged = {
   readonly orderId: string | null;
   readonly decisions: Relied;
   readonly refusal?: Refusal | undefined;
+  /** Whether a drill made the request by itself. */
+  readonly byDrill?: true | undefined;
   /** The fault that the request has met. */
   readonly fault?: MetFault;
 };

@@ -84,7 +84,15 @@ async function loadAndKill(
 function readLog({ ready }: SandboxProcess) {
   const opened = openRequestFile(join(ready.data_dir ?? "", "requests.db"), {});
   if (!opened.ok) throw new Error(opened.refusal.message);
-  const everything = { statuses: null, method: null, path: null, orderId: null, after: null, from: null };
+  const everything = {
+    statuses: null,
+    method: null,
+    path: null,
+    orderId: null,
+    ofMerchant: false,
+    after: null,
+    from: null,
+  };
   const logged = opened.value.list(ready.store_id, { ...everything, limit: 10 * BATCH });
   opened.value.close();
   return logged;

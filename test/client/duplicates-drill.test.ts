@@ -215,6 +215,39 @@ test("a view of the status alone cannot show a second booking, which is said", a
   }
 });
 
+test("with --restart a payment comes again after it, and a memory of the process is found out", async () => {
+  const known = new Set<string>();
+  const once: ShopPlan = {
+    onEvent: ({ id, payment, book }) => {
+      if (known.has(id)) return;
+      known.add(id);
+      if (payment) book();
+    },
+  };
+  const exited = { ending: "exited", exitCode: 0, stdout: "", stderr: "" } as const;
+  const site = await openSite(once);
+  const restarting = async (act: () => void) => {
+    site.harness.setShell(() => {
+      act();
+      return Promise.resolve(exited);
+    });
+    const { code, steps, ...report } = await site.drill([...VIEW, "--restart", "restart-shop"]);
+    return [code, causesOf({ steps, ...report }), steps.some(({ name }) => name === "after_restart")];
+  };
+  expect(await restarting(() => undefined)).toEqual([0, [], true]);
+  expect(await restarting(() => known.clear())).toEqual([1, ["forgets_at_restart"], true]);
+  expect(await restarting(() => site.shop.orders.clear())).toEqual([1, ["forgets_at_restart"], true]);
+  expect(site.harness.commands.at(-1)?.env).toMatchObject({ CHECKOUT_CONTROL_TOKEN: undefined });
+  site.harness.setShell(() => Promise.resolve({ ...exited, exitCode: 2, stderr: "no such service\n" }));
+  const { code, stderr } = await site.harness.run([
+    ...DRILL.split(" "),
+    ...VIEW,
+    "--restart",
+    "restart-shop",
+  ]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("the command ended with 2: no such service")]);
+});
+
 test("a view that shows another order's payment proves nothing", async () => {
   let isAnyPaid = false;
   const mixed = await openSite({

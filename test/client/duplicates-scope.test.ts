@@ -7,6 +7,7 @@ import { openShopOn, rightBooks, SHOP, waitingPage } from "../support/harness-sh
 import { right } from "../support/merchant-receivers.ts";
 import { installClient, rightClient } from "../support/shop-clients.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
+import type { WireAnswerOf } from "../support/wire.ts";
 
 type Report = { readonly verdict: string; readonly steps: readonly DrillStep[] };
 type Item = Checklist["items"][number];
@@ -100,6 +101,43 @@ test("with fewer checkouts the paid path is drilled first, and what was not is n
   const all = await site.drill(five.flatMap((id) => ["--checkout", id]));
   expect([all.code, leftOpen(all)]).toEqual([0, ["one_kind"]]);
   expect(await site.check()).toEqual({ code: 0, verdict: "ready", risks: [] });
+});
+
+test("what a drill creates is marked as its own, and decides neither a risk nor what is relied on", async () => {
+  const site = await openSite();
+  type Requests = WireAnswerOf<"listRequests">["requests"];
+  const creates = async (query: string): Promise<Requests> =>
+    (
+      await site.control<WireAnswerOf<"listRequests">>(
+        `/requests?method=POST&path=/v1/checkout-sessions${query}`,
+      )
+    ).data.requests;
+  const back = ["checklist", "run", "browser-return", "--return-url", SHOP.returnUrl, ...VIEW];
+  expect((await site.harness.run(back)).code).toBe(0);
+  expect((await creates("")).map(({ by_drill: byDrill }) => byDrill)).toEqual([true]);
+  expect(await creates("&by=merchant")).toEqual([]);
+  const one = await site.drill(["--checkout", await site.order("order-1")]);
+  expect([one.code, leftOpen(one)]).toEqual([0, ["not_drilled", "one_kind"]]);
+  // The shop's own.
+  const body = { order_id: "SO-2026-001", price_id: "price_coffee" };
+  const headers = { "Idempotency-Key": "key-of-a-session" };
+  await site.sandbox().request({ path: "/v1/checkout-sessions", headers, body: JSON.stringify(body) });
+  expect((await creates("&by=merchant")).map(({ order_id: orderId }) => orderId)).toEqual([body.order_id]);
+  const two = await site.drill(["--checkout", await site.order("order-2")]);
+  expect([two.code, leftOpen(two)]).toEqual([0, ["not_drilled", "only_one_kind"]]);
+});
+
+test("orders that a drill makes look like the merchant's", async () => {
+  const site = await openSite();
+  const body = { order_id: "SO-2026-0019", price_id: "price_coffee" };
+  const headers = { "Idempotency-Key": "key-of-an-order" };
+  await site.sandbox().request({ path: "/v1/orders", headers, body: JSON.stringify(body) });
+  await site.drill(["--quick"]);
+  const query = "/requests?method=POST&status=201";
+  const { requests } = (await site.control<WireAnswerOf<"listRequests">>(query)).data;
+  const made = requests.filter(({ by_drill: byDrill }) => byDrill).map(({ order_id: orderId }) => orderId);
+  expect(new Set(made).size).toBe(10);
+  for (const orderId of made) expect(orderId).toMatch(/^SO-\d{4}-\d{4}$/);
 });
 
 test("--create lets the shop make each order, which is found in the store, and sees no token", async () => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DrillStep } from "../../src/core/control/drills.ts";
-import { drilledOrderIds } from "../../src/core/readiness/drills/drilled-order-ids.ts";
+import { drilledOrderIds, orderIdLike } from "../../src/core/readiness/drills/drilled-order-ids.ts";
 import { BROKEN, UNSEEN } from "../support/broken.table.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -157,4 +157,25 @@ test("order_ids of a drill look like the store's own, differ in little, and fit"
   );
   expect(drilledOrderIds("order-1001", new Uint8Array(10)).first).toBe("order-1500000000");
   expect(drilledOrderIds(undefined, new Uint8Array(10)).first).toMatch(/^order-\d{10}$/);
+});
+
+test("an order_id of a merchant's shape has other digits, and fits", () => {
+  const random = Uint8Array.from({ length: 64 }, (_, at) => at * 37 + 11);
+  const rows: readonly (readonly [like: string, shape: RegExp | undefined])[] = [
+    ["order-10010203", /^order-\d{8}$/],
+    ["INV20260131", /^INV\d{8}$/],
+    ["SO-2026-0019", /^SO-\d{4}-\d{4}$/],
+    ["7", /^\d{8}$/],
+    ["basket", /^basket\d{8}$/],
+    ["019bc1f04e207aaa8000000000000004", /^[0-9a-f]{32}$/],
+    ["V1StGXR8_Z5jdHi6B-myT", /^[A-Z]\d[A-Z][a-z][A-Z]{3}\d_[A-Z]\d[a-z]{2}[A-Z][a-z]\d[A-Z]-myT\d{4}$/],
+    ["order-1001~succeeded", undefined],
+    ["a-name-of-thirty-two-characters-", undefined],
+  ];
+  for (const [like, shape] of rows) {
+    const made = orderIdLike(like, random);
+    if (shape === undefined) expect([like, made]).toEqual([like, undefined]);
+    else expect([like, made]).toEqual([like, expect.stringMatching(shape)]);
+    expect(made).not.toBe(like);
+  }
 });

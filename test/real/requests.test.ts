@@ -24,6 +24,7 @@ const ORDERS = "/v1/orders";
 
 /** Every request, ten at most. */
 const ALL: RequestFilter = {
+  ofMerchant: false,
   statuses: null,
   method: null,
   path: null,

@@ -245,6 +245,7 @@ const FEW = [
 /** Statements that read a whole table or index, which is small by nature: at most 100 faults of a store, open tries. */
 const WHOLE = [/FROM faults$/, /FROM delivery_attempts WHERE finished_at IS NULL$/];
 const ANY_REQUEST = {
+  ofMerchant: false,
   statuses: null,
   method: null,
   path: null,

@@ -3,12 +3,14 @@ import type { checkoutOperations } from "../../src/core/control/checkout.ts";
 import type { clockOperations } from "../../src/core/control/clock.ts";
 import type { drillOperations } from "../../src/core/control/drills.ts";
 import type { readinessOperations } from "../../src/core/control/readiness.ts";
+import type { requestOperations } from "../../src/core/control/requests.ts";
 import type { webhookOperations } from "../../src/core/control/webhook.ts";
 
 type Operations = typeof checkoutOperations &
   typeof clockOperations &
   typeof webhookOperations &
   typeof drillOperations &
+  typeof requestOperations &
   typeof readinessOperations;
 
 /** What an operation answers, as its bytes have it: snake_case, moments as text. */

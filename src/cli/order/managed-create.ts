@@ -1,4 +1,5 @@
 import { create, type CreateIntent, type Target } from "../../client/api/client.ts";
+import type { Journal } from "../../core/checkout/journal.ts";
 import type { RetryPolicy } from "../../client/api/retry.ts";
 import type { Context } from "../command.ts";
 import { judgeCreate, type Created, type Noun } from "./create-report.ts";
@@ -10,32 +11,54 @@ import type { ServiceOptions } from "../target/surroundings.ts";
 import type { Settings } from "../target/service.ts";
 import { whileWaiting } from "../target/waiting.ts";
 
+/** What is created, where, and what the user means by it. */
+type ManagedCreate = { readonly noun: Noun; readonly intent: CreateIntent };
+/** The service of some creates. */
+type Service = { readonly target: Target; readonly settings: Settings; readonly policy: RetryPolicy };
+
 /** Creates with the key that the journal of the state folder holds, and judges what came of it. */
 export async function createManaged(
   context: Context,
   options: ServiceOptions,
-  wanted: {
-    readonly noun: Noun;
-    readonly intent: CreateIntent;
-    readonly target: Target;
-    readonly settings: Settings;
-    readonly policy: RetryPolicy;
-  },
+  { noun, intent, ...service }: ManagedCreate & Service,
 ): Promise<Created> {
+  const [created] = await createEach(context, options, { ...service, wanted: [{ noun, intent }] });
+  if (created === undefined) throw new Error("what is created is refused or there");
+  return created;
+}
+
+/** The same of several, one after the other. */
+export async function createEach(
+  context: Context,
+  options: ServiceOptions,
+  { wanted, ...service }: Service & { readonly wanted: readonly ManagedCreate[] },
+): Promise<readonly Created[]> {
   const { world } = context;
-  const { noun, intent, policy } = wanted;
-  const target = { ...wanted.target, instance: await instanceOf(world, wanted.settings) };
-  const folder = wanted.settings.folder.value;
+  const { settings } = service;
+  const target = { ...service.target, instance: await instanceOf(world, settings) };
+  const folder = settings.folder.value;
   hosted(makeStateFolder(world, folder, options));
   using journal = openFolderJournal(world, folder);
+  const created: Created[] = [];
+  for (const one of wanted)
+    created.push(await createWith(context, options, { ...service, ...one, target, journal }));
+  return created;
+}
+
+async function createWith(
+  context: Context,
+  options: ServiceOptions,
+  wanted: ManagedCreate & Service & { readonly journal: Journal },
+): Promise<Created> {
+  const { world } = context;
+  const { noun, intent, policy, target, settings, journal } = wanted;
   const result = await whileWaiting(context, (watch) =>
     create(world, target, { intent, journal, policy, ...watch }),
   );
-  const named = options.dir === undefined ? {} : { dir: folder };
+  const named = options.dir === undefined ? {} : { dir: settings.folder.value };
   const store = target.storeId === null ? {} : { store: target.storeId };
   // The sandbox of the folder may be on another port by then, and is found again.
   const address = target.locate === undefined ? { "base-url": target.baseUrl } : {};
-  const { settings } = wanted;
   const { target: targetName } = settings;
   const service = targetName === undefined ? address : { target: targetName };
   const where = { ...service, ...store, ...named };

@@ -3,7 +3,7 @@ import { parseCreateRequest, type CreateRequest } from "../../core/checkout/crea
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import type { Created, Noun } from "./create-report.ts";
-import { createManaged } from "./managed-create.ts";
+import { createEach } from "./managed-create.ts";
 import { refusedUsage } from "../problem.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
@@ -36,16 +36,39 @@ export function requestFor(
 export async function createInSandbox(
   context: Context,
   options: ServiceOptions,
-  wanted: { readonly noun: Noun; readonly request: CreateRequest; readonly control: ControlTarget },
+  { control, ...wanted }: WantedCreate & { readonly control: ControlTarget },
 ): Promise<Created> {
-  const { noun, request, control } = wanted;
+  const [created] = await createAllInSandbox(context, options, { wanted: [wanted], control });
+  if (created === undefined) throw new Error("what is created is refused or there");
+  return created;
+}
+
+/** What is created: an order or a session, and of which terms. */
+type WantedCreate = { readonly noun: Noun; readonly request: CreateRequest };
+
+/** The same of several, one after the other. */
+export async function createAllInSandbox(
+  context: Context,
+  options: ServiceOptions,
+  {
+    wanted,
+    control,
+    agent,
+  }: {
+    readonly wanted: readonly WantedCreate[];
+    readonly control: ControlTarget;
+    /** The User-Agent of the creates. Default: that of this program's commands. */
+    readonly agent?: string;
+  },
+): Promise<readonly Created[]> {
   const { target, settings } = await connectToSandbox(context, control);
-  const { endpoint } = noun;
-  return createManaged(context, options, {
-    noun,
-    intent: { endpoint, request, newAttempt: false, idempotencyKey: null },
-    target,
+  return createEach(context, options, {
+    target: agent === undefined ? target : { ...target, agent },
     settings,
     policy: policyOf(settings),
+    wanted: wanted.map(({ noun, request }) => ({
+      noun,
+      intent: { endpoint: noun.endpoint, request, newAttempt: false, idempotencyKey: null },
+    })),
   });
 }

@@ -11,6 +11,7 @@ import {
   type ControlTarget,
 } from "../../client/control/control.ts";
 import type { DrilledOrder } from "../../client/drills/duplicates-send.ts";
+import { WITHOUT_TOKENS } from "../../client/drills/merchant-command.ts";
 import { whileLeased } from "../../client/control/lease.ts";
 import type { OrderViewSource } from "../../client/drills/order-view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
@@ -19,7 +20,9 @@ import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
 import { judgeDuplicates, DUPLICATES_STEPS } from "../../core/readiness/drills/duplicates.ts";
 import { ORDER_ENDS } from "../../core/readiness/drills/duplicates-scope.ts";
 import { wants } from "../../core/webhook/event-types.ts";
-import { switchOption, type Context, type Group } from "../command.ts";
+import { printable } from "../../core/text.ts";
+import { switchOption, valueOption, type Context, type Group } from "../command.ts";
+import { EXIT, Refused } from "../problem.ts";
 import { newOrders, ordersOfShop, timeLine, type UnpaidOrder } from "./drilled-orders.ts";
 import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
 import {
@@ -31,7 +34,7 @@ import {
 } from "./order-view.ts";
 import { answered, callAt, type NextAfter } from "../target/call.ts";
 
-type DuplicatesOptions = OrderViewOptions & { readonly quick?: boolean };
+type DuplicatesOptions = OrderViewOptions & { readonly quick?: boolean; readonly restart?: string };
 
 /** What was shown, and the drill that keeps it; null where it was not kept. */
 type Shown = { readonly judged: JudgedDrill; readonly drill: AnswerOf<"recordDuplicates"> | null };
@@ -56,6 +59,10 @@ export function registerChecklistDuplicates(group: Group): void {
     options: [
       ...orderViewOptions(LIMITS),
       switchOption("--quick", "leave out the event that comes again after more than 30 s, which is a risk"),
+      valueOption(
+        "--restart <command>",
+        "command that lets what runs your shop restart it, such as docker compose restart shop; the payment comes again after it (default: no restart)",
+      ),
     ],
     ...ORDER_VIEW_RULES,
     prepare: (context, options, control) => {
@@ -75,22 +82,42 @@ function drillWith(context: Context, options: DuplicatesOptions, { control, view
       const orders = drilled(given ?? (await ownOrders(context, options, { control, view })));
       const sellsBoth = await hasCreatesOfBoth(context, control);
       const isQuick = options.quick === true;
-      printer.talk(
-        timeLine(
-          duplicatesTime(
-            orders.map(({ end }) => end),
-            isQuick,
-          ),
-        ),
-      );
+      const { restart: commandLine } = options;
+      const ends = orders.map(({ end }) => end);
+      printer.talk(timeLine(duplicatesTime(ends, { isQuick, hasRestart: commandLine !== undefined })));
       const scope = { ownOrders: given === undefined, sellsBoth, isQuick };
-      const seen = await drillDuplicates(world, { target: control, view, orders, leaseId, signal, scope });
+      const restart = commandLine === undefined ? undefined : () => restartShop(context, commandLine, signal);
+      const wanted = { target: control, view, orders, leaseId, signal, scope, restart };
+      const seen = await drillDuplicates(world, wanted);
       return seen.end === "success" ? keep(context, control, { leaseId, seen: seen.value }) : seen;
     });
     const { judged, drill } = answered(leased, NEXT_AFTER);
     return resultOf(judged, { head: HEADS[judged.verdict], titles: DUPLICATES_STEPS, drill });
   };
 }
+
+/** Runs the shop's command, which has to end. What it starts itself ends with it: a supervisor has to start the shop. */
+async function restartShop({ world }: Context, commandLine: string, signal: AbortSignal): Promise<void> {
+  const command = {
+    commandLine,
+    env: WITHOUT_TOKENS,
+    timeoutMs: RESTART_TIMEOUT_MS,
+    maxOutputBytes: MAX_OUTPUT_BYTES,
+    signal,
+  };
+  const { ending, exitCode, stderr } = await world.run(command);
+  if (signal.aborted || (ending === "exited" && exitCode === 0)) return;
+  const how = ending === "exited" ? `ended with ${exitCode ?? "no exit code"}` : ending;
+  const said = stderr.trim().split("\n").at(-1) ?? "";
+  const message = `--restart: the command ${how}${said === "" ? "" : `: ${printable(said)}`}`;
+  throw new Refused({ exitCode: EXIT.failed, code: "not_restarted", message, next: NEXT_RESTART });
+}
+
+/** Timeout of the shop's command, in milliseconds, and how much of its output is kept. */
+const RESTART_TIMEOUT_MS = 120_000;
+const MAX_OUTPUT_BYTES = 4096;
+const NEXT_RESTART =
+  "let it exit with 0 when what runs your shop was told to restart it, such as a supervisor";
 
 /** Of each kind the first order is paid, the next one fails, and so on. */
 function drilled(orders: readonly UnpaidOrder[]): readonly DrilledOrder[] {
@@ -119,13 +146,13 @@ async function ownOrders(
 
 const KINDS = ["order", "checkout_session"] as const;
 
-/** Whether the store's log has creates of orders and of sessions. */
+/** Whether the store's log has creates of orders and of sessions, beside those of drills. */
 async function hasCreatesOfBoth(context: Context, control: ControlTarget): Promise<boolean> {
   const listed = await Promise.all(
     ["/v1/orders", "/v1/checkout-sessions"].map((path) =>
       callAt(context, control, {
         name: "listRequests",
-        body: { method: "POST", path, status: "201", limit: 1 },
+        body: { method: "POST", path, status: "201", by: "merchant", limit: 1 },
       }),
     ),
   );

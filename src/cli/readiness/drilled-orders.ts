@@ -1,14 +1,18 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Buyer, OrderViewSource } from "../../client/drills/order-view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
-import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
+import { WITHOUT_TOKENS } from "../../client/drills/merchant-command.ts";
+import { merchantOrderId } from "../../client/drills/merchant-order.ts";
+import { MAX_ORDER_ID, parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
+import { DRILL_AGENT } from "../../core/network/headers.ts";
+import { orderIdLike } from "../../core/readiness/drills/drilled-order-ids.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { ORDER, SESSION } from "../order/create-report.ts";
-import { createInSandbox, requestFor } from "../order/sandbox-create.ts";
+import { createAllInSandbox, requestFor } from "../order/sandbox-create.ts";
 import { EXIT, Refused, refusedUsage } from "../problem.ts";
-import { callAt } from "../target/call.ts";
+import { answered, callAt } from "../target/call.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import { findByOrderId, findId } from "../target/ids.ts";
 import type { OrderViewOptions } from "./order-view.ts";
@@ -48,8 +52,11 @@ export async function ordersOfShop(
       throw refusedUsage(`--checkout: ${printableLiteral(text)} was given twice`, NAME_FEWER);
     orders.push(order);
   }
-  if (create !== undefined)
-    for (let run = 0; run < runs; run += 1) orders.push(await orderBy(context, create, { control, signal }));
+  if (create !== undefined) {
+    const newId = await orderIdsOfShop(context, control);
+    for (let run = 0; run < runs; run += 1)
+      orders.push(await orderBy(context, create, { orderId: newId(), control, signal }));
+  }
   for (const order of orders) checkCommand(view, order);
   return orders;
 }
@@ -63,14 +70,16 @@ export async function newOrders(
   { control, view, kinds }: Where & { readonly kinds: readonly CheckoutObject[] },
 ): Promise<readonly UnpaidOrder[]> {
   const terms = await someTerms(context, control);
-  const orders: UnpaidOrder[] = [];
-  for (const kind of kinds) {
-    const noun = kind === "order" ? ORDER : SESSION;
-    const request = { ...terms, order_id: newOrderId(context) };
-    const made = await createInSandbox(context, options, { noun, request, control });
-    const { id, order_id: orderId } = made.response.data;
-    orders.push({ id, orderId, kind });
-  }
+  const newId = await orderIdsOfShop(context, control);
+  const wanted = kinds.map((kind) => ({
+    noun: kind === "order" ? ORDER : SESSION,
+    request: { ...terms, order_id: newId() },
+  }));
+  const made = await createAllInSandbox(context, options, { wanted, control, agent: DRILL_AGENT });
+  const orders = made.map(({ response: { data } }): UnpaidOrder => {
+    const { id, order_id: orderId, object: kind } = data;
+    return { id, orderId, kind };
+  });
   for (const order of orders) checkCommand(view, order);
   return orders;
 }
@@ -90,9 +99,13 @@ async function someTerms(context: Context, control: ControlTarget): Promise<Crea
   return parsed.ok ? parsed.value : requestFor(world, { purpose: "order" });
 }
 
-/** An order_id as a shop makes them. */
-function newOrderId({ world }: Context): string {
-  return requestFor(world, { purpose: "order" }).order_id;
+/** Makes order_ids as this shop makes them, if a shell can read such, else as any shop does. */
+async function orderIdsOfShop({ world }: Context, control: ControlTarget): Promise<() => string> {
+  const like = answered(await merchantOrderId(world, control));
+  return () => {
+    const own = like === undefined ? undefined : orderIdLike(like, world.randomBytes(MAX_ORDER_ID * 2));
+    return own !== undefined && HARMLESS.test(own) ? own : requestFor(world, { purpose: "order" }).order_id;
+  };
 }
 
 async function namedOrder(context: Context, text: string, control: ControlTarget): Promise<UnpaidOrder> {
@@ -112,21 +125,20 @@ async function namedOrder(context: Context, text: string, control: ControlTarget
 async function orderBy(
   context: Context,
   commandLine: string,
-  { control, signal }: { readonly control: ControlTarget; readonly signal: AbortSignal },
+  {
+    orderId,
+    control,
+    signal,
+  }: { readonly orderId: string; readonly control: ControlTarget; readonly signal: AbortSignal },
 ): Promise<UnpaidOrder> {
   const { world } = context;
   const { target, settings } = await connectToSandbox(context, control);
-  const orderId = newOrderId(context);
   const env = {
     CHECKOUT_BASE_URL: target.baseUrl,
     CHECKOUT_API_KEY: target.apiKey,
     CHECKOUT_STORE_ID: settings.storeId.value ?? undefined,
     CHECKOUT_ORDER_ID: orderId,
-    // The merchant's program has neither role.
-    CHECKOUT_CONTROL_TOKEN: undefined,
-    CHECKOUT_ADMIN_TOKEN: undefined,
-    CHECKOUT_SANDBOX_CONTROL_TOKEN: undefined,
-    CHECKOUT_SANDBOX_ADMIN_TOKEN: undefined,
+    ...WITHOUT_TOKENS,
   };
   const command = {
     commandLine,

@@ -183,6 +183,7 @@ function requestText(request: AnswerOf<"showRequest">): string {
     ["duration", `${request.durationMs.toFixed(1)} ms`],
     ["decisions", request.decisions.length === 0 ? null : request.decisions.join(", ")],
     ["fault", request.fault === null ? null : faultText(request.fault)],
+    ["made by", request.byDrill ? "a drill" : null],
     ["replays", lastReplay === undefined ? null : `${replayedAt.length}, the last at ${iso(lastReplay)}`],
   ]);
   if (refused === null) return fields;

@@ -26,6 +26,8 @@ export type Target = {
    * sandbox cannot be asked has the key that it had.
    */
   readonly instance?: string | null;
+  /** The User-Agent of its requests. Default: that of this program's commands. */
+  readonly agent?: string;
 };
 
 /** What the client needs of the world. */
@@ -172,6 +174,7 @@ function addressOf(
   return { url, locate: now };
 }
 
-function authorization({ apiKey }: Target): Record<string, string> {
-  return { Authorization: `Bearer ${apiKey}`, Accept: "application/json" };
+function authorization({ apiKey, agent }: Target): Record<string, string> {
+  const headers = { Authorization: `Bearer ${apiKey}`, Accept: "application/json" };
+  return agent === undefined ? headers : { ...headers, "User-Agent": agent };
 }

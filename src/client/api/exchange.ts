@@ -100,7 +100,7 @@ async function tryOnce(
   if (url === undefined) return NOT_THERE;
   observer?.onTry?.({ ...request, url });
   // The service can tell what this program's commands send from what the merchant's client does.
-  const headers = { ...request.headers, "User-Agent": COMMAND_AGENT };
+  const headers = { "User-Agent": COMMAND_AGENT, ...request.headers };
   return send({ ...request, url, headers, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
 }
 

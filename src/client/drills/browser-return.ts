@@ -88,7 +88,7 @@ async function payAndComeBack(
   const paid = await callControl(world, target, {
     name: "pay",
     id: checkout.id,
-    body: { outcome: "succeeded" },
+    body: { outcome: "succeeded", leaseId },
   });
   if (paid.end !== "success") return paid;
   const back = await comeBack(world, returning);
@@ -123,9 +123,12 @@ async function comeBackOtherwise(
 type Way = { readonly query?: string; readonly method?: "GET" | "POST"; readonly isFromShop?: boolean };
 
 const PAID_QUERY = "&status=succeeded&paid=true";
+/** The same in words that other services have. */
+const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=success";
 
 const OTHER_WAYS = {
   [`with ${PAID_QUERY}`]: { query: PAID_QUERY },
+  [`with ${OTHER_QUERY}`]: { query: OTHER_QUERY },
   "by POST": { method: "POST" },
   "from your own site": { isFromShop: true },
   "for the third time": {},

@@ -12,6 +12,8 @@ export type DrilledOrder = Buyer & { readonly kind: CheckoutObject; readonly end
 export type DuplicatesWanted = Omit<OrderLook, "checkout" | "onLimited"> & {
   readonly orders: readonly DrilledOrder[];
   readonly leaseId: string;
+  /** Restarts the shop; undefined where nobody says how. */
+  readonly restart: (() => Promise<void>) | undefined;
   readonly scope: Pick<DuplicatesScope, "ownOrders" | "sellsBoth" | "isQuick">;
 };
 

@@ -20,6 +20,8 @@ import {
 export const PAID_MS = 15_000;
 /** How long the order is watched after an event that should change nothing, in milliseconds. */
 export const WATCH_MS = 3000;
+/** Maximum time that an event of a payment which comes again is watched, in milliseconds. */
+export const MAX_WATCH_MS = 60_000;
 /** How long the merchant may need for what follows from a payment, in milliseconds. */
 const FULFIL_MS = 4000;
 /** Pause between two readings that tell what changes by itself, in milliseconds. */

@@ -6,7 +6,6 @@ import {
   type SendFact,
   type SendName,
   type SentStatus,
-  type ViewFact,
 } from "../../core/readiness/drills/duplicates.ts";
 import type { DuplicatesCause } from "../../core/readiness/drills/duplicates-causes.ts";
 import type { OrderEnd } from "../../core/readiness/drills/duplicates-scope.ts";
@@ -17,14 +16,23 @@ import { atMost } from "./at-most.ts";
 import {
   deliver,
   deliverEach,
-  deliverTests,
   eventsOf,
   type DrilledOrder,
   type DuplicatesWanted,
   type Run,
 } from "./duplicates-send.ts";
-import { lookAfter, PAID_MS, REST_MS, restOf, WATCH_MS } from "./duplicates-watch.ts";
-import { awaitKnown, readView, viewOf, type LookWorld, type OrderLook, type Reading } from "./order-view.ts";
+import {
+  act,
+  endOthers,
+  factOf,
+  isPaidInTheEnd,
+  lookAgain,
+  lookAt,
+  read,
+  tempt,
+} from "./duplicates-unpaid.ts";
+import { lookAfter, MAX_WATCH_MS, PAID_MS, REST_MS, restOf, WATCH_MS } from "./duplicates-watch.ts";
+import { awaitKnown, readView, viewOf, watchView, type LookWorld, type Reading } from "./order-view.ts";
 
 /** What the drill has seen, and of which endpoints. */
 export type DuplicatesSeen = { readonly facts: DuplicatesFacts; readonly subject: string };
@@ -35,14 +43,10 @@ const MAX_AT_ONCE = 4;
 const LAST_WATCH_MS = 6000;
 /** How long memories of events are given to end, in milliseconds. */
 const MEMORY_MS = 31_000;
-/** How many other events come between two deliveries of a payment: more than a memory of ten holds. */
-const OTHER_EVENTS = 11;
+/** How long a shop may need until its view answers after a restart, in milliseconds. */
+const RESTART_MS = 15_000;
 /** How many readings show whether the view asks the service each time. */
 const ASKING_READINGS = 3;
-/** Maximum time that an event of a payment which comes again is watched, in milliseconds. */
-const MAX_WATCH_MS = 60_000;
-/** Pause between two looks at all the orders that must not become paid, in milliseconds. */
-const UNPAID_PAUSE_MS = 1000;
 /** The longest that the drill may take, in milliseconds. */
 export const DUPLICATES_LEASE_MS = 15 * 60_000;
 /** What a drill takes beside its waits with a shop that answers in 50 ms, in milliseconds. */
@@ -63,11 +67,15 @@ type Lane = {
 /** How long the drill takes with a shop that books at once, in milliseconds, and how much of that it waits. */
 export function duplicatesTime(
   ends: readonly OrderEnd[],
-  isQuick: boolean,
+  { isQuick, hasRestart }: { readonly isQuick: boolean; readonly hasRestart: boolean },
 ): { readonly totalMs: number; readonly waitMs: number } {
   const isAlone = ends.every((end) => end === "paid");
   const again = SEND_NAMES.filter(
-    (name) => name !== "payment_first" && name !== "at_once" && name !== "after_a_while",
+    (name) =>
+      name !== "payment_first" &&
+      name !== "at_once" &&
+      name !== "after_a_while" &&
+      (hasRestart || name !== "after_restart"),
   );
   const watches = again.length * WATCH_MS + (isAlone ? PAID_MS : WATCH_MS) + REST_MS;
   const unpaid = isAlone ? 0 : WATCH_MS;
@@ -157,31 +165,8 @@ async function drillAll(
   );
 }
 
-function isPaidInTheEnd({ end }: { readonly end: OrderEnd }): boolean {
-  return end === "paid" || end === "declined";
-}
-
 function laneFact({ order, sends }: Lane): LaneFact {
   return { ...factOf(order), sends };
-}
-
-function factOf({ id: checkoutId, kind, end }: DrilledOrder) {
-  return { checkoutId, kind, end };
-}
-
-function lookAt(run: Run, order: DrilledOrder): OrderLook {
-  const { target, view, signal, limited } = run;
-  return { target, view, signal, checkout: order, onLimited: limited };
-}
-
-/** What the shop says of some orders now. */
-function read(
-  run: Run,
-  orders: readonly DrilledOrder[],
-): Promise<readonly (Reading & { order: DrilledOrder })[]> {
-  return Promise.all(
-    orders.map(async (order) => ({ ...(await readView(run.world, lookAt(run, order))), order })),
-  );
 }
 
 /**
@@ -211,55 +196,6 @@ async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["befor
     return Object.assign(factOf(order), { view: viewOf(reading), cause });
   });
   return succeeded(await Promise.all(looks));
-}
-
-/** Declines attempts, and forges payments of orders that nobody pays: of the paid ones where there are no others. */
-async function tempt(run: Run): Promise<ControlResult<Pick<DuplicatesFacts, "forged" | "declined">>> {
-  const declined = run.orders.filter(({ end }) => end === "declined");
-  const others = run.orders.filter((order) => !isPaidInTheEnd(order));
-  const targets = others.length > 0 ? others : run.orders.filter(({ end }) => end === "paid");
-  const acted = await act(run, declined);
-  if (acted.end !== "success") return acted;
-  const told = await deliverEach(run, declined, ["pending"]);
-  if (told.end !== "success") return told;
-  for (const order of targets) {
-    const events = await eventsOf(run, order);
-    if (events.end !== "success") return events;
-    const eventId = events.value.find(({ status }) => status === "created")?.eventId ?? "";
-    const sent = await deliver(run, { eventId, forged: true });
-    if (sent.end !== "success") return sent;
-  }
-  // Other orders can be asked about again at the end.
-  const waitMs = others.length === 0 ? PAID_MS : WATCH_MS;
-  const views = await watchUnpaid(run, [...declined, ...targets], waitMs);
-  const [attempts, forged] = [views.slice(0, declined.length), views.slice(declined.length)];
-  return succeeded({ declined: attempts, forged });
-}
-
-/** Lets happen to orders what is meant to happen to them. */
-async function act(run: Run, orders: readonly DrilledOrder[]): Promise<ControlResult<null>> {
-  for (const { id, end } of orders) {
-    const outcome = end === "paid" ? "succeeded" : end;
-    const acted = await callControl(run.world, run.target, { name: "pay", id, body: { outcome } });
-    if (acted.end !== "success") return acted;
-  }
-  return succeeded(null);
-}
-
-/** Asks about all of these each second, until one is paid that should not be, or time is up. */
-async function watchUnpaid(
-  run: Run,
-  orders: readonly DrilledOrder[],
-  waitMs: number,
-): Promise<readonly ViewFact[]> {
-  const until = run.world.monotonic() + waitMs;
-  for (;;) {
-    const readings = await read(run, orders);
-    const isOver = run.signal.aborted || run.world.monotonic() >= until;
-    if (isOver || readings.some(({ says }) => says === "paid"))
-      return readings.map(({ order, ...reading }) => Object.assign(factOf(order), { view: viewOf(reading) }));
-    await run.world.sleep(UNPAID_PAUSE_MS, run.signal);
-  }
 }
 
 /** Pays, and asks what the merchant says before any event of it was sent. */
@@ -330,28 +266,59 @@ async function sendAll(
   run: Run,
   lanes: readonly Lane[],
 ): Promise<ControlResult<Pick<DuplicatesFacts, "unpaid" | "ended"> & { readonly showsBookings: boolean }>> {
-  const names = SEND_NAMES.filter((name) => !(run.scope.isQuick && name === "after_a_while"));
+  const names = sentNames(run);
   let others: Pick<DuplicatesFacts, "unpaid" | "ended"> = { unpaid: [], ended: [] };
   let bookings = true;
   for (const [at, name] of names.entries()) {
     if (run.signal.aborted) return { end: "interrupted" };
     if (name === "after_others") {
-      const ended = await endOthers(run, lanes);
+      const ended = await endOthers(run, Math.max(0, ...lanes.map(({ slowestMs }) => slowestMs)));
       if (ended.end !== "success") return ended;
       others = ended.value;
     }
     const addressed = lanesOf(lanes, name);
     await Promise.all(addressed.map((lane) => rest(run, lane)));
     if (name === "after_a_while") await waitForMemories(run, addressed);
+    const forgotten = name === "after_restart" ? await restart(run, addressed) : [];
     const isLast = at === names.length - 1;
     for (const lane of at % 2 === 0 ? addressed : addressed.toReversed()) {
       const sent = await sendOnce(run, lane, name);
       if (sent.end !== "success") return sent;
     }
     await Promise.all(addressed.map((lane) => look(run, lane, { name, isLast })));
+    for (const [lane, reading] of forgotten) amend(lane, { view: viewOf(reading) });
     if (name === "after_others") bookings = await compare(run, lanes);
   }
-  return succeeded({ ...others, showsBookings: bookings });
+  return succeeded({ ...others, ended: await lookAgain(run, others.ended), showsBookings: bookings });
+}
+
+/** What is sent: nothing that takes long in a quick drill, and nothing after a restart where no command is for it. */
+function sentNames({ scope, restart: command }: Run): readonly SendName[] {
+  return SEND_NAMES.filter((name) => {
+    if (name === "after_a_while") return !scope.isQuick;
+    return name !== "after_restart" || command !== undefined;
+  });
+}
+
+/** Changes what is known of the last send to an order. */
+function amend(lane: Lane, change: Partial<SendFact>): void {
+  const last = lane.sends.at(-1);
+  if (last !== undefined) lane.sends = [...lane.sends.slice(0, -1), { ...last, ...change }];
+}
+
+/** Restarts the shop, waits until it answers, and returns the orders that it does not take for paid any more. */
+async function restart(
+  run: Run,
+  lanes: readonly Lane[],
+): Promise<readonly (readonly [lane: Lane, reading: Reading])[]> {
+  await run.restart?.();
+  const looks = lanes.map(async (lane) => {
+    const shown = lookAt(run, lane.order);
+    const isEnough = ({ says }: Reading): boolean => says === "paid";
+    return [lane, await watchView(run.world, shown, { isEnough, waitMs: RESTART_MS })] as const;
+  });
+  const seen = await Promise.all(looks);
+  return seen.filter(([{ sends }, { says }]) => sends.at(-1)?.view.says === "paid" && says !== "paid");
 }
 
 /** Waits until the view has come to rest after the last send. */
@@ -367,7 +334,7 @@ async function rest(run: Run, lane: Lane): Promise<void> {
     isProven: hasChanged(lane),
   });
   lane.still = found.still;
-  lane.sends = [...lane.sends.slice(0, -1), { ...last, text: found.text }];
+  amend(lane, { text: found.text });
   if (found.changedAt !== undefined) lane.slowestMs = Math.max(lane.slowestMs, found.changedAt - lane.paidAt);
 }
 
@@ -436,25 +403,7 @@ async function look(
   lane.still = looked.still;
   if (!wasPaid && looked.reading.says === "paid")
     lane.slowestMs = Math.max(lane.slowestMs, run.world.monotonic() - lane.paidAt);
-  lane.sends = [...earlier, { ...sent, view: viewOf(looked.reading), text: looked.text }];
-}
-
-/** Lets the others fail, expire and be cancelled, and sends their events and more, until eleven have come. */
-async function endOthers(
-  run: Run,
-  lanes: readonly Lane[],
-): Promise<ControlResult<Pick<DuplicatesFacts, "unpaid" | "ended">>> {
-  const orders = run.orders.filter((order) => !isPaidInTheEnd(order));
-  const unpaid = await watchUnpaid(run, orders, 0);
-  const acted = await act(run, orders);
-  if (acted.end !== "success") return acted;
-  const sent = await deliverEach(run, orders, ["created", "pending", "failed", "expired", "cancelled"]);
-  if (sent.end !== "success") return sent;
-  const slowestMs = Math.max(0, ...lanes.map((lane) => lane.slowestMs));
-  const ended =
-    orders.length === 0 ? [] : await watchUnpaid(run, orders, Math.min(slowestMs + WATCH_MS, MAX_WATCH_MS));
-  const more = await deliverTests(run, OTHER_EVENTS - sent.value);
-  return more.end === "success" ? succeeded({ unpaid, ended }) : more;
+  amend(lane, { view: viewOf(looked.reading), text: looked.text });
 }
 
 /**

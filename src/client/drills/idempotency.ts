@@ -8,7 +8,10 @@ import {
   drilledOrderIds,
   type DrilledOrderIds,
 } from "../../core/readiness/drills/drilled-order-ids.ts";
+import { DRILL_AGENT } from "../../core/network/headers.ts";
 import { exchange } from "../api/exchange.ts";
+import { WITHOUT_TOKENS } from "./merchant-command.ts";
+import { merchantOrderId } from "./merchant-order.ts";
 import { DEFAULT_RETRY_POLICY } from "../api/retry.ts";
 
 /** The result of a drill, and how the merchant's command ended. */
@@ -176,15 +179,14 @@ async function killWhenLost(
   if (waited.end !== "success" || waited.value.lost) kill.abort();
 }
 
-/** An order_id for each purchase, of the shape that the store's newest order has. */
+/** An order_id for each purchase, of the shape that the merchant's newest order has. */
 async function newOrderIds(
   world: Pick<World, "send" | "randomBytes">,
   { control, signal }: Pick<Watched, "control" | "signal">,
 ): Promise<ControlResult<DrilledOrderIds>> {
-  const body = { limit: 1 } as const;
-  const listed = await callControl(world, control, { name: "listCheckouts", body, signal });
-  if (listed.end !== "success") return listed;
-  return succeeded(drilledOrderIds(listed.value.checkouts[0]?.orderId, world.randomBytes(DRILLED_DIGITS)));
+  const like = await merchantOrderId(world, control, signal);
+  if (like.end !== "success") return like;
+  return succeeded(drilledOrderIds(like.value, world.randomBytes(DRILLED_DIGITS)));
 }
 
 function runClient(
@@ -197,11 +199,7 @@ function runClient(
     CHECKOUT_API_KEY: lease.apiKey ?? target.apiKey,
     CHECKOUT_STORE_ID: lease.storeId,
     CHECKOUT_ORDER_ID: orderId,
-    // The merchant's program has neither role.
-    CHECKOUT_CONTROL_TOKEN: undefined,
-    CHECKOUT_ADMIN_TOKEN: undefined,
-    CHECKOUT_SANDBOX_CONTROL_TOKEN: undefined,
-    CHECKOUT_SANDBOX_ADMIN_TOKEN: undefined,
+    ...WITHOUT_TOKENS,
   };
   return world.run({ commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal }).catch(notRun);
 }
@@ -225,6 +223,7 @@ async function sendReuse(
       Authorization: `Bearer ${lease.apiKey ?? target.apiKey}`,
       "Content-Type": "application/json",
       "Idempotency-Key": reuse.idempotencyKey,
+      "User-Agent": DRILL_AGENT,
     },
     body: JSON.stringify(reuse.body),
   } as const;

@@ -118,7 +118,8 @@ export const checkoutOperations = {
     summary: "Acts in the payer's place on an order or a session",
     description:
       "Ends or declines the payment of a checkout as its payer would, and answers the new status with every change that followed. Refuses an outcome that the status does not allow, and a checkout that the store does not have.",
-    request: z.strictObject({ outcome: z.enum(PAY_OUTCOMES) }),
+    /** `leaseId`: of the drill that acts, of which nothing is noted as relied on. */
+    request: z.strictObject({ outcome: z.enum(PAY_OUTCOMES), leaseId: z.optional(z.uuid()) }),
     answer: z.object({ id: z.uuid(), status, late: z.boolean(), moves: z.array(move) }),
     refusals: ["session_not_found", "state_conflict"],
   }),

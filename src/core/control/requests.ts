@@ -32,6 +32,8 @@ const logged = z.object({
   decisions: z.array(z.int()),
   /** The fault that it has met, which somebody asked for. */
   fault: z.nullable(metFault),
+  /** Whether a drill made it by itself, so that it shows nothing of the merchant. */
+  byDrill: z.boolean(),
 });
 /** A request of v1 and its answer, as the control API tells them. */
 export type RequestEntry = DomainOf<typeof logged>;
@@ -70,6 +72,8 @@ export const requestOperations = {
       method: z.optional(z.string()),
       path: z.optional(z.string()),
       orderId: z.optional(z.string()),
+      /** `merchant`: without those that a drill made by itself. */
+      by: z.optional(z.literal("merchant")),
       after: z.optional(wholeInQuery(0)),
       from: z.optional(namedMoment),
       limit: z.optional(wholeInQuery(1, MAX_PAGE)),

@@ -8,3 +8,5 @@ export function parseRetryAfter(value: string | undefined, now: number): number 
 
 /** The User-Agent of the requests that this program's own commands send to v1. */
 export const COMMAND_AGENT = "checkout-cli";
+/** The same of requests that a drill makes by itself: they show nothing of what the merchant's programs do. */
+export const DRILL_AGENT = `${COMMAND_AGENT} drill`;

@@ -4,7 +4,9 @@ import { codePointLength, cut, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";
 
 /** A request of v1 and its answer, as the request log keeps them: secrets are redacted (decision 86). */
-export type LoggedRequest = Omit<RequestEntry, "message"> & {
+export type LoggedRequest = Omit<RequestEntry, "message" | "byDrill"> & {
+  /** Whether a drill made it by itself. */
+  readonly byDrill?: true | undefined;
   /** Counts the requests of a store from 1. */
   readonly position: number;
   /** The same moment as `at` by the clock of the store. */
@@ -27,6 +29,8 @@ export type RequestFilter = {
   /** How the path begins. */
   readonly path: string | null;
   readonly orderId: string | null;
+  /** Whether those that a drill made by itself are left out. */
+  readonly ofMerchant: boolean;
   /** Only requests after this position, and of these the first ones; null: the newest of all. */
   readonly after: number | null;
   /** Only requests from this moment on, in milliseconds by the real clock. */
@@ -53,7 +57,8 @@ export function isAskedFor(wanted: RequestFilter, request: LoggedRequest): boole
     request.status <= highest &&
     (wanted.method === null || request.method === wanted.method) &&
     (wanted.path === null || request.path.startsWith(wanted.path)) &&
-    (wanted.orderId === null || request.orderId === wanted.orderId)
+    (wanted.orderId === null || request.orderId === wanted.orderId) &&
+    !(wanted.ofMerchant && request.byDrill === true)
   );
 }
 

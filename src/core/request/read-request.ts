@@ -54,6 +54,7 @@ const CHECKS = Object.entries({
   durationMs: Number.isFinite,
   decisions: listOf(isWhole),
   fault: orNull((value) => isRecord(value) && isId(value["id"]) && ACTIONS.has(value["action"])),
+  byDrill: (value) => value === undefined || value === true,
   refused: orNull(
     (value) => isRecord(value) && REFUSED_CHECKS.every(([name, isValid]) => isValid(value[name])),
   ),

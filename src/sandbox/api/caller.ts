@@ -1,7 +1,7 @@
 import { storeNow, type StoreClock } from "../../core/clock.ts";
 import { hashKey, parseAuthorization } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { COMMAND_AGENT } from "../../core/network/headers.ts";
+import { COMMAND_AGENT, DRILL_AGENT } from "../../core/network/headers.ts";
 import { takeToken, type Bucket, type RateLimit } from "../../core/rate-limit.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";
 import type { Store } from "../../store/store.ts";
@@ -32,6 +32,11 @@ export function formerOwner(
 /** Whether a command of this program sent a request: it shows nothing of the merchant's own client. */
 export function isOwnCommand(request: HttpRequest): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(COMMAND_AGENT));
+}
+
+/** Whether a drill made a request by itself: no evidence and no log counts it as the merchant's. */
+export function isByDrill(request: Pick<HttpRequest, "rawHeaders">): boolean {
+  return headerLines(request, "user-agent").some((agent) => agent.startsWith(DRILL_AGENT));
 }
 
 /** One bucket for each credential (decision 17): whose it is, is said here alone. */

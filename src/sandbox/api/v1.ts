@@ -21,7 +21,7 @@ import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer, type Logged } from "../answer.ts";
 import type { Area, AreaRoute, Call } from "../area.ts";
-import { callerOf, isOwnCommand, type RateLimiter } from "./caller.ts";
+import { callerOf, isByDrill, isOwnCommand, type RateLimiter } from "./caller.ts";
 import type { IdempotencyWatch } from "../readiness/idempotency-watch.ts";
 import type { RetrieveWatch } from "../readiness/retrieve-watch.ts";
 import type { ServiceContext } from "../context.ts";
@@ -36,7 +36,7 @@ const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 export type ApiContext = ServiceContext &
   ApiFaultContext & {
     readonly rateLimiter: RateLimiter;
-    readonly idempotencyWatch: Pick<IdempotencyWatch, "look" | "isOwn">;
+    readonly idempotencyWatch: Pick<IdempotencyWatch, "look">;
     readonly retrieveWatch: Pick<RetrieveWatch, "look">;
     /** Both tokens, to recognise them where they do not belong: a given one has no form of its own. */
     readonly controlToken: string;
@@ -80,15 +80,15 @@ export const V1: Area<ApiContext> = {
 
 /** An integration that gets one of our codes may rely on it. Returns whose it is, if it has a key of ours. */
 function noteRefusal(
-  { store, world, assumptions, idempotencyWatch }: ApiContext,
+  { store, world, assumptions }: ApiContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
   decisions: Relied,
-): Pick<Logged, "storeId" | "clock"> | undefined {
+): Pick<Logged, "storeId" | "clock" | "byDrill"> | undefined {
   const caller = callerOf(store, request);
   if (caller === undefined) return undefined;
   const { storeId, clock } = caller;
-  if (!idempotencyWatch.isOwn(request))
-    assumptions.note(decisions, { storeId, requestId, at: storeNow(clock, world.now()) });
+  if (isByDrill(request)) return { storeId, clock, byDrill: true };
+  assumptions.note(decisions, { storeId, requestId, at: storeNow(clock, world.now()) });
   return { storeId, clock };
 }
 
@@ -131,16 +131,18 @@ async function create(
   const created = await createCheckout(context, command);
   if (!created.ok) return created;
   const decisions = reliedOnByCreate(content.value.request, created.value);
-  context.assumptions.note(decisions, {
-    storeId,
-    requestId: ownId,
-    at: storeNow(clock, context.world.now()),
-  });
+  const byDrill = isByDrill(call.request) || undefined;
+  if (byDrill === undefined)
+    context.assumptions.note(decisions, {
+      storeId,
+      requestId: ownId,
+      at: storeNow(clock, context.world.now()),
+    });
   // A replay carries the request_id of its first answer, in the header as in the body (decision 5).
   const { requestId, body, replayed } = created.value;
   const headers = jsonHeaders(requestId);
   const orderId = content.value.request.order_id;
-  const logged = { storeId, clock, orderId, decisions };
+  const logged = { storeId, clock, orderId, decisions, byDrill };
   if (!replayed) return accept({ status: 201, headers, body, note: orderId, logged });
   return accept({
     status: 201,

@@ -38,6 +38,7 @@ async function awaitRequests(
     method: query.method?.toUpperCase() ?? null,
     path: query.path ?? null,
     orderId: query.orderId ?? null,
+    ofMerchant: query.by === "merchant",
     from: query.from ?? null,
     limit: query.limit ?? DEFAULT_PAGE,
   };
@@ -53,6 +54,6 @@ async function awaitRequests(
 
 function withMessage<Request extends LoggedRequest>(
   request: Request,
-): Request & { readonly message: string | null } {
-  return { ...request, message: request.refused?.message ?? null };
+): Omit<Request, "byDrill"> & { readonly message: string | null; readonly byDrill: boolean } {
+  return { ...request, message: request.refused?.message ?? null, byDrill: request.byDrill === true };
 }

@@ -227,7 +227,7 @@ function requestsOf(
   storeId: string,
   { orderId, keys }: { readonly orderId: string; readonly keys: readonly KeptAnswer[] },
 ): readonly ToldRequest[] {
-  const any = { statuses: null, method: null, path: null, after: null, from: null } as const;
+  const any = { statuses: null, method: null, path: null, after: null, from: null, ofMerchant: false };
   const found = context.requests.list(storeId, { ...any, orderId, limit: MAX_TOLD }).toReversed();
   return found.map((request) => {
     // Only what was refused is compared with what it met.

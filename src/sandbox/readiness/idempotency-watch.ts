@@ -49,8 +49,6 @@ export type IdempotencyWatch = {
   ) => Outcome<Answer> | Promise<Outcome<Answer>>;
   /** What a drill has seen so far, first to last; nothing if it is not watched. */
   readonly seen: (drill: LeaseRef) => readonly SeenCreate[];
-  /** Whether a request is the drill's and not the client's. */
-  readonly isOwn: (request: HttpRequest) => boolean;
   /** Returns the request to try with the lost create's key; null if no answer was dropped. Refuses with `not_found`. */
   readonly close: (drill: LeaseRef) => Outcome<Reuse | null>;
   /** Returns what was seen, and what the tables say; then forgets it. Refuses with `not_found`. */
@@ -135,7 +133,6 @@ export function createIdempotencyWatch(
       return sights[0]?.answer ?? answered.outcome;
     },
     seen: (drill) => seenIn(watchOf(drill)),
-    isOwn: (request) => [...watches.values()].some((watch) => isReuse(watch, request)),
     close: (drill) =>
       mapped(watchOf(drill), (watch) => {
         keep({ ...watch, isClosed: true });

@@ -287,6 +287,7 @@ function notedOf(request: Asked, answer: Answer, times: Times): Noted {
     fault: logged.fault ?? null,
     code: null,
     orderId: logged.orderId === null ? null : redactValues(logged.orderId, times.secrets ?? []),
+    byDrill: logged.byDrill,
     refused: null,
   };
   return { owner, cameAt, facts };
@@ -320,7 +321,7 @@ function factsOf({
 }): Facts {
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
   const { secrets = [] } = times;
-  const { orderId = null, decisions = [], refusal, fault = null } = answer.logged ?? {};
+  const { orderId = null, decisions = [], refusal, fault = null, byDrill } = answer.logged ?? {};
   const hide = (text: string): string => redactValues(text, secrets);
   const sent = refusal === undefined ? "" : Buffer.from(body).toString("utf8");
   const ordered = orderId === null && sent !== "" ? orderIdIn(sent) : orderId;
@@ -334,6 +335,7 @@ function factsOf({
     decisions,
     fault,
     orderId: ordered === null ? null : hide(ordered),
+    byDrill,
   };
   if (refusal === undefined) return { ...summary, code: null, refused: null };
   return {

@@ -150,7 +150,10 @@ function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): De
   };
 }
 
-function requestOf(entry: AnswerOf<"listRequests">["requests"][number]): LoggedRequest {
+function requestOf({
+  byDrill: _byDrill,
+  ...entry
+}: AnswerOf<"listRequests">["requests"][number]): LoggedRequest {
   return { ...entry, at: new Date(entry.at) };
 }
 

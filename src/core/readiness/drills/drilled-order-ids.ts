@@ -1,4 +1,5 @@
 import { MAX_ORDER_ID } from "../../checkout/create-request.ts";
+import { outcomeOfOrderId } from "../../checkout/reserved-order-id.ts";
 
 /** The order_ids of a drill's purchases. They differ in little, and none is the beginning of another one. */
 export type DrilledOrderIds = {
@@ -38,4 +39,39 @@ export function drilledOrderIds(like: string | undefined, random: Uint8Array): D
 function otherCase(head: string): string {
   const first = head.slice(0, 1);
   return (first === first.toLowerCase() ? first.toUpperCase() : first.toLowerCase()) + head.slice(1);
+}
+
+/** The fewest characters that differ among order_ids of one shape. */
+const LEAST_DRAWN = 8;
+
+/**
+ * An order_id of the shape of a merchant's own, with other digits, and other letters where they are no word; undefined
+ * where that is one which the sandbox settles by itself. Uses a random byte for each character.
+ */
+export function orderIdLike(like: string, random: Uint8Array): string | undefined {
+  if (outcomeOfOrderId(like) !== undefined) return undefined;
+  const drawn = like.replaceAll(/[A-Za-z]*\d[A-Za-z\d]*/g, (token, at: number) =>
+    redrawn(token, random.subarray(at)),
+  );
+  const digits = drawn.replaceAll(/\D/g, "").length;
+  const more = Array.from(
+    random.subarray(like.length, like.length + LEAST_DRAWN - digits),
+    (byte) => byte % 10,
+  );
+  const text = digits < LEAST_DRAWN ? `${drawn}${more.join("")}` : drawn;
+  return Array.from(text).length <= MAX_ORDER_ID ? text : undefined;
+}
+
+/** Letters before digits alone are a word, as in INV2026. */
+function redrawn(token: string, random: Uint8Array): string {
+  const isWord = /^[A-Za-z]+\d+$/.test(token);
+  const isHex = /^[\da-f]+$/i.test(token);
+  return Array.from(token, (character, at) => {
+    const byte = random[at] ?? 0;
+    if (/[1-9]/.test(character)) return String((byte % 9) + 1);
+    if (character === "0") return at === 0 ? "0" : String(byte % 10);
+    if (isWord) return character;
+    const letter = String.fromCharCode(97 + (byte % (isHex ? 6 : 26)));
+    return character === character.toLowerCase() ? letter : letter.toUpperCase();
+  }).join("");
 }

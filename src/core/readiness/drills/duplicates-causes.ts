@@ -8,6 +8,8 @@ export const DUPLICATES_CAUSES = {
     "The payment was booked again after eleven other events had come, more than half a minute after it was first booked: it most likely remembers only the last few events, or each for a short time. Keep the event_id of every event, for at least as long as events are sent again (120 hours).",
   forgets_in_time:
     "The payment was booked again when it came after more than 30 s: its memory of events most likely ends, as that of a cache does. Keep the event_id of every event in the database, for at least as long as events are sent again (120 hours).",
+  forgets_at_restart:
+    "What the shop knew was gone after its restart: the order was no longer paid, or its payment was booked again when it came again. It most likely keeps orders or the ids of events in the memory of its process. Keep the event_id of every event in the database, in the same transaction as the booking.",
   books_failed:
     "The order is paid although its payment failed: it most likely takes each event that ends a payment for a success. Book only order.succeeded and checkout_session.succeeded, or a status of succeeded from GET /v1/checkout-sessions/{id}.",
   books_expired:
@@ -27,7 +29,7 @@ export const DUPLICATES_CAUSES = {
   refuses_late:
     "It does not answer 2xx to an event that comes late, so the event would be sent again and again, and hold back those after it. Answer 2xx, and leave the order as it is.",
   paid_from_the_start:
-    "The view says paid before anybody has paid: --paid-when also matches an unpaid order (does paid match unpaid?), or the view shows another order.",
+    "The view says paid before anybody has paid: --paid-when also matches an unpaid order (does paid match unpaid?), the view shows another order, or your shop books the creation of an order.",
   order_unknown:
     "The view answers 404 for an order that the drill has made: your shop does not know orders that it has not created. Let your shop create them: --create CMD, or name unpaid ones of your shop: --checkout ID, up to ten times. (Or --order-view does not show the order of {order_id} or {session_id}.)",
   own_order_unknown:
@@ -60,6 +62,7 @@ export const DUPLICATES_FAILURES: ReadonlySet<DuplicatesCause> = new Set([
   "books_at_once",
   "forgets_last_events",
   "forgets_in_time",
+  "forgets_at_restart",
   "books_failed",
   "books_expired",
   "books_cancelled",

@@ -24,6 +24,7 @@ export const DUPLICATE_SENDS = {
   payment_last: { title: "the payment once more", status: "succeeded" },
   after_others: { title: "the payment again, after eleven other events", status: "succeeded" },
   after_a_while: { title: "a payment again, after more than 30 s", status: "succeeded" },
+  after_restart: { title: "the payment again, after a restart of your shop", status: "succeeded" },
 } as const satisfies Readonly<Record<string, { readonly title: string; readonly status: SentStatus }>>;
 
 /** The name of a send. */
@@ -263,9 +264,15 @@ function againCause({ lanes }: DuplicatesFacts): DuplicatesCause {
   const isAgain = ({ sends }: LaneFact, name: SendName): boolean =>
     sends.some((send, at) => send.name === name && send.text === "changed" && isRepeated(sends, at));
   const first = SEND_NAMES.find((name) => lanes.some((lane) => isAgain(lane, name)));
-  if (first === "after_others") return "forgets_last_events";
-  return first === "after_a_while" ? "forgets_in_time" : "books_again";
+  return (first && FORGOTTEN_BY[first]) ?? "books_again";
 }
+
+/** What a shop has forgotten that books a payment again first when it is sent for this reason. */
+const FORGOTTEN_BY: Partial<Readonly<Record<SendName, DuplicatesCause>>> = {
+  after_others: "forgets_last_events",
+  after_a_while: "forgets_in_time",
+  after_restart: "forgets_at_restart",
+};
 
 /** Whether a second payment of a kind was accepted, and has not made its order paid. */
 function isLost({ lanes }: DuplicatesFacts, { kind, end, sends }: LaneFact, send: SendFact): boolean {
@@ -286,7 +293,8 @@ function causeOf(sends: readonly SendFact[], at: number): DuplicatesCause | unde
   if (answers.some(({ error }) => error === "unreachable" || error === "target_forbidden"))
     return "out_of_reach";
   if (view.says === "unknown") return readable(view);
-  if (wasPaid && view.says === "not_paid") return "forgets_payment";
+  if (wasPaid && view.says === "not_paid")
+    return send.name === "after_restart" ? "forgets_at_restart" : "forgets_payment";
   if (text === "twice") return "books_at_once";
   if (text === "changed" && isRepeated(sends, at)) return "books_again";
   if (!isAccepted(send) && wasPaid) return isRepeated(sends, at) ? "refuses_duplicate" : "refuses_late";

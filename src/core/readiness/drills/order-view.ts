@@ -94,12 +94,19 @@ export function isTwice(twice: PaidText, once: PaidText): boolean {
 }
 
 const TIMES = /\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?|\d\d?:\d\d(?::\d\d)?(?:\.\d+)?/g;
-/** A number that counts something or is an amount, and the word before it; no time in seconds or milliseconds. */
-const COUNT = /([A-Za-z_][\w-]*)?[^A-Za-z0-9]{0,8}(?<![\w.])(\d{1,8})(?![\w.])/g;
+/**
+ * A number that counts something or is an amount, also one with thousands and cents, and the word before it; no time in
+ * seconds or milliseconds, and no version.
+ */
+const COUNT =
+  /([A-Za-z_][\w-]*)?[^A-Za-z0-9]{0,8}(?<![\w.])(\d{1,3}(?:[.,' ]\d{3})+|\d{1,8})(?:[.,](\d{1,2}))?(?!\w|[.,]\d)/g;
 
 function numbersIn(text: string): readonly { readonly label: string; readonly value: number }[] {
   const counts = text.replaceAll(TIMES, "").matchAll(COUNT);
-  return Array.from(counts, ([, label = "", digits]) => ({ label, value: Number(digits) }));
+  return Array.from(counts, ([, label = "", whole = "", cents = ""]) => ({
+    label,
+    value: Number(whole.replaceAll(/\D/g, "")) * 100 + Number(cents.padEnd(2, "0")),
+  }));
 }
 
 function wordsIn(text: string): readonly string[] {

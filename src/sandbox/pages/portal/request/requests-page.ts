@@ -132,15 +132,16 @@ function requestTable(view: View, requests: readonly LoggedRequest[], now: numbe
 }
 
 function requestRow(view: View, request: LoggedRequest, now: number): Row {
-  const { requestId, at, method, path, status, code, durationMs, orderId, fault } = request;
+  const { requestId, at, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
   const mark = fault === null ? "" : html` <span class="badge warn">${WORDS.fault}: ${fault.action}</span>`;
+  const maker = byDrill === true ? html` <span class="badge">${TEXTS.byDrill}</span>` : "";
   const orders = listAddress(view, "/checkouts", { q: orderId });
   return [
     [WORDS.time, linked(storePath(view, `/requests/${requestId}`), timeOf(at, now))],
     [WORDS.method, html`<code>${method}</code>`],
     [WORDS.path, html`<code class="path">${path}</code>`],
     [WORDS.status, answerBadge(status)],
-    [TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}`],
+    [TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}${maker}`],
     [TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
     [WORDS.order, orderId === null ? "" : linked(orders, merchantText(orderId))],
   ];

@@ -24,6 +24,7 @@ export const TEXTS = {
   notAnswered: ["Nothing was answered: the fault cut the connection.", "没有任何响应：故障切断了连接。"],
   requests: ["Requests of v1", "v1 请求"],
   pathBegins: ["Path begins with", "路径开头"],
+  byDrill: ["drill", "演练"],
   code: ["Code", "错误码"],
   took: ["Took", "耗时"],
   search: ["Order, code or request id", "订单、错误码或请求 ID"],

@@ -1,0 +1,126 @@
+import type { DuplicatesFacts, ViewFact } from "../../core/readiness/drills/duplicates.ts";
+import { callControl, succeeded, type ControlResult } from "../control/control.ts";
+import {
+  deliver,
+  deliverEach,
+  deliverTests,
+  eventsOf,
+  type DrilledOrder,
+  type Run,
+} from "./duplicates-send.ts";
+import { MAX_WATCH_MS, PAID_MS, WATCH_MS } from "./duplicates-watch.ts";
+import { readView, viewOf, type OrderLook, type Reading } from "./order-view.ts";
+
+/** How many other events come between two deliveries of a payment: more than a memory of ten holds. */
+const OTHER_EVENTS = 11;
+/** Pause between two looks at all the orders that must not become paid, in milliseconds. */
+const UNPAID_PAUSE_MS = 1000;
+
+/** Whether an order is paid, be it after an attempt that was declined. */
+export function isPaidInTheEnd({ end }: Pick<DrilledOrder, "end">): boolean {
+  return end === "paid" || end === "declined";
+}
+
+/** An order as the facts have it. */
+export function factOf({ id: checkoutId, kind, end }: DrilledOrder) {
+  return { checkoutId, kind, end };
+}
+
+/** How an order of the drill is looked at. */
+export function lookAt(run: Run, order: DrilledOrder): OrderLook {
+  const { target, view, signal, limited } = run;
+  return { target, view, signal, checkout: order, onLimited: limited };
+}
+
+/** What the shop says of some orders now. */
+export function read(
+  run: Run,
+  orders: readonly DrilledOrder[],
+): Promise<readonly (Reading & { order: DrilledOrder })[]> {
+  return Promise.all(
+    orders.map(async (order) => ({ ...(await readView(run.world, lookAt(run, order))), order })),
+  );
+}
+
+/** Declines attempts, and forges payments of orders that nobody pays: of the paid ones where there are no others. */
+export async function tempt(run: Run): Promise<ControlResult<Pick<DuplicatesFacts, "forged" | "declined">>> {
+  const declined = run.orders.filter(({ end }) => end === "declined");
+  const others = run.orders.filter((order) => !isPaidInTheEnd(order));
+  const targets = others.length > 0 ? others : run.orders.filter(({ end }) => end === "paid");
+  const acted = await act(run, declined);
+  if (acted.end !== "success") return acted;
+  const told = await deliverEach(run, declined, ["pending"]);
+  if (told.end !== "success") return told;
+  for (const order of targets) {
+    const events = await eventsOf(run, order);
+    if (events.end !== "success") return events;
+    const eventId = events.value.find(({ status }) => status === "created")?.eventId ?? "";
+    const sent = await deliver(run, { eventId, forged: true });
+    if (sent.end !== "success") return sent;
+  }
+  // Other orders can be asked about again at the end.
+  const waitMs = others.length === 0 ? PAID_MS : WATCH_MS;
+  const views = await watchUnpaid(run, [...declined, ...targets], waitMs);
+  const [attempts, forged] = [views.slice(0, declined.length), views.slice(declined.length)];
+  return succeeded({ declined: attempts, forged });
+}
+
+/** Lets happen to orders what is meant to happen to them. */
+export async function act(run: Run, orders: readonly DrilledOrder[]): Promise<ControlResult<null>> {
+  for (const { id, end } of orders) {
+    const outcome = end === "paid" ? ("succeeded" as const) : end;
+    const body = { outcome, leaseId: run.leaseId };
+    const acted = await callControl(run.world, run.target, { name: "pay", id, body });
+    if (acted.end !== "success") return acted;
+  }
+  return succeeded(null);
+}
+
+/** Asks about all of these each second, until one is paid that should not be, or time is up. */
+async function watchUnpaid(
+  run: Run,
+  orders: readonly DrilledOrder[],
+  waitMs: number,
+): Promise<readonly ViewFact[]> {
+  const until = run.world.monotonic() + waitMs;
+  for (;;) {
+    const readings = await read(run, orders);
+    const isOver = run.signal.aborted || run.world.monotonic() >= until;
+    if (isOver || readings.some(({ says }) => says === "paid"))
+      return readings.map(({ order, ...reading }) => Object.assign(factOf(order), { view: viewOf(reading) }));
+    await run.world.sleep(UNPAID_PAUSE_MS, run.signal);
+  }
+}
+
+/**
+ * Lets the others fail, expire and be cancelled, and sends their events and more, until eleven have come; `slowestMs` is
+ * how long the shop takes to book.
+ */
+export async function endOthers(
+  run: Run,
+  slowestMs: number,
+): Promise<ControlResult<Pick<DuplicatesFacts, "unpaid" | "ended">>> {
+  const orders = run.orders.filter((order) => !isPaidInTheEnd(order));
+  const unpaid = await watchUnpaid(run, orders, 0);
+  const acted = await act(run, orders);
+  if (acted.end !== "success") return acted;
+  const sent = await deliverEach(run, orders, ["created", "pending", "failed", "expired", "cancelled"]);
+  if (sent.end !== "success") return sent;
+  const ended =
+    orders.length === 0 ? [] : await watchUnpaid(run, orders, Math.min(slowestMs + WATCH_MS, MAX_WATCH_MS));
+  const more = await deliverTests(run, OTHER_EVENTS - sent.value);
+  return more.end === "success" ? succeeded({ unpaid, ended }) : more;
+}
+
+/** Asks once more about the orders that nobody has paid: a shop may take its time to book one. */
+export async function lookAgain(
+  run: Run,
+  ended: DuplicatesFacts["ended"],
+): Promise<DuplicatesFacts["ended"]> {
+  const unpaid = run.orders.filter((order) => !isPaidInTheEnd(order));
+  const last = await watchUnpaid(run, unpaid, 0);
+  return ended.map((one) => {
+    const late = last.find(({ checkoutId, view }) => checkoutId === one.checkoutId && view.says === "paid");
+    return late ?? one;
+  });
+}

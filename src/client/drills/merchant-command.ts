@@ -1,0 +1,7 @@
+/** The environment of a command of the merchant's: it has neither role in the sandbox. */
+export const WITHOUT_TOKENS = {
+  CHECKOUT_CONTROL_TOKEN: undefined,
+  CHECKOUT_ADMIN_TOKEN: undefined,
+  CHECKOUT_SANDBOX_CONTROL_TOKEN: undefined,
+  CHECKOUT_SANDBOX_ADMIN_TOKEN: undefined,
+} as const;

@@ -1,0 +1,23 @@
+import type { World } from "../../world.ts";
+import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
+
+/**
+ * The newest order_id that the merchant has made; where the log of requests has none, the newest of the store. Undefined
+ * where there is none.
+ */
+export async function merchantOrderId(
+  world: Pick<World, "send">,
+  target: ControlTarget,
+  signal?: AbortSignal,
+): Promise<ControlResult<string | undefined>> {
+  const logged = await callControl(world, target, {
+    name: "listRequests",
+    body: { method: "POST", path: "/v1/", status: "201", by: "merchant", limit: 1 },
+    signal,
+  });
+  if (logged.end !== "success") return logged;
+  const [create] = logged.value.requests;
+  if (create !== undefined) return succeeded(create.orderId ?? undefined);
+  const listed = await callControl(world, target, { name: "listCheckouts", body: { limit: 1 }, signal });
+  return listed.end === "success" ? succeeded(listed.value.checkouts[0]?.orderId) : listed;
+}
