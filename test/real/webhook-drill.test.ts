@@ -373,7 +373,7 @@ test("nothing happens but the drill: no event, no delivery, and its requests are
   const isTest = (event: object): boolean =>
     JSON.stringify({ ...event, type: "webhook.test", livemode: false }) === JSON.stringify(event);
   const odd = parsed.filter((event) => !isTest(event));
-  expect(odd).toMatchObject([{ type: "webhook.refunded" }, { livemode: true }]);
+  expect(odd).toMatchObject([{ type: "webhook.refunded" }, { type: "ping" }, { livemode: true }]);
   expect(Object.keys(parsed[3] ?? {})).toContain("data");
   const references = drills[0]?.steps.map(({ reference }) => reference) ?? [];
   expect(new Set(references).size).toBe(
@@ -538,6 +538,8 @@ test("what a drill sends is like a delivery: its headers, its connection, the pl
       "order.created 1 null",
       "order.pending 2 created",
       "order.succeeded 3 pending",
+      // The forgery is its place.
+      "order.succeeded 0 pending",
       "order.failed 3 pending",
       "order.cancelled 2 created",
       "order.expired 2 created",
@@ -695,14 +697,14 @@ test("people see each step, what came, and each cause once", async () => {
   const { code, stdout, stderr } = await site.harness.run(["checklist", "run", "webhooks"]);
   expect([code, stderr]).toEqual([1, ""]);
   expect(stdout).toMatchInlineSnapshot(`
-    "✗ http://localhost:3000/hooks failed 9 of 96 steps
+    "✗ http://localhost:3000/hooks failed 9 of 100 steps
         STEP                   EXPECTED  GOT
       → It does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of its clock.
       ✗ signed an hour ago     4xx       200 after 0 ms
       ✗ signed an hour ahead   4xx       200 after 0 ms
       ✗ signed 10 minutes ago  4xx       200 after 0 ms
         6 more failed for this reason; --all shows them
-      87 of 96 steps held; --all shows them
+      91 of 100 steps held; --all shows them
       → Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.
     "
   `);

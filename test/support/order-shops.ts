@@ -324,6 +324,10 @@ export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
   "marks one row paid, if it is not": {
     onEvent: ({ payment, paid, book }) => void (payment && !paid && book()),
   },
+  "shows amounts with cents": {
+    onEvent: byEventId,
+    show: ({ status, bookings }) => `${status}: € ${(bookings * 19.99).toFixed(2)} of € 19.99`,
+  },
   "keeps the event ids of all orders in one table": {
     onEvent: ({ id, life, payment, book }) => {
       if (life.has(id)) return;
@@ -468,6 +472,18 @@ export const BROKEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
       else if (payment && !paid) book();
     },
   },
+  "counts from nothing again when a creation comes": {
+    onEvent: (event) => {
+      if (event.status === "created") event.order.bookings = 0;
+      else byEventId(event);
+    },
+  },
+  "counts from nothing again when the creation comes first, late": {
+    onEvent: (event) => {
+      if (event.status === "created" && !event.order.seen.includes(event.id)) event.order.bookings = 0;
+      byEventId(event);
+    },
+  },
   "takes a late creation for a new order, 2 s later": {
     onEvent: ({ status, order, payment, paid, book, later }) => {
       if (status === "created") later(2000, () => void (order.status = "open"));
@@ -528,6 +544,59 @@ export const BROKEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
     perSecond: 5,
   },
   "looks, and books 2 s later": { onEvent: looksAndBooks(2000) },
+  "looks, books 50 ms later, and shows amounts with cents": {
+    onEvent: looksAndBooks(50),
+    show: ({ status, bookings }) => `${status}: € ${(bookings * 19.99).toFixed(2)} of € 19.99`,
+  },
+  "looks at the state of the order, and books 50 ms later": {
+    onEvent: async ({ payment, paid, wait, book }) => {
+      if (!payment || paid) return;
+      await wait(50);
+      book();
+    },
+  },
+  "asks the API, and books what is pending": {
+    onEvent: async ({ ask, order, book }) => {
+      const status = await ask();
+      if ((status === "succeeded" || status === "pending") && order.status !== "paid") book();
+    },
+  },
+  "asks the API, and books each time that it is told paid": {
+    onEvent: async ({ ask, book }) => void ((await ask()) === "succeeded" && book()),
+  },
+  "books failed events 10 s later": {
+    onEvent: (event) => {
+      byEventId(event);
+      if (event.status === "failed") event.later(10_000, event.book);
+    },
+  },
+  "books cancelled events 8 s later": {
+    onEvent: (event) => {
+      byEventId(event);
+      if (event.status === "cancelled") event.later(8000, event.book);
+    },
+  },
+  "goes back to the sequence of each event": {
+    onEvent: ({ sequence, order, payment, book }) => {
+      if (payment && sequence > order.sequence) book();
+      order.sequence = sequence;
+    },
+  },
+  "keeps the event ids in the memory of each of seven workers": {
+    onEvent: ({ id, payment, count, order, book }) => {
+      const key = `worker ${count % 7}: ${id}`;
+      if (payment && !order.seen.includes(key)) book();
+      order.seen.push(key);
+    },
+  },
+  "forgets all event ids after each 25 events": {
+    onEvent: ({ id, payment, life, book }) => {
+      if (life.size >= 25) life.clear();
+      if (life.has(id)) return;
+      life.add(id);
+      if (payment) book();
+    },
+  },
   "knows the last ten events": {
     onEvent: ({ id, payment, life, book }) => {
       if (life.has(id)) return;

@@ -120,6 +120,11 @@ export const BROKEN_PAGES: Readonly<Record<string, ReturnPage>> = {
   "believes paid=true": believesIf(({ query }) => query.get("paid") === "true"),
   "believes status=succeeded, 3 s later": ({ query, later, book }) =>
     void (query.get("status") === "succeeded" && later(3000, book)),
+  "believes status=paid": believesIf(({ query }) => query.get("status") === "paid"),
+  "believes status=success": believesIf(({ query }) => query.get("status") === "success"),
+  "believes any status": believesIf(({ query }) => query.has("status")),
+  "believes a visit from no other page": believesIf(({ header }) => header("referer") === undefined),
+  "believes a visit that is reloaded": believesIf(({ header }) => header("cache-control") !== undefined),
   "believes a POST": believesIf(({ method }) => method === "POST"),
   "believes the status in a form": believesIf(({ form }) => form.get("status") === "succeeded"),
   "believes a visit from the same site": believesIf(

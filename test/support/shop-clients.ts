@@ -62,6 +62,17 @@ function stored(disk: Map<string, string>, name: string, value: string): string 
   return disk.get(name) ?? value;
 }
 
+/** Keeps a random key for each order, for some milliseconds. */
+function keptFor(milliseconds: number): Client {
+  return (purchase) => {
+    const { disk, orderId, random, post, startedAt } = purchase;
+    const [kept, at] = disk.get(orderId)?.split(" ") ?? [];
+    const key = kept !== undefined && startedAt - Number(at) < milliseconds ? kept : random();
+    disk.set(orderId, `${key} ${startedAt}`);
+    return retrying(purchase, () => post(key));
+  };
+}
+
 /** Keeps a random key for each order. */
 export const rightClient = keyedBy(({ disk, orderId, random }) => stored(disk, orderId, random()));
 
@@ -327,6 +338,86 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
     client: keyedBy(({ orderId }) => keyOf(orderId)),
   })),
   {
+    name: "deletes its key when it fails",
+    client: async ({ disk, orderId, random, post }) => {
+      const status = await post(stored(disk, orderId, random()));
+      if (status !== 201) disk.delete(orderId);
+      return Number(status !== 201);
+    },
+  },
+  {
+    name: "the order id without zeros is the key",
+    client: keyedBy(({ orderId }) => `key-${orderId.replaceAll("0", "")}`),
+  },
+  {
+    name: "the order id without its signs and in capitals is the key",
+    client: keyedBy(({ orderId }) => `key-${orderId.replaceAll(/\W/g, "").toUpperCase()}`),
+  },
+  {
+    name: "one of seven keys",
+    client: keyedBy(({ orderId }) => {
+      const sum = Array.from(orderId).reduce((all, one) => (all * 31 + Number(one.codePointAt(0))) % 7, 0);
+      return `bucket-${sum}-of-seven`;
+    }),
+  },
+  {
+    name: "the process in the description",
+    client: (purchase) =>
+      retrying(purchase, () =>
+        purchase.post(`order:${purchase.orderId}`, { description: `by ${purchase.pid}` }),
+      ),
+  },
+  {
+    name: "an order and a session with one key",
+    client: async (purchase) => {
+      const key = `order:${purchase.orderId}`;
+      const code = await retrying(purchase, () => purchase.post(key));
+      await purchase.post(key, { path: "/v1/checkout-sessions" });
+      return code;
+    },
+  },
+  {
+    name: "goes over to sessions after a 429",
+    client: (purchase) => {
+      let change = {};
+      return retrying(purchase, async () => {
+        const status = await purchase.post(`order:${purchase.orderId}`, change);
+        if (status === 429) change = { path: "/v1/checkout-sessions" };
+        return status;
+      });
+    },
+  },
+  {
+    name: "a new key for each try, and takes a 409 for success",
+    client: (purchase) =>
+      retrying(purchase, async () => {
+        const status = await purchase.post(purchase.random());
+        return status === 409 ? 201 : status;
+      }),
+  },
+  {
+    name: "keeps its key for two seconds",
+    client: keptFor(2000),
+  },
+  {
+    name: "waits a millisecond after a 429",
+    client: async ({ post, orderId, pause }) => {
+      for (let number = 0; number < 30; number += 1) {
+        if ((await post(`order:${orderId}`)) === 201) return 0;
+        await pause(1);
+      }
+      return 1;
+    },
+  },
+  {
+    name: "takes a 429 for an answer",
+    client: (purchase) =>
+      retrying(purchase, async () => {
+        const status = await purchase.post(`order:${purchase.orderId}`);
+        return status === 429 ? 201 : status;
+      }),
+  },
+  {
     name: "a new key after a 503",
     client: ({ post, orderId, pause, random }) => {
       let key = `order:${orderId}`;
@@ -465,13 +556,7 @@ export const UNSEEN_CLIENTS: readonly NamedClient[] = [
   },
   {
     name: "keeps its key for a minute",
-    client: (purchase) => {
-      const { disk, orderId, random, post, startedAt } = purchase;
-      const [kept, at] = disk.get(orderId)?.split(" ") ?? [];
-      const key = kept !== undefined && startedAt - Number(at) < 60_000 ? kept : random();
-      disk.set(orderId, `${key} ${startedAt}`);
-      return retrying(purchase, () => post(key));
-    },
+    client: keptFor(60_000),
   },
 ];
 

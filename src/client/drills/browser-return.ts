@@ -120,27 +120,33 @@ async function comeBackOtherwise(
 }
 
 /** How a customer comes back: what is added to the address, by which method, from where. */
-type Way = { readonly query?: string; readonly method?: "GET" | "POST"; readonly isFromShop?: boolean };
+type Way = {
+  readonly query?: string;
+  readonly method?: "GET" | "POST";
+  /** Default: the page of the payment. */
+  readonly from?: "shop" | "nowhere";
+};
 
 const PAID_QUERY = "&status=succeeded&paid=true";
 /** The same in words that other services have. */
 const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=success";
+const THIRD_QUERY = "&status=success&state=completed";
 
 const OTHER_WAYS = {
   [`with ${PAID_QUERY}`]: { query: PAID_QUERY },
   [`with ${OTHER_QUERY}`]: { query: OTHER_QUERY },
   "by POST": { method: "POST" },
-  "from your own site": { isFromShop: true },
-  "for the third time": {},
+  [`from your own site, with ${THIRD_QUERY}`]: { query: THIRD_QUERY, from: "shop" },
+  "for the third time, reloaded from no other page": { from: "nowhere" },
 } satisfies Readonly<Record<string, Way>>;
 
 async function openPage(
   world: ReturnWorld,
   { target, page, checkout, signal }: Returning,
-  { query = "", method = "GET", isFromShop = false }: Way,
+  { query = "", method = "GET", from }: Way,
 ): Promise<Visit> {
   let url = `${returnPage(page, checkout)}${query}`;
-  const headers = browserHeaders(isFromShop ? new URL(page).origin : target.origin, isFromShop);
+  const headers = { ...BROWSER_HEADERS, ...refererOf(from, { shop: new URL(page).origin, ...target }) };
   const form = { ...headers, "Content-Type": "application/x-www-form-urlencoded" };
   const body = new URL(`${url}${PAID_QUERY}`).search.slice(1);
   const posted = { method: "POST", headers: form, body } as const;
@@ -156,18 +162,25 @@ async function openPage(
   return { arrived: false, got: `more than ${MAX_REDIRECTS} redirects` };
 }
 
-/** The headers of a browser that follows a link on another page. */
-function browserHeaders(referer: string, isFromShop: boolean): Readonly<Record<string, string>> {
-  return {
-    "Upgrade-Insecure-Requests": "1",
-    "User-Agent":
-      "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
-    Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
-    "Sec-Fetch-Site": isFromShop ? "same-origin" : "cross-site",
-    "Sec-Fetch-Mode": "navigate",
-    "Sec-Fetch-User": "?1",
-    "Sec-Fetch-Dest": "document",
-    Referer: `${referer}/`,
-    "Accept-Language": "en-GB,en;q=0.9",
-  };
+/** What a browser says of the page that it comes from. */
+function refererOf(
+  from: Way["from"],
+  { shop, origin }: { readonly shop: string; readonly origin: string },
+): Readonly<Record<string, string>> {
+  if (from === "nowhere") return { "Sec-Fetch-Site": "none", "Cache-Control": "max-age=0" };
+  return from === "shop"
+    ? { "Sec-Fetch-Site": "same-origin", Referer: `${shop}/` }
+    : { "Sec-Fetch-Site": "cross-site", Referer: `${origin}/` };
 }
+
+/** The headers of a browser. */
+const BROWSER_HEADERS = {
+  "Upgrade-Insecure-Requests": "1",
+  "User-Agent":
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
+  Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
+  "Sec-Fetch-Mode": "navigate",
+  "Sec-Fetch-User": "?1",
+  "Sec-Fetch-Dest": "document",
+  "Accept-Language": "en-GB,en;q=0.9",
+} as const;

@@ -9,7 +9,7 @@ import {
 } from "../../core/readiness/drills/duplicates.ts";
 import type { DuplicatesCause } from "../../core/readiness/drills/duplicates-causes.ts";
 import type { OrderEnd } from "../../core/readiness/drills/duplicates-scope.ts";
-import { isTwice, showsBookings, type StillText } from "../../core/readiness/drills/order-view.ts";
+import { isTwice, isUndone, showsBookings, type StillText } from "../../core/readiness/drills/order-view.ts";
 import type { World } from "../../world.ts";
 import { callControl, succeeded, type ControlResult } from "../control/control.ts";
 import { atMost } from "./at-most.ts";
@@ -58,6 +58,8 @@ type Lane = {
   readonly events: Readonly<Record<SentStatus, string>>;
   /** The text of the view before its payment; empty where the shop did not know it. */
   readonly before: string;
+  /** The text of the view after its payment, before any older event came; empty until then. */
+  paid: string;
   sends: readonly SendFact[];
   still: StillText | undefined;
   paidAt: number;
@@ -244,7 +246,16 @@ async function openLanes(
     const last = (wanted: SentStatus): string =>
       events.value.findLast(({ status }) => status === wanted)?.eventId ?? "";
     const ids = { created: last("created"), pending: last("pending"), succeeded: last("succeeded") };
-    lanes.push({ order, events: ids, before: text, sends: [], still: undefined, paidAt: 0, slowestMs: 0 });
+    lanes.push({
+      order,
+      events: ids,
+      before: text,
+      paid: "",
+      sends: [],
+      still: undefined,
+      paidAt: 0,
+      slowestMs: 0,
+    });
   }
   return succeeded(lanes);
 }
@@ -278,6 +289,8 @@ async function sendAll(
     }
     const addressed = lanesOf(lanes, name);
     await Promise.all(addressed.map((lane) => rest(run, lane)));
+    if (name === "created_late")
+      for (const lane of addressed) lane.paid = (await readView(run.world, lookAt(run, lane.order))).text;
     if (name === "after_a_while") await waitForMemories(run, addressed);
     const forgotten = name === "after_restart" ? await restart(run, addressed) : [];
     const isLast = at === names.length - 1;
@@ -419,15 +432,23 @@ async function compare(run: Run, lanes: readonly Lane[]): Promise<boolean> {
     before: withoutIds(lane.before === "" ? spare : lane.before, lanes),
     after: withoutIds(texts.get(lane) ?? "", lanes),
   });
+  for (const lane of lanes.filter(({ paid }) => paid !== "")) {
+    const text = { ...textOf(lane), after: withoutIds(lane.paid, lanes), last: textOf(lane).after };
+    if (isUndone(text)) markFirst(lane, "created_late", "undone");
+  }
   for (const lane of lanes.filter(({ order }) => order.end === "declined")) {
     const once = lanes.find(({ order }) => order.kind === lane.order.kind && order.end === "paid");
     const [first] = lane.sends;
     const isSure = once?.sends.every(({ text }) => text !== "changed" && text !== "untold");
     if (once === undefined || first === undefined || isSure !== true || first.view.says !== "paid") continue;
-    if (isTwice(textOf(lane), textOf(once)))
-      lane.sends = [{ ...first, text: "twice" }, ...lane.sends.slice(1)];
+    if (isTwice(textOf(lane), textOf(once))) markFirst(lane, first.name, "twice");
   }
   return lanes.some((lane) => showsBookings(textOf(lane)));
+}
+
+/** Says of a send of an order what its view shows. */
+function markFirst(lane: Lane, name: SendName, text: SendFact["text"]): void {
+  lane.sends = lane.sends.map((send) => (send.name === name ? Object.assign({}, send, { text }) : send));
 }
 
 function withoutIds(text: string, lanes: readonly Lane[]): string {

@@ -22,6 +22,8 @@ export const DUPLICATES_CAUSES = {
     "Another order was paid before, and this one, paid after a declined attempt, is not, although its event was answered 2xx: it most likely knows events by something that two of them share (their type, second or amount), or takes a declined attempt for the end. Know an event by its event_id alone.",
   forgets_payment:
     "The order is no longer paid after an older event came late: it most likely writes whatever the last event says. Never go back from a final status: compare the sequence of events, or ask GET /v1/checkout-sessions/{id}.",
+  undoes_booking:
+    "The order is still paid, and what its payment had added to the view is gone after an older event came late: it most likely writes the order anew when the event of its creation comes. Insert an order only where there is none, and never go back.",
   lost_early_payment:
     "It answered 2xx to the event of the payment, which came before that of the order's creation, and did nothing; then nobody sends it again. Act on an event whatever came before it, keep it for later, or answer 5xx so that it comes again.",
   refuses_duplicate:
@@ -69,6 +71,7 @@ export const DUPLICATES_FAILURES: ReadonlySet<DuplicatesCause> = new Set([
   "books_pending",
   "lost_second_payment",
   "forgets_payment",
+  "undoes_booking",
   "lost_early_payment",
   "refuses_duplicate",
   "refuses_late",

@@ -48,9 +48,9 @@ export type SendFact = {
   readonly view: OrderView;
   /**
    * Whether the view changed otherwise; `untold` if that cannot be told apart from what changes by itself. `twice`: it
-   * shows twice as much as that of an order whose payment came once.
+   * shows twice as much as that of an order whose payment came once. `undone`: what the payment added is gone.
    */
-  readonly text: "same" | "changed" | "twice" | "untold" | "not_compared";
+  readonly text: "same" | "changed" | "twice" | "undone" | "untold" | "not_compared";
 };
 
 /** An order of the drill. */
@@ -296,6 +296,7 @@ function causeOf(sends: readonly SendFact[], at: number): DuplicatesCause | unde
   if (wasPaid && view.says === "not_paid")
     return send.name === "after_restart" ? "forgets_at_restart" : "forgets_payment";
   if (text === "twice") return "books_at_once";
+  if (text === "undone") return "undoes_booking";
   if (text === "changed" && isRepeated(sends, at)) return "books_again";
   if (!isAccepted(send) && wasPaid) return isRepeated(sends, at) ? "refuses_duplicate" : "refuses_late";
   if (text === "untold" && isRepeated(sends, at)) return "view_restless";
@@ -325,8 +326,12 @@ function expectedOf(sends: readonly SendFact[], at: number): string {
 
 function gotOf(send: SendFact): string {
   const { text, view } = send;
-  const changed = { changed: "; the view changed", twice: "; the view shows it twice" };
-  return `${answersOf(send)}; ${sayOf(view)}${text === "changed" || text === "twice" ? changed[text] : ""}`;
+  const changed: Partial<Record<SendFact["text"], string>> = {
+    changed: "; the view changed",
+    twice: "; the view shows it twice",
+    undone: "; the view shows no booking any more",
+  };
+  return `${answersOf(send)}; ${sayOf(view)}${changed[text] ?? ""}`;
 }
 
 /** Whether the event had come before and done its work, so that it has to change nothing. */

@@ -93,6 +93,13 @@ export function isTwice(twice: PaidText, once: PaidText): boolean {
   });
 }
 
+/** Whether a number that a payment had made larger is what it was before again, after later events of the same order. */
+export function isUndone({ before, after, last }: PaidText & { readonly last: string }): boolean {
+  const [base, paid, now] = [numbersIn(before), numbersIn(after), numbersIn(last)];
+  if (base.length !== paid.length || base.length !== now.length) return false;
+  return base.some(({ value }, at) => (paid[at]?.value ?? value) > value && now[at]?.value === value);
+}
+
 const TIMES = /\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?|\d\d?:\d\d(?::\d\d)?(?:\.\d+)?/g;
 /**
  * A number that counts something or is an amount, also one with thousands and cents, and the word before it; no time in

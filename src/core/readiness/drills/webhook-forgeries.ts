@@ -71,6 +71,7 @@ export const CARRIERS = {
   unknown_type: claiming("of a type that there is not", ({ type }) => ({
     type: `${String(type).split(".")[0] ?? ""}.refunded`,
   })),
+  other_family: claiming("of a type that is nothing like one", () => ({ type: "ping" })),
   other_store: claiming("of another store", ({ store_id: id }) => ({ store_id: otherEnd(String(id)) })),
   live: claiming("with livemode true", ({ data }) => ({
     livemode: true,
@@ -91,6 +92,10 @@ export const SIGNATURE_FORMS = {
   swapped_digits: bad("the right signature with two digits swapped", {
     taken: "by_part",
     signature: (right) => right.replace(/(.)(?!\1)(.)/, "$2$1"),
+  }),
+  swapped_bytes: bad("the right signature with two bytes swapped", {
+    taken: "compares_unordered",
+    signature: (right) => right.replace(/^((?:..)*?)(..)(?!\2)(..)/, "$1$3$2"),
   }),
   reversed_digits: bad("the right signature backwards", {
     taken: "compares_unordered",
@@ -135,6 +140,8 @@ export const GUESSED_SECRETS = {
   secret_none: guessed("the text None", () => "None"),
   secret_changeme: guessed("the text changeme", () => "changeme"),
   secret_secret: guessed("the text secret", () => "secret"),
+  secret_test: guessed("the text test", () => "test"),
+  secret_promise: guessed("the text [object Promise]", () => "[object Promise]"),
   secret_prefix: guessed("the text whsec_", () => "whsec_"),
   secret_url: guessed("the URL of the endpoint", ({ url }) => url),
   secret_store: guessed("the id of the store", ({ storeId }) => storeId),
@@ -192,6 +199,14 @@ export const UNKNOWN_ORDER = bad("a forged payment of an order that there is not
       .replaceAll(id, otherEnd(id))
       .replaceAll(JSON.stringify(orderId), JSON.stringify(otherEnd(orderId)));
   },
+});
+
+/** Badly signed, and older than what was accepted. */
+export const OLDER_EVENT = bad("a forged payment that says it is older than what was accepted", {
+  taken: "skips_orders",
+  event: "payment",
+  signature: wrong,
+  sent: (body) => claim(body, () => ({ sequence: 0 })),
 });
 
 function contentTypes<Name extends string>(types: Readonly<Record<Name, string>>) {

@@ -18,6 +18,7 @@ import {
 import {
   CARRIERS,
   GUESSED_SECRETS,
+  OLDER_EVENT,
   REUSES,
   SIGNATURE_FORMS,
   TIMESTAMP_FORMS,
@@ -155,6 +156,7 @@ const orderCases = {
   }),
   ...forgedPayments(),
   unknown_order: UNKNOWN_ORDER,
+  older_event: OLDER_EVENT,
   ...forgedOrders(),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
