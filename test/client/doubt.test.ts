@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import type { OutboundRequest, OutboundResult } from "../../src/world.ts";
+import type { OutboundRequest, OutboundResult, World } from "../../src/world.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 
 const CREATE = "orders create --order-id order-1 --price-id price_bento --json".split(" ");
@@ -102,6 +102,65 @@ test("while a create is on the wire its key and its body are in the journal, on 
   expect(code).toBe(0);
   const body = JSON.stringify({ order_id: "order-1", price_id: "price_bento" });
   expect(seen).toEqual([{ state: "pending", body }]);
+});
+
+/** A world whose user presses Ctrl-C where the test says so. */
+function keyboard(): { readonly world: Partial<World>; readonly press: () => void } {
+  let stop: Parameters<World["onStop"]>[0] = () => undefined;
+  const onStop: World["onStop"] = (heard) => {
+    stop = heard;
+    return () => undefined;
+  };
+  return { world: { onStop }, press: () => stop("SIGINT") };
+}
+
+test("a create that is interrupted on the wire is in doubt, and no later run makes a second one of it", async () => {
+  for (const isTaken of [true, false]) {
+    const harness = createHarness();
+    await harness.start();
+    const { world, press } = keyboard();
+    harness.setFault(async (request, deliver) => {
+      if (request.method !== "POST") return deliver();
+      if (isTaken) await deliver();
+      press();
+      expect(request.signal?.aborted).toBe(true);
+      return { ok: false, failure: "aborted", message: "aborted" };
+    });
+    const { code, stderr } = await harness.run(CREATE, { world });
+    const said = expect.stringContaining("the service may have created it") as string;
+    expect([code, JSON.parse(stderr)]).toMatchObject([
+      130,
+      { error: { code: "interrupted", message: said } },
+    ]);
+    expect(stateInJournal(harness)).toBe("pending");
+    harness.setFault((_request, deliver) => deliver());
+    // A new attempt would be a second order at a service that does not compare order_ids.
+    const again = await harness.run([...CREATE, "--new-attempt"]);
+    const { idempotency_key: key } = JSON.parse(stderr) as { readonly idempotency_key: string };
+    const found = { idempotency_key: key, replayed: isTaken };
+    expect([again.code, JSON.parse(again.stdout)]).toMatchObject([0, found]);
+  }
+});
+
+test("Ctrl-C in the pause before a retry leaves the doubt that the tries before it have left, and no other", async () => {
+  for (const [damage, said, state] of [
+    [loses, "the service may have created it", "pending"],
+    [refusesWith(429, "rate_limited"), "nothing was created", "refused"],
+  ] as const) {
+    const harness = createHarness();
+    await harness.start();
+    const { world, press } = keyboard();
+    let tries = 0;
+    harness.setFault(async (request, deliver) => {
+      if (request.method !== "POST") return deliver();
+      tries += 1;
+      harness.clock.after(1, press);
+      return damage(await deliver());
+    });
+    const { code, stderr } = await harness.run(CREATE, { world });
+    expect([code, tries, stderr]).toEqual([130, 1, expect.stringContaining(said)]);
+    expect(stateInJournal(harness)).toBe(state);
+  }
 });
 
 function journalOf({ cwd }: Harness): Database.Database {

@@ -1,0 +1,182 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import { createGroupCommit } from "../../src/store/connection/group-commit.ts";
+import { storageFailure, StorageUnavailable } from "../../src/store/connection/storage-failure.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+type Observers = Omit<Parameters<typeof createGroupCommit>[1], "soon" | "after">;
+
+/** A file with one table, whose writes wait for the test: `turn` lets those run that have come, `pass` moves the time. */
+function openCommits(observers: Observers = {}) {
+  const path = join(tempFolder(), "a.db");
+  const connection = new Database(path);
+  connection.pragma("journal_mode = WAL");
+  connection.pragma("busy_timeout = 0");
+  connection.exec("CREATE TABLE a (x INTEGER) STRICT");
+  const reader = new Database(path);
+  onTestFinished(() => [reader, connection].forEach((one) => one.close()));
+  const soon: (() => void)[] = [];
+  let timers: { readonly at: number; readonly run: () => void }[] = [];
+  let now = 0;
+  const ended: unknown[] = [];
+  const write = createGroupCommit(connection, {
+    soon: (run) => void soon.push(run),
+    after: (milliseconds, run) => void timers.push({ at: now + milliseconds, run }),
+    ended: (failure) => ended.push(failure?.failure.code ?? "on disk"),
+    ...observers,
+  });
+  const settled: string[] = [];
+  const insert = connection.prepare("INSERT INTO a VALUES (?)");
+  const told = (error: unknown): string =>
+    error instanceof StorageUnavailable ? error.failure.code : String(error);
+  return {
+    connection,
+    reader,
+    insert,
+    ended,
+    settled,
+    /** Writes, and notes how that ended. */
+    note: (work: () => unknown): void =>
+      void write(work).then(
+        (value) => settled.push(`done ${String(value)}`),
+        (error: unknown) => settled.push(told(error)),
+      ),
+    write,
+    waiting: () => soon.length,
+    turn: async (): Promise<void> => {
+      soon.shift()?.();
+      await Promise.resolve();
+    },
+    pass: async (milliseconds: number): Promise<void> => {
+      for (const until = now + milliseconds; ;) {
+        const [next] = timers.filter(({ at }) => at <= until).toSorted((one, other) => one.at - other.at);
+        now = next?.at ?? until;
+        if (next === undefined) break;
+        timers = timers.filter((timer) => timer !== next);
+        next.run();
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+    rows: () => reader.prepare<[], number>("SELECT x FROM a ORDER BY rowid").pluck().all(),
+  };
+}
+
+test("what waits is done by 256 in a turn, in its order, and is on disk when its caller hears", async () => {
+  const { insert, note, settled, turn, waiting, rows, ended } = openCommits();
+  for (let x = 0; x < 300; x += 1) note(() => insert.run(x) && x);
+  expect([waiting(), rows().length]).toEqual([1, 0]);
+  await turn();
+  expect([waiting(), rows().length, settled.length, ended]).toEqual([1, 256, 256, ["on disk"]]);
+  note(() => insert.run(300) && 300);
+  expect(waiting()).toBe(1);
+  await turn();
+  const all = Array.from({ length: 301 }, (_, x) => x);
+  expect([waiting(), rows(), settled]).toEqual([0, all, all.map((x) => `done ${x}`)]);
+  note(() => "later");
+  expect(waiting()).toBe(1);
+  await turn();
+  expect([settled.at(-1), ended.length]).toEqual(["done later", 3]);
+});
+
+test("work that fails is undone alone and hears its own error; those of a lock or a disk are named", async () => {
+  const { insert, note, settled, turn, rows, ended, connection } = openCommits();
+  const busy = new Database.SqliteError("locked", "SQLITE_BUSY");
+  const full = new StorageUnavailable(storageFailure("disk_full"));
+  const lost = new StorageUnavailable(storageFailure("database_changed"));
+  const failing = (x: number, error: unknown) => () => {
+    insert.run(x);
+    throw error;
+  };
+  note(() => insert.run(1) && 1);
+  note(failing(2, new RangeError("not this one")));
+  note(() => insert.run(3) && 3);
+  await turn();
+  expect([rows(), settled.splice(0), ended.splice(0)]).toEqual([
+    [1, 3],
+    ["done 1", "RangeError: not this one", "done 3"],
+    ["on disk"],
+  ]);
+  note(failing(4, busy));
+  note(failing(5, full));
+  note(failing(6, lost));
+  note(() => insert.run(7) && 7);
+  await turn();
+  expect([rows(), settled, ended]).toEqual([
+    [1, 3, 7],
+    ["file_locked", "disk_full", "database_changed", "done 7"],
+    ["file_locked"],
+  ]);
+  expect(connection.inTransaction).toBe(false);
+});
+
+test("a failure that has ended the transaction fails all of it, and the next one is taken", async () => {
+  const { insert, note, settled, turn, rows, ended, connection } = openCommits();
+  note(() => insert.run(1));
+  note(() => {
+    connection.exec("ROLLBACK");
+    throw new Database.SqliteError("database or disk is full", "SQLITE_FULL");
+  });
+  note(() => insert.run(2));
+  await turn();
+  expect([rows(), settled.splice(0), ended.splice(0)]).toEqual([
+    [],
+    ["disk_full", "disk_full", "disk_full"],
+    ["disk_full"],
+  ]);
+  note(() => insert.run(3) && 3);
+  await turn();
+  expect([rows(), settled, ended]).toEqual([[3], ["done 3"], ["on disk"]]);
+});
+
+test("all that wait for a lock hear of it together, none of them runs later, and the next wait is as long", async () => {
+  const { insert, note, settled, turn, pass, rows, ended, reader, waiting } = openCommits();
+  for (let round = 1; round <= 2; round += 1) {
+    reader.exec("BEGIN IMMEDIATE");
+    for (let x = 0; x < 300; x += 1) note(() => insert.run(x));
+    await turn();
+    // Less than any wait, then more than any.
+    await pass(1500);
+    expect([round, settled, waiting()]).toEqual([round, [], 0]);
+    await pass(9000);
+    expect([round, settled.splice(0), ended.splice(0)]).toEqual([
+      round,
+      Array.from({ length: 300 }, () => "file_locked"),
+      ["file_locked"],
+    ]);
+    reader.exec("COMMIT");
+    await pass(10_000);
+    expect([round, rows(), waiting()]).toEqual([round, [], 0]);
+  }
+  reader.exec("BEGIN IMMEDIATE");
+  note(() => insert.run(1) && 1);
+  await turn();
+  await pass(1500);
+  reader.exec("COMMIT");
+  await pass(100);
+  expect([rows(), settled, ended]).toEqual([[1], ["done 1"], ["on disk"]]);
+});
+
+test("the mark is set in each transaction, behind its work; files that are gone get no work, and none is believed", async () => {
+  const seen: unknown[] = [];
+  const files = { isIntact: true, wasWritten: true };
+  const commits = openCommits({
+    mark: () => void seen.push([commits.connection.inTransaction, commits.insert.run(0).changes]),
+    watch: { isIntact: () => files.isIntact, noteWritten: () => files.wasWritten },
+  });
+  const { insert, note, settled, turn, rows, ended } = commits;
+  note(() => insert.run(1) && 1);
+  await turn();
+  expect([rows(), seen]).toEqual([[1, 0], [[true, 1]]]);
+  files.wasWritten = false;
+  note(() => insert.run(2));
+  await turn();
+  files.isIntact = false;
+  note(() => insert.run(3));
+  await turn();
+  expect([rows(), settled, ended]).toEqual([
+    [1, 0, 2, 0],
+    ["done 1", "database_changed", "database_changed"],
+    ["on disk", "database_changed", "database_changed"],
+  ]);
+});
