@@ -92,3 +92,13 @@ test("a snapshot whose index leads to other rows than its table has is damaged: 
   });
   expect(saidOf(hidden)).toMatch(/^it is damaged: .*index checkouts_of_store/);
 });
+
+test("no expression of a snapshot's schema calls a function that a program adds to its connection", () => {
+  const opened = openImage(snapshotOf(), { kind: SNAPSHOT_FILE, nativeBinding: undefined });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const { connection } = opened.value;
+  connection.function("act", () => 1);
+  connection.exec("CREATE VIEW more AS SELECT act() AS done");
+  expect(() => connection.prepare("SELECT done FROM more").all()).toThrow("unsafe use of act()");
+  connection.close();
+});

@@ -4,6 +4,7 @@ import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { currentFormat, type FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
+import { createGroupCommit } from "../../src/store/connection/group-commit.ts";
 import { LOG_MARK_DDL, marker } from "../../src/store/connection/log-mark.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -178,6 +179,42 @@ function killedWith(rows: readonly number[], kind = KIND, from = closedWith([], 
   line.connection.close();
   return path;
 }
+
+test("a process that is killed at any moment of a commit leaves a log that is taken, with all that was acknowledged", async () => {
+  const folder = tempFolder();
+  const line = openLine(closedWith([1]));
+  const { connection } = line;
+  const left: { readonly path: string; readonly acknowledged: readonly number[] }[] = [];
+  const acknowledged = [1];
+  const leave = (): void => {
+    const path = join(folder, `killed-${left.length}.db`);
+    copy(connection.name, path);
+    left.push({ path, acknowledged: [...acknowledged] });
+  };
+  const leaving = <Value>(value: Value): Value => {
+    leave();
+    return value;
+  };
+  const mark = marker(connection);
+  const write = createGroupCommit(connection, {
+    soon: setImmediate,
+    after: () => undefined,
+    mark: () => leaving(mark(leaving(undefined))),
+    watch: { isIntact: () => leaving(true), noteWritten: () => leaving(true) },
+  });
+  const insert = connection.prepare("INSERT INTO a (x, filling) VALUES (?, '')");
+  for (const row of [2, 3, 4]) {
+    await write(() => insert.run(row));
+    acknowledged.push(row);
+    leave();
+  }
+  connection.close();
+  expect(left.length).toBeGreaterThan(12);
+  for (const { path, acknowledged: rows } of left) {
+    const next = [...rows, rows.length + 1];
+    expect([rows, next]).toContainEqual(openOutcome(path));
+  }
+});
 
 test("the log of another database, of an older copy or of an older version is refused, with what to do", () => {
   const base = closedWith([]);
