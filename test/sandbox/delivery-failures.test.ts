@@ -1,0 +1,225 @@
+import { expect, onTestFinished, test } from "vitest";
+import type { HttpResponse, OutboundResult } from "../../src/world.ts";
+import { eventually, runOn } from "../support/eventually.ts";
+import { openWebhookSite, type Received, type Receiver } from "../support/webhook-site.ts";
+
+const [SECOND, HOUR] = [1000, 3_600_000];
+const types = (got: readonly Received[]): string[] => got.map(({ event }) => event.type);
+
+type Site = Awaited<ReturnType<typeof openWebhookSite>>;
+
+/** Lets real time pass, and all that was begun meanwhile run to its end. */
+async function pass({ harness }: Site, milliseconds: number): Promise<void> {
+  await runOn();
+  harness.clock.advance(milliseconds);
+  await runOn();
+}
+
+/** Lets a receiver answer only when it is told to. */
+function holdAnswer(receiver: Receiver): (status: number) => void {
+  let answer = (_answer: HttpResponse): void => undefined;
+  receiver.answers = () => new Promise<HttpResponse>((resolve) => void (answer = resolve));
+  return (status) => answer({ status, headers: {}, body: "" });
+}
+
+/** Keeps the lock of the database as another process does, until the returned function is called. */
+function lock(site: Site): () => void {
+  const other = site.database();
+  onTestFinished(() => void other.close());
+  other.exec("BEGIN IMMEDIATE");
+  return () => void other.exec("ROLLBACK");
+}
+
+test("a delivery that came due while the database was locked is sent once it is free, without another event", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  shop.answers = (number) => (number === 1 ? 500 : 200);
+  await site.addEndpoint(shop.url, ["order.created"]);
+  await site.order();
+  await eventually("the first try is recorded", async () =>
+    expect((await site.deliveries())[0]?.tries).toBe(1),
+  );
+  const unlock = lock(site);
+  // Until it is due, and then for longer than any write waits.
+  await pass(site, 10 * SECOND);
+  await pass(site, 10 * SECOND);
+  expect(shop.got).toHaveLength(1);
+  unlock();
+  await pass(site, 2 * SECOND);
+  expect(types(shop.got)).toEqual(["order.created", "order.created"]);
+});
+
+test("an answer that could not be recorded for a lock is recorded once it is free, and nothing is sent twice", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  const answer = holdAnswer(shop);
+  await site.addEndpoint(shop.url, ["order.created"]);
+  await site.order();
+  await eventually("it is under way", () => expect(shop.got).toHaveLength(1));
+  const unlock = lock(site);
+  answer(200);
+  await pass(site, 10 * SECOND);
+  unlock();
+  await pass(site, 2 * SECOND);
+  await site.advance(HOUR);
+  const [delivery] = await site.deliveries();
+  expect([shop.got.length, delivery?.state, delivery?.tries]).toEqual([1, "succeeded", 1]);
+});
+
+test("a delivery that was given up while its try was under way stays given up, whatever is answered then", async () => {
+  for (const status of [200, 500, 410]) {
+    const site = await openWebhookSite();
+    const shop = site.receiver(3000);
+    const answer = holdAnswer(shop);
+    const { id } = await site.addEndpoint(shop.url, ["order.created"]);
+    await site.order();
+    await eventually("it is under way", () => expect(shop.got).toHaveLength(1));
+    await site.control(`/endpoints/${id}/state`, { action: "remove" });
+    answer(status);
+    const delivery = await eventually("its end is recorded", async () => {
+      const [only] = await site.deliveries(`?endpoint_id=${id}`);
+      expect(only?.attempts[0]?.status).toBe(status);
+      return only;
+    });
+    const end = { state: "dropped", next_at: null, attempts: [{ next_at: null }] };
+    expect([status, delivery]).toMatchObject([status, end]);
+    await site.advance(100 * HOUR);
+    expect([status, shop.got.length]).toEqual([status, 1]);
+  }
+});
+
+test("an endpoint that fails holds back no event of another one, and is judged alone", async () => {
+  const site = await openWebhookSite();
+  const [broken, swift] = [site.receiver(3000), site.receiver(3001)];
+  broken.answers = () => 500;
+  // The first one is asked first, whatever that changes.
+  const [failing, sound] = [await site.addEndpoint(broken.url), await site.addEndpoint(swift.url)];
+  await site.pay(await site.order(), "succeeded");
+  const whole = ["order.created", "order.pending", "order.succeeded"];
+  await eventually("the other one has all", () => expect(types(swift.got)).toEqual(whole));
+  await eventually("all of it is recorded", async () => {
+    const delivered = await site.deliveries(`?endpoint_id=${sound.id}`);
+    expect(delivered.map(({ state, tries }) => [state, tries])).toEqual(whole.map(() => ["succeeded", 1]));
+  });
+  expect(types(broken.got)).toEqual(["order.created"]);
+  expect((await site.endpoint(failing.id)).failing_since).not.toBeNull();
+  expect(await site.endpoint(sound.id)).toMatchObject({ state: "enabled", failing_since: null });
+  broken.answers = () => 410;
+  await site.advance(10 * SECOND);
+  const states = async () =>
+    Promise.all([failing, sound].map(async ({ id }) => (await site.endpoint(id)).state));
+  expect(await states()).toEqual(["disabled", "enabled"]);
+  await site.pay(await site.order(), "cancelled");
+  await site.advance(1);
+  expect(types(swift.got).slice(3)).toEqual(["order.created", "order.cancelled"]);
+});
+
+test("a stop sends nothing more, and records what is answered before its end; a start goes on behind it", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  const answer = holdAnswer(shop);
+  await site.addEndpoint(shop.url);
+  const order = await site.order();
+  await site.pay(order, "cancelled");
+  await eventually("the first event is under way", () => expect(shop.got).toHaveLength(1));
+  const stopped = site.stop();
+  answer(200);
+  await stopped;
+  await runOn();
+  expect(types(shop.got)).toEqual(["order.created"]);
+  shop.answers = () => 200;
+  await site.restart();
+  await site.advance(1);
+  expect(types(shop.got)).toEqual(["order.created", "order.cancelled"]);
+  const tries = (await site.deliveries()).map(({ attempts }) =>
+    attempts.map(({ error, status }) => error ?? status),
+  );
+  expect(tries).toEqual([[200], [200]]);
+});
+
+test("after a connection that failed the next try has one of its own, and after anything else a kept one", async () => {
+  const failure = (kind: "connection_lost" | "bad_answer" | "timeout", onKept: boolean): OutboundResult => ({
+    ok: false,
+    failure: kind,
+    message: "closed",
+    onKept,
+  });
+  const rows: readonly (readonly [string, OutboundResult, string, number])[] = [
+    ["a kept one that was closed", failure("connection_lost", true), "fresh", 1],
+    ["a kept one that said too much", failure("bad_answer", true), "fresh", 1],
+    ["a fresh one that was closed", failure("connection_lost", false), "fresh", 2],
+    ["a fresh one that said nonsense", failure("bad_answer", false), "fresh", 2],
+    ["a kept one that took too long", failure("timeout", true), "kept", 2],
+    ["an answer", { ok: true, status: 500, headers: {}, body: "" }, "kept", 2],
+  ];
+  for (const [what, first, next, tries] of rows) {
+    const site = await openWebhookSite();
+    const shop = site.receiver(3000);
+    await site.addEndpoint(shop.url, ["order.created"]);
+    const connections: unknown[] = [];
+    site.harness.setFault((request, deliver) => {
+      if (!request.url.startsWith(shop.url)) return deliver();
+      connections.push(request.connection);
+      return connections.length === 1 ? Promise.resolve(first) : deliver();
+    });
+    await site.order();
+    await site.advance(10 * SECOND);
+    await eventually("it has come", () => expect(shop.got).toHaveLength(1));
+    const [delivery] = await site.deliveries();
+    expect([what, connections, delivery?.tries]).toEqual([what, ["kept", next], tries]);
+  }
+});
+
+test("a 410 to a try of before its endpoint was paused disables it no more", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  const answer = holdAnswer(shop);
+  const { id } = await site.addEndpoint(shop.url, ["order.created"]);
+  await site.order();
+  await eventually("it is under way", () => expect(shop.got).toHaveLength(1));
+  await site.control(`/endpoints/${id}/state`, { action: "pause" });
+  answer(410);
+  await eventually("its end is recorded", async () =>
+    expect((await site.deliveries())[0]?.state).toBe("failed"),
+  );
+  expect(await site.endpoint(id)).toMatchObject({ state: "paused", failing_since: null });
+});
+
+test("a try at a listener's old address that fails pauses it no more once it is registered elsewhere", async () => {
+  const site = await openWebhookSite();
+  const [old, fresh] = [site.receiver(5000), site.receiver(5001)];
+  const register = async ({ url }: { readonly url: string }) =>
+    (await site.control<{ readonly id: string }>("/listener", { url })).data.id;
+  const id = await register(old);
+  let fail = (): void => undefined;
+  const lost = new Promise<OutboundResult>(
+    (resolve) => (fail = () => resolve({ ok: false, failure: "unreachable", message: "refused" })),
+  );
+  let asked = 0;
+  site.harness.setFault((request, deliver) => {
+    if (!request.url.startsWith(old.url)) return deliver();
+    asked += 1;
+    return lost;
+  });
+  await site.order();
+  await eventually("it is under way to the old one", () => expect(asked).toBe(1));
+  expect(await register(fresh)).toBe(id);
+  fail();
+  await site.advance(10 * SECOND);
+  await eventually("it comes to the new one", () => expect(types(fresh.got)).toEqual(["order.created"]));
+  expect((await site.endpoint(id)).state).toBe("enabled");
+});
+
+test("more deliveries than are looked at in one go are dropped, and the one behind them is sent without another event", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  const { id } = await site.addEndpoint(shop.url, ["order.created"]);
+  await site.control(`/endpoints/${id}/state`, { action: "pause" });
+  const dropped = 120;
+  await site.control("/faults", { action: "drop", match: { endpoint_id: id }, times: dropped });
+  const orders: string[] = [];
+  for (let count = 0; count <= dropped; count += 1) orders.push(await site.order());
+  await site.control(`/endpoints/${id}/state`, { action: "enable" });
+  for (let turn = 0; turn < 5; turn += 1) await pass(site, 1);
+  expect(shop.got.map(({ event }) => event.data.id)).toEqual(orders.slice(-1));
+});
