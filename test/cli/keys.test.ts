@@ -277,6 +277,28 @@ test("the variables leave out the key of the folder once it is revoked, and say 
   }
 });
 
+test("a key that a file names and that was revoked is refused by config diff and apply, and never shown as kept", async () => {
+  const { harness, sandbox, make, type } = await openShop();
+  const { id, apiKey } = await make();
+  const { store_id: storeId, store_name: name } = sandbox.ready;
+  const stores = [{ id: storeId, name, api_keys: [{ env: "SHOP_KEY" }] }];
+  writeFileSync(join(harness.cwd, "checkout.config.json"), JSON.stringify({ stores }));
+  const config = async (verb: string) => {
+    const { code, stdout, stderr } = await harness.run(["config", verb, "--json"], {
+      env: { SHOP_KEY: apiKey },
+    });
+    return { code, said: JSON.parse(stdout || stderr) as object };
+  };
+  const kept = expect.arrayContaining([
+    expect.objectContaining({ action: "keep", kind: "api_key" }),
+  ]) as object;
+  expect(await config("diff")).toMatchObject({ code: 0, said: { same: true, changes: kept } });
+  expect((await type(`keys revoke ${id}`)).code).toBe(0);
+  const message = expect.stringContaining("this API key was revoked; take another one") as string;
+  const refused = { code: 1, said: { field: "stores[0].api_keys[0]", error: { message } } };
+  for (const verb of ["diff", "apply"]) expect([verb, await config(verb)]).toMatchObject([verb, refused]);
+});
+
 test("orders are listed of the store of the key, and of none for the key of another sandbox", async () => {
   const { harness } = await openShop();
   await harness.run(["stores", "create", "--name", "Tea"]);

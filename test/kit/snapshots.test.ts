@@ -1,5 +1,11 @@
 import { expect, onTestFinished, test } from "vitest";
-import { startSandbox, type CheckoutConfig, type Sandbox, type Store } from "../../src/testing/testing.ts";
+import {
+  CheckoutError,
+  startSandbox,
+  type CheckoutConfig,
+  type Sandbox,
+  type Store,
+} from "../../src/testing/testing.ts";
 
 const ORDER = {
   order_id: "order-1",
@@ -126,5 +132,34 @@ test("a restore in the same sandbox leaves the keys of its stores alone", async 
     await restore();
     expect([store.apiKey, store.signingSecret]).toEqual([apiKey, signingSecret]);
     await store.orders.create(ORDER);
+  }
+});
+
+test("a snapshot while a store is being reset is refused, and one of before or after holds it whole or empty", async () => {
+  const sandbox = await start();
+  const { store } = sandbox;
+  const { id } = await store.orders.create(ORDER);
+  const taken: Uint8Array[] = [];
+  const refused: string[] = [];
+  let isOver = false;
+  const over = (): boolean => isOver;
+  const reset = store.reset().finally(() => (isOver = true));
+  while (!over()) {
+    await sandbox.snapshot().then(
+      (bytes) => taken.push(bytes),
+      (error: unknown) => refused.push(String(error)),
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await reset;
+  expect(new Set(refused)).toEqual(new Set(["Error: a snapshot is of a store that is there and whole"]));
+  for (const bytes of [...taken, await sandbox.snapshot()]) {
+    await sandbox.restore(bytes);
+    const found = await sandbox.store.orders.get(id).then(
+      ({ status }) => status,
+      (error: unknown) => (error instanceof CheckoutError ? error.code : String(error)),
+    );
+    expect(["created", "session_not_found"]).toContain(found);
+    expect((await sandbox.store.events.list()).length).toBe(found === "created" ? 1 : 0);
   }
 });

@@ -48,6 +48,8 @@ const TEXTS = [
 ] as const;
 const NUMBERS = [-1, 0, 1, 2, 7, 1e6, 1e15, 8.64e15, 9_007_199_254_740_991, -9_007_199_254_740_991] as const;
 
+const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" } as const;
+
 type Column = { readonly table: string; readonly column: string };
 type Change = Column & { readonly value: unknown; readonly nth: number };
 
@@ -333,6 +335,50 @@ test("a name of a store that an older version took is restored as it is, and no 
       status: 400,
       message: expect.stringContaining("name: must") as string,
     });
+  }
+});
+
+type Reference = Column & { readonly parent: string };
+
+/** All references of rows that are restored to other rows. */
+function referencesOf(bytes: Uint8Array): readonly Reference[] {
+  const copy = new Database(Buffer.from(bytes));
+  const found = copy
+    .prepare<[], Reference>(
+      `SELECT one.name AS "table", reference."from" AS "column", reference."table" AS parent
+       FROM pragma_table_list AS one, pragma_foreign_key_list(one.name) AS reference
+       WHERE one.schema = 'main' AND one.type = 'table' AND reference."to" = 'id' ORDER BY 1, 2`,
+    )
+    .all()
+    .filter(({ table }) => !NOT_RESTORED.has(table))
+    .filter(
+      ({ table, column }) => copy.prepare(`SELECT max(${column}) FROM ${table}`).pluck().get() !== null,
+    );
+  copy.close();
+  return found;
+}
+
+test("a row that refers to none of its snapshot is damage, and nobody else's write fails of it", async () => {
+  const { bytes } = await richSnapshot();
+  const target = await startSandbox({ port: null });
+  onTestFinished(() => target.close());
+  const references = referencesOf(bytes);
+  expect(references.length).toBeGreaterThan(25);
+  for (const [at, { table, column, parent }] of references.entries()) {
+    const hostile = changedSnapshot(bytes, (copy) => {
+      copy.pragma("ignore_check_constraints = ON");
+      const { changes } = copy
+        .prepare(`UPDATE ${table} SET ${column} = ? WHERE ${column} = (SELECT max(${column}) FROM ${table})`)
+        .run("00000000-0000-7000-8000-00000000ffff");
+      expect([table, column, changes > 0]).toEqual([table, column, true]);
+    });
+    const [refusal, order] = await Promise.all([
+      target.restore(hostile).then(() => "restored", String),
+      target.store.orders.create({ ...ORDER, order_id: `beside-${at}` }),
+    ]);
+    const said = expect.stringContaining("it is damaged: rows of it are missing") as string;
+    expect([table, column, parent, refusal]).toEqual([table, column, parent, said]);
+    expect(order.status).toBe("created");
   }
 });
 

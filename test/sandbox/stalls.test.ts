@@ -46,8 +46,8 @@ async function open() {
   return { harness, sandbox, control, other, storeId, database, create, count };
 }
 
-function fill(database: Database.Database, storeId: string, now: number): void {
-  const id = "printf('01000000-0000-7000-8000-%012d', n)";
+function fill(database: Database.Database, storeId: string, now: number, ids = "01"): void {
+  const id = `printf('${ids}000000-0000-7000-8000-%012d', n)`;
   const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ORDERS})`;
   database.exec(`BEGIN IMMEDIATE;
     ${numbers} INSERT INTO checkouts SELECT ${id}, '${storeId}', 'order', 'o' || n, 1, 'EUR', 'alipay_plus', NULL, NULL,
@@ -126,6 +126,72 @@ test("a reset goes in steps, and other stores are answered in between", async ()
     left.add(count("events") + count("checkouts"));
   });
   expect([answered > 2, left.size > 1, count("checkouts")]).toEqual([true, true, 0]);
+});
+
+/** How many rows of a store a snapshot of a folder holds, and whether it holds the store. */
+function heldBy(folder: string, name: string, storeId: string): readonly unknown[] {
+  const bytes = readFileSync(join(folder, `.checkout/snapshots/${name}.snapshot`));
+  const image = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
+  if (!image.ok) throw new Error(image.refusal.message);
+  const { connection, storeIds } = image.value;
+  const tables = ["checkouts", "idempotency_keys", "events"];
+  const counts = tables.map((table) =>
+    Number(connection.prepare(`SELECT count(*) FROM ${table} WHERE store_id = ?`).pluck().get(storeId)),
+  );
+  connection.close();
+  return [storeIds.includes(storeId), ...counts];
+}
+
+test("a snapshot beside a reset or a deletion holds the store whole, empty or not at all, or is refused for now", async () => {
+  for (const kind of ["reset", "delete"] as const) {
+    const { harness, sandbox, control, other, storeId: first, database, count } = await open();
+    const storeId = kind === "reset" ? first : String(other["store_id"]);
+    if (kind === "delete") fill(database, storeId, harness.clock.now(), "02");
+    const whole = [ORDERS, ORDERS, ORDERS];
+    const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+    const headers = { Authorization: `Bearer ${token}` };
+    const answers: string[] = [];
+    const take = async (name: string): Promise<void> => {
+      const body = JSON.stringify({ name });
+      const answer = await sandbox.request({ path: "/__sandbox/snapshots", headers, body });
+      const { error } = JSON.parse(String(answer.body)) as { readonly error?: { readonly code: string } };
+      answers.push(`${answer.status} ${error?.code ?? ""} ${answer.headers["Retry-After"] ?? ""}`.trim());
+      if (error !== undefined) return;
+      const held = heldBy(harness.cwd, name, storeId);
+      const after = kind === "reset" ? [true, 0, 0, 0] : [false, 0, 0, 0];
+      expect([[true, ...whole], after]).toContainEqual(held);
+    };
+    const erased =
+      kind === "reset" ? control("reset", { store: storeId }) : control(`stores/${storeId}/delete`, {});
+    const isHalf = database.prepare("SELECT count(*) FROM erasures").pluck();
+    const taken: Promise<void>[] = [];
+    await during(erased, async (round) => {
+      if (round === 0 || isHalf.get() === 1) taken.push(take(`taken-${round}`));
+      await turn();
+    });
+    await Promise.all(taken);
+    await take("taken-then");
+    expect(new Set(answers)).toEqual(new Set(["200", "503 storage_unavailable 1"]));
+    expect([answers.at(-1), count("checkouts")]).toEqual(["200", kind === "reset" ? 0 : ORDERS]);
+  }
+});
+
+test("a restore beside a reset ends with the one or the other, whole", async () => {
+  for (const isRestoreFirst of [true, false]) {
+    const { control, sandbox, storeId, create, count } = await open();
+    await control(`stores/${storeId}/snapshots`, { name: "whole" });
+    const [reset, restore] = [
+      () => control("reset", { store: storeId }),
+      () => control("snapshots/restore", { name: "whole", adopt: true }),
+    ];
+    await Promise.all((isRestoreFirst ? [restore, reset] : [reset, restore]).map((act) => act()));
+    const left = ["checkouts", "idempotency_keys", "events"].map(count);
+    expect([
+      [0, 0, 0],
+      [ORDERS, ORDERS, ORDERS],
+    ]).toContainEqual(left);
+    expect((await create("after", sandbox.ready.api_key)).status).toBe(201);
+  }
 });
 
 test("a state that is closed while a snapshot of it is written gives it up, and its file is whole without its log", async () => {
