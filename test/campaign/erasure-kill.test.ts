@@ -96,7 +96,7 @@ async function hasBegun(database: Database.Database, ended: Promise<void>): Prom
   while (!over.signal.aborted && pending.get() === 0) await sleep(0);
 }
 
-/** Orders of a day, each with its key and its event. */
+/** Orders of a day, each with its key and its event; marked as each commit of the program is (decision 69). */
 function fill(database: Database.Database, storeId: string, name: string): void {
   const tag = Buffer.from(name).toString("hex").padEnd(8, "0").slice(-8);
   const id = `printf('${tag}-${storeId.slice(-4)}-7000-8000-%012d', n)`;
@@ -107,6 +107,7 @@ function fill(database: Database.Database, storeId: string, name: string): void 
     ${numbers} INSERT INTO idempotency_keys SELECT '${storeId}', 'key-0000' || n, '${"f".repeat(64)}', 201, ${id}, '{}', ${id}, 1 FROM numbers;
     ${numbers} INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
       SELECT ${id}, '${storeId}', ${id}, 'order.created', 1, '{}', 1 FROM numbers;
+    UPDATE log_mark SET before = opening, opening = randomblob(16);
     COMMIT;`);
 }
 
