@@ -13,6 +13,7 @@ const MAX_FUNCTION_LINES = 70;
 const MAX_FILES = 15;
 const MAX_PROSE_COLUMNS = 120;
 const MAX_FILE_LINES = 500;
+const MAX_PAGE_BYTES = 12_288;
 /** What starts processes. */
 const PROCESS_PACKAGES = new Set(["node:child_process", "node:cluster", "playwright-core"]);
 
@@ -384,12 +385,21 @@ test("prose in Markdown is wrapped, so that a diff can be read", () => {
   expect(shown.map(({ number }) => number)).toEqual([1, 6]);
 });
 
+test("no page that is written by hand is over 12 KB", () => {
+  const pages = documents().filter((path) => dirname(path) !== ROOT);
+  expect(pages.length).toBeGreaterThan(0);
+  const long = pages.filter((path) => readFileSync(path).length > MAX_PAGE_BYTES);
+  expect(long.map((path) => relative(ROOT, path))).toEqual([]);
+});
+
 test("no committed file names a machine's own paths", () => {
   const atTop = readdirSync(ROOT)
     .filter((name) => /\.(md|json|ts)$/.test(name))
     .map((name) => join(ROOT, name));
   const machine = /[/](?:work|root|home)[/]/;
-  const offenders = [...commented(), ...atTop].filter((path) => machine.test(readFileSync(path, "utf8")));
+  const offenders = [...commented(), ...atTop, ...documents()].filter((path) =>
+    machine.test(readFileSync(path, "utf8")),
+  );
   expect(offenders).toEqual([]);
 });
 
@@ -583,10 +593,13 @@ function commented(): string[] {
   return [SRC, ...["test", "bin"].map((name) => join(ROOT, name))].flatMap(files);
 }
 
+/** The documents at the top and in docs/. */
 function documents(): string[] {
-  return readdirSync(ROOT)
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => join(ROOT, name));
+  return [ROOT, join(ROOT, "docs")].flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => join(folder, name)),
+  );
 }
 
 /** The lines of a document that are neither of a table nor of a block of code. */

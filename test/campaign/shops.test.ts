@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { FULL, SEED, seededRandom } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Finished } from "../support/program.ts";
-import { readmeSteps } from "../support/readme-steps.ts";
+import { launchSteps } from "../support/launch-steps.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 import { HAS_PYTHON, serveShop, type Make, type ServedShop } from "../support/shops.ts";
 import { BREAKAGES, type Breakage } from "../shops/breakages.ts";
@@ -27,7 +27,7 @@ const MAKES: readonly Make[] = HAS_PYTHON ? ["express", "python"] : ["express"];
 /** So many shops are launched side by side: they mostly wait. */
 const PLACES = ["one", "two", "three", "four"];
 
-const STEPS: readonly (readonly string[])[] = readmeSteps();
+const STEPS: readonly (readonly string[])[] = launchSteps();
 const READY: Launch = { code: 0, verdict: "ready", open: [], causes: [] };
 
 /** Goes from nothing to ready with a shop, by what is typed alone. */

@@ -1,18 +1,18 @@
 import { execFile } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { SNIPPETS, type Snippets } from "../../src/sandbox/pages/portal/store/snippets.ts";
 import { eventually } from "../support/eventually.ts";
+import { pageText } from "../support/documents.ts";
 import { createHarness } from "../support/harness.ts";
 import { projectOf } from "../support/kit-projects.ts";
 import { hasLanguage, type TestedLanguage } from "../support/machine.ts";
 import { signedIn } from "../support/portal.ts";
 import { PROGRAM, run, startSandbox } from "../support/program.ts";
 
-const README = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
 const execute = promisify(execFile);
 
 /** A webhook as it arrived, and the secret that it was signed with. */
@@ -108,7 +108,7 @@ test("each snippet of the first page creates an order, and tells a genuine webho
   }
 });
 
-test("the page shows the snippets as they are run, and the README has the same verifiers", async () => {
+test("the page shows the snippets as they are run, and the documents have the same verifiers", async () => {
   const harness = createHarness();
   const portal = await signedIn(harness, await harness.start());
   for (const { id, create, verify } of SNIPPETS) {
@@ -119,9 +119,10 @@ test("the page shows the snippets as they are run, and the README has the same v
     expect([id, shown.slice(-2)]).toEqual([id, [create.trimEnd(), verify.trimEnd()]]);
   }
   const of = (id: string): Snippets | undefined => SNIPPETS.find((one) => one.id === id);
-  expect(README).toContain(`\`\`\`python\n${of("python")?.verify}\`\`\``);
-  expect(README).toContain(`\`\`\`php\n${of("php")?.verify}\`\`\``);
-  expect(README).toContain(of("cli")?.create.trimEnd());
+  const verifying = pageText("docs/verifying.md");
+  expect(verifying).toContain(`\`\`\`python\n${of("python")?.verify}\`\`\``);
+  expect(verifying).toContain(`\`\`\`php\n${of("php")?.verify}\`\`\``);
+  expect(pageText("README.md")).toContain(of("cli")?.create.trimEnd());
 });
 
 /** What a browser shows of code. */

@@ -10,7 +10,7 @@ import type { Service } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type Harness, type Result, type RunningSandbox } from "../support/harness.ts";
 import { BROKEN_CLIENTS, installClient, rightClient } from "../support/shop-clients.ts";
-import { readmeSteps } from "../support/readme-steps.ts";
+import { launchSteps } from "../support/launch-steps.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
 
 const HOOKS = "http://localhost:3000/hooks";
@@ -190,7 +190,7 @@ test("a store gets from nothing to ready by the README's steps alone", async () 
   const shop = await openShop();
   const { harness, check } = shop;
   installClient(shop.harness, rightClient);
-  const steps = readmeSteps();
+  const steps = launchSteps();
   expect(steps.length).toBeGreaterThan(8);
   expect((await check()).report.verdict).toBe("not_ready");
   for (const step of steps) {

@@ -2,10 +2,11 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** The languages whose code the README, the portal and the shops have, with the programs that run it. */
+/** The languages whose code the documents, the portal and the shops have, with the programs that run it. */
 const LANGUAGES = {
   curl: ["curl", "openssl"],
   go: ["go"],
+  java: ["java"],
   php: ["php"],
   python: ["python3"],
 } as const satisfies Record<string, readonly string[]>;

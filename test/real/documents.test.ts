@@ -3,39 +3,54 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { blocksIn, PAGES, pageText } from "../support/documents.ts";
 import { createHarness } from "../support/harness.ts";
 import { launch, PROGRAM, run, startSandbox, type SandboxProcess } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 type Step = { readonly command: string; readonly shown: string };
 
-const README = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
 const CALLED_BY_NPX = { npm_command: "exec" };
 const START = "npx checkout sandbox start";
+const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const BACKGROUND = /^npx checkout (env|sandbox (start --detach|wait|status|stop))$/;
 
-test("everything that the README shows is what the program prints", async () => {
+/** The pages that show what commands print: each is run in a sandbox of its own, because each is whole by itself. */
+const TRANSCRIPTS = PAGES.map(({ name, text }) => ({ name, text, steps: transcript(text) })).filter(
+  ({ steps }) => steps.length > 0,
+);
+
+test.for(TRANSCRIPTS)("everything that $name shows is what the program prints", async ({ text, steps }) => {
   const cwd = tempFolder();
-  const steps = transcript(README);
-  expect(steps.length).toBeGreaterThanOrEqual(8);
   const sandbox = await startSandbox({ cwd });
   const background = tempFolder();
-  let id = "";
+  const ids = new Map<string, string>();
   for (const { command, shown } of steps) {
     // It is shown after the sandbox was started: a start would apply it.
-    if (command.includes("config validate")) writeFileSync(join(cwd, "checkout.config.json"), configShown());
+    if (command.includes("config validate"))
+      writeFileSync(join(cwd, "checkout.config.json"), configShown(text));
     const printed = BACKGROUND.test(command)
       ? await inBackground(command, background)
       : command.startsWith(START)
         ? await printedAtStart(command, tempFolder())
-        : await execute(command.replace(/(?<=sessions get )\S+/, id), sandbox, cwd);
+        : await execute(
+            command.replaceAll(UUIDS, (id) => ids.get(id) ?? id),
+            sandbox,
+            cwd,
+          );
     expect([command, normalise(printed, cwd)]).toEqual([command, normalise(shown, cwd)]);
-    id ||= /\bid +(\S{36})/.exec(command.startsWith(START) ? "" : printed)?.[1] ?? "";
+    const own = printed.match(UUIDS) ?? [];
+    for (const [at, id] of (shown.match(UUIDS) ?? []).entries()) ids.set(id, own[at] ?? id);
   }
   expect((await run(["sandbox", "status"], { cwd: background })).code).toBe(7);
 });
 
-/** How the shell blocks of the README begin. Those that only make a clone work are not run. */
+test("pages show what commands print", () => {
+  const steps = TRANSCRIPTS.flatMap((page) => page.steps);
+  expect([TRANSCRIPTS.length >= 2, steps.length >= 8]).toEqual([true, true]);
+});
+
+/** How the shell blocks of the pages begin. Those that only make a clone work are not run. */
 const SHELL_BLOCKS = [
   ["npm ci && npx checkout sandbox start", "a clone"],
   ["npx checkout endpoints add", "run by readiness.test.ts"],
@@ -44,17 +59,19 @@ const SHELL_BLOCKS = [
   ["npm ci && npm test", "a clone"],
 ] as const;
 
-/** A shell block of the README by its beginning, with this program in the place of the installed one. */
+/** A shell block of a page by its beginning, with this program in the place of the installed one. */
 function shellBlock(beginning: (typeof SHELL_BLOCKS)[number][0]): string {
-  const blocks = Array.from(README.matchAll(/```sh\n([\s\S]*?)```/g), ([, block = ""]) => block);
-  expect(blocks.map((block, at) => block.startsWith(SHELL_BLOCKS[at]?.[0] ?? "?"))).toEqual(
-    SHELL_BLOCKS.map(() => true),
-  );
-  const shown = blocks.find((block) => block.startsWith(beginning)) ?? "";
+  const shown = blocksIn("sh").find(({ code }) => code.startsWith(beginning))?.code ?? "";
   return shown.trimEnd().replaceAll("npx checkout", `"${process.execPath}" "${PROGRAM}"`);
 }
 
-test("the CI script of the README creates, waits, moves the clock and reads events, and leaves nothing running", async () => {
+test("every shell block of the pages is one that is run", () => {
+  const unknown = blocksIn("sh").filter(({ code }) => !SHELL_BLOCKS.some(([head]) => code.startsWith(head)));
+  expect(unknown).toEqual([]);
+  expect(SHELL_BLOCKS.filter(([head]) => shellBlock(head) === "")).toEqual([]);
+});
+
+test("the CI script of the documents creates, waits, moves the clock and reads events, and leaves nothing running", async () => {
   const cwd = tempFolder();
   // What comes after the variables works in any folder.
   const script = shellBlock("npx checkout sandbox start --detach").replace(
@@ -75,7 +92,7 @@ test("the CI script of the README creates, waits, moves the clock and reads even
   expect((await run(["sandbox", "status"], { cwd })).code).toBe(7);
 });
 
-test("the network settings that the README shows make a sandbox with the generated secrets", async () => {
+test("the network settings that the documents show make a sandbox with the generated secrets", async () => {
   const lines = shellBlock("npx checkout keys generate").split("\n");
   // In the place of the shell, so that a signal reaches it.
   const script = [...lines.slice(0, -1), `exec ${lines.at(-1)} --json`].join("\n");
@@ -101,6 +118,7 @@ test("the network settings that the README shows make a sandbox with the generat
 });
 
 test("the README names every command and every script that exists", async () => {
+  const readme = pageText("README.md");
   const harness = createHarness();
   const help = async (...words: string[]): Promise<string[]> => {
     const { stdout } = await harness.run([...words, "--help"]);
@@ -114,7 +132,7 @@ test("the README names every command and every script that exists", async () => 
     const commands = (await help(group)).filter((name) => name !== "help");
     for (const name of commands.length === 0 ? [""] : commands) {
       named += 1;
-      expect(README).toContain(`${group} ${name}`.trim());
+      expect(readme).toContain(`${group} ${name}`.trim());
     }
   }
   expect(named).toBeGreaterThan(70);
@@ -124,13 +142,14 @@ test("the README names every command and every script that exists", async () => 
   };
   const internal = new Set(["prepack", "postprepare", "build", "format"]);
   const unnamed = Object.keys(scripts).filter(
-    (name) => !internal.has(name) && !README.includes(`npm ${name === "test" ? "" : "run "}${name}`),
+    (name) => !internal.has(name) && !readme.includes(`npm ${name === "test" ? "" : "run "}${name}`),
   );
   expect(unnamed).toEqual([]);
 });
 
-function configShown(): string {
-  return /```json\n(\{\s*"\$schema"[\s\S]*?)```/.exec(README)?.[1] ?? "";
+/** The configuration that a page shows. */
+function configShown(text: string): string {
+  return /```json\n(\{\s*"\$schema"[\s\S]*?)```/.exec(text)?.[1] ?? "";
 }
 
 /** The commands of all console blocks, each with what is shown below it. */
@@ -174,7 +193,7 @@ async function printedAtStart(command: string, cwd: string): Promise<string> {
 /** What differs from run to run: ids, secrets, ports, the folder. */
 function normalise(text: string, cwd: string): string {
   return text
-    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uuid>")
+    .replaceAll(UUIDS, "<uuid>")
     .replaceAll(/(?<= {2})[0-9a-f]{8}$|^[0-9a-f]{8}(?= {2})/gm, "<short id>")
     .replaceAll(/svc_test_[0-9A-Za-z]{33}/g, "<api key>")
     .replaceAll(/whsec_[\w-]{43}/g, "<signing secret>")

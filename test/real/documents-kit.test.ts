@@ -10,14 +10,14 @@ import type { Hono } from "hono";
 import { expect, onTestFinished, test } from "vitest";
 import type { Checkout, Sandbox } from "../../src/testing/testing.ts";
 import { launchBrowser } from "../support/browser.ts";
+import { blocksIn } from "../support/documents.ts";
 import { projectOf } from "../support/kit-projects.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const TSC = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
-const README = readFileSync(join(ROOT, "README.md"), "utf8");
 const run = promisify(execFile);
 
-/** The snippets of the section, each by what only it says. */
+/** The snippets of the pages, each by what only it says. */
 const SNIPPETS = {
   "using.ts": "await using",
   "closing.ts": "sandbox.close()",
@@ -27,8 +27,7 @@ const SNIPPETS = {
   "mounted.ts": "new Hono",
 } as const;
 
-const [, section = ""] = /^## In a test suite\n([\s\S]*?)^## /m.exec(README) ?? [];
-const blocks = Array.from(section.matchAll(/```ts\n([\s\S]*?)```/g), ([, block = ""]) => block);
+const blocks = blocksIn("ts").map(({ code }) => code);
 const files = Object.fromEntries(
   Object.entries(SNIPPETS).map(([name, only]) => [name, blocks.find((block) => block.includes(only)) ?? ""]),
 );

@@ -1,0 +1,269 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Hono } from "hono";
+import { expect, test } from "vitest";
+import { recordTestEvent } from "../../src/core/checkout/event.ts";
+import { HEADERS, MAX_SIGNATURES, SIGNATURES, signHeaders } from "../../src/core/webhook/signature.ts";
+import { verifyWebhook } from "../../src/webhooks.ts";
+import { pageText } from "../support/documents.ts";
+import { createHarness } from "../support/harness.ts";
+import { hasLanguage, type TestedLanguage } from "../support/machine.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const express = createRequire(import.meta.url)("express") as () => RequestListener;
+const VERIFYING = pageText("docs/verifying.md");
+const VECTORS = join(ROOT, "fixtures/signatures.json");
+const { vectors } = JSON.parse(readFileSync(VECTORS, "utf8")) as {
+  readonly vectors: readonly Vector[];
+};
+
+type Vector = {
+  readonly description: string;
+  readonly secrets: readonly string[];
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body_base64: string;
+  readonly now: number;
+  readonly tolerance_seconds: number;
+  readonly expected: string;
+};
+
+/** A language: its program, what is around the block of the page, and how a file is run. */
+type Language = {
+  readonly name: TestedLanguage;
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly file: string;
+  readonly around: (block: string) => string;
+};
+
+const LANGUAGES: readonly Language[] = [
+  {
+    name: "python",
+    program: "python3",
+    args: [],
+    file: "verify.py",
+    around: (block) => `${block}
+import base64, json, sys
+print(json.dumps([is_genuine(c["secrets"], c["headers"], base64.b64decode(c["body_base64"]), c["now"], c["tolerance_seconds"])
+                  for c in json.load(open(sys.argv[1]))["vectors"]]))
+`,
+  },
+  {
+    name: "php",
+    program: "php",
+    args: [],
+    file: "verify.php",
+    // A server of PHP joins the lines of a header so.
+    around: (block) => `<?php
+${block}
+function header_of(array $case, string $name): string {
+    $lines = array_filter($case['headers'], fn ($line) => strtolower($line[0]) === $name);
+    return implode(', ', array_column($lines, 1));
+}
+$cases = json_decode(file_get_contents($argv[1]), true)['vectors'];
+echo json_encode(array_map(fn ($c) => is_genuine($c['secrets'], header_of($c, 'checkout-timestamp'),
+    header_of($c, 'checkout-signature'), base64_decode($c['body_base64']), $c['now'], $c['tolerance_seconds']), $cases));
+`,
+  },
+  {
+    name: "go",
+    program: "go",
+    args: ["run"],
+    file: "verify.go",
+    around: (block) => `package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+${block}
+func main() {
+	var cases struct {
+		Vectors []struct {
+			Secrets   []string
+			Headers   [][2]string
+			Body      []byte \`json:"body_base64"\`
+			Now       int64
+			Tolerance int64 \`json:"tolerance_seconds"\`
+		}
+	}
+	text, _ := os.ReadFile(os.Args[1])
+	if err := json.Unmarshal(text, &cases); err != nil {
+		panic(err)
+	}
+	verdicts := []bool{}
+	for _, c := range cases.Vectors {
+		headers := http.Header{}
+		for _, line := range c.Headers {
+			headers.Add(line[0], line[1])
+		}
+		verdicts = append(verdicts, isGenuine(c.Secrets, headers, c.Body, c.Now, c.Tolerance))
+	}
+	told, _ := json.Marshal(verdicts)
+	fmt.Println(string(told))
+}
+`,
+  },
+  {
+    name: "java",
+    program: "java",
+    args: [],
+    file: "Verify.java",
+    around: (block) => `import java.nio.file.*; import java.util.*; import java.util.stream.*;
+class Verify {
+${block}
+static byte[] bytes(String text) { return Base64.getDecoder().decode(text); }
+static List<String> list(String text) {
+    return Stream.of(text.split("[.]", -1)).skip(1).map(one -> new String(bytes(one), java.nio.charset.StandardCharsets.UTF_8)).toList();
+}
+public static void main(String[] args) throws Exception {
+    List<Boolean> verdicts = new ArrayList<>();
+    for (String line : Files.readAllLines(Path.of("cases.txt"))) {
+        String[] part = line.split("\t", -1);
+        verdicts.add(isGenuine(list(part[0]), list(part[1]), list(part[2]), bytes(part[3]), Long.parseLong(part[4]), Long.parseLong(part[5])));
+    }
+    System.out.println(verdicts);
+}
+}
+`,
+  },
+];
+
+/** A case for a language that reads no JSON by itself: each value of a list stands behind a dot. */
+function asLine({ secrets, headers, ...vector }: Vector): string {
+  const list = (values: readonly string[]): string =>
+    values.map((value) => `.${Buffer.from(value).toString("base64")}`).join("");
+  const valuesOf = (header: string): string[] =>
+    headers.filter(([name]) => name.toLowerCase() === header.toLowerCase()).map(([, value]) => value);
+  const lists = [secrets, valuesOf(HEADERS.timestamp), valuesOf(HEADERS.signature)].map(list);
+  return `${[...lists, vector.body_base64, vector.now, vector.tolerance_seconds].join("\t")}\n`;
+}
+
+test("the verifiers that the documents show in other languages agree with every vector", async () => {
+  expect(vectors.length).toBe(104);
+  const folder = tempFolder();
+  for (const { name, program, args, file, around } of LANGUAGES) {
+    const block = new RegExp(`\`\`\`${name}\n([\\s\\S]*?)\`\`\``).exec(VERIFYING)?.[1] ?? "";
+    // Where the language is not there, its strict forms are still those of the service.
+    expect([name, block.includes("[1-9][0-9]{9}")]).toEqual([name, true]);
+    expect([name, block.includes(`[0-9a-f]{64}(,[0-9a-f]{64}){0,${MAX_SIGNATURES - 1}}`)]).toEqual([
+      name,
+      true,
+    ]);
+    expect([name, block.includes("[!-~]+")]).toEqual([name, true]);
+    if (!hasLanguage(name)) continue;
+    const path = join(folder, file);
+    writeFileSync(path, around(block));
+    writeFileSync(join(folder, "cases.txt"), vectors.map(asLine).join(""));
+    // Go would keep what it builds in the home of whoever runs the tests, where nothing may be writable.
+    const env = { ...process.env, GOCACHE: join(import.meta.dirname, "../../node_modules/.cache/go") };
+    const { stdout } = await promisify(execFile)(program, [...args, path, VECTORS], { env, cwd: folder });
+    const verdicts = (JSON.parse(stdout) as boolean[]).map((isGenuine, at) => [vectors[at], isGenuine]);
+    const expected = vectors.map((vector) => [vector, vector.expected === "valid"]);
+    expect([name, verdicts]).toEqual([name, expected]);
+  }
+  expect(SIGNATURES.source).toContain("[0-9a-f]{64}");
+});
+
+test("the receivers that the documents show in JavaScript take a webhook, and refuse one that was changed", async () => {
+  const blocks = Array.from(VERIFYING.matchAll(/```js\n([\s\S]*?)```/g), ([, block = ""]) => block);
+  const [setup = "", ...receivers] = blocks;
+  expect(setup).toContain('import { verifyWebhook } from "hosted-checkout/webhooks"');
+  const secrets = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
+  const { body: rawBody } = recordTestEvent({ id: "e1", storeId: "s1" }, Date.now());
+  const timestamp = Math.floor(Date.now() / 1000);
+  const signed = signHeaders([secrets], { eventId: "e1", timestamp, rawBody: Buffer.from(rawBody) });
+  const headers = { ...signed, "Content-Type": "application/json" };
+  const ran: string[] = [];
+  for (const block of receivers) {
+    const [framework, answer] = served(block, secrets) ?? [];
+    if (framework === undefined || answer === undefined) continue;
+    ran.push(framework);
+    const genuine = await answer({ method: "POST", headers, body: rawBody });
+    const forged = await answer({ method: "POST", headers, body: `${rawBody} ` });
+    expect([framework, genuine.status, forged.status, await forged.text()]).toEqual([
+      framework,
+      204,
+      400,
+      "signature_mismatch",
+    ]);
+  }
+  // Fastify is not installed here.
+  expect([ran, receivers.length]).toEqual([["express", "hono", "next"], ran.length + 1]);
+});
+
+type Answer = (init: RequestInit) => Promise<Response>;
+
+/** The receiver of a block, by the framework that it is written for; undefined where that is not installed. */
+function served(block: string, secrets: string): readonly [framework: string, answer: Answer] | undefined {
+  const Body = (() => undefined).constructor as FunctionConstructor;
+  const run = (names: string, ...values: unknown[]): unknown =>
+    Body(
+      "verifyWebhook",
+      "secrets",
+      ...names.split(" "),
+      block.replace("export async", "return async"),
+    )(verifyWebhook, secrets, ...values);
+  const url = "http://shop.example/hooks";
+  if (block.includes("express.raw")) {
+    const app = express();
+    run("app express", app, express);
+    return ["express", (init) => answerOf(app, init)];
+  }
+  if (block.includes("c.req")) {
+    const app = new Hono();
+    run("app", app);
+    return ["hono", async (init) => app.request(url, init)];
+  }
+  if (!block.includes("function POST")) return undefined;
+  const post = run("module", {}) as (request: Request) => Promise<Response>;
+  return ["next", (init) => post(new Request(url, init))];
+}
+
+/** What an application on node:http answers. */
+async function answerOf(app: RequestListener, init: RequestInit): Promise<Response> {
+  const server = createServer(app).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  try {
+    return await fetch(`http://127.0.0.1:${port}/hooks`, init);
+  } finally {
+    server.close();
+  }
+}
+
+test("the body that the documents show has the fields of an event, in their order", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const { stdout } = await harness.run(["trigger", "order.succeeded", "--json"]);
+  const { events } = JSON.parse(stdout) as { readonly events: readonly { readonly event_id: string }[] };
+  const last = events.at(-1)?.event_id ?? "";
+  const shown = await harness.run(["events", "get", last, "--json"]);
+  const { body } = JSON.parse(shown.stdout) as { readonly body: string };
+  const block = /```json\n(\{"event_id"[\s\S]*?)```/.exec(pageText("docs/webhooks.md"))?.[1] ?? "";
+  expect(fieldsOf(JSON.parse(block))).toEqual(fieldsOf(JSON.parse(body)));
+});
+
+/** The names of an object's fields, those within `data` too. */
+function fieldsOf(value: unknown, within = ""): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, one]) =>
+    [`${within}${name}`].concat(fieldsOf(one, `${within}${name}.`)),
+  );
+}
