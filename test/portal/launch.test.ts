@@ -94,7 +94,7 @@ test("the drill of webhooks runs from the page: its steps, its verdict, and orde
   const page = await act("/webhooks");
   expect(page.text).toMatch(/http:\/\/localhost:3000\/hooks: passed, (\d+) of \1 steps/);
   for (const name of CASE_NAMES) expect(page.text).toContain(`ok ${DRILL_CASES[name].title}`);
-  expect(itemOf(page, "webhook_verification")).toMatch(/hooks" passed: (\d+) of \1 steps/);
+  expect(itemOf(page, "webhook_verification")).toMatch(/passed localhost:3000\/hooks ?: (\d+) of \1 steps/);
   // Said once; the steps stay.
   expect((await get()).text).not.toContain("The drill has run");
   type Drills = { drills: { steps: { name: string }[] }[] };
@@ -111,6 +111,11 @@ test("the drill of webhooks runs from the page: its steps, its verdict, and orde
   expect(failed.text).toMatch(/failed, \d+ of \d+ steps/);
   expect(itemOf(failed, "webhook_verification")).toContain("fail");
   expect(failed.text).toContain("Likely cause");
+  // One folded line for each endpoint, the steps that failed first; ids are in titles and links alone.
+  expect(itemOf(failed, "webhook_verification")).toMatch(/failed localhost:3000\/hooks ?: \d+ of \d+ steps/);
+  const [, steps = ""] = /<details class="result">([^]*?)<\/details>/.exec(failed.html) ?? [];
+  expect(textOf(steps)).toMatch(/failed .* Steps that passed: \d+/);
+  expect(failed.text).not.toMatch(/[\da-f]{8}-[\da-f]{4}-7/);
   site.harness.vacate(3000);
   const { location = "" } = await portal.post(`${at}/webhooks`);
   expect((await portal.get(location)).text).toContain("could not be reached, so nothing is known about it");
@@ -130,7 +135,7 @@ test("a drill of webhooks that runs is on the page with what was answered so far
     refuse: () => ({ status: 400, headers: {}, body: "" }),
   });
   await act("/webhooks");
-  const running = `Webhooks running http://localhost:3000/hooks`;
+  const running = `Webhook drill running http://localhost:3000/hooks`;
   expect(pages[0]).toContain(`${running} 0 of ${CASE_NAMES.length} requests were answered`);
   expect(pages[2]).toMatch(/2 of \d+ requests were answered [^:]+: 204 [^:]+: 204/);
   expect((await get()).text).not.toContain("requests were answered");
@@ -163,7 +168,7 @@ test("a drill that runs is on the page with what it has seen so far, until its c
     body: JSON.stringify({ order_id: "order-1", price_id: "price_coffee" }),
   });
   const page = await get();
-  expect(page.text).toContain("Idempotency running");
+  expect(page.text).toContain("Idempotency drill running");
   expect(page.text).toContain(
     "Creates that it has seen: 1 order-1 the-key-of-the-client created, answer dropped",
   );
@@ -177,12 +182,13 @@ test("a drill that runs is on the page with what it has seen so far, until its c
 });
 
 test("the assumptions that the store relied on are told, with the first time", async () => {
-  const { harness, get } = await openPage();
-  expect((await get()).text).toContain("checkout assumptions --used");
+  const { harness, get, portal, at } = await openPage();
+  expect((await portal.get(`${at}/assumptions`)).text).toContain("checkout assumptions --used");
   await harness.run(["orders", "create", "--order-id", "order-1~succeeded", "--price-id", "price_coffee"]);
   // The command waits until all notes are written; the page shows what is.
   await harness.run(["assumptions"]);
-  const { text } = await get();
+  expect((await get()).text).toMatch(/Assumptions that this store relies on: [2-9]/);
+  const { text } = await portal.get(`${at}/assumptions`);
   expect(text).toContain("7 · price_id");
   expect(text).toContain("37 · Reserved order_ids");
 });

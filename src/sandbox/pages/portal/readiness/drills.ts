@@ -9,7 +9,7 @@ import { IDEMPOTENCY_STEPS } from "../../../../core/readiness/drills/idempotency
 import { CASE_NAMES } from "../../../../core/readiness/drills/webhook.ts";
 import { WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook-causes.ts";
 import { EVIDENCE_MS } from "../../../../core/readiness/proof.ts";
-import type { DrillFact } from "../../../../core/control/drills.ts";
+import type { DrillFact, DrillStep } from "../../../../core/control/drills.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { field, tick } from "../fields.ts";
@@ -141,28 +141,39 @@ function seenSoFar(
     </ul>`;
 }
 
-/** Each drill: what it is for, what it has shown last, and how it is run. */
-export function drillSections(view: View, known: ReadinessFacts): Html {
-  return html`${DRILL_KINDS.map((kind) => drillSection(view, kind, known))}`;
+/** All drills that the store has a result of. */
+export function drillsIn(known: ReadinessFacts): readonly DrillFact[] {
+  return DRILL_KINDS.flatMap((kind) =>
+    DRILLS[kind].results(known).flatMap(({ drill }) => (drill === null ? [] : [drill])),
+  );
 }
 
-function drillSection(view: View, kind: DrillKind, known: ReadinessFacts): Html {
-  const { command, results: resultsOf } = DRILLS[kind];
-  const results = resultsOf(known).flatMap(({ drill, of }) =>
-    drill === null ? [] : [drillResult({ drill, of, now: known.now })],
-  );
+/** The last results of a kind of drill, each folded: one for each endpoint, or one for the shop. */
+export function drillResults(kind: DrillKind, known: ReadinessFacts): Html {
+  const results = DRILLS[kind].results(known);
+  return html`${results.map(({ drill, of }) => (drill === null ? html`` : drillResult({ drill, of, now: known.now })))}`;
+}
+
+/** What can be done with a kind of drill: run it, from here or in a terminal, or skip it. */
+export function drillActs(view: View, kind: DrillKind, known: ReadinessFacts): Html {
+  const { command, results } = DRILLS[kind];
+  const isNew = results(known).every(({ drill }) => drill === null);
   const waiver = known.waivers.find(({ drill, at }) => drill === kind && known.now - at < EVIDENCE_MS);
-  return html`<div class="panel drill" id="drill-${DRILL_NAMES[kind]}">
-    <h3>${TEXTS.drillKinds[kind]}</h3>
-    <p class="hint">${TEXTS.drillHints[kind]}</p>
-    ${results.length === 0 ? html`<p><span class="badge">${TEXTS.neverRun}</span></p>` : ""} ${results}
-    ${
-      waiver === undefined
-        ? ""
-        : html`<p><span class="badge warn">${TEXTS.waived}</span> ${waiver.reason} · ${dated(waiver.at)}</p>`
-    }
-    ${kind === "webhook" ? runForm(view) : html`<p>${TEXTS.needsShell} ${copyable(command)}</p>`}
-    ${waiveForm(view, kind)}
+  const run =
+    kind === "webhook"
+      ? runForm(view)
+      : html`<details>
+          <summary>${TEXTS.needsShell}</summary>
+          <p>${copyable(command)}</p>
+        </details>`;
+  return html`<div class="drill" id="drill-${DRILL_NAMES[kind]}">
+    <h4>
+      ${TEXTS.drillKinds[kind]} ${isNew ? html`<span class="badge">${TEXTS.neverRun}</span>` : ""}
+      ${waiver === undefined ? "" : html`<span class="badge warn">${TEXTS.waived}</span>`}
+    </h4>
+    <p class="hint">${kind === "webhook" ? TEXTS.runHint(CASE_NAMES.length) : TEXTS.drillHints[kind]}</p>
+    ${waiver === undefined ? "" : html`<p>${waiver.reason} · ${dated(waiver.at)}</p>`}
+    <div class="actions">${run} ${waiveForm(view, kind)}</div>
   </div>`;
 }
 
@@ -176,36 +187,49 @@ function drillResult({
   readonly now: number;
 }): Html {
   const { kind, passed, steps, at } = drill;
-  const right = steps.filter((step) => step.passed).length;
-  const list = table(html`${TEXTS.drillKinds[kind]} ${of}`, steps, (step) => [
-    [
-      TEXTS.step,
-      html`${goodOrBad(step.passed, TEXTS.ok, TEXTS.notOk)} ${stepTitle(DRILLS[kind].steps, step.name)}`,
-      "head",
-      "english",
-    ],
-    [TEXTS.expected, step.expected, "named", "english"],
-    [WORDS.got, step.got, "named", "english"],
-    [TEXTS.cause, step.cause ?? "", "english"],
-  ]);
+  const [right, wrong] = [true, false].map((is) => steps.filter((step) => step.passed === is));
+  const list = (some: readonly DrillStep[] = []): Html =>
+    table(html`${TEXTS.drillKinds[kind]} ${of}`, some, (step) => [
+      [
+        TEXTS.step,
+        html`${goodOrBad(step.passed, TEXTS.ok, TEXTS.notOk)} ${stepTitle(DRILLS[kind].steps, step.name)}`,
+        "head",
+        "english",
+      ],
+      [TEXTS.expected, step.expected, "named", "english"],
+      [WORDS.got, step.got, "named", "english"],
+      [TEXTS.cause, step.cause ?? "", "english"],
+    ]);
+  const held = TEXTS.steps(right?.length ?? 0, steps.length);
+  const isRight = wrong?.length === 0;
   return html`<details class="result">
     <summary>
       ${goodOrBad(passed, TEXTS.drillPassed, TEXTS.drillFailed)}
-      ${TEXTS.steps(right, steps.length)}${of === "" ? "" : ` · ${of}`} · ${ago(at, now)}
+      ${of === "" ? TEXTS.drillKinds[kind] : html`<span title="${of}">${withoutScheme(of)}</span>`}: ${held} ·
+      ${ago(at, now)}
     </summary>
-    ${list}
+    ${
+      isRight
+        ? list(right)
+        : html`${list(wrong)}
+            <details>
+              <summary>${TEXTS.heldSteps(right?.length ?? 0)}</summary>
+              ${list(right)}
+            </details>`
+    }
   </details>`;
 }
 
+function withoutScheme(url: string): string {
+  return url.replace(/^https?:\/\//, "");
+}
+
 function runForm(view: View): Html {
-  const form = actForm(view, {
+  return actForm(view, {
     action: storePath(view, "/launch/webhooks"),
     label: TEXTS.run,
     content: tick(TEXTS.orderEvents, "order_events"),
   });
-  return html`<p class="hint">${TEXTS.runHint(CASE_NAMES.length)}</p>
-    ${form}
-    <p>${copyable(DRILLS.webhook.command)}</p>`;
 }
 
 function waiveForm(view: View, kind: DrillKind): Html {

@@ -1,6 +1,5 @@
 import { saying } from "../../../../core/language.ts";
-import { isApproved, isGateOpen, isRequested } from "../../../../core/readiness/admin-act.ts";
-import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
+import { isGateOpen, isRequested } from "../../../../core/readiness/admin-act.ts";
 import { judgeStore } from "../../../readiness/facts.ts";
 import type {
   ChecklistItem,
@@ -13,10 +12,11 @@ import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
 import { field } from "../fields.ts";
 import { actForm, storePath } from "../forms.ts";
-import { ago, copyable, either, empty, facts, inWords, table, type Row } from "../parts.ts";
+import { ago, copyable, inWords, linked } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { drillSections, ranLines, runningDrills } from "./drills.ts";
-import { ITEM_TITLES } from "../../../../core/readiness/names.ts";
+import { drillActs, drillResults, drillsIn, ranLines, runningDrills } from "./drills.ts";
+import type { DrillFact } from "../../../../core/control/drills.ts";
+import { ITEM_TITLES, type DrillKind, type ItemName } from "../../../../core/readiness/names.ts";
 import { READINESS } from "../../../../core/readiness/sentences.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -26,17 +26,17 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   const judged = judgeStore(context, view.storeId, saying(view.language));
   if (!judged.ok) return judged;
   const { facts: known, checklist: shown } = judged.value;
-  const main = html`${ranLines(view)} ${runningDrills(context, view, known)} ${checklist(shown)}
-    ${production(view, known)}
-    <section>
-      <h2>${TEXTS.drills}</h2>
-      <div class="drills">${drillSections(view, known)}</div>
-    </section>
-    ${assumptions(context, view, known.now)}`;
+  const { store } = context;
+  const reliedOn = store.assumptionUses.of(view.storeId).length;
+  const main = html`${ranLines(view)} ${runningDrills(context, view, known)} ${checklist(view, shown, known)}
+    <p>
+      ${linked(storePath(view, "/launch/assumptions"), TEXTS.assumptionsCount(reliedOn))}
+      <span class="hint">${TEXTS.assumptionsShort}</span>
+    </p>`;
   return accept({ title: FRAME_TEXTS.launch, main, live: { kind: "store" } });
 }
 
-function checklist({ verdict, items, judgedAt }: JudgedChecklist): Html {
+function checklist(view: View, { verdict, items }: JudgedChecklist, known: ReadinessFacts): Html {
   const passed = items.filter(({ status }) => status === "pass").length;
   return html`<section>
     <h2 class="visually-hidden">${TEXTS.checklist}</h2>
@@ -46,35 +46,63 @@ function checklist({ verdict, items, judgedAt }: JudgedChecklist): Html {
       <span class="hint">${READINESS.testMode}</span>
     </div>
     <ol class="items panel">
-      ${items.map((item) => itemOf(item, judgedAt))}
+      ${items.map((item) => itemOf(view, item, known))}
     </ol>
   </section>`;
 }
 
-function itemOf(item: ChecklistItem, now: number): Html {
-  const { name, status, reason, evidence, assumptions: risks, next } = item;
-  const isOpen = status === "pass" && risks.length === 0;
+/** The drills that an item is proven by, and stand beside it. */
+const DRILLS_OF: Readonly<Partial<Record<ItemName, readonly DrillKind[]>>> = {
+  return_origins: ["browser_return"],
+  webhook_verification: ["webhook", "duplicates"],
+  idempotency_replay: ["idempotency"],
+};
+
+function itemOf(view: View, item: ChecklistItem, known: ReadinessFacts): Html {
+  const { name, status, reason, assumptions: risks, next } = item;
+  const isDone = status === "pass" && risks.length === 0;
+  const kinds = DRILLS_OF[name] ?? [];
+  const acts =
+    name === "production_credential"
+      ? production(view, known)
+      : html`${kinds.map((kind) => drillActs(view, kind, known))}`;
   return html`<li id="${name}" class="item ${status}">
-    <h3>${ITEM_TITLES[name]} <span class="hint">${TEXTS.status[status]}</span></h3>
-    <p>${inWords(reason)}</p>
-    ${risks.map((risk) => html`<p class="risk"><strong>${TEXTS.risk}</strong> <span>${risk}</span></p>`)}
-    ${evidence.length === 0 ? "" : evidenceList(evidence, now)}
-    ${isOpen ? "" : html`<p>${TEXTS.next}: ${copyable(next)}</p>`}
+    <div class="told">
+      <h3>${ITEM_TITLES[name]} <span class="hint">${TEXTS.status[status]}</span></h3>
+      <p>${inWords(reason)}</p>
+      ${risks.map((risk) => html`<p class="risk"><strong>${TEXTS.risk}</strong> <span>${risk}</span></p>`)}
+      ${kinds.map((kind) => drillResults(kind, known))} ${otherEvidence(view, item, known)}
+      ${isDone ? "" : html`<p>${TEXTS.next}: ${copyable(next)}</p>`}
+    </div>
+    <div class="acts">${acts}</div>
   </li>`;
 }
 
-function evidenceList(evidence: readonly Evidence[], now: number): Html {
-  return html`<ul class="evidence" aria-label="${TEXTS.evidence}">
-    ${evidence.map(
-      ({ what, reference, at }) =>
-        html`<li>
-          ${what} ${reference === null ? "" : html`· <code>${reference}</code>`}
-          ${at === null ? "" : html`<span lang="${tagOf}">· ${ago(at, now)}</span>`}
-        </li>`,
-    )}
-  </ul>`;
+/** The evidence that no drill has shown: its ids are in titles, and where an id has a page, it leads there. */
+function otherEvidence(view: View, { name, evidence }: ChecklistItem, known: ReadinessFacts): Html {
+  const drills = drillsIn(known);
+  const others = evidence.filter((one) => !drills.some((drill) => isShownBy(drill, one)));
+  if (others.length === 0) return html``;
+  return html`<details class="evidence-list">
+    <summary>${TEXTS.evidence} (${String(others.length)})</summary>
+    <ul class="evidence">
+      ${others.map(
+        ({ what, reference, at }) =>
+          html`<li title="${reference ?? ""}">
+            ${name === "idempotency_replay" && reference !== null ? linked(storePath(view, `/requests/${reference}`), what) : what}
+            ${at === null ? "" : html`<span lang="${tagOf}">· ${ago(at, known.now)}</span>`}
+          </li>`,
+      )}
+    </ul>
+  </details>`;
 }
 
+function isShownBy({ id, at, steps }: DrillFact, evidence: Evidence): boolean {
+  const { reference } = evidence;
+  return evidence.at === at && (reference === id || steps.some((step) => step.reference === reference));
+}
+
+/** What production still needs, beside its first item. */
 function production(view: View, { production: known, now }: ReadinessFacts): Html {
   const { request } = known;
   const isOpen = isGateOpen(known);
@@ -86,38 +114,13 @@ function production(view: View, { production: known, now }: ReadinessFacts): Htm
     style: "primary",
   });
   const left = isAsked ? html`<p class="hint">${TEXTS.withAdministrator}</p>` : form;
-  return html`<section class="panel">
-    <h2>${WORDS.production}</h2>
-    ${request === null ? html`<p class="hint">${TEXTS.notRequested}</p>` : ""}
-    ${facts([
-      request && [
-        TEXTS.requested,
-        html`${ago(request.at, now)} ${request.note === null ? "" : html`· ${request.note}`}`,
-      ],
-      [WORDS.credential, either(isApproved(known), WORDS.approved, WORDS.notApproved)],
-      [WORDS.gate, either(isOpen, WORDS.open, WORDS.closed)],
-    ])}
-    ${isOpen ? html`<p class="hint">${TEXTS.nothingLeft}</p>` : left}
-  </section>`;
-}
-
-/** Read as they are on disk: the operation would first write those that are waiting, and a look changes nothing. */
-function assumptions({ store }: Pick<PortalContext, "store">, view: View, now: number): Html {
-  const uses = new Map(store.assumptionUses.of(view.storeId).map((use) => [use.decision, use.firstAt]));
-  const used = ASSUMPTIONS.flatMap((one) => {
-    const since = uses.get(one.decision);
-    return since === undefined ? [] : [{ ...one, since }];
-  });
-  const none = empty(TEXTS.noAssumptions, "checkout assumptions --used");
-  const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof used)[number]): Row => [
-    [WORDS.decision, html`${String(decision)} · ${title}`, "head"],
-    [TEXTS.chosen, html`${chosen}`],
-    [TEXTS.shownBy, html`${shownBy ?? ""}`],
-    [TEXTS.first, ago(since, now), "named"],
-  ];
-  return html`<section>
-    <h2>${TEXTS.assumptions}</h2>
-    <p class="hint">${TEXTS.assumptionsHint}</p>
-    ${table(TEXTS.assumptions, used, rowOf, { none })}
-  </section>`;
+  return html`<h4>${WORDS.production}</h4>
+    ${
+      request === null
+        ? html`<p class="hint">${TEXTS.notRequested}</p>`
+        : html`<p>
+            ${TEXTS.requested} ${ago(request.at, now)} ${request.note === null ? "" : html`· ${request.note}`}
+          </p>`
+    }
+    ${isOpen ? html`<p class="hint">${TEXTS.nothingLeft}</p>` : left}`;
 }

@@ -1,11 +1,13 @@
 import { typed } from "../fields.ts";
 import { act, page, type PortalRoute } from "../route.ts";
+import { assumptionsPage } from "./assumptions-page.ts";
 import { foundLines } from "./drills.ts";
 import { launchPage } from "./launch-page.ts";
 
-/** The launch page: the checklist with its evidence. */
+/** The launch page, the checklist with its evidence, and the assumptions that a store has relied on. */
 export const READINESS_ROUTES: readonly PortalRoute[] = [
   page("/portal/{store_id}/launch", launchPage),
+  page("/portal/{store_id}/launch/assumptions", assumptionsPage),
   // Without a lease: no command is there that could end before it.
   act("/portal/{store_id}/launch/webhooks", {
     operation: "runWebhookDrill",

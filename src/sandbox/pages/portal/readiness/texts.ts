@@ -12,18 +12,13 @@ export const TEXTS = {
   risk: ["Risk:", "风险："],
   next: ["Type", "运行"],
   checklist: ["Checklist", "检查清单"],
-  drills: ["Drills", "演练"],
   drillKinds: {
-    webhook: ["Webhooks", "Webhook"],
-    duplicates: ["Duplicates", "重复事件"],
-    idempotency: ["Idempotency", "幂等"],
-    browser_return: ["Browser's return", "浏览器返回"],
+    webhook: ["Webhook drill", "Webhook 演练"],
+    duplicates: ["Duplicates drill", "重复事件演练"],
+    idempotency: ["Idempotency drill", "幂等演练"],
+    browser_return: ["Browser return drill", "浏览器返回演练"],
   },
   drillHints: {
-    webhook: [
-      "Sends valid and invalid webhooks to your endpoint, and sees which ones it accepts.",
-      "向您的接收端发送有效和无效的 Webhook，检查哪些被接受。",
-    ],
     duplicates: [
       "Sends one payment's events more than once, and asks your shop how often it was booked.",
       "多次发送同一笔支付的事件，并查询您的商店入账了几次。",
@@ -56,13 +51,14 @@ export const TEXTS = {
   drillPassed: ["passed", "通过"],
   drillFailed: ["failed", "未通过"],
   steps: (passed: number, all: number) => [`${passed} of ${all} steps`, `${all} 步中 ${passed} 步通过`],
+  heldSteps: (count: number) => [`Steps that passed: ${count}`, `已通过的步骤：${count}`],
   step: ["Step", "步骤"],
   expected: ["Expected", "预期"],
   cause: ["Likely cause", "可能原因"],
   ok: ["ok", "通过"],
   notOk: ["failed", "未通过"],
   waived: ["waived", "已豁免"],
-  waive: ["Do without it for 7 days", "豁免 7 天"],
+  waive: ["Skip for 7 days", "豁免 7 天"],
   waiveHint: [
     "The checklist passes without this drill, and names a risk.",
     "检查清单将不要求此演练，但会注明风险。",
@@ -71,15 +67,15 @@ export const TEXTS = {
   waiveNow: ["Waive this drill", "豁免此演练"],
   run: ["Run the drill now", "立即运行演练"],
   runHint: (count: number) => [
-    `Sends ${count} requests, one after the other, to each enabled endpoint; a slow receiver takes a while. No event is written.`,
-    `依次向每个启用的接收端发送 ${count} 个请求；接收端较慢时需要一些时间。不会产生事件。`,
+    `Sends ${count} requests, valid and invalid, to each enabled endpoint, and checks which ones it accepts. No event is written.`,
+    `依次向每个启用的接收端发送 ${count} 个有效和无效的请求，检查哪些被接受。不会产生事件。`,
   ],
   orderEvents: [
-    "I agree that forged events of my newest order are sent too, which a right receiver refuses",
-    "我同意同时发送最新订单的伪造事件（正确的接收端会拒绝）",
+    "Also send forged events of my newest order (a correct receiver refuses them)",
+    "同时发送最新订单的伪造事件（正确的接收端会拒绝）",
   ],
   ran: ["The drill has run", "演练已完成"],
-  needsShell: ["It needs your command, so it is run in a terminal:", "此演练需要您的命令，请在终端中运行："],
+  needsShell: ["Run it in a terminal", "在终端中运行"],
   notRequested: [
     "Production was not requested yet. A request opens nothing: the administrator decides.",
     "尚未申请生产环境。申请本身不会开放任何权限，由管理员决定。",
@@ -96,12 +92,20 @@ export const TEXTS = {
   requestNote: ["Note for the administrator (optional)", "给管理员的备注（可选）"],
   request: ["Request production", "申请生产环境"],
   assumptions: ["Assumptions relied on", "所依赖的假设"],
+  assumptionsCount: (count: number) => [
+    `Assumptions that this store relies on: ${count}`,
+    `此商店所依赖的假设：${count} 项`,
+  ],
+  assumptionsShort: [
+    "Another service may decide these points differently.",
+    "其他服务在这些方面可能有不同的选择。",
+  ],
   assumptionsHint: [
-    "What the interface leaves open, how it is decided here, and what this store has relied on: another service may decide otherwise.",
+    "Points that the interface leaves open, the decision of this sandbox, and its first use by this store. Another service may decide otherwise.",
     "接口未规定、在此处作出选择且此商店已依赖的行为：其他服务可能有不同选择。",
   ],
   noAssumptions: [
-    "What your integration relies on, and the interface does not say, will be here.",
+    "Points that your integration relies on, and that the interface does not state, will be listed here.",
     "您的集成所依赖、而接口未规定的行为将显示在此处。",
   ],
   chosen: ["Here", "此处的选择"],

@@ -1,0 +1,35 @@
+import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { html } from "../../../../web/html.ts";
+import { storeTime } from "../../../at-store.ts";
+import { storePath } from "../forms.ts";
+import { ago, empty, linked, table, type Row } from "../parts.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import type { Content, PortalContext, View } from "../view.ts";
+import { TEXTS } from "./texts.ts";
+
+/**
+ * The assumptions that the store has relied on. Read as they are on disk: the operation would first write those that
+ * are waiting, and a look changes nothing.
+ */
+export async function assumptionsPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+  const now = storeTime(context, view.storeId);
+  const uses = new Map(
+    context.store.assumptionUses.of(view.storeId).map((use) => [use.decision, use.firstAt]),
+  );
+  const used = ASSUMPTIONS.flatMap((one) => {
+    const since = uses.get(one.decision);
+    return since === undefined ? [] : [{ ...one, since }];
+  });
+  const none = empty(TEXTS.noAssumptions, "checkout assumptions --used");
+  const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof used)[number]): Row => [
+    [WORDS.decision, html`${String(decision)} · ${title}`, "head"],
+    [TEXTS.chosen, html`${chosen}`],
+    [TEXTS.shownBy, html`${shownBy ?? ""}`],
+    [TEXTS.first, ago(since, now), "named"],
+  ];
+  const main = html`<p class="hint">${TEXTS.assumptionsHint}</p>
+    ${table(TEXTS.assumptions, used, rowOf, { none })}
+    <p>${linked(storePath(view, "/launch"), FRAME_TEXTS.launch)}</p>`;
+  return accept({ title: TEXTS.assumptions, main, live: { kind: "store" } });
+}
