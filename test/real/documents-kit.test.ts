@@ -21,7 +21,8 @@ const run = promisify(execFile);
 const SNIPPETS = {
   "using.ts": "await using",
   "closing.ts": "sandbox.close()",
-  "shop.test.ts": "testing/vitest",
+  "shop.test.ts": "./shop.ts",
+  "receiver.test.ts": "store.receiver()",
   "playwright.ts": "testing/playwright",
   "node.test.ts": "testing/node",
   "mounted.ts": "new Hono",
@@ -31,6 +32,44 @@ const blocks = blocksIn("ts").map(({ code }) => code);
 const files = Object.fromEntries(
   Object.entries(SNIPPETS).map(([name, only]) => [name, blocks.find((block) => block.includes(only)) ?? ""]),
 );
+
+/** The application that the first snippet tests: it creates orders, and books what its webhooks say. */
+const SHOP = `
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { StoreEnv } from "hosted-checkout/testing";
+import { verifyWebhook } from "hosted-checkout/webhooks";
+
+export async function startShop(env: StoreEnv) {
+  const orders = new Map<string, string>();
+  const server = createServer(async (request, response) => {
+    const rawBody = Buffer.concat(await request.toArray());
+    const secrets = env.CHECKOUT_SIGNING_SECRET;
+    const verdict = verifyWebhook({ rawBody, headers: request.rawHeaders, secrets });
+    if (!verdict.ok) return response.writeHead(400).end(verdict.code);
+    const { event } = verdict;
+    if (event.type === "order.succeeded") orders.set(event.data.order_id, "paid");
+    response.writeHead(204).end();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: "http://127.0.0.1:" + (server.address() as AddressInfo).port,
+    statusOf: async (orderId: string) => orders.get(orderId),
+    buy: async (orderId: string) => {
+      const headers = {
+        Authorization: "Bearer " + env.CHECKOUT_API_KEY,
+        "Content-Type": "application/json",
+        "Idempotency-Key": orderId + "-attempt-1",
+      };
+      const body = JSON.stringify({ order_id: orderId, price_id: "price_coffee" });
+      const answer = await fetch(env.CHECKOUT_BASE_URL + "/orders", { method: "POST", headers, body });
+      return ((await answer.json()) as { data: { id: string } }).data;
+    },
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
+}
+`;
 
 /** What the snippet of Playwright needs of it where it is not installed. */
 const PLAYWRIGHT = `
@@ -55,7 +94,7 @@ export default express;
 
 function project(): string {
   const packages = ["@types", "vitest", "hono", "@hono/node-server", "express", "playwright-core"];
-  return projectOf({ ...files, "package.json": `{ "type": "module" }` }, packages);
+  return projectOf({ ...files, "shop.ts": SHOP, "package.json": `{ "type": "module" }` }, packages);
 }
 
 test("every snippet about test suites is one of those that are run, and has the types of the package", async () => {
@@ -67,6 +106,7 @@ test("every snippet about test suites is one of those that are run, and has the 
     strict: true,
     exactOptionalPropertyTypes: true,
     noEmit: true,
+    allowImportingTsExtensions: true,
     types: ["node"],
     target: "es2024",
     lib: ["es2024", "esnext.disposable", "dom"],
@@ -91,7 +131,7 @@ test("the snippets run: by themselves, by vitest and by node:test", async () => 
   // Node 22 does not know it.
   const plain = ["closing.ts", ...(process.version.startsWith("v22.") ? [] : ["using.ts"])];
   const programs = [...plain.map((name) => [name]), ["--test", "node.test.ts"]];
-  for (const args of [...programs, [vitest, "run", "--root", cwd, "shop"]]) {
+  for (const args of [...programs, [vitest, "run", "--root", cwd, "shop", "receiver"]]) {
     const { stderr } = await run(process.execPath, args, { cwd, env, timeout: 120_000 });
     expect([args, stderr]).toEqual([args, ""]);
   }
