@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { ANY_CHARACTER } from "./any-character.ts";
 
 /** A JSON Schema, as far as the descriptions of ours use it. */
 export type Schema = {
@@ -235,7 +236,7 @@ export function edgesOf(schema: Schema): fc.Arbitrary<unknown> {
     { weight: 4, arbitrary: fc.constantFrom(...EDGE_TEXTS) },
     { weight: 2, arbitrary: fc.constantFrom(...EDGE_NUMBERS, ...numbers) },
     { weight: 2, arbitrary: fc.constantFrom<unknown>(null, true, false, [], {}, [null], [{}], "", ...texts) },
-    { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 12 }) },
+    { weight: 1, arbitrary: fc.string({ unit: ANY_CHARACTER, maxLength: 12 }) },
   );
 }
 
@@ -279,11 +280,26 @@ function objectsOf(
   });
 }
 
+/** Texts by what their schema says. They are made once: to read a pattern takes longer than to draw a text. */
+const TEXTS = new Map<string, fc.Arbitrary<string>>();
+
 function textsOf({ pattern, anyOf = [], minLength = 0, maxLength = LONG }: Schema): fc.Arbitrary<string> {
   const patterns = [pattern, ...anyOf.map((one) => one.pattern)].filter((one) => one !== undefined);
-  const free = fc.string({ unit: "grapheme", minLength, maxLength: Math.min(maxLength, LONG) });
+  const key = JSON.stringify([patterns, minLength, maxLength]);
+  const texts = TEXTS.get(key) ?? textsLike(patterns, { minLength, maxLength });
+  TEXTS.set(key, texts);
+  return texts;
+}
+
+function textsLike(
+  patterns: readonly string[],
+  { minLength, maxLength }: { readonly minLength: number; readonly maxLength: number },
+): fc.Arbitrary<string> {
   const alike = patterns.map((one) => fc.stringMatching(new RegExp(one, "u")));
-  return fc.oneof(...(alike.length === 0 ? [free] : alike), fc.constantFrom(...EDGE_TEXTS));
+  // To know all graphemes takes a second, so a file that needs none does not.
+  if (alike.length === 0)
+    alike.push(fc.string({ unit: "grapheme", minLength, maxLength: Math.min(maxLength, LONG) }));
+  return fc.oneof(...alike, fc.constantFrom(...EDGE_TEXTS));
 }
 
 /** Where something stands in a value: the names and numbers that lead to it. */
