@@ -322,6 +322,40 @@ test("the list says what the receiver answered last, and how old a checkout is b
   expect(await list()).toContain("no answer unreachable, retrying");
 });
 
+test("the list says how many of several endpoints have failed, in red only where none has taken it", async () => {
+  const { harness, portal, create } = await openShop();
+  const badges = async (): Promise<readonly (readonly string[])[]> => {
+    const { html } = await portal.get(`${portal.home}/checkouts`);
+    return [...html.matchAll(/<span class="badge (s[245]xx)">([^<]*endpoints[^<]*)</g)].map(
+      ([, kind = "", text = ""]) => [kind, text.trim()],
+    );
+  };
+  const answers = [204, 500, 500];
+  for (const at of answers.keys()) {
+    harness.occupy(3001 + at, {
+      answer: () => Promise.resolve({ headers: {}, status: answers[at] ?? 204, body: "" }),
+      refuse: () => ({ status: 400, headers: {}, body: "" }),
+    });
+    await harness.run(["endpoints", "add", `http://localhost:${3001 + at}/hooks`]);
+  }
+  await create(TERMS);
+  await harness.clock.sleep(1000);
+  expect(await badges()).toEqual([["s4xx", "2 of 3 endpoints ✗"]]);
+  answers[0] = 503;
+  await create({ ...TERMS, order_id: "order-2" }, "another-key");
+  await harness.clock.sleep(1000);
+  expect(await badges()).toEqual([
+    ["s5xx", "3 of 3 endpoints ✗"],
+    ["s4xx", "2 of 3 endpoints ✗"],
+  ]);
+  answers.fill(200);
+  await harness.run(["sandbox", "clock", "advance", "30m"]);
+  expect(await badges()).toEqual([
+    ["s2xx", "3 endpoints ✓"],
+    ["s2xx", "3 endpoints ✓"],
+  ]);
+});
+
 test("any id leads to its page, an order_id to its newest checkout, an idempotency key to what it made, and a text to the list", async () => {
   const { harness, portal, create, sandbox } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);

@@ -181,6 +181,9 @@ test("the answers of an endpoint are told beside a backlog that was not tried", 
   await settled();
   const { data } = await control<{ endpoints: { id: string }[] }>("/endpoints");
   const path = `${webhooks}/endpoints/${data.endpoints[0]?.id ?? ""}`;
+  // Enabled is not all that there is to say of it.
+  for (const at of [path, webhooks]) expect((await portal.get(at)).text).toMatch(/failing since \d{4}-/);
+  expect((await portal.get(path)).text).not.toContain("enabled failing");
   await portal.act(`${path}/state`, { action: "pause" });
   for (let number = 0; number < BACKLOG; number += 1) await order(`waiting-${number}`);
   const page = await portal.get(path);

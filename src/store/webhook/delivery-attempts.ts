@@ -21,15 +21,16 @@ export type AttemptEnd = Pick<
   "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt"
 > & { readonly finishedAt: number };
 
-/** What the receiver of a delivery answered last. */
+/** What an endpoint answered last of the deliveries of a checkout. */
 export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
   readonly checkoutId: string;
+  readonly endpointId: string;
   readonly finishedAt: number;
   readonly state: DeliveryState;
 };
 
-/** The last answer is looked for among this many of a checkout's newest deliveries. */
-const NEWEST_DELIVERIES = 10;
+/** The last answers are looked for among this many of a checkout's newest deliveries. */
+const NEWEST_DELIVERIES = 40;
 
 type NewAttempt = Pick<
   DeliveryAttempt,
@@ -90,7 +91,8 @@ export function deliveryAttemptsTable(connection: Connection) {
   // Only lists of people need it, so a start does not wait for it.
   const selectLastAnswers = lazily(() =>
     connection.prepare<[string], LastAnswer>(
-      `SELECT json_each.value AS checkoutId, attempt.status, attempt.error, attempt.finished_at AS finishedAt, delivery.state
+      `SELECT json_each.value AS checkoutId, delivery.endpoint_id AS endpointId, attempt.status, attempt.error,
+         attempt.finished_at AS finishedAt, delivery.state
        FROM json_each(?)
        JOIN deliveries AS delivery ON delivery.rowid IN (
          SELECT rowid FROM deliveries INDEXED BY deliveries_of_checkout
@@ -105,14 +107,15 @@ export function deliveryAttemptsTable(connection: Connection) {
   );
 
   return {
-    /** Of each of these checkouts what a receiver answered last, in one statement; those without an answer are not in it. */
-    lastAnswers: (checkoutIds: readonly string[]): ReadonlyMap<string, LastAnswer> => {
+    /** Of each of these checkouts what each endpoint answered last, in one statement; those without an answer are not in it. */
+    lastAnswers: (checkoutIds: readonly string[]): ReadonlyMap<string, readonly LastAnswer[]> => {
       const last = new Map<string, LastAnswer>();
       for (const answer of selectLastAnswers().all(JSON.stringify(checkoutIds))) {
-        const known = last.get(answer.checkoutId);
-        if (known === undefined || known.finishedAt <= answer.finishedAt) last.set(answer.checkoutId, answer);
+        const of = `${answer.checkoutId} ${answer.endpointId}`;
+        const known = last.get(of);
+        if (known === undefined || known.finishedAt <= answer.finishedAt) last.set(of, answer);
       }
-      return last;
+      return Map.groupBy(last.values(), ({ checkoutId }) => checkoutId);
     },
 
     /** Writes a try that is about to be sent. */

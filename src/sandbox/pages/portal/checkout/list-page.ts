@@ -3,7 +3,7 @@ import type { CheckoutEntry } from "../../../../core/control/checkout.ts";
 import { decodeRequest, type AnswerOf } from "../../../../core/control/operations.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { LastAnswer } from "../../../../store/webhook/delivery-attempts.ts";
-import { html, joined, type Html } from "../../../../web/html.ts";
+import { html, joined, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listFilter } from "../fields.ts";
@@ -43,7 +43,7 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   const answers = context.store.deliveryAttempts.lastAnswers(checkouts.map(({ id }) => id));
   const now = storeTime(context, view.storeId);
   const ids = checkouts.map(rowId);
-  const rowOf = (one: CheckoutEntry): Row => row(view, one, { now, answer: answers.get(one.id) });
+  const rowOf = (one: CheckoutEntry): Row => row(view, one, { now, answers: answers.get(one.id) ?? [] });
   const list = table(FRAME_TEXTS.checkouts, checkouts, rowOf, { opens: true, ids });
   const main = html`${filters(view)} ${searched(listed.value)}
   ${checkouts.length === 0 ? nothing(view) : html`<div class="checkouts">${list}</div>`}
@@ -84,7 +84,7 @@ function searched({ searched: count, searchedBackTo }: AnswerOf<"listCheckouts">
 function row(
   view: View,
   checkout: CheckoutEntry,
-  { now, answer }: { readonly now: number; readonly answer: LastAnswer | undefined },
+  { now, answers }: { readonly now: number; readonly answers: readonly LastAnswer[] },
 ): Row {
   const { id, object, orderId, paymentMethod, status, createdAt } = checkout;
   const kind = object === "order" ? "" : html` <span class="badge">${TEXTS.session}</span>`;
@@ -95,7 +95,7 @@ function row(
     [WORDS.amount, amount(checkout), "number"],
     [WORDS.status, statusBadge(status)],
     [TEXTS.columnMethod, PAYMENT_TEXTS.method[paymentMethod]],
-    [TEXTS.answer, lastAnswer(answer)],
+    [TEXTS.answer, lastAnswers(answers)],
     [TEXTS.age, ago(createdAt, now), "number", "named"],
   ];
 }
@@ -104,11 +104,25 @@ function rowId({ id }: CheckoutEntry): string {
   return `checkout-${id}`;
 }
 
-function lastAnswer(answer: LastAnswer | undefined): Html {
-  if (answer === undefined) return html`<span class="hint">${TEXTS.noWebhook}</span>`;
-  const { status, error, state } = answer;
-  const more = [...(error === null ? [] : [error]), ...(state === "due" ? [TEXTS.retries] : [])];
-  return html`${answerBadge(status)}${more.length === 0 ? "" : html` <span class="hint">${joined(more)}</span>`}`;
+/** What the only endpoint answered last; of several endpoints how many have failed: red only where all of them have. */
+function lastAnswers(answers: readonly LastAnswer[]): Html {
+  const [first, second] = answers;
+  if (first === undefined) return html`<span class="hint">${TEXTS.noWebhook}</span>`;
+  const failing = answers.filter(({ status }) => status === null || status < 200 || status > 299);
+  const retries = failing.some(({ state }) => state === "due") ? [TEXTS.retries] : [];
+  if (second === undefined) return withHint(answerBadge(first.status), [...errorsOf(first), ...retries]);
+  const all = answers.length;
+  if (failing.length === 0) return html`<span class="badge s2xx">${TEXTS.allTook(all)}</span>`;
+  const kind = failing.length === all ? "s5xx" : "s4xx";
+  return withHint(html`<span class="badge ${kind}">${TEXTS.someFailed(failing.length, all)}</span>`, retries);
+}
+
+function errorsOf({ error }: LastAnswer): readonly string[] {
+  return error === null ? [] : [error];
+}
+
+function withHint(badge: Html, more: readonly Text[]): Html {
+  return more.length === 0 ? badge : html`${badge} <span class="hint">${joined(more)}</span>`;
 }
 
 function nothing(view: View): Html {

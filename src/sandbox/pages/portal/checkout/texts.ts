@@ -15,6 +15,11 @@ export const TEXTS = {
   age: ["Age", "距今"],
   session: ["session", "会话"],
   noWebhook: ["none yet", "暂无"],
+  allTook: (count: number) => [`${count} endpoints ✓`, `${count} 个接收端 ✓`],
+  someFailed: (failed: number, all: number) => [
+    `${failed} of ${all} endpoints ✗`,
+    `${all} 个接收端中 ${failed} 个失败 ✗`,
+  ],
   retries: ["retrying", "重试中"],
   newest: ["Newest", "最新"],
   pages: ["Parts of the list", "列表分页"],

@@ -75,21 +75,25 @@ export function typesOf({ eventTypes }: Pick<EndpointEntry, "eventTypes">): Text
   return eventTypes.includes(ALL_EVENTS) ? TEXTS.allTypes : eventTypes.join(", ");
 }
 
-/** Whether it is enabled; if not, why, and what has paused it. */
+/** Whether it is enabled, or enabled and failing; if not, why, and what has paused it. */
 export function endpointState({
   state,
   reason,
   pausedBy,
   failingSince,
 }: Pick<EndpointNow, "state" | "reason" | "pausedBy" | "failingSince">): Html {
-  const kind = { enabled: "good", paused: "warn", disabled: "bad" }[state];
+  const isFailing = state === "enabled" && failingSince !== null;
+  const kind = isFailing ? "bad" : { enabled: "good", paused: "warn", disabled: "bad" }[state];
   const by = pausedBy === null ? "" : html` <span class="hint">${TEXTS.pausedBy[pausedBy]}</span>`;
   const why = reason === null ? "" : html` <span class="hint why" lang="en">${reason}</span>`;
-  const failing =
+  const since =
     failingSince === null
       ? ""
-      : html` <span class="hint why">${TEXTS.failingSince} ${dated(failingSince)}</span>`;
-  return html`<span class="badge ${kind}">${TEXTS.endpointStates[state]}</span>${by}${why}${failing}`;
+      : html` <span class="hint why"
+          >${isFailing ? TEXTS.since : TEXTS.failingSince} ${dated(failingSince)}</span
+        >`;
+  const name = isFailing ? TEXTS.failing : TEXTS.endpointStates[state];
+  return html`<span class="badge ${kind}">${name}</span>${by}${why}${since}`;
 }
 
 /** The form that adds an endpoint. */

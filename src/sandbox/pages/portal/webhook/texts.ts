@@ -61,7 +61,9 @@ export const TEXTS = {
     listener: ["its listener went away", "监听程序已离开"],
     request: ["by request", "按请求暂停"],
   },
-  failingSince: ["failing since", "开始失败于"],
+  failing: ["failing", "失败中"],
+  since: ["since", "开始于"],
+  failingSince: ["failing since", "持续失败，开始于"],
   endpointStates: {
     enabled: ["enabled", "已启用"],
     paused: ["paused", "已暂停"],
