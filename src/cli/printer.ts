@@ -4,12 +4,15 @@ import { escapeInJson, jsonLine, printable, redactSecrets, redactValues, shownTe
 import type { World } from "../world.ts";
 import { isTyped } from "./option-rules.ts";
 import { EXIT, type Problem } from "./problem.ts";
+import { wrapped } from "./wrap.ts";
 
 /** A labelled value of a result, for people. */
 export type Field = readonly [label: string, value: string | number | null];
 
 /** Styles of text; each leaves the text as it is where there is no colour. */
-export type Style = Readonly<Record<"bold" | "dim" | "red" | "green" | "cyan", (text: string) => string>>;
+export type Style = Readonly<
+  Record<"bold" | "dim" | "red" | "yellow" | "green" | "cyan", (text: string) => string>
+>;
 
 /** Where commands write: data on stdout, talk on stderr. Commands never ask whether the output is JSON; the printer knows. */
 export type Printer = {
@@ -17,6 +20,11 @@ export type Printer = {
   readonly style: Style;
   /** How many places a line of a result has. */
   readonly width: number;
+  /**
+   * A line of a result, in several lines where a terminal is too narrow for it: all but the first begin with `indent`
+   * blanks. Where nobody looks at it a line stays one.
+   */
+  readonly wrap: (line: string, indent: number) => string;
   /** The result of a command, which ends with it: one line of JSON, or the text. */
   readonly result: (value: unknown, text: () => string | Promise<string>) => Promise<number>;
   /** One of many results of a command that goes on, at once: one line of JSON, or the text. */
@@ -60,11 +68,13 @@ export function createPrinter(
   const style = styles(!json && hasColour(world.stdout, world));
   const talkStyle = styles(!json && hasColour(world.stderr, world));
   const resultLine = (text: string): void => void world.stdout.write(`${hide(text)}\n`);
-  const shown = (text: string): string => hintsAsTyped(text, world);
+  const wrap = wrapFor(world.stdout);
+  const shown = (text: string, wrapLine = wrap): string => hintsAsTyped(text, world, wrapLine);
   const errorLine = (text: string): void => void world.stderr.write(`${redactSecrets(hide(text))}\n`);
   return {
     style,
     width: widthOf(world.stdout) || USUAL_WIDTH,
+    wrap,
     result: async (value, text) => {
       resultLine(json ? jsonLine(value) : shown(await text()));
       return EXIT.done;
@@ -75,7 +85,7 @@ export function createPrinter(
       return EXIT.done;
     },
     talk: (text) => {
-      if (!json) errorLine(shown(text));
+      if (!json) errorLine(shown(text, wrapFor(world.stderr)));
     },
     trace: errorLine,
     traceOnce: (text) => {
@@ -86,7 +96,7 @@ export function createPrinter(
       // Who started this process detached says it in its place. Whether it still listens is not this command's affair.
       void world.starter?.tell(JSON.stringify({ problem }));
       const typed = { ...problem, next: asTyped(problem.next, world) };
-      errorLine(json ? problemJson(typed) : problemText(typed, talkStyle));
+      errorLine(json ? problemJson(typed) : problemText(typed, talkStyle, wrapFor(world.stderr)));
     },
     hide: (secret) => {
       if (secret.length >= MIN_SECRET) hideAll(secret);
@@ -110,9 +120,29 @@ export function asTyped(next: string, world: Pick<World, "env">): string {
 }
 
 /** The hints of a text, each behind an arrow at the beginning of its line, with their commands as they have to be typed. */
-function hintsAsTyped(text: string, world: Pick<World, "env">): string {
-  return text.replace(HINT, (_all, arrow: string, next: string) => arrow + asTyped(next, world));
+function hintsAsTyped(text: string, world: Pick<World, "env">, wrap: Printer["wrap"]): string {
+  return text.replace(HINT, (_all, arrow: string, next: string) =>
+    hintLine(arrow, asTyped(next, world), wrap),
+  );
 }
+
+/** A command alone is never broken: it is there to be copied. */
+function hintLine(arrow: string, next: string, wrap: Printer["wrap"]): string {
+  const isCommand = /^(npx )?checkout [a-z]/.test(next) && !/[:;,] /.test(next);
+  return isCommand ? arrow + next : wrap(arrow + next, HINT_INDENT);
+}
+
+/** Where a hint goes on: behind its arrow. */
+const HINT_INDENT = 4;
+
+/** Wraps what a terminal of a known width would break in the middle of words. */
+function wrapFor(stream: World["stdout"]): Printer["wrap"] {
+  const places = isTerminal(stream) ? widthOf(stream) : 0;
+  return (line, indent) => (places < MIN_WRAPPED ? line : wrapped(line, { places, indent }));
+}
+
+/** In less a line has no room for what it says. */
+const MIN_WRAPPED = 40;
 
 /** The arrow may be coloured. */
 const HINT = /^( *(?:\p{Cc}\[\d+m)?→(?:\p{Cc}\[\d+m)? )(.*)$/gmu;
@@ -140,7 +170,7 @@ function problemJson({ exitCode, code, message, next, details, differences, cand
   });
 }
 
-function problemText(problem: Problem, style: Style): string {
+function problemText(problem: Problem, style: Style, wrap: Printer["wrap"]): string {
   const { code, message, next, details, differences = [], candidates = [] } = problem;
   const facts: readonly Field[] = [
     ...Object.entries(details ?? {}),
@@ -150,16 +180,23 @@ function problemText(problem: Problem, style: Style): string {
   // A person can look up a code of the service; those of commands are for programs.
   const shownCode = errorRow(code) === undefined ? "" : style.dim(` (${code})`);
   return [
-    `${style.red("✗")} ${printable(message)}${shownCode}`,
+    wrap(`${style.red("✗")} ${printable(message)}${shownCode}`, 2),
     ...(facts.length === 0 ? [] : [fieldLines(facts)]),
-    `  ${style.cyan("→")} ${printable(next)}`,
+    hintLine(`  ${style.cyan("→")} `, printable(next), wrap),
   ].join("\n");
 }
 
 function styles(colour: boolean): Style {
   const as = (format: keyof Style) => (text: string) =>
     colour ? styleText(format, text, { validateStream: false }) : text;
-  return { bold: as("bold"), dim: as("dim"), red: as("red"), green: as("green"), cyan: as("cyan") };
+  return {
+    bold: as("bold"),
+    dim: as("dim"),
+    red: as("red"),
+    yellow: as("yellow"),
+    green: as("green"),
+    cyan: as("cyan"),
+  };
 }
 
 /** Colour where a person looks at it, unless they said otherwise (--no-color, NO_COLOR, FORCE_COLOR). */

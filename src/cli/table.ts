@@ -1,4 +1,5 @@
 import { printable, shownText } from "../core/text.ts";
+import type { Printer, Style } from "./printer.ts";
 
 /** Text of which each character takes one place: ASCII, and the marks of our own. */
 const PLAIN = /^[ -~–→…]*$/;
@@ -18,11 +19,18 @@ type Fit = {
   readonly cut?: readonly string[];
   /** The columns that are left out, one after the other, until the rest fits. If it never does, the widest are cut. */
   readonly drop?: readonly string[];
+  /** The columns whose cells lose their middle where they are cut: addresses, which differ at both ends. */
+  readonly middle?: readonly string[];
+  /** What colours states; default: nothing does. */
+  readonly style?: Style | undefined;
   /** The columns that are cut last, because a command takes what stands there. */
   readonly keep?: readonly string[];
   /** Whether cells go on in the next line where they would be cut: for sentences. */
   readonly wrap?: true;
 };
+
+/** How wide a table may be, and its colours. */
+export type Sheet = Pick<Printer, "width"> & Partial<Pick<Printer, "style">>;
 
 type Row = readonly string[];
 type Cells = readonly (string | number | null)[];
@@ -39,9 +47,47 @@ export async function tableRows(header: Row, rows: readonly Cells[], fit: Fit): 
   const widthOf = await measureFor(cells.flat());
   const fitting = fitted(cells, fit, widthOf);
   const widths = widthsOf(fitting.flat(), widthOf);
-  const pad = (cell: string, column: number): string =>
-    cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell)));
-  return fitting.map((lines) => lines.map((line) => line.map(pad).join(GAP).trimEnd()).join("\n"));
+  const names = fitting[0]?.[0] ?? [];
+  const paintOf = (row: number, column: number): ((cell: string) => string) =>
+    row > 0 && fit.style !== undefined && STATES.test(names[column] ?? "")
+      ? painted(fit.style)
+      : (cell) => cell;
+  const isLast = (column: number): boolean => column === names.length - 1;
+  const shown = (cell: string, [row, column]: readonly [number, number]): string => {
+    const blanks = isLast(column) ? 0 : (widths[column] ?? 0) - widthOf(cell);
+    return paintOf(row, column)(cell) + " ".repeat(Math.max(0, blanks));
+  };
+  return fitting.map((lines, row) =>
+    lines
+      .map((line) =>
+        line
+          .map((cell, column) => shown(cell, [row, column]))
+          .join(GAP)
+          .trimEnd(),
+      )
+      .join("\n"),
+  );
+}
+
+/** The columns of states. */
+const STATES = /^(STATE|STATUS|RESULT|ACTIVE|APPROVED)$/;
+
+/** The colours of states, each by how it begins: what is well, what waits or was refused, what fails, what is over. */
+const COLOURS: readonly (readonly [colour: keyof Style, begins: RegExp])[] = [
+  ["green", /^(2\d\d\b|succeeded|enabled|yes)/],
+  [
+    "red",
+    /^(5\d\d\b|0\b|failed|failing|disabled|unreachable|timeout|connection_lost|bad_answer|target_forbidden)/,
+  ],
+  ["yellow", /^([34]\d\d\b|pending|paused|due|refused|in progress|interrupted|no\b|retired)/],
+  ["dim", /^(expired|cancelled|dropped|–)/],
+];
+
+function painted(style: Style): (cell: string) => string {
+  return (cell) => {
+    const [colour] = COLOURS.find(([, begins]) => begins.test(cell)) ?? [];
+    return colour === undefined ? cell : style[colour](cell);
+  };
 }
 
 /** An id as tables show it; commands take it in place of the whole one. The beginnings of ids of one minute are equal. */
@@ -52,7 +98,7 @@ export function shortId(id: string): string {
 /** The lines of each row. */
 function fitted(
   cells: readonly Row[],
-  { width, cut = [], drop = [], keep = [], wrap }: Fit,
+  { width, cut = [], drop = [], keep = [], middle = [], wrap }: Fit,
   widthOf: WidthOf,
 ): readonly (readonly Row[])[] {
   const places = width === 0 ? USUAL_WIDTH : width;
@@ -70,7 +116,10 @@ function fitted(
   return left.map((row) => {
     const columns = row.map((cell, at) => {
       const room = rooms[at] ?? 0;
-      return wrap === true ? wrapTo(cell, room, widthOf) : [cutTo(cell, room, widthOf)];
+      if (wrap === true) return wrapTo(cell, room, widthOf);
+      return [
+        middle.includes(left[0]?.[at] ?? "") ? cutMiddle(cell, room, widthOf) : cutTo(cell, room, widthOf),
+      ];
     });
     const height = Math.max(...columns.map((lines) => lines.length));
     return Array.from({ length: height }, (_, line) => columns.map((lines) => lines[line] ?? ""));
@@ -133,6 +182,19 @@ function cutTo(text: string, room: number, widthOf: WidthOf): string {
   const characters = Array.from(text);
   while (characters.length > 0 && widthOf(characters.join("")) >= room) characters.pop();
   return `${characters.join("")}…`;
+}
+
+/** The two ends of a text that fit `room` places, with a mark where it is cut. */
+function cutMiddle(text: string, room: number, widthOf: WidthOf): string {
+  if (widthOf(text) <= room) return text;
+  const characters = Array.from(text);
+  const half = Math.floor(characters.length / 2);
+  const [head, tail] = [characters.slice(0, half), characters.slice(half)];
+  while (widthOf([...head, ...tail].join("")) >= room) {
+    if (head.length > tail.length) head.pop();
+    else tail.shift();
+  }
+  return `${head.join("")}…${tail.join("")}`;
 }
 
 function widthsOf(cells: readonly Row[], widthOf: WidthOf): number[] {

@@ -130,9 +130,13 @@ test("a person reads one line for each event, and what is told by colour alone i
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const id = await site.order("order-1001");
   await eventually("the shop has the order", () => expect(site.shop.got).toHaveLength(1));
-  site.shop.answers = () => 500;
+  site.shop.answers = () => ({ status: 500, headers: {}, body: "TypeError: no such order\n  at hooks.js:3" });
   await site.pay(id, "cancelled");
   await eventually("the next try is told", () => expect(listening.text().stdout).toContain("next try"));
+  // The endpoint is told by the address that it forwards to, which is where to look.
+  const { stdout: story } = await site.harness.run(["explain", id]);
+  expect(story).toMatch(/localhost:3000\/hooks +200/);
+  expect(story).not.toMatch(/→ 127\.0\.0\.1/);
   const { code, stdout, stderr } = await listening.stop();
   expect([code, stderr]).toEqual([0, "checkout listen stopped; events wait for the next one.\n"]);
   const lines = stdout.replaceAll(id, "<id>").split("\n");
@@ -150,7 +154,29 @@ test("a person reads one line for each event, and what is told by colour alone i
 
 12:00:00Z  0000000a  order.created    order-1001  ✓ verified  → 200  <n> ms
 12:00:00Z  0000000e  order.cancelled  order-1001  ✓ verified  → 500  <n> ms  next try <soon>
+  < TypeError: no such order at hooks.js:3
+  → the receiver failed: look at its own log, and at the answer that it gave
 `);
+});
+
+test("lines of sessions and of orders stand one below the other once there is a session, and no answer has its cause", async () => {
+  const site = await openShop();
+  const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
+  await site.order("order-1001");
+  site.harness.vacate(3000);
+  await site.harness.run(["sessions", "create", "--order-id", "order-2", "--price-id", "price_coffee"]);
+  await site.order("order-1003");
+  const lines = (): readonly string[] => listening.text().stdout.split("\n");
+  await eventually("all three are told", () => expect(listening.text().stdout).toContain("order-1003"));
+  await listening.stop();
+  const [first = 0, second = 0, third = 0] = ["order-1001", "order-2", "order-1003"].map(
+    (orderId) =>
+      lines()
+        .find((line) => line.includes(`  ${orderId}  `))
+        ?.indexOf(orderId) ?? 0,
+  );
+  expect([third, second > first]).toEqual([second, true]);
+  expect(listening.text().stdout).toContain("\n  → nothing answers at this address");
 });
 
 test("what the target answers goes back: a failure comes again, and the line says when", async () => {

@@ -3,6 +3,7 @@ import { printable } from "../../core/text.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { asTyped, type Style } from "../printer.ts";
 import { EXIT } from "../problem.ts";
+import { wrapped } from "../wrap.ts";
 import { unknown, type Check, type Finding, type Status } from "./check.ts";
 import { lookAtProxies, lookAtService, lookAtVariables } from "./environment.ts";
 import { DATABASES, lookAtClock, lookAtDisk, lookAtFiles, lookAtFolder } from "./folder.ts";
@@ -98,8 +99,9 @@ function reportText(head: string, rows: readonly Row[], style: Style): string {
   const indent = " ".repeat("problem  ".length + width + 2);
   const lines = rows.flatMap(({ check, status, found, next }) => {
     const mark = style[COLOURS[status]](status.padEnd("problem  ".length));
-    const [first = "", ...rest] = wrap(found, COLUMNS - indent.length);
-    const remedy = next === null ? [] : wrap(`-> ${next}`, COLUMNS - indent.length);
+    const places = COLUMNS - indent.length;
+    const [first = "", ...rest] = linesOf(found, places);
+    const remedy = next === null ? [] : linesOf(`-> ${next}`, places);
     return [
       `${mark}${check.padEnd(width + 2)}${first}`,
       ...[...rest, ...remedy].map((line) => indent + line),
@@ -117,14 +119,6 @@ function reportText(head: string, rows: readonly Row[], style: Style): string {
   return [head, "", ...lines, "", foot].join("\n");
 }
 
-/** Lines of at most `places` characters. A longer word, such as a path, is not cut: it is there to be copied. */
-function wrap(text: string, places: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(/\s+/)) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= places)
-      lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
+function linesOf(text: string, places: number): readonly string[] {
+  return wrapped(text.trim().replace(/\s+/g, " "), { places }).split("\n");
 }

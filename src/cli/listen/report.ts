@@ -2,9 +2,11 @@ import { iso, isoOrNull } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { DeliveryResult, HandledDelivery, NextTry } from "../../client/listen/listener.ts";
 import { faultText } from "../../core/fault/fault.ts";
-import { ALL_EVENTS } from "../../core/webhook/event-types.ts";
+import { ALL_EVENTS, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { cut, printable, shownText } from "../../core/text.ts";
+import { cut, excerpt, printable, shownText } from "../../core/text.ts";
+import { causeText, type ToldTry } from "../../core/explain/delivery.ts";
+import { english } from "../../core/language.ts";
 import { SIGNATURES } from "../../core/webhook/signature.ts";
 import { VERSION } from "../../version.ts";
 import { shortId } from "../table.ts";
@@ -12,7 +14,7 @@ import { causeLine } from "../webhook/report.ts";
 import type { ListenPlan } from "./options.ts";
 import { fieldLines, type Field, type Style } from "../printer.ts";
 
-/** Length of the longest event type. */
+/** Length of the longest event type of orders: that of sessions is longer, and needs its room once there is one. */
 const TYPE_WIDTH = "order.succeeded".length;
 /** Maximum length of a shown text, because the texts of unverified requests can be long. */
 const MAX_TEXT = 64;
@@ -107,26 +109,58 @@ const OUTCOMES = {
   not_verified: "not_verified",
 } as const satisfies Record<DeliveryResult["kind"], string>;
 
-/** How lines look: with the target's address where there can be several. */
-type Look = { readonly style: Style; readonly plan: ListenPlan };
+/** How lines look: with the target's address where there can be several, and aligned with the lines before. */
+type Look = { readonly style: Style; readonly plan: ListenPlan; readonly typeWidth: number };
+
+/** The room for event types behind a line: as much as the longest one so far takes. */
+export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, before = TYPE_WIDTH): number {
+  const isOfSession = claims.type?.startsWith("checkout_session.") === true;
+  return Math.max(before, isOfSession ? SESSION_TYPE_WIDTH : 0);
+}
+
+const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
 
 /**
  * The same for people: one line that fits 80 columns, and below it why it is not verified, or which fault it has met.
  * The order names what it is about; `d` and `--json` show all ids.
  */
 export function deliveryLine(delivery: HandledDelivery, look: Look): string {
-  const { style } = look;
+  const { style, typeWidth } = look;
   const { at, claims, verified, fault, injected, result } = delivery;
-  const type = shown(claims.type).padEnd(TYPE_WIDTH);
+  const type = shown(claims.type).padEnd(typeWidth);
   const verdict = verified ? style.green("✓ verified") : style.red("✗ not verified");
   const [event, object] = [claims.eventId, claims.objectId].map((id) => (id === null ? null : shortId(id)));
   const parts = [timeOf(at), shown(event ?? null), type, shown(claims.orderId ?? object ?? null), verdict];
   const line = [...parts, ...resultParts(delivery, look)].join("  ");
-  const causes = result.kind === "not_verified" ? result.causes.map((cause) => causeLine(cause, style)) : [];
+  const causes =
+    result.kind === "not_verified"
+      ? result.causes.map((cause) => causeLine(cause, style))
+      : targetCauses(result, style);
   const strange = fault === undefined ? [] : [`  ${style.cyan("→")} ${fault.message}`];
   // A fault that was asked for is the cause, and nothing is left to guess.
   const why = injected === undefined ? causes : [`  ${style.cyan("→")} ${faultText(injected)}`];
-  return [line, ...strange, ...why].join("\n");
+  return [line, ...answerLines(result, style), ...strange, ...why].join("\n");
+}
+
+/** The beginning of what a target said that has not taken an event. */
+function answerLines(result: DeliveryResult, style: Style): readonly string[] {
+  const said = result.kind === "answered" && result.status > 299 ? excerpt(result.answer) : "";
+  return said === "" ? [] : [`  ${style.dim("<")} ${said}`];
+}
+
+/** How the attempt of a target ended, as it is told of deliveries; undefined where there was none. */
+function endOf(result: DeliveryResult): Pick<ToldTry, "status" | "error"> | undefined {
+  if (result.kind === "answered") return { status: result.status, error: null };
+  if (result.kind !== "unanswered") return undefined;
+  const { failure } = result;
+  return failure === "forbidden" || failure === "aborted" ? undefined : { status: null, error: failure };
+}
+
+/** Why a target has most likely not taken an event. */
+function targetCauses(result: DeliveryResult, style: Style): readonly string[] {
+  const end = endOf(result);
+  const cause = end && causeText({ ...end, fault: null }, english);
+  return cause === undefined ? [] : [`  ${style.cyan("→")} ${cause}`];
 }
 
 function resultParts({ result, milliseconds, next }: HandledDelivery, { style, plan }: Look): string[] {

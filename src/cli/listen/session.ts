@@ -15,7 +15,15 @@ import type { Listener, World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { keysOf, type Key } from "./keys.ts";
 import type { ListenPlan } from "./options.ts";
-import { deliveryJson, deliveryLine, detailLines, readyJson, readyText, timeOf } from "./report.ts";
+import {
+  deliveryJson,
+  deliveryLine,
+  detailLines,
+  readyJson,
+  readyText,
+  timeOf,
+  typeWidthAfter,
+} from "./report.ts";
 import { portFailure } from "../../host/listen.ts";
 import { EXIT, problemOf, Refused, type Problem } from "../problem.ts";
 import { answered } from "../target/call.ts";
@@ -100,6 +108,7 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
     const url = `${localOrigin(port)}/`;
     const link = sender.kind === "sandbox" ? createLink(world, { ...sender, ...plan, url }) : undefined;
     let last: HandledDelivery | undefined;
+    let typeWidth: number | undefined;
     const webhooks = createWebhookListener(world, {
       source: hideSecrets(context, link ?? fixedSource(sender)),
       seen,
@@ -110,7 +119,9 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
       headerNames: plan.headerNames,
       onHandled: (delivery) => {
         last = delivery;
-        printer.line(deliveryJson(delivery), () => deliveryLine(delivery, { style: printer.style, plan }));
+        typeWidth = typeWidthAfter(delivery, typeWidth);
+        const look = { style: printer.style, plan, typeWidth };
+        printer.line(deliveryJson(delivery), () => deliveryLine(delivery, look));
       },
       onStray: (why) =>
         printer.talk(`${timeOf(world.now())}  not a delivery: ${printable(cut(why, MAX_WHY))}`),

@@ -55,6 +55,7 @@ function list({ printer }: Context, journal: Journal | undefined): Promise<numbe
       ? "no create was sent from here yet"
       : table(["STATE", "ORDER ID", "SENT (UTC)", "KEY"], rows, {
           width: printer.width,
+          style: printer.style,
           drop: ["SENT (UTC)"],
           keep: ["KEY"],
         }),

@@ -8,7 +8,7 @@ import { register, valueOption, type Group } from "../command.ts";
 import { parseChoice, parseWhole } from "../parsers.ts";
 import { calledAs } from "../printer.ts";
 import { findIdOf, sandboxOnly, type NamedService } from "../target/ids.ts";
-import { shortId, table } from "../table.ts";
+import { shortId, table, type Sheet } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
 type ListOptions = NamedService & {
@@ -57,11 +57,12 @@ function registerList(group: Group, { object, command }: Listed): void {
         before: await findIdOf(context, "checkout", before, target),
       }),
       nextAfter: { session_not_found: `checkout ${command} list begins with the newest` },
-      text: async (listed, { style, width }, { context: { world } }) => {
+      text: async (listed, printer, { context: { world } }) => {
         const { checkouts, nextBefore } = listed;
-        const rows = checkouts.length === 0 ? noneOf(command, listed) : await checkoutLines(checkouts, width);
+        const rows =
+          checkouts.length === 0 ? noneOf(command, listed) : await checkoutLines(checkouts, printer);
         if (nextBefore === null) return rows;
-        return `${rows}\n${style.dim(`more, with the same filters:\n  ${calledAs(world)} ${command} list --before ${nextBefore}`)}`;
+        return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${calledAs(world)} ${command} list --before ${nextBefore}`)}`;
       },
     }),
   });
@@ -72,7 +73,7 @@ function noneOf(command: string, { searched }: AnswerOf<"listCheckouts">): strin
 }
 
 /** Orders or sessions, one a line, in their order, in lines of `width` places. */
-export function checkoutLines(checkouts: readonly CheckoutEntry[], width: number): Promise<string> {
+export function checkoutLines(checkouts: readonly CheckoutEntry[], { width, style }: Sheet): Promise<string> {
   return table(
     ["ID", "STATUS", "AMOUNT", "ORDER ID", "CREATED", "METHOD"],
     checkouts.map((one) => [
@@ -83,6 +84,6 @@ export function checkoutLines(checkouts: readonly CheckoutEntry[], width: number
       iso(one.createdAt),
       one.paymentMethod,
     ]),
-    { width, drop: ["METHOD", "CREATED"] },
+    { width, style, drop: ["METHOD", "CREATED"] },
   );
 }

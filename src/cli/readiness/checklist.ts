@@ -133,7 +133,7 @@ async function publish(
 ): Promise<number> {
   const shown = narrowed(report, item);
   await printer.result(reportJson(shown), () => {
-    const text = markdown === true ? reportMarkdown(shown) : checklistText(shown, printer.style);
+    const text = markdown === true ? reportMarkdown(shown) : checklistText(shown, printer);
     return again === true ? `${text}\n` : text;
   });
   if (junit !== undefined) writeJunit(world, junit, junitXml(report, { allowRisks }));

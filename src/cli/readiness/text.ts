@@ -5,29 +5,32 @@ import { english } from "../../core/language.ts";
 import { ITEM_TITLES } from "../../core/readiness/names.ts";
 import { READINESS } from "../../core/readiness/sentences.ts";
 import { printable } from "../../core/text.ts";
-import type { Style } from "../printer.ts";
+import type { Printer } from "../printer.ts";
+
+/** How lines look, and where they are broken. */
+type Look = Pick<Printer, "style" | "wrap">;
 
 /** A report for people: each item with its reason, its evidence, its risks and, where it does not pass, what to type next. */
-export function checklistText(report: ChecklistReport, style: Style): string {
+export function checklistText(report: ChecklistReport, { style, wrap }: Look): string {
   const { items, service, storeId, judgedAt } = report;
   const where = storeId === null ? service : `store ${storeId} at ${service}`;
   return [
-    style.bold(`Launch checklist of ${printable(where)}, ${iso(judgedAt)}`),
+    style.bold(wrap(`Launch checklist of ${printable(where)}, ${iso(judgedAt)}`, 2)),
     "",
-    ...items.map((item) => `${itemLines(item, style).join("\n")}\n`),
+    ...items.map((item) => `${itemLines(item, { style, wrap }).join("\n")}\n`),
     style.bold(verdictLine(report)),
     style.dim(english(READINESS.testMode)),
   ].join("\n");
 }
 
-function itemLines(item: ChecklistItem, style: Style): string[] {
+function itemLines(item: ChecklistItem, { style, wrap }: Look): string[] {
   const { name, status, reason, evidence, assumptions, next } = item;
   const marks = { pass: style.green("✓"), fail: style.red("✗"), unknown: style.bold("?") };
   return [
     `${marks[status]} ${english(ITEM_TITLES[name])} ${style.dim(`(${name}: ${status})`)}`,
-    `  ${printable(reason)}`,
-    ...evidence.map((one) => style.dim(`  · ${printable(evidenceLine(one))}`)),
-    ...assumptions.map((risk) => `  ${style.red("!")} risk: ${printable(risk)}`),
+    wrap(`  ${printable(reason)}`, 2),
+    ...evidence.map((one) => style.dim(wrap(`  · ${printable(evidenceLine(one))}`, 4))),
+    ...assumptions.map((risk) => wrap(`  ${style.red("!")} risk: ${printable(risk)}`, 4)),
     ...(status === "pass" ? [] : [`  ${style.cyan("→")} ${printable(next)}`]),
   ];
 }

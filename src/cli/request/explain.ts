@@ -6,7 +6,7 @@ import { printable } from "../../core/text.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
 import { findAnyByEnding, findId } from "../target/ids.ts";
 import { isShortId, parseChoice } from "../parsers.ts";
-import { fieldLines } from "../printer.ts";
+import { fieldLines, type Field, type Printer } from "../printer.ts";
 import { attemptAsync, Refused, refusedUsage } from "../problem.ts";
 import { table } from "../table.ts";
 import { callSandbox } from "../target/control.ts";
@@ -38,7 +38,7 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
   const next = explained.next.map((command) => inNamedStore(command, options, shellOf(context.world.env)));
   const explanation = { ...explained, next };
   return context.printer.result(encodeAnswer("explain", explanation), () =>
-    explanationText(explanation, context.printer.width),
+    explanationText(explanation, context.printer),
   );
 }
 
@@ -72,7 +72,10 @@ const NEXT_AFTER = {
     "checkout requests list and checkout events list show ids; the log of requests keeps the newest ones",
 } as const;
 
-async function explanationText(explanation: AnswerOf<"explain">, width: number): Promise<string> {
+async function explanationText(
+  explanation: AnswerOf<"explain">,
+  { width, wrap }: Pick<Printer, "width" | "wrap">,
+): Promise<string> {
   const { kind, summary, check, rule, decision, field, expected, received } = explanation;
   const { differences, entries, pending, next } = explanation;
   const reasons = [
@@ -85,8 +88,8 @@ async function explanationText(explanation: AnswerOf<"explain">, width: number):
   ] as const;
   const given = reasons.filter(([, text]) => text !== null);
   const parts = [
-    printable(summary),
-    given.length === 0 ? "" : fieldLines(given),
+    wrap(printable(summary), 0),
+    given.length === 0 ? "" : reasonLines(given, wrap),
     differences.length === 0
       ? ""
       : await table(
@@ -94,11 +97,28 @@ async function explanationText(explanation: AnswerOf<"explain">, width: number):
           differences.map((one) => [one.field, one.first, one.this]),
           { width, wrap: true },
         ),
-    entries.flatMap((entry) => entryLines(entry, kind)).join("\n"),
-    pending.length === 0 ? "" : ["Still to come", ...pending.map(pendingLine)].join("\n"),
+    entries
+      .flatMap((entry) => entryLines(entry, kind))
+      .map((line) => wrap(line, TEXT_AT))
+      .join("\n"),
+    pending.length === 0
+      ? ""
+      : ["Still to come", ...pending.map((one) => wrap(pendingLine(one), TEXT_AT))].join("\n"),
     next.map((command) => `  → ${printable(command)}`).join("\n"),
   ];
   return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** Where the words of a line begin that goes on: behind its time. */
+const TEXT_AT = "2026-01-01T00:00:00.000Z  ".length + 2;
+
+/** Reasons with their names, each wrapped behind its name. */
+function reasonLines(given: readonly Field[], wrap: Printer["wrap"]): string {
+  const at = Math.max(...given.map(([label]) => label.length)) + 4;
+  return fieldLines(given)
+    .split("\n")
+    .map((line) => wrap(line, at))
+    .join("\n");
 }
 
 type Entry = AnswerOf<"explain">["entries"][number];

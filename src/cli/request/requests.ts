@@ -12,7 +12,7 @@ import { parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { EXIT, unlessRefused } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
-import { shortId, table } from "../table.ts";
+import { shortId, table, type Sheet } from "../table.ts";
 import { answered } from "../target/call.ts";
 import { callSandbox, controlTarget, sandboxIn } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -75,7 +75,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   const { requests: shown } = encodeAnswer("listRequests", listed);
   if (failure !== null) context.printer.trace(failure);
   return context.printer.result({ requests: shown, failure }, () =>
-    requests.length === 0 ? "no matching requests" : requestLines(requests, context.printer.width),
+    requests.length === 0 ? "no matching requests" : requestLines(requests, context.printer),
   );
 }
 
@@ -127,21 +127,24 @@ function showCome({ printer }: Context, { requests, failure }: AnswerOf<"listReq
   }
 }
 
-/** One a line; what is left out to fit 80 columns is in `requests get`. */
-function requestLines(requests: readonly RequestEntry[], width: number): Promise<string> {
+/** One a line; what is left out to fit 80 columns is in `requests get`. The day is there where there are several. */
+function requestLines(requests: readonly RequestEntry[], { width, style }: Sheet): Promise<string> {
+  const days = new Set(requests.map(({ at }) => iso(at).slice(0, 10)));
+  const from = days.size === 1 ? "2026-01-01T".length : 0;
+  const timeOf = (at: number): string => iso(at).slice(from, -".000Z".length).replace("T", " ");
   const isAnyFaulty = requests.some(({ fault }) => fault !== null);
   return table(
-    ["ID", "AT", "STATUS", "REQUEST", "ORDER ID", "CODE", ...(isAnyFaulty ? ["FAULT"] : [])],
+    ["ID", "AT (UTC)", "STATUS", "REQUEST", "ORDER ID", "CODE", ...(isAnyFaulty ? ["FAULT"] : [])],
     requests.map((request) => [
       shortId(request.requestId),
-      iso(request.at),
+      timeOf(request.at),
       request.status,
       `${request.method} ${request.path}`,
       request.orderId,
       request.code,
       ...(isAnyFaulty ? [request.fault?.action ?? null] : []),
     ]),
-    { width, cut: ["REQUEST"], drop: ["AT", "CODE"] },
+    { width, style, cut: ["REQUEST"], drop: ["CODE"], keep: ["ID", "AT (UTC)", "STATUS"] },
   );
 }
 

@@ -9,7 +9,7 @@ import { calling } from "../calling.ts";
 import { orInvalid, register, switchOption, valueOption, type Group } from "../command.ts";
 import { parseAmountMinor, parseChoice, parseCurrency } from "../parsers.ts";
 import { refusedUsage } from "../problem.ts";
-import { table } from "../table.ts";
+import { table, type Sheet } from "../table.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type AddOptions = CommonOptions & {
@@ -68,7 +68,7 @@ export function registerPrices(group: Group): void {
     summary: "list the catalog, with prices that are not approved or retired",
     examples: ["checkout prices list", "checkout prices list --json"],
     run: calling("listPrices", {
-      text: ({ prices }, { width }) => (prices.length === 0 ? NONE : priceLines(prices, width)),
+      text: ({ prices }, printer) => (prices.length === 0 ? NONE : priceLines(prices, printer)),
     }),
   });
   register(group, {
@@ -116,7 +116,7 @@ function lackLines({ approved, missingCapabilities }: AnswerOf<"addPrice">): rea
 }
 
 /** A catalog as a table, in lines of `width` places. */
-export function priceLines(prices: readonly Price[], width: number): Promise<string> {
+export function priceLines(prices: readonly Price[], { width, style }: Sheet): Promise<string> {
   return table(
     ["PRICE", "AMOUNT", "METHOD", "APPROVED", "DESCRIPTION"],
     prices.map((price) => [
@@ -126,7 +126,7 @@ export function priceLines(prices: readonly Price[], width: number): Promise<str
       price.retired ? "retired" : yesOrNo(price.approved),
       price.description,
     ]),
-    { width, keep: ["PRICE", "AMOUNT", "METHOD", "APPROVED"] },
+    { width, style, keep: ["PRICE", "AMOUNT", "METHOD", "APPROVED"] },
   );
 }
 

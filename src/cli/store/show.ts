@@ -4,7 +4,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { calling } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { fieldLines } from "../printer.ts";
-import { table } from "../table.ts";
+import { table, type Sheet } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";
 import { controlTarget, sandboxStore } from "../target/control.ts";
 
@@ -17,7 +17,7 @@ export function registerStoresShow(group: Group): void {
     run: calling("storeSummary", {
       target: (context, _options, store) =>
         store === undefined ? controlTarget(context) : sandboxStore(context, store),
-      text: (summary, { width }) => summaryLines(summary, width),
+      text: (summary, printer) => summaryLines(summary, printer),
     }),
   });
 }
@@ -30,12 +30,12 @@ export function registerCapabilities(group: Group): void {
     examples: ["checkout capabilities list", "checkout capabilities list --json"],
     run: calling("storeSummary", {
       json: (_shown, { store, capabilities }) => ({ store_id: store.id, capabilities }),
-      text: (summary, { width }) => capabilityLines(summary, width),
+      text: (summary, printer) => capabilityLines(summary, printer),
     }),
   });
 }
 
-async function summaryLines(summary: AnswerOf<"storeSummary">, width: number): Promise<string> {
+async function summaryLines(summary: AnswerOf<"storeSummary">, sheet: Sheet): Promise<string> {
   const { merchant, store, apiKeys: keys, returnOrigins: origins, endpoints, prices } = summary;
   const fields = fieldLines([
     ["merchant", `${merchant.name} (${merchant.id})`],
@@ -45,13 +45,16 @@ async function summaryLines(summary: AnswerOf<"storeSummary">, width: number): P
     ["return_origins", origins.length === 0 ? null : origins.map(returnText).join(", ")],
     ["endpoints", endpoints],
   ]);
-  return [fields, await capabilityLines(summary, width), await priceLines(prices, width)].join("\n\n");
+  return [fields, await capabilityLines(summary, sheet), await priceLines(prices, sheet)].join("\n\n");
 }
 
-function capabilityLines({ capabilities }: AnswerOf<"storeSummary">, width: number): Promise<string> {
+function capabilityLines(
+  { capabilities }: AnswerOf<"storeSummary">,
+  { width, style }: Sheet,
+): Promise<string> {
   return table(
     ["CAPABILITY", "KIND", "ACTIVE"],
     capabilities.map(({ name, kind, active }) => [name, kind, yesOrNo(active)]),
-    { width },
+    { width, style },
   );
 }

@@ -61,7 +61,7 @@ export function registerStores(group: Group): void {
     summary: "list the stores of the sandbox, the first one first",
     examples: ["checkout stores list", "checkout stores list --json"],
     run: calling("listStores", {
-      text: ({ stores }, { width }) =>
+      text: ({ stores }, { width, style }) =>
         table(
           ["STORE", "NAME", "MERCHANT", "ACTIVE", "CREATED"],
           stores.map(({ storeId, name, merchantId, active, createdAt }) => [
@@ -71,7 +71,7 @@ export function registerStores(group: Group): void {
             active ? "yes" : "no",
             iso(createdAt),
           ]),
-          { width, drop: ["MERCHANT", "CREATED"], keep: ["STORE"] },
+          { width, style, drop: ["MERCHANT", "CREATED"], keep: ["STORE"] },
         ),
     }),
   });

@@ -47,11 +47,11 @@ export function registerDeliveries(group: Group): void {
         limit,
         before,
       }),
-      text: async ({ deliveries, nextBefore }, { width, style }, { context: { world } }) => {
+      text: async ({ deliveries, nextBefore }, printer, { context: { world } }) => {
         if (deliveries.length === 0) return "no matching deliveries";
-        const rows = await deliveryLines(deliveries, width);
+        const rows = await deliveryLines(deliveries, printer);
         if (nextBefore === null) return rows;
-        return `${rows}\n${style.dim(`more, with the same filters:\n  ${calledAs(world)} deliveries list --before ${nextBefore}`)}`;
+        return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${calledAs(world)} deliveries list --before ${nextBefore}`)}`;
       },
     }),
   });

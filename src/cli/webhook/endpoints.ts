@@ -7,7 +7,7 @@ import { calling } from "../calling.ts";
 import { listOption, register, switchOption, type Context, type Group } from "../command.ts";
 import { resultOf } from "./report.ts";
 import { fieldLines } from "../printer.ts";
-import { shortId, table } from "../table.ts";
+import { shortId, table, type Sheet } from "../table.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refusedUsage, reworded, usageProblem, type Problem } from "../problem.ts";
 import { eventOnceDelivered, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
@@ -49,7 +49,7 @@ export function registerEndpoints(group: Group): void {
     summary: "list the endpoints, oldest first",
     examples: ["checkout endpoints list", "checkout endpoints list --json"],
     run: calling("listEndpoints", {
-      text: ({ endpoints }, { width }) => (endpoints.length === 0 ? NONE : endpointLines(endpoints, width)),
+      text: ({ endpoints }, printer) => (endpoints.length === 0 ? NONE : endpointLines(endpoints, printer)),
     }),
   });
   for (const { action, summary, done } of CHANGES) {
@@ -177,18 +177,23 @@ function notTaken({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): 
   };
 }
 
-function endpointLines(endpoints: readonly EndpointEntry[], width: number): Promise<string> {
+function endpointLines(endpoints: readonly EndpointEntry[], { width, style }: Sheet): Promise<string> {
   return table(
     ["ID", "STATE", "URL", "EVENTS", "NOTE"],
     endpoints.map((endpoint) => [
       shortId(endpoint.id),
-      endpoint.state,
+      isFailing(endpoint) ? "failing" : endpoint.state,
       endpoint.url,
       endpoint.eventTypes.join(", "),
       noteOf(endpoint),
     ]),
-    { width, drop: ["EVENTS"] },
+    { width, style, middle: ["URL"], drop: ["EVENTS"] },
   );
+}
+
+/** Whether it is enabled, and every attempt fails. */
+function isFailing({ state, failingSince }: EndpointEntry): boolean {
+  return state === "enabled" && failingSince !== null;
 }
 
 function noteOf({ kind, inOrder, reason, failingSince }: EndpointEntry): string | null {

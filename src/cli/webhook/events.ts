@@ -23,6 +23,7 @@ import { answered } from "../target/call.ts";
 import { callSandbox, controlTarget, momentFromNow } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { whileWaiting } from "../target/waiting.ts";
+import type { Sheet } from "../table.ts";
 
 type ListOptions = WebhookWaitOptions & {
   readonly type?: string;
@@ -182,9 +183,7 @@ async function runGet(context: Context, options: GetOptions, text = ""): Promise
     : await showEvent(context, id);
   if (waits && !isSettled(shown.deliveries)) throw new Refused(stillDue(shown));
   if (options.body === true) return context.printer.exact(shown.body);
-  return context.printer.result(encodeAnswer("showEvent", shown), () =>
-    eventText(shown, context.printer.width),
-  );
+  return context.printer.result(encodeAnswer("showEvent", shown), () => eventText(shown, context.printer));
 }
 
 function showEvent(context: Context, id: string): Promise<AnswerOf<"showEvent">> {
@@ -234,7 +233,7 @@ function stillDue({ eventId, deliveries }: AnswerOf<"showEvent">): Problem {
   return timeIsUp(message, next, { event_id: eventId, due: due.length, next_at: nextTry });
 }
 
-async function eventText(event: AnswerOf<"showEvent">, width: number): Promise<string> {
+async function eventText(event: AnswerOf<"showEvent">, sheet: Sheet): Promise<string> {
   const fields = fieldLines([
     ["event_id", event.eventId],
     ["type", event.type],
@@ -244,7 +243,7 @@ async function eventText(event: AnswerOf<"showEvent">, width: number): Promise<s
     ["created_at", iso(event.createdAt)],
     ["body", event.body],
   ]);
-  return `${fields}\n\n${await deliveryLinesOfEvent(event.deliveries, width)}`;
+  return `${fields}\n\n${await deliveryLinesOfEvent(event.deliveries, sheet)}`;
 }
 
 function parseSince(text: string): Since {

@@ -2,7 +2,7 @@ import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import type { Style } from "../printer.ts";
 import { iso, isoOrNull } from "../../core/clock.ts";
 import type { MoveEntry } from "../../core/control/checkout.ts";
-import { shortId, table } from "../table.ts";
+import { shortId, table, type Sheet } from "../table.ts";
 import { parseJson } from "../../core/json.ts";
 import type { DeliveryEntry, DispatchedEntry, EventEntry } from "../../core/control/webhook.ts";
 import { isTaken } from "../../core/webhook/delivery.ts";
@@ -11,7 +11,10 @@ import { checkoutWire } from "../../core/checkout/wire.ts";
 const COLUMNS = ["LAST TRY", "RESULT", "TRIES", "STATE", "NEXT TRY", "CAUSE"];
 
 /** Deliveries of any events with their last try, one a line, in lines of `width` places. */
-export function deliveryLines(deliveries: readonly DeliveryEntry[], width: number): Promise<string> {
+export function deliveryLines(
+  deliveries: readonly DeliveryEntry[],
+  { width, style }: Sheet,
+): Promise<string> {
   return table(
     [...COLUMNS, "TYPE", "EVENT", "ENDPOINT"],
     deliveries.map((delivery) => [
@@ -20,20 +23,20 @@ export function deliveryLines(deliveries: readonly DeliveryEntry[], width: numbe
       shortId(delivery.eventId),
       addressOf(delivery),
     ]),
-    { width, drop: ["CAUSE", "TYPE", "TRIES", "LAST TRY"] },
+    { width, style, middle: ["ENDPOINT"], drop: ["CAUSE", "TYPE", "TRIES", "LAST TRY"] },
   );
 }
 
 /** The deliveries of one event with their last try, one a line, in lines of `width` places. */
 export async function deliveryLinesOfEvent(
   deliveries: readonly DeliveryEntry[],
-  width: number,
+  { width, style }: Sheet,
 ): Promise<string> {
   if (deliveries.length === 0) return "  no endpoint wanted it";
   return table(
     [...COLUMNS, "ENDPOINT"],
     deliveries.map((delivery) => [...cells(delivery), addressOf(delivery)]),
-    { width, drop: ["CAUSE", "TRIES", "LAST TRY"] },
+    { width, style, middle: ["ENDPOINT"], drop: ["CAUSE", "TRIES", "LAST TRY"] },
   );
 }
 
@@ -108,7 +111,7 @@ function cells(delivery: DeliveryEntry): (string | number | null)[] {
 
 /** Where it was sent to last, or the endpoint's id where it was not sent yet. */
 function addressOf({ attempts, endpointId }: DeliveryEntry): string {
-  return attempts.at(-1)?.url ?? shortId(endpointId);
+  return attempts.at(-1)?.url.replace(/^http:\/\//, "") ?? shortId(endpointId);
 }
 
 /** The moves of checkouts, one a line, in their order, in lines of `width` places. */

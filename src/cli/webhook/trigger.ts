@@ -154,7 +154,7 @@ async function testAll(context: Context, options: TriggerOptions): Promise<numbe
     table(
       ["TYPE", "EVENT", "ENDPOINT"],
       tests.map(({ event_id: eventId, url }) => [TEST, shortId(eventId), url]),
-      { width: context.printer.width },
+      { width: context.printer.width, middle: ["ENDPOINT"] },
     ),
   );
 }

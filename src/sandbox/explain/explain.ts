@@ -28,6 +28,7 @@ import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 /** What explaining reads: the state, and the log of requests. */
 type ExplainContext = ServiceContext & {
   readonly requests: Pick<RequestLog, "failure" | "find" | "list">;
+  readonly listenerTargets: ReadonlyMap<string, string>;
 };
 
 /** A delivery with its tries, as the state has them. */
@@ -198,7 +199,7 @@ export function tell(
 function withStory(context: ExplainContext, { checkout, attempts, lateResults }: Viewed): ReadCheckout {
   const { store } = context;
   const { id, status, expiresAt } = checkout;
-  const deliveries = store.deliveries.ofCheckout(id, MAX_TOLD).map((one) => readDelivery(store, one));
+  const deliveries = store.deliveries.ofCheckout(id, MAX_TOLD).map((one) => readDelivery(context, one));
   const [views, events] = [store.pageViews.of(id), store.events.of(id)];
   const settlement = waitsToSettle(context, checkout);
   const due = [
@@ -241,7 +242,7 @@ function ofEvent({ context, storeId, id }: Looking): Explanation | undefined {
   const event = store.events.find(id);
   if (event?.storeId !== storeId) return undefined;
   const filter = { storeId, eventId: id, endpointId: null, checkoutId: null, state: null, limit: MAX_TOLD };
-  const deliveries = store.deliveries.list(filter).map((one) => readDelivery(store, one));
+  const deliveries = store.deliveries.list(filter).map((one) => readDelivery(context, one));
   return explainEvent(event, deliveries.toReversed(), storeTime(context, storeId));
 }
 
@@ -250,12 +251,14 @@ function ofDelivery({ context, storeId, id }: Looking): Explanation | undefined 
   const delivery = store.deliveries.find(id);
   const event = delivery && store.events.find(delivery.eventId);
   if (delivery?.storeId !== storeId || event === undefined) return undefined;
-  return explainDelivery(event, readDelivery(store, delivery), storeTime(context, storeId));
+  return explainDelivery(event, readDelivery(context, delivery), storeTime(context, storeId));
 }
 
-function readDelivery(store: Store, delivery: Delivery): ReadDelivery {
+/** A listener is known by the address that it forwards to, if it has said one. */
+function readDelivery({ store, listenerTargets }: ExplainContext, delivery: Delivery): ReadDelivery {
   const endpoint = store.endpoints.find(delivery.endpointId);
   const tries = store.deliveryAttempts.of(delivery.id);
-  const endpointUrl = endpoint?.url ?? tries.at(-1)?.url ?? null;
+  const forwardUrl = endpoint?.kind === "listener" ? listenerTargets.get(endpoint.storeId) : undefined;
+  const endpointUrl = forwardUrl ?? endpoint?.url ?? tries.at(-1)?.url ?? null;
   return { ...delivery, isHeld: endpoint?.state === "paused", endpointUrl, tries };
 }

@@ -1,0 +1,36 @@
+import { stripVTControlCharacters } from "node:util";
+
+/** Characters that take two places on a terminal. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/gu;
+
+/**
+ * A text in lines of at most `places` places; all but the first begin with `indent` blanks. A longer word, such as a link
+ * or a path, is not cut: it is there to be copied. Colours take no place.
+ */
+export function wrapped(
+  text: string,
+  { places, indent = 0 }: { readonly places: number; readonly indent?: number },
+): string {
+  const lines: string[] = [];
+  let line = "";
+  // Every second piece is a gap.
+  for (const [at, piece] of text.split(/(?<=\S)( +)(?=\S)/).entries()) {
+    const isGap = at % 2 === 1;
+    if (isGap) {
+      line += piece;
+      continue;
+    }
+    const room = lines.length === 0 ? places : places - indent;
+    if (line.trim() !== "" && placesOf(line + piece) > room) {
+      lines.push(line.trimEnd());
+      line = piece;
+    } else line += piece;
+  }
+  return [...lines, line].join(`\n${" ".repeat(indent)}`);
+}
+
+function placesOf(text: string): number {
+  const plain = stripVTControlCharacters(text);
+  return plain.length + (plain.match(WIDE) ?? []).filter((one) => one.length === 1).length;
+}

@@ -1,0 +1,103 @@
+import { PassThrough } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
+import stringWidth from "string-width";
+import { expect, test } from "vitest";
+import { createPrinter } from "../../src/cli/printer.ts";
+import { wrapped } from "../../src/cli/wrap.ts";
+import { createHarness } from "../support/harness.ts";
+import { openWebhookSite } from "../support/webhook-site.ts";
+
+const LINK =
+  "http://localhost:4242/portal/k-0123456789012345678901/checkouts/0199a3c4-5d00-7000-8000-0000000000aa";
+
+test("a line is broken between words, goes on below its words, and a link is never broken", () => {
+  expect(wrapped("one two three", { places: 8 })).toBe("one two\nthree");
+  expect(wrapped("  · one two three", { places: 10, indent: 4 })).toBe("  · one\n    two\n    three");
+  expect(wrapped(`see ${LINK} for more`, { places: 20, indent: 2 })).toBe(`see\n  ${LINK}\n  for more`);
+  expect(wrapped("→ hooks  500 ×4", { places: 80 })).toBe("→ hooks  500 ×4");
+  expect(wrapped("\u001b[31mone\u001b[39m two", { places: 7 })).toBe("\u001b[31mone\u001b[39m two");
+  expect(wrapped("漢字 漢字", { places: 8 })).toBe("漢字\n漢字");
+});
+
+test("what a terminal of 80 columns shows of a checklist, and a story fits it; a pipe gets whole lines", async () => {
+  const { harness, addEndpoint, receiver, order } = await openWebhookSite();
+  const hooks = receiver(3000);
+  hooks.answers = () => ({ status: 400, headers: {}, body: "the signature does not match" });
+  await addEndpoint(hooks.url);
+  const id = await order("order-1001");
+  await harness.clock.sleep(1000);
+  const terminal = { terminal: true, columns: 80, env: { NO_COLOR: "1" } };
+  for (const line of ["checklist", `explain ${id}`]) {
+    const shown = await harness.run(line.split(" "), terminal);
+    const piped = await harness.run(line.split(" "));
+    for (const text of shown.stdout.split("\n")) {
+      const isCommand = text.trim().startsWith("→ checkout ");
+      expect([line, text, isCommand || stringWidth(text) <= 80]).toEqual([line, text, true]);
+    }
+    const words = ({ stdout }: typeof piped): string =>
+      stdout.replaceAll(/\s+/g, " ").replaceAll(/\d+s? ago|\d+ ms/g, "");
+    expect(words(shown)).toBe(words(piped));
+  }
+  const { stdout } = await harness.run(["checklist"]);
+  expect(stdout.split("\n").some((line) => line.length > 80)).toBe(true);
+});
+
+test("a refusal fits the terminal that it is shown on, but for a command that can be copied", () => {
+  const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { isTTY: true, columns: 60 });
+  const printer = createPrinter({ stdout: stderr, stderr, env: { NO_COLOR: "1" } }, { json: false });
+  const long = "several words and ".repeat(6);
+  const command = `checkout orders create ${"--order-id order-1001 ".repeat(4)}`.trim();
+  printer.problem({ exitCode: 1, code: "c", message: long, next: command });
+  printer.problem({ exitCode: 1, code: "c", message: "m", next: `${long}; then: checkout whoami` });
+  const lines = String(stderr.read()).split("\n");
+  expect(lines.slice(0, 3)).toEqual([
+    expect.stringMatching(/^✗ several .{30,}$/),
+    expect.stringMatching(/^ {2}(and|several|words) /),
+    expect.stringContaining(`  → ${command}`),
+  ]);
+  for (const line of lines) expect([line, line.includes(command) || line.length <= 60]).toEqual([line, true]);
+});
+
+test("states have colours in tables where a person looks, and the same words everywhere", async () => {
+  const { harness, addEndpoint, receiver, order } = await openWebhookSite();
+  const [good, bad] = [receiver(3000), receiver(3001)];
+  bad.answers = () => 500;
+  await addEndpoint(good.url);
+  await addEndpoint(bad.url);
+  await order("order-1001");
+  await harness.clock.sleep(1000);
+  const colours = { terminal: true, columns: 160, env: { FORCE_COLOR: "1" } };
+  const rows = [
+    ["deliveries list", "\u001b[32m200\u001b[39m", "\u001b[31m500\u001b[39m", "\u001b[33mdue\u001b[39m"],
+    ["endpoints list", "\u001b[32menabled\u001b[39m", "\u001b[31mfailing\u001b[39m"],
+    ["requests list", "\u001b[32m201\u001b[39m"],
+    ["idempotency list"],
+  ] as const;
+  for (const [line, ...painted] of rows) {
+    const shown = await harness.run(line.split(" "), colours);
+    for (const cell of painted) expect([line, shown.stdout]).toEqual([line, expect.stringContaining(cell)]);
+    const plain = await harness.run(line.split(" "), { columns: 160 });
+    expect(stripVTControlCharacters(shown.stdout)).toBe(plain.stdout);
+    expect(plain.stdout).toBe(stripVTControlCharacters(plain.stdout));
+  }
+});
+
+test("a list of requests keeps its time at 80 columns: with the day where there are several", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const create = (id: string) =>
+    harness.run(["orders", "create", "--order-id", id, "--price-id", "price_coffee"]);
+  const list = async (): Promise<string> => (await harness.run(["requests", "list"], { columns: 80 })).stdout;
+  await create("order-of-the-shop-with-32-letter");
+  expect(await list()).toMatch(/^ID +AT \(UTC\) +STATUS .*\n\S{8} {2}12:00:00 {2}201 .*32-letter\n$/);
+  harness.clock.advance(24 * 3_600_000);
+  await create("order-2");
+  expect(await list()).toMatch(/\n\S{8} {2}2026-\d\d-\d\d 12:00:00 {2}201 /);
+});
+
+test("an address is cut in its middle", async () => {
+  const { harness, addEndpoint } = await openWebhookSite();
+  await addEndpoint(`http://localhost:3000/${"folder/".repeat(12)}hooks`);
+  const { stdout } = await harness.run(["endpoints", "list"], { columns: 80 });
+  expect(stdout).toMatch(/ http:\/\/localhost:3000\/[\w/]*…[\w/]*folder\/hooks +–?\n$/);
+});
