@@ -61,6 +61,8 @@ export async function runHere(
 export type Running = {
   readonly process: ChildProcess;
   readonly output: { readonly stdout: string; readonly stderr: string };
+  /** Its exit code, null after a signal; resolves when all that it wrote was read, which can be later than its end. */
+  readonly ended: Promise<number | null>;
   /** Ends it with a signal and waits until it is gone; returns the exit code, null after SIGKILL. */
   readonly stop: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => Promise<number | null>;
 };
@@ -83,16 +85,15 @@ export async function launch(args: readonly string[], options: RunOptions): Prom
 export function begin(args: readonly string[], options: RunOptions): Running {
   const child = spawnProgram(args, options);
   const output = collect(child);
-  const gone = once(child, "close") as Promise<[number | null]>;
-  const stop: Running["stop"] = async (signal) => {
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  const stop: Running["stop"] = (signal) => {
     child.kill(signal);
-    const [code] = await gone;
-    return code;
+    return ended;
   };
   onTestFinished(async () => {
     await stop("SIGKILL");
   });
-  return { process: child, output, stop };
+  return { process: child, output, ended, stop };
 }
 
 /** Starts the real sandbox on a free port and waits until it says that it is ready. It ends with the test. */
