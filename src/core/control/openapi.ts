@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { ERROR_CODES, ERRORS, type ErrorCode } from "../errors.ts";
-import { UUID } from "../text.ts";
+import { ERRORS, type ErrorCode } from "../errors.ts";
+import { camelCase, UUID } from "../text.ts";
 import { DEFAULT_STORE, OPERATION_HEADER, VERSION_HEADER } from "./protocol.ts";
 import {
   CONTROL_OPERATIONS,
@@ -89,8 +89,6 @@ const SECURITY_SCHEMES: Json = {
   },
 };
 
-/** The name of the schema of every refusal. */
-const REFUSAL = "Refusal";
 /** The names of what each operation reads and answers; that of a query is a name here alone. */
 const BODIES = Object.fromEntries(
   OPERATION_NAMES.map((name) => [name, nameBodies(name)] as const),
@@ -124,17 +122,14 @@ export function describeControlApi(origin: string): AnswerOf<"describe"> {
       securitySchemes: SECURITY_SCHEMES,
       parameters: PARAMETERS,
       headers: HEADERS,
-      responses: Object.fromEntries(
-        byStatus(REFUSALS_OF_ALL).map(([status, codes]) => [`Refused${status}`, refused(status, codes)]),
-      ),
+      responses: allRefusals(),
       schemas: Object.fromEntries(Object.entries(SCHEMAS).filter(([name]) => !queries.has(name))),
     },
   };
 }
 
 function describeOperation(name: OperationName): Json {
-  const { path, summary, description, role, refusals } = CONTROL_OPERATIONS[name];
-  const codes = new Set([...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[takes(name)], ...refusals]);
+  const { path, summary, description, role } = CONTROL_OPERATIONS[name];
   const { request, response } = BODIES[name];
   const parameters = [
     ...(path.includes("{store_id}") ? [reference("parameters", "StoreId")] : []),
@@ -157,7 +152,7 @@ function describeOperation(name: OperationName): Json {
         headers: HEADERS_OF_ALL,
         content: jsonContent(reference("schemas", response)),
       },
-      ...refusalsByStatus([...codes]),
+      ...refusalsByStatus(codesOf(name)),
     },
   };
 }
@@ -173,16 +168,32 @@ function queryParameters(query: string): Json[] {
   }));
 }
 
-/** A status that only the refusals of every operation have is described once. */
+/** Each kind of refusal is described once, under the name that its status and its codes give it. */
+function allRefusals(): Json {
+  const kinds = OPERATION_NAMES.flatMap((name) => byStatus(codesOf(name)));
+  return Object.fromEntries(
+    kinds.map(([status, codes]) => [nameOfRefusal(status, codes), refused(status, codes)]),
+  );
+}
+
 function refusalsByStatus(codes: readonly ErrorCode[]): Json {
   return Object.fromEntries(
     byStatus(codes).map(([status, own]) => [
       String(status),
-      own.every((code) => REFUSALS_OF_ALL.includes(code))
-        ? reference("responses", `Refused${status}`)
-        : refused(status, own),
+      reference("responses", nameOfRefusal(status, own)),
     ]),
   );
+}
+
+/** The codes with which an operation can be refused. */
+function codesOf(name: OperationName): readonly ErrorCode[] {
+  const { refusals } = CONTROL_OPERATIONS[name];
+  return [...new Set([...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[takes(name)], ...refusals])];
+}
+
+function nameOfRefusal(status: number, codes: readonly ErrorCode[]): string {
+  const own = codes.filter((code) => !REFUSALS_OF_ALL.includes(code));
+  return `Refused${status}${own.map((code) => upperFirst(camelCase(code))).join("")}`;
 }
 
 function byStatus(codes: readonly ErrorCode[]): (readonly [status: number, codes: readonly ErrorCode[]])[] {
@@ -193,16 +204,29 @@ function byStatus(codes: readonly ErrorCode[]): (readonly [status: number, codes
 }
 
 function refused(status: number, codes: readonly ErrorCode[]): Json {
-  const code = { type: "string", enum: codes };
-  const named = { type: "object", properties: { error: { type: "object", properties: { code } } } };
   return {
     description: `Refused: ${codes.join(", ")}.`,
     headers: {
       ...HEADERS_OF_ALL,
       ...(status === ERRORS.method_not_allowed.status ? { Allow: reference("headers", "Allow") } : {}),
     },
-    content: jsonContent({ allOf: [reference("schemas", REFUSAL), named] }),
+    content: jsonContent(refusalWith(codes)),
   };
+}
+
+/** The error envelope (interface 17) with some of the closed list of codes (decision 4). */
+function refusalWith(codes: readonly ErrorCode[]): Json {
+  const error = z.object({ code: z.enum(codes), message: z.string() });
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(
+    z.object({ ok: z.literal(false), request_id: z.uuid(), error }),
+    { override: ({ jsonSchema }) => closeObject(jsonSchema) },
+  );
+  return schema;
+}
+
+/** An object has no other fields than those described. */
+function closeObject(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.properties !== undefined) schema.additionalProperties ??= false;
 }
 
 function jsonContent(schema: Json): Json {
@@ -213,12 +237,16 @@ function reference(kind: "schemas" | "parameters" | "headers" | "responses", nam
   return { $ref: `#/components/${kind}/${name}` };
 }
 
+function upperFirst(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
+
 type Bodies = { readonly request: string; readonly response: string };
 
 function nameBodies(name: OperationName): Bodies {
   const { request, answer, bare } = CONTROL_OPERATIONS[name];
   const whole = bare ? answer : z.object({ ok: z.literal(true), requestId: z.uuid(), data: answer });
-  const title = `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
+  const title = upperFirst(name);
   return { request: nameOf(request, `${title}Request`), response: nameOf(whole, `${title}Response`) };
 }
 
@@ -235,14 +263,11 @@ function nameOf(schema: z.ZodMiniType, name: string): string {
  * an object has no other fields than those described.
  */
 function allSchemas(): Readonly<Record<string, Json>> {
-  // The error envelope (interface 17), with the closed list of codes (decision 4).
-  const error = z.object({ code: z.enum(ERROR_CODES), message: z.string() });
-  nameOf(z.object({ ok: z.literal(false), requestId: z.uuid(), error }), REFUSAL);
   const { schemas } = z.toJSONSchema(wireSchemaNames, {
     io: "input",
     uri: (name) => `#/components/schemas/${name}`,
     override: ({ zodSchema, jsonSchema }) => {
-      if (jsonSchema.properties !== undefined) jsonSchema.additionalProperties ??= false;
+      closeObject(jsonSchema);
       Object.assign(jsonSchema, rulesOf(zodSchema));
     },
   });

@@ -33,11 +33,8 @@ export const FAULT_RULES = {
   allOf: [
     {
       anyOf: [
-        { required: ["action"], not: { required: ["profile"] } },
-        {
-          required: ["profile"],
-          not: oneOfThese(["action", "match", "times", "until", ...namesOf(PARAMETERS)]),
-        },
+        { required: ["action"], ...without(["profile"]) },
+        { required: ["profile"], ...without(["action", "match", "times", "until", ...namesOf(PARAMETERS)]) },
       ],
     },
     // Of an action that is missing the first one is true.
@@ -46,15 +43,15 @@ export const FAULT_RULES = {
         isOneOf(DELIVERY_ACTIONS),
         {
           properties: {
-            match: { not: oneOfThese(Object.values(OF_DELIVERIES)) },
+            match: without(Object.values(OF_DELIVERIES)),
             latency_ms: { maximum: MAX_API_LATENCY_MS },
           },
         },
       ],
     },
-    { anyOf: [isOneOf(API_ACTIONS), { properties: { match: { not: oneOfThese(Object.values(OF_API)) } } }] },
+    { anyOf: [isOneOf(API_ACTIONS), { properties: { match: without(Object.values(OF_API)) } }] },
     ...Object.values<Parameter>(PARAMETERS).map(({ name, of }) => ({
-      anyOf: [{ not: { required: [name] } }, isOneOf(of)],
+      anyOf: [without([name]), isOneOf(of)],
     })),
   ],
 };
@@ -63,8 +60,9 @@ function isOneOf(actions: readonly FaultAction[]) {
   return { properties: { action: { enum: actions } } };
 }
 
-function oneOfThese(names: readonly string[]) {
-  return { anyOf: names.map((name) => ({ required: [name] })) };
+/** An object that has none of these fields: no value is one that they may have. */
+function without(names: readonly string[]) {
+  return { properties: Object.fromEntries(names.map((name) => [name, false] as const)) };
 }
 
 function namesOf(parameters: Readonly<Record<string, Parameter>>): readonly string[] {
