@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  */
 export const LONG: readonly string[] = [
   "campaign/shops",
+  "real/whole-shops",
   "real/payment-page",
   "real/idempotency-drill",
   "real/executable",

@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { basename, join } from "node:path";
+import { onTestFinished } from "vitest";
+import { PROGRAM, run, type Finished } from "./program.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+/** The whole shops of fixtures/shops, by their language. */
+export const WHOLE_SHOPS = {
+  node: join(ROOT, "fixtures/shops/node/shop.js"),
+  python: join(ROOT, "fixtures/shops/python/shop.py"),
+} as const;
+
+/** The commands in the head of a shop's file, which get it from nothing to ready: one a line. */
+export function headOf(file: string): readonly string[] {
+  const lines = readFileSync(file, "utf8").split("\n");
+  const end = lines.findIndex((line) => /^(?:"""|\*\/)$/.test(line));
+  const indented = lines.slice(0, end).filter((line) => line.startsWith("    "));
+  return indented
+    .join("\n")
+    .replaceAll(/\\\n\s*/g, "")
+    .split("\n")
+    .map((line) => line.trim());
+}
+
+/**
+ * Types the head of a shop in a folder of its own, on ports of its own, and returns what came of it; `npx checkout` is the
+ * built program, and what the shop imports is installed already.
+ */
+export async function typeHead(file: string): Promise<Finished> {
+  const cwd = tempFolder();
+  const port = await freePort();
+  copyFileSync(file, join(cwd, basename(file)));
+  writeFileSync(join(cwd, "package.json"), '{"type":"module"}\n');
+  symlinkSync(join(ROOT, "node_modules"), join(cwd, "node_modules"));
+  const bin = join(cwd, "bin");
+  mkdirSync(bin);
+  const npx = `#!/bin/sh\nshift\nexec "${process.execPath}" "${PROGRAM}" "$@"\n`;
+  writeFileSync(join(bin, "npx"), npx, { mode: 0o755 });
+  onTestFinished(async () => void (await run(["sandbox", "stop"], { cwd })));
+  const env = {
+    PATH: `${bin}:${join(process.execPath, "..")}:${process.env["PATH"] ?? ""}`,
+    PORT: `${port}`,
+    CHECKOUT_SANDBOX_PORT: "0",
+  };
+  // In a group of its own, so that the shop ends with the test.
+  const shell = spawn("sh", ["-c", scriptOf(headOf(file), port)], {
+    cwd,
+    env,
+    detached: true,
+    stdio: "pipe",
+  });
+  onTestFinished(() => {
+    if (shell.exitCode === null) process.kill(-(shell.pid ?? 0), "SIGKILL");
+  });
+  const output = { stdout: "", stderr: "" };
+  shell.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+  shell.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+  const [code] = (await once(shell, "close")) as [number | null];
+  return { code, ...output };
+}
+
+/** The commands as a script that ends with the first that fails; it waits until the shop answers. */
+function scriptOf(head: readonly string[], port: number): string {
+  const origin = `http://localhost:${port}`;
+  const lines = head
+    .filter((line) => !line.startsWith("npm install"))
+    .map((line) => line.replaceAll("http://localhost:3000", origin))
+    .map((line) =>
+      line.endsWith("&")
+        ? `${line.slice(0, -1)} >shop.log 2>&1 & trap 'kill $!' EXIT; until curl -s ${origin}; do sleep 0.1; done`
+        : line,
+    );
+  return ["set -e", ...lines].join("\n");
+}
+
+/** A port of this machine that nobody uses now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
