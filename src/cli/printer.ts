@@ -43,7 +43,9 @@ export type Printer = {
   readonly problem: (problem: Problem) => void;
   /** Replaces a secret in everything that is printed from now on: a service may send it back. */
   readonly hide: (secret: string) => void;
-  /** The same for a password, which may be short. */
+  /** Prints a secret after all: the user asked this command for it. */
+  readonly reveal: (secret: string) => void;
+  /** Hides a password, which may be short. */
   readonly hidePassword: (password: string) => void;
 };
 
@@ -100,6 +102,10 @@ export function createPrinter(
     },
     hide: (secret) => {
       if (secret.length >= MIN_SECRET) hideAll(secret);
+    },
+    reveal: (secret) => {
+      const at = hidden.indexOf(secret);
+      if (at >= 0) hidden.splice(at, 1);
     },
     hidePassword: (password) => {
       if (password !== "") hideAll(password);

@@ -365,6 +365,8 @@ test("env prints the variables of any store, and exec runs a command in a fresh 
     CHECKOUT_SIGNING_SECRET: store.signing_secret,
   });
   expect((await ask(harness, "env --store Tea")).said).toEqual(variables(tea));
+  const withToken = { ...variables(tea), CHECKOUT_CONTROL_TOKEN: ready.control_token };
+  expect((await ask(harness, "env --store Tea --control")).said).toEqual(withToken);
   const first = { ...ready, name: ready.store_name, api_key: ready.api_key ?? "" };
   expect((await ask(harness, "env")).said).toEqual(variables(first));
   // What an environment holds of a state that is gone is what this command replaces.

@@ -1,9 +1,14 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { blocksIn, PAGES, pageText } from "../support/documents.ts";
+import { listenUntilEnd } from "../support/http-receiver.ts";
+import { eventually } from "../support/eventually.ts";
 import { createHarness } from "../support/harness.ts";
 import { launch, PROGRAM, run, startSandbox, type SandboxProcess } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -36,7 +41,8 @@ test.for(TRANSCRIPTS)("everything that $name shows is what the program prints", 
         : await execute(
             command.replaceAll(UUIDS, (id) => ids.get(id) ?? id),
             sandbox,
-            cwd,
+            // It is about another service, in a folder without a sandbox.
+            command.startsWith("CHECKOUT_BASE_URL=") ? tempFolder() : cwd,
           );
     expect([command, normalise(printed, cwd)]).toEqual([command, normalise(shown, cwd)]);
     const own = printed.match(UUIDS) ?? [];
@@ -54,6 +60,8 @@ test("pages show what commands print", () => {
 const SHELL_BLOCKS = [
   ["npm ci && npx checkout sandbox start", "a clone"],
   ["npx checkout endpoints add", "run by readiness.test.ts"],
+  ["npx checkout sandbox start --detach --listen", "run here"],
+  ["export CHECKOUT_BASE_URL=http://box.example", "run here"],
   ["npx checkout sandbox start --detach", "run here"],
   ["npx checkout keys generate", "run here"],
   ["npm ci && npm test", "a clone"],
@@ -61,7 +69,10 @@ const SHELL_BLOCKS = [
 
 /** A shell block of a page by its beginning, with this program in the place of the installed one. */
 function shellBlock(beginning: (typeof SHELL_BLOCKS)[number][0]): string {
-  const shown = blocksIn("sh").find(({ code }) => code.startsWith(beginning))?.code ?? "";
+  const shown =
+    blocksIn("sh").find(({ code }) =>
+      code.startsWith(`${beginning}${beginning.endsWith("--detach") ? "\n" : ""}`),
+    )?.code ?? "";
   return shown.trimEnd().replaceAll("npx checkout", `"${process.execPath}" "${PROGRAM}"`);
 }
 
@@ -116,6 +127,86 @@ test("the network settings that the documents show make a sandbox with the gener
   expect([created.status, data.checkout_url]).toEqual([201, expect.stringContaining(`${publicUrl}/pay/`)]);
   expect(await sandbox.stop("SIGTERM")).toBe(0);
 });
+
+test("a sandbox for a team gives two users on two addresses their own stores, pages that open, and their webhooks", async () => {
+  const heard = { alice: [] as string[], bob: [] as string[] };
+  const hooks = {
+    alice: await receiverAt("127.0.0.5", heard.alice),
+    bob: await receiverAt("127.0.0.6", heard.bob),
+  };
+  const port = await freePort();
+  const there = (text: string): string =>
+    text
+      .replaceAll("pay.box.example", "127.0.0.3")
+      .replaceAll("portal.box.example", "127.0.0.4")
+      .replaceAll("box.example", "127.0.0.2")
+      .replaceAll("alice.example:3000", `127.0.0.5:${hooks.alice}`)
+      .replaceAll("bob.example:3000", `127.0.0.6:${hooks.bob}`)
+      .replaceAll("4242", String(port));
+  const shell = async (
+    script: string,
+    cwd: string,
+    own: Readonly<Record<string, string>>,
+  ): Promise<string> => {
+    const env = { PATH: process.env["PATH"] ?? "", ...own };
+    return (await promisify(execFile)("sh", ["-ec", there(script)], { cwd, env })).stdout;
+  };
+  const cwd = tempFolder();
+  onTestFinished(async () => void (await run(["sandbox", "stop"], { cwd })));
+  const box = shellBlock("npx checkout sandbox start --detach --listen");
+  const printed = await shell(box, cwd, { CHECKOUT_SANDBOX_PORT: String(port) });
+  const links = printed.match(/^http.*\/portal\/k-\S+$/gm) ?? [];
+  expect(links).toEqual([1, 2].map(() => expect.stringContaining(there("http://portal.box.example:4242/"))));
+  for (const link of links) expect((await fetch(link)).status).toBe(200);
+  const pages: string[] = [];
+  for (const user of ["alice", "bob"] as const) {
+    const name = user === "alice" ? "Alice" : "Bob";
+    const { stdout } = await run(["env", "--store", name, "--format", "json"], { cwd });
+    const variables = JSON.parse(stdout) as Readonly<Record<string, string>>;
+    expect(printed).toContain(`CHECKOUT_API_KEY=${variables["CHECKOUT_API_KEY"]}`);
+    const script = shellBlock("export CHECKOUT_BASE_URL=http://box.example");
+    const shown = await shell(script, tempFolder(), variables);
+    const page = /checkout_url +(\S+)/.exec(shown)?.[1] ?? "";
+    expect([page, (await fetch(page)).status]).toEqual([
+      expect.stringContaining(there("http://pay.box.example:4242/pay/")),
+      200,
+    ]);
+    await eventually("the user's own receiver hears of it", async () =>
+      expect(heard[user]).toEqual(["order.created"]),
+    );
+    pages.push(page);
+  }
+  expect([heard, new Set(pages).size]).toEqual([{ alice: ["order.created"], bob: ["order.created"] }, 2]);
+});
+
+test("with --listen alone, checkout_url is an address of the sandbox's own machine", async () => {
+  const sandbox = await startSandbox({
+    cwd: tempFolder(),
+    args: ["--listen", "0.0.0.0", "--allow-host", "box.example"],
+  });
+  expect(sandbox.ready.checkout_origin).toBe(`http://127.0.0.1:${sandbox.port}`);
+});
+
+/** A receiver of one user's, which notes the types of its events; answers its port. */
+async function receiverAt(address: string, types: string[]): Promise<number> {
+  const server = createServer((request, response) => {
+    void request.toArray().then((chunks: readonly Buffer[]) => {
+      types.push((JSON.parse(Buffer.concat(chunks).toString()) as { readonly type: string }).type);
+      response.writeHead(204).end();
+    });
+  });
+  onTestFinished(() => void server.close());
+  return listenUntilEnd(server, address);
+}
+
+/** A port that nothing listens on, at any address. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "0.0.0.0");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
 
 test("the README names every command and every script that exists", async () => {
   const readme = pageText("README.md");
@@ -202,6 +293,7 @@ function normalise(text: string, cwd: string): string {
     .replaceAll(/svc_control_[\w-]{43}/g, "<control token>")
     .replaceAll(/co-[0-9a-f]{40}-1/g, "<key>")
     .replaceAll(/(127\.0\.0\.1|localhost):\d+/g, "$1:<port>")
+    .replaceAll(/\d+ KiB/g, "<size>")
     .replaceAll(/pid"?[: ]+\d+/gi, "<pid>")
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<moment>")
     .replaceAll(cwd, "<folder>");

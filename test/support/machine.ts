@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 const LANGUAGES = {
   curl: ["curl", "openssl"],
   go: ["go"],
-  java: ["java"],
+  java: ["java", "javac"],
   php: ["php"],
   python: ["python3"],
 } as const satisfies Record<string, readonly string[]>;

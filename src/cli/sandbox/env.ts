@@ -55,6 +55,8 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
     ...variablesOf({ ...access, apiKey }),
     ...(options.control === true ? { CHECKOUT_CONTROL_TOKEN: token } : {}),
   };
+  // It was hidden where it was used to find another store than the first.
+  if (options.control === true) printer.reveal(token);
   if (apiKey === null)
     printer.trace(`warning: CHECKOUT_API_KEY is left out: ${isRevoked ? KEPT_IS_REVOKED : NONE_IS_KEPT}`);
   noteOwnSecrets(context, access);
