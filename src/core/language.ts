@@ -17,6 +17,11 @@ function chinese([, text]: Words): string {
   return text;
 }
 
+/** What is told, in both languages. */
+export function inBoth(tell: (say: Say) => string): Words {
+  return [tell(english), tell(chinese)];
+}
+
 /** What says words in this language. */
 export function saying(language: Language): Say {
   return language === "en" ? english : chinese;

@@ -14,6 +14,8 @@ export type Refusal = {
   readonly retryAfterSeconds?: number;
   /** Methods that the resource has; sent as `Allow`. */
   readonly allow?: string;
+  /** The field of the request that was refused, by its name on the wire; a form shows the message there. */
+  readonly field?: string | undefined;
   /** The id of the checkout that a create was in conflict with; only the request log keeps it. */
   readonly met?: string | undefined;
 };
@@ -42,6 +44,11 @@ export function refuse(
 /** The message of a refusal in both languages; in English alone where no page was to show it. */
 export function wordsOf({ message, chinese = message }: Pick<Refusal, "message" | "chinese">): Words {
   return [message, chinese];
+}
+
+/** Says of a refusal which field it is about; one that says so itself stays. */
+export function inField<Value>(field: string, outcome: Outcome<Value>): Outcome<Value> {
+  return outcome.ok ? outcome : { ok: false, refusal: { field, ...outcome.refusal } };
 }
 
 /** What a value becomes; a refusal stays. */

@@ -87,7 +87,7 @@ const REFUSALS = [
     body: { ...TERMS, currency: "XXX" },
     headers: { "Idempotency-Key": "another-key" },
     check: "store and capability",
-    rule: 10,
+    rule: 6,
     received: "XXX",
     next: "checkout admin enable-capability XXX",
   },

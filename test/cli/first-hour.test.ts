@@ -432,7 +432,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
     { NO_COLOR: "1", HOME: "", TZ: "America/New_York", LANG: "de_DE.UTF-8" },
     "orders list",
     0,
-    /\d{4}-\d\d-.*Z/,
+    /just now, by the merchant/,
   ],
   // The sandbox, and files.
   [{}, "sandbox start", 1, /a sandbox already serves .*pid/],

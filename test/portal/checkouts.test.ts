@@ -153,7 +153,9 @@ test("each act does what it says, and the states that do not allow it say so in 
     const before = await show(id);
     expect(buttonsOf(before)).toEqual({ can: OUTCOMES, cannot: ["Late success"] });
     expect(before.text).toContain("Late success: possible after the end.");
-    const after = await portal.act(`${portal.home}/checkouts/${id}/pay`, { outcome });
+    const done = await portal.act(`${portal.home}/checkouts/${id}/pay`, { outcome });
+    expect(done.text).toContain(`Done at 12:00:00.000 : ${outcome}`);
+    const after = await show(id);
     expect(buttonsOf(after)).toEqual({ can: [], cannot: [...OUTCOMES, "Late success"] });
     for (const part of [`order.${outcome}`, words, late]) expect(after.text).toContain(part);
     // The page was open when it happened elsewhere.
@@ -219,7 +221,9 @@ test("a line folds out: bytes, headers, curl, signature, the receiver's answer, 
 
   const [, replay = ""] = /action="([^"]+\/replay[^"]*)"/.exec(html) ?? [];
   const { location } = await portal.post(replay);
-  expect(location).toMatch(new RegExp(`^${portal.home}/checkouts/${id}#event-[0-9a-f-]{36}$`));
+  expect(location).toMatch(
+    new RegExp(`^${portal.home}/checkouts/${id}\\?said=[0-9a-f-]{36}#event-[0-9a-f-]{36}$`),
+  );
   await harness.clock.sleep(1000);
   const after = await show(id);
   expect(

@@ -105,7 +105,7 @@ test("a refusal is a page, and changes nothing", async () => {
       400,
       "event type",
     ],
-    [`${webhooks}/endpoints`, {}, 400, "url"],
+    [`${webhooks}/endpoints`, {}, 400, "must be an http or https URL"],
     [`${webhooks}/endpoints/${id}/rotate`, { overlap_ms: "-1" }, 400, "overlap_ms"],
     [`${webhooks}/endpoints/${id}/rotate`, { overlap_ms: "x" }, 400, "overlap_ms"],
     [`${webhooks}/endpoints/${id}/state`, { action: "explode" }, 400, "action"],

@@ -217,6 +217,7 @@ test("a look finds the same where another store's checkouts lie between, few or 
   expect(await readAll(ask, storeId, { q: "needle", status: "failed" })).toEqual([id(190_000), id(90_000)]);
   expect((await ask(storeId, { q: "needle", before: id(0) })).page).toEqual({
     checkouts: [],
+    now: "2026-01-15T12:00:00.000Z",
     next_before: null,
     searched: 0,
     searched_back_to: null,
@@ -515,15 +516,15 @@ test("orders and sessions are listed, filtered and gone on with, newest first, a
   await type("sessions create --order-id cart-7 --price-id price_bento");
   const listed = (await type("orders list")).stdout;
   expect(listed.replaceAll(/^[0-9a-f]{8}/gm, "<short>.")).toBe(
-    `ID        STATUS   AMOUNT    ORDER ID    CREATED                   METHOD
-<short>.  created  4.50 EUR  order-1003  2026-01-15T12:00:02.000Z  alipay_plus
-<short>.  created  4.50 EUR  order-1002  2026-01-15T12:00:01.000Z  alipay_plus
-<short>.  created  4.50 EUR  order-1001  2026-01-15T12:00:00.000Z  alipay_plus
+    `ID        STATUS   AMOUNT    ORDER ID    LAST
+<short>.  created  4.50 EUR  order-1003  1 s ago, by the merchant
+<short>.  created  4.50 EUR  order-1002  2 s ago, by the merchant
+<short>.  created  4.50 EUR  order-1001  3 s ago, by the merchant
 `,
   );
   const whole = JSON.parse((await type("orders list --json")).stdout) as Page;
   const [third, second, first] = whole.checkouts.map((one) => one.id);
-  expect(Object.keys(whole)).toEqual(["checkouts", "next_before", "searched", "searched_back_to"]);
+  expect(Object.keys(whole)).toEqual(["checkouts", "now", "next_before", "searched", "searched_back_to"]);
   expect(listed.match(/^[0-9a-f]{8}/gm)).toEqual([third, second, first].map((one) => shortId(one ?? "")));
   const part = await type("orders list --limit 2");
   expect(part.stdout).toContain(
@@ -608,6 +609,7 @@ test("tables fit: columns go one after the other, and then the widest is cut; id
     priceId: null,
     createdAt: 0,
     expiresAt: 1,
+    last: { at: 0, what: "succeeded", by: "payer", attempt: 1, attemptsLeft: null },
   } as const;
   const long = { ...entry, orderId: "注文".repeat(16) };
   const attempt = {
@@ -627,8 +629,8 @@ test("tables fit: columns go one after the other, and then the widest is cut; id
   };
   const event = { eventId: id(2), type: "checkout_session.succeeded", createdAt: 0, body: "{}" };
   const tables = (width: number): Promise<string>[] => [
-    checkoutLines([entry, long], { width }),
-    checkoutLines([entry], { width }),
+    checkoutLines({ checkouts: [entry, long], now: 120_000 }, { width }),
+    checkoutLines({ checkouts: [entry], now: 120_000 }, { width }),
     deliveryLines([{ ...delivery, eventId: id(2) }] as unknown as Parameters<typeof deliveryLines>[0], {
       width,
     }),
@@ -640,8 +642,10 @@ test("tables fit: columns go one after the other, and then the widest is cut; id
       for (const line of text.split("\n"))
         expect([width, line, widthOf(line) <= width]).toEqual([width, line, true]);
   }
-  expect((await tables(200)[1]) ?? "").toMatch(/^ID +STATUS +AMOUNT +ORDER ID +CREATED +METHOD\n00001eef /);
-  expect((await tables(80)[1]) ?? "").toMatch(/^ID +STATUS +AMOUNT +ORDER ID +CREATED\n/);
+  expect((await tables(200)[1]) ?? "").toMatch(
+    /^ID +STATUS +AMOUNT +ORDER ID +LAST +CREATED +METHOD\n00001eef .* 2 min ago, by the payer /,
+  );
+  expect((await tables(80)[1]) ?? "").toMatch(/^ID +STATUS +AMOUNT +ORDER ID +LAST\n/);
   expect((await tables(0)[1]) ?? "").toBe(await tables(80)[1]);
   expect((await tables(80)[0]) ?? "").toMatch(/^ID +STATUS +AMOUNT +ORDER ID\n.*\n.* (注文)+注?…$/);
   expect((await tables(200)[2]) ?? "").toMatch(

@@ -43,7 +43,8 @@ export async function signedIn(harness: Harness, sandbox: RunningSandbox): Promi
   const act: Portal["act"] = async (path, fields) => {
     const { location, status, text } = await post(path, fields);
     if (location === undefined) throw new Error(`the form was answered ${status}: ${text}`);
-    return get(location);
+    // A browser keeps what is behind the # to itself.
+    return get(location.replace(/#.*/, ""));
   };
   return { get, post, act, formToken, cookie, host, home };
 }

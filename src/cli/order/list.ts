@@ -1,7 +1,7 @@
 import { STATUSES, type CheckoutObject, type Status } from "../../core/checkout/checkout.ts";
 import { iso } from "../../core/clock.ts";
-import type { CheckoutEntry } from "../../core/control/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
+import { lastText, lastWhen } from "../../core/explain/last.ts";
 import { formatAmount } from "../../core/money.ts";
 import { calling } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
@@ -59,8 +59,7 @@ function registerList(group: Group, { object, command }: Listed): void {
       nextAfter: { session_not_found: `checkout ${command} list begins with the newest` },
       text: async (listed, printer, { context: { world } }) => {
         const { checkouts, nextBefore } = listed;
-        const rows =
-          checkouts.length === 0 ? noneOf(command, listed) : await checkoutLines(checkouts, printer);
+        const rows = checkouts.length === 0 ? noneOf(command, listed) : await checkoutLines(listed, printer);
         if (nextBefore === null) return rows;
         return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${calledAs(world)} ${command} list --before ${nextBefore}`)}`;
       },
@@ -73,17 +72,21 @@ function noneOf(command: string, { searched }: AnswerOf<"listCheckouts">): strin
 }
 
 /** Orders or sessions, one a line, in their order, in lines of `width` places. */
-export function checkoutLines(checkouts: readonly CheckoutEntry[], { width, style }: Sheet): Promise<string> {
+export function checkoutLines(
+  { checkouts, now }: Pick<AnswerOf<"listCheckouts">, "checkouts" | "now">,
+  { width, style }: Sheet,
+): Promise<string> {
   return table(
-    ["ID", "STATUS", "AMOUNT", "ORDER ID", "CREATED", "METHOD"],
+    ["ID", "STATUS", "AMOUNT", "ORDER ID", "LAST", "CREATED", "METHOD"],
     checkouts.map((one) => [
       shortId(one.id),
       one.status,
       formatAmount(one.amountMinor, one.currency),
       one.orderId,
+      [lastText(one.last), lastWhen(one.last, now)].filter((text) => text !== "").join(" · "),
       iso(one.createdAt),
       one.paymentMethod,
     ]),
-    { width, style, drop: ["METHOD", "CREATED"] },
+    { width, style, cut: ["LAST"], drop: ["METHOD", "CREATED", "LAST"] },
   );
 }

@@ -24,7 +24,7 @@ export function durationOf(text: string): number | undefined {
 export function parseSpan(text: string): Outcome<number> {
   const milliseconds = durationOf(text);
   if (milliseconds !== undefined) return accept(milliseconds);
-  return refuseValue("expected a duration such as 31m, 2h or 45s", text);
+  return refuseValue(["expected a duration such as 31m, 2h or 45s", "应为时长，如 31m、2h 或 45s"], text);
 }
 
 /** A time that is typed: how far it is from now, or a moment in milliseconds. */

@@ -39,6 +39,21 @@ const lateResult = z.object({
 });
 /** A result that came after its checkout had ended (decision 10). */
 export type LateResult = DomainOf<typeof lateResult>;
+
+const lastChange = z.object({
+  /** By the store's clock. */
+  at: moment,
+  what: z.enum(["created", "started", "declined", "succeeded", "failed", "cancelled", "expired", "late"]),
+  /** `order_id`: a reserved one, which settles its checkout (decision 37). */
+  by: z.enum(["merchant", "payer", "order_id", "clock"]),
+  /** The payment attempt that it is about. */
+  attempt: z.nullable(z.int()),
+  /** How many attempts the payer has left after a decline. */
+  attemptsLeft: z.nullable(whole(0)),
+});
+/** What happened last to a checkout, and who did it. */
+export type LastChange = DomainOf<typeof lastChange>;
+
 const event = z.object({
   eventId: z.uuid(),
   type: z.string(),
@@ -61,6 +76,7 @@ const listed = z.object({
   priceId: z.nullable(z.string()),
   createdAt: moment,
   expiresAt: moment,
+  last: lastChange,
 });
 /** An order or a session in a list, as the control API tells it. */
 export type CheckoutEntry = DomainOf<typeof listed>;
@@ -102,6 +118,7 @@ nameSchemas({
   StatusChange: move,
   PaymentAttempt: attempt,
   LateResult: lateResult,
+  LastChange: lastChange,
   ListedCheckout: listed,
   Checkout: inspected,
   Price: price,
@@ -142,6 +159,8 @@ export const checkoutOperations = {
     }),
     answer: z.object({
       checkouts: z.array(listed),
+      /** The store's time. */
+      now: moment,
       nextBefore: z.nullable(z.uuid()),
       searched: z.nullable(z.int()),
       searchedBackTo: z.nullable(moment),

@@ -99,10 +99,43 @@ function refuseIssue(
 ): Outcome<never> {
   const whole = CONTROL_OPERATIONS[name].method === "POST" ? "the body" : "the query";
   const field = issue === undefined || issue.path.length === 0 ? whole : issue.path.join(".");
+  const got = printableLiteral(valueAt(body, issue?.path ?? []) ?? body);
   return refuse(
     "invalid_parameter",
-    `${field}: ${issue?.message ?? "is invalid"}; got ${printableLiteral(valueAt(body, issue?.path ?? []) ?? body)}`,
+    [
+      `${field}: ${issue?.message ?? "is invalid"}; got ${got}`,
+      `${field}：${issue === undefined ? "无效" : chineseOf(issue)}；收到 ${got}`,
+    ],
+    { field },
   );
+}
+
+/** What was expected, in Chinese; zod has it in English alone here. */
+function chineseOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return `类型应为 ${issue.expected}`;
+    case "invalid_value":
+      return `应为 ${issue.values.map(String).join("、")}`;
+    case "too_small":
+      return `不得小于 ${issue.minimum}${unitOf(issue.origin)}`;
+    case "too_big":
+      return `不得大于 ${issue.maximum}${unitOf(issue.origin)}`;
+    case "invalid_format":
+      return `格式应为 ${issue.format}`;
+    case "unrecognized_keys":
+      return `没有名为 ${issue.keys.join("、")} 的字段`;
+    case "custom":
+    case "invalid_element":
+    case "invalid_key":
+    case "invalid_union":
+    case "not_multiple_of":
+      return "无效";
+  }
+}
+
+function unitOf(origin: string): string {
+  return origin === "string" ? " 个字符" : origin === "array" ? " 项" : "";
 }
 
 /** What stands at a place of a body; undefined where nothing does. */

@@ -91,8 +91,9 @@ export function explainEvent(
     decision: SCHEDULE,
     ...timelineOf({ checkouts: [{ ...NOTHING_ELSE, events: [event], deliveries }], requests: [], now }, say),
     next: [
-      ...helpOf(deliveries),
-      deliveries.length === 0 ? "checkout endpoints list" : `checkout events replay ${event.id}`,
+      ...new Set(helpOf(deliveries)).add(
+        deliveries.length === 0 ? "checkout endpoints list" : `checkout events replay ${event.id}`,
+      ),
     ],
   };
 }

@@ -174,7 +174,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   },
   capability_missing: {
     name: STORE,
-    rule: 10,
+    rule: 6,
     message: /^(?<field>\w+) (?<received>\S+) is not active for this store; (?<expected>active: .+)$/,
     next: ["checkout capabilities list", "checkout admin enable-capability <name>"],
   },

@@ -4,6 +4,7 @@ import { excerpt } from "../text.ts";
 import { causeText, isSuccess, type ToldDelivery, type ToldTry } from "./delivery.ts";
 import type { PendingEntry, StoryEntry } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
+import { spanText } from "./span.ts";
 
 /** What became of an event at one endpoint, or the same at several: one line, with its attempts inside. */
 export type DeliveryLine = { readonly entry: StoryEntry; readonly deliveries: readonly ToldDelivery[] };
@@ -202,16 +203,4 @@ function cutMiddle(text: string, max: number): string {
   if (text.length <= max) return text;
   const half = Math.floor((max - 1) / 2);
   return `${text.slice(0, max - 1 - half)}…${text.slice(-half)}`;
-}
-
-/** A time between two lines, in its largest unit. */
-function spanText(milliseconds: number): string {
-  const units = [
-    ["d", 86_400_000],
-    ["h", 3_600_000],
-    ["min", 60_000],
-    ["s", 1000],
-  ] as const;
-  const [unit, size] = units.find(([, least]) => milliseconds >= least) ?? ["ms", 1];
-  return `${Math.round(milliseconds / size)} ${unit}`;
 }

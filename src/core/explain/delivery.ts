@@ -51,14 +51,14 @@ export const CAUSES: Readonly<
       "the receiver took too long: answer 2xx first, and do the work after it",
       "接收程序响应太慢：请先返回 2xx，再处理业务",
     ],
-    next: "checkout deliveries list",
+    next: "checkout events replay <event_id>",
   },
   connection_lost: {
     cause: [
       "the receiver closed the connection without an answer: it crashed, or its server limits bodies",
       "接收程序未响应就关闭了连接：可能已崩溃，或其服务器限制请求体大小",
     ],
-    next: "checkout deliveries list",
+    next: "checkout events replay <event_id>",
   },
   bad_answer: {
     cause: [
@@ -73,7 +73,7 @@ export const CAUSES: Readonly<
   },
   interrupted: {
     cause: ["the sandbox ended while it was sent; it is sent again", "发送途中沙箱停止；将重新发送"],
-    next: "checkout deliveries list",
+    next: "checkout events get <event_id>",
   },
   "3xx": {
     cause: [
@@ -131,20 +131,23 @@ export const CAUSES: Readonly<
       "the receiver limits its rate; its Retry-After is honoured",
       "接收程序限流；已遵守其 Retry-After",
     ],
-    next: "checkout deliveries list",
+    next: "checkout events replay <event_id>",
   },
   "4xx": {
     cause: ["the receiver refused it; its answer says why", "接收程序拒绝了它；原因见其响应"],
-    next: "checkout deliveries list",
+    next: "checkout events replay <event_id>",
   },
   "5xx": {
     cause: [
       "the receiver failed: look at its own log, and at the answer that it gave",
       "接收程序出错：请查看它自己的日志和它给出的响应",
     ],
-    next: "checkout deliveries list",
+    next: "checkout events replay <event_id>",
   },
-  other: { cause: ["only a 2xx counts as taken", "只有 2xx 才算已接收"], next: "checkout deliveries list" },
+  other: {
+    cause: ["only a 2xx counts as taken", "只有 2xx 才算已接收"],
+    next: "checkout events replay <event_id>",
+  },
 };
 
 /** Why a try most likely failed; undefined where it did not, or has not ended. */

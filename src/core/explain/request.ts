@@ -43,8 +43,10 @@ export function explainRequest(
     };
   }
   const check = checkOf(code);
-  const { name, rule, decision } = check;
+  const { name } = check;
   const { field, expected, received, next } = partsOf(refused, check, say);
+  // A price that cannot be named is refused for the form that names it, whatever else the code says.
+  const { rule, decision } = field === PRICE_FORM.field ? PRICE_FORM : check;
   return {
     ...rest,
     summary: `${line} (${code}): ${refused.message}`,
@@ -58,6 +60,9 @@ export function explainRequest(
     next: met === undefined ? next : [`checkout explain ${met.id}`, ...next],
   };
 }
+
+/** The rule and the decision of creates that name a price. */
+const PRICE_FORM = { field: "price_id", rule: 10, decision: 7 } as const;
 
 const NOTHING_REFUSED = {
   check: null,

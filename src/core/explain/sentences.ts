@@ -1,5 +1,6 @@
 import type { Status } from "../checkout/checkout.ts";
 import type { AttemptResult } from "../checkout/payment.ts";
+import type { LastChange } from "../control/checkout.ts";
 import type { Words } from "../language.ts";
 import type { DeliveryEntry } from "../control/webhook.ts";
 
@@ -29,6 +30,29 @@ export const SENTENCES = {
       `${expires} 前无人支付，此为最终状态：${AGAIN_CHINESE}`,
     ],
   } satisfies Readonly<Record<Status, (expires: string) => Words>>,
+  /** What happened last to a checkout, where its status does not say it. */
+  last: {
+    started: (attempt: number) => [`payment attempt ${attempt} under way`, `第 ${attempt} 次支付尝试进行中`],
+    declined: (left: number) => [
+      left === 0
+        ? "declined, no attempt left"
+        : `declined, ${left} ${left === 1 ? "attempt" : "attempts"} left`,
+      left === 0 ? "支付被拒，尝试次数已用完" : `支付被拒，还可尝试 ${left} 次`,
+    ],
+    late: (attempt: number) => [
+      `payment attempt ${attempt} ended too late, not applied`,
+      `第 ${attempt} 次支付尝试结束太晚，不生效`,
+    ],
+  },
+  /** Who did what happened last. */
+  lastBy: {
+    merchant: ["by the merchant", "由商户创建"],
+    payer: ["by the payer", "由付款人操作"],
+    order_id: ["by its order_id", "由订单号触发"],
+    clock: ["by the clock", "由时钟触发"],
+  } satisfies Readonly<Record<LastChange["by"], Words>>,
+  ago: (span: string) => [`${span} ago`, `${span}前`],
+  justNow: ["just now", "刚刚"],
   newest: (count: number) => [
     `the newest of ${count} checkouts of this order_id`,
     `该订单号共有 ${count} 个收款单，此为最新`,

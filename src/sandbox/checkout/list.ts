@@ -1,5 +1,7 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
+import type { LastChange } from "../../core/control/checkout.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
+import { lastChange } from "../../core/explain/last.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { isUuid } from "../../core/text.ts";
 import {
@@ -17,7 +19,9 @@ import { settleDue } from "./payments.ts";
 
 /** A part of a list of checkouts, newest first. */
 type CheckoutPage = {
-  readonly checkouts: readonly Checkout[];
+  readonly checkouts: readonly (Checkout & { readonly last: LastChange })[];
+  /** The store's time. */
+  readonly now: number;
   /** `before` of the next part; null where there is none. A part that is short can have a next one. */
   readonly nextBefore: string | null;
   /** How many checkouts were looked through, newest first; null where an index knew where to look. */
@@ -59,7 +63,24 @@ export async function listCheckouts(
   const { status = null, object = null, paymentMethod = null, orderId = null, limit = DEFAULT_PAGE } = query;
   const filter = { storeId, status, object, paymentMethod, orderId };
   const found = find(lists, filter, { text: query.q, span: { before, limit: limit + 1 } });
-  return accept(pageOf(lists, found, { storeId, before, limit }));
+  const { checkouts, ...rest } = pageOf(lists, found, { storeId, before, limit });
+  const told = checkouts.map((checkout) =>
+    Object.assign({}, checkout, { last: lastOf(context.store, checkout) }),
+  );
+  return accept({ ...rest, checkouts: told, now: storeTime(context, storeId) });
+}
+
+/** What happened last to a checkout. */
+export function lastOf({ attempts, events }: Store, checkout: Checkout): LastChange {
+  const { id, status, createdAt } = checkout;
+  // Nothing has happened to most of a list.
+  const isNew = status === "created";
+  return lastChange({
+    checkout,
+    attempts: isNew ? [] : attempts.of(id),
+    lateResults: isNew ? [] : attempts.lateResults(id),
+    newestEventAt: isNew ? createdAt : (events.of(id).at(-1)?.createdAt ?? createdAt),
+  });
 }
 
 /** What time has brought is done first, so that no status in a list is one of the past. */
@@ -110,7 +131,7 @@ function pageOf(
   lists: Lists,
   { places, look }: Found,
   { storeId, before, limit }: Span & { readonly storeId: string },
-): CheckoutPage {
+): Omit<CheckoutPage, "checkouts" | "now"> & { readonly checkouts: readonly Checkout[] } {
   const shown = places.slice(0, limit);
   const checkouts = lists.at(shown);
   const isCut = places.length > limit;

@@ -1,6 +1,6 @@
 import { parseReturnOrigin, parseReturnPath } from "../../core/checkout/return-origin.ts";
 import { checkoutUrl } from "../../core/checkout/wire.ts";
-import { accept, mapped, type Outcome } from "../../core/outcome.ts";
+import { accept, inField, mapped, type Outcome } from "../../core/outcome.ts";
 import { wholePrice } from "../../core/config/plan.ts";
 import { ACTED_AS_PAYER } from "../../core/readiness/assumptions.ts";
 import { storeTime } from "../at-store.ts";
@@ -40,7 +40,7 @@ export const checkoutHandlers = {
   listReturnOrigins: async (context, { storeId }) =>
     accept({ storeId, returnOrigins: listReturnOrigins(context, storeId) }),
   changeReturnOrigins: async (context, { storeId, body }) => {
-    const origin = parseReturnOrigin(body.origin);
+    const origin = inField("origin", parseReturnOrigin(body.origin));
     if (!origin.ok) return origin;
     const path = body.action === "remove" ? accept(undefined) : parsePath(body.path);
     if (!path.ok) return path;
@@ -58,7 +58,7 @@ function withoutNotes(context: ControlActs): ControlActs {
 }
 
 function parsePath(text: string | undefined): Outcome<string | undefined> {
-  return text === undefined ? accept(undefined) : parseReturnPath(text);
+  return text === undefined ? accept(undefined) : inField("path", parseReturnPath(text));
 }
 
 function eventEntry({ id: eventId, ...event }: EventEntry) {

@@ -1,7 +1,7 @@
 import { ALL_EVENTS, parseEventTypes, wants } from "../../core/webhook/event-types.ts";
 import { DISABLED_BY_HAND, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { recordTestEvent } from "../../core/checkout/event.ts";
-import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, inField, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import {
   formatSigningSecret,
   NONCE_BYTES,
@@ -329,9 +329,9 @@ function checkForm(
   { targets }: EndpointsContext,
   wanted: { readonly url: string; readonly eventTypes?: readonly string[] | undefined },
 ): Outcome<Pick<Endpoint, "url" | "eventTypes">> {
-  const target = parseTarget(wanted.url, targets);
+  const target = inField("url", parseTarget(wanted.url, targets));
   if (!target.ok) return target;
-  return mapped(parseEventTypes(wanted.eventTypes ?? [ALL_EVENTS]), (eventTypes) => ({
+  return mapped(inField("event_types", parseEventTypes(wanted.eventTypes ?? [ALL_EVENTS])), (eventTypes) => ({
     url: target.value.url,
     eventTypes: eventTypes,
   }));

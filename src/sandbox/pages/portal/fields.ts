@@ -1,4 +1,8 @@
 import { html, type Html, type Text } from "../../../web/html.ts";
+import type { RefusedForm } from "./view.ts";
+
+/** What was typed into a form that is shown again because it was refused; undefined of all other forms. */
+export type Typed = RefusedForm | undefined;
 
 /** A field of a form, with its label. */
 export function field(
@@ -11,6 +15,7 @@ export function field(
     required = false,
     numeric = false,
     list = "",
+    typed,
   }: {
     /** What can be typed, where the label does not say it. */
     readonly hint?: Text;
@@ -21,6 +26,8 @@ export function field(
     readonly numeric?: boolean;
     /** The id of a `suggestions` on the page. */
     readonly list?: string;
+    /** What stands in the place of `value` in a form that was refused. */
+    readonly typed?: Typed;
   } = {},
 ): Html {
   const attributes = [
@@ -28,12 +35,35 @@ export function field(
     numeric ? html` inputmode="numeric"` : html``,
     placeholder === "" ? html`` : html` placeholder="${placeholder}"`,
     list === "" ? html`` : html` list="${list}"`,
+    refusedAttributes(name, typed),
   ];
   return html`<label class="field">
     <span>${label}</span>
-    <input name="${name}" value="${value}" autocomplete="off" spellcheck="false" ${attributes} />
-    ${hint === undefined ? "" : html`<small>${hint}</small>`}
+    <input
+      name="${name}"
+      value="${typed?.fields.get(name) ?? value}"
+      autocomplete="off"
+      spellcheck="false"
+      ${attributes}
+    />
+    ${refusedWords(name, typed)} ${hint === undefined ? "" : html`<small>${hint}</small>`}
   </label>`;
+}
+
+/** Attributes of the field that was refused: it has the focus, and is described by the sentence beside it. */
+export function refusedAttributes(name: string, typed: Typed): Html {
+  return typed?.field === name
+    ? html` autofocus aria-invalid="true" aria-describedby="refused-${name}"`
+    : html``;
+}
+
+/** What a page with a form that was refused has in its markup. */
+export const REFUSED_MARK = 'class="refused"';
+
+/** Why a field was refused, beside it. */
+export function refusedWords(name: string, typed: Typed): Html {
+  if (typed?.field !== name) return html``;
+  return html`<strong class="refused" id="refused-${name}">${typed.words}</strong>`;
 }
 
 /** What a field suggests; anything else can be typed too. */
@@ -48,12 +78,18 @@ export function choice(
   label: Text,
   name: string,
   options: readonly (readonly [value: string, text: Text])[],
+  typed?: Typed,
 ): Html {
+  const chosen = typed?.fields.get(name);
   return html`<label class="field">
     <span>${label}</span>
-    <select name="${name}">
-      ${options.map(([value, text]) => html`<option value="${value}">${text}</option>`)}
+    <select name="${name}" ${refusedAttributes(name, typed)}>
+      ${options.map(
+        ([value, text]) =>
+          html`<option value="${value}" ${value === chosen ? html`selected` : ""}>${text}</option>`,
+      )}
     </select>
+    ${refusedWords(name, typed)}
   </label>`;
 }
 
@@ -76,15 +112,20 @@ export function listFilter(
 }
 
 /** A box that is ticked or not; it sends `yes`. */
-export function tick(label: Text, name: string, { checked = false } = {}): Html {
+export function tick(
+  label: Text,
+  name: string,
+  { checked = false, typed }: { readonly checked?: boolean; readonly typed?: Typed } = {},
+): Html {
+  const isTicked = typed === undefined ? checked : typed.fields.has(name);
   return html`<label class="tick">
-    <input type="checkbox" name="${name}" value="yes" ${checked ? html` checked` : html``} />
+    <input type="checkbox" name="${name}" value="yes" ${isTicked ? html` checked` : html``} />
     <span>${label}</span>
   </label>`;
 }
 
 /** The fields of these names in which something was typed; a form sends the others empty. */
-export function typed(
+export function typedFields(
   fields: ReadonlyMap<string, string>,
   names: readonly string[],
 ): Readonly<Record<string, string>> {

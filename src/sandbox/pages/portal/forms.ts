@@ -1,4 +1,5 @@
 import { html, type Html, type Text } from "../../../web/html.ts";
+import type { Typed } from "./fields.ts";
 import type { View } from "./view.ts";
 
 /** The address of a page of a store. */
@@ -19,7 +20,7 @@ export function listAddress(
 
 /** A form with one button, which runs an act. Its other fields are given as markup, or as names and values. */
 export function actForm(
-  { formToken }: Pick<View, "formToken">,
+  view: Pick<View, "formToken" | "refused">,
   {
     action,
     label,
@@ -35,11 +36,27 @@ export function actForm(
     readonly style?: "" | "primary" | "danger";
   },
 ): Html {
-  const hidden = Object.entries({ ...fields, token: formToken });
+  const hidden = Object.entries({ ...fields, token: view.formToken });
+  const typed = typedIn(view, action, fields);
+  const whole =
+    typed?.field === "" ? html`<p class="refused" tabindex="-1" autofocus>${typed.words}</p>` : "";
   return html`<form method="post" action="${action}" class="act" id="${idOf(action, fields)}">
-    ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)} ${content}
+    ${whole} ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+    ${content}
     <button type="submit" class="${style}">${label}</button>
   </form>`;
+}
+
+/** What was typed into a form of an act with these fields, if it was refused and the page is shown again for it. */
+export function typedIn(
+  { refused }: Pick<View, "refused">,
+  action: string,
+  fields: Readonly<Record<string, string>> = {},
+): Typed {
+  if (refused?.action !== action) return undefined;
+  return Object.entries(fields).every(([name, value]) => refused.fields.get(name) === value)
+    ? refused
+    : undefined;
 }
 
 /**

@@ -1,6 +1,8 @@
 import { shownStoreName } from "../../../core/config/store-name.ts";
+import { saying } from "../../../core/language.ts";
 import type { Asset } from "../../../web/asset.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
+import { storeTime } from "../../at-store.ts";
 import type { PortalRole } from "../../runtime/portal-access.ts";
 import { HTMX, STYLE } from "../shared/assets.ts";
 import { wholePage } from "../shared/layout.ts";
@@ -8,7 +10,7 @@ import { PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
 import { bar, menu, plainBar } from "./frame/header.ts";
 import { keysHelp } from "./frame/keys-help.ts";
 import { liveAttributes, liveScripts } from "./live/parts.ts";
-import { copyable } from "./parts.ts";
+import { copyable, inWords, timeOf } from "./parts.ts";
 import { FRAME_TEXTS } from "./texts.ts";
 import type { Content, PortalContext, View } from "./view.ts";
 
@@ -26,9 +28,19 @@ export function framed(context: PortalContext, view: View, content: Content): Ht
     hasKeys,
     scripts: liveScripts(content.live),
     body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a> ${bar(context, view, content)}
-      ${isAdmin ? "" : menu(context, view)} ${mainPart({ ...content, main }, liveAttributes(content, view))}
-      ${hasKeys ? keysHelp() : ""}`,
+      ${isAdmin ? "" : menu(context, view)} ${saidPart(context, view)}
+      ${mainPart({ ...content, main }, liveAttributes(content, view))} ${hasKeys ? keysHelp() : ""}`,
   });
+}
+
+/** What came of the act that has led here. A part of its own: what happens next shows the page anew, and not this. */
+function saidPart(context: PortalContext, { said, storeId, language }: View): Html {
+  if (said === undefined) return html``;
+  const now = storeTime(context, storeId);
+  const text = saying(language)(said.words);
+  return html`<div class="said">
+    <p class="notice ${said.tone}" role="status">${inWords(text, (at) => timeOf(at, now))}</p>
+  </div>`;
 }
 
 /** A whole page for who is not signed in. */

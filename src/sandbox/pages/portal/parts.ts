@@ -22,9 +22,9 @@ export function dated(time: number): Html {
 }
 
 /** What a text tells in words: the moments in it are shown like all others. */
-export function inWords(text: string): Html {
+export function inWords(text: string, shown: (at: number) => Html = dated): Html {
   const parts = text.split(MOMENT);
-  return html`${parts.map((part, index) => (index % 2 === 1 ? dated(Date.parse(part)) : html`${part}`))}`;
+  return html`${parts.map((part, index) => (index % 2 === 1 ? shown(Date.parse(part)) : html`${part}`))}`;
 }
 
 /** A moment in a text, as `iso` writes it; the group keeps it when the text is split. */

@@ -6,7 +6,9 @@ import {
   type OperationName,
   type RequestOf,
 } from "../../../core/control/operations.ts";
-import { accept, mapped, refuse, type Outcome } from "../../../core/outcome.ts";
+import { ERRORS } from "../../../core/errors.ts";
+import type { Words } from "../../../core/language.ts";
+import { accept, refuse, wordsOf, type Outcome, type Refusal } from "../../../core/outcome.ts";
 import { isSameSecret } from "../../../core/credential.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
 import { pageResponse, readForm, redirect } from "../../../web/page.ts";
@@ -14,11 +16,20 @@ import type { Answer } from "../../answer.ts";
 import type { AreaRoute, Call } from "../../area.ts";
 import { noStore } from "../../at-store.ts";
 import { runOperation } from "../../control/handlers.ts";
+import { REFUSED_MARK } from "./fields.ts";
 import { storePath } from "./forms.ts";
 import { framed, framedAlone } from "./frame.ts";
 import { roleOfPath } from "./sign-in/session-cookie.ts";
 import { hubOf } from "./live/hub.ts";
-import { PAGE_MARK, viewOf, type Content, type PortalContext, type View, type Viewer } from "./view.ts";
+import {
+  PAGE_MARK,
+  viewOf,
+  type Content,
+  type PortalContext,
+  type Said,
+  type View,
+  type Viewer,
+} from "./view.ts";
 
 /** A route of the portal. */
 export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
@@ -62,12 +73,20 @@ export function pageOf<Name extends OperationName>(
   operation: Name,
   show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => Content,
 ): PortalRoute {
-  return page(path, async (context, view) => {
+  return page(path, showing(operation, show));
+}
+
+/** What such a page shows. */
+export function showing<Name extends OperationName>(
+  operation: Name,
+  show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => Content,
+): Show {
+  return async (context, view) => {
     const body = decodeRequest(operation, noFields(operation));
     if (!body.ok) return body;
     const answer = await ask(context, operation, { ...view, body: body.value });
     return answer.ok ? accept(show(view, answer.value, context)) : answer;
-  });
+  };
 }
 
 /** What is read of a request with no fields. */
@@ -109,12 +128,28 @@ type Act<Name extends OperationName> = {
   readonly leadsTo?: (view: View, done: AnswerOf<Name>) => string;
   /** What the page that is shown then may show once, as `view.shownOnce`. Default: nothing. */
   readonly reveals?: (done: AnswerOf<Name>) => string;
+  /** What came of it, for a line at the top of that page. Default: nothing is said. */
+  readonly says?: (done: AnswerOf<Name>, at: Acted) => Said | Promise<Said>;
+  /** The page that has its form, and is shown again where the form is refused. Default: a page with the refusal alone. */
+  readonly form?: RefusedShow;
+};
+
+/** Where an act was done. */
+export type Acted = { readonly context: PortalContext; readonly view: View };
+
+/** How the page of a form is shown again when that was refused. */
+type RefusedShow = {
+  readonly page: Show;
+  /** The field of a refusal that names none of the form. Default: the form as a whole. */
+  readonly field?: string;
+  /** What the form calls fields of the operation, by their names on the wire. Default: the same. */
+  readonly names?: Readonly<Record<string, string>>;
 };
 
 /** An act: a form of our own page runs an operation of the control API, and the browser is sent on (decision 99). */
 export function act<Name extends OperationName>(
   path: string,
-  { operation, read, parse, leadsTo, reveals }: Act<Name>,
+  { operation, read, parse, leadsTo, reveals, says, form }: Act<Name>,
 ): PortalRoute {
   const { role, entersStore } = CONTROL_OPERATIONS[operation];
   const [, , , room = ""] = path.split("/");
@@ -138,12 +173,98 @@ export function act<Name extends OperationName>(
         const done = await ask(context, operation, { ...view, body: body.value });
         if (!done.ok) return done;
         const address = leadsTo?.(view, done.value) ?? storePath(view, `/${room}`);
-        if (reveals === undefined || call.caller === undefined) return accept(address);
-        return accept(`${address}?shown=${context.portal.keepOnce(call.caller, reveals(done.value))}`);
+        const said = await says?.(done.value, { context, view });
+        return accept(
+          withTickets(context, call, address, {
+            shown: reveals?.(done.value),
+            said: said && JSON.stringify(said),
+          }),
+        );
       };
-      return mapped(await onlyOnce(context, call, fields.value, run), (led) => sentOn(call, led));
+      const led = await onlyOnce(context, call, fields.value, run);
+      if (led.ok) return accept(sentOn(call, led.value));
+      if (form === undefined || !IS_OF_FORM.has(ERRORS[led.refusal.code].status)) return led;
+      const pagePath = storePath(view, `/${room}`);
+      return refusedPage(context, view, { form, pagePath, fields: fields.value, refusal: led.refusal });
     },
   };
+}
+
+/** The statuses of what is refused for what a form says, and not for who sends it or what it is sent to. */
+const IS_OF_FORM: ReadonlySet<number> = new Set([400, 409]);
+
+/** An address with the tickets of what its page shows once. */
+function withTickets(
+  { portal }: PortalContext,
+  { caller }: Call<Viewer>,
+  address: string,
+  texts: Readonly<Record<string, string | undefined>>,
+): string {
+  if (caller === undefined) return address;
+  const query = new URLSearchParams(
+    Object.entries(texts).flatMap(([name, text]) =>
+      text === undefined ? [] : [[name, portal.keepOnce(caller, text)]],
+    ),
+  ).toString();
+  if (query === "") return address;
+  const [path = "", anchor] = address.split("#");
+  return `${path}${path.includes("?") ? "&" : "?"}${query}${anchor === undefined ? "" : `#${anchor}`}`;
+}
+
+/** The page of a form once more, filled as it was, with why it was refused at its field. It follows nothing. */
+async function refusedPage(
+  context: PortalContext,
+  view: View,
+  refused: {
+    readonly form: RefusedShow;
+    readonly pagePath: string;
+    readonly fields: ReadonlyMap<string, string>;
+    readonly refusal: Refusal;
+  },
+): Promise<Outcome<Answer>> {
+  const { form, pagePath, fields, refusal } = refused;
+  const { call, language } = view;
+  const request = { ...call.request, method: "GET", target: pagePath };
+  const again: View = {
+    ...view,
+    call: { ...call, path: pagePath, query: "", request },
+    id: "",
+    query: new URLSearchParams(),
+    refused: {
+      action: call.path,
+      fields,
+      field: fieldOf(refusal, form, fields),
+      words: atField(wordsOf(refusal)),
+    },
+  };
+  const content = await form.page(context, again);
+  if (!content.ok) return content;
+  const { title, main } = content.value;
+  // A form that the page does not have, or has no more.
+  if (!String(main(language)).includes(REFUSED_MARK)) return { ok: false, refusal };
+  const { status } = ERRORS[refusal.code];
+  const markup = framed(context, again, { title, main });
+  return accept({
+    ...pageResponse({ status, markup, language }, call.requestId),
+    note: refusal.code,
+  });
+}
+
+/** The field of a form that a refusal is about; empty where it is about none. */
+function fieldOf(
+  { field, message }: Refusal,
+  { field: usual = "", names = {} }: RefusedShow,
+  fields: ReadonlyMap<string, string>,
+): string {
+  const named = field ?? /^([\w.]+): /.exec(message)?.[1] ?? "";
+  const wire = named.split(".").findLast((part) => !/^\d+$/.test(part)) ?? "";
+  const name = names[wire] ?? wire;
+  return name !== "" && (fields.has(name) || wire in names) ? name : usual;
+}
+
+/** A sentence without the name of its field, beside which it stands. */
+function atField([english, chinese]: Words): Words {
+  return [english.replace(/^[\w.]+: /, ""), chinese.replace(/^[\w.]+：/, "")];
 }
 
 /** A form without the number of its page is of a program that means what it sends, each time. */

@@ -1,5 +1,5 @@
 import type { Html, Text } from "../../../web/html.ts";
-import type { Language } from "../../../core/language.ts";
+import type { Language, Words } from "../../../core/language.ts";
 import { languageOf } from "../../../web/language.ts";
 import type { World } from "../../../world.ts";
 import type { Call } from "../../area.ts";
@@ -27,8 +27,25 @@ export type View = {
   readonly formToken: string;
   /** What the last act said for this one look: a new key, a secret that was asked for. A reload does not have it. */
   readonly shownOnce: string | undefined;
+  /** What came of the last act, in a line at the top of this one look. */
+  readonly said?: Said | undefined;
+  /** The form that was refused, where the page is shown again because of it. */
+  readonly refused?: RefusedForm | undefined;
   /** What had happened in the store before the page was read. */
   readonly position?: LivePosition | undefined;
+};
+
+/** What came of an act. Moments in it stand in ISO 8601. */
+export type Said = { readonly words: Words; readonly tone: "good" | "bad" | "warn" | "" };
+
+/** A form that was refused, as it was sent. */
+export type RefusedForm = {
+  /** The path that it was sent to. */
+  readonly action: string;
+  readonly fields: ReadonlyMap<string, string>;
+  /** The name of the field that was refused; empty if it is about the form as a whole. */
+  readonly field: string;
+  readonly words: Words;
 };
 
 /** What has happened in a store, counted since its first page was looked at. Numbers of another epoch say nothing. */
@@ -75,6 +92,9 @@ export const PAGE_MARK = ".";
 export function viewOf({ portal }: Pick<PortalContext, "portal">, call: Call<Viewer>): View {
   const { params, caller } = call;
   const query = new URLSearchParams(call.query);
+  const taken = (name: string): string | undefined =>
+    caller && call.request.method === "GET" ? portal.takeOnce(caller, query.get(name) ?? "") : undefined;
+  const said = taken("said");
   return {
     call,
     language: caller?.language ?? languageOf(call.request),
@@ -82,7 +102,8 @@ export function viewOf({ portal }: Pick<PortalContext, "portal">, call: Call<Vie
     id: params["id"] ?? params["checkout_id"] ?? "",
     query,
     formToken: caller === undefined ? "" : `${caller.formToken}${PAGE_MARK}${portal.numberPage()}`,
-    shownOnce:
-      caller && call.request.method === "GET" ? portal.takeOnce(caller, query.get("shown") ?? "") : undefined,
+    shownOnce: taken("shown"),
+    // Written by us as such a value.
+    said: said === undefined ? undefined : (JSON.parse(said) as Said),
   };
 }

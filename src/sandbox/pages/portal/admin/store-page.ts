@@ -6,7 +6,7 @@ import type { RecordedAct } from "../../../../core/control/readiness.ts";
 import type { AdministratorAction } from "../../../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { field, typed } from "../fields.ts";
+import { field, typedFields } from "../fields.ts";
 import { actForm, askedOnce } from "../forms.ts";
 import { amount, copyable, dated, either, empty, facts, table } from "../parts.ts";
 import { ask } from "../route.ts";
@@ -44,7 +44,7 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
 
 /** What a form of the administrator says; a currency may be typed in small letters. */
 export function readAct(fields: ReadonlyMap<string, string>): unknown {
-  const { subject, ...rest } = typed(fields, ["action", "subject", "note"]);
+  const { subject, ...rest } = typedFields(fields, ["action", "subject", "note"]);
   if (subject === undefined) return rest;
   return {
     ...rest,

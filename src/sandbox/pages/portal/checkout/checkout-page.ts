@@ -6,6 +6,7 @@ import { checkoutUrl, HIDDEN, shownOf, type ShownFields } from "../../../../core
 import { explainCheckout } from "../../../../core/explain/checkout.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html } from "../../../../web/html.ts";
+import { lastOf } from "../../../checkout/list.ts";
 import { viewCheckout } from "../../../checkout/view.ts";
 import { tell } from "../../../explain/explain.ts";
 import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
@@ -13,6 +14,7 @@ import { listAddress } from "../forms.ts";
 import { amount, copyable, dated, facts, inWords, statusBadge, type Facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { payerActs } from "./acts.ts";
+import { lastWords } from "./last.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
@@ -28,7 +30,7 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
   const main = html`<section class="checkout-head">
       <p class="row sum">
         ${amount(checkout)} <span>${PAYMENT_TEXTS.method[checkout.paymentMethod]}</span>
-        ${statusBadge(checkout.status)}
+        ${statusBadge(checkout.status)} ${lastWords(view, lastOf(context.store, checkout), viewed.value.now)}
       </p>
       <p class="hint">${inWords(summary)}</p>
       ${facts(terms(context, view, { checkout, command, ofOrder }))}

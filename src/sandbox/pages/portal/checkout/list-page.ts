@@ -24,6 +24,7 @@ import {
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
+import { lastWords } from "./last.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The filters by their names in the address, and in the operation. */
@@ -86,14 +87,14 @@ function row(
   checkout: CheckoutEntry,
   { now, answers }: { readonly now: number; readonly answers: readonly LastAnswer[] },
 ): Row {
-  const { id, object, orderId, paymentMethod, status, createdAt } = checkout;
+  const { id, object, orderId, paymentMethod, status, createdAt, last } = checkout;
   const kind = object === "order" ? "" : html` <span class="badge">${TEXTS.session}</span>`;
   const page = linked(storePath(view, `/checkouts/${id}`), merchantText(orderId));
   return [
     [WORDS.created, timeOf(createdAt, now)],
     [TEXTS.order, html`${page}${kind}`, "head"],
     [WORDS.amount, amount(checkout), "number"],
-    [WORDS.status, statusBadge(status)],
+    [WORDS.status, html`${statusBadge(status)} ${last.what === "created" ? "" : lastWords(view, last, now)}`],
     [TEXTS.columnMethod, PAYMENT_TEXTS.method[paymentMethod]],
     [TEXTS.answer, lastAnswers(answers)],
     [TEXTS.age, ago(createdAt, now), "number", "named"],

@@ -1,5 +1,7 @@
 import { storePath } from "../forms.ts";
 import { act, page, type PortalRoute } from "../route.ts";
+import { saysDelivered } from "../webhook/came-of.ts";
+import { saysPaid } from "./last.ts";
 import { showCheckout } from "./checkout-page.ts";
 import { findAnywhere, findInStore } from "./find.ts";
 import { showCheckouts } from "./list-page.ts";
@@ -12,11 +14,13 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
     operation: "pay",
     read: (fields) => ({ outcome: fields.get("outcome") }),
     leadsTo: (view) => storePath(view, `/checkouts/${view.id}`),
+    says: saysPaid,
   }),
   act("/portal/{store_id}/checkouts/{checkout_id}/events/{id}/replay", {
     operation: "replayEvent",
     leadsTo: (view) =>
       storePath(view, `/checkouts/${view.call.params["checkout_id"] ?? ""}#event-${view.id}`),
+    says: ({ deliveries }, at) => saysDelivered(at, "replayed", deliveries),
   }),
   {
     methods: ["GET"],

@@ -47,6 +47,7 @@ export const TEXTS = {
     cancelled: ["Cancel", "取消"],
     expired: ["Expire now", "立即过期"],
   },
+  done: (at: string) => [`Done at ${at}: `, `已于 ${at} 完成：`],
   late: ["Late success", "过期后支付"],
   isFinal: {
     succeeded: ["It is paid, and that is final.", "该订单已支付，状态不再变化。"],

@@ -182,6 +182,7 @@ function chosenHere({ call, query, formToken }: View): Html {
   const rest = new URLSearchParams(query);
   // What is shown once is not shown again.
   rest.delete("shown");
+  rest.delete("said");
   const back = rest.size === 0 ? call.path : `${call.path}?${rest.toString()}`;
   return html`<input type="hidden" name="token" value="${formToken}" /><input
       type="hidden"

@@ -1,4 +1,4 @@
-import { typed } from "../fields.ts";
+import { typedFields } from "../fields.ts";
 import { act, page, type PortalRoute } from "../route.ts";
 import { assumptionsPage } from "./assumptions-page.ts";
 import { foundLines } from "./drills.ts";
@@ -20,6 +20,6 @@ export const READINESS_ROUTES: readonly PortalRoute[] = [
   }),
   act("/portal/{store_id}/launch/production", {
     operation: "requestProduction",
-    read: (fields) => typed(fields, ["note"]),
+    read: (fields) => typedFields(fields, ["note"]),
   }),
 ];

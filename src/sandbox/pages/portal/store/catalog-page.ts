@@ -5,8 +5,8 @@ import { expectedAmount } from "../../../../core/money.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral, shownText } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { choice, field, suggestions, tick, typed } from "../fields.ts";
-import { actForm, askedOnce, storePath } from "../forms.ts";
+import { choice, field, suggestions, tick, typedFields } from "../fields.ts";
+import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
 import { amount, empty, table, type Row } from "../parts.ts";
 import type { Content, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -32,11 +32,15 @@ export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown>
   const text = fields.get("amount_minor") ?? "";
   const expected = expectedAmount(text, currency);
   if (expected !== undefined)
-    return refuse("invalid_parameter", [
-      `amount_minor: expected ${expected}; got ${printableLiteral(text)}`,
-      `amount_minor：应为 ${expected}；收到 ${printableLiteral(text)}`,
-    ]);
-  const { description = "", price_id: id, ...rest } = typed(fields, FIELDS);
+    return refuse(
+      "invalid_parameter",
+      [
+        `amount_minor: expected ${expected}; got ${printableLiteral(text)}`,
+        `amount_minor：应为 ${expected}；收到 ${printableLiteral(text)}`,
+      ],
+      { field: "amount_minor" },
+    );
+  const { description = "", price_id: id, ...rest } = typedFields(fields, FIELDS);
   const approved = fields.get("approved") === "yes";
   return accept({ ...rest, id, description, amount_minor: Number(text), currency, approved });
 }
@@ -78,21 +82,24 @@ function addForm(
   capabilities: readonly { readonly kind: string; readonly name: string }[],
 ): Html {
   const currencies = capabilities.filter(({ kind }) => kind === "currency").map(({ name }) => name);
+  const action = storePath(view, "/catalog");
+  const typed = typedIn(view, action);
   const content = html`<div class="fields">
-    ${field(WORDS.price, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH) })}
-    ${field(TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint })}
-    ${field(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies" })}
+    ${field(WORDS.price, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typed })}
+    ${field(TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint, typed })}
+    ${field(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies", typed })}
     ${choice(
       WORDS.paymentMethod,
       "payment_method",
       PAYMENT_METHODS.map((method) => [method, method]),
+      typed,
     )}
-    ${field(TEXTS.description, "description", { hint: TEXTS.optional })}
-    ${tick(TEXTS.approvedNow, "approved", { checked: true })}
+    ${field(TEXTS.description, "description", { hint: TEXTS.optional, typed })}
+    ${tick(TEXTS.approvedNow, "approved", { checked: true, typed })}
   </div>`;
   return html`<section class="panel">
     <h2>${TEXTS.add}</h2>
     ${suggestions("currencies", currencies)}
-    ${actForm(view, { action: storePath(view, "/catalog"), label: TEXTS.addNow, content, style: "primary" })}
+    ${actForm(view, { action, label: TEXTS.addNow, content, style: "primary" })}
   </section>`;
 }

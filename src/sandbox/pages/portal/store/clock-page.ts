@@ -1,12 +1,12 @@
-import { shownText } from "../../../../core/text.ts";
+import { refuseValue, shownText } from "../../../../core/text.ts";
 import { iso } from "../../../../core/clock.ts";
 import { parseSpan } from "../../../../core/config/setting-text.ts";
-import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { accept, mapped, type Outcome } from "../../../../core/outcome.ts";
+import { decodeRequest, type AnswerOf } from "../../../../core/control/operations.ts";
+import { accept, inField, mapped, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { field } from "../fields.ts";
-import { actForm, storePath } from "../forms.ts";
+import { actForm, storePath, typedIn } from "../forms.ts";
 import { dated, facts, inWords, linked, table, type Facts, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { dueUntil, MAX_DUE, type Due, type DueList } from "./due.ts";
@@ -32,9 +32,23 @@ export async function clockPage(context: PortalContext, view: View): Promise<Out
 /** What a form of the clock says. Refuses a span that is none. */
 export function readMove(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const action = fields.get("action") ?? "";
-  if (action === "set") return accept({ action, to: (fields.get("to") ?? "").trim() });
+  if (action === "set") return mapped(readMoment((fields.get("to") ?? "").trim()), (to) => ({ action, to }));
   if (action !== "advance") return accept({ action });
-  return mapped(parseSpan((fields.get("by") ?? "").trim()), (ms) => ({ action, by_ms: ms }));
+  const span = inField("by", parseSpan((fields.get("by") ?? "").trim()));
+  return mapped(span, (ms) => ({ action, by_ms: ms }));
+}
+
+/** A moment as a person types it. Refuses a day that does not exist too. */
+function readMoment(text: string): Outcome<string> {
+  const isWritten = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/.test(text);
+  if (isWritten && decodeRequest("moveClock", { action: "set", to: text }).ok) return accept(text);
+  return inField(
+    "to",
+    refuseValue(
+      ["expected a moment such as 2026-01-15T12:00:00Z", "应为时刻，如 2026-01-15T12:00:00Z"],
+      text,
+    ),
+  );
 }
 
 /** What a move has done on the way, a line for each thing; the page of the clock shows it once. */
@@ -86,6 +100,9 @@ function state({ store, world }: PortalContext, view: View, now: number): Html {
 }
 
 function moves(view: View, now: number): Html {
+  const action = storePath(view, "/clock");
+  const span = typedIn(view, action, { action: "advance" });
+  const to = typedIn(view, action, { action: "set" });
   return html`<section class="panel">
     <h2>${TEXTS.advance}</h2>
     <p class="hint">${TEXTS.advanceHint}</p>
@@ -95,7 +112,7 @@ function moves(view: View, now: number): Html {
         view,
         TEXTS.advanceNow,
         { action: "advance" },
-        field(TEXTS.span, "by", { required: true, placeholder: "31m", hint: TEXTS.spanHint }),
+        field(TEXTS.span, "by", { required: true, placeholder: "31m", hint: TEXTS.spanHint, typed: span }),
       )}
       ${moveForm(
         view,
@@ -105,6 +122,7 @@ function moves(view: View, now: number): Html {
           required: true,
           value: `${iso(now + HOUR_MS).slice(0, 19)}Z`,
           hint: TEXTS.momentHint,
+          typed: to,
         }),
       )}
     </div>

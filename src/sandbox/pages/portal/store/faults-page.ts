@@ -11,13 +11,14 @@ import type { FaultEntry } from "../../../../core/fault/operations.ts";
 import { PROFILES } from "../../../../core/fault/profiles.ts";
 import { PARAMETERS } from "../../../../core/fault/rules.ts";
 import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../../../core/fault/text.ts";
-import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
+import type { Words } from "../../../../core/language.ts";
+import { accept, inField, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { choice, field, suggestions, typed } from "../fields.ts";
-import { actForm, askedOnce, storePath } from "../forms.ts";
+import { choice, field, refusedAttributes, refusedWords, suggestions, typedFields } from "../fields.ts";
+import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
 import { dated, empty, table, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -38,6 +39,9 @@ export function faultsPage(view: View, { faults }: AnswerOf<"listFaults">, conte
 
 const { status, latencyMs, retryAfterS } = PARAMETERS;
 const NUMBERS = [status.name, retryAfterS.name, "times"] as const;
+const A_SPAN_OR_MOMENT: Words = [SPAN_OR_MOMENT, "时长（如 10m）或 ISO 8601 时刻"];
+const A_SHARE: Words = [FAULT_SHARE, " 0 到 1 之间的小数"];
+const A_WHOLE_NUMBER: Words = ["a whole number", "整数"];
 
 /**
  * What the form of a new fault says. A duration, a share and an end are read as the command line reads them; an end in
@@ -47,7 +51,7 @@ export function readFault(
   fields: ReadonlyMap<string, string>,
   { context, view }: { readonly context: PortalContext; readonly view: View },
 ): Outcome<unknown> {
-  const { latency, until, probability, nth, ...match } = typed(fields, [
+  const { latency, until, probability, nth, ...match } = typedFields(fields, [
     "latency",
     "until",
     "probability",
@@ -59,19 +63,24 @@ export function readFault(
     "endpoint_id",
     "order_id",
   ]);
-  const delay = latency === undefined ? accept(undefined) : parseSpan(latency);
+  const delay = latency === undefined ? accept(undefined) : inField("latency", parseSpan(latency));
   if (!delay.ok) return delay;
   const end = until === undefined ? undefined : spanOrMomentOf(until);
-  if (until !== undefined && end === undefined) return expected("until", SPAN_OR_MOMENT, until);
+  if (until !== undefined && end === undefined) return expected("until", A_SPAN_OR_MOMENT, until);
   const share = probability === undefined ? undefined : shareOf(probability);
-  if (probability !== undefined && share === undefined)
-    return expected("probability", FAULT_SHARE, probability);
+  if (probability !== undefined && share === undefined) return expected("probability", A_SHARE, probability);
+  const number = Object.entries(typedFields(fields, [...NUMBERS, "nth"])).find(
+    ([, text]) => !/^\d+$/.test(text),
+  );
+  if (number !== undefined) return expected(number[0], A_WHOLE_NUMBER, number[1]);
   const at = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.spanMs);
   const narrowed = { ...match, nth: nth && Number(nth), probability: share };
   const isNarrowed = Object.values(narrowed).some((value) => value !== undefined);
-  const numbers = Object.entries(typed(fields, NUMBERS)).map(([name, text]) => [name, Number(text)] as const);
+  const numbers = Object.entries(typedFields(fields, NUMBERS)).map(
+    ([name, text]) => [name, Number(text)] as const,
+  );
   return accept({
-    ...typed(fields, ["action", "profile", "seed"]),
+    ...typedFields(fields, ["action", "profile", "seed"]),
     ...Object.fromEntries(numbers),
     [latencyMs.name]: delay.value,
     until: at && iso(at),
@@ -79,11 +88,15 @@ export function readFault(
   });
 }
 
-function expected(name: string, what: string, got: string): Outcome<never> {
-  return refuse("invalid_parameter", [
-    `${name}: expected ${what}; got ${printableLiteral(got)}`,
-    `${name}：应为 ${what}；收到 ${printableLiteral(got)}`,
-  ]);
+function expected(name: string, [english, chinese]: Words, got: string): Outcome<never> {
+  return refuse(
+    "invalid_parameter",
+    [
+      `${name}: expected ${english}; got ${printableLiteral(got)}`,
+      `${name}：应为${chinese}；收到 ${printableLiteral(got)}`,
+    ],
+    { field: name },
+  );
 }
 
 function row(view: View, fault: FaultEntry): Row {
@@ -125,50 +138,54 @@ function addForm({ store }: PortalContext, view: View): Html {
     .of(view.storeId)
     .map(({ id, url, kind }) => [id, kind === "listener" ? "checkout listen" : url] as const);
   const any = ["", TEXTS.any] as const;
+  const action = storePath(view, "/faults");
+  const typed = typedIn(view, action);
+  const chosen = typed?.fields.get("action");
+  const option = (name: string): Html =>
+    html`<option value="${name}" ${name === chosen ? html`selected` : ""}>${name}</option>`;
   const content = html`<div class="stack">
     <div class="fields">
       <label class="field">
         <span>${TEXTS.action}</span>
-        <select name="action">
+        <select name="action" ${refusedAttributes("action", typed)}>
           <optgroup label="${TEXTS.ofApi}">${API_ACTIONS.map(option)}</optgroup>
           <optgroup label="${TEXTS.ofDeliveries}">${DELIVERY_ACTIONS.map(option)}</optgroup>
         </select>
+        ${refusedWords("action", typed)}
       </label>
-      ${field(TEXTS.times, "times", { numeric: true, hint: TEXTS.timesHint })}
-      ${field(TEXTS.until, "until", { placeholder: "10m", hint: TEXTS.untilHint })}
+      ${field(TEXTS.times, "times", { numeric: true, hint: TEXTS.timesHint, typed })}
+      ${field(TEXTS.until, "until", { placeholder: "10m", hint: TEXTS.untilHint, typed })}
     </div>
     <fieldset>
       <legend>${TEXTS.with}</legend>
       <div class="fields">
-        ${field(TEXTS.status, status.name, { numeric: true, hint: TEXTS.statusHint(status.default) })}
-        ${field(TEXTS.latency, "latency", { hint: TEXTS.parameterHint(latencyMs.of, durationText(latencyMs.default)) })}
+        ${field(TEXTS.status, status.name, { numeric: true, hint: TEXTS.statusHint(status.default), typed })}
+        ${field(TEXTS.latency, "latency", { hint: TEXTS.parameterHint(latencyMs.of, durationText(latencyMs.default)), typed })}
         ${field(TEXTS.retryAfter, retryAfterS.name, {
           numeric: true,
           hint: TEXTS.parameterHint(retryAfterS.of, String(retryAfterS.default)),
+          typed,
         })}
       </div>
     </fieldset>
     <fieldset>
       <legend>${TEXTS.only}</legend>
       <div class="fields">
-        ${field(TEXTS.orderId, "order_id", { placeholder: "order-7*", hint: TEXTS.patternHint })}
-        ${choice(WORDS.method, "method", [any, ["POST", "POST"], ["GET", "GET"]])}
-        ${field(TEXTS.path, "path", { placeholder: "/v1/orders", hint: TEXTS.patternHint })}
-        ${field(WORDS.eventType, "event_type", { placeholder: "order.succeeded", list: "event-types" })}
-        ${field(TEXTS.eventId, "event_id")} ${choice(TEXTS.endpoint, "endpoint_id", [any, ...endpoints])}
-        ${field(TEXTS.nth, "nth", { numeric: true, hint: TEXTS.nthHint })}
-        ${field(TEXTS.probability, "probability", { placeholder: "0.25", hint: TEXTS.probabilityHint })}
-        ${field(TEXTS.seed, "seed", { hint: TEXTS.seedHint })}
+        ${field(TEXTS.orderId, "order_id", { placeholder: "order-7*", hint: TEXTS.patternHint, typed })}
+        ${choice(WORDS.method, "method", [any, ["POST", "POST"], ["GET", "GET"]], typed)}
+        ${field(TEXTS.path, "path", { placeholder: "/v1/orders", hint: TEXTS.patternHint, typed })}
+        ${field(WORDS.eventType, "event_type", { placeholder: "order.succeeded", list: "event-types", typed })}
+        ${field(TEXTS.eventId, "event_id", { typed })}
+        ${choice(TEXTS.endpoint, "endpoint_id", [any, ...endpoints], typed)}
+        ${field(TEXTS.nth, "nth", { numeric: true, hint: TEXTS.nthHint, typed })}
+        ${field(TEXTS.probability, "probability", { placeholder: "0.25", hint: TEXTS.probabilityHint, typed })}
+        ${field(TEXTS.seed, "seed", { hint: TEXTS.seedHint, typed })}
       </div>
     </fieldset>
   </div>`;
   return html`<section class="panel">
     <h2>${TEXTS.add}</h2>
     ${suggestions("event-types", EVENT_TYPES)}
-    ${actForm(view, { action: storePath(view, "/faults"), label: TEXTS.addNow, content, style: "primary" })}
+    ${actForm(view, { action, label: TEXTS.addNow, content, style: "primary" })}
   </section>`;
-}
-
-function option(action: string): Html {
-  return html`<option value="${action}">${action}</option>`;
 }

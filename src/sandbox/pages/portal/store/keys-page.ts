@@ -1,8 +1,8 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { SCOPES } from "../../../../core/credential.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { tick } from "../fields.ts";
-import { actForm, askedOnce, storePath } from "../forms.ts";
+import { refusedWords, tick } from "../fields.ts";
+import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
 import { dated, empty, table, type Row } from "../parts.ts";
 import type { Content, View } from "../view.ts";
 import { shownOnce } from "./start-page.ts";
@@ -51,13 +51,15 @@ function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Ro
 }
 
 function createForm(view: View): Html {
+  const action = storePath(view, "/keys");
+  const typed = typedIn(view, action);
   const content = html`<fieldset class="ticks">
     <legend>${TEXTS.scopes}</legend>
-    ${SCOPES.map((scope) => tick(scope, scope, { checked: true }))}
+    ${refusedWords("scopes", typed)} ${SCOPES.map((scope) => tick(scope, scope, { checked: true, typed }))}
   </fieldset>`;
   return html`<section class="panel">
     <h2>${TEXTS.create}</h2>
     <p class="hint">${TEXTS.createHint}</p>
-    ${actForm(view, { action: storePath(view, "/keys"), label: TEXTS.createNow, content, style: "primary" })}
+    ${actForm(view, { action, label: TEXTS.createNow, content, style: "primary" })}
   </section>`;
 }

@@ -1,6 +1,6 @@
 import { mapped, type Outcome } from "../../../../core/outcome.ts";
 import { storePath } from "../forms.ts";
-import { act, page, pageOf, type PortalRoute } from "../route.ts";
+import { act, page, pageOf, showing, type PortalRoute } from "../route.ts";
 import type { PortalContext, View } from "../view.ts";
 import { catalogPage, readPrice } from "./catalog-page.ts";
 import { clockPage, movedLines, readMove } from "./clock-page.ts";
@@ -11,6 +11,11 @@ import { startPage } from "./start-page.ts";
 import { readNamed, readStore, storesPage } from "./stores-page.ts";
 
 type Fields = ReadonlyMap<string, string>;
+
+const CATALOG = showing("storeSummary", catalogPage);
+const KEYS = showing("listKeys", keysPage);
+const SETTINGS = showing("storeSummary", settingsPage);
+const FAULTS = showing("listFaults", faultsPage);
 
 /** The pages of a store itself: start, catalog, keys, settings, clock, faults, stores. */
 export const STORE_ROUTES: readonly PortalRoute[] = [
@@ -24,27 +29,33 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     reveals: ({ signingSecret }) => signingSecret,
   }),
 
-  pageOf("/portal/{store_id}/catalog", "storeSummary", catalogPage),
-  act("/portal/{store_id}/catalog", { operation: "addPrice", parse: readPrice }),
+  page("/portal/{store_id}/catalog", CATALOG),
+  act("/portal/{store_id}/catalog", {
+    operation: "addPrice",
+    parse: readPrice,
+    form: { page: CATALOG, field: "price_id", names: { id: "price_id" } },
+  }),
   act("/portal/{store_id}/catalog/retire", {
     operation: "retirePrice",
     read: (fields) => ({ id: fields.get("price_id") }),
   }),
 
-  pageOf("/portal/{store_id}/keys", "listKeys", keysPage),
+  page("/portal/{store_id}/keys", KEYS),
   act("/portal/{store_id}/keys", {
     operation: "createKey",
     read: readScopes,
     reveals: ({ apiKey }) => apiKey,
+    form: { page: KEYS, field: "scopes" },
   }),
   act("/portal/{store_id}/keys/{id}/revoke", {
     operation: "revokeKey",
   }),
 
-  pageOf("/portal/{store_id}/settings", "storeSummary", settingsPage),
+  page("/portal/{store_id}/settings", SETTINGS),
   act("/portal/{store_id}/settings/return-origins", {
     operation: "changeReturnOrigins",
     read: readOrigin,
+    form: { page: SETTINGS, field: "origin" },
   }),
   act("/portal/{store_id}/settings/return-origins/remove", {
     operation: "changeReturnOrigins",
@@ -56,10 +67,15 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     operation: "moveClock",
     parse: readMove,
     reveals: movedLines,
+    form: { page: clockPage, names: { by_ms: "by" } },
   }),
 
-  pageOf("/portal/{store_id}/faults", "listFaults", faultsPage),
-  act("/portal/{store_id}/faults", { operation: "addFault", parse: readFault }),
+  page("/portal/{store_id}/faults", FAULTS),
+  act("/portal/{store_id}/faults", {
+    operation: "addFault",
+    parse: readFault,
+    form: { page: FAULTS, names: { latency_ms: "latency" } },
+  }),
   act("/portal/{store_id}/faults/{id}/remove", { operation: "removeFault" }),
   act("/portal/{store_id}/faults/clear", { operation: "clearFaults" }),
 

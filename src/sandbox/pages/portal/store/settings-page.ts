@@ -3,8 +3,8 @@ import { shownText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { servedSettingTexts } from "../../../../core/config/settings.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { field, typed } from "../fields.ts";
-import { actForm, askedOnce, storePath } from "../forms.ts";
+import { field, typedFields } from "../fields.ts";
+import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
 import { copyable, empty, facts, goodOrBad, table } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -20,7 +20,7 @@ export function settingsPage(view: View, summary: Summary, context: PortalContex
 
 /** What the form of a new return origin says. */
 export function readOrigin(fields: ReadonlyMap<string, string>): unknown {
-  return { action: "add", origin: fields.get("origin") ?? "", ...typed(fields, ["path"]) };
+  return { action: "add", origin: fields.get("origin") ?? "", ...typedFields(fields, ["path"]) };
 }
 
 function names({ merchant, store }: Summary): Html {
@@ -57,11 +57,12 @@ function origins(view: View, { returnOrigins }: Summary): Html {
     },
     { none },
   );
-  const content = html`<div class="fields">
-    ${field(TEXTS.origin, "origin", { required: true, placeholder: "https://shop.example" })}
-    ${field(WORDS.path, "path", { placeholder: "/", hint: TEXTS.pathHint })}
-  </div>`;
   const action = storePath(view, "/settings/return-origins");
+  const typed = typedIn(view, action);
+  const content = html`<div class="fields">
+    ${field(TEXTS.origin, "origin", { required: true, placeholder: "https://shop.example", typed })}
+    ${field(WORDS.path, "path", { placeholder: "/", hint: TEXTS.pathHint, typed })}
+  </div>`;
   return html`<section>
     <h2>${TEXTS.origins}</h2>
     <p class="hint">${TEXTS.originsHint}</p>

@@ -5,7 +5,7 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral, shownText } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
-import { choice, field, typed } from "../fields.ts";
+import { choice, field, typedFields } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
 import { copyable, dated, empty, goodOrBad, linked, table, type Row } from "../parts.ts";
 import { ask } from "../route.ts";
@@ -62,7 +62,7 @@ export function readNamed(
 
 /** What the form of a new store says. */
 export function readStore(fields: ReadonlyMap<string, string>): unknown {
-  return typed(fields, ["name", "merchant"]);
+  return typedFields(fields, ["name", "merchant"]);
 }
 
 function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boolean }): Row {

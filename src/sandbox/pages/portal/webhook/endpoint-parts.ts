@@ -4,7 +4,8 @@ import type { EndpointEntry } from "../../../../core/control/webhook.ts";
 import type { EndpointHealth } from "../../../../store/webhook/delivery-health.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { actForm, storePath } from "../forms.ts";
+import { field, refusedWords } from "../fields.ts";
+import { actForm, storePath, typedIn } from "../forms.ts";
 import { copyable, dated, named, table, timeOf } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
@@ -99,28 +100,33 @@ export function endpointState({
 /** The form that adds an endpoint. */
 export function addForm(view: View): Html {
   const groups = Map.groupBy(EVENT_TYPES, (type) => type.split(".")[0] ?? "");
+  const action = storePath(view, "/webhooks/endpoints");
+  const typed = typedIn(view, action);
+  const isTicked = (name: string): Html => (typed?.fields.has(name) === true ? html` checked` : html``);
   const fields = html`<div class="add">
-    <label
-      >${TEXTS.address}
-      <input name="url" type="url" required size="48" placeholder="http://localhost:3000/hooks" />
-    </label>
+    ${field(TEXTS.address, "url", { required: true, placeholder: "http://localhost:3000/hooks", typed })}
     <fieldset>
       <legend>${TEXTS.typesHint}</legend>
+      ${refusedWords("types", typed)}
       <div class="types">
         ${[...groups].map(
           ([, types]) =>
             html`<div>
               ${types.map(
-                (type) => html`<label><input type="checkbox" name="${TYPE_FIELD}${type}" /> ${type}</label>`,
+                (type) =>
+                  html`<label
+                    ><input type="checkbox" name="${TYPE_FIELD}${type}" ${isTicked(`${TYPE_FIELD}${type}`)} />
+                    ${type}</label
+                  >`,
               )}
             </div>`,
         )}
       </div>
     </fieldset>
-    <label><input type="checkbox" name="in_order" /> ${TEXTS.inOrder}</label>
+    <label><input type="checkbox" name="in_order" ${isTicked("in_order")} /> ${TEXTS.inOrder}</label>
   </div>`;
   return actForm(view, {
-    action: storePath(view, "/webhooks/endpoints"),
+    action,
     label: TEXTS.add,
     content: fields,
     style: "primary",
@@ -136,7 +142,7 @@ export function readEndpoint(fields: ReadonlyMap<string, string>): unknown {
     name.startsWith(TYPE_FIELD) ? [name.slice(TYPE_FIELD.length)] : [],
   );
   return {
-    url: fields.get("url"),
+    url: fields.get("url") ?? "",
     ...(types.length === 0 ? {} : { event_types: types }),
     in_order: fields.has("in_order"),
   };

@@ -1,10 +1,14 @@
 import { storePath } from "../forms.ts";
-import { act, page, pageOf, type PortalRoute } from "../route.ts";
+import type { AnswerOf } from "../../../../core/control/operations.ts";
+import { act, ask, page, pageOf, type Acted, type PortalRoute } from "../route.ts";
+import type { Said } from "../view.ts";
 import { deliveryPage } from "./delivery-page.ts";
 import { endpointPage } from "./endpoint-page.ts";
-import { endpointPath, readEndpoint } from "./endpoint-parts.ts";
+import { endpointPath, healthOf, readEndpoint } from "./endpoint-parts.ts";
 import { eventPage, eventsPage } from "./event-pages.ts";
+import { saysDelivered } from "./came-of.ts";
 import { webhooksPage } from "./webhooks-page.ts";
+import { TEXTS } from "./texts.ts";
 
 const WEBHOOKS = "/portal/{store_id}/webhooks";
 const ENDPOINT = `${WEBHOOKS}/endpoints/{id}`;
@@ -21,19 +25,24 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
     read: readEndpoint,
     leadsTo: (view, { id }) => endpointPath(view, id),
     reveals: ({ signingSecret }) => signingSecret,
+    says: saysAdded,
+    form: { page: webhooksPage, field: "url", names: { event_types: "types" } },
   }),
   act(`${ENDPOINT}/state`, {
     operation: "setEndpointState",
     read: (fields) => ({ action: fields.get("action") }),
     leadsTo: (view, { id }) => endpointPath(view, id),
+    says: saysState,
   }),
   act(`${ENDPOINT}/remove`, {
     operation: "setEndpointState",
     read: () => ({ action: "remove" }),
+    says: ({ url }) => ({ words: TEXTS.cameOf.removed(url), tone: "" }),
   }),
   act(`${ENDPOINT}/test`, {
     operation: "testEndpoint",
     leadsTo: (view, { eventId }) => storePath(view, `/webhooks/events/${eventId}`),
+    says: ({ eventId }, at) => saysDelivered(at, "tested", deliveriesOf(at, eventId)),
   }),
   act(`${ENDPOINT}/secret`, {
     operation: "showSecret",
@@ -56,6 +65,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
       first === undefined || more.length > 0
         ? storePath(view, `/webhooks/events/${view.id}`)
         : storePath(view, `/webhooks/deliveries/${first.id}`),
+    says: ({ deliveries }, at) => saysDelivered(at, "replayed", deliveries),
   }),
   act(`${WEBHOOKS}/deliveries/replay`, {
     operation: "replayFailed",
@@ -63,3 +73,27 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
     reveals: ({ replayed, more }) => `${replayed}${more ? "+" : ""}`,
   }),
 ];
+
+/** A new endpoint is tested at once, so that its page says whether anything answers there. */
+async function saysAdded({ id }: AnswerOf<"addEndpoint">, at: Acted): Promise<Said> {
+  const { context, view } = at;
+  const tested = await ask(context, "testEndpoint", { ...view, id, body: {} });
+  return saysDelivered(at, "added", tested.ok ? deliveriesOf(at, tested.value.eventId) : []);
+}
+
+/** The deliveries of an event, the newest ones. */
+function deliveriesOf({ context, view }: Acted, eventId: string) {
+  const any = { endpointId: null, checkoutId: null, state: null };
+  const filter = { ...any, storeId: view.storeId, eventId, limit: MAX_DELIVERIES };
+  return context.store.deliveries.list(filter);
+}
+
+/** As many as a store has endpoints, and more. */
+const MAX_DELIVERIES = 50;
+
+function saysState({ id, state }: AnswerOf<"setEndpointState">, { context, view }: Acted): Said {
+  const { paused, disabled, enabled } = TEXTS.cameOf;
+  if (state === "paused") return { words: paused, tone: "warn" };
+  if (state === "disabled") return { words: disabled, tone: "warn" };
+  return { words: enabled(healthOf(context, view, id).due), tone: "good" };
+}

@@ -189,6 +189,46 @@ export const TEXTS = {
     "事件发生时没有端点需要它。它的投递会显示在这里。",
   ],
   lastSent: ["The newest delivery, as it was sent", "最近一次投递的实际内容"],
+  /** What came of an act, each before its result. */
+  cameOf: {
+    done: {
+      replayed: (at: string) => [`Delivered again at ${at}: `, `已于 ${at} 重新推送：`],
+      tested: (at: string) => [`webhook.test was sent at ${at}: `, `已于 ${at} 发送 webhook.test：`],
+      added: (at: string) => [
+        `The endpoint was added, and webhook.test was sent to it at ${at}: `,
+        `已添加接收端，并于 ${at} 向其发送 webhook.test：`,
+      ],
+    },
+    waits: {
+      replayed: (at: string) => [
+        `To be delivered again since ${at}: nothing is sent while the endpoint is not enabled.`,
+        `自 ${at} 起等待重新推送：接收端未启用，暂不发送。`,
+      ],
+      tested: (at: string) => [
+        `webhook.test waits since ${at}: nothing is sent while the endpoint is not enabled.`,
+        `webhook.test 自 ${at} 起等待：接收端未启用，暂不发送。`,
+      ],
+      added: (at: string) => [
+        `The endpoint was added; webhook.test waits since ${at}, because nothing is delivered now.`,
+        `已添加接收端；webhook.test 自 ${at} 起等待，因为目前不推送任何内容。`,
+      ],
+    },
+    noAnswerYet: ["no answer yet", "尚无响应"],
+    paused: [
+      "The endpoint is paused: its deliveries wait until it is enabled.",
+      "接收端已暂停：推送等到启用后再发送。",
+    ],
+    enabled: (waiting: number) => [
+      waiting === 0
+        ? "The endpoint is enabled. No delivery has waited for it."
+        : `The endpoint is enabled. Deliveries that have waited and are sent now: ${waiting}.`,
+      waiting === 0
+        ? "接收端已启用。没有等待中的推送。"
+        : `接收端已启用。现在发送等待中的推送：${waiting} 个。`,
+    ],
+    disabled: ["The endpoint is disabled: nothing is delivered to it.", "接收端已停用：不再向其推送。"],
+    removed: (url: string) => [`The endpoint ${url} is removed.`, `已移除接收端 ${url}。`],
+  },
   allWanting: ["all endpoints that want it", "所有需要它的端点"],
 } satisfies Texts;
 

@@ -29,7 +29,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
           : html`${endpointTable(context, view, endpoints)}
               <p class="hint">${TEXTS.healthHint}</p>`
       }
-      <details class="panel" ${endpoints.length === 0 ? html`open` : ""}>
+      <details class="panel" ${endpoints.length === 0 || view.refused !== undefined ? html`open` : ""}>
         <summary>${TEXTS.addEndpoint}</summary>
         ${addForm(view)}
       </details>

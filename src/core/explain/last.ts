@@ -1,0 +1,55 @@
+import type { Checkout } from "../checkout/checkout.ts";
+import { isFinal, MAX_ATTEMPTS } from "../checkout/payment.ts";
+import { settlementOf } from "../checkout/reserved-order-id.ts";
+import type { Attempt, LastChange, LateResult } from "../control/checkout.ts";
+import { english, type Say } from "../language.ts";
+import { SENTENCES } from "./sentences.ts";
+import { spanText } from "./span.ts";
+
+/** What is known of a checkout's life. Times are milliseconds by the store's clock. */
+type Life = {
+  readonly checkout: Pick<Checkout, "status" | "createdAt" | "orderId">;
+  /** First to last. */
+  readonly attempts: readonly Attempt[];
+  readonly lateResults: readonly LateResult[];
+  /** When its newest event happened. */
+  readonly newestEventAt: number;
+};
+
+/** What happened last to a checkout: its creation, a payment attempt, its end, or a result that came after that. */
+export function lastChange(life: Life): LastChange {
+  const { checkout, attempts, lateResults, newestEventAt } = life;
+  const [late, attempt] = [lateResults.at(-1), attempts.at(-1)];
+  const { status, createdAt } = checkout;
+  if (late !== undefined)
+    return { ...NO_ATTEMPT, at: late.recordedAt, what: "late", by: "payer", attempt: late.attempt };
+  if (status === "created") return { ...NO_ATTEMPT, at: createdAt, what: "created", by: "merchant" };
+  const at = isFinal(status) ? newestEventAt : (attempt?.finishedAt ?? attempt?.startedAt ?? newestEventAt);
+  const by = status === "expired" ? "clock" : whoActed(checkout, at);
+  const number = attempt?.number ?? null;
+  if (attempt?.outcome === "declined" && (status === "pending" || status === "failed"))
+    return { at, what: "declined", by, attempt: number, attemptsLeft: MAX_ATTEMPTS - attempt.number };
+  return { at, what: status === "pending" ? "started" : status, by, attempt: number, attemptsLeft: null };
+}
+
+const NO_ATTEMPT = { attempt: null, attemptsLeft: null } as const;
+
+/** A checkout with a reserved order_id settles itself at a known time. */
+function whoActed(checkout: Life["checkout"], at: number): LastChange["by"] {
+  return settlementOf(checkout)?.dueAt === at ? "order_id" : "payer";
+}
+
+/** What happened last in words; empty where the status says it. */
+export function lastText({ what, attempt, attemptsLeft }: LastChange, say: Say = english): string {
+  const { started, declined, late } = SENTENCES.last;
+  if (what === "started") return say(started(attempt ?? 1));
+  if (what === "declined") return say(declined(attemptsLeft ?? 0));
+  return what === "late" ? say(late(attempt ?? 1)) : "";
+}
+
+/** How long ago it was and who did it: `2 min ago, by the payer`. */
+export function lastWhen({ at, by }: LastChange, now: number, say: Say = english): string {
+  const [age, who] = [now - at, say(SENTENCES.lastBy[by])];
+  const when = age < 1000 ? say(SENTENCES.justNow) : say(SENTENCES.ago(spanText(age)));
+  return `${when}${say([", ", "，"])}${who}`;
+}

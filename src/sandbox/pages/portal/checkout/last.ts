@@ -1,0 +1,35 @@
+import { iso } from "../../../../core/clock.ts";
+import type { LastChange } from "../../../../core/control/checkout.ts";
+import { lastText, lastWhen } from "../../../../core/explain/last.ts";
+import { saying } from "../../../../core/language.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import type { AnswerOf } from "../../../../core/control/operations.ts";
+import { inBoth } from "../../../../core/language.ts";
+import { storeTime } from "../../../at-store.ts";
+import { lastOf } from "../../../checkout/list.ts";
+import type { Acted } from "../route.ts";
+import { WORDS } from "../texts.ts";
+import type { Said, View } from "../view.ts";
+import { TEXTS } from "./texts.ts";
+
+/** What happened last to a checkout, when and by whom, as it goes on from its status; `now` is the store's time. */
+export function lastWords({ language }: Pick<View, "language">, last: LastChange, now: number): Html {
+  const say = saying(language);
+  const text = lastText(last, say);
+  return html`<span class="last"
+    >${text === "" ? "" : html`· ${text} `}·
+    <span class="hint" title="${iso(last.at)}">${lastWhen(last, now, say)}</span></span
+  >`;
+}
+
+/** What came of an act in the payer's place: the status, and what happened if that does not say it. */
+export function saysPaid({ id, status, late }: AnswerOf<"pay">, { context, view }: Acted): Said {
+  const { store } = context;
+  const at = iso(storeTime(context, view.storeId));
+  const checkout = store.checkouts.find(view.storeId, id);
+  const words = inBoth((say) => {
+    const happened = checkout === undefined ? "" : lastText(lastOf(store, checkout), say);
+    return `${say(TEXTS.done(at))}${say(WORDS.statuses[status])}${happened === "" ? "" : ` · ${happened}`}`;
+  });
+  return { words, tone: late ? "warn" : "good" };
+}

@@ -1,0 +1,84 @@
+import { iso } from "../../../../core/clock.ts";
+import { causeText, isSuccess } from "../../../../core/explain/delivery.ts";
+import { inBoth, type Words } from "../../../../core/language.ts";
+import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
+import { storeTime } from "../../../at-store.ts";
+import type { Acted } from "../route.ts";
+import type { PortalContext, Said } from "../view.ts";
+import { TEXTS } from "./texts.ts";
+
+/** How long an act waits for the answers of receivers, in real milliseconds; later answers are on the page itself. */
+const MAX_WAIT_MS = 2000;
+/** Longest pause between two looks. */
+const LOOK_MS = 50;
+
+/** A delivery that an act has made. */
+type Made = { readonly id: string; readonly endpointId: string };
+
+/** What an act on deliveries is called, before its moment. */
+type Act = "replayed" | "tested" | "added";
+
+/** What came of an act that delivers: the answers of the receivers, if they come within two seconds. */
+export async function saysDelivered(
+  { context, view }: Acted,
+  act: Act,
+  deliveries: readonly Made[],
+): Promise<Said> {
+  const at = iso(storeTime(context, view.storeId));
+  const sent = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
+  if (sent.length === 0 || context.heldBack(view.storeId) !== undefined)
+    return { words: TEXTS.cameOf.waits[act](at), tone: "warn" };
+  const ended = await endedAttempts(context, view.storeId, sent);
+  return { words: cameOf(act, at, ended), tone: toneOf(ended) };
+}
+
+function isSentTo({ store }: PortalContext, endpointId: string): boolean {
+  return store.endpoints.find(endpointId)?.state === "enabled";
+}
+
+/** The first attempt of each delivery, as soon as all have ended or the time is up; undefined while one has not. */
+async function endedAttempts(
+  { store, world, eventArrivals }: PortalContext,
+  storeId: string,
+  deliveries: readonly Made[],
+): Promise<readonly (DeliveryAttempt | undefined)[]> {
+  const until = world.monotonic() + MAX_WAIT_MS;
+  for (;;) {
+    const ended = deliveries.map(({ id }) =>
+      store.deliveryAttempts.of(id).find(({ finishedAt }) => finishedAt !== null),
+    );
+    const left = until - world.monotonic();
+    if (ended.every((one) => one !== undefined) || left <= 0 || eventArrivals.isOver()) return ended;
+    await eventArrivals.next(storeId, Math.min(left, LOOK_MS));
+  }
+}
+
+function cameOf(act: Act, at: string, ended: readonly (DeliveryAttempt | undefined)[]): Words {
+  const [only, ...others] = ended;
+  const results = others.length === 0 ? inBoth((say) => say(resultOf(only))) : countsOf(ended);
+  const cause = only === undefined || others.length > 0 ? undefined : only;
+  return inBoth((say) => {
+    const why = cause && causeText(cause, say);
+    const told = `${say(TEXTS.cameOf.done[act](at))}${say(results)}`;
+    return why === undefined ? told : `${told}${say([` (${why})`, `（${why}）`])}`;
+  });
+}
+
+function resultOf(attempt: DeliveryAttempt | undefined): Words {
+  if (attempt === undefined) return TEXTS.cameOf.noAnswerYet;
+  const { status, error } = attempt;
+  return status === null ? [error ?? "", error ?? ""] : [String(status), String(status)];
+}
+
+/** The results of several, each with how many had it. */
+function countsOf(ended: readonly (DeliveryAttempt | undefined)[]): Words {
+  return inBoth((say) => {
+    const groups = Map.groupBy(ended, (one) => say(resultOf(one)));
+    return [...groups].map(([result, { length }]) => `${length} × ${result}`).join(", ");
+  });
+}
+
+function toneOf(ended: readonly (DeliveryAttempt | undefined)[]): Said["tone"] {
+  if (ended.every((one) => one !== undefined && isSuccess(one.status))) return "good";
+  return ended.some((one) => one !== undefined && !isSuccess(one.status)) ? "bad" : "";
+}

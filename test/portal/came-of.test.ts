@@ -1,0 +1,129 @@
+import { expect, test } from "vitest";
+import { createHarness } from "../support/harness.ts";
+import { signedIn, textOf, type Page } from "../support/portal.ts";
+
+const TERMS = { order_id: "order-1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+
+/** A store with a receiver that answers what the test says, and a browser that is signed in. */
+async function openShop() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const portal = await signedIn(harness, sandbox);
+  const answer = { status: 204, headers: {}, body: "" };
+  harness.occupy(3000, { answer: () => Promise.resolve({ ...answer }), refuse: () => answer });
+  const created = await sandbox.request({
+    path: "/v1/orders",
+    headers: { "Idempotency-Key": "the-first-key" },
+    body: JSON.stringify(TERMS),
+  });
+  const { data } = JSON.parse(String(created.body)) as { readonly data: { readonly id: string } };
+  const checkout = `${portal.home}/checkouts/${data.id}`;
+  return { harness, sandbox, portal, answer, checkout };
+}
+
+/** The line at the top of a page. */
+function saidOn({ html }: Page): string | undefined {
+  const [, said] = /<div class="said">(.*?)<\/div>/s.exec(html) ?? [];
+  return said === undefined ? undefined : textOf(said);
+}
+
+/** How the head of a checkout's page goes on from the status. */
+function lastOn({ html }: Page): string {
+  return textOf(/<span class="last"\s*>.*?<\/span\s*><\/span\s*>/s.exec(html)?.[0] ?? "");
+}
+
+test("the line at the top says once what came of an act in the payer's place, and the head what happened last", async () => {
+  const { harness, portal, checkout } = await openShop();
+  expect(lastOn(await portal.get(checkout))).toBe("· just now, by the merchant");
+  const { location = "" } = await portal.post(`${checkout}/pay`, { outcome: "declined" });
+  const declined = await portal.get(location);
+  expect(saidOn(declined)).toBe("Done at 12:00:00.000 : pending · declined, 4 attempts left");
+  expect([saidOn(await portal.get(location)), saidOn(await portal.get(checkout))]).toEqual([
+    undefined,
+    undefined,
+  ]);
+  harness.clock.advance(120_000);
+  expect(lastOn(await portal.get(checkout))).toBe("· declined, 4 attempts left · 2 min ago, by the payer");
+  const list = await portal.get(`${portal.home}/checkouts`);
+  expect(list.text).toContain("pending · declined, 4 attempts left · 2 min ago, by the payer");
+  const { stdout } = await harness.run(["orders", "list"], { terminal: true, columns: 120 });
+  expect(stdout).toContain("declined, 4 attempts left · 2 min ago, by the payer");
+  const { checkouts } = JSON.parse((await harness.run(["orders", "list", "--json"])).stdout) as {
+    checkouts: { last: object }[];
+  };
+  expect(checkouts[0]?.last).toEqual({
+    at: "2026-01-15T12:00:00.000Z",
+    what: "declined",
+    by: "payer",
+    attempt: 1,
+    attempts_left: 4,
+  });
+  await portal.post("/portal/preferences", { language: "zh", back: portal.home });
+  expect(lastOn(await portal.get(checkout))).toBe("· 支付被拒，还可尝试 4 次 · 2 min前，由付款人操作");
+  expect(saidOn(await portal.act(`${checkout}/pay`, { outcome: "cancelled" }))).toBe(
+    "已于 12:02:00.000 完成：已取消",
+  );
+});
+
+test("a new endpoint is tested at once, and each delivery that an act asks for says what was answered", async () => {
+  const { harness, portal, answer, checkout } = await openShop();
+  const webhooks = `${portal.home}/webhooks`;
+  answer.status = 500;
+  const { location: added = "" } = await portal.post(`${webhooks}/endpoints`, {
+    url: "http://localhost:3000/hooks",
+  });
+  const page = await portal.get(added);
+  expect(saidOn(page)).toMatch(
+    /^The endpoint was added, and webhook\.test was sent to it at 12:00:00\.\d{3} : 500 \(.+\)$/,
+  );
+  expect(page.text).toContain("whsec_");
+  const endpoint = added.split("?")[0] ?? "";
+  answer.status = 204;
+  expect(saidOn(await portal.act(`${endpoint}/test`))).toMatch(/^webhook\.test was sent at 12:\S+ : 204$/);
+  expect(saidOn(await portal.act(`${endpoint}/state`, { action: "pause" }))).toContain(
+    "The endpoint is paused",
+  );
+  expect(saidOn(await portal.act(`${endpoint}/test`))).toContain(
+    "nothing is sent while the endpoint is not enabled",
+  );
+  await portal.act(`${checkout}/pay`, { outcome: "declined" });
+  expect(saidOn(await portal.act(`${endpoint}/state`, { action: "enable" }))).toContain("are sent now: 3.");
+  await harness.clock.sleep(1000);
+  const { events } = JSON.parse((await harness.run(["events", "list", "--json"])).stdout) as {
+    events: { event_id: string; type: string }[];
+  };
+  const pending = events.find(({ type }) => type === "order.pending")?.event_id ?? "";
+  answer.status = 503;
+  const replayed = await portal.act(`${checkout}/events/${pending}/replay`);
+  expect(saidOn(replayed)).toMatch(/^Delivered again at 12:\S+ : 503 \(.+\)$/);
+  expect(saidOn(await portal.act(`${webhooks}/events/${pending}/replay`))).toMatch(/^Delivered again at/);
+  expect(saidOn(await portal.act(`${endpoint}/state`, { action: "disable" }))).toContain(
+    "The endpoint is disabled",
+  );
+  expect(saidOn(await portal.act(`${endpoint}/remove`))).toBe(
+    "The endpoint http://localhost:3000/hooks is removed.",
+  );
+});
+
+test("several receivers are counted by their answers, and one that is slow is waited for two seconds", async () => {
+  const { harness, portal, answer, checkout } = await openShop();
+  harness.occupy(3001, { answer: () => new Promise(() => undefined), refuse: () => answer });
+  await portal.act(`${portal.home}/webhooks/endpoints`, { url: "http://localhost:3000/hooks" });
+  const before = harness.clock.now();
+  const slow = await portal.act(`${portal.home}/webhooks/endpoints`, { url: "http://localhost:3001/hooks" });
+  expect(saidOn(slow)).toMatch(/: no answer yet$/);
+  expect(harness.clock.now() - before).toBeLessThan(3000);
+  harness.vacate(3001);
+  harness.occupy(3001, { answer: () => Promise.resolve({ ...answer, status: 500 }), refuse: () => answer });
+  harness.clock.advance(20_000);
+  await portal.act(`${checkout}/pay`, { outcome: "declined" });
+  await harness.clock.sleep(1000);
+  const { events } = JSON.parse((await harness.run(["events", "list", "--json"])).stdout) as {
+    events: { event_id: string; type: string }[];
+  };
+  const pending = events.find(({ type }) => type === "order.pending")?.event_id ?? "";
+  const replayed = await portal.act(`${portal.home}/webhooks/events/${pending}/replay`);
+  expect(saidOn(replayed)).toMatch(
+    /^Delivered again at 12:\S+ : (1 × 204, 1 × \S+|1 × 204, 1 × no answer yet)/,
+  );
+});
