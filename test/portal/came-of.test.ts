@@ -46,7 +46,7 @@ test("the line at the top says once what came of an act in the payer's place, an
   expect(lastOn(await portal.get(checkout))).toBe("· declined, 4 attempts left · 2 min ago, by the payer");
   const list = await portal.get(`${portal.home}/checkouts`);
   expect(list.text).toContain("pending · declined, 4 attempts left · 2 min ago, by the payer");
-  const { stdout } = await harness.run(["orders", "list"], { terminal: true, columns: 120 });
+  const { stdout } = await harness.run(["orders", "list"], { terminal: true, columns: 140 });
   expect(stdout).toContain("declined, 4 attempts left · 2 min ago, by the payer");
   const { checkouts } = JSON.parse((await harness.run(["orders", "list", "--json"])).stdout) as {
     checkouts: { last: object }[];
