@@ -420,7 +420,7 @@ test("an event is shown with its bytes and where it went; each type has a sample
   expect(shown.text).toContain("Checkout-Signature: ");
   const bodies = [
     ...list.html.matchAll(
-      /<summary>((?:order|checkout_session|webhook)\.\w+)<\/summary>[\s\S]*?<pre[^>]*>([^<]+)</g,
+      /<summary>((?:order|checkout_session|webhook)\.\w+)<\/summary>[\s\S]*?As sent[\s\S]*?<pre[^>]*><code[^>]*>([^<]+)</g,
     ),
   ];
   expect(bodies).toHaveLength(13);

@@ -156,7 +156,8 @@ test("a page is shown anew in place: what is open, focused and typed stays, unti
   await shop.sell();
   await payFor(shop, sold.id);
   await page.waitForSelector("#loads:not(:text-is('1'))");
-  expect(await page.textContent("#changes")).toMatch(/^\d+ changes?$/);
+  // What is heard comes later, says what is otherwise now, and comes once for all that happens in ten seconds.
+  await page.waitForSelector("#changes:text-matches('^\\\\d+ changes?$')", { state: "attached" });
   const kept = await page.evaluate(`({
     isOpen: document.querySelector("details").open,
     focus: document.activeElement.getAttribute("name"),
@@ -210,4 +211,32 @@ test("eight windows side by side, and a ninth page loads", async () => {
   const answer = await ninth.goto(`${home}/clock`);
   expect(answer?.status()).toBe(200);
   expect(shop.complaints).toEqual([]);
+});
+
+test("a tab says over its page that its browser was signed out, and its icon has a dot while something fails", async () => {
+  const { shop, page, home } = await openPortal();
+  await page.goto(`${home}/webhooks`);
+  await isLive(page);
+  const icon = (): Promise<string | null> => page.getAttribute("#icon", "href");
+  expect(await icon()).toMatch(/\/icon\.svg\?v=/);
+  await shop.command("endpoints", "add", "http://127.0.0.1:9/hooks");
+  await shop.sell();
+  await page.waitForSelector("#icon[href*='/icon-alarm.svg?v=']", { state: "attached" });
+  await page.waitForSelector("#changes:has-text('1! failing')", { state: "attached" });
+  await page.goto(`${home}/webhooks`);
+  expect(await icon()).toMatch(/\/icon-alarm\.svg\?v=/);
+  await isLive(page);
+  expect(await page.locator(".ending").filter({ visible: true }).count()).toBe(0);
+  const other = await page.context().newPage();
+  await other.goto(`${home}/keys`);
+  await other.click("details.end > summary");
+  await other.click("details.end .asked > summary");
+  await other.click("details.end .asked button");
+  await other.waitForURL(/\/sign-in$/);
+  await page.locator(".ending[data-ending=signed_out]").waitFor();
+  expect(await page.locator(".ending[data-ending=signed_out]").innerText()).toContain(
+    "This browser was signed out",
+  );
+  await page.click(".ending[data-ending=signed_out] a");
+  await page.waitForSelector("#sign-in");
 });

@@ -1,6 +1,7 @@
 import { renderSVG } from "uqr";
 import { isFinal, MAX_ATTEMPTS, type FinalStatus } from "../../../core/checkout/payment.ts";
 import { returnAddress } from "../../../core/checkout/return-origin.ts";
+import { isLoopback } from "../../../core/loopback.ts";
 import { html, joined, trusted, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
 import { layout, liveMain, row } from "../shared/layout.ts";
@@ -120,7 +121,11 @@ function scanStep(context: PageContext, attempt: number): Html {
   return html`<h2 class="elsewhere">${TEXTS.scan[paymentMethod]}</h2>
     <h2 class="on-phone">${TEXTS.payWith[paymentMethod]}</h2>
     <div class="qr elsewhere" role="img" aria-label="${TEXTS.qrName}">${qrCode(`${origin}${path}`)}</div>
-    <p class="hint elsewhere">${TEXTS.scanHint}</p>
+    ${
+      isLoopback(new URL(origin).hostname)
+        ? html`<p class="notice warn elsewhere">${TEXTS.noPhone}</p>`
+        : html`<p class="hint elsewhere">${TEXTS.scanHint}</p>`
+    }
     <a class="primary" href="${path}">${TEXTS.openWallet}</a>
     <p class="waiting">${TEXTS.updatesItself}</p>
     <noscript><a class="plain" href="${checkoutPath(view.checkout)}">${TEXTS.checkAgain}</a></noscript>`;

@@ -37,6 +37,10 @@ export const TEXTS = {
     "Scan the code with your phone, then confirm the payment there.",
     "请用手机扫描二维码，并在手机上确认支付。",
   ],
+  noPhone: [
+    "This address is of this machine alone, so a phone cannot reach it. Pay here with the button below.",
+    "此地址仅限本机访问，手机无法打开。请点击下方按钮在此支付。",
+  ],
   qrName: ["QR code of the wallet page of this payment", "本次支付的钱包页面二维码"],
   openWallet: ["Open the sandbox wallet here", "在此打开沙箱钱包"],
   updatesItself: ["This page updates by itself.", "支付后本页面会自动更新。"],

@@ -1,6 +1,7 @@
 import sse from "htmx.org/dist/ext/hx-sse.min.js?raw";
 import { asset } from "../../../web/asset.ts";
 import checkoutStyle from "./checkout/checkout.css?raw";
+import { ALARM_ICON, ICON } from "./frame/icon.ts";
 import liveStyle from "./live/live.css?raw";
 import liveScript from "./live/live.js?raw";
 import style from "./portal.css?raw";
@@ -23,4 +24,11 @@ export const SSE_SCRIPT = asset("/portal/assets/hx-sse.js", "text/javascript", s
 export const LIVE_SCRIPT = asset("/portal/assets/live.js", "text/javascript", liveScript);
 
 /** All of them. */
-export const PORTAL_ASSETS = [PORTAL_STYLE, PORTAL_SCRIPT, SSE_SCRIPT, LIVE_SCRIPT] as const;
+export const PORTAL_ASSETS = [
+  PORTAL_STYLE,
+  PORTAL_SCRIPT,
+  SSE_SCRIPT,
+  LIVE_SCRIPT,
+  ICON,
+  ALARM_ICON,
+] as const;

@@ -7,6 +7,8 @@ import type { PortalRole } from "../../runtime/portal-access.ts";
 import { HTMX, STYLE } from "../shared/assets.ts";
 import { wholePage } from "../shared/layout.ts";
 import { PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
+import { iconLink } from "./frame/icon.ts";
+import { fails } from "./frame/menu-counts.ts";
 import { bar, menu, plainBar } from "./frame/header.ts";
 import { keysHelp } from "./frame/keys-help.ts";
 import { liveAttributes, liveScripts } from "./live/parts.ts";
@@ -27,6 +29,7 @@ export function framed(context: PortalContext, view: View, content: Content): Ht
     style: `portal${isAdmin ? " admin" : ""}${isAdmin || storeId === "" ? " wide" : ""}`,
     hasKeys,
     scripts: liveScripts(content.live),
+    fails: storeId !== "" && fails(context, storeId),
     body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a> ${bar(context, view, content)}
       ${isAdmin ? "" : menu(context, view)} ${saidPart(context, view)}
       ${mainPart({ ...content, main }, liveAttributes(content, view))} ${hasKeys ? keysHelp() : ""}`,
@@ -82,12 +85,15 @@ function portalPage(page: {
   readonly scripts?: readonly Asset[];
   readonly body: Html;
   readonly reloads?: boolean;
+  /** Whether something fails in the store that the page is about. */
+  readonly fails?: boolean;
 }): Html {
   return wholePage({
     title: html`${page.title} · checkout`,
     meta: page.reloads === true ? html`<meta http-equiv="refresh" content="0" />` : html``,
     styles: [STYLE, PORTAL_STYLE],
     scripts: [PORTAL_SCRIPT, HTMX, ...(page.scripts ?? [])],
+    icon: iconLink({ fails: page.fails === true }),
     body: html`<body class="${page.style}" ${page.hasKeys ? html` data-keys` : ""}>
       ${page.body}
     </body>`,

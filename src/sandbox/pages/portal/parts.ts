@@ -2,7 +2,7 @@ import type { Status } from "../../../core/checkout/checkout.ts";
 import { iso } from "../../../core/clock.ts";
 import { formatPrice } from "../../../core/money.ts";
 import { shownText } from "../../../core/text.ts";
-import { html, type Html, type Text } from "../../../web/html.ts";
+import { html, trusted, type Html, type Text } from "../../../web/html.ts";
 import type { Language } from "../../../core/language.ts";
 import { tagOf } from "../../../web/language.ts";
 import { WORDS } from "./texts.ts";
@@ -189,21 +189,29 @@ export function facts(all: Facts): Html {
   </dl>`;
 }
 
-/** Bytes as they were: what is no printable character is escaped, and JSON is pretty beside raw, never instead. */
+/** Bytes as they were: what is no printable character is escaped, and JSON is pretty beside them, never instead. */
 export function bytes(label: Text, text: string): Html {
   const pretty = prettyJson(text);
-  return html`<figure class="bytes">
+  if (pretty === undefined || pretty === text)
+    return html`<figure class="bytes">
+      <figcaption>${label}</figcaption>
+      ${copied(text)}
+    </figure>`;
+  return html`<figure class="bytes beside">
     <figcaption>${label}</figcaption>
-    <pre tabindex="0">${lines(text)}</pre>
-    ${
-      pretty === undefined
-        ? ""
-        : html`<details>
-            <summary>${WORDS.pretty}</summary>
-            <pre tabindex="0">${lines(pretty)}</pre>
-          </details>`
-    }
+    <div>
+      <small>${WORDS.pretty}</small>
+      ${copied(pretty)}
+    </div>
+    <div>
+      <small>${WORDS.asSent}</small>
+      ${copied(text)}
+    </div>
   </figure>`;
+}
+
+function copied(text: string): Html {
+  return html`<pre class="sent" tabindex="0"><code class="copy">${lines(text)}</code></pre>`;
 }
 
 /** A line for a terminal under its name, and what to know of it. */
@@ -215,10 +223,13 @@ export function commandLine(label: Text, line: string, hint?: Text): Html {
   </figure>`;
 }
 
-/** Line breaks stay, unlike in other text. */
+/** Line breaks stay, unlike in other text, also where they are copied. */
 function lines(text: string): Html {
-  return html`${text.split("\n").map((line, index) => (index === 0 ? html`${line}` : html`<br />${line}`))}`;
+  return html`${text.split("\n").map((line, index) => (index === 0 ? html`${line}` : html`${LINE_BREAK}${line}`))}`;
 }
+
+/** Text that comes from elsewhere has none. */
+const LINE_BREAK = trusted("\n");
 
 /** Each level indents all that is within: 4 KiB of nothing but brackets would make a page of 8 MB. */
 const MAX_PRETTY_DEPTH = 32;

@@ -66,13 +66,16 @@ async function copy(text, button) {
   setTimeout(() => (button.textContent = words.copy), 1500);
 }
 
+/** As much as is said of a text that can be copied. */
+const MAX_SAID = 80;
+
 /** A button behind each text that is to be copied. */
 function copyButtons(within) {
   for (const text of within.querySelectorAll("code.copy:not([data-ready])")) {
     text.dataset.ready = "";
     const button = document.createElement("button");
     Object.assign(button, { type: "button", className: "copier", textContent: words.copy });
-    button.setAttribute("aria-label", `${words.copy}: ${text.textContent}`);
+    button.setAttribute("aria-label", `${words.copy}: ${text.textContent.slice(0, MAX_SAID)}`);
     button.addEventListener("click", () => void copy(text.textContent, button));
     text.after(button);
   }
@@ -86,9 +89,14 @@ function improve(within) {
 }
 improve(document);
 
-// The menu of a phone is a row: where one is, is in sight.
-const current = document.querySelector(".menu [aria-current]");
-if (current !== null) current.closest(".menu").scrollLeft = current.offsetLeft - 24;
+/** The icon of the tab has a dot while something fails. */
+function showAlarm() {
+  const [icon, menu] = [document.querySelector("#icon"), document.querySelector("#menu")];
+  if (icon === null || menu === null) return;
+  const name = menu.querySelector(".alarm") === null ? icon.dataset.calm : icon.dataset.alarm;
+  const address = icon.getAttribute("href").replace(/[^/]*$/, name);
+  if (icon.getAttribute("href") !== address) icon.setAttribute("href", address);
+}
 
 // The clock of the store goes on from where the page was made, unless it is frozen.
 let ahead = 0;
@@ -107,6 +115,7 @@ setInterval(tickClock, 1000);
 document.addEventListener("htmx:after:swap", () => {
   improve(document);
   readClock();
+  showAlarm();
 });
 
 // A list that folds out over the page goes away when something else is meant.

@@ -53,6 +53,8 @@ export function page(path: string, show: Show): PortalRoute {
       const view = viewOf(context, call);
       const known = requireStore(context, view);
       if (!known.ok) return known;
+      const short = withoutEmpty(view);
+      if (short !== undefined) return accept(sentOn(call, short));
       const { storeId } = view;
       // Before the page is read: what is written meanwhile is told.
       const position = storeId === "" ? undefined : hubOf(context).positionOf(storeId);
@@ -65,6 +67,13 @@ export function page(path: string, show: Show): PortalRoute {
       });
     },
   };
+}
+
+/** The address of a page without the fields in which nothing was typed; undefined where it has none. */
+function withoutEmpty({ call, query }: View): string | undefined {
+  const filled = [...query].filter(([, value]) => value !== "");
+  if (filled.length === query.size) return undefined;
+  return filled.length === 0 ? call.path : `${call.path}?${new URLSearchParams(filled).toString()}`;
 }
 
 /** A page that shows what an operation of the control API answers that is asked for with no fields. */

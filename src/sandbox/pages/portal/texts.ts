@@ -19,6 +19,12 @@ export const FRAME_TEXTS = {
   ],
   session: ["This browser", "此浏览器"],
   signOut: ["Sign out", "退出登录"],
+  signOutEverywhere: ["Sign out everywhere", "退出所有浏览器"],
+  signOutEverywhereAsk: [
+    "Every browser is signed out, this one too. Links that were not used yet are void.",
+    "所有浏览器都会退出登录，包括此浏览器。尚未使用的登录链接也会失效。",
+  ],
+  signOutEverywhereSure: ["Sign every browser out", "全部退出"],
   keysAreOn: ["Single-key shortcuts are on. ? lists them.", "单键快捷键已开启，按 ? 查看。"],
   keysAreOff: ["Single-key shortcuts are off.", "单键快捷键已关闭。"],
   keysOn: ["Switch shortcuts on", "开启快捷键"],
@@ -162,4 +168,5 @@ export const WORDS = {
     expired: ["expired", "已过期"],
   },
   pretty: ["Pretty", "格式化"],
+  asSent: ["As sent", "原文"],
 } satisfies Texts;

@@ -22,6 +22,8 @@ export function wholePage(page: {
   readonly meta: Html;
   readonly styles: readonly Asset[];
   readonly scripts: readonly Asset[];
+  /** The link to its icon. Default: none, so that no browser asks for one. */
+  readonly icon?: Html;
   readonly body: Html;
 }): Html {
   return html`<!doctype html>
@@ -33,7 +35,7 @@ export function wholePage(page: {
         <meta name="htmx-config" content="${HTMX_CONFIG}" />
         ${page.meta}
         <title>${page.title}</title>
-        <link rel="icon" href="data:," />
+        ${page.icon ?? html`<link rel="icon" href="data:," />`}
         ${page.styles.map(({ address }) => html`<link rel="stylesheet" href="${address}" />`)}
         ${page.scripts.map(({ address }) => html`<script src="${address}" defer></script>`)}
       </head>

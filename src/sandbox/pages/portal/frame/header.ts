@@ -5,9 +5,10 @@ import type { Language, Words } from "../../../../core/language.ts";
 import { tagOf } from "../../../../web/language.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
 import { liveMark, type Following } from "../live/parts.ts";
-import { actForm, storePath } from "../forms.ts";
+import { actForm, askedOnce, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
-import { homeOf } from "../sign-in/session-cookie.ts";
+import { homeOf, SIGN_OUT_EVERYWHERE } from "../sign-in/session-cookie.ts";
+import { MARK } from "./icon.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { PortalContext, View } from "../view.ts";
 
@@ -16,6 +17,7 @@ export function bar(context: PortalContext, view: View, content: Following): Htm
   const role = view.call.caller?.role ?? "merchant";
   const isStore = view.storeId !== "";
   return html`<header class="bar">
+    ${MARK}
     ${role === "administrator" ? html`<strong>${FRAME_TEXTS.administrator}</strong>` : stores(context, view)}
     <span class="test">${FRAME_TEXTS.test}</span>
     ${isStore ? clock(context, view) : ""}
@@ -27,7 +29,7 @@ export function bar(context: PortalContext, view: View, content: Following): Htm
 /** The bar of a page for who is not signed in. */
 export function plainBar(): Html {
   return html`<header class="bar">
-    <strong>${FRAME_TEXTS.portal}</strong><span class="test">${FRAME_TEXTS.test}</span>
+    ${MARK}<strong>${FRAME_TEXTS.portal}</strong><span class="test">${FRAME_TEXTS.test}</span>
   </header>`;
 }
 
@@ -172,9 +174,19 @@ function session(view: View, role: PortalRole): Html {
         </button>
       </form>
       ${actForm(view, { action: `${homeOf(role)}/sign-out`, label: FRAME_TEXTS.signOut })}
+      ${role === "administrator" ? "" : signOutEverywhere(view)}
       ${role === "administrator" ? "" : html`<p><a href="${homeOf("administrator")}">${FRAME_TEXTS.signInAdmin}</a></p>`}
     </div>
   </details>`;
+}
+
+function signOutEverywhere(view: View): Html {
+  const form = actForm(view, {
+    action: SIGN_OUT_EVERYWHERE,
+    label: FRAME_TEXTS.signOutEverywhereSure,
+    style: "danger",
+  });
+  return askedOnce(FRAME_TEXTS.signOutEverywhere, FRAME_TEXTS.signOutEverywhereAsk, form);
 }
 
 /** The token, and the page that the choice was made on. */

@@ -36,6 +36,11 @@ export function menuCounts(context: PortalContext, storeId: string): MenuCounts 
   };
 }
 
+/** Whether an endpoint of a store fails. */
+export function fails({ store }: Pick<PortalContext, "store">, storeId: string): boolean {
+  return store.endpoints.of(storeId).some(isFailing);
+}
+
 function isFailing({ failingSince, state, reason }: Endpoint): boolean {
   return failingSince !== null || (state === "disabled" && !BY_HAND.has(reason));
 }

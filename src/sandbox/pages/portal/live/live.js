@@ -6,6 +6,33 @@ if (live !== null) {
   let isAsked = false;
   let isOver = false;
 
+  // What a screen reader is told: at most every ten seconds, and what is otherwise than when it was told last.
+  const TOLD_EVERY_MS = 10_000;
+  const partsOf = () =>
+    new Map(
+      [...document.querySelectorAll("#menu a, [data-told], #new-rows:not([hidden])")].map((part) => [
+        part.id || part.dataset.told || part.getAttribute("href"),
+        part.textContent.replaceAll(/\s+/g, " ").trim(),
+      ]),
+    );
+  let known = partsOf();
+  let toldAt = 0;
+  let waits;
+  let count = "";
+  const tell = () => {
+    waits = undefined;
+    const now = partsOf();
+    const changed = [...now].filter(([name, text]) => text !== "" && known.get(name) !== text);
+    known = now;
+    toldAt = Date.now();
+    changes.textContent = changed.length === 0 ? count : changed.map(([, text]) => text).join("; ");
+  };
+  const tellSoon = (data) => {
+    count = data;
+    // Behind what the change has put in place.
+    waits ??= setTimeout(tell, Math.max(1000, toldAt + TOLD_EVERY_MS - Date.now()));
+  };
+
   const say = (state) => {
     live.hidden = false;
     live.dataset.state = state;
@@ -31,12 +58,12 @@ if (live !== null) {
   });
   live.addEventListener("htmx:sse:error", ({ detail }) => {
     isOver = detail.status >= 400 && detail.status < 500;
-    say("lost");
+    say(detail.status === 401 ? "signed_out" : "lost");
   });
   // The first stream was refused, or nobody answered.
-  live.addEventListener("htmx:response:error", () => {
+  live.addEventListener("htmx:response:error", ({ detail }) => {
     isOver = true;
-    say("lost");
+    say(detail.ctx?.response?.status === 401 ? "signed_out" : "lost");
   });
   live.addEventListener("htmx:error", () => {
     isAsked = false;
@@ -51,7 +78,7 @@ if (live !== null) {
     else say(detail.data);
   });
   live.addEventListener("changed", ({ detail }) => {
-    if (changes !== null) changes.textContent = detail.data;
+    tellSoon(detail.data);
   });
 
   document.addEventListener("visibilitychange", follow);

@@ -43,8 +43,8 @@ function askAgain({ path, query }: Pick<View["call"], "path" | "query">): Html {
 export function liveMark({ live, news }: Following, view: View): Html {
   const { position } = view;
   if (live === undefined || position === undefined || view.shownOnce !== undefined) return html``;
-  const said = Object.entries(TEXTS).flatMap(([state, text]) =>
-    typeof text === "function" ? [] : [html`<span data-when="${state}">${text}</span>`],
+  const said = Object.entries(TEXTS.states).map(
+    ([state, text]) => html`<span data-when="${state}">${text}</span>`,
   );
   return html`<span
       id="live"
@@ -55,12 +55,20 @@ export function liveMark({ live, news }: Following, view: View): Html {
       hx-trigger="never"
       hx-config="${CONFIG}"
       >${said}</span
-    >
-    ${
-      news === undefined
-        ? html`<span id="changes" class="visually-hidden" role="status"></span>`
-        : newRows(view, news)
-    }`;
+    >${endings(view)}
+    <span id="changes" class="visually-hidden" role="status"></span>
+    ${news === undefined ? "" : newRows(view, news)}`;
+}
+
+/** Bars over the page, of which one is shown once the page is of the past. */
+function endings({ call }: View): readonly Html[] {
+  const address = `${call.path}${call.query === "" ? "" : `?${call.query}`}`;
+  return Object.entries(TEXTS.endings).map(
+    ([state, text]) =>
+      html`<p class="ending" data-ending="${state}" role="alert" hidden>
+        ${text} <a href="${state === "gone" ? "/portal" : address}">${TEXTS.again}</a>
+      </p>`,
+  );
 }
 
 /**
@@ -74,7 +82,6 @@ function newRows({ call, query }: View, { newest, count, rows }: ListNews): Html
   const text = count === 0 ? "" : TEXTS.newRows(count);
   return html`<span
     class="news"
-    role="status"
     ${asking}
     hx-swap="none"
     hx-select-oob="${[FRAME_PARTS, ...[NEW_ROWS, ...rows].map((id) => `#${id}:outerMorph`)].join()}"

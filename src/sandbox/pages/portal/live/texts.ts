@@ -9,12 +9,29 @@ function manyAs(count: number): string {
 
 /** The texts of live pages in each language. */
 export const TEXTS = {
-  live: ["live", "实时"],
-  lost: ["not live", "未实时更新"],
-  crowded: ["other windows are live", "其他窗口正在实时更新"],
-  stopped: ["the sandbox has stopped", "沙盒已停止"],
-  signed_out: ["signed out", "已退出登录"],
-  gone: ["this store was deleted", "该商店已删除"],
+  states: {
+    live: ["live", "实时"],
+    lost: ["not live", "未实时更新"],
+    crowded: ["other windows are live", "其他窗口正在实时更新"],
+    stopped: ["the sandbox has stopped", "沙箱已停止"],
+    signed_out: ["signed out", "已退出登录"],
+    gone: ["this store was deleted", "该商店已删除"],
+  },
+  endings: {
+    stopped: [
+      "The sandbox has stopped: this page shows its last state.",
+      "沙箱已停止：此页面显示的是停止前的状态。",
+    ],
+    signed_out: [
+      "This browser was signed out: this page no longer follows the store. checkout open signs it in again.",
+      "此浏览器已退出登录：页面不再更新。运行 checkout open 可重新登录。",
+    ],
+    gone: [
+      "This store was deleted: this page shows its last state.",
+      "该商店已删除：此页面显示的是删除前的状态。",
+    ],
+  },
+  again: ["Load again", "重新加载"],
   newRows: (count: number) => [`${manyAs(count)} new`, `${manyAs(count)} 条新记录`],
   changes: (count: number) => [count === 1 ? "1 change" : `${count} changes`, `${count} 处更新`],
 } satisfies Texts;

@@ -41,7 +41,8 @@ function checklist(view: View, { verdict, items }: JudgedChecklist, known: Readi
   return html`<section>
     <h2 class="visually-hidden">${TEXTS.checklist}</h2>
     <div class="panel verdict ${verdict}">
-      <strong>${READINESS.verdict[verdict]}</strong> <span>${TEXTS.passed(passed, items.length)}</span>
+      <strong data-told="verdict">${READINESS.verdict[verdict]}</strong>
+      <span>${TEXTS.passed(passed, items.length)}</span>
       <progress max="${String(items.length)}" value="${String(passed)}" aria-hidden="true"></progress>
       <span class="hint">${READINESS.testMode}</span>
     </div>

@@ -51,3 +51,6 @@ function attributes({ origin }: PortalAccess, role: PortalRole): string {
   const secure = origin.startsWith("https:") ? "; Secure" : "";
   return `Path=${homeOf(role)}; HttpOnly; SameSite=Strict${secure}`;
 }
+
+/** The act that signs every browser out. */
+export const SIGN_OUT_EVERYWHERE = "/portal/sign-out-everywhere";

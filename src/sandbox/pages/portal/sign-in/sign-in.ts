@@ -5,8 +5,8 @@ import { html, type Html } from "../../../../web/html.ts";
 import { readForm } from "../../../../web/page.ts";
 import type { PortalAccess, PortalRole } from "../../../runtime/portal-access.ts";
 import { copyable } from "../parts.ts";
-import { openPage, ownForm, sentOn, type PortalRoute } from "../route.ts";
-import { beginCookie, endCookie, homeOf, sessionOf } from "./session-cookie.ts";
+import { act, openPage, ownForm, sentOn, type PortalRoute } from "../route.ts";
+import { beginCookie, endCookie, homeOf, sessionOf, SIGN_OUT_EVERYWHERE } from "./session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { Content } from "../view.ts";
 
@@ -18,6 +18,10 @@ export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
   signIn("administrator"),
   signOut("merchant"),
   signOut("administrator"),
+  act(SIGN_OUT_EVERYWHERE, {
+    operation: "endPortalSessions",
+    leadsTo: () => `${homeOf("merchant")}/sign-in`,
+  }),
   preferences("merchant"),
   preferences("administrator"),
 ];

@@ -1,0 +1,35 @@
+import { asset, type Asset } from "../../../../web/asset.ts";
+import { html, type Html } from "../../../../web/html.ts";
+
+/** A tick on a square. */
+const SHAPE = `<rect width="32" height="32" rx="7" fill="#2150d8"/><path d="M9 16.5l5 5 9.5-11" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round" stroke-linejoin="round"/>`;
+const DOT = `<circle cx="25" cy="7" r="7" fill="#ffb020" stroke="#fff" stroke-width="2"/>`;
+
+function svg(shapes: string): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${shapes}</svg>`;
+}
+
+/** The icon of a tab of the portal. */
+export const ICON = asset("/portal/assets/icon.svg", "image/svg+xml", svg(SHAPE));
+/** The same with an amber dot: something fails. */
+export const ALARM_ICON = asset("/portal/assets/icon-alarm.svg", "image/svg+xml", svg(SHAPE + DOT));
+
+/** The icon of a page. The script changes it while the page is open. */
+export function iconLink({ fails }: { readonly fails: boolean }): Html {
+  return html`<link
+    rel="icon"
+    id="icon"
+    type="image/svg+xml"
+    href="${fails ? ALARM_ICON.address : ICON.address}"
+    data-calm="${nameOf(ICON)}"
+    data-alarm="${nameOf(ALARM_ICON)}"
+  />`;
+}
+
+/** The end of its address: the script puts it in place of that of the other. */
+function nameOf({ address }: Asset): string {
+  return address.slice(address.lastIndexOf("/") + 1);
+}
+
+/** The mark in the bar; the style has its picture. */
+export const MARK = html`<span class="brand" aria-hidden="true"></span>`;
