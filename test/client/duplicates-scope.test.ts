@@ -191,3 +191,34 @@ test("how long it takes, and how much of that it waits, is said before, and is s
     expect([args, tookMs / 1000 - Number(waits)]).toEqual([args, 0]);
   }
 });
+
+test("a right shop with a rate limit is ready, also where one drill follows the other at once", async () => {
+  const site = await openSite();
+  const { harness } = site;
+  const shop = harness.programOn(3000);
+  if (shop === undefined) throw new Error("no shop");
+  const limit = { count: 5, inMs: 1000 };
+  const times: number[] = [];
+  let refused = 0;
+  harness.occupy(3000, {
+    ...shop,
+    answer: (request) => {
+      const now = harness.clock.now();
+      if (times.filter((time) => time > now - limit.inMs).length < limit.count) {
+        times.push(now);
+        return shop.answer(request);
+      }
+      refused += 1;
+      return Promise.resolve({ status: 429, headers: {}, body: "" });
+    },
+  });
+  const report = await site.drill([]);
+  expect([report.code, leftOpen(report)]).toEqual([0, ["rate_limited"]]);
+  // What the drill held back comes at once, and most of it is refused.
+  refused = 0;
+  const back = ["checklist", "run", "browser-return", "--return-url", SHOP.returnUrl, ...VIEW];
+  const { code, stdout } = await harness.run(back);
+  expect([code, stdout]).toEqual([0, expect.not.stringContaining("✗")]);
+  expect(refused).toBeGreaterThan(10);
+  expect((await site.check()).code).toBe(0);
+});

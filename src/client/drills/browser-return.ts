@@ -1,9 +1,10 @@
 import type { ReturnFacts, Visit } from "../../core/readiness/drills/browser-return.ts";
 import { returnPage } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
-import type { World } from "../../world.ts";
+import type { OutboundResult, World } from "../../world.ts";
 import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
 import { whileLeased } from "../control/lease.ts";
+import { deliverLimited } from "./limited-events.ts";
 import {
   awaitKnown,
   awaitPaid,
@@ -13,6 +14,7 @@ import {
   viewOf,
   type LookWorld,
   type OrderLook,
+  type Reading,
 } from "./order-view.ts";
 
 /** A customer who returns: the checkout, the page, and how to ask the merchant about it. */
@@ -36,6 +38,11 @@ const BELIEVE_MS = 6000;
  * what has waited, and a right receiver may take its time with each.
  */
 const CONFIRM_MS = 90_000;
+/** After which of it the drill sends the events that a rate limit has refused, in milliseconds. */
+const CONFIRM_SOON_MS = 10_000;
+/** Pause before a page that answered 429 is opened again, in milliseconds, and how often it is. */
+const LIMITED_PAUSE_MS = 1100;
+const MAX_LIMITED = 5;
 /** The longest that webhooks wait, in milliseconds: longer than a page with all its redirects and the views may take. */
 const LEASE_MS = (MAX_REDIRECTS + 3) * LOOK_TIMEOUT_MS + BELIEVE_MS;
 /** What the drill takes beside its waits with a shop that answers in 50 ms, in milliseconds. */
@@ -58,7 +65,7 @@ export async function drillBrowserReturn(
 ): Promise<ControlResult<ReturnFacts>> {
   const { checkout, signal, isOwn } = wanted;
   const returning = { ...wanted, target };
-  const known = await awaitKnown(world, returning);
+  const known = await introduce(world, returning);
   const start = { checkoutId: checkout.id, isOwn, ...NOT_SEEN };
   if (known.isMissing) return succeeded({ ...start, before: viewOf(known), isUnknown: true });
   // Next wait for what a new checkout causes, such as a webhook.
@@ -72,9 +79,24 @@ export async function drillBrowserReturn(
     payAndComeBack(world, returning, id),
   );
   if (early.end !== "success") return early;
-  const confirmed = viewOf(await awaitPaid(world, returning, CONFIRM_MS));
+  const confirmed = viewOf(await awaitConfirmed(world, returning));
   if (signal.aborted) return { end: "interrupted" };
   return succeeded({ ...start, before, unpaid, otherwise, early: early.value, confirmed });
+}
+
+/** Waits until the shop knows the order; a rate limit may have kept it from hearing of it. */
+async function introduce(world: ReturnWorld, returning: Returning): Promise<Reading> {
+  const known = await awaitKnown(world, returning);
+  if (!known.isMissing || (await deliverLimited(world, returning)) === 0) return known;
+  return awaitKnown(world, returning);
+}
+
+/** Waits until the shop knows the payment, which a rate limit may have kept from it too. */
+async function awaitConfirmed(world: ReturnWorld, returning: Returning): Promise<Reading> {
+  const soon = await awaitPaid(world, returning, CONFIRM_SOON_MS);
+  if (soon.says === "paid") return soon;
+  await deliverLimited(world, returning);
+  return awaitPaid(world, returning, CONFIRM_MS - CONFIRM_SOON_MS);
 }
 
 const NOT_SEEN = { isUnknown: false, unpaid: null, otherwise: null, early: null, confirmed: null };
@@ -152,7 +174,7 @@ async function openPage(
   const posted = { method: "POST", headers: form, body } as const;
   for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
     const how = method === "POST" && hops === 0 ? posted : { headers };
-    const answer = await askLocally(world, target, { ...how, url, signal });
+    const answer = await openDespiteLimit(world, target, { ...how, url, signal });
     if (!answer.ok) return { arrived: false, got: `${answer.failure}: ${excerpt(answer.message)}` };
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
     if (location === undefined || !URL.canParse(location, url))
@@ -160,6 +182,19 @@ async function openPage(
     url = new URL(location, url).href;
   }
   return { arrived: false, got: `more than ${MAX_REDIRECTS} redirects` };
+}
+
+/** Opens an address, and again after a pause where a rate limit refuses it: a customer would reload it. */
+async function openDespiteLimit(
+  world: ReturnWorld,
+  target: ControlTarget,
+  wanted: Parameters<typeof askLocally>[2],
+): Promise<OutboundResult> {
+  for (let attempts = 1; ; attempts += 1) {
+    const answer = await askLocally(world, target, wanted);
+    if (attempts === MAX_LIMITED || !answer.ok || answer.status !== 429) return answer;
+    await world.sleep(LIMITED_PAUSE_MS, wanted.signal);
+  }
 }
 
 /** What a browser says of the page that it comes from. */

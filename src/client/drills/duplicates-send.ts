@@ -3,6 +3,7 @@ import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import type { SendFact } from "../../core/readiness/drills/duplicates.ts";
 import type { DuplicatesScope, OrderEnd } from "../../core/readiness/drills/duplicates-scope.ts";
 import { callControl, succeeded, type ControlResult } from "../control/control.ts";
+import type { World } from "../../world.ts";
 import type { Buyer, LookWorld, OrderLook } from "./order-view.ts";
 
 /** An order of the drill: what it is, and what happens to it. */
@@ -53,7 +54,9 @@ export async function deliverEach(
 
 /** Sends an event to all endpoints now, and again after a pause where one answers 429. */
 export async function deliver(
-  run: Run,
+  run: Pick<Run, "target" | "leaseId" | "signal" | "limited" | "noted"> & {
+    readonly world: Pick<World, "send" | "sleep">;
+  },
   wanted: Pick<RequestOf<"deliverForDrill">, "eventId" | "forged">,
 ): Promise<ControlResult<SendFact["answers"]>> {
   const { world, target, leaseId, signal, noted } = run;

@@ -218,9 +218,9 @@ export const drillOperations = {
     method: "POST",
     path: "/drills/duplicates/deliver",
     summary:
-      "Sends an event now to each enabled endpoint that wants it, correctly signed unless forged, under the lease of a duplicates drill",
+      "Sends an event now to each enabled endpoint that wants it, correctly signed unless forged, under the lease of a drill of duplicates or of a browser's return",
     description:
-      "Delivers an event at once under a lease, also a forged one, and answers what each receiver said. Refuses a lease that is none of this drill, and endpoints that have changed since the first delivery.",
+      "Delivers an event at once under a lease, also a forged one, and answers what each receiver said. Refuses a lease of another drill, and endpoints that have changed since the first delivery.",
     request: z.strictObject({
       leaseId: z.uuid(),
       eventId: z.uuid(),

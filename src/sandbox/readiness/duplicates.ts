@@ -1,6 +1,7 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { drillRequest, paymentType } from "../../core/readiness/drills/webhook-request.ts";
 import { duplicatesSubject, type Drill } from "../../core/readiness/drills/drill.ts";
+import type { DrillKind } from "../../core/readiness/names.ts";
 import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
 import { wants } from "../../core/webhook/event-types.ts";
@@ -11,14 +12,17 @@ import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
 import { deliveryErrorOf, post, type Posted } from "../webhook/post.ts";
 import { drilledEndpoints, insertDrill, type DrillsContext } from "./drills.ts";
 
+/** The drills that send events themselves. */
+const SENDING: readonly DrillKind[] = ["duplicates", "browser_return"];
+
 type Sent = AnswerOf<"deliverForDrill">;
 type Prepared = { readonly subject: string; readonly posts: readonly Outgoing[] };
 type Outgoing = Pick<Endpoint, "storeId" | "url"> & Pick<DeliveryRequest, "headers" | "body">;
 
 /**
  * Sends an event to each enabled endpoint that wants it, as a delivery of it would be sent; no delivery is written, and
- * the steps of the drill are the audit (decision 73). Refuses with `not_found` without the lease of a drill of duplicates
- * or without such an event, and with `state_conflict` where no endpoint is on, or others than before.
+ * the steps of the drill are the audit (decision 73). Refuses with `not_found` without the lease of a drill that sends
+ * events, or without such an event, and with `state_conflict` where no endpoint is on, or others than before.
  */
 export async function deliverForDrill(
   context: DrillsContext,
@@ -49,7 +53,7 @@ export function keepDuplicates(
   { leaseId, subject, steps }: RequestOf<"recordDuplicates">,
 ): Promise<Outcome<Drill>> {
   return atStore(context, storeId, (_store, now) =>
-    mapped(drilledNow(context, { storeId, leaseId, subject }), (current) =>
+    mapped(drilledNow(context, { storeId, leaseId, subject }, ["duplicates"]), (current) =>
       insertDrill(context, { storeId, kind: "duplicates", subject: current.subject, steps }, now),
     ),
   );
@@ -62,7 +66,7 @@ function prepare(
   { leaseId, eventId, subject, forged = false }: RequestOf<"deliverForDrill">,
 ): Promise<Outcome<Prepared>> {
   return atStore(context, storeId, (store, now) => {
-    const current = drilledNow(context, { storeId, leaseId, subject });
+    const current = drilledNow(context, { storeId, leaseId, subject }, SENDING);
     if (!current.ok) return current;
     const event = store.events.find(eventId);
     if (event === undefined || event.storeId !== storeId)
@@ -109,9 +113,10 @@ function forgedPayment(
 function drilledNow(
   context: DrillsContext,
   wanted: { readonly storeId: string; readonly leaseId: string; readonly subject?: string | undefined },
+  drills: readonly DrillKind[],
 ): Outcome<{ readonly endpoints: readonly Endpoint[]; readonly subject: string }> {
   const { storeId, leaseId, subject } = wanted;
-  const held = context.leases.check({ storeId, id: leaseId }, "duplicates");
+  const held = context.leases.check({ storeId, id: leaseId }, drills);
   if (!held.ok) return held;
   const endpoints = drilledEndpoints(context, storeId);
   if (!endpoints.ok) return endpoints;

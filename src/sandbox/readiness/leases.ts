@@ -21,8 +21,8 @@ export type Leases = {
   ) => void;
   /** The body of the answer that holds a lease: a text, then nothing until the lease ends. It ends with its reader. */
   readonly hold: (id: string, text: string) => AsyncIterable<Uint8Array>;
-  /** Refuses with `not_found` if a lease has ended, or is another store's, or that of another kind of drill. */
-  readonly check: (ref: LeaseRef, drill?: DrillKind) => Outcome<void>;
+  /** Refuses with `not_found` if a lease has ended, or is another store's, or that of none of these drills. */
+  readonly check: (ref: LeaseRef, drills?: readonly DrillKind[]) => Outcome<void>;
   /** The leases of a store, oldest first. */
   readonly of: (storeId: string) => readonly Lease[];
   /** The name of the drill for which the webhooks of a store wait; undefined if they do not. */
@@ -70,9 +70,9 @@ export function createLeases(
       changed(one.lease.storeId);
     }
   };
-  const check = ({ storeId, id }: LeaseRef, drill?: DrillKind): Outcome<void> => {
+  const check = ({ storeId, id }: LeaseRef, drills?: readonly DrillKind[]): Outcome<void> => {
     const lease = held.get(id)?.lease;
-    const isIt = lease?.storeId === storeId && (drill === undefined || lease.drill === drill);
+    const isIt = lease?.storeId === storeId && (drills === undefined || drills.includes(lease.drill));
     return isIt ? accept(undefined) : ended(id);
   };
   const of = (storeId: string): Lease[] =>

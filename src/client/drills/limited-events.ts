@@ -1,0 +1,40 @@
+import { callControl, succeeded } from "../control/control.ts";
+import { whileLeased } from "../control/lease.ts";
+import type { World } from "../../world.ts";
+import { deliver } from "./duplicates-send.ts";
+import type { OrderLook } from "./order-view.ts";
+
+type DeliverWorld = Pick<World, "send" | "sleep" | "after">;
+
+const TOO_MANY = 429;
+/** The longest that webhooks wait for it, in milliseconds. */
+const LEASE_MS = 120_000;
+
+/**
+ * Sends the events of an order that a rate limit of the shop has refused, while the other webhooks of the store wait; each
+ * again after a pause if that is refused too: its own next attempt may come in some minutes only. Returns how many there
+ * were. If they cannot be sent, the view shows it.
+ */
+export async function deliverLimited(
+  world: DeliverWorld,
+  { target, checkout, signal, onLimited = () => undefined }: Omit<OrderLook, "view">,
+): Promise<number> {
+  const body = { checkoutId: checkout.id, state: "due" } as const;
+  const listed = await callControl(world, target, { name: "listDeliveries", body });
+  const deliveries = listed.end === "success" ? listed.value.deliveries : [];
+  const isLimited = deliveries.some(({ attempts }) => attempts.at(-1)?.status === TOO_MANY);
+  if (!isLimited) return 0;
+  // Those behind a refused one have no attempt yet.
+  const eventIds = new Set(deliveries.map(({ eventId }) => eventId).toReversed());
+  const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal } as const;
+  await whileLeased<null>(world, target, lease, async ({ id: leaseId }) => {
+    const noted = { subject: undefined, isOutOfReach: false };
+    for (const eventId of eventIds) {
+      const run = { world, target, leaseId, signal, limited: onLimited, noted };
+      const sent = await deliver(run, { eventId });
+      if (sent.end !== "success") return sent;
+    }
+    return succeeded(null);
+  });
+  return eventIds.size;
+}
