@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { FAULT_ACTIONS } from "../../src/core/fault/actions.ts";
 import { createHarness } from "../support/harness.ts";
 import { askPortal } from "../support/portal-sign-in.ts";
 import { signedIn, type Page } from "../support/portal.ts";
@@ -257,6 +258,48 @@ test("a due webhook leads to its page, and is counted when it is due within the 
   const { html, text } = await get("/clock");
   expect(text).toMatch(/webhook is sent order\.created → http:\/\/localhost:3000\/hooks/);
   expect(html).toMatch(/\/webhooks\/deliveries\/[0-9a-f-]{36}"/);
+});
+
+test("the form of a fault asks for its action first, in groups, and then for the fields of that action alone", async () => {
+  const { get } = await openPortal();
+  const names = ({ html }: { readonly html: string }): readonly string[] => {
+    const [, form = ""] =
+      /<form method="post" action="[^"]*\/faults" class="act" id="do[^"]*">(?=[^]*?until)([^]*?)<\/form>/.exec(
+        html,
+      ) ?? [];
+    return Array.from(form.matchAll(/<(?:input|select)[^>]* name="(\w+)"/g), ([, name = ""]) => name).filter(
+      (name) => name !== "token",
+    );
+  };
+  const plain = await get("/faults");
+  for (const action of FAULT_ACTIONS) expect(plain.html).toContain(`/faults?action=${action}#add"`);
+  expect(plain.text).toContain("Choose an action");
+  expect(names(await get("/faults?action=status"))).toEqual([
+    "action",
+    "status",
+    "order_id",
+    "method",
+    "path",
+    "times",
+    "until",
+    "nth",
+    "probability",
+    "seed",
+  ]);
+  expect(names(await get("/faults?action=drop"))).toEqual([
+    "action",
+    "order_id",
+    "event_type",
+    "event_id",
+    "endpoint_id",
+    "times",
+    "until",
+    "nth",
+    "probability",
+    "seed",
+  ]);
+  expect(names(await get("/faults?action=delay"))).toContain("latency");
+  expect((await get("/faults?action=nothing")).text).toContain("Choose an action");
 });
 
 test("a fault is added with every field, listed with its counts, and removed", async () => {

@@ -1,12 +1,7 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { iso } from "../../../../core/clock.ts";
-import {
-  durationText,
-  parseSpan,
-  SPAN_OR_MOMENT,
-  spanOrMomentOf,
-} from "../../../../core/config/setting-text.ts";
-import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_PROFILES } from "../../../../core/fault/actions.ts";
+import { parseSpan, SPAN_OR_MOMENT, spanOrMomentOf } from "../../../../core/config/setting-text.ts";
+import { FAULT_PROFILES } from "../../../../core/fault/actions.ts";
 import type { FaultEntry } from "../../../../core/fault/operations.ts";
 import { PROFILES } from "../../../../core/fault/profiles.ts";
 import { PARAMETERS } from "../../../../core/fault/rules.ts";
@@ -14,26 +9,28 @@ import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../../../cor
 import type { Words } from "../../../../core/language.ts";
 import { accept, inField, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
-import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { choice, field, refusedAttributes, refusedWords, suggestions, typedFields } from "../fields.ts";
-import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
-import { dated, empty, table, type Row } from "../parts.ts";
+import { typedFields } from "../fields.ts";
+import { actForm, askedOnce, storePath } from "../forms.ts";
+import { copyable, dated, table, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { addFault } from "./fault-form.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 
 /** The faults of a store that can still hit, and forms for more. */
 export function faultsPage(view: View, { faults }: AnswerOf<"listFaults">, context: PortalContext): Content {
   const main = html`${
     faults.length === 0
-      ? empty(TEXTS.none, "checkout faults add lose_answer --path /v1/orders")
+      ? html`<p class="hint">
+          ${TEXTS.none} ${copyable("checkout faults add lose_answer --path /v1/orders")}
+        </p>`
       : html`<section>
           ${table(FRAME_TEXTS.faults, faults, (fault) => row(view, fault))} ${clear(view)}
         </section>`
   }
-  ${profiles(view)} ${addForm(context, view)}`;
+  ${addFault(context, view)} ${profiles(view)}`;
   return { title: FRAME_TEXTS.faults, main, live: { kind: "store" } };
 }
 
@@ -130,62 +127,5 @@ function profiles(view: View): Html {
   return html`<section>
     <h2>${TEXTS.profiles}</h2>
     ${list}
-  </section>`;
-}
-
-function addForm({ store }: PortalContext, view: View): Html {
-  const endpoints = store.endpoints
-    .of(view.storeId)
-    .map(({ id, url, kind }) => [id, kind === "listener" ? "checkout listen" : url] as const);
-  const any = ["", TEXTS.any] as const;
-  const action = storePath(view, "/faults");
-  const typed = typedIn(view, action);
-  const chosen = typed?.fields.get("action");
-  const option = (name: string): Html =>
-    html`<option value="${name}" ${name === chosen ? html`selected` : ""}>${name}</option>`;
-  const content = html`<div class="stack">
-    <div class="fields">
-      <label class="field">
-        <span>${TEXTS.action}</span>
-        <select name="action" ${refusedAttributes("action", typed)}>
-          <optgroup label="${TEXTS.ofApi}">${API_ACTIONS.map(option)}</optgroup>
-          <optgroup label="${TEXTS.ofDeliveries}">${DELIVERY_ACTIONS.map(option)}</optgroup>
-        </select>
-        ${refusedWords("action", typed)}
-      </label>
-      ${field(TEXTS.times, "times", { numeric: true, hint: TEXTS.timesHint, typed })}
-      ${field(TEXTS.until, "until", { placeholder: "10m", hint: TEXTS.untilHint, typed })}
-    </div>
-    <fieldset>
-      <legend>${TEXTS.with}</legend>
-      <div class="fields">
-        ${field(TEXTS.status, status.name, { numeric: true, hint: TEXTS.statusHint(status.default), typed })}
-        ${field(TEXTS.latency, "latency", { hint: TEXTS.parameterHint(latencyMs.of, durationText(latencyMs.default)), typed })}
-        ${field(TEXTS.retryAfter, retryAfterS.name, {
-          numeric: true,
-          hint: TEXTS.parameterHint(retryAfterS.of, String(retryAfterS.default)),
-          typed,
-        })}
-      </div>
-    </fieldset>
-    <fieldset>
-      <legend>${TEXTS.only}</legend>
-      <div class="fields">
-        ${field(TEXTS.orderId, "order_id", { placeholder: "order-7*", hint: TEXTS.patternHint, typed })}
-        ${choice(WORDS.method, "method", [any, ["POST", "POST"], ["GET", "GET"]], typed)}
-        ${field(TEXTS.path, "path", { placeholder: "/v1/orders", hint: TEXTS.patternHint, typed })}
-        ${field(WORDS.eventType, "event_type", { placeholder: "order.succeeded", list: "event-types", typed })}
-        ${field(TEXTS.eventId, "event_id", { typed })}
-        ${choice(TEXTS.endpoint, "endpoint_id", [any, ...endpoints], typed)}
-        ${field(TEXTS.nth, "nth", { numeric: true, hint: TEXTS.nthHint, typed })}
-        ${field(TEXTS.probability, "probability", { placeholder: "0.25", hint: TEXTS.probabilityHint, typed })}
-        ${field(TEXTS.seed, "seed", { hint: TEXTS.seedHint, typed })}
-      </div>
-    </fieldset>
-  </div>`;
-  return html`<section class="panel">
-    <h2>${TEXTS.add}</h2>
-    ${suggestions("event-types", EVENT_TYPES)}
-    ${actForm(view, { action, label: TEXTS.addNow, content, style: "primary" })}
   </section>`;
 }

@@ -1,0 +1,153 @@
+import { durationText } from "../../../../core/config/setting-text.ts";
+import { FAULT_ACTIONS, isApiAction, type FaultAction } from "../../../../core/fault/actions.ts";
+import { OF_API, OF_DELIVERIES, PARAMETERS, type Parameter } from "../../../../core/fault/rules.ts";
+import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import { choice, field, refusedWords, suggestions, type Typed } from "../fields.ts";
+import { actForm, listAddress, storePath, typedIn } from "../forms.ts";
+import type { PortalContext, View } from "../view.ts";
+import { WORDS } from "../texts.ts";
+import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
+
+/** The actions in groups of what fails. */
+const GROUPS = {
+  answers: ["status", "rate_limit", "storage_full", "empty", "truncate"],
+  connections: ["latency", "slow_body", "reset", "lose_answer", "lose_request"],
+  deliveries: ["duplicate", "reorder", "delay", "drop"],
+  signatures: ["stale", "bad_signature", "changed_body", "old_secret"],
+} as const satisfies Readonly<Record<string, readonly FaultAction[]>>;
+
+const { status, latencyMs, retryAfterS } = PARAMETERS;
+
+/** Adds a fault: its action is chosen first, then the form has the fields of that action, and no others. */
+export function addFault(context: PortalContext, view: View): Html {
+  const path = storePath(view, "/faults");
+  const refused = typedIn(view, path);
+  const named = refused?.fields.get("action") ?? view.query.get("action");
+  const chosen = FAULT_ACTIONS.find((action) => action === named);
+  return html`<section class="panel" id="add">
+    <h2>${TEXTS.add}</h2>
+    ${refusedWords("action", refused)}
+    <div class="fault-groups">
+      ${Object.entries(GROUPS).map(([group, actions]) => groupOf(view, { group, actions, chosen }))}
+    </div>
+    ${chosen === undefined ? html`<p class="hint">${TEXTS.chooseAction}</p>` : formOf(context, view, chosen)}
+  </section>`;
+}
+
+function groupOf(
+  view: View,
+  {
+    group,
+    actions,
+    chosen,
+  }: {
+    readonly group: string;
+    readonly actions: readonly FaultAction[];
+    readonly chosen: FaultAction | undefined;
+  },
+): Html {
+  const { title, about } = TEXTS.groups[group as keyof typeof GROUPS];
+  return html`<div>
+    <h3>${title}</h3>
+    <p class="hint">${about}</p>
+    <ul>
+      ${actions.map(
+        (action) =>
+          html`<li>
+            <a
+              href="${listAddress(view, "/faults", { action })}#add"
+              ${action === chosen ? html` aria-current="true"` : ""}
+              ><code>${action}</code></a
+            >
+            <span class="hint">${TEXTS.actions[action]}</span>
+          </li>`,
+      )}
+    </ul>
+  </div>`;
+}
+
+function formOf(context: PortalContext, view: View, action: FaultAction): Html {
+  const path = storePath(view, "/faults");
+  const typed = typedIn(view, path, { action });
+  const parameters = parameterFields(action, typed);
+  const content = html`<div class="stack">
+    <div class="fields">
+      ${parameters} ${matchFields(context, view, { action, typed })}
+      ${field(TEXTS.times, "times", { numeric: true, hint: TEXTS.timesHint, typed })}
+      ${field(TEXTS.until, "until", { placeholder: "10m", hint: TEXTS.untilHint, typed })}
+    </div>
+    <details ${SELDOM.some((name) => isTyped(typed, name)) ? html` open` : ""}>
+      <summary>${TEXTS.seldom}</summary>
+      <div class="fields">
+        ${field(TEXTS.nth, "nth", { numeric: true, hint: TEXTS.nthHint, typed })}
+        ${field(TEXTS.probability, "probability", { placeholder: "0.25", hint: TEXTS.probabilityHint, typed })}
+        ${field(TEXTS.seed, "seed", { hint: TEXTS.seedHint, typed })}
+      </div>
+    </details>
+  </div>`;
+  return html`<h3><code>${action}</code> ${TEXTS.actions[action]}</h3>
+    ${suggestions("event-types", EVENT_TYPES)}
+    ${actForm(view, { action: path, label: TEXTS.addNow, fields: { action }, content, style: "primary" })}`;
+}
+
+const SELDOM = ["nth", "probability", "seed"] as const;
+
+function parameterFields(action: FaultAction, typed: Typed): readonly Html[] {
+  const has = ({ of }: Parameter): boolean => of.includes(action);
+  return [
+    has(status) || isTyped(typed, status.name)
+      ? field(TEXTS.status, status.name, { numeric: true, hint: TEXTS.statusHint(status.default), typed })
+      : html``,
+    has(latencyMs) || isTyped(typed, "latency")
+      ? field(TEXTS.latency, "latency", {
+          hint: TEXTS.defaultHint(durationText(latencyMs.default)),
+          typed,
+        })
+      : html``,
+    has(retryAfterS) || isTyped(typed, retryAfterS.name)
+      ? field(TEXTS.retryAfter, retryAfterS.name, {
+          numeric: true,
+          hint: TEXTS.defaultHint(String(retryAfterS.default)),
+          typed,
+        })
+      : html``,
+  ];
+}
+
+/** What the fault is narrowed by: that of its kind, and what was typed before its action was another one. */
+function matchFields(
+  { store }: PortalContext,
+  view: View,
+  { action, typed }: { readonly action: FaultAction; readonly typed: Typed },
+): readonly Html[] {
+  const endpoints = store.endpoints
+    .of(view.storeId)
+    .map(({ id, url, kind }) => [id, kind === "listener" ? "checkout listen" : url] as const);
+  const any = ["", TEXTS.any] as const;
+  const { method, path } = OF_API;
+  const { eventType, eventId, endpointId } = OF_DELIVERIES;
+  const isApi = isApiAction(action);
+  const fields = [
+    [
+      true,
+      "order_id",
+      field(TEXTS.orderId, "order_id", { placeholder: "order-7*", hint: TEXTS.patternHint, typed }),
+    ],
+    [isApi, method, choice(WORDS.method, method, [any, ["POST", "POST"], ["GET", "GET"]], typed)],
+    [isApi, path, field(TEXTS.path, path, { placeholder: "/v1/orders", hint: TEXTS.patternHint, typed })],
+    [
+      !isApi,
+      eventType,
+      field(WORDS.eventType, eventType, { placeholder: "order.succeeded", list: "event-types", typed }),
+    ],
+    [!isApi, eventId, field(TEXTS.eventId, eventId, { typed })],
+    [!isApi, endpointId, choice(TEXTS.endpoint, endpointId, [any, ...endpoints], typed)],
+  ] as const;
+  return fields.flatMap(([isOwn, name, shown]) => (isOwn || isTyped(typed, name) ? [shown] : []));
+}
+
+/** Whether something was typed into a field of a form that was refused: it is shown, whatever it is for. */
+function isTyped(typed: Typed, name: string): boolean {
+  return (typed?.fields.get(name) ?? "") !== "";
+}
