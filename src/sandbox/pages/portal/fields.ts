@@ -51,7 +51,7 @@ export function field(
 }
 
 /** Attributes of the field that was refused: it has the focus, and is described by the sentence beside it. */
-export function refusedAttributes(name: string, typed: Typed): Html {
+function refusedAttributes(name: string, typed: Typed): Html {
   return typed?.field === name
     ? html` autofocus aria-invalid="true" aria-describedby="refused-${name}"`
     : html``;
