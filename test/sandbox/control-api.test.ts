@@ -146,7 +146,7 @@ test("every operation answers as it is described", async () => {
     showEvent: [`${STORE}/events/${eventId}`],
     replayEvent: [`${STORE}/events/${eventId}/replay`, { endpoint_id: endpoint }],
     replayFailed: [`${STORE}/deliveries/replay`, { since: "2026-01-01T00:00:00Z", endpoint_id: endpoint }],
-    listDeliveries: [`${STORE}/deliveries?event_id=${eventId}&state=due`],
+    listDeliveries: [`${STORE}/deliveries?event_id=${eventId}&state=due&wait_ms=10`],
     readiness: [`${STORE}/readiness`],
     checklist: [`${STORE}/checklist`],
     storeSummary: [STORE],

@@ -279,9 +279,9 @@ export const webhookOperations = {
   }),
   listDeliveries: storeOperation({
     path: "/deliveries",
-    summary: "Lists deliveries with their attempts, newest first",
+    summary: "Lists deliveries with their attempts, newest first; waits for one where there is none",
     description:
-      "Answers a page of deliveries with their attempts and, if there are more, the id to pass as `before`. An unknown `before` is refused.",
+      "Answers a page of deliveries with their attempts and, if there are more, the id to pass as `before`. With `wait_ms` it waits for one that matches, and answers an empty list where none comes; an unknown `before` is refused.",
     request: z.strictObject({
       endpointId: z.optional(z.uuid()),
       eventId: z.optional(z.uuid()),
@@ -291,6 +291,7 @@ export const webhookOperations = {
       /** The id of the last one of the part before: `next_before` of its answer. */
       before: z.optional(z.uuid()),
       limit: z.optional(wholeInQuery(1, MAX_PAGE)),
+      waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),
     }),
     answer: z.extend(deliveries, { nextBefore: z.nullable(z.uuid()) }),
   }),

@@ -85,11 +85,14 @@ export const webhookHandlers = {
       deliveries,
     })),
   replayFailed: (context, { storeId, body }) => replayFailed(context, storeId, body),
-  listDeliveries: async ({ store }, { storeId, body }) => {
-    const { before, limit = DEFAULT_PAGE } = body;
+  listDeliveries: async (context, { storeId, body }) => {
+    const { store } = context;
+    const { before, limit = DEFAULT_PAGE, waitMs } = body;
     if (before !== undefined && store.deliveries.find(before)?.storeId !== storeId)
       return refuse("not_found", `there is no delivery ${before} to go on from`);
-    const found = listDeliveries(store, { storeId, ...body, limit: limit + 1 });
+    const found = await onceThere(context, { storeId, waitMs }, () =>
+      listDeliveries(store, { storeId, ...body, limit: limit + 1 }),
+    );
     const deliveries = found.slice(0, limit);
     return accept({ deliveries, nextBefore: found.length > limit ? (deliveries.at(-1)?.id ?? null) : null });
   },
@@ -121,26 +124,34 @@ async function endpointOnceChanged(
   }
 }
 
-/**
- * Without `since` the newest events. A request that waits is answered when there is something, or nothing came; each look
- * reads only what came since the last one.
- */
-async function awaitEvents(
-  { store, world, eventArrivals, storeGate }: ControlActs,
+/** Without `since` the newest events. Each look reads only what came since the last one. */
+function awaitEvents(
+  context: ControlActs,
   storeId: string,
   query: RequestOf<"listEvents">,
 ): Promise<readonly StoredEvent[]> {
-  const { type = null, checkoutId = null, orderId, limit = DEFAULT_PAGE, waitMs = 0 } = query;
+  const { events } = context.store;
+  const { type = null, checkoutId = null, orderId, limit = DEFAULT_PAGE, waitMs } = query;
+  let after = query.since;
+  return onceThere(context, { storeId, waitMs }, () => {
+    const wanted = { storeId, type, checkoutId, orderId, limit };
+    const found = after === undefined ? events.latest(wanted) : events.after({ ...wanted, after });
+    after = events.lastPosition();
+    return found;
+  });
+}
+
+/** What `look` finds, as soon as it finds something; nothing where nothing came in time, or the store is being erased. */
+async function onceThere<Found>(
+  { world, eventArrivals, storeGate }: ControlActs,
+  { storeId, waitMs = 0 }: { readonly storeId: string; readonly waitMs: number | undefined },
+  look: () => readonly Found[],
+): Promise<readonly Found[]> {
   const until = world.monotonic() + waitMs;
-  for (let after = query.since; ;) {
-    const events =
-      after === undefined
-        ? store.events.latest({ storeId, type, checkoutId, orderId, limit })
-        : store.events.after({ storeId, after, type, checkoutId, orderId, limit });
+  for (;;) {
+    const found = look();
     const left = until - world.monotonic();
-    if (events.length > 0 || left <= 0 || storeGate.isClosed(storeId) || eventArrivals.isOver())
-      return events;
-    after = store.events.lastPosition();
+    if (found.length > 0 || left <= 0 || storeGate.isClosed(storeId) || eventArrivals.isOver()) return found;
     await eventArrivals.next(storeId, left);
   }
 }
