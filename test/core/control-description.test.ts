@@ -22,6 +22,11 @@ function valueAt(at: string): Found["value"] | undefined {
   return objects.find((found) => found.at === at)?.value;
 }
 
+test("it is a file too, for tools that read files: fixtures/openapi-control.json", async () => {
+  const text = `${JSON.stringify(describeControlApi("http://127.0.0.1:4242"), null, 2)}\n`;
+  await expect(text).toMatchFileSnapshot("../../fixtures/openapi-control.json");
+});
+
 test("it says where the sandbox is", () => {
   expect(document["servers"]).toEqual([
     { url: ORIGIN, description: expect.any(String) as string },

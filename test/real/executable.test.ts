@@ -16,6 +16,7 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { launch, PROGRAM, run, startSandbox, type RunOptions } from "../support/program.ts";
+import { runScenarios, type ScenarioAccess } from "../support/scenarios.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -93,6 +94,11 @@ test("the single executable works from an empty folder, without Node", async () 
     stderr: "",
   });
   expect((await run(["sandbox", "status"], options)).code).toBe(0);
+  const { stdout } = await run(["env", "--format", "json", "--control"], options);
+  const access = JSON.parse(stdout) as Record<"CHECKOUT_BASE_URL", string> & ScenarioAccess;
+  const { origin: controlOrigin } = new URL(access.CHECKOUT_BASE_URL);
+  const { failed } = await runScenarios({ baseUrl: access.CHECKOUT_BASE_URL, controlOrigin, access });
+  expect(failed).toEqual([]);
   expect((await run(["sandbox", "stop"], options)).code).toBe(0);
   expect(readdirSync(join(cache, "hosted-checkout"))).toEqual([
     expect.stringMatching(/^[0-9a-f]{64}\.node$/),

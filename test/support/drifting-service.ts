@@ -1,0 +1,150 @@
+import { once } from "node:events";
+import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+
+/** An answer of the service, which a drift may change. */
+type Answer = {
+  readonly method: string;
+  readonly path: string;
+  status: number;
+  readonly headers: Headers;
+  /** The body as JSON has it. */
+  body: Body;
+};
+type Body = {
+  request_id?: string;
+  readonly data?: Record<string, unknown>;
+  readonly error?: { code: string };
+};
+
+/** One thing in which a service differs from ours, and the step of each workflow that fails first of it. */
+type Drift = {
+  readonly request?: (path: string, body: string) => string;
+  readonly answer?: (answer: Answer) => void;
+  readonly fails: readonly string[];
+};
+
+const isCreate = ({ method, path, status }: Answer): boolean =>
+  method === "POST" && path.startsWith("/v1/") && status === 201;
+
+/** Each workflow that creates something, at the step that does so first. */
+const EVERY_CREATE: readonly string[] = [
+  "lost-answer create",
+  "unavailable create",
+  "rate-limit create",
+  "happy-path create",
+  "decline-then-pay create",
+  "five-declines create",
+  "expiry create",
+  "cancel create",
+  "cancel-after-success create",
+  "attempts create",
+  "duplicates create",
+  "disorder create",
+  "return-before-webhook create",
+  "order-by-sum create",
+  "session-by-sum create",
+  "order-by-price create",
+  "order-replayed first",
+  "session-replayed first",
+];
+
+/** Ten services that are nearly ours. */
+export const DRIFTS: Readonly<Record<string, Drift>> = {
+  "a create is answered 200": {
+    answer: (answer) => void (isCreate(answer) && (answer.status = 200)),
+    fails: EVERY_CREATE,
+  },
+  "a key for another request has another code": {
+    answer: ({ body: { error } }) =>
+      void (error?.code === "idempotency_key_reused" && (error.code = "conflict")),
+    fails: ["order-replayed changed", "session-replayed changed"],
+  },
+  "livemode is missing": {
+    answer: ({ path, body: { data } }) => void (path.startsWith("/v1/") && delete data?.["livemode"]),
+    fails: EVERY_CREATE,
+  },
+  "a 429 has no Retry-After": {
+    answer: ({ headers }) => headers.delete("retry-after"),
+    fails: ["rate-limit refused"],
+  },
+  "a payment is told by another event": {
+    answer: ({ path, body }) => {
+      if (/\/events\b/.test(path)) renameEvents(body);
+    },
+    fails: ["happy-path events", "decline-then-pay events"],
+  },
+  "a replay has a request_id of its own": {
+    answer: (answer) => {
+      if (isCreate(answer)) answer.body.request_id = randomUUID();
+    },
+    fails: ["order-replayed again", "session-replayed again"],
+  },
+  "a checkout lives for longer": {
+    request: (path, body) => (path.endsWith("/clock") ? body.replace("3601000", "3001000") : body),
+    fails: ["expiry expired"],
+  },
+  "missing fields are told before unknown ones": {
+    answer: ({ body: { error } }) =>
+      void (error?.code === "unknown_parameter" && (error.code = "missing_parameter")),
+    fails: ["bodies other-field", "order-of-refusals unknown-before-missing"],
+  },
+  "amounts are texts": {
+    answer: ({ path, body: { data } }) => {
+      if (path.startsWith("/v1/") && data !== undefined) data["amount_minor"] = String(data["amount_minor"]);
+    },
+    fails: EVERY_CREATE,
+  },
+  "a session is called an order": {
+    answer: ({ path, body: { data } }) => {
+      if (path.startsWith("/v1/") && data !== undefined) data["object"] = "order";
+    },
+    fails: ["session-by-sum create"],
+  },
+};
+
+function renameEvents({ data }: Body): void {
+  for (const event of (data?.["events"] ?? []) as { type: string }[])
+    event.type = event.type.replace("succeeded", "paid");
+}
+
+/** Serves what a service answers with one drift, until the test ends; returns its origin. */
+export async function openDrifting(origin: string, drift: Drift): Promise<string> {
+  const server = createServer((incoming, response) => {
+    void (async () => {
+      const { method = "GET", url: path = "/", headers } = incoming;
+      const parts: Buffer[] = [];
+      for await (const chunk of incoming) parts.push(chunk as Buffer);
+      const body = Buffer.concat(parts).toString("utf8");
+      const kept = Object.entries(headers).filter(
+        ([name]) => !["host", "connection", "content-length"].includes(name),
+      );
+      const sent = await fetch(`${origin}${path}`, {
+        method,
+        headers: Object.fromEntries(kept) as Record<string, string>,
+        ...(method === "GET" ? {} : { body: drift.request?.(path, body) ?? body }),
+      }).catch(() => undefined);
+      // The sandbox has closed the connection: so does what stands before it.
+      if (sent === undefined) return void incoming.socket.destroy();
+      const answer: Answer = {
+        method,
+        path,
+        status: sent.status,
+        headers: new Headers(sent.headers),
+        body: (await sent.json()) as Body,
+      };
+      drift.answer?.(answer);
+      for (const name of ["content-length", "transfer-encoding", "connection", "keep-alive"])
+        answer.headers.delete(name);
+      response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(JSON.stringify(answer.body));
+    })();
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -1,0 +1,91 @@
+import { execFile } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { tempFolder } from "./temp-folder.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const RUNNER = join(ROOT, "node_modules/@redocly/cli/bin/cli.js");
+const FOLDER = join(ROOT, "fixtures/arazzo");
+
+/** The files of scenarios: those of v1 alone, and those that need the control API too. */
+const SCENARIOS: readonly string[] = globSync("*/*.arazzo.yaml", { cwd: FOLDER }).toSorted();
+
+/** The names of all workflows, each with its file; a store of its own is made within the others. */
+export const WORKFLOWS: readonly string[] = SCENARIOS.flatMap((file) =>
+  Array.from(
+    readFileSync(join(FOLDER, file), "utf8").matchAll(/^ {2}- workflowId: (.+)$/gm),
+    ([, name]) => `${file} ${name}`,
+  ),
+);
+
+/** The variables of `checkout env --control` that the scenarios take. */
+export type ScenarioAccess = Readonly<Record<"CHECKOUT_API_KEY" | "CHECKOUT_CONTROL_TOKEN", string>>;
+
+/** Where the scenarios are run: the base URL of v1, the origin of the control API, and the access to both. */
+type Service = {
+  readonly baseUrl: string;
+  readonly controlOrigin: string;
+  readonly access: ScenarioAccess;
+};
+
+/** Which workflows ran, and of those that failed the step that failed first. */
+type Ran = { readonly ran: readonly string[]; readonly failed: readonly string[] };
+
+/** Runs all scenarios against a service, in one process of the runner. */
+export async function runScenarios({ baseUrl, controlOrigin, access }: Service): Promise<Ran> {
+  const output = join(tempFolder(), "output.json");
+  const servers = ["-S", `v1=${baseUrl}`, "-S", `control=${controlOrigin}`];
+  const args = ["respect", ...SCENARIOS, ...servers, "--json-output", output];
+  const env = {
+    ...process.env,
+    // Without the input in a variable the runner asks for the name of its own host.
+    REDOCLY_CLI_RESPECT_INPUT: JSON.stringify({
+      CHECKOUT_API_KEY: access.CHECKOUT_API_KEY,
+      CHECKOUT_CONTROL_TOKEN: access.CHECKOUT_CONTROL_TOKEN,
+    }),
+    REDOCLY_TELEMETRY: "off",
+    REDOCLY_SUPPRESS_UPDATE_NOTICE: "true",
+  };
+  const printed = await new Promise<string>((resolve) => {
+    execFile(process.execPath, [RUNNER, ...args], { cwd: FOLDER, env }, (_error, stdout, stderr) =>
+      resolve(stdout + stderr),
+    );
+  });
+  return readRan(output, printed);
+}
+
+type Step = {
+  readonly type: string;
+  readonly stepId: string;
+  readonly workflowId: string;
+  readonly checks?: readonly { readonly passed: boolean }[];
+  readonly executedSteps?: readonly Step[];
+};
+type Output = {
+  readonly files: Readonly<Record<string, { readonly executedWorkflows: readonly Step[] }>>;
+};
+
+function readRan(output: string, printed: string): Ran {
+  const [ran, failed]: [string[], string[]] = [[], []];
+  for (const [file, { executedWorkflows }] of Object.entries(outputOf(output, printed).files))
+    for (const workflow of executedWorkflows) {
+      ran.push(`${file} ${workflow.workflowId}`);
+      // A step that is attempted again counts as its last attempt.
+      const last = new Map(stepsOf(workflow).map((step) => [`${step.workflowId} ${step.stepId}`, step]));
+      const first = [...last.values()].find(({ checks = [] }) => checks.some(({ passed }) => !passed));
+      if (first !== undefined) failed.push(`${workflow.workflowId} ${first.stepId}`);
+    }
+  return { ran, failed };
+}
+
+function outputOf(path: string, printed: string): Output {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as Output;
+  } catch (error) {
+    throw new Error(`the runner wrote nothing that can be read: ${printed.slice(-2000)}`, { cause: error });
+  }
+}
+
+function stepsOf({ executedSteps = [] }: Step): readonly Step[] {
+  return executedSteps.flatMap((step) => (step.executedSteps === undefined ? [step] : stepsOf(step)));
+}
