@@ -1,13 +1,18 @@
+import { execFile } from "node:child_process";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { part } from "../support/campaign.ts";
+import { blocksIn } from "../support/documents.ts";
 import { DRIFTS, openDrifting } from "../support/drifting-service.ts";
-import { run, startSandbox } from "../support/program.ts";
-import { runScenarios, WORKFLOWS, type ScenarioAccess } from "../support/scenarios.ts";
+import { PROGRAM, run, startSandbox } from "../support/program.ts";
+import { RUNNER, runScenarios, SCENARIOS, WORKFLOWS, type ScenarioAccess } from "../support/scenarios.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const PACKAGE = join(import.meta.dirname, "../../dist/testing.cjs");
+const ROOT = join(import.meta.dirname, "../..");
+const PACKAGE = join(ROOT, "dist/testing.cjs");
 
 /** A sandbox of the program, with what `checkout env` prints of it. */
 async function openServed() {
@@ -23,6 +28,29 @@ test("all scenarios pass against the program, with what checkout env prints as t
   const { ran, failed } = await runScenarios({ baseUrl: `${origin}/v1`, controlOrigin: origin, access });
   expect(failed).toEqual([]);
   expect(ran.toSorted()).toEqual(WORKFLOWS.toSorted());
+});
+
+test("the lines of docs/scenarios.md run all of them", async () => {
+  const [cwd, bin] = [tempFolder(), tempFolder()];
+  await startSandbox({ cwd });
+  symlinkSync(join(ROOT, "fixtures"), join(cwd, "fixtures"));
+  // As npx finds them where the package and the runner are installed.
+  const programs = { checkout: PROGRAM, redocly: RUNNER };
+  const cases = Object.entries(programs).map(([name, path]) => `${name}) exec node '${path}' "$@" ;;`);
+  writeFileSync(join(bin, "npx"), `#!/bin/sh\nname=$1; shift; case $name in ${cases.join(" ")} esac\n`, {
+    mode: 0o755,
+  });
+  const [line = ""] = blocksIn("bash").flatMap(({ page, code }) =>
+    page === "docs/scenarios.md" ? code : [],
+  );
+  const env = { ...process.env, PATH: `${bin}:${dirname(process.execPath)}:${process.env["PATH"]}` };
+  const { stdout } = await promisify(execFile)("bash", ["-ec", line], { cwd, env });
+  const passed = Array.from(stdout.matchAll(/Workflows: (\d+) passed, (\d+) total/g), ([, all, total]) => [
+    all,
+    total,
+  ]);
+  expect(passed).toHaveLength(SCENARIOS.length);
+  for (const [all, total] of passed) expect(all).toBe(total);
 });
 
 test("all scenarios pass against a sandbox of the test kit", async () => {

@@ -673,8 +673,8 @@ test("deliveries can be waited for, as they are to be", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   expect(await site.deliveries("?wait_ms=1000")).toEqual([]);
-  const waiting = site.deliveries("?state=succeeded&wait_ms=20000");
   await site.addEndpoint(shop.url, ["order.created"]);
+  const waiting = site.deliveries("?state=succeeded&wait_ms=20000");
   await site.order("order-1");
   expect((await waiting).map(({ type, state }) => [type, state])).toEqual([["order.created", "succeeded"]]);
   expect((await site.control("/deliveries?wait_ms=99999999")).error?.code).toBe("invalid_parameter");

@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { tempFolder } from "./temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const RUNNER = join(ROOT, "node_modules/@redocly/cli/bin/cli.js");
+/** The runner of Arazzo files. */
+export const RUNNER = join(ROOT, "node_modules/@redocly/cli/bin/cli.js");
 const FOLDER = join(ROOT, "fixtures/arazzo");
 
 /** The files of scenarios: those of v1 alone, and those that need the control API too. */
-const SCENARIOS: readonly string[] = globSync("*/*.arazzo.yaml", { cwd: FOLDER }).toSorted();
+export const SCENARIOS: readonly string[] = globSync("*/*.arazzo.yaml", { cwd: FOLDER }).toSorted();
 
 /** The names of all workflows, each with its file; a store of its own is made within the others. */
 export const WORKFLOWS: readonly string[] = SCENARIOS.flatMap((file) =>
