@@ -350,8 +350,10 @@ export type DeliveryAttempt = {
 /** A request that v1 has answered. */
 export type LoggedRequest = {
   readonly requestId: string;
-  /** By the real clock; in a sandbox whose clocks stand still, by that of the store. */
+  /** By the store's clock. */
   readonly at: Date;
+  /** The same by the real clock; in a sandbox whose clocks stand still, by that of the store. */
+  readonly realAt: Date;
   readonly method: string;
   readonly path: string;
   readonly status: number;

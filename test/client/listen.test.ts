@@ -152,8 +152,8 @@ test("a person reads one line for each event, and what is told by colour alone i
   Secret    checkout listen --print-secret
   Forwards  events → http://localhost:3000/hooks
 
-12:00:00Z  0000000a  order.created    order-1001  ✓ verified  → 200  <n> ms
-12:00:00Z  0000000e  order.cancelled  order-1001  ✓ verified  → 500  <n> ms  next try <soon>
+14:00:00Z  0000000a  order.created    order-1001  ✓ verified  → 200  <n> ms  real time 12:00:00Z
+14:00:00Z  0000000e  order.cancelled  order-1001  ✓ verified  → 500  <n> ms  next try <soon>  real time 12:00:00Z
   < TypeError: no such order at hooks.js:3
   → the receiver failed: look at its own log, and at the answer that it gave
 `);

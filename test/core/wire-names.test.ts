@@ -64,8 +64,10 @@ test("only fields that the schema states are renamed: texts, records and their k
 });
 
 test("an answer is what its schema states, in its order, whatever else its value holds", () => {
-  const secrets = { inForce: ["whsec_a"], retired: [], storeId: ID, in_force: ["no"] };
-  expect(JSON.stringify(encodeAnswer("showSecret", secrets))).toBe('{"in_force":["whsec_a"],"retired":[]}');
+  const secrets = { inForce: ["whsec_a"], retired: [], storeTime: null, storeId: ID, in_force: ["no"] };
+  expect(JSON.stringify(encodeAnswer("showSecret", secrets))).toBe(
+    '{"in_force":["whsec_a"],"retired":[],"store_time":null}',
+  );
   const reuse = { path: "/v1/orders", idempotencyKey: "key-of-order", body: { order_id: "a", orderId: "b" } };
   const encoded = encodeAnswer("closeIdempotencyDrill", { reuse });
   expect(encoded).toEqual({

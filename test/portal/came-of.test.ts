@@ -59,7 +59,7 @@ test("the line at the top says once what came of an act in the payer's place, an
     attempts_left: 4,
   });
   await portal.post("/portal/preferences", { language: "zh", back: portal.home });
-  expect(lastOn(await portal.get(checkout))).toBe("· 支付被拒，还可尝试 4 次 · 2 min前，由付款人操作");
+  expect(lastOn(await portal.get(checkout))).toBe("· 支付被拒，还可尝试 4 次 · 2 分钟前，由付款人操作");
   expect(saidOn(await portal.act(`${checkout}/pay`, { outcome: "cancelled" }))).toBe(
     "已于 12:02:00.000 完成：已取消",
   );

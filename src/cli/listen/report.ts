@@ -76,11 +76,12 @@ export function readyText(ready: ListenReady, style: Style): string {
 
 /** What became of a delivery, for programs. */
 export function deliveryJson(delivery: HandledDelivery): object {
-  const { at, claims, verified, fault, injected, result, answered, milliseconds, next } = delivery;
+  const { at, storeAt, claims, verified, fault, injected, result, answered, milliseconds, next } = delivery;
   const went = result.kind === "answered" || result.kind === "unanswered" ? result : undefined;
   return {
     event: "delivery",
-    at: iso(at),
+    at: iso(storeAt ?? at),
+    real_at: iso(at),
     event_id: short(claims.eventId),
     type: short(claims.type),
     object_id: short(claims.objectId),
@@ -121,17 +122,25 @@ export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, befo
 const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
 
 /**
- * The same for people: one line that fits 80 columns, and below it why it is not verified, or which fault it has met.
+ * The same for people: one line that fits 80 columns (unless the store's clock was moved: then the real time stands at its
+ * end), and below it why it is not verified, or which fault it has met.
  * The order names what it is about; `d` and `--json` show all ids.
  */
 export function deliveryLine(delivery: HandledDelivery, look: Look): string {
   const { style, typeWidth } = look;
-  const { at, claims, verified, fault, injected, result } = delivery;
+  const { at, storeAt, claims, verified, fault, injected, result } = delivery;
   const type = shown(claims.type).padEnd(typeWidth);
   const verdict = verified ? style.green("✓ verified") : style.red("✗ not verified");
   const [event, object] = [claims.eventId, claims.objectId].map((id) => (id === null ? null : shortId(id)));
-  const parts = [timeOf(at), shown(event ?? null), type, shown(claims.orderId ?? object ?? null), verdict];
-  const line = [...parts, ...resultParts(delivery, look)].join("  ");
+  const parts = [
+    timeOf(storeAt ?? at),
+    shown(event ?? null),
+    type,
+    shown(claims.orderId ?? object ?? null),
+    verdict,
+  ];
+  const real = storeAt === null ? [] : [style.dim(`real time ${timeOf(at)}`)];
+  const line = [...parts, ...resultParts(delivery, look), ...real].join("  ");
   const causes =
     result.kind === "not_verified"
       ? result.causes.map((cause) => causeLine(cause, style))

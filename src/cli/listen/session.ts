@@ -148,7 +148,7 @@ function pathsOf({ forward }: ListenPlan): string[] {
 function fixedSource(sender: Sender): DeliverySource {
   const inForce = sender.kind === "service" ? sender.secrets : [];
   return {
-    secrets: () => Promise.resolve({ inForce, retired: [] }),
+    secrets: () => Promise.resolve({ inForce, retired: [], storeTime: null }),
     instance: () => null,
     underway: () => Promise.resolve(undefined),
     nextTry: () => Promise.resolve(undefined),

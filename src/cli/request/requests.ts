@@ -66,8 +66,7 @@ export function registerRequests(group: Group): void {
 
 async function runList(context: Context, options: ListOptions): Promise<number> {
   const { status, method, path, orderId, since, limit } = options;
-  const { now } = context.world;
-  const from = since === undefined ? undefined : "at" in since ? since.at : now() - since.spanMs;
+  const from = since && (await storeMoment(context, since));
   const query = { status, method, path, orderId, from, limit };
   if (options.follow === true) return follow(context, query);
   const listed = await callSandbox(context, { name: "listRequests", body: query });
@@ -77,6 +76,13 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   return context.printer.result({ requests: shown, failure }, () =>
     requests.length === 0 ? "no matching requests" : requestLines(requests, context.printer),
   );
+}
+
+/** A moment by the store's clock; a span is counted back from what that shows. */
+async function storeMoment(context: Context, since: SpanOrMoment): Promise<number> {
+  if ("at" in since) return since.at;
+  const { now } = await callSandbox(context, { name: "showClock", body: undefined });
+  return now - since.spanMs;
 }
 
 /**
@@ -133,23 +139,35 @@ function requestLines(requests: readonly RequestEntry[], { width, style }: Sheet
   const from = days.size === 1 ? "2026-01-01T".length : 0;
   const timeOf = (at: number): string => iso(at).slice(from, -".000Z".length).replace("T", " ");
   const isAnyFaulty = requests.some(({ fault }) => fault !== null);
+  const isMoved = requests.some(({ at, realAt }) => at !== realAt);
   return table(
-    ["ID", "AT (UTC)", "STATUS", "REQUEST", "ORDER ID", "CODE", ...(isAnyFaulty ? ["FAULT"] : [])],
+    [
+      "ID",
+      "AT (UTC)",
+      ...(isMoved ? ["REAL TIME"] : []),
+      "STATUS",
+      "REQUEST",
+      "ORDER ID",
+      "CODE",
+      ...(isAnyFaulty ? ["FAULT"] : []),
+    ],
     requests.map((request) => [
       shortId(request.requestId),
       timeOf(request.at),
+      ...(isMoved ? [iso(request.realAt).slice(0, -".000Z".length).replace("T", " ")] : []),
       request.status,
       `${request.method} ${request.path}`,
       request.orderId,
       request.code,
       ...(isAnyFaulty ? [request.fault?.action ?? null] : []),
     ]),
-    { width, style, cut: ["REQUEST"], drop: ["CODE"], keep: ["ID", "AT (UTC)", "STATUS"] },
+    { width, style, cut: ["REQUEST"], drop: ["CODE", "REAL TIME"], keep: ["ID", "AT (UTC)", "STATUS"] },
   );
 }
 
 function requestLine({
   at,
+  realAt,
   status,
   method,
   path,
@@ -168,6 +186,7 @@ function requestLine({
     orderId === null ? null : shownText(orderId),
     code,
     fault === null ? null : faultText(fault),
+    at === realAt ? null : `real time ${iso(realAt).slice(11)}`,
   ];
   return printable(facts.filter((fact) => fact !== null).join("  "));
 }
@@ -178,6 +197,7 @@ function requestText(request: AnswerOf<"showRequest">): string {
   const fields = fieldLines([
     ["request_id", request.requestId],
     ["at", iso(request.at)],
+    ["real time", request.at === request.realAt ? null : iso(request.realAt)],
     ["request", `${request.method} ${request.path}`],
     ["status", request.status],
     ["code", request.code],

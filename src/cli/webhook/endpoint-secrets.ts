@@ -77,7 +77,8 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
     nextAfter: NEXT_AFTER,
   });
   const [secret = ""] = shown.inForce;
-  const json = { endpoint_id: id, signing_secret: secret, ...encodeAnswer("showSecret", shown) };
+  const { store_time: _, ...secrets } = encodeAnswer("showSecret", shown);
+  const json = { endpoint_id: id, signing_secret: secret, ...secrets };
   return context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
 }
 

@@ -18,7 +18,12 @@ import { forward, type Forwarded, type ForwardOptions } from "./forward.ts";
 import { createCauseSearch, type CauseSearch } from "./search.ts";
 
 /** Signing secrets: the active ones, newest first, and those that were rotated out. */
-export type Secrets = { readonly inForce: readonly string[]; readonly retired: readonly string[] };
+export type Secrets = {
+  readonly inForce: readonly string[];
+  readonly retired: readonly string[];
+  /** What the sender's clock showed when it was asked; null where that is the real time, or nobody can say. */
+  readonly storeTime: number | null;
+};
 
 /** The try of a delivery that is being sent now. */
 export type Underway = {
@@ -51,8 +56,10 @@ export type DeliveryResult =
 
 /** A delivery that reached the listener, and its result. */
 export type HandledDelivery = {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds by the real clock. */
   readonly at: number;
+  /** The same by the clock of the store that sent it, where that is another one; else null. */
+  readonly storeAt: number | null;
   readonly request: HttpRequest;
   readonly claims: Claims;
   readonly verified: boolean;
@@ -187,7 +194,10 @@ const STRAY = {
   503: plain(503, "busy", { "Retry-After": "1" }),
 } as const;
 
-type Received = Pick<HandledDelivery, "at" | "request" | "claims" | "verified" | "fault" | "injected"> & {
+type Received = Pick<
+  HandledDelivery,
+  "at" | "storeAt" | "request" | "claims" | "verified" | "fault" | "injected"
+> & {
   /** Time of arrival by the monotonic clock. */
   readonly since: number;
 };
@@ -202,7 +212,16 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   const verified = verdict.ok || verdict.code === "event_invalid";
   const [named = ""] = headerValues(request.rawHeaders, FAULT_HEADER);
   const injected = readFaultHeader(named);
-  const arrived = { at, since, request, verified, fault: verdict.ok ? undefined : verdict, injected };
+  const { storeTime: storeAt } = secrets;
+  const arrived = {
+    at,
+    storeAt,
+    since,
+    request,
+    verified,
+    fault: verdict.ok ? undefined : verdict,
+    injected,
+  };
   if (!verified) {
     const known = secrets.retired.map((secret) => ({
       label: "an earlier one of this endpoint",

@@ -65,7 +65,7 @@ export function createLink(world: Place["world"], options: LinkOptions): Link {
     registering: registeredOnce.promise,
     endpointId: "",
     instance: null,
-    secrets: { inForce: [], retired: [] },
+    secrets: { inForce: [], retired: [], storeTime: null },
     state: "lost",
     leaving: new AbortController(),
   };
@@ -100,7 +100,7 @@ async function registerNow(place: Place, since: Since | undefined): Answer<"regi
   const registered = await ask(place, { name: "registerListener", body });
   if (registered.end !== "success") return registered;
   place.endpointId = registered.value.id;
-  place.secrets = { inForce: registered.value.signingSecrets, retired: [] };
+  place.secrets = { inForce: registered.value.signingSecrets, retired: [], storeTime: null };
   place.state = "connected";
   return registered;
 }

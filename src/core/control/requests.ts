@@ -15,8 +15,10 @@ const MAX_PAGE = 1000;
 const logged = z.object({
   /** The one that the caller got; a replay carries that of the first answer. */
   requestId: z.string(),
-  /** When it came, by the real clock. */
+  /** When it came, by the store's clock. */
   at: moment,
+  /** The same moment by the real clock. */
+  realAt: moment,
   method: z.string(),
   path: z.string(),
   status: z.int(),
@@ -75,6 +77,7 @@ export const requestOperations = {
       /** `merchant`: without those that a drill made by itself. */
       by: z.optional(z.literal("merchant")),
       after: z.optional(wholeInQuery(0)),
+      /** By the store's clock. */
       from: z.optional(namedMoment),
       limit: z.optional(wholeInQuery(1, MAX_PAGE)),
       waitMs: z.optional(wholeInQuery(0, MAX_REQUEST_WAIT_MS)),

@@ -178,7 +178,10 @@ export const webhookOperations = {
     summary: "Shows the signing secrets of an endpoint: active ones, newest first, and retired ones",
     description:
       "Answers the active signing secrets of an endpoint, newest first, and those that have expired. Refuses an unknown endpoint.",
-    answer: secrets,
+    answer: z.extend(secrets, {
+      /** The store's time, where its clock was moved or stands still; null where it is the real one. */
+      storeTime: z.nullable(moment),
+    }),
   }),
   rotateSecret: storeOperation({
     method: "POST",

@@ -132,7 +132,7 @@ function stateText({ state, nextAt, isHeld, tries }: ToldDelivery, { now, say }:
   if (state !== "due" || tries.some(isUnderWay)) return "";
   if (isHeld) return say(SENTENCES.held);
   if (tries.length === 0) return say(SENTENCES.waits);
-  return say(nextAt <= now ? SENTENCES.dueNow : SENTENCES.nextAttempt(spanText(nextAt - now)));
+  return say(nextAt <= now ? SENTENCES.dueNow : SENTENCES.nextAttempt(spanText(nextAt - now, say)));
 }
 
 /** The beginning of the last answer and its likely cause, where that was no success. */
@@ -168,7 +168,10 @@ function attemptText(
 ): string {
   const { number, startedAt } = attempt;
   const to = where === undefined ? "" : `${where}, `;
-  const later = before === undefined ? "" : `, ${spanText(startedAt - before.startedAt)} later`;
+  const later =
+    before === undefined
+      ? ""
+      : `, ${telling.say(SENTENCES.later(spanText(startedAt - before.startedAt, telling.say)))}`;
   const cause = causeText(attempt, telling.say);
   const isSame = before !== undefined && cause === causeText(before, telling.say);
   const why = cause === undefined ? "" : ` (${isSame ? telling.say(SENTENCES.sameCause) : cause})`;

@@ -50,6 +50,6 @@ export function lastText({ what, attempt, attemptsLeft }: LastChange, say: Say =
 /** How long ago it was and who did it: `2 min ago, by the payer`. */
 export function lastWhen({ at, by }: LastChange, now: number, say: Say = english): string {
   const [age, who] = [now - at, say(SENTENCES.lastBy[by])];
-  const when = age < 1000 ? say(SENTENCES.justNow) : say(SENTENCES.ago(spanText(age)));
+  const when = age < 1000 ? say(SENTENCES.justNow) : say(SENTENCES.ago(spanText(age, say)));
   return `${when}${say([", ", "，"])}${who}`;
 }

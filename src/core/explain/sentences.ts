@@ -51,6 +51,7 @@ export const SENTENCES = {
     order_id: ["by its order_id", "由订单号触发"],
     clock: ["by the clock", "由时钟触发"],
   } satisfies Readonly<Record<LastChange["by"], Words>>,
+  later: (span: string) => [`${span} later`, `${span}后`],
   ago: (span: string) => [`${span} ago`, `${span}前`],
   justNow: ["just now", "刚刚"],
   newest: (count: number) => [

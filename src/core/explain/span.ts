@@ -1,11 +1,16 @@
+import type { Say, Words } from "../language.ts";
+
+/** The units of a span with their milliseconds, largest first. */
+const UNITS: readonly (readonly [unit: Words, size: number])[] = [
+  [["d", "天"], 86_400_000],
+  [["h", "小时"], 3_600_000],
+  [["min", "分钟"], 60_000],
+  [["s", "秒"], 1000],
+];
+const MILLISECOND: readonly [unit: Words, size: number] = [["ms", "毫秒"], 1];
+
 /** A time between two moments, in milliseconds, in its largest unit: `21 min`. */
-export function spanText(milliseconds: number): string {
-  const units = [
-    ["d", 86_400_000],
-    ["h", 3_600_000],
-    ["min", 60_000],
-    ["s", 1000],
-  ] as const;
-  const [unit, size] = units.find(([, least]) => milliseconds >= least) ?? ["ms", 1];
-  return `${Math.round(milliseconds / size)} ${unit}`;
+export function spanText(milliseconds: number, say: Say): string {
+  const [unit, size] = UNITS.find(([, least]) => milliseconds >= least) ?? MILLISECOND;
+  return `${Math.round(milliseconds / size)} ${say(unit)}`;
 }

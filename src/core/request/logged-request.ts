@@ -4,12 +4,12 @@ import { codePointLength, cut, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";
 
 /** A request of v1 and its answer, as the request log keeps them: secrets are redacted (decision 86). */
-export type LoggedRequest = Omit<RequestEntry, "message" | "byDrill"> & {
+export type LoggedRequest = Omit<RequestEntry, "message" | "byDrill" | "realAt"> & {
   /** Whether a drill made it by itself. */
   readonly byDrill?: true | undefined;
   /** Counts the requests of a store from 1. */
   readonly position: number;
-  /** The same moment as `at` by the clock of the store. */
+  /** The same moment as `at`, which is the real time, by the clock of the store. */
   readonly storeAt: number;
   /** What else is kept of a refused request; null of one that succeeded, whose answer is with its key. */
   readonly refused: RefusedRequest | null;
@@ -33,7 +33,7 @@ export type RequestFilter = {
   readonly ofMerchant: boolean;
   /** Only requests after this position, and of these the first ones; null: the newest of all. */
   readonly after: number | null;
-  /** Only requests from this moment on, in milliseconds by the real clock. */
+  /** Only requests from this moment on, in milliseconds by the store's clock. */
   readonly from: number | null;
   readonly limit: number;
 };
@@ -52,7 +52,7 @@ const MAX_HEADERS = 64;
 export function isAskedFor(wanted: RequestFilter, request: LoggedRequest): boolean {
   const [lowest, highest] = wanted.statuses ?? [0, 999];
   return (
-    request.at >= (wanted.from ?? 0) &&
+    request.storeAt >= (wanted.from ?? 0) &&
     request.status >= lowest &&
     request.status <= highest &&
     (wanted.method === null || request.method === wanted.method) &&

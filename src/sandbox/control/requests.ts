@@ -1,5 +1,6 @@
 import type { RequestOf } from "../../core/control/operations.ts";
 import { accept } from "../../core/outcome.ts";
+import type { RequestEntry } from "../../core/control/requests.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import { explain, noRequest } from "../explain/explain.ts";
@@ -12,13 +13,13 @@ export const requestHandlers = {
   listRequests: async (context, { storeId, body }) => {
     const requests = await awaitRequests(context, storeId, body);
     const position = requests.at(-1)?.position ?? body.after ?? 0;
-    const entries = requests.map((request) => withMessage(request));
+    const entries = requests.map((request) => entryOf(request));
     return accept({ requests: entries, position, failure: context.requests.failure() ?? null });
   },
   showRequest: async ({ requests }, { storeId, id }) => {
     const found = requests.find(storeId, id);
     if (found === undefined) return noRequest(requests, id);
-    return accept({ ...withMessage(found), replayedAt: found.replays.map(({ at }) => at) });
+    return accept({ ...entryOf(found), replayedAt: found.replays.map(({ storeAt }) => storeAt) });
   },
   explain: (context, { storeId, body }) => explain(context, storeId, body),
 } satisfies HandlersOf<"requests">;
@@ -52,8 +53,10 @@ async function awaitRequests(
   }
 }
 
-function withMessage<Request extends LoggedRequest>(
+/** A request as it is told: at the store's time, as everything that happens in a store. */
+function entryOf<Request extends LoggedRequest>(
   request: Request,
-): Omit<Request, "byDrill"> & { readonly message: string | null; readonly byDrill: boolean } {
-  return { ...request, message: request.refused?.message ?? null, byDrill: request.byDrill === true };
+): Omit<Request, "byDrill"> & Pick<RequestEntry, "message" | "byDrill" | "realAt"> {
+  const { at: realAt, storeAt: at, refused, byDrill } = request;
+  return { ...request, at, realAt, message: refused?.message ?? null, byDrill: byDrill === true };
 }

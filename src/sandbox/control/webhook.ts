@@ -1,5 +1,6 @@
 import { DEFAULT_OVERLAP_MS, type DeliveryEntry, type EventEntry } from "../../core/control/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
+import { REAL_CLOCK, storeNow } from "../../core/clock.ts";
 import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import { endpointNow, type Endpoint, type EndpointNow } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
@@ -57,7 +58,11 @@ export const webhookHandlers = {
         : await setEndpointState(context, ref, STATE_AFTER[action]);
     return changed.ok ? accept(asItIsNow(context, changed.value)) : changed;
   },
-  showSecret: (context, { storeId, id }) => showSecrets(context, { storeId, endpointId: id }),
+  showSecret: async (context, { storeId, id }) =>
+    mapped(await showSecrets(context, { storeId, endpointId: id }), (secrets) => ({
+      ...secrets,
+      storeTime: movedTime(context, storeId),
+    })),
   rotateSecret: (context, { storeId, id, body: { overlapMs = DEFAULT_OVERLAP_MS } }) =>
     rotateSecret(context, { storeId, endpointId: id }, overlapMs),
   testEndpoint: async (context, { storeId, id }) =>
@@ -100,6 +105,13 @@ export const webhookHandlers = {
 
 function asItIsNow({ leases }: ControlActs, endpoint: Endpoint): EndpointNow {
   return endpointNow(endpoint, leases.webhooksHeldBy(endpoint.storeId));
+}
+
+/** What a clock shows that is not the real one; null of one that is. */
+function movedTime({ store, world }: ControlActs, storeId: string): number | null {
+  const clock = store.clocks.of(storeId) ?? REAL_CLOCK;
+  const isReal = clock.frozenAt === null && clock.offsetMs === 0;
+  return isReal ? null : storeNow(clock, world.now());
 }
 
 /** Longest pause between two looks at an endpoint: what changes it tells nobody. */

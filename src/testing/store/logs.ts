@@ -49,6 +49,7 @@ const DELIVERY_FIELDS = {
 const REQUEST_FIELDS = {
   requestId: true,
   at: true,
+  realAt: true,
   method: true,
   path: true,
   status: true,
@@ -154,7 +155,7 @@ function requestOf({
   byDrill: _byDrill,
   ...entry
 }: AnswerOf<"listRequests">["requests"][number]): LoggedRequest {
-  return { ...entry, at: new Date(entry.at) };
+  return { ...entry, at: new Date(entry.at), realAt: new Date(entry.realAt) };
 }
 
 function dateOrNull(milliseconds: number | null): Date | null {

@@ -149,6 +149,7 @@ export const WORDS = {
   decision: ["Decision", "决定"],
   body: ["Body", "正文"],
   time: ["Time", "时间"],
+  realTime: ["real time", "真实时间"],
   method: ["Method", "方法"],
   path: ["Path", "路径"],
   fault: ["Fault", "故障"],

@@ -3,7 +3,7 @@ import type { ToldEvent, ToldRequest } from "../../../../core/explain/timeline.t
 import { html, type Html } from "../../../../web/html.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { actForm, storePath } from "../forms.ts";
-import { bytes, copyable, facts } from "../parts.ts";
+import { bytes, copyable, dated, facts } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
 import type { PortalContext, View } from "../view.ts";
 import { attemptDetails, type TriedDelivery } from "../webhook/attempt-parts.ts";
@@ -12,9 +12,10 @@ import { TEXTS } from "./texts.ts";
 
 /** What folds out of a request's line: where its page is, why it was refused, and its bytes as they are there. */
 export function requestMore(view: View, request: ToldRequest, checkout: Checkout): Html {
-  const { requestId, key, refused, differences } = request;
+  const { requestId, at, storeAt, key, refused, differences } = request;
   return html`${facts([
     [WORDS.request, linkedId(view, `/requests/${requestId}`, requestId)],
+    at === storeAt ? null : [WORDS.realTime, dated(at)],
     key === null ? null : ["Idempotency-Key", copyable(key)],
     refused && [TEXTS.refusal, html`<span lang="en">${refused.message}</span>`],
   ])}

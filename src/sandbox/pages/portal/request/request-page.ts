@@ -41,14 +41,15 @@ function newestOf({ store }: PortalContext, { storeId }: View, orderId: string |
 }
 
 function requestFacts(view: View, request: ToldRequest, checkout: Checkout | undefined): Html {
-  const { requestId, at, status, code, durationMs, orderId, fault, key } = request;
+  const { requestId, at, storeAt, status, code, durationMs, orderId, fault, key } = request;
   const page =
     checkout === undefined
       ? listAddress(view, "/checkouts", { q: orderId })
       : storePath(view, `/checkouts/${checkout.id}`);
   return facts([
     [WORDS.id, copyable(requestId)],
-    [WORDS.time, dated(at)],
+    [WORDS.time, dated(storeAt)],
+    at === storeAt ? null : [WORDS.realTime, dated(at)],
     [
       WORDS.status,
       html`${answerBadge(status)} ${code === null ? "" : html`<code>${code}</code>`}

@@ -4,6 +4,7 @@ import { parseStatuses } from "../../../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
+import { storeTime } from "../../../at-store.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { newsOf } from "../live/parts.ts";
@@ -34,13 +35,10 @@ type Part = {
 };
 
 /** The page of the request log, newest first. */
-export async function requestsPage(
-  { requests, world }: PortalContext,
-  view: View,
-): Promise<Outcome<Content>> {
+export async function requestsPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const wanted = readWanted(view);
   if (!wanted.ok) return wanted;
-  const part = readPart(requests, view.storeId, wanted.value);
+  const part = readPart(context.requests, view.storeId, wanted.value);
   const { q, path, status, before } = wanted.value;
   const isFiltered = q !== "" || path !== "" || status !== "" || before !== undefined;
   const isNothing = part.requests.length === 0 && part.next === undefined && !isFiltered;
@@ -49,7 +47,7 @@ export async function requestsPage(
     ${
       isNothing
         ? empty(TEXTS.noRequests, "checkout orders create --order-id order-1001 --price-id price_coffee")
-        : requestTable(view, part.requests, world.now())
+        : requestTable(view, part.requests, storeTime(context, view.storeId))
     }
     ${pager(view, wanted.value, part)}
   </section>`;
@@ -132,12 +130,16 @@ function requestTable(view: View, requests: readonly LoggedRequest[], now: numbe
 }
 
 function requestRow(view: View, request: LoggedRequest, now: number): Row {
-  const { requestId, at, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
+  const { requestId, storeAt, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
   const mark = fault === null ? "" : html` <span class="badge warn">${WORDS.fault}: ${fault.action}</span>`;
   const maker = byDrill === true ? html` <span class="badge">${TEXTS.byDrill}</span>` : "";
   const orders = listAddress(view, "/checkouts", { q: orderId });
   return [
-    [WORDS.time, linked(storePath(view, `/requests/${requestId}`), timeOf(at, now))],
+    [
+      WORDS.time,
+      html`${linked(storePath(view, `/requests/${requestId}`), timeOf(storeAt, now))}
+      ${realTime(request, now)}`,
+    ],
     [WORDS.method, html`<code>${method}</code>`],
     [WORDS.path, html`<code class="path">${path}</code>`],
     [WORDS.status, answerBadge(status)],
@@ -145,6 +147,11 @@ function requestRow(view: View, request: LoggedRequest, now: number): Row {
     [TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
     [WORDS.order, orderId === null ? "" : linked(orders, merchantText(orderId))],
   ];
+}
+
+/** When it came by the real clock, named, where the store's clock shows another time. */
+function realTime({ at, storeAt }: LoggedRequest, now: number): Html {
+  return at === storeAt ? html`` : html`<small class="real">${WORDS.realTime} ${timeOf(at, now)}</small>`;
 }
 
 function pager(view: View, { status, path, q }: Wanted, { requests, read, next }: Part): Html {

@@ -1,0 +1,161 @@
+import { expect, test } from "vitest";
+import { createHarness, type Harness } from "../support/harness.ts";
+import { signedIn } from "../support/portal.ts";
+
+const TERMS = { order_id: "order-1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+/** What the store's clock shows from the beginning on; the real one shows a day of 2026. */
+const STORE_DAY = "2027-03-01";
+const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+
+/** A store whose clock was set to another year, with an order that was declined and an endpoint that fails. */
+async function openMoved() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const down = { status: 500, headers: {}, body: "" };
+  harness.occupy(3000, { answer: () => Promise.resolve(down), refuse: () => down });
+  const type = async (line: string): Promise<string> => {
+    const { stdout, stderr, code } = await harness.run(line.split(" "));
+    if (code !== 0) throw new Error(`${line}: ${stderr}`);
+    return stdout;
+  };
+  await type(`sandbox clock set ${STORE_DAY}T10:00:00Z`);
+  await type("endpoints add http://localhost:3000/hooks");
+  const post = async (body: object) => {
+    const headers = { "Idempotency-Key": "the-first-key" };
+    const answer = await sandbox.request({ path: "/v1/orders", headers, body: JSON.stringify(body) });
+    return JSON.parse(String(answer.body)) as { request_id: string; data?: { id: string } };
+  };
+  const created = await post(TERMS);
+  const refused = await post({ ...TERMS, amount_minor: 1 });
+  await type("sandbox pay order-1001 --outcome declined");
+  await harness.clock.sleep(1000);
+  return { harness, sandbox, type, created, refused };
+}
+
+/** Every moment in a JSON value that is not named as one of the real clock. */
+function momentsIn(value: unknown, name = ""): readonly string[] {
+  if (typeof value === "string") return name === "real_at" ? [] : (value.match(MOMENT) ?? []);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, one]) => momentsIn(one, Array.isArray(value) ? name : key));
+}
+
+/** The newest thing of a kind. */
+async function idsOf(type: (line: string) => Promise<string>, list: string, key: string): Promise<string> {
+  const found = JSON.parse(await type(`${list} --json`)) as Record<string, readonly Record<string, string>[]>;
+  return Object.values(found).find(Array.isArray)?.[0]?.[key] ?? "";
+}
+
+test("every command tells the store's time, and names the real one where it tells that too", async () => {
+  const { type, created, refused } = await openMoved();
+  const event = await idsOf(type, "events list", "event_id");
+  const commands = [
+    "orders list",
+    "orders get order-1001",
+    "events list",
+    `events get ${event}`,
+    "deliveries list",
+    "endpoints list",
+    "requests list",
+    `requests get ${created.request_id}`,
+    `requests get ${refused.request_id}`,
+    "explain order-1001",
+    `explain ${refused.request_id}`,
+    `explain ${event}`,
+    "sandbox clock show",
+  ];
+  for (const command of commands) {
+    const told = momentsIn(JSON.parse(await type(`${command} --json`)));
+    expect([command, told.filter((at) => !at.startsWith(STORE_DAY))]).toEqual([command, []]);
+    // An order alone has no time: v1 has none.
+    if (command !== "orders get order-1001") expect([command, told.length > 0]).toEqual([command, true]);
+  }
+  const [first] = (
+    JSON.parse(await type("requests list --json")) as { requests: { at: string; real_at: string }[] }
+  ).requests;
+  const story = JSON.parse(await type("explain order-1001 --json")) as {
+    entries: { what: string; at: string }[];
+  };
+  expect(story.entries.find(({ what }) => what === "request")?.at).toBe(first?.at);
+  expect(first?.real_at).toMatch(/^2026-01-15T12:/);
+  expect(await type("requests list")).toMatch(/AT \(UTC\) +REAL TIME|AT \(UTC\) .*\n.* 10:00:0/);
+  expect(await type(`requests get ${created.request_id}`)).toMatch(
+    /at +2027-03-01T10:00:0\S+\n +real time +2026-01-15T12:00:/,
+  );
+  const since = JSON.parse(await type("requests list --since 10m --json")) as { requests: unknown[] };
+  expect(since.requests).toHaveLength(2);
+  const later = JSON.parse(await type(`requests list --since ${STORE_DAY}T11:00:00Z --json`)) as {
+    requests: unknown[];
+  };
+  expect(later.requests).toEqual([]);
+});
+
+test("every page tells the store's time, and names the real one where it tells that too", async () => {
+  const { harness, sandbox, type, created, refused } = await openMoved();
+  const portal = await signedIn(harness, sandbox);
+  const [event, delivery, endpoint] = [
+    await idsOf(type, "events list", "event_id"),
+    await idsOf(type, "deliveries list", "id"),
+    await idsOf(type, "endpoints list", "id"),
+  ];
+  const pages = [
+    "/checkouts",
+    `/checkouts/${created.data?.id}`,
+    "/webhooks",
+    `/webhooks/endpoints/${endpoint}`,
+    "/webhooks/events",
+    `/webhooks/events/${event}`,
+    `/webhooks/deliveries/${delivery}`,
+    "/requests",
+    `/requests/${created.request_id}`,
+    `/requests/${refused.request_id}`,
+    "/clock",
+  ];
+  const real = /(?:real time|Real time)\s*(?:<\/dt>\s*<dd>\s*)?<time datetime="2026-01-15T12:[^>]*>/g;
+  for (const path of pages) {
+    const { html } = await portal.get(`${portal.home}${path}`);
+    const times = [...html.replaceAll(real, "").matchAll(/<time\s+datetime="([^"]+)"/g)].map(
+      ([, at]) => at ?? "",
+    );
+    expect([path, times.filter((at) => !at.startsWith(STORE_DAY))]).toEqual([path, []]);
+    expect([path, times.length > 1]).toEqual([path, true]);
+  }
+  const request = `${portal.home}/requests/${created.request_id}`;
+  for (const path of [request, `${portal.home}/requests`, `${portal.home}/checkouts/${created.data?.id}`])
+    expect((await portal.get(path)).html).toMatch(real);
+  await type("sandbox clock real");
+  // What came before stays as it was told.
+  expect((await portal.get(request)).html).toMatch(real);
+});
+
+test("listen tells the store's time first, and the real one by its name", async () => {
+  const { harness, type } = await openMoved();
+  const lines = await listened(harness, type, ["listen"]);
+  expect(lines[0]).toMatch(/^10:\d\d:\d\dZ {2}\S+ {2}order\.expired .* real time 12:\d\d:\d\dZ$/);
+  const [told] = await listened(harness, type, ["listen", "--json"]);
+  expect(JSON.parse(told ?? "")).toMatchObject({
+    at: expect.stringMatching(/^2027-03-01T1/) as string,
+    real_at: expect.stringMatching(/^2026-01-15T12/) as string,
+  });
+  await type("sandbox clock real");
+  const [real] = await listened(harness, type, ["listen"]);
+  expect(real).toMatch(/^12:\d\d:\d\dZ/);
+  expect(real).not.toContain("real time");
+});
+
+let orders = 0;
+
+/** The lines that `listen` prints of an order that ends while it runs. */
+async function listened(
+  harness: Harness,
+  type: (line: string) => Promise<string>,
+  line: readonly string[],
+): Promise<readonly string[]> {
+  const listener = await harness.launch([...line, "--events", "order.expired"]);
+  const before = listener.text().stdout.length;
+  orders += 1;
+  await type(`orders create --order-id expires-${orders} --price-id price_coffee`);
+  await type(`sandbox pay expires-${orders} --outcome expired`);
+  await harness.clock.sleep(1000);
+  const { stdout } = await listener.stop();
+  return stdout.slice(before).split("\n").filter(Boolean);
+}
