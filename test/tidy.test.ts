@@ -5,6 +5,7 @@ import { traverseFast, type Node } from "@babel/types";
 import { expect, test } from "vitest";
 import campaign from "../vitest.campaign.config.ts";
 import { TESTS as MUTATED } from "./mutate/vitest.config.ts";
+import { GENERATED } from "./support/documents.ts";
 import { LONG } from "./support/longest-first.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -14,6 +15,9 @@ const MAX_FILES = 15;
 const MAX_PROSE_COLUMNS = 120;
 const MAX_FILE_LINES = 500;
 const MAX_PAGE_BYTES = 12_288;
+const MAX_CHANGELOG_BYTES = 2048;
+/** Lines at the head of a file that say where else to change a thing. */
+const MAX_HEAD_LINES = 3;
 /** What starts processes. */
 const PROCESS_PACKAGES = new Set(["node:child_process", "node:cluster", "playwright-core"]);
 
@@ -248,6 +252,18 @@ test("every path that the documents name is there", () => {
   expect(missing).toEqual([]);
 });
 
+test("every path that the head of a file names is there: it says where to change a thing", () => {
+  const heads = sources.map(({ name, text }) => ({ name, head: /^(?:\/\/ .*\n)*/.exec(text)?.[0] ?? "" }));
+  const pattern = /\b(?:cli|core|store|web|sandbox|host|client|testing|world|test|bin|docs)\/[\w./-]*[\w/]/g;
+  const cited = heads.flatMap(({ name, head }) =>
+    (head.match(pattern) ?? []).map((path) => ({ name, path })),
+  );
+  expect(cited.length).toBeGreaterThan(100);
+  const missing = cited.filter(({ path }) => ![SRC, ROOT].some((base) => existsSync(join(base, path))));
+  expect(missing).toEqual([]);
+  expect(heads.filter(({ head }) => head.split("\n").length - 1 > MAX_HEAD_LINES)).toEqual([]);
+});
+
 test("no folder holds more than 15 files side by side", () => {
   const counts = new Map<string, number>();
   for (const { name } of sources) counts.set(dirname(name), (counts.get(dirname(name)) ?? 0) + 1);
@@ -328,7 +344,7 @@ test("every file is reached from the program", () => {
 
 test("a test is in the folder of its floor, or in real/ or campaign/ where it starts processes", () => {
   const floors = Object.keys(LAYERS).filter((name) => !name.includes("."));
-  const folders = new Set([...floors, "host", "portal", "kit", "real", "campaign"]);
+  const folders = new Set([...floors, "host", "portal", "kit", "docs", "real", "campaign"]);
   const tests = testFiles.filter(({ name }) => name.endsWith(".test.ts"));
   expect(tests.length).toBeGreaterThan(100);
   const strays = tests.map(({ name }) => name).filter((name) => !folders.has(folderOf(name)));
@@ -386,10 +402,15 @@ test("prose in Markdown is wrapped, so that a diff can be read", () => {
 });
 
 test("no page that is written by hand is over 12 KB", () => {
-  const pages = documents().filter((path) => dirname(path) !== ROOT);
+  const pages = documents().filter(
+    (path) => dirname(path) !== ROOT && !GENERATED.includes(relative(ROOT, path)),
+  );
   expect(pages.length).toBeGreaterThan(0);
   const long = pages.filter((path) => readFileSync(path).length > MAX_PAGE_BYTES);
   expect(long.map((path) => relative(ROOT, path))).toEqual([]);
+  const bytes = (name: string): number => readFileSync(join(ROOT, name)).length;
+  expect(bytes("ARCHITECTURE.md")).toBeLessThanOrEqual(MAX_PAGE_BYTES);
+  expect(bytes("CHANGELOG.md")).toBeLessThanOrEqual(MAX_CHANGELOG_BYTES);
 });
 
 test("no committed file names a machine's own paths", () => {

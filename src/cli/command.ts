@@ -1,3 +1,6 @@
+// To add a command: its file in its room of cli/ (an operation of the control API: `calling` in cli/calling.ts), its
+// row in cli/program.ts and in test/support/commands.ts; goldens: `npx vitest run test/cli --update`, pages: `npm
+// run docs`.
 import { CommanderError, InvalidArgumentError, Option, type Command } from "commander";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";

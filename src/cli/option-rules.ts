@@ -1,3 +1,6 @@
+// Defaults: of --timeout and --retries in client/api/retry.ts, of the client's other settings in
+// cli/target/service.ts, of `sandbox start` in cli/sandbox/serving-options.ts. `setting` makes the variable of an
+// option.
 import type { Command, Option } from "commander";
 import { refusedUsage } from "./problem.ts";
 

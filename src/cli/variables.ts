@@ -1,3 +1,5 @@
+// A variable that is no option is added here, and its meaning in bin/docs/settings.ts. A test compares this table
+// with the code.
 import type { Command } from "commander";
 import { variableProblem } from "./command.ts";
 import { variableOf } from "./option-rules.ts";

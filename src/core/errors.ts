@@ -1,6 +1,11 @@
+// To add an error code: its row here, and its row in decision 4; a test compares them, and `npm run docs` writes
+// docs/errors.md.
+
 /** Everything that is fixed about an error code. */
 type ErrorRow = {
   readonly status: number;
+  /** When a request gets it, for the list of all codes. */
+  readonly meaning: string;
   /** The decision that a client relies on when it gets this code, besides the list itself (decision 4). */
   readonly decision?: number;
   /** What to do next; a command may replace it by something more exact. */
@@ -27,94 +32,85 @@ const ACTIVATE_CAPABILITY =
  * its row here and its row in decision 4.
  */
 export const ERRORS = {
-  /** The HTTP request is malformed. */
-  invalid_request: { status: 400 },
-  /** The body is not strict JSON. */
-  invalid_json: { status: 400, decision: 6 },
-  /** The body is not application/json. */
-  unsupported_content_type: { status: 400, decision: 6 },
-  /** A required field is missing. */
-  missing_parameter: { status: 400 },
-  /** A field has a value it cannot have. */
-  invalid_parameter: { status: 400 },
-  /** A field that the interface does not have. */
-  unknown_parameter: { status: 400 },
-  /** Fields that exclude each other. */
-  conflicting_parameters: { status: 400, decision: 7 },
-  /** A create came without Idempotency-Key. */
+  invalid_request: { meaning: "the HTTP request is malformed", status: 400 },
+  invalid_json: { meaning: "the body is not strict JSON", status: 400, decision: 6 },
+  unsupported_content_type: { meaning: "the body is not application/json", status: 400, decision: 6 },
+  missing_parameter: { meaning: "a required field is missing", status: 400 },
+  invalid_parameter: { meaning: "a field has a value it cannot have", status: 400 },
+  unknown_parameter: { meaning: "a field that the interface does not have", status: 400 },
+  conflicting_parameters: { meaning: "fields that exclude each other", status: 400, decision: 7 },
   idempotency_key_missing: {
+    meaning: "a create came without Idempotency-Key",
     status: 400,
     cause: "sends no Idempotency-Key, and the service refuses a create without one",
   },
-  /** The Idempotency-Key is malformed or doubled. */
   idempotency_key_invalid: {
+    meaning: "the Idempotency-Key is malformed or doubled",
     status: 400,
     cause: "sends a key that is none: 8 to 128 printable ASCII characters, in one header line",
   },
-  /** The session id in the path is not a UUID. */
-  invalid_session_id: { status: 400 },
-  /** No API key came with the request. */
+  invalid_session_id: { meaning: "the session id in the path is not a UUID", status: 400 },
   credential_missing: {
+    meaning: "no API key came with the request",
     status: 401,
     next: CHECK_KEY,
     cause: "sends no API key; it is in CHECKOUT_API_KEY",
   },
-  /** The API key is malformed, unknown or revoked. */
   credential_invalid: {
+    meaning: "the API key is malformed, unknown or revoked",
     status: 401,
     next: CHECK_KEY,
     cause: "sends another API key than the one in CHECKOUT_API_KEY",
   },
-  /** A live credential on a test-only endpoint. */
-  environment_not_allowed: { status: 403, next: USE_TEST_KEY },
-  /** A live credential without approval. */
-  production_approval_missing: { status: 403, next: USE_TEST_KEY },
-  /** The API key lacks the scope of the operation. */
-  scope_missing: { status: 403, decision: 15, next: "use an API key with that scope" },
-  /** The store is not active. */
-  store_inactive: { status: 403, next: ACTIVATE_STORE },
-  /** The store lacks the method or currency. */
-  capability_missing: { status: 403, next: ACTIVATE_CAPABILITY },
-  /** The Host header does not name this service. */
-  host_not_allowed: { status: 403 },
-  /** A browser called the API. */
-  origin_not_allowed: { status: 403 },
-  /** No such session in the store of the key. */
-  session_not_found: { status: 404, decision: 9 },
-  /** No such resource. */
-  not_found: { status: 404 },
-  /** The resource does not have the method. */
-  method_not_allowed: { status: 405 },
-  /** The request did not arrive in time. */
-  request_timeout: { status: 408 },
-  /** The key belongs to another request. */
+  environment_not_allowed: {
+    meaning: "a live credential on a test-only endpoint",
+    status: 403,
+    next: USE_TEST_KEY,
+  },
+  production_approval_missing: {
+    meaning: "a live credential without approval",
+    status: 403,
+    next: USE_TEST_KEY,
+  },
+  scope_missing: {
+    meaning: "the API key lacks the scope of the operation",
+    status: 403,
+    decision: 15,
+    next: "use an API key with that scope",
+  },
+  store_inactive: { meaning: "the store is not active", status: 403, next: ACTIVATE_STORE },
+  capability_missing: {
+    meaning: "the store lacks the method or currency",
+    status: 403,
+    next: ACTIVATE_CAPABILITY,
+  },
+  host_not_allowed: { meaning: "the Host header does not name this service", status: 403 },
+  origin_not_allowed: { meaning: "a browser called the API", status: 403 },
+  session_not_found: { meaning: "no such session in the store of the key", status: 404, decision: 9 },
+  not_found: { meaning: "no such resource", status: 404 },
+  method_not_allowed: { meaning: "the resource does not have the method", status: 405 },
+  request_timeout: { meaning: "the request did not arrive in time", status: 408 },
   idempotency_key_reused: {
+    meaning: "the key belongs to another request",
     status: 409,
     decision: 5,
     cause: "uses one key for different requests; a new purchase needs a new key",
   },
-  /** The first request of the key still runs. */
-  idempotency_in_progress: { status: 409 },
-  /** The order has an open or paid checkout. */
+  idempotency_in_progress: { meaning: "the first request of the key still runs", status: 409 },
   order_conflict: {
+    meaning: "the order has an open or paid checkout",
     status: 409,
     decision: 8,
     provesKeyUnused: true,
     cause:
       "creates an order that was there before, under another key; let it create a new one each time, such as the order_id in CHECKOUT_ORDER_ID",
   },
-  /** The state does not allow the change. */
-  state_conflict: { status: 409 },
-  /** The body is over the limit. */
-  body_too_large: { status: 413 },
-  /** Too many requests. */
-  rate_limited: { status: 429, decision: 17 },
-  /** The headers are over the limit. */
-  headers_too_large: { status: 431 },
-  /** The service failed; the log says why. */
-  internal_error: { status: 500 },
-  /** The database could not be written or read. */
-  storage_unavailable: { status: 503 },
+  state_conflict: { meaning: "the state does not allow the change", status: 409 },
+  body_too_large: { meaning: "the body is over the limit", status: 413 },
+  rate_limited: { meaning: "too many requests", status: 429, decision: 17 },
+  headers_too_large: { meaning: "the headers are over the limit", status: 431 },
+  internal_error: { meaning: "the service failed; the log says why", status: 500 },
+  storage_unavailable: { meaning: "the database could not be written or read", status: 503 },
 } as const satisfies Readonly<Record<string, ErrorRow>>;
 
 /** A code of the closed list. */

@@ -1,3 +1,6 @@
+// What happens between the start and the stop of a sandbox. What it prints when ready: cli/sandbox/ready.ts; what
+// `exec` gives its command: cli/sandbox/exec.ts; its secrets from outside: host/given-secrets.ts,
+// sandbox/runtime/seed.ts.
 import { withService, type Source } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { signInLink, type PortalAccess } from "../sandbox/runtime/portal-access.ts";

@@ -1,3 +1,4 @@
+// To add a route: its row in the table of its area, listed here. test/sandbox/routes.test.ts reads all tables.
 import { CONTROL_PREFIX, type ControlRole } from "../core/control/protocol.ts";
 import type { AllowedHosts } from "../core/loopback.ts";
 import { accept, refuse, type Refusal } from "../core/outcome.ts";

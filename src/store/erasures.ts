@@ -1,3 +1,6 @@
+// A table with rows of a store needs a line here that deletes them by an index; test/store/erasure.test.ts asks for
+// both. Its columns in a foreign snapshot: core/snapshot/columns.ts. Without a column store_id:
+// store/snapshot/rows.ts.
 import type { Connection } from "./connection/database.ts";
 import { lazily } from "./connection/statements.ts";
 

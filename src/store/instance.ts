@@ -1,3 +1,5 @@
+// The id by which clients remember an instance. Keys: `isOfInstance` in core/checkout/journal.ts; events:
+// client/listen/seen-events.ts; where a create learns the id: cli/order/instance.ts.
 import type { Connection } from "./connection/database.ts";
 
 /**

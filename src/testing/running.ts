@@ -1,3 +1,5 @@
+// How the test kit starts a sandbox. Its types: testing/types.ts; a store: testing/store.ts; what a guest leaves
+// alone: `guestWorld` in world/real.ts; requests without a socket: web/fetch.ts.
 import type { LogStream } from "../sandbox/runtime/access-log.ts";
 import type { Ready } from "../host/ready.ts";
 import { serveSandbox } from "../host/serve.ts";

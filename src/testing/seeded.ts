@@ -1,3 +1,5 @@
+// Why a seed gives the same ids: a stream is named where an id is drawn, `world.uuid(storeId)`.
+// test/real/kit-seed.test.ts compares whole runs.
 import { createHash } from "node:crypto";
 import type { World } from "../world.ts";
 

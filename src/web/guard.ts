@@ -1,3 +1,5 @@
+// Why a request from elsewhere is refused; names and addresses: `hostsOf` in sandbox/sandbox.ts. Which proxy is
+// used: core/network/proxy.ts, web/proxy.ts.
 import { checkHost, type AllowedHosts } from "../core/loopback.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";

@@ -13,6 +13,8 @@ import { createHarness } from "../support/harness.ts";
 import { launch, PROGRAM, run, startSandbox, type SandboxProcess } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
+const ROOT = join(import.meta.dirname, "../..");
+
 type Step = { readonly command: string; readonly shown: string };
 
 const CALLED_BY_NPX = { npm_command: "exec" };
@@ -208,8 +210,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test("the README names every command and every script that exists", async () => {
-  const readme = pageText("README.md");
+test("the page of commands has every command, and the README every script", async () => {
+  const page = readFileSync(join(ROOT, "docs/commands.md"), "utf8");
   const harness = createHarness();
   const help = async (...words: string[]): Promise<string[]> => {
     const { stdout } = await harness.run([...words, "--help"]);
@@ -223,14 +225,15 @@ test("the README names every command and every script that exists", async () => 
     const commands = (await help(group)).filter((name) => name !== "help");
     for (const name of commands.length === 0 ? [""] : commands) {
       named += 1;
-      expect(readme).toContain(`${group} ${name}`.trim());
+      expect(page).toMatch(new RegExp(`^###? checkout ${`${group} ${name}`.trim()}$`, "m"));
     }
   }
   expect(named).toBeGreaterThan(70);
 
-  const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, "../../package.json"), "utf8")) as {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
     readonly scripts: Readonly<Record<string, string>>;
   };
+  const readme = pageText("README.md");
   const internal = new Set(["prepack", "postprepare", "build", "format"]);
   const unnamed = Object.keys(scripts).filter(
     (name) => !internal.has(name) && !readme.includes(`npm ${name === "test" ? "" : "run "}${name}`),

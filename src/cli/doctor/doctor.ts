@@ -1,3 +1,5 @@
+// To add a check: a function that returns a finding, in the file of its subject beside this one, and its row here; a
+// broken state and its remedy in test/real/doctor.test.ts.
 import { iso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
 import { register, type Context, type Group } from "../command.ts";

@@ -1,3 +1,5 @@
+// How a sandbox runs in the background; its process: world/detached.ts, its log file: world/output.ts. What commands
+// ask the running one: core/control/sandbox.ts.
 import { parseJson } from "../../core/json.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { DetachedProcess, Starter, World } from "../../world.ts";

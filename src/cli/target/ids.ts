@@ -1,3 +1,4 @@
+// What an id or an order_id on the command line names: `findId`; a kind of things is a row of its table.
 import { fieldFault } from "../../core/checkout/create-request.ts";
 import { iso } from "../../core/clock.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";

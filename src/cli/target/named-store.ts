@@ -1,3 +1,5 @@
+// Which store a command is about: who names it, in which order. Its key: cli/target/identity.ts; the control API:
+// `inStore` in cli/target/control.ts.
 import { ownerOf, storesMeant, type Credentials } from "../../core/state-files.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";

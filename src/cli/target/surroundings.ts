@@ -1,3 +1,5 @@
+// Which sandbox a command is about is read once, here. v1: `serviceSettings` in cli/target/service.ts; the control
+// API: `sandboxIn` in cli/target/control.ts; notes where environment and folder differ: cli/target/notes.ts.
 import type { Outcome } from "../../core/outcome.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
 import { isSameServer } from "../../core/loopback.ts";

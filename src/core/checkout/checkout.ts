@@ -1,3 +1,6 @@
+// Why a create gets a 409 of its order or a 403 of its store is decided here. A price that cannot be named:
+// core/checkout/price.ts. Host and Origin: web/guard.ts. A new field of checkouts begins here; its column:
+// store/checkout/checkouts.ts.
 import { printableLiteral } from "../text.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 

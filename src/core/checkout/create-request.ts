@@ -1,3 +1,4 @@
+// What a body of a create may hold is decided here; how JSON is read: core/json.ts.
 import * as z from "zod/mini";
 import { PAYMENT_METHODS, type Terms } from "./checkout.ts";
 import type { PriceTerms } from "./price.ts";

@@ -1,3 +1,5 @@
+// Why a change of state is refused: the table of states here. The only file that writes a status:
+// sandbox/checkout/payments.ts.
 import type { Attempt, LateResult } from "../control/checkout.ts";
 import type { Checkout, Status } from "./checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";

@@ -1,3 +1,5 @@
+// What a price can be, and why one is refused. Who approves it: core/readiness/admin-act.ts; its verbs:
+// sandbox/checkout/prices.ts.
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import type { Price } from "../control/checkout.ts";

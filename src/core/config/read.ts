@@ -1,3 +1,5 @@
+// Why a configuration is refused as text; what no sandbox can do: core/config/plan.ts. Which file:
+// host/config/find.ts; `--target`: cli/target/named-target.ts; variables that it may send: cli/config/allowed.ts.
 import {
   createScanner,
   findNodeAtLocation,

@@ -1,3 +1,5 @@
+// To add a field: its row here; its effect: core/config/plan.ts, sandbox/config/apply.ts. A setting of the start
+// also has its row in core/config/settings.ts, and a field of `servedSettings` in core/control/sandbox.ts.
 import * as z from "zod/mini";
 import {
   MAX_CHECKOUT_LIFETIME_MS,

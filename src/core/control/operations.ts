@@ -1,3 +1,6 @@
+// To add an operation: its row in the file of its subject here, its handler in the file of that name in
+// sandbox/control/. A new subject: `SUBJECTS`. A shape of two operations gets its name by `nameSchemas`; types
+// follow from schemas.
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";

@@ -1,3 +1,6 @@
+// What `checkout explain` and the page of a checkout say: refusals in core/explain/checks.ts, deliveries in
+// core/explain/delivery.ts, lines in core/explain/timeline.ts, sentences in core/explain/sentences.ts. What is read:
+// sandbox/explain/explain.ts.
 import * as z from "zod/mini";
 import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
 import { moment, type DomainOf } from "../control/operation.ts";

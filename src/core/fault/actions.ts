@@ -1,3 +1,7 @@
+// To add a fault: its action here, its fields in core/fault/rules.ts; of v1: sandbox/fault/api-faults.ts; of
+// deliveries: sandbox/webhook/take-due.ts, core/webhook/delivery-request.ts. What it hits: sandbox/fault/take.ts;
+// profiles: core/fault/profiles.ts.
+
 /** What can be done to a request of v1 or its answer (decision 94). */
 export const API_ACTIONS = [
   "status",

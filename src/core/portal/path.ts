@@ -1,3 +1,5 @@
+// How the secret path of the portal is made; the one place that takes it off requests and puts it on answers:
+// sandbox/pages/portal/edge.ts. All other code says /portal/…; test/portal/path.test.ts.
 import { createHmac } from "node:crypto";
 import { isSameSecret } from "../credential.ts";
 

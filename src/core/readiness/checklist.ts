@@ -1,3 +1,5 @@
+// Why an item passes; to add one, its name and title in core/readiness/names.ts. Where facts come from:
+// sandbox/readiness/facts.ts; of another service: core/readiness/probed-service.ts.
 import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen } from "./admin-act.ts";
 import type {

@@ -1,3 +1,4 @@
+// What a drill proves, and for how long. Items that need it: core/readiness/checklist.ts.
 import { iso } from "../clock.ts";
 import type { DrillFact } from "../control/drills.ts";
 import type { Evidence, ReadinessFacts, Waiver } from "../control/readiness.ts";

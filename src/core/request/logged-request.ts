@@ -1,3 +1,5 @@
+// What the log of requests keeps; what is redacted in everything that is kept: core/request/redaction.ts. When it is
+// written: sandbox/runtime/request-log.ts; how requests of an order are found: store/request/order-index.ts.
 import type { RefusedEntry, RequestEntry } from "../control/requests.ts";
 import { parseJson } from "../json.ts";
 import { codePointLength, cut, redactSecrets } from "../text.ts";

@@ -1,3 +1,5 @@
+// To print a value in a command to copy: `quoteToCopy` and `optionToCopy`; the shell it is for: `shellOf`.
+// test/real/shells.test.ts runs the words in every shell of the machine.
 import { printable } from "../text.ts";
 
 /** A shell that commands are copied into. `sh` stands for sh, dash, bash and zsh. */

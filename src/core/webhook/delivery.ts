@@ -1,3 +1,5 @@
+// When a delivery is attempted again is decided here. What a schedule may be: core/config/setting-text.ts; who
+// sends: sandbox/webhook/lines.ts.
 import { fractionOf } from "../fraction.ts";
 
 /** Delay before each try, counted from the one before, in milliseconds. The first is 0: the first try is at once. */

@@ -1,3 +1,5 @@
+// What is signed, with which key, and why a signature is refused. The whole request:
+// core/webhook/delivery-request.ts. The likely cause of a refusal: core/webhook/diagnosis/causes.ts.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { printableLiteral } from "../text.ts";
 import type {

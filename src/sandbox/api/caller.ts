@@ -1,3 +1,5 @@
+// Whose rate is limited: `createRateLimiter`; rule and words: core/rate-limit.ts, decision 17,
+// core/readiness/assumptions.ts.
 import { storeNow, type StoreClock } from "../../core/clock.ts";
 import { hashKey, parseAuthorization } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";

@@ -1,3 +1,5 @@
+// How a story learns that a page was opened or left. Who says so: sandbox/pages/payment/send-back.js; what is kept:
+// core/checkout/page-view.ts, store/checkout/page-views.ts.
 import { ONE_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
 import { accept } from "../../core/outcome.ts";
 import { atCheckout } from "../at-store.ts";

@@ -1,3 +1,5 @@
+// What happens while a store is reset or deleted. Who waits meanwhile: sandbox/runtime/store-gate.ts; what is
+// deleted, in which order: store/erasures.ts.
 import type { ErasedStore } from "../../core/control/stores.ts";
 import type { StoreClock } from "../../core/clock.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";

@@ -1,3 +1,5 @@
+// How an API key is made or revoked; its form and hash: core/credential.ts. What the service keeps:
+// store/credentials.ts; the commands: cli/store/keys.ts.
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey, SCOPES, type Scope } from "../../core/credential.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { ShownKey } from "../../store/credentials.ts";

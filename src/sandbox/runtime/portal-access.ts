@@ -1,3 +1,5 @@
+// Who is signed in; cookie and page: sandbox/pages/portal/sign-in/. Which page may ask: `refuseForeignPages` and
+// `requireOwnPage` in web/guard.ts; test/portal/access.test.ts reads the table of roles.
 import type { Words } from "../../core/language.ts";
 import { isSameSecret } from "../../core/credential.ts";
 import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";

@@ -1,3 +1,6 @@
+// How a snapshot is taken and restored. Its rows: store/snapshot/rows.ts, store/snapshot/take.ts; checks before:
+// store/snapshot/image.ts, core/snapshot/origin.ts, sandbox/snapshot/judge.ts; names and files:
+// sandbox/snapshot/named.ts, host/folder/snapshots.ts.
 import type { Restored } from "../../core/control/stores.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { NONCE_BYTES, openSecret, sealSecret, type SealedSecret } from "../../core/sealed-secret.ts";

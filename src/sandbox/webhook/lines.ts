@@ -1,3 +1,5 @@
+// How many deliveries are in flight, and which is next. Each checkout has a queue to each endpoint, whose head is a
+// column: store/webhook/delivery-queues.ts. The connection: `keptRoute` in web/send.ts.
 import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import { createAlarm } from "../runtime/alarm.ts";

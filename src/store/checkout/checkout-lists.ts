@@ -1,3 +1,5 @@
+// Statements of lists and their indexes; what `q` means: sandbox/checkout/list.ts. The plan of every statement:
+// test/sandbox/lists.test.ts; short ids: cli/target/ids.ts; how tables fit: cli/table.ts.
 import { PAYMENT_METHODS, STATUSES, type Checkout, type Status } from "../../core/checkout/checkout.ts";
 import type { Connection } from "../connection/database.ts";
 import { COLUMNS_OF_CHECKOUT } from "./checkouts.ts";

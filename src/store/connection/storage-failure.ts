@@ -1,3 +1,5 @@
+// The names of failing disks. What SQLite does not report: store/connection/cause.ts. Who prints it: cli/problem.ts,
+// sandbox/answer.ts.
 import { isError } from "../../core/outcome.ts";
 
 /** What is fixed about one cause: the codes of Node and SQLite that mean it, what it is, and what to do. */

@@ -1,3 +1,5 @@
+// To add a style or a script; the portal's: sandbox/pages/portal/assets.ts. Its address has the hash of its text:
+// web/asset.ts.
 import htmx from "htmx.org/dist/htmx.min.js?raw";
 import { accept } from "../../../core/outcome.ts";
 import { asset, type Asset } from "../../../web/asset.ts";

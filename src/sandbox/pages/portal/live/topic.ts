@@ -1,3 +1,5 @@
+// What wakes an open page, and how often; what is counted: sandbox/pages/portal/live/watched.ts. Who tells: `tell`
+// of sandbox/runtime/arrivals.ts; what the browser does: sandbox/pages/portal/live/live.js.
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import type { World } from "../../../../world.ts";
 import type { PortalSession } from "../../../runtime/portal-access.ts";

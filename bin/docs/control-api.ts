@@ -1,0 +1,144 @@
+import { describeControlApi } from "../../src/core/control/openapi.ts";
+import {
+  CONTROL_OPERATIONS,
+  OPERATION_NAMES,
+  SUBJECTS,
+  takes,
+  type OperationName,
+} from "../../src/core/control/operations.ts";
+import { code, page, prose, table, wrapped } from "./markdown.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+type Schema = {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+};
+
+const DOCUMENT = describeControlApi("http://127.0.0.1:4242") as unknown as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+};
+const SCHEMAS = DOCUMENT.components.schemas;
+
+/** The page of the control API: every operation with what it takes, answers and refuses. */
+export function controlApiPage(): string {
+  const subjects = Object.entries(SUBJECTS).flatMap(([name, { description, operations }]) => {
+    const head = `## ${name.slice(0, 1).toUpperCase()}${name.slice(1)}\n\n${wrapped(description)}`;
+    return [head].concat(OPERATION_NAMES.filter((operation) => operation in operations).map(partOf));
+  });
+  return page("Control API", [
+    wrapped(
+      "The sandbox's own API, on the same port as v1: pay as the customer, move the clock, read requests, events and " +
+        "deliveries. No real service has it. `GET /__sandbox/openapi.json` is its full description, from which a client can " +
+        "be generated. Send the control token as `Authorization: Bearer …`: `checkout env --control` prints it. A store is " +
+        "named by its id, `default` is the first one.",
+    ),
+    "```sh\n" +
+      'eval "$(npx checkout env --control)"\n' +
+      'curl -sf -H "Authorization: Bearer $CHECKOUT_CONTROL_TOKEN" "${CHECKOUT_BASE_URL%/v1}/__sandbox/stores/default/events"\n' +
+      "```",
+    wrapped(
+      "An answer is `{ok, request_id, data}`; the fields below are those of `data`. A refusal is the error envelope of v1, " +
+        "with a code of [errors.md](errors.md). An operation with the admin token needs that one instead.",
+    ),
+    ...subjects,
+  ]);
+}
+
+function partOf(name: OperationName): string {
+  const { method, path, summary, description, role, refusals } = CONTROL_OPERATIONS[name];
+  const said = [`${summary}.`, description].map((text) => prose(text)).join(" ");
+  const token = role === "administrator" ? ["Needs the admin token."] : [];
+  const refused = refusals.length === 0 ? [] : [`Refuses with ${refusals.map(code).join(", ")}.`];
+  const answer = answerFields(name);
+  return [
+    `### ${name}`,
+    code(`${method} ${path}`),
+    wrapped([said, ...token].join(" ")),
+    ...taken(name),
+    ...(answer === "" ? [] : [wrapped(`Answers ${answer}.`)]),
+    ...refused.map(wrapped),
+  ].join("\n\n");
+}
+
+function taken(name: OperationName): readonly string[] {
+  const kind = takes(name);
+  if (kind === "nothing") return [];
+  const { path, method } = CONTROL_OPERATIONS[name];
+  const described = DOCUMENT.paths[path]?.[method.toLowerCase()] ?? {};
+  const fields = kind === "body" ? bodyFields(described) : queryFields(described);
+  return fields.length === 0 ? [] : [table([kind === "body" ? "field" : "query", "", ""], fields)];
+}
+
+function bodyFields(described: Json): readonly (readonly string[])[] {
+  const { content } = described["requestBody"] as {
+    readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
+  };
+  const schema = resolved(content["application/json"]?.schema ?? {});
+  const all = [schema, ...(schema.anyOf ?? []).map(resolved)];
+  const seen = new Map<string, readonly string[]>();
+  for (const { properties = {}, required = [] } of all)
+    for (const [field, one] of Object.entries(properties))
+      if (!seen.has(field))
+        seen.set(field, [code(field), typeOf(one), required.includes(field) ? "required" : ""]);
+  return [...seen.values()];
+}
+
+function queryFields(described: Json): readonly (readonly string[])[] {
+  const parameters = (described["parameters"] ?? []) as readonly {
+    readonly in?: string;
+    readonly name?: string;
+    readonly required?: boolean;
+    readonly schema?: Schema;
+  }[];
+  return parameters
+    .filter((one) => one.in === "query")
+    .map(({ name = "", required, schema = {} }) => [
+      code(name),
+      typeOf(schema),
+      required === true ? "required" : "",
+    ]);
+}
+
+function answerFields(name: OperationName): string {
+  const { bare } = CONTROL_OPERATIONS[name];
+  const whole = SCHEMAS[`${name.slice(0, 1).toUpperCase()}${name.slice(1)}Response`];
+  if (whole === undefined || bare) return "";
+  const data = resolved(whole.properties?.["data"] ?? {});
+  const fields = Object.keys(data.properties ?? {});
+  return fields.map(code).join(", ");
+}
+
+function resolved(schema: Schema): Schema {
+  const name = schema.$ref?.split("/").at(-1);
+  return name === undefined ? schema : (SCHEMAS[name] ?? schema);
+}
+
+function typeOf(schema: Schema): string {
+  const { $ref, const: only, enum: values, anyOf, items, type, format, minimum, maximum, maxLength } = schema;
+  if ($ref !== undefined && resolved(schema).enum === undefined) return code($ref.split("/").at(-1) ?? "");
+  if ($ref !== undefined) return typeOf(resolved(schema));
+  if (only !== undefined) return code(JSON.stringify(only));
+  if (values !== undefined) return values.map((value) => code(String(value))).join(", ");
+  if (anyOf !== undefined) return [...new Set(anyOf.map(typeOf))].join(" or ");
+  if (items !== undefined) return `list of ${typeOf(items)}`;
+  const range =
+    minimum === undefined
+      ? ""
+      : maximum === undefined
+        ? ` from ${minimum}`
+        : ` from ${minimum} to ${maximum}`;
+  const length = maxLength === undefined ? "" : `, at most ${maxLength} characters`;
+  return `${format ?? [type ?? "any"].flat().join(" or ")}${range}${length}`;
+}

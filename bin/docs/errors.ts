@@ -1,0 +1,26 @@
+import { ERROR_CODES, ERRORS, errorRow } from "../../src/core/errors.ts";
+import { code, page, prose, table, wrapped } from "./markdown.ts";
+
+/** The page of all error codes of v1 and of the control API. */
+export function errorsPage(): string {
+  return page("Error codes", [
+    wrapped(
+      "A refusal is JSON: `{ok: false, request_id, error: {code, message}}`. The message names the field, the expected value " +
+        "and the value that came. `checkout explain <request_id>` says which rule refused a request, and why.".replaceAll(
+          "<request_id>",
+          "REQUEST_ID",
+        ),
+    ),
+    table(["status", "code", "meaning", "what to do"], ERROR_CODES.map(rowOf)),
+    wrapped(
+      "A client repeats a create with the same Idempotency-Key after no answer, 408, 429, a 5xx and " +
+        "`idempotency_in_progress`, and after nothing else. The commands of this program do so by themselves and then end " +
+        "with the exit codes of [commands.md](commands.md).",
+    ),
+  ]);
+}
+
+function rowOf(name: (typeof ERROR_CODES)[number]): readonly string[] {
+  const { status, meaning } = ERRORS[name];
+  return [String(status), code(name), prose(meaning), prose(errorRow(name)?.next ?? "")];
+}

@@ -1,0 +1,36 @@
+/** What stands at the head of each generated page. */
+export const GENERATED_NOTE =
+  "<!-- Written by `npm run docs` from the values that the program uses: change those, not this page. -->";
+
+/** A table; a bar within a cell would end the cell. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll("|", String.raw`\|`)).join(" | ")} |`;
+  return [line(head), `|${head.map(() => "---").join("|")}|`, ...rows.map(line)].join("\n");
+}
+
+/** Code within a line. */
+export function code(text: string): string {
+  return `\`${text}\``;
+}
+
+/** Words of ours in which `<id>` is no markup. */
+export function prose(text: string): string {
+  return text.replaceAll(/<[^<>]*>/g, (one) => code(one));
+}
+
+/** A whole page: a title, the note, and its parts with an empty line between them. */
+export function page(title: string, parts: readonly string[]): string {
+  return `${[`# ${title}`, GENERATED_NOTE, ...parts].join("\n\n")}\n`;
+}
+
+/** Text in lines of at most 120 columns. */
+export function wrapped(text: string): string {
+  const lines: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > 120) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines.join("\n");
+}

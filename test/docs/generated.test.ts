@@ -1,0 +1,29 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { commandsPage } from "../../bin/docs/commands.ts";
+import { controlApiPage } from "../../bin/docs/control-api.ts";
+import { errorsPage } from "../../bin/docs/errors.ts";
+import { settingsPage } from "../../bin/docs/settings.ts";
+import { GENERATED } from "../support/documents.ts";
+import { REAL } from "../support/real.ts";
+
+const REGISTRY = { world: REAL, version: "0.0.0", exit: () => undefined };
+
+/** Each page of docs/ that is made from the program's own values. `npm run docs` writes them, by updating these files. */
+const MAKERS: Readonly<Record<string, () => string | Promise<string>>> = {
+  "docs/commands.md": () => commandsPage(REGISTRY),
+  "docs/settings.md": () => settingsPage(REGISTRY),
+  "docs/errors.md": errorsPage,
+  "docs/control-api.md": controlApiPage,
+};
+
+test.for(Object.entries(MAKERS))(
+  "%s is what the program's values make; if not: npm run docs",
+  async ([name, make]) => {
+    await expect(await make()).toMatchFileSnapshot(join(import.meta.dirname, "../..", name));
+  },
+);
+
+test("each generated page has its maker", () => {
+  expect(Object.keys(MAKERS).toSorted()).toEqual([...GENERATED].toSorted());
+});

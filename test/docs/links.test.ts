@@ -1,0 +1,88 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+const MAX_README_BYTES = 12_288;
+
+/** Every document: those at the top, and the pages of docs/. */
+const DOCUMENTS = ["", "docs"].flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => join(folder, name)),
+);
+
+type Link = { readonly from: string; readonly file: string; readonly anchor: string };
+
+/** The links and pictures of a document that lead to a file of ours. */
+function linksIn(name: string): readonly Link[] {
+  const text = withoutCode(textOf(name));
+  const targets = Array.from(text.matchAll(/\]\(([^)\s]+)\)/g), ([, target = ""]) => target);
+  return targets
+    .filter((target) => !/^https?:/.test(target))
+    .map((target) => {
+      const [file = "", anchor = ""] = target.split("#");
+      const path = file === "" ? name : relative(ROOT, join(ROOT, dirname(name), file));
+      return { from: name, file: path, anchor };
+    });
+}
+
+/** The anchors of a document: its headings, as GitHub names them, and those that are written out. */
+function anchorsOf(name: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const text = withoutCode(textOf(name));
+  for (const [, heading = ""] of text.matchAll(/^#+ (.*)$/gm)) {
+    const slug = heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\- _]/gu, "")
+      .replaceAll(" ", "-");
+    let anchor = slug;
+    for (let number = 1; found.has(anchor); number += 1) anchor = `${slug}-${number}`;
+    found.add(anchor);
+  }
+  for (const [, id = ""] of text.matchAll(/<a id="([^"]+)">/g)) found.add(id);
+  return found;
+}
+
+function withoutCode(text: string): string {
+  return text.replaceAll(/^```[\s\S]*?^```/gm, "");
+}
+
+function textOf(name: string): string {
+  return readFileSync(join(ROOT, name), "utf8");
+}
+
+test("every link of the documents leads to a file and an anchor that are there", () => {
+  const links = DOCUMENTS.flatMap(linksIn);
+  expect(links.length).toBeGreaterThan(40);
+  const dead = links.filter(
+    ({ file, anchor }) =>
+      !existsSync(join(ROOT, file)) ||
+      (anchor !== "" && !(file.endsWith(".md") && anchorsOf(file).has(anchor))),
+  );
+  expect(dead).toEqual([]);
+  expect(anchorsOf("README.md").has("no-such-heading")).toBe(false);
+});
+
+test("README and every page of docs lead only to files that the package has", () => {
+  const { files } = JSON.parse(textOf("package.json")) as { readonly files: readonly string[] };
+  const isShipped = (path: string): boolean =>
+    path === "README.md" ||
+    files.some((one) => path === one || path.startsWith(`${one.replace(/\/\*.*$/, "")}/`));
+  const links = DOCUMENTS.filter((name) => name === "README.md" || name.startsWith("docs/")).flatMap(linksIn);
+  expect(links.filter(({ file }) => !isShipped(file))).toEqual([]);
+});
+
+test("two clicks from README reach every page of docs", () => {
+  const reached = new Set(["README.md"]);
+  for (let clicks = 0; clicks < 2; clicks += 1)
+    for (const name of [...reached].filter((one) => one.endsWith(".md")))
+      for (const { file } of linksIn(name)) reached.add(file);
+  const pages = DOCUMENTS.filter((name) => name.startsWith("docs/"));
+  expect(pages.length).toBeGreaterThan(10);
+  expect(pages.filter((name) => !reached.has(name))).toEqual([]);
+});
+
+test("README is for somebody who has 60 seconds: at most 12 KB", () => {
+  expect(Buffer.byteLength(textOf("README.md"))).toBeLessThanOrEqual(MAX_README_BYTES);
+});
