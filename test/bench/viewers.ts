@@ -60,7 +60,7 @@ async function measurePages(bench: Bench): Promise<Figure[]> {
 /** The pages that links of the portal lead to, by their shape: what a page is, whatever it is about. */
 async function shapesOf(browser: Browser): Promise<ReadonlyMap<string, string>> {
   const shapes = new Map<string, string>();
-  const left = [`${browser.home}/start`];
+  const left = [`${browser.home}/connect`];
   for (let address = left.shift(); address !== undefined; address = left.shift()) {
     const shape = shapeOf(address);
     if (shapes.has(shape) || shapes.size >= MAX_SHAPES) continue;
@@ -140,7 +140,7 @@ async function openViewers(sandbox: Sandbox, ids: readonly string[]): Promise<Vi
   for (let at = 0; at < topics.length; at += STREAMS_OF_SESSION) {
     const browser = await openBrowser(sandbox);
     for (const { kind, id } of topics.slice(at, at + STREAMS_OF_SESSION)) {
-      const page = kind === "checkout" ? `/checkouts/${id}` : (PAGES[kind] ?? "/start");
+      const page = kind === "checkout" ? `/checkouts/${id}` : (PAGES[kind] ?? "/connect");
       const query = kind === "checkout" ? `topic=checkout&id=${id}` : `topic=${kind}`;
       viewers.push(await browser.follow(`/live?${query}`, page));
     }
@@ -155,7 +155,7 @@ async function measureIdlePortal(sandbox: Sandbox): Promise<Figure[]> {
     const browser = await openBrowser(sandbox);
     for (const [, address] of await shapesOf(browser)) await browser.get(address);
     for (let count = 0; count < STREAMS_OF_SESSION; count += 1)
-      viewers.push(await browser.follow("/live?topic=store", "/start"));
+      viewers.push(await browser.follow("/live?topic=store", "/connect"));
   }
   const figures = await measureIdle(sandbox, `portal and ${IDLE_STREAMS} streams open`);
   for (const { end } of viewers) end();

@@ -86,8 +86,8 @@ async function photographTimeline(page: Page, ready: Ready, id: string): Promise
   });
   const { data } = (await answer.json()) as { readonly data: { readonly sign_in_url: string } };
   await page.goto(data.sign_in_url);
-  await page.waitForURL(/\/start$/);
-  const shown = await page.goto(page.url().replace(/\/start$/, `/checkouts/${id}`));
+  await page.waitForURL(/\/(connect|overview)$/);
+  const shown = await page.goto(page.url().replace(/\/(connect|overview)$/, `/checkouts/${id}`));
   if (shown?.status() !== 200) throw new Error(`the page of a checkout was answered ${shown?.status()}`);
   await page.locator("main").screenshot({ path: join(PICTURES, "timeline.png") });
 }

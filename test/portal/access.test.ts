@@ -146,7 +146,7 @@ test("a double click, or a form that is sent again, is one act and leads to one 
   };
   const forms = [
     ["/clock", "/clock", { action: "advance", by: "1h" }],
-    ["/start", "/start/key", {}],
+    ["/connect", "/connect/key", {}],
     ["/faults", "/faults", { action: "delay", delay: "1s" }],
     ["/stores", "/stores", { name: "Twin" }],
   ] as const;

@@ -110,7 +110,7 @@ test("each weighty act asks once, and says what it does", async () => {
 test("a merchant reaches no page and no act of the administrator, and the other way round", async () => {
   const { sandbox, merchant, admin, harness } = await openAdmin();
   // Nobody can guess the address of the administrator's pages: a merchant's page leads to their sign-in.
-  expect((await merchant.get(`${merchant.home}/start`)).html).toContain('<a href="/portal/admin">');
+  expect((await merchant.get(`${merchant.home}/connect`)).html).toContain('<a href="/portal/admin">');
   for (const path of ["/portal/admin", admin.home]) {
     const { status, text } = await merchant.get(path);
     expect([path, status >= 400 && status < 500]).toEqual([path, true]);
@@ -118,7 +118,7 @@ test("a merchant reaches no page and no act of the administrator, and the other 
   }
   const acted = await merchant.post(`${admin.home}/acts`, { action: "approve_credential" });
   expect(acted.status).toBeGreaterThanOrEqual(400);
-  for (const path of ["/start", "/keys", "/launch"])
+  for (const path of ["/connect", "/keys", "/launch"])
     expect((await admin.get(`${merchant.home}${path}`)).status).toBeGreaterThanOrEqual(400);
   const key = await admin.post(`${merchant.home}/keys`, {});
   expect([key.status >= 400, key.location]).toEqual([true, undefined]);

@@ -111,7 +111,7 @@ test("what is shown once is not used up by a program that asks for the head of i
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const secret = sandbox.ready.signing_secret;
   const asked = { Cookie: cookie, "Sec-Fetch-Site": "none", Host: portalHost(sandbox), Authorization: "" };
-  const led = await postForm(sandbox, `${home}/start/secret`, { token: formToken }, { Cookie: cookie });
+  const led = await postForm(sandbox, `${home}/connect/secret`, { token: formToken }, { Cookie: cookie });
   const path = led.headers["Location"] ?? "";
   const other = await signIn(harness, sandbox, "merchant");
   const looks = [
@@ -426,7 +426,7 @@ test("a path without a store leads to the page of that name in the first one, or
 test("the bar tells the store's time and that it stands still, and the menu what waits", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
-  const page = async () => String((await load(sandbox, `${home}/start`, { Cookie: cookie })).body);
+  const page = async () => String((await load(sandbox, `${home}/connect`, { Cookie: cookie })).body);
   expect(await page()).toMatch(/<time\s+datetime="2026-01-15T12:00:00.000Z"/);
   expect(await page()).toMatch(/Launch<\/span><span class="count">\d\/6</);
   await harness.run("orders create --order-id order-1 --price-id price_coffee".split(" "));

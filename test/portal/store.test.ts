@@ -40,7 +40,7 @@ async function openPortal() {
   };
 }
 
-const PAGES = ["/start", "/catalog", "/keys", "/settings", "/clock", "/faults", "/stores"] as const;
+const PAGES = ["/connect", "/catalog", "/keys", "/settings", "/clock", "/faults", "/stores"] as const;
 
 test("each page of a store is there in both languages, and an empty one says what to type", async () => {
   const { sandbox, portal, home, get } = await openPortal();
@@ -70,7 +70,7 @@ test("each page of a store is there in both languages, and an empty one says wha
 test("the first page tells what an application needs, and shows no secret that was not asked for", async () => {
   const { sandbox, get } = await openPortal();
   const { base_url: baseUrl, store_id: storeId, api_key: apiKey, signing_secret: secret } = sandbox.ready;
-  const { text, html } = await get("/start");
+  const { text, html } = await get("/connect");
   for (const shown of [baseUrl, storeId, `svc_test_…${apiKey?.slice(-4)}`]) expect(text).toContain(shown);
   for (const path of PAGES) {
     const page = await get(path);
@@ -85,7 +85,7 @@ test("the first page tells what an application needs, and shows no secret that w
 
 test("a new key and the signing secret are shown once, by a click, and are gone on reload", async () => {
   const { sandbox, portal, home, get, read } = await openPortal();
-  const { location = "" } = await portal.post(`${home}/start/key`);
+  const { location = "" } = await portal.post(`${home}/connect/key`);
   const made = await portal.get(location);
   const [key = ""] = /svc_test_\w{33}/.exec(made.html) ?? [];
   expect(key).not.toBe("");
@@ -98,15 +98,15 @@ test("a new key and the signing secret are shown once, by a click, and are gone 
   expect(answer.status).toBe(404);
   expect((await read<{ keys: unknown[] }>("keys", "list")).keys).toHaveLength(2);
 
-  const secret = await portal.post(`${home}/start/secret`);
+  const secret = await portal.post(`${home}/connect/secret`);
   expect((await portal.get(secret.location ?? "")).html).toContain(sandbox.ready.signing_secret);
   expect((await portal.get(secret.location ?? "")).html).not.toContain(sandbox.ready.signing_secret);
-  expect((await get("/start")).html).not.toContain(sandbox.ready.signing_secret);
+  expect((await get("/connect")).html).not.toContain(sandbox.ready.signing_secret);
 });
 
 test("the snippets of each language have a tab that works without a script", async () => {
   const { get } = await openPortal();
-  const first = await get("/start");
+  const first = await get("/connect");
   for (const [id, words] of [
     ["cli", "npx checkout orders create"],
     ["curl", "openssl dgst -sha256"],
@@ -114,16 +114,16 @@ test("the snippets of each language have a tab that works without a script", asy
     ["python", "def is_genuine(secrets"],
     ["php", "function is_genuine(array"],
   ] as const) {
-    expect(first.html).toContain(`/start?in=${id}#code"`);
-    expect((await get(`/start?in=${id}`)).text).toContain(words);
+    expect(first.html).toContain(`/connect?in=${id}#code"`);
+    expect((await get(`/connect?in=${id}`)).text).toContain(words);
   }
-  expect((await get("/start?in=cobol")).text).toContain("npx checkout orders create");
+  expect((await get("/connect?in=cobol")).text).toContain("npx checkout orders create");
 });
 
 test("the first steps tick by themselves", async () => {
   const { harness, act, create, get, run } = await openPortal();
   const done = async (): Promise<number> =>
-    ((await get("/start")).html.match(/<li class="done">/g) ?? []).length;
+    ((await get("/connect")).html.match(/<li class="done">/g) ?? []).length;
   expect(await done()).toBe(0);
   await create("order-1");
   expect(await done()).toBe(1);
@@ -137,12 +137,12 @@ test("the first steps tick by themselves", async () => {
   await run("endpoints", "add", "http://localhost:3000/hooks");
   await create("order-3");
   await act("/clock", { action: "advance", by: "1s" });
-  expect((await get("/start")).text).toContain("3/5");
+  expect((await get("/connect")).text).toContain("3/5");
   answers.status = 204;
   await act("/clock", { action: "advance", by: "10m" });
-  expect((await get("/start")).text).toContain("4/5");
+  expect((await get("/connect")).text).toContain("4/5");
   expect((await harness.run(["checklist", "run", "webhooks"])).code).not.toBe(0);
-  const all = await get("/start");
+  const all = await get("/connect");
   expect(all.text).toContain("5/5");
   // What is done needs no line to type any more.
   expect(all.text).not.toContain("checkout trigger order.succeeded");
@@ -344,7 +344,7 @@ test("a fault is added with every field, listed with its counts, and removed", a
 test("a new store shows its key once, on its own first page", async () => {
   const { portal, home, get } = await openPortal();
   const { location = "" } = await portal.post(`${home}/stores`, { name: "Tea Shop", merchant: "new" });
-  expect(location).toMatch(/^\/portal\/[0-9a-f-]{36}\/start\?shown=/);
+  expect(location).toMatch(/^\/portal\/[0-9a-f-]{36}\/connect\?shown=/);
   expect(location.startsWith(home)).toBe(false);
   const first = await portal.get(location);
   expect(first.html).toMatch(/svc_test_\w{33}/);
@@ -373,7 +373,7 @@ test("a store is reset and deleted only when its name is typed", async () => {
   const [, other = ""] = /href="(\/portal\/[0-9a-f-]{36})\/start">Tea Shop/.exec(html) ?? [];
   expect((await refused(`${other}/delete`, { name: "Sandbox Store" }))[0]).toBe(400);
   expect((await portal.post(`${other}/delete`, { name: "Tea Shop" })).location).toBe("/portal");
-  expect((await portal.get(`${other}/start`)).status).toBe(404);
+  expect((await portal.get(`${other}/connect`)).status).toBe(404);
   // The first store stays.
   expect((await refused("/delete", { name: "Sandbox Store" }))[0]).toBe(409);
 });

@@ -63,7 +63,7 @@ async function openSite() {
   const context = await browser.newContext({ bypassCSP: true, locale: "en" });
   const page = await context.newPage();
   await page.goto(ready.sign_in_url ?? "");
-  await page.waitForURL(/\/start$/);
+  await page.waitForURL(/\/(connect|overview)$/);
   const home = `${ready.portal_url ?? ""}/${ready.store_id}`;
   const formToken = await page.getAttribute("[name=token]", "value");
   await administratorSignedIn(page, { sandbox });

@@ -61,7 +61,7 @@ test("the code leaves the address at once, and goes to nobody in a Referer, a hi
   const { hash } = new URL(address);
   const code = hash.slice("#t=".length);
   await page.goto(address);
-  await page.waitForURL(`${home}/start`);
+  await page.waitForURL(`${home}/connect`);
   expect(sent.filter((text) => text.includes(code))).toEqual([]);
   await page.goBack();
   expect(page.url()).not.toContain(code);
@@ -93,7 +93,7 @@ test("a browser that is signed in sends no cookie and no address of the portal t
   const { got, origin } = await listenBeside();
   const page = await visit();
   await page.goto(await link());
-  await page.waitForURL(`${home}/start`);
+  await page.waitForURL(`${home}/connect`);
   await administratorSignedIn(page, { sandbox });
   await page.goto(`${home}/clock`);
   const { pathname } = new URL(sandbox.ready.portal_url ?? "");
@@ -106,7 +106,7 @@ test("a browser that is signed in sends no cookie and no address of the portal t
     "/portal/",
     "/portal/admin",
     "/portal/sign-in",
-    `/portal/${store}/start`,
+    `/portal/${store}/connect`,
     "/pay/x",
   ];
   for (const path of [...known, ...guesses, ...guesses.map((guess) => `${guess}/admin`)]) {
@@ -160,7 +160,7 @@ test("keys lead, and none does while something is typed, or where they are switc
   const { visit, link, home, complaints } = await openSite();
   const page = await visit();
   await page.goto(await link());
-  await page.waitForURL(`${home}/start`);
+  await page.waitForURL(`${home}/connect`);
   await page.keyboard.press("?");
   expect(await page.isVisible("dialog#keys[open]")).toBe(true);
   expect(await failings(page)).toEqual([]);
@@ -172,7 +172,7 @@ test("keys lead, and none does while something is typed, or where they are switc
   await page.keyboard.press("/");
   expect(await page.evaluate("document.activeElement.id")).toBe("search");
   await page.keyboard.type("gc?/j");
-  expect([page.url(), await page.inputValue("#search")]).toEqual([`${home}/start`, "gc?/j"]);
+  expect([page.url(), await page.inputValue("#search")]).toEqual([`${home}/connect`, "gc?/j"]);
   await page.evaluate("document.activeElement.blur()");
   await page.keyboard.press("g");
   await page.keyboard.press("l");
@@ -196,7 +196,7 @@ test("keys lead, and none does while something is typed, or where they are switc
       0,
     ]);
   }
-  await page.goto(`${home}/start`);
+  await page.goto(`${home}/connect`);
   await page.click("details.end > summary");
   await page.click("button:has-text('Switch shortcuts off')");
   await page.waitForLoadState();
@@ -212,7 +212,7 @@ test("times are in the browser's zone, the store's clock goes on, and a command 
   await runHere(["sandbox", "clock", "freeze"], { cwd });
   const page = await visit({ permissions: ["clipboard-read", "clipboard-write"] });
   await page.goto(await link());
-  await page.waitForURL(`${home}/start`);
+  await page.waitForURL(`${home}/connect`);
   const whole = (await page.getAttribute(".clock time", "title")) ?? "";
   const tokyo = new Date(Date.parse(whole) + 9 * 3_600_000).toISOString();
   const expected = `${tokyo.slice(0, 10)} ${tokyo.slice(11, 19)}`;
@@ -221,7 +221,7 @@ test("times are in the browser's zone, the store's clock goes on, and a command 
     "GMT+9",
   ]);
   const closed = await visit({ permissions: ["clipboard-read", "clipboard-write"] });
-  await closed.goto(`${home}/start`);
+  await closed.goto(`${home}/connect`);
   await closed.click("button.copier");
   await closed.waitForSelector("button.copier:has-text('Copied')");
   expect(await closed.evaluate("navigator.clipboard.readText()")).toBe("checkout open");
@@ -293,7 +293,7 @@ test("the frame, the pages for signing in and refusals have no failing of access
       await page.click("#sign-in button");
       await loaded;
     };
-    await page.goto(`${home}/start`);
+    await page.goto(`${home}/connect`);
     await check("not signed in");
     await page.goto(`${sandbox.ready.portal_url ?? ""}/admin/sign-in`);
     await page.fill("[name=admin_token]", "wrong");
@@ -303,9 +303,9 @@ test("the frame, the pages for signing in and refusals have no failing of access
     await signIn();
     await check("the administrator");
     await page.goto(await link());
-    await page.waitForURL(`${home}/start`);
+    await page.waitForURL(`${home}/connect`);
     await page.click("details.end > summary");
-    await check("start");
+    await check("connect");
     // The menu of a phone is wider than it: where one is, is in sight.
     await page.goto(`${home}/launch`);
     const here = await page.locator(".menu [aria-current]").boundingBox();

@@ -115,7 +115,7 @@ test("what somebody types stays in its field, and what is asked stays open, whil
 test("the numbers of the menu and the clock follow an open page, and no focus moves", async () => {
   const shop = await openShop();
   const { page, home } = await signedInBrowser(shop);
-  await page.goto(`${home}/start`);
+  await page.goto(`${home}/connect`);
   await page.waitForSelector("#live[data-state=live]");
   await page.focus("#menu a[href$='/checkouts']");
   await shop.sell();

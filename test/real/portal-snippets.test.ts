@@ -112,7 +112,7 @@ test("the page shows the snippets as they are run, and the documents have the sa
   const harness = createHarness();
   const portal = await signedIn(harness, await harness.start());
   for (const { id, create, verify } of SNIPPETS) {
-    const { html } = await portal.get(`${portal.home}/start?in=${id}`);
+    const { html } = await portal.get(`${portal.home}/connect?in=${id}`);
     const shown = Array.from(html.matchAll(/<pre[^>]*><code[^>]*>([\s\S]*?)<\/code>/g), ([, code = ""]) =>
       codeOf(code),
     );

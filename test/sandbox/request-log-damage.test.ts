@@ -222,7 +222,7 @@ async function look(harness: Harness, sandbox: RunningSandbox, id: string): Prom
   ])
     expect([words, (await harness.run([...words, "--json"])).code]).toEqual([words, 0]);
   const portal = await signedIn(harness, sandbox);
-  for (const page of ["", "/requests", "/requests?status=2xx", `/find?q=${id.slice(-8)}`, "/start"])
+  for (const page of ["", "/requests", "/requests?status=2xx", `/find?q=${id.slice(-8)}`, "/connect"])
     expect([page, (await portal.get(portal.home + page)).status < 400]).toEqual([page, true]);
   expect([200, 404]).toContain((await portal.get(`${portal.home}/requests/${id}`)).status);
 }

@@ -16,8 +16,8 @@ export async function signedInBrowser(
   });
   const { data } = (await answer.json()) as { readonly data: { readonly sign_in_url: string } };
   const page = await visit(data.sign_in_url, customer);
-  await page.waitForURL(/\/start$/);
-  return { page, home: page.url().replace(/\/start$/, "") };
+  await page.waitForURL(/\/(connect|overview)$/);
+  return { page, home: page.url().replace(/\/(connect|overview)$/, "") };
 }
 
 /** Signs a browser that shows a page of the portal in as the administrator too. */

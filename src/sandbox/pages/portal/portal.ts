@@ -16,6 +16,7 @@ import { PORTAL_ASSETS } from "./assets.ts";
 import { ROUTES_OF_CHECKOUTS } from "./checkout/routes.ts";
 import { atPortalPath } from "./edge.ts";
 import { LIVE_ROUTES } from "./live/routes.ts";
+import { OVERVIEW_ROUTES } from "./overview/routes.ts";
 import { READINESS_ROUTES } from "./readiness/routes.ts";
 import { REQUEST_ROUTES } from "./request/routes.ts";
 import { sentOn, type PortalRoute } from "./route.ts";
@@ -30,6 +31,7 @@ const TABLE: readonly PortalRoute[] = [
   toFirstStore("/portal"),
   ...PORTAL_ASSETS.map(ownAsset),
   ...SIGN_IN_ROUTES,
+  ...OVERVIEW_ROUTES,
   ...STORE_ROUTES,
   ...ROUTES_OF_CHECKOUTS,
   ...WEBHOOK_ROUTES,

@@ -34,6 +34,8 @@ export const FRAME_TEXTS = {
   passed: ["items pass", "项通过"],
   menu: ["Pages of this store", "商店页面"],
   start: ["Start", "开始"],
+  connect: ["Connect", "接入"],
+  overview: ["Overview", "概览"],
   checkouts: ["Checkouts", "订单"],
   webhooks: ["Webhooks", "Webhook"],
   requests: ["Requests", "请求"],

@@ -7,6 +7,7 @@ import type { PortalRole } from "../../../runtime/portal-access.ts";
 import { liveMark, type Following } from "../live/parts.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
+import { isConnected } from "../store/first-steps.ts";
 import { homeOf, SIGN_OUT_EVERYWHERE } from "../sign-in/session-cookie.ts";
 import { MARK } from "./icon.ts";
 import { FRAME_TEXTS } from "../texts.ts";
@@ -47,11 +48,11 @@ export function menu(context: PortalContext, view: View): Html {
   };
   return html`<nav class="menu" id="menu" aria-label="${FRAME_TEXTS.menu}">
     <ul>
-      ${PLACES.map((name) => {
+      ${placesOf(isConnected(context, view.storeId)).map(([name, words]) => {
         const at = storePath(view, `/${name}`);
         const isHere = view.call.path === at || view.call.path.startsWith(`${at}/`);
         const isApart = APART.has(name) ? html` class="apart"` : html``;
-        return html`<li${isApart}><a href="${at}"${isHere ? html` aria-current="page"` : ""}><span>${FRAME_TEXTS[name]}</span>${counts[name] ?? ""}</a></li>`;
+        return html`<li${isApart}><a href="${at}"${isHere ? html` aria-current="page"` : ""}><span>${words}</span>${counts[name] ?? ""}</a></li>`;
       })}
     </ul>
   </nav>`;
@@ -61,7 +62,8 @@ type Place = (typeof PLACES)[number];
 
 /** The pages of a store, each named as its path. */
 const PLACES = [
-  "start",
+  "overview",
+  "connect",
   "checkouts",
   "webhooks",
   "requests",
@@ -73,6 +75,21 @@ const PLACES = [
   "launch",
   "stores",
 ] as const;
+
+/** The entries of the menu: the page of how a store is connected is its first one until all of that was done. */
+function placesOf(isDone: boolean): readonly (readonly [place: Place, words: Words])[] {
+  const rest = PLACES.filter((name) => name !== "overview" && name !== "connect").map(
+    (name) => [name, FRAME_TEXTS[name]] as const,
+  );
+  if (!isDone) return [["connect", FRAME_TEXTS.start], ...rest];
+  const at = rest.findIndex(([name]) => name === "keys") + 1;
+  return [
+    ["overview", FRAME_TEXTS.overview],
+    ...rest.slice(0, at),
+    ["connect", FRAME_TEXTS.connect],
+    ...rest.slice(at),
+  ];
+}
 
 /** The entries that begin another group. */
 const APART: ReadonlySet<string> = new Set(["catalog", "launch"]);

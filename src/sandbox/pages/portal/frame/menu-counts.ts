@@ -41,6 +41,7 @@ export function fails({ store }: Pick<PortalContext, "store">, storeId: string):
   return store.endpoints.of(storeId).some(isFailing);
 }
 
-function isFailing({ failingSince, state, reason }: Endpoint): boolean {
+/** Whether an endpoint fails: the last attempts did not reach it, or it was disabled for that. */
+export function isFailing({ failingSince, state, reason }: Endpoint): boolean {
   return failingSince !== null || (state === "disabled" && !BY_HAND.has(reason));
 }

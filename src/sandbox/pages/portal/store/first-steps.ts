@@ -33,3 +33,8 @@ export function firstSteps(
     checked: DRILL_KINDS.some((kind) => store.drills.latest(storeId, kind) !== undefined),
   };
 }
+
+/** Whether a store has done all of them: then its first page is the overview. */
+export function isConnected(context: Pick<PortalContext, "store">, storeId: string): boolean {
+  return Object.values(firstSteps(context, storeId)).every((isDone) => isDone);
+}

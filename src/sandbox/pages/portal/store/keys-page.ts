@@ -5,7 +5,7 @@ import { refusedWords, tick } from "../fields.ts";
 import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
 import { dated, empty, table, type Row } from "../parts.ts";
 import type { Content, View } from "../view.ts";
-import { shownOnce } from "./start-page.ts";
+import { shownOnce } from "./connect-page.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { KEYS_TEXTS as TEXTS } from "./texts.ts";
 

@@ -1,13 +1,15 @@
-import { mapped, type Outcome } from "../../../../core/outcome.ts";
+import { accept, mapped, type Outcome } from "../../../../core/outcome.ts";
+import { noStore } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
-import { act, page, pageOf, showing, type PortalRoute } from "../route.ts";
-import type { PortalContext, View } from "../view.ts";
+import { act, page, pageOf, sentOn, showing, type PortalRoute } from "../route.ts";
+import { viewOf, type PortalContext, type View } from "../view.ts";
 import { catalogPage, readPrice } from "./catalog-page.ts";
 import { clockPage, movedLines, readMove } from "./clock-page.ts";
 import { faultsPage, readFault } from "./faults-page.ts";
 import { keysPage, readScopes } from "./keys-page.ts";
 import { readOrigin, settingsPage } from "./settings-page.ts";
-import { startPage } from "./start-page.ts";
+import { connectPage } from "./connect-page.ts";
+import { isConnected } from "./first-steps.ts";
 import { readNamed, readStore, storesPage } from "./stores-page.ts";
 
 type Fields = ReadonlyMap<string, string>;
@@ -17,14 +19,15 @@ const KEYS = showing("listKeys", keysPage);
 const SETTINGS = showing("storeSummary", settingsPage);
 const FAULTS = showing("listFaults", faultsPage);
 
-/** The pages of a store itself: start, catalog, keys, settings, clock, faults, stores. */
+/** The pages of a store itself: its first one, catalog, keys, settings, clock, faults, stores. */
 export const STORE_ROUTES: readonly PortalRoute[] = [
-  pageOf("/portal/{store_id}/start", "storeSummary", startPage),
-  act("/portal/{store_id}/start/key", {
+  toFirstPage("/portal/{store_id}/start"),
+  pageOf("/portal/{store_id}/connect", "storeSummary", connectPage),
+  act("/portal/{store_id}/connect/key", {
     operation: "createKey",
     reveals: ({ apiKey }) => apiKey,
   }),
-  act("/portal/{store_id}/start/secret", {
+  act("/portal/{store_id}/connect/secret", {
     operation: "storeAccess",
     reveals: ({ signingSecret }) => signingSecret,
   }),
@@ -83,7 +86,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   act("/portal/{store_id}/stores", {
     operation: "createStore",
     read: readStore,
-    leadsTo: (_view, { storeId }) => storePath({ storeId }, "/start"),
+    leadsTo: (_view, { storeId }) => storePath({ storeId }, "/connect"),
     reveals: ({ apiKey }) => apiKey,
   }),
   act("/portal/stores/reset", {
@@ -120,6 +123,22 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     leadsTo: toStores,
   }),
 ];
+
+/** The first page of a store: how it is connected, until that was done; then its overview. */
+function toFirstPage(path: string): PortalRoute {
+  return {
+    methods: ["GET"],
+    path,
+    role: "portal merchant",
+    entersStore: true,
+    answer: (context, call) => {
+      const { storeId } = viewOf(context, call);
+      if (context.store.stores.names(storeId) === undefined) return noStore(storeId);
+      const page = isConnected(context, storeId) ? "/overview" : "/connect";
+      return accept(sentOn(call, storePath({ storeId }, page)));
+    },
+  };
+}
 
 function toStores(view: View): string {
   return storePath(view, "/stores");

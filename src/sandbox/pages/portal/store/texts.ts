@@ -1,7 +1,7 @@
 import type { Texts } from "../../../../web/html.ts";
 
-/** The texts of the first page of a store. */
-export const START_TEXTS = {
+/** The texts of the page that says how an application is connected. */
+export const CONNECT_TEXTS = {
   access: ["What your application needs", "您的应用需要的信息"],
   baseUrl: ["Base URL", "基础 URL"],
   apiKey: ["API key", "API 密钥"],

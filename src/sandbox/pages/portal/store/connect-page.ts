@@ -4,24 +4,25 @@ import { html, trusted, type Html } from "../../../../web/html.ts";
 import { actForm, storePath } from "../forms.ts";
 import { copyable, facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { FIRST_STEPS, firstSteps, type FirstStep } from "./first-steps.ts";
+import { FIRST_STEPS, firstSteps, isConnected, type FirstStep } from "./first-steps.ts";
 import { SNIPPETS, snippetsOf } from "./snippets.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
-import { START_TEXTS as TEXTS } from "./texts.ts";
+import { CONNECT_TEXTS as TEXTS } from "./texts.ts";
 
-/** The first page of a store: what an application needs, how to begin, and what was done of it. */
-export function startPage(
+/** What an application needs, how to begin, and what was done of it: the first page of a store until all of it was. */
+export function connectPage(
   view: View,
   { apiKeys }: AnswerOf<"storeSummary">,
   context: PortalContext,
 ): Content {
   const keys = apiKeys.map(({ lastFour }) => lastFour);
   const main = html`${shownOnce(view)}
-    <div class="start">
-      <div class="start-main">${access(context, view, keys)} ${code(view)}</div>
+    <div class="connect">
+      <div class="connect-main">${access(context, view, keys)} ${code(view)}</div>
       ${steps(view, firstSteps(context, view.storeId))}
     </div>`;
-  return { title: FRAME_TEXTS.start, main, live: { kind: "store" } };
+  const title = isConnected(context, view.storeId) ? FRAME_TEXTS.connect : FRAME_TEXTS.start;
+  return { title, main, live: { kind: "store" } };
 }
 
 /** A secret that was asked for by a click; a reload does not have it. */
@@ -38,9 +39,9 @@ export function shownOnce({ shownOnce: secret }: View): Html {
 function access({ description }: PortalContext, view: View, keys: readonly string[]): Html {
   const masked = keys.map((lastFour) => html`<code>svc_test_…${lastFour}</code> `);
   const key = html`${masked.length === 0 ? TEXTS.noKey : masked}
-  ${actForm(view, { action: storePath(view, "/start/key"), label: TEXTS.makeKey })}`;
+  ${actForm(view, { action: storePath(view, "/connect/key"), label: TEXTS.makeKey })}`;
   const secret = html`<code>whsec_…</code> ${actForm(view, {
-      action: storePath(view, "/start/secret"),
+      action: storePath(view, "/connect/secret"),
       label: TEXTS.showSecret,
     })}`;
   return html`<section class="panel">
@@ -70,7 +71,7 @@ function code(view: View): Html {
   const chosen = snippetsOf(view.query.get("in"));
   const tabs = SNIPPETS.map(({ id, name }) => {
     const current = id === chosen.id ? html` aria-current="true"` : html``;
-    return html`<li><a href="${storePath(view, "/start")}?in=${id}#code" ${current}>${name}</a></li>`;
+    return html`<li><a href="${storePath(view, "/connect")}?in=${id}#code" ${current}>${name}</a></li>`;
   });
   return html`<section class="panel" id="code">
     <h2>${TEXTS.code}</h2>

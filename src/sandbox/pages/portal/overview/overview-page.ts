@@ -1,0 +1,148 @@
+import { causeText, type ToldTry } from "../../../../core/explain/delivery.ts";
+import { saying } from "../../../../core/language.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
+import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
+import type { Endpoint } from "../../../../core/webhook/endpoint.ts";
+import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
+import { html, type Html, type Text } from "../../../../web/html.ts";
+import { merchantText } from "../../shared/merchant-text.ts";
+import { storeTime } from "../../../at-store.ts";
+import { listAddress, storePath } from "../forms.ts";
+import { isFailing } from "../frame/menu-counts.ts";
+import { ago, answerBadge, linked, table, timeOf } from "../parts.ts";
+import { dueUntil, type Due } from "../store/due.ts";
+import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import type { Content, PortalContext, View } from "../view.ts";
+import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
+import { TEXTS } from "./texts.ts";
+
+const DAY_MS = 24 * 3_600_000;
+/** How many rows each part shows, and how many of the newest requests are read for those that were refused. */
+const MAX_SHOWN = 5;
+const MAX_READ = 500;
+/** How many unpaid checkouts are counted. */
+const MAX_UNPAID = 99;
+
+/** What needs a look: endpoints that fail, requests that were refused, what falls due, and what is unpaid. */
+export async function overviewPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+  const now = storeTime(context, view.storeId);
+  const main = html`${failing(context, view, now)} ${refused(context, view, now)} ${due(context, view, now)}
+  ${unpaid(context, view, now)}`;
+  return accept({ title: FRAME_TEXTS.overview, main, live: { kind: "store" } });
+}
+
+function part(title: Text, content: Html, more: Html | "" = ""): Html {
+  return html`<section>
+    <h2>${title}</h2>
+    ${content} ${more === "" ? "" : html`<p>${more}</p>`}
+  </section>`;
+}
+
+function nothing(words: Text): Html {
+  return html`<p class="hint">${words}</p>`;
+}
+
+function failing(context: PortalContext, view: View, now: number): Html {
+  const { store } = context;
+  const endpoints = store.endpoints.of(view.storeId);
+  const none = nothing(endpoints.length === 0 ? TEXTS.noEndpoint : TEXTS.noneFailing);
+  const list = table(
+    TEXTS.failing,
+    endpoints.filter(isFailing).slice(0, MAX_SHOWN),
+    (endpoint) => {
+      const { id, url, failingSince, reason } = endpoint;
+      const last = lastTry(context, endpoint);
+      const cause = last === undefined ? undefined : causeText(last, saying(view.language));
+      const { due: waiting } = healthOf(context, view, id);
+      const since = failingSince === null ? reason : html`${TEXTS.since} ${timeOf(failingSince, now)}`;
+      return [
+        [TEXTS.endpoint, linked(endpointPath(view, id), url.replace(/^http:\/\//, "")), "head"],
+        [
+          TEXTS.last,
+          html`${last === undefined ? "" : answerBadge(last.status)}
+            <span class="hint">${since ?? ""}</span>`,
+        ],
+        [TEXTS.cause, cause ?? ""],
+        [
+          TEXTS.waiting,
+          waiting === 0 ? "" : TEXTS.wait(waiting > MAX_UNPAID ? `${MAX_UNPAID}+` : String(waiting)),
+        ],
+      ];
+    },
+    { none, opens: true },
+  );
+  return part(TEXTS.failing, list);
+}
+
+/** How the newest attempt to an endpoint ended, among its deliveries that are due and those that were given up. */
+function lastTry({ store }: PortalContext, { id, storeId }: Endpoint): ToldTry | undefined {
+  const any = { storeId, endpointId: id, eventId: null, checkoutId: null, limit: MAX_SHOWN };
+  const tries = (["due", "failed"] as const)
+    .flatMap((state) => store.deliveries.list({ ...any, state }))
+    .flatMap((delivery) => store.deliveryAttempts.of(delivery.id).slice(-1))
+    .filter(({ finishedAt }) => finishedAt !== null);
+  return tries.toSorted((left, right) => right.startedAt - left.startedAt)[0];
+}
+
+function refused({ requests }: PortalContext, view: View, now: number): Html {
+  const found = requests
+    .before(view.storeId, undefined, MAX_READ)
+    .filter(({ status }) => status >= 400)
+    .slice(0, MAX_SHOWN);
+  const list = table(
+    TEXTS.refused,
+    found,
+    (request: LoggedRequest) => {
+      const { requestId, storeAt, method, path, status, code, orderId } = request;
+      return [
+        [
+          WORDS.request,
+          html`${linked(storePath(view, `/requests/${requestId}`), `${method} ${path}`)}`,
+          "head",
+        ],
+        [WORDS.status, answerBadge(status)],
+        [TEXTS.code, html`<code>${code ?? ""}</code>`],
+        [WORDS.order, orderId === null ? "" : merchantText(orderId)],
+        [WORDS.time, timeOf(storeAt, now)],
+      ];
+    },
+    { none: nothing(TEXTS.noneRefused), opens: true },
+  );
+  const more =
+    found.length === 0 ? "" : linked(listAddress(view, "/requests", { status: "4xx" }), TEXTS.allRefused);
+  return part(TEXTS.refused, list, more);
+}
+
+function due(context: PortalContext, view: View, now: number): Html {
+  const { items } = dueUntil(context, view.storeId, now + DAY_MS);
+  const list = table(
+    TEXTS.due,
+    items.slice(0, MAX_SHOWN),
+    ({ at, what, of, path }: Due) => [
+      [WORDS.time, timeOf(at, now)],
+      [TEXTS.what, TEXTS.kinds[what]],
+      [WORDS.of, linked(storePath(view, path), of), "head"],
+    ],
+    { none: nothing(TEXTS.noneDue), opens: true },
+  );
+  return part(TEXTS.due, list, items.length === 0 ? "" : linked(storePath(view, "/clock"), TEXTS.dueOn));
+}
+
+function unpaid({ store }: PortalContext, view: View, now: number): Html {
+  const lists = store.checkoutLists();
+  const any = { storeId: view.storeId, object: null, paymentMethod: null, orderId: null };
+  const places = (["created", "pending"] as const).flatMap((status) =>
+    lists.newest({ ...any, status }, { before: AFTER_ALL, limit: MAX_UNPAID + 1 }),
+  );
+  const open = lists.at(places);
+  if (open.length === 0) return part(TEXTS.unpaid, nothing(TEXTS.noneUnpaid));
+  const isMore = open.length > MAX_UNPAID;
+  const oldest = Math.min(...open.map(({ createdAt }) => createdAt));
+  const count = TEXTS.unpaidCount(isMore ? `${MAX_UNPAID}+` : String(open.length));
+  return part(
+    TEXTS.unpaid,
+    html`<p>
+      ${linked(storePath(view, "/checkouts"), count)}${isMore ? "" : html`, ${TEXTS.oldest} ${ago(oldest, now)}`}
+    </p>`,
+  );
+}

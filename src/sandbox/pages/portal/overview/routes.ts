@@ -1,0 +1,5 @@
+import { page, type PortalRoute } from "../route.ts";
+import { overviewPage } from "./overview-page.ts";
+
+/** The overview of a store. */
+export const OVERVIEW_ROUTES: readonly PortalRoute[] = [page("/portal/{store_id}/overview", overviewPage)];

@@ -1,0 +1,37 @@
+import type { Texts } from "../../../../web/html.ts";
+
+/** The texts of the overview in each language. */
+export const TEXTS = {
+  failing: ["Failing now", "正在失败"],
+  noneFailing: ["Every endpoint has taken its last delivery.", "所有接收端都已接收最近一次推送。"],
+  noEndpoint: ["No endpoint is registered: events go nowhere.", "没有登记接收端：事件不会推送。"],
+  endpoint: ["Endpoint", "接收端"],
+  since: ["since", "开始于"],
+  wait: (count: string) => [
+    count === "1" ? "1 delivery waits" : `${count} deliveries wait`,
+    `${count} 次推送等待中`,
+  ],
+  waiting: ["Waiting", "等待中"],
+  last: ["Last result", "最近结果"],
+  cause: ["Likely cause", "可能原因"],
+  refused: ["Refused lately", "最近被拒绝"],
+  noneRefused: ["No request was refused lately.", "最近没有请求被拒绝。"],
+  allRefused: ["All refused requests", "所有被拒绝的请求"],
+  code: ["Code", "错误码"],
+  due: ["Falls due next", "即将到期"],
+  noneDue: ["Nothing falls due within 24 hours.", "24 小时内没有到期事项。"],
+  dueOn: ["To the clock", "前往时钟页"],
+  what: ["What", "事项"],
+  kinds: {
+    delivery: ["next attempt", "下一次尝试"],
+    expiry: ["expires", "过期"],
+    settlement: ["settles itself", "自动结算"],
+  },
+  unpaid: ["Unpaid", "未支付"],
+  noneUnpaid: ["No checkout waits for a payment.", "没有等待支付的收款单。"],
+  unpaidCount: (count: string) => [
+    count === "1" ? "1 checkout waits for a payment" : `${count} checkouts wait for a payment`,
+    `${count} 个收款单等待支付`,
+  ],
+  oldest: ["the oldest was created", "最早创建于"],
+} satisfies Texts;
