@@ -134,8 +134,8 @@ function toFirstPage(path: string): PortalRoute {
     answer: (context, call) => {
       const { storeId } = viewOf(context, call);
       if (context.store.stores.names(storeId) === undefined) return noStore(storeId);
-      const page = isConnected(context, storeId) ? "/overview" : "/connect";
-      return accept(sentOn(call, storePath({ storeId }, page)));
+      const first = isConnected(context, storeId) ? "/overview" : "/connect";
+      return accept(sentOn(call, storePath({ storeId }, first)));
     },
   };
 }
