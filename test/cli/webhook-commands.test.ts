@@ -273,8 +273,8 @@ test("an event is shown with its deliveries, its body byte for byte, and is wait
     "sequence    1",
   ])
     expect(shown.stdout).toContain(line);
-  expect(shown.stdout).toContain(`body        ${event?.body ?? ""}\n\nRESULT`);
-  expect(shown.stdout).toMatch(new RegExp(`200 +succeeded +– +${HOOKS}\n$`));
+  expect(shown.stdout).toContain(`body        ${event?.body ?? ""}\n\nLAST TRY`);
+  expect(shown.stdout).toMatch(new RegExp(`200 +succeeded +– +localhost:3000/hooks\n$`));
 
   const body = await shop.type(`events get ${eventId} --body`);
   expect(body.stdout).toBe(receiver.got[0]?.body);
