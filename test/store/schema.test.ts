@@ -136,6 +136,24 @@ test("what is audited never changes, and goes with a reset of its store alone", 
   connection.close();
 });
 
+test("no column of a checkout changes but its status and its expiry", () => {
+  const connection = openFilled();
+  const columns = connection.prepare("SELECT name FROM pragma_table_info('checkouts')").pluck().all();
+  const refusalOf = (column: string): string => {
+    try {
+      connection.exec(`UPDATE checkouts SET ${column} = ${column}`);
+      return "";
+    } catch (error) {
+      return String(error);
+    }
+  };
+  const changed = columns.filter(
+    (column) => !refusalOf(String(column)).endsWith("the terms of a checkout are immutable"),
+  );
+  expect(changed).toEqual(["status", "expires_at"]);
+  connection.close();
+});
+
 test("lengths of texts are counted in bytes, also behind a NUL", () => {
   const connection = openFilled();
   const journal = open(JOURNAL_FILE);

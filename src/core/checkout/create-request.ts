@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import { PAYMENT_METHODS, type Terms } from "./checkout.ts";
 import type { PriceTerms } from "./price.ts";
+import type { DomainName } from "../control/wire-names.ts";
 import { isRecord } from "../json.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { A_SECRET, codePointLength, holdsSecret, printableLiteral, refuseValue } from "../text.ts";
@@ -80,16 +81,21 @@ export function termsOf(request: CreateRequest, price: PriceTerms | undefined): 
   const { order_id: orderId, description = price?.description ?? null } = request;
   if (!("price_id" in request)) {
     const { amount_minor: amountMinor, currency, payment_method: paymentMethod } = request;
-    return { orderId, amountMinor, currency, paymentMethod, description, priceId: null };
+    return { orderId, amountMinor, currency, paymentMethod, description, priceId: null } satisfies AllFields;
   }
   if (price === undefined) throw new Error(`nobody has looked for the price ${request.price_id}`);
   const { amountMinor, currency, paymentMethod } = price;
-  return { orderId, amountMinor, currency, paymentMethod, description, priceId: request.price_id };
+  const { price_id: priceId } = request;
+  return { orderId, amountMinor, currency, paymentMethod, description, priceId } satisfies AllFields;
 }
+
+/** No field of a body is forgotten on the way to what is bought, and none on the way back. */
+type AllFields = Readonly<Record<DomainName<CreateField>, unknown>>;
 
 /** Every body that leads to these terms: a price has a description of its own, which the body may have left to it. */
 export function requestsFor(terms: Terms): readonly [CreateRequest, ...CreateRequest[]] {
-  const { orderId, amountMinor, currency, paymentMethod, description, priceId } = terms;
+  const { orderId, amountMinor, currency, paymentMethod, description, priceId, ...rest } = terms;
+  rest satisfies Readonly<Record<PropertyKey, never>>;
   const described = description === null ? {} : { description };
   if (priceId !== null) {
     const priced = { order_id: orderId, price_id: priceId };

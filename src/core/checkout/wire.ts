@@ -80,7 +80,7 @@ function wireOf(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
     status: checkout.status,
     checkout_url: checkoutUrl(checkout, checkoutOrigin),
     livemode: false,
-  };
+  } satisfies Required<CheckoutWire>;
 }
 
 /** The bytes of a success, around those of its checkout. */

@@ -23,7 +23,7 @@ export async function post(
   {
     storeId,
     ...wanted
-  }: Pick<OutboundRequest, "url" | "headers" | "lines" | "connection"> & {
+  }: Omit<OutboundRequest, "method" | "timeoutMs" | "maxResponseBytes" | "larger" | "addresses"> & {
     readonly body: string | Uint8Array;
     readonly storeId: string;
     /** Default: POST. */

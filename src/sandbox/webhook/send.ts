@@ -34,11 +34,10 @@ async function sendSafely(
   started: Started,
   report: (error: unknown) => void,
 ): Promise<Ended> {
-  const { connection } = started;
   const { url, storeId } = started.endpoint;
   const { headers, body } = started.request;
   try {
-    return { ...started, ...(await post(context, { storeId, url, headers, body, connection })) };
+    return { ...started, ...(await post(context, { storeId, url, headers, body, ...started.route })) };
   } catch (error) {
     report(error);
     const result = {

@@ -21,6 +21,9 @@ export type TakeContext = ServiceContext &
     readonly deliveriesInFlight: number;
   };
 
+/** How a try is sent: over a connection that was kept, or a fresh one. */
+type Route = Pick<OutboundRequest, "connection">;
+
 /** A try to send now; its row is on disk. */
 export type Started = {
   readonly endpoint: Endpoint;
@@ -28,8 +31,8 @@ export type Started = {
   readonly event: StoredEvent;
   readonly number: number;
   readonly request: DeliveryRequest;
-  /** Over a connection that was kept, or a fresh one. */
-  readonly connection: OutboundRequest["connection"];
+  /** How it is sent, beside what is sent where. */
+  readonly route: Route;
 };
 
 /** Maximum number of looks for due deliveries in one write: each holds back or drops one at most. */
@@ -178,5 +181,5 @@ function start(
   });
   if (fault?.action === "duplicate")
     store.deliveries.noteFault(enqueue(context, { event, endpoint, cause: "duplicate" }, now), fault);
-  return { endpoint, delivery, event, number, request, connection };
+  return { endpoint, delivery, event, number, request, route: { connection } };
 }

@@ -1,6 +1,7 @@
 import type { Delivery, LoggedRequest, Event, Log } from "../types.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
+import { CHECKS } from "../../core/webhook/webhook.ts";
 import { printable, printableLiteral, shownText } from "../../core/text.ts";
 import type { Calls } from "../calls.ts";
 import type { Fields } from "../call-options.ts";
@@ -14,24 +15,9 @@ type OfStore = { readonly calls: Calls; readonly storeId: string };
 
 /** The fields that each kind of items has: a filter by another one would find nothing. */
 export const EVENT_FIELDS = {
-  event_id: true,
-  type: true,
-  created_at: true,
-  api_version: true,
-  livemode: true,
-  store_id: true,
-  sequence: true,
-  previous_status: true,
-  data: {
-    id: true,
-    object: true,
-    order_id: true,
-    amount_minor: true,
-    currency: true,
-    status: true,
-    checkout_url: true,
-    livemode: true,
-  },
+  ...named(CHECKS.envelope),
+  ...named(CHECKS.change),
+  data: named(CHECKS.checkout),
 } satisfies Fields<Event>;
 const DELIVERY_FIELDS = {
   id: true,
@@ -60,6 +46,11 @@ const REQUEST_FIELDS = {
   fault: { id: true, action: true },
   decisions: true,
 } satisfies Fields<LoggedRequest>;
+
+function named<Shape extends object>(shape: Shape): { readonly [Field in keyof Shape]: true } {
+  const fields = Object.keys(shape).map((field) => [field, true] as const);
+  return Object.fromEntries(fields) as { readonly [Field in keyof Shape]: true };
+}
 
 /** The events of a store. */
 export function eventLog(running: Running, { calls, storeId }: OfStore): Log<Event> {
