@@ -12,6 +12,8 @@ const ROOT = join(import.meta.dirname, "..");
 const SRC = join(ROOT, "src");
 const MAX_FUNCTION_LINES = 70;
 const MAX_FILES = 15;
+/** Those that users can rely on, and those about the inside: one list of numbers. Reference, not pages to be read. */
+const DECISIONS = ["docs/decisions.md", "docs/decisions-internal.md"];
 const MAX_PROSE_COLUMNS = 120;
 const MAX_FILE_LINES = 500;
 const MAX_PAGE_BYTES = 12_288;
@@ -368,9 +370,12 @@ test("no test fell out of the campaign, of the longest ones, or of those that no
 });
 
 test("every citation leads to a file of this repository", () => {
-  const numbered = { decision: entries("DECISIONS.md"), interface: entries("INTERFACE.md") };
+  const decisions = DECISIONS.flatMap(entries).toSorted((one, other) => one - other);
+  const numbered = { decision: decisions, interface: entries("INTERFACE.md") };
   for (const numbers of Object.values(numbered))
     expect(numbers).toEqual(numbers.map((_n, index) => index + 1));
+  // Each entry has its anchor, to which links lead.
+  for (const name of DECISIONS) expect([name, anchored(name)]).toEqual([name, entries(name)]);
   const unresolved = [...commented(), ...documents()].flatMap((path) => {
     // A comment's line break may stand inside a citation.
     const text = readFileSync(path, "utf8").replaceAll(/\n\s*(?:\*|\/\/)?\s*/g, " ");
@@ -403,7 +408,7 @@ test("prose in Markdown is wrapped, so that a diff can be read", () => {
 
 test("no page that is written by hand is over 12 KB", () => {
   const pages = documents().filter(
-    (path) => dirname(path) !== ROOT && !GENERATED.includes(relative(ROOT, path)),
+    (path) => dirname(path) !== ROOT && ![...GENERATED, ...DECISIONS].includes(relative(ROOT, path)),
   );
   expect(pages.length).toBeGreaterThan(0);
   const long = pages.filter((path) => readFileSync(path).length > MAX_PAGE_BYTES);
@@ -640,6 +645,12 @@ function proseLines(document: string): { readonly number: number; readonly text:
 function entries(name: string): number[] {
   const text = readFileSync(join(ROOT, name), "utf8");
   return [...text.matchAll(/^\*\*(\d+)\. /gm)].map(([, number]) => Number(number));
+}
+
+/** The numbers of the entries that have an anchor in the line above them. */
+function anchored(name: string): number[] {
+  const text = readFileSync(join(ROOT, name), "utf8");
+  return [...text.matchAll(/^<a id="decision-(\d+)"><\/a>\n\*\*\1\. /gm)].map(([, number]) => Number(number));
 }
 
 type Citation = { readonly kind: "decision" | "interface"; readonly number: number };

@@ -366,7 +366,7 @@ export type LoggedRequest = {
   readonly durationMs: number;
   /** The fault that it has met. */
   readonly fault: { readonly id: string; readonly action: FaultAction } | null;
-  /** The decisions (DECISIONS.md) that its answer relied on. */
+  /** The decisions (docs/decisions.md) that its answer relied on. */
   readonly decisions: readonly number[];
 };
 

@@ -303,7 +303,7 @@ test("nothing from outside reaches a terminal unescaped", () => {
 });
 
 test("decision 4 lists every error code under its status, and no other", () => {
-  const decisions = readFileSync(join(import.meta.dirname, "../../DECISIONS.md"), "utf8");
+  const decisions = readFileSync(join(import.meta.dirname, "../../docs/decisions.md"), "utf8");
   const [, text = ""] = /^\*\*4\. Error codes\.\*\*(.*?)^\*\*5\./ms.exec(decisions) ?? [];
   const listed = [...text.matchAll(/^\| (\d{3}) \| (.*) \|$/gm)].flatMap(([, status, codes = ""]) =>
     [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => [code, Number(status)]),

@@ -48,7 +48,7 @@ export function handle(secrets: readonly string[]): WebhookEvent | WebhookCode {
 const DOCUMENTS = [
   "ARCHITECTURE.md",
   "CHANGELOG.md",
-  "DECISIONS.md",
+  "docs/decisions.md",
   "INTERFACE.md",
   "fixtures/openapi-v1.yaml",
   "fixtures/signatures.json",

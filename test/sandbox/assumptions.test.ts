@@ -49,8 +49,8 @@ function idOf({ body }: Pick<Answered, "body">): string {
   return (JSON.parse(String(body)) as { data: { id: string } }).data.id;
 }
 
-test("the list is that of DECISIONS.md: every gap in the interface, and the tools that one can lean on", () => {
-  const text = readFileSync(join(import.meta.dirname, "../../DECISIONS.md"), "utf8");
+test("the list is that of docs/decisions.md: every gap in the interface, and the tools that one can lean on", () => {
+  const text = readFileSync(join(import.meta.dirname, "../../docs/decisions.md"), "utf8");
   const headings = [...text.matchAll(/^\*\*(\d+)\. (.+?)\.?\*\*/gm)].map(([, number, title]) => ({
     decision: Number(number),
     title,

@@ -152,7 +152,7 @@ export const actRequest = z.discriminatedUnion("action", [
 ]);
 
 const assumption = z.object({
-  /** Its number in DECISIONS.md. */
+  /** Its number in docs/decisions.md. */
   decision: whole(1),
   /** Its heading there. */
   title: z.string(),

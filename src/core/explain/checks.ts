@@ -7,7 +7,7 @@ export type Check = {
   readonly name: string;
   /** The rule of INTERFACE.md; null where that states none. */
   readonly rule: number | null;
-  /** The entry of DECISIONS.md. */
+  /** The entry of docs/decisions.md. */
   readonly decision: number;
   /** The field or the header that it is about, where the message of the refusal does not begin with it. */
   readonly field: string | null;

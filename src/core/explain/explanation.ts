@@ -62,7 +62,7 @@ export const explanation = z.object({
   check: z.nullable(z.string()),
   /** The rule of INTERFACE.md that it follows from; null where that states none. */
   rule: z.nullable(z.int()),
-  /** The entry of DECISIONS.md that it follows from. */
+  /** The entry of docs/decisions.md that it follows from. */
   decision: z.nullable(z.int()),
   /** The field of the body, or the header, that was refused. */
   field: z.nullable(z.string()),

@@ -4,7 +4,7 @@ import type { Connection } from "../connection/database.ts";
 /** A decision of ours that an integration relied on, and the first request that did. Times by the store's clock. */
 export type AssumptionUse = {
   readonly storeId: string;
-  /** Its number in DECISIONS.md. */
+  /** Its number in docs/decisions.md. */
   readonly decision: number;
   readonly firstRequestId: string;
   readonly firstAt: number;
