@@ -311,6 +311,22 @@ test("the list has every filter in its address, and pages of 50 that lose and re
   );
 });
 
+test("an empty list has a button that creates a test order, and leads to it", async () => {
+  const { harness, portal } = await openShop();
+  for (const path of ["/checkouts", "/webhooks", "/webhooks/events"])
+    expect((await portal.get(`${portal.home}${path}`)).text).toContain("Create a test order");
+  expect((await portal.get(`${portal.home}/requests`)).text).toContain("Connect your application");
+  const page = await portal.act(`${portal.home}/checkouts/test-orders`);
+  expect(page.text).toMatch(/The test order (test-[\da-f]{8}) was created\. .*\1 .*order\.created/);
+  const list = await portal.get(`${portal.home}/checkouts`);
+  expect(list.text).toMatch(/test-[\da-f]{8} \S+ created/);
+  expect(list.text).not.toContain("Create a test order");
+  // It is nothing that the merchant's client has done.
+  expect((await harness.run(["requests", "list"])).stdout).toBe("no matching requests\n");
+  for (const name of ["alipay_plus", "wechat_pay"]) await harness.run(["admin", "disable-capability", name]);
+  expect((await portal.post(`${portal.home}/checkouts/test-orders`)).status).toBe(409);
+});
+
 test("the list says what the receiver answered last, and how old a checkout is by the store's clock", async () => {
   const { harness, portal, answer, create } = await openShop();
   const list = async (): Promise<string> => (await portal.get(`${portal.home}/checkouts`)).text;

@@ -175,6 +175,7 @@ test("every operation answers as it is described", async () => {
     endLease: [`${STORE}/leases/<lease>/end`, {}],
     assumptions: [`${STORE}/assumptions`],
     listCheckouts: [`${STORE}/checkouts?q=order-1&status=created&object=order&limit=5`],
+    createTestOrder: [`${STORE}/test-orders`, {}],
     inspectCheckout: [`${STORE}/checkouts/${id}`],
     pay: [`${STORE}/checkouts/${id}/pay`, { outcome: "declined" }],
     listRequests: [`${STORE}/requests?status=2xx`],

@@ -167,6 +167,16 @@ export const checkoutOperations = {
     }),
     refusals: ["session_not_found"],
   }),
+  createTestOrder: storeOperation({
+    method: "POST",
+    path: "/test-orders",
+    summary: "Creates an order without an API key, to see what follows",
+    description:
+      "Creates an order with the first active payment method and currency of the store, and answers its id, order_id and status. Refuses a store that is inactive or has none.",
+    request: z.strictObject({}),
+    answer: z.object({ id: z.uuid(), orderId: z.string(), status }),
+    refusals: ["state_conflict", "store_inactive"],
+  }),
   inspectCheckout: storeOperation({
     path: "/checkouts/{id}",
     summary: "Shows an order or a session, with all that has happened to it",

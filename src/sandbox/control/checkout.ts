@@ -8,6 +8,7 @@ import { listCheckouts } from "../checkout/list.ts";
 import { payAs } from "../checkout/payments.ts";
 import { addPrice, retirePrice } from "../checkout/prices.ts";
 import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "../checkout/return-origins.ts";
+import { createTestOrder } from "../checkout/test-order.ts";
 import { viewCheckout } from "../checkout/view.ts";
 import type { EventEntry } from "../../store/checkout/events.ts";
 import type { ControlActs, HandlersOf } from "./handler.ts";
@@ -26,6 +27,7 @@ export const checkoutHandlers = {
     return accept({ ...checkout, late, moves });
   },
   listCheckouts: (context, { storeId, body }) => listCheckouts(context, storeId, body),
+  createTestOrder: (context, { storeId, requestId }) => createTestOrder(context, { storeId, requestId }),
   inspectCheckout: async (context, { storeId, id }) => {
     const view = await viewCheckout(context, { storeId, checkoutId: id });
     if (!view.ok) return view;

@@ -1,5 +1,6 @@
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { Typed } from "./fields.ts";
+import { WORDS } from "./texts.ts";
 import type { View } from "./view.ts";
 
 /** The address of a page of a store. */
@@ -65,6 +66,15 @@ export function typedIn(
  */
 function idOf(action: string, fields: Readonly<Record<string, string>>): string {
   return ["do", ...action.split("/").slice(2), ...Object.values(fields)].join("-").replace(/[^\w-]+/g, "_");
+}
+
+/** The button of lists that one order fills: of checkouts, of events, of deliveries. */
+export function testOrderForm(view: View): Html {
+  return actForm(view, {
+    action: storePath(view, "/checkouts/test-orders"),
+    label: WORDS.testOrder,
+    style: "primary",
+  });
 }
 
 /** A destructive act: its form is shown after one question, which says what will happen. It works without JavaScript. */

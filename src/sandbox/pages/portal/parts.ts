@@ -163,10 +163,11 @@ export function nextPart(address: string, label: Text): Html {
   return html`<a href="${address}" rel="next">${label}</a>`;
 }
 
-/** What a list with nothing in it will show, and the line to type. */
-export function empty(words: Text, command: string): Html {
+/** What a list with nothing in it will show, the button that fills it if there is one, and the line to type. */
+export function empty(words: Text, command: string, button?: Html): Html {
   return html`<div class="empty">
     <p>${words}</p>
+    ${button ?? ""}
     <p>${copyable(command)}</p>
   </div>`;
 }

@@ -171,5 +171,10 @@ export const WORDS = {
     expired: ["expired", "已过期"],
   },
   pretty: ["Pretty", "格式化"],
+  testOrder: ["Create a test order", "创建测试订单"],
+  testOrderMade: (orderId: string) => [
+    `The test order ${orderId} was created.`,
+    `已创建测试订单 ${orderId}。`,
+  ],
   asSent: ["As sent", "原文"],
 } satisfies Texts;

@@ -7,7 +7,7 @@ import { html, joined, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listFilter } from "../fields.ts";
-import { listAddress, storePath } from "../forms.ts";
+import { listAddress, storePath, testOrderForm } from "../forms.ts";
 import { newsOf } from "../live/parts.ts";
 import {
   ago,
@@ -129,7 +129,8 @@ function withHint(badge: Html, more: readonly Text[]): Html {
 function nothing(view: View): Html {
   if ([...view.query.values()].some((value) => value !== ""))
     return html`${empty(TEXTS.noMatch, "checkout orders list")} ${amongRequests(view)}`;
-  return empty(TEXTS.noCheckouts, "checkout orders create --order-id order-1001 --price-id price_coffee");
+  const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
+  return empty(TEXTS.noCheckouts, command, testOrderForm(view));
 }
 
 /** A request that was refused has made no checkout, and is in the log. */

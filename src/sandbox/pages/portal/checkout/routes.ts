@@ -1,5 +1,6 @@
 import { storePath } from "../forms.ts";
 import { act, page, type PortalRoute } from "../route.ts";
+import { WORDS } from "../texts.ts";
 import { saysDelivered } from "../webhook/came-of.ts";
 import { saysPaid } from "./last.ts";
 import { showCheckout } from "./checkout-page.ts";
@@ -10,6 +11,11 @@ import { showCheckouts } from "./list-page.ts";
 export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
   page("/portal/{store_id}/checkouts", showCheckouts),
   page("/portal/{store_id}/checkouts/{id}", showCheckout),
+  act("/portal/{store_id}/checkouts/test-orders", {
+    operation: "createTestOrder",
+    leadsTo: (view, { id }) => storePath(view, `/checkouts/${id}`),
+    says: ({ orderId }) => ({ words: WORDS.testOrderMade(orderId), tone: "good" }),
+  }),
   act("/portal/{store_id}/checkouts/{id}/pay", {
     operation: "pay",
     read: (fields) => ({ outcome: fields.get("outcome") }),

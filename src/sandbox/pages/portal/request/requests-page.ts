@@ -46,7 +46,11 @@ export async function requestsPage(context: PortalContext, view: View): Promise<
     ${filterForm(view, wanted.value)}
     ${
       isNothing
-        ? empty(TEXTS.noRequests, "checkout orders create --order-id order-1001 --price-id price_coffee")
+        ? empty(
+            TEXTS.noRequests,
+            "checkout orders create --order-id order-1001 --price-id price_coffee",
+            html`<a class="primary" href="${storePath(view, "/connect")}">${TEXTS.connect}</a>`,
+          )
         : requestTable(view, part.requests, storeTime(context, view.storeId))
     }
     ${pager(view, wanted.value, part)}

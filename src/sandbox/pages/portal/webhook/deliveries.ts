@@ -8,7 +8,7 @@ import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
-import { listAddress, storePath } from "../forms.ts";
+import { listAddress, storePath, testOrderForm } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
 import { answerBadge, empty, linked, nextPart, table, timeOf, type Row } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
@@ -82,7 +82,7 @@ export function deliveryList(context: Listing, view: View, choice: DeliveryChoic
     (one) => one !== null && one !== undefined,
   );
   if (deliveries.length === 0 && nextBefore === null && !isFiltered)
-    return empty(TEXTS.noDeliveries, "checkout trigger order.succeeded");
+    return empty(TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view));
   const { endpointId, state, type } = choice;
   const older =
     nextBefore === null

@@ -2,7 +2,7 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { actForm, listAddress, storePath } from "../forms.ts";
+import { actForm, listAddress, storePath, testOrderForm } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
 import { bytes, copyable, dated, empty, facts, linked, nextPart, table, timeOf } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -28,7 +28,7 @@ export async function eventsPage(context: PortalContext, view: View): Promise<Ou
   const next = found.length > PAGE ? events.at(-1)?.position : undefined;
   const list =
     events.length === 0
-      ? empty(TEXTS.noEvents, "checkout trigger order.succeeded")
+      ? empty(TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view))
       : eventTable(view, events, storeTime(context, storeId));
   const main = html`${webhookTabs(view, "events")}
     <details class="panel">

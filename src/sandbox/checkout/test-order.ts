@@ -1,0 +1,54 @@
+import { PAYMENT_METHODS, type Checkout, type PaymentMethod } from "../../core/checkout/checkout.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import type { ServiceContext } from "../context.ts";
+import { createCheckout } from "./create.ts";
+
+/** What a test order costs, in minor units. */
+const AMOUNT_MINOR = 1000;
+
+/** An order that nobody's application has created. */
+type TestOrder = Pick<Checkout, "id" | "orderId" | "status">;
+
+/**
+ * Creates an order with the first active payment method and currency of a store: for a person who wants to see what
+ * follows, before an application creates orders. Refuses with `state_conflict` if one of them is missing.
+ */
+export async function createTestOrder(
+  context: ServiceContext,
+  { storeId, requestId }: { readonly storeId: string; readonly requestId: string },
+): Promise<Outcome<TestOrder>> {
+  const { store, world } = context;
+  const active = store.capabilities.of(storeId).filter((one) => one.active);
+  const method = active.find(({ kind }) => kind === "payment_method")?.name;
+  const currency = active.find(({ kind }) => kind === "currency")?.name;
+  if (!isMethod(method) || currency === undefined)
+    return refuse("state_conflict", [
+      "no payment method and currency of the store are active: checkout capabilities list",
+      "商店没有启用的支付方式和货币：checkout capabilities list",
+    ]);
+  const key = world.uuid(storeId);
+  const orderId = `test-${key.slice(-8)}`;
+  const created = await createCheckout(context, {
+    storeId,
+    object: "order",
+    path: "/v1/orders",
+    idempotencyKey: `test-order-${key}`,
+    request: {
+      order_id: orderId,
+      amount_minor: AMOUNT_MINOR,
+      currency,
+      payment_method: method,
+      description: "Test order",
+    },
+    requestId,
+    isOwnCommand: () => true,
+  });
+  if (!created.ok) return created;
+  const made = store.checkouts.live(storeId, orderId);
+  if (made === undefined) throw new Error(`the test order ${orderId} was created and is not there`);
+  return accept({ id: made.id, orderId, status: made.status });
+}
+
+function isMethod(name: string | undefined): name is PaymentMethod {
+  return PAYMENT_METHODS.some((one) => one === name);
+}
