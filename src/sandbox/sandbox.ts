@@ -11,6 +11,7 @@ import { checkRequest } from "../web/guard.ts";
 import { headerLines } from "../web/http.ts";
 import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { HttpRequest, Service, Unreadable, World } from "../world.ts";
+import { createClockMoves } from "./clock-moves.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createArrivals, type Arrivals } from "./runtime/arrivals.ts";
 import { createPortalAccess, type PortalAccess } from "./runtime/portal-access.ts";
@@ -137,6 +138,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     ...(options.isAsleep === true ? ASLEEP : {}),
     storeGate: createStoreGate(world, (storeId) => eventArrivals.tell(storeId)),
     clockMutex: createMutex(),
+    clockMoves: createClockMoves(),
     pause: (milliseconds) => world.sleep(milliseconds, stopping.signal),
     dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },
   };

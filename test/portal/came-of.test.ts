@@ -127,3 +127,57 @@ test("several receivers are counted by their answers, and one that is slow is wa
     /^Delivered again at 12:\S+ : (1 × 204, 1 × \S+|1 × 204, 1 × no answer yet)/,
   );
 });
+
+test("a move of the clock answers after two seconds, says how far it is, and then what it has done, in groups", async () => {
+  const { harness, portal, answer } = await openShop();
+  await portal.act(`${portal.home}/webhooks/endpoints`, { url: "http://localhost:3000/hooks" });
+  const { promise: answered, resolve: answerNow } = Promise.withResolvers<void>();
+  harness.occupy(3001, {
+    answer: () => answered.then(() => ({ ...answer, status: 500 })),
+    refuse: () => answer,
+  });
+  await portal.act(`${portal.home}/webhooks/endpoints`, { url: "http://localhost:3001/hooks" });
+  const posting = portal.post(`${portal.home}/clock`, { action: "advance", by: "2h" });
+  for (let turn = 0; turn < 20; turn += 1) await harness.clock.sleep(0);
+  const before = harness.clock.now();
+  harness.clock.advance(2000);
+  const { location = "" } = await posting;
+  expect(harness.clock.now() - before).toBe(2000);
+  const going = await portal.get(location);
+  expect(going.text).toContain("The clock is being moved to 2026-01-15 14:00:");
+  expect(going.html).toMatch(/<progress max="72\d+" value="\d+"><\/progress>/);
+  expect(going.text).toMatch(/\d due deliver(y is|ies are) under way/);
+  const buttons = [
+    ...going.html.matchAll(/action="[^"]+\/clock".*?<button type="submit" class="" (disabled)?/gs),
+  ];
+  expect(new Set(buttons.map(([, off]) => off))).toEqual(new Set(["disabled"]));
+  // Another page of the clock says so too, and nothing but the page has ended.
+  expect((await portal.get(`${portal.home}/clock`)).text).toContain("The clock is being moved to");
+  answerNow();
+  for (let turn = 0; turn < 50; turn += 1) await harness.clock.sleep(0);
+  const done = await portal.get(location);
+  expect(done.text).not.toContain("is being moved to");
+  const result = textOf(/<section class="notice good move".*?<\/section>/s.exec(done.html)?.[0] ?? "");
+  expect(result).toMatch(
+    /^1 expired 2026-01-15 13:00:00 order-1001 created → expired → http:\/\/localhost:3001\/hooks 500.* → http:\/\/localhost:3000\/hooks 204/,
+  );
+  expect(done.html).toContain(`<a href="${portal.home}/checkouts?status=expired"`);
+  expect((await portal.get(`${portal.home}/clock`)).text).not.toContain("1 expired");
+});
+
+test("a move that goes on without its browser stays in its store: a reset waits for it", async () => {
+  const { harness, portal, answer } = await openShop();
+  const { promise: answered, resolve: answerNow } = Promise.withResolvers<void>();
+  harness.occupy(3001, { answer: () => answered.then(() => answer), refuse: () => answer });
+  await portal.act(`${portal.home}/webhooks/endpoints`, { url: "http://localhost:3001/hooks" });
+  const posting = portal.post(`${portal.home}/clock`, { action: "advance", by: "2h" });
+  for (let turn = 0; turn < 20; turn += 1) await harness.clock.sleep(0);
+  harness.clock.advance(2000);
+  await posting;
+  const reset = harness.run(["sandbox", "reset", "--yes", "--json"]);
+  for (let turn = 0; turn < 20; turn += 1) await harness.clock.sleep(0);
+  answerNow();
+  expect((await reset).code).toBe(0);
+  const { stdout } = await harness.run(["sandbox", "clock", "show", "--json"]);
+  expect(Date.parse((JSON.parse(stdout) as { now: string }).now) - harness.clock.now()).toBe(0);
+});

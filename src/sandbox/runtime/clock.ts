@@ -5,6 +5,7 @@ import type { Dispatcher } from "../webhook/dispatcher.ts";
 import { settleDue } from "../checkout/payments.ts";
 import type { MoveEntry } from "../../core/control/checkout.ts";
 import { noStore } from "../at-store.ts";
+import type { ClockMoves, MoveUnderWay } from "../clock-moves.ts";
 import type { ServiceContext } from "../context.ts";
 import type { World } from "../../world.ts";
 import type { Mutex } from "../../core/mutex.ts";
@@ -34,6 +35,8 @@ export type ClockContext = ServiceContext & {
   readonly dispatcher: Pick<Dispatcher, "drain">;
   /** Two moves at once would start from the same time, and one would be lost. */
   readonly clockMutex: Mutex;
+  /** Where pages read how far a move is. */
+  readonly clockMoves: ClockMoves;
 };
 
 /**
@@ -57,9 +60,13 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
   const goesOn = act.action === "advance" || act.action === "set";
   const until = world.monotonic() + DRAIN_BUDGET_MS;
   const delivered: DispatchedEntry[] = [];
+  using progress = progressOf(context, storeId, act);
   const drain = async (): Promise<void> => {
     const budgetMs = until - world.monotonic();
-    if (goesOn && budgetMs > 0) delivered.push(...(await context.dispatcher.drain(storeId, budgetMs)));
+    if (!goesOn || budgetMs <= 0) return;
+    const attempts = await context.dispatcher.drain(storeId, budgetMs);
+    delivered.push(...attempts);
+    progress.deliver(attempts);
   };
   await drain();
   // Read after sending, because sending takes real time.
@@ -74,13 +81,15 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
     ]);
   const fired: MoveEntry[] = [];
   let reached = storeNow(before, realNow);
+  progress.heads(now);
   for (let arrived = act.action === "show"; !arrived;) {
     // The clock stops at each time when something is sent, because retries count from there.
     const stop = nextStop(context, storeId, reached) ?? now;
     arrived = stop >= now || world.monotonic() >= until;
     const clockAt = (at: number): StoreClock => setTo(before, at, realNow);
     const clock = arrived ? after : clockAt(stop);
-    fired.push(...(await moveTo(context, { storeId, clock, clockAt }, arrived ? now : stop)));
+    const { fire } = progress;
+    fired.push(...(await moveTo(context, { storeId, clock, clockAt, fire }, arrived ? now : stop)));
     await drain();
     reached = stop;
   }
@@ -88,8 +97,23 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
   return accept({ now, frozen: after.frozenAt !== null, fired, delivered, undelivered });
 }
 
+/** Tells pages how far a move is, until it ends; a look at the clock is none. */
+function progressOf(
+  { store, world, clockMoves }: ClockContext,
+  storeId: string,
+  act: ClockAct,
+): Disposable & Omit<MoveUnderWay, "end"> {
+  const nothing = (): void => undefined;
+  if (act.action === "show")
+    return { heads: nothing, fire: nothing, deliver: nothing, [Symbol.dispose]: nothing };
+  const [clock, realNow] = [store.clocks.of(storeId) ?? REAL_CLOCK, world.now()];
+  const [from, to] = [storeNow(clock, realNow), storeNow(moved(clock, act, realNow), realNow)];
+  const { end, ...told } = clockMoves.begin(storeId, { from, to });
+  return { ...told, [Symbol.dispose]: end };
+}
+
 /** Number of due deliveries of a store to enabled endpoints. */
-function countDue({ store }: ServiceContext, storeId: string, now: number): number {
+export function countDue({ store }: Pick<ServiceContext, "store">, storeId: string, now: number): number {
   const on = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   return on.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);
 }
@@ -104,10 +128,12 @@ async function moveTo(
     storeId,
     clock,
     clockAt,
+    fire,
   }: {
     readonly storeId: string;
     readonly clock: StoreClock;
     readonly clockAt: (at: number) => StoreClock;
+    readonly fire: MoveUnderWay["fire"];
   },
   until: number,
 ): Promise<readonly MoveEntry[]> {
@@ -122,6 +148,7 @@ async function moveTo(
       return due;
     });
     fired.push(...step.moves);
+    fire(step.moves);
     more = step.more;
   }
   return fired;

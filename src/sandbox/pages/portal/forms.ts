@@ -28,6 +28,7 @@ export function actForm(
     fields = {},
     content = "",
     style = "",
+    isOff = false,
   }: {
     /** A path of the portal. */
     readonly action: string;
@@ -35,6 +36,8 @@ export function actForm(
     readonly fields?: Readonly<Record<string, string>>;
     readonly content?: Html | "";
     readonly style?: "" | "primary" | "danger";
+    /** Whether its button cannot be pressed now. */
+    readonly isOff?: boolean;
   },
 ): Html {
   const hidden = Object.entries({ ...fields, token: view.formToken });
@@ -44,7 +47,7 @@ export function actForm(
   return html`<form method="post" action="${action}" class="act" id="${idOf(action, fields)}">
     ${whole} ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
     ${content}
-    <button type="submit" class="${style}">${label}</button>
+    <button type="submit" class="${style}" ${isOff ? html`disabled` : ""}>${label}</button>
   </form>`;
 }
 

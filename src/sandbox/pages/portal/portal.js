@@ -131,6 +131,17 @@ document.addEventListener("keydown", ({ key }) => {
   }
 });
 
+// A move of the clock may take a while: the page says so at once, and nothing is clicked twice.
+document.addEventListener("submit", ({ target }) => {
+  const ofClock = 'form.act[action$="/clock"]';
+  if (!target.matches(ofClock)) return;
+  document.querySelector("#moving").hidden = false;
+  // Behind the event: a button that is off sends nothing.
+  setTimeout(() => {
+    for (const button of document.querySelectorAll(`${ofClock} button`)) button.disabled = true;
+  });
+});
+
 // ---- Keys: none of them where they are switched off, or while something is typed ----
 
 const PAGES = { c: "checkouts", w: "webhooks", r: "requests", l: "launch" };

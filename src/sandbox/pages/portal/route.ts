@@ -15,6 +15,7 @@ import { pageResponse, readForm, redirect } from "../../../web/page.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, Call } from "../../area.ts";
 import { noStore } from "../../at-store.ts";
+import { comesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
 import { REFUSED_MARK } from "./fields.ts";
 import { storePath } from "./forms.ts";
@@ -134,7 +135,9 @@ type Act<Name extends OperationName> = {
     at: { readonly context: PortalContext; readonly view: View },
   ) => Outcome<unknown>;
   /** The address that is shown then: a path of the portal. Default: the page that the path of the act is below. */
-  readonly leadsTo?: (view: View, done: AnswerOf<Name>) => string;
+  readonly leadsTo?: (view: View, done: AnswerOf<Name>, context: PortalContext) => string;
+  /** How long the browser waits at most, of an act that goes on without it. Default: until it is done. */
+  readonly patience?: Patience;
   /** What the page that is shown then may show once, as `view.shownOnce`. Default: nothing. */
   readonly reveals?: (done: AnswerOf<Name>) => string;
   /** What came of it, for a line at the top of that page. Default: nothing is said. */
@@ -142,6 +145,9 @@ type Act<Name extends OperationName> = {
   /** The page that has its form, and is shown again where the form is refused. Default: a page with the refusal alone. */
   readonly form?: RefusedShow;
 };
+
+/** An act that may take long, and the address that is shown while it goes on. */
+type Patience = { readonly ms: number; readonly leadsTo: (view: View, context: PortalContext) => string };
 
 /** Where an act was done. */
 export type Acted = { readonly context: PortalContext; readonly view: View };
@@ -158,7 +164,7 @@ type RefusedShow = {
 /** An act: a form of our own page runs an operation of the control API, and the browser is sent on (decision 99). */
 export function act<Name extends OperationName>(
   path: string,
-  { operation, read, parse, leadsTo, reveals, says, form }: Act<Name>,
+  { operation, read, parse, leadsTo, patience, reveals, says, form }: Act<Name>,
 ): PortalRoute {
   const { role, entersStore } = CONTROL_OPERATIONS[operation];
   const [, , , room = ""] = path.split("/");
@@ -179,9 +185,12 @@ export function act<Name extends OperationName>(
         if (!given.ok) return given;
         const body = decodeRequest(operation, given.value);
         if (!body.ok) return body;
-        const done = await ask(context, operation, { ...view, body: body.value });
+        const asking = ask(context, operation, { ...view, body: body.value });
+        if (patience !== undefined && (await goesOn(context, view, patience.ms, asking)))
+          return accept(patience.leadsTo(view, context));
+        const done = await asking;
         if (!done.ok) return done;
-        const address = leadsTo?.(view, done.value) ?? storePath(view, `/${room}`);
+        const address = leadsTo?.(view, done.value, context) ?? storePath(view, `/${room}`);
         const said = await says?.(done.value, { context, view });
         return accept(
           withTickets(context, call, address, {
@@ -197,6 +206,30 @@ export function act<Name extends OperationName>(
       return refusedPage(context, view, { form, pagePath, fields: fields.value, refusal: led.refusal });
     },
   };
+}
+
+/**
+ * Whether an act is not done within some milliseconds. It then goes on without its browser, which is let out of the store,
+ * and stays in it itself: a store that is being erased waits for it, and is waited for here (decision 91).
+ */
+async function goesOn(
+  { storeGate, world, report }: PortalContext,
+  { storeId, call }: View,
+  ms: number,
+  asking: Promise<unknown>,
+): Promise<boolean> {
+  if (storeGate.isClosed(storeId)) return false;
+  const visit = { storeOf: () => storeId };
+  // At once, because the store is open.
+  void storeGate.enter(visit);
+  const ended = asking.then(
+    () => storeGate.leave(visit),
+    () => storeGate.leave(visit),
+  );
+  const isDone = await comesWithin(world, ms, ended);
+  // Its failure reaches nobody else.
+  if (!isDone) asking.catch((error: unknown) => report(call.requestId, error));
+  return !isDone;
 }
 
 /** The statuses of what is refused for what a form says, and not for who sends it or what it is sent to. */

@@ -9,7 +9,12 @@ import type { PagesContext } from "../payment/routes.ts";
 
 /** What the portal acts with: the operations of the control API, and who is signed in. */
 export type PortalContext = ControlContext &
-  PagesContext & { readonly portal: PortalAccess; readonly world: Pick<World, "after"> };
+  PagesContext & {
+    readonly portal: PortalAccess;
+    readonly world: Pick<World, "after">;
+    /** Called for our own failures, with the request_id that the caller got. */
+    readonly report: (requestId: string, error: unknown) => void;
+  };
 
 /** Who asks: undefined on the pages for signing in. */
 export type Viewer = PortalSession | undefined;

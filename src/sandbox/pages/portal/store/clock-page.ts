@@ -1,14 +1,15 @@
-import { refuseValue, shownText } from "../../../../core/text.ts";
+import { refuseValue } from "../../../../core/text.ts";
 import { iso } from "../../../../core/clock.ts";
 import { parseSpan } from "../../../../core/config/setting-text.ts";
-import { decodeRequest, type AnswerOf } from "../../../../core/control/operations.ts";
+import { decodeRequest } from "../../../../core/control/operations.ts";
 import { accept, inField, mapped, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { field } from "../fields.ts";
 import { actForm, storePath, typedIn } from "../forms.ts";
-import { dated, facts, inWords, linked, table, type Facts, type Row } from "../parts.ts";
+import { dated, facts, linked, table, type Facts, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
+import { isMoving, movePart } from "./clock-move.ts";
 import { dueUntil, MAX_DUE, type Due, type DueList } from "./due.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
@@ -17,15 +18,17 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** The spans that have a button of their own. */
 const SPANS = ["1m", "10m", "1h", "6h", "1d", "7d"] as const;
-/** How many of the due things are listed, and how many that a move has done. */
+/** How many of the due things are listed. */
 const MAX_LISTED = 25;
 
 /** The store's clock, and what falls due when it is moved. */
 export async function clockPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const now = storeTime(context, view.storeId);
   const due = dueUntil(context, view.storeId, now + DAY_MS);
-  const main = html`${happened(view)} ${state(context, view, now)} ${moves(view, now)}
-  ${preview(view, due, now)}`;
+  const isBusy = isMoving(context, view);
+  const main = html`${movePart(context, view, now)}
+    <p id="moving" class="notice" role="status" hidden>${TEXTS.moving}</p>
+    ${state(context, view, { now, isBusy })} ${moves(view, { now, isBusy })} ${preview(view, due, now)}`;
   return Promise.resolve(accept({ title: FRAME_TEXTS.clock, main, live: { kind: "store" } }));
 }
 
@@ -51,33 +54,10 @@ function readMoment(text: string): Outcome<string> {
   );
 }
 
-/** What a move has done on the way, a line for each thing; the page of the clock shows it once. */
-export function movedLines({ fired, delivered, undelivered }: AnswerOf<"moveClock">): string {
-  const changes = fired.map(
-    ({ at, orderId, from, to }) => `${iso(at)} ${shownText(orderId)} ${from} → ${to}`,
-  );
-  const tries = delivered.map(
-    ({ at, type, endpointId, status, error }) =>
-      `${iso(at)} ${type} → …${endpointId.slice(-8)} ${status ?? error ?? ""}`,
-  );
-  const all = [...changes, ...tries].toSorted();
-  const left = undelivered === 0 ? [] : [`${undelivered} due deliveries are not finished yet`];
-  const more = all.length > MAX_LISTED ? [`… ${all.length - MAX_LISTED} more`] : [];
-  return [...all.slice(0, MAX_LISTED), ...more, ...left].join("\n");
-}
+/** The store's time, and whether the clock is being moved: then nobody moves it meanwhile. */
+type Now = { readonly now: number; readonly isBusy: boolean };
 
-function happened({ shownOnce }: View): Html {
-  if (shownOnce === undefined) return html``;
-  const lines = shownOnce.split("\n").filter(Boolean);
-  return html`<div class="notice good" role="status">
-    <strong>${lines.length === 0 ? TEXTS.nothingHappened : TEXTS.happened}</strong>
-    <ul class="moved">
-      ${lines.map((line) => html`<li><code>${inWords(line)}</code></li>`)}
-    </ul>
-  </div>`;
-}
-
-function state({ store, world }: PortalContext, view: View, now: number): Html {
+function state({ store, world }: PortalContext, view: View, { now, isBusy }: Now): Html {
   const clock = store.clocks.of(view.storeId);
   const isFrozen = clock !== undefined && clock.frozenAt !== null;
   const isReal = !isFrozen && (clock?.offsetMs ?? 0) === 0;
@@ -93,37 +73,50 @@ function state({ store, world }: PortalContext, view: View, now: number): Html {
   return html`<section class="panel">
     ${facts(pairs)}
     <div class="actions">
-      ${isFrozen ? "" : moveForm(view, TEXTS.freeze, { action: "freeze" })}
-      ${isReal ? "" : moveForm(view, TEXTS.toReal, { action: "real" })}
+      ${isFrozen ? "" : moveForm(view, TEXTS.freeze, { action: "freeze" }, { isBusy })}
+      ${isReal ? "" : moveForm(view, TEXTS.toReal, { action: "real" }, { isBusy })}
     </div>
   </section>`;
 }
 
-function moves(view: View, now: number): Html {
+function moves(view: View, { now, isBusy }: Now): Html {
   const action = storePath(view, "/clock");
   const span = typedIn(view, action, { action: "advance" });
   const to = typedIn(view, action, { action: "set" });
   return html`<section class="panel">
     <h2>${TEXTS.advance}</h2>
     <p class="hint">${TEXTS.advanceHint}</p>
-    <div class="actions">${SPANS.map((by) => moveForm(view, `+${by}`, { action: "advance", by }))}</div>
+    <div class="actions">
+      ${SPANS.map((by) => moveForm(view, `+${by}`, { action: "advance", by }, { isBusy }))}
+    </div>
     <div class="actions">
       ${moveForm(
         view,
         TEXTS.advanceNow,
         { action: "advance" },
-        field(TEXTS.span, "by", { required: true, placeholder: "31m", hint: TEXTS.spanHint, typed: span }),
+        {
+          isBusy,
+          content: field(TEXTS.span, "by", {
+            required: true,
+            placeholder: "31m",
+            hint: TEXTS.spanHint,
+            typed: span,
+          }),
+        },
       )}
       ${moveForm(
         view,
         TEXTS.setNow,
         { action: "set" },
-        field(TEXTS.moment, "to", {
-          required: true,
-          value: `${iso(now + HOUR_MS).slice(0, 19)}Z`,
-          hint: TEXTS.momentHint,
-          typed: to,
-        }),
+        {
+          isBusy,
+          content: field(TEXTS.moment, "to", {
+            required: true,
+            value: `${iso(now + HOUR_MS).slice(0, 19)}Z`,
+            hint: TEXTS.momentHint,
+            typed: to,
+          }),
+        },
       )}
     </div>
   </section>`;
@@ -133,9 +126,9 @@ function moveForm(
   view: View,
   label: Text,
   fields: Readonly<Record<string, string>>,
-  content: Html = html``,
+  { isBusy, content = html`` }: Pick<Now, "isBusy"> & { readonly content?: Html },
 ): Html {
-  return actForm(view, { action: storePath(view, "/clock"), label, fields, content });
+  return actForm(view, { action: storePath(view, "/clock"), label, fields, content, isOff: isBusy });
 }
 
 function preview(view: View, { items, isMore }: DueList, now: number): Html {

@@ -4,7 +4,8 @@ import { storePath } from "../forms.ts";
 import { act, page, pageOf, sentOn, showing, type PortalRoute } from "../route.ts";
 import { viewOf, type PortalContext, type View } from "../view.ts";
 import { catalogPage, readPrice } from "./catalog-page.ts";
-import { clockPage, movedLines, readMove } from "./clock-page.ts";
+import { MAX_MOVE_MS, movePath } from "./clock-move.ts";
+import { clockPage, readMove } from "./clock-page.ts";
 import { faultsPage, readFault } from "./faults-page.ts";
 import { keysPage, readScopes } from "./keys-page.ts";
 import { readOrigin, settingsPage } from "./settings-page.ts";
@@ -69,7 +70,8 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   act("/portal/{store_id}/clock", {
     operation: "moveClock",
     parse: readMove,
-    reveals: movedLines,
+    leadsTo: movePath,
+    patience: { ms: MAX_MOVE_MS, leadsTo: (view, context) => movePath(view, undefined, context) },
     form: { page: clockPage, names: { by_ms: "by" } },
   }),
 

@@ -138,7 +138,15 @@ export const CLOCK_TEXTS = {
   setNow: ["Set the clock", "设置时钟"],
   moment: ["To a moment", "指定时间"],
   momentHint: ["ISO 8601; going back undoes nothing", "ISO 8601；向后调整不会撤销任何事项"],
-  happened: ["On the way", "途中发生"],
+  moving: ["The clock is being moved …", "正在调整时钟……"],
+  movingTo: ["The clock is being moved to", "正在将时钟调整到"],
+  isAt: ["it is at", "目前为"],
+  became: (count: number) => [String(count), `${count} 个`],
+  more: (count: number) => [`${count} more`, `另有 ${count} 个`],
+  underWay: (count: number) => [
+    `${count} due ${count === 1 ? "delivery is" : "deliveries are"} under way`,
+    `${count} 个到期推送进行中`,
+  ],
   nothingHappened: ["The clock was moved. Nothing was due on the way.", "时钟已调整，途中没有到期事项。"],
   due: ["What falls due", "即将到期"],
   counts: (hour: string, day: string) => [

@@ -1,0 +1,78 @@
+import type { Status } from "../core/checkout/checkout.ts";
+import type { MoveEntry } from "../core/control/checkout.ts";
+import type { DispatchedEntry } from "../core/control/webhook.ts";
+
+/** Status changes to one status: how many, and the first of them. */
+type Changes = { readonly count: number; readonly first: readonly MoveEntry[] };
+
+/** A move of a store's clock while it goes on, and after it. Times are milliseconds by that clock. */
+export type ClockMove = {
+  /** Counts the moves of this sandbox. */
+  readonly number: number;
+  readonly from: number;
+  readonly to: number;
+  readonly isOver: boolean;
+  readonly changes: ReadonlyMap<Status, Changes>;
+  /** The attempts of deliveries of each endpoint, by what came of them: a status, or an error. */
+  readonly attempts: ReadonlyMap<string, ReadonlyMap<string, number>>;
+};
+
+/** A move that goes on. */
+export type MoveUnderWay = {
+  readonly heads: (to: number) => void;
+  readonly fire: (moves: readonly MoveEntry[]) => void;
+  readonly deliver: (attempts: readonly DispatchedEntry[]) => void;
+  readonly end: () => void;
+};
+
+/** The last move of each store: pages show how far it is, and what it has done. In memory of this run. */
+export type ClockMoves = {
+  readonly begin: (storeId: string, times: Pick<ClockMove, "from" | "to">) => MoveUnderWay;
+  readonly last: (storeId: string) => ClockMove | undefined;
+};
+
+/** How many changes of a kind are kept: the others are counted. */
+const MAX_KEPT = 25;
+/** How many stores have their last move kept. */
+const MAX_STORES = 100;
+
+/** Keeps no move yet. */
+export function createClockMoves(): ClockMoves {
+  const moves = new Map<string, ClockMove>();
+  let number = 0;
+  return {
+    last: (storeId) => moves.get(storeId),
+    begin: (storeId, times) => {
+      number += 1;
+      const changes = new Map<Status, Changes>();
+      const attempts = new Map<string, Map<string, number>>();
+      let move: ClockMove = { ...times, number, isOver: false, changes, attempts };
+      const keep = (next: Partial<ClockMove>): void => {
+        move = { ...move, ...next };
+        // One that began later is the last one.
+        if ((moves.get(storeId)?.number ?? 0) <= move.number) moves.set(storeId, move);
+      };
+      moves.delete(storeId);
+      keep({});
+      const [oldest] = moves.keys();
+      if (moves.size > MAX_STORES && oldest !== undefined) moves.delete(oldest);
+      return {
+        heads: (to) => keep({ to }),
+        fire: (fired) => fired.forEach((one) => changes.set(one.to, withOneMore(changes.get(one.to), one))),
+        deliver: (delivered) => {
+          for (const { endpointId, status, error } of delivered) {
+            const results = attempts.get(endpointId) ?? new Map<string, number>();
+            const result = String(status ?? error ?? "");
+            attempts.set(endpointId, results.set(result, (results.get(result) ?? 0) + 1));
+          }
+        },
+        end: () => keep({ isOver: true }),
+      };
+    },
+  };
+}
+
+function withOneMore(before: Changes | undefined, one: MoveEntry): Changes {
+  const { count = 0, first = [] } = before ?? {};
+  return { count: count + 1, first: count < MAX_KEPT ? first.concat(one) : first };
+}

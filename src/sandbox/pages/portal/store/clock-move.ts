@@ -1,0 +1,97 @@
+import { shownText } from "../../../../core/text.ts";
+import type { Status } from "../../../../core/checkout/checkout.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import { merchantText } from "../../shared/merchant-text.ts";
+import { countDue } from "../../../runtime/clock.ts";
+import type { ClockMove } from "../../../clock-moves.ts";
+import { listAddress, storePath } from "../forms.ts";
+import { dated, linked, statusBadge } from "../parts.ts";
+import type { PortalContext, View } from "../view.ts";
+import { WORDS } from "../texts.ts";
+import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
+
+/** How long the form of a move is waited for; a slow receiver holds up its deliveries alone. */
+export const MAX_MOVE_MS = 2000;
+
+/** The page of the clock with what its last move has done. */
+export function movePath({ storeId }: View, _done: unknown, { clockMoves }: PortalContext): string {
+  const last = clockMoves.last(storeId);
+  return listAddress({ storeId }, "/clock", { [MOVE]: last === undefined ? null : String(last.number) });
+}
+
+/** The parameter that names a move. */
+const MOVE = "move";
+
+/** Whether the clock of a store is being moved. */
+export function isMoving({ clockMoves }: PortalContext, { storeId }: View): boolean {
+  return clockMoves.last(storeId)?.isOver === false;
+}
+
+/** How far a move is, or what it has done where the page was led to by it: changes first, then deliveries, then what is under way. */
+export function movePart(context: PortalContext, view: View, now: number): Html {
+  const move = context.clockMoves.last(view.storeId);
+  if (move === undefined || (move.isOver && view.query.get(MOVE) !== String(move.number))) return html``;
+  const underWay = countDue(context, view.storeId, now);
+  const parts = [...changed(view, move), ...delivered(context, view, move), ...waiting(view, underWay)];
+  const isNothing = parts.length === 0 && move.isOver;
+  return html`<section class="notice ${move.isOver ? "good" : ""} move" role="status">
+    ${move.isOver ? "" : progress(move, now)}
+    ${
+      isNothing
+        ? html`<p>${TEXTS.nothingHappened}</p>`
+        : html`<ul>
+            ${parts}
+          </ul>`
+    }
+  </section>`;
+}
+
+/** How far it is: the clock stands at the last thing that it has come to. */
+function progress({ from, to }: ClockMove, now: number): Html {
+  const [whole, done] = [Math.max(1, to - from), Math.min(Math.max(0, now - from), Math.max(1, to - from))];
+  return html`<p>${TEXTS.movingTo} ${dated(to)} · ${TEXTS.isAt} ${dated(now)}</p>
+    <progress max="${String(whole)}" value="${String(done)}"></progress>`;
+}
+
+function changed(view: View, { changes }: ClockMove): readonly Html[] {
+  return [...changes].map(([status, { count, first }]) => {
+    const list = first.map(
+      ({ at, checkoutId, orderId, from }) =>
+        html`<li>
+          ${dated(at)} ${linked(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderId))}
+          ${statusBadge(from)} → ${statusBadge(status)}
+        </li>`,
+    );
+    const more = count > first.length ? html`<li>${TEXTS.more(count - first.length)}</li>` : "";
+    return html`<li>
+      <strong
+        ><a href="${addressOf(view, status)}">${TEXTS.became(count)} ${WORDS.statuses[status]}</a></strong
+      >
+      <ul>
+        ${list} ${more}
+      </ul>
+    </li>`;
+  });
+}
+
+function addressOf(view: View, status: Status): string {
+  return listAddress(view, "/checkouts", { status });
+}
+
+/** What came of the deliveries to each endpoint. */
+function delivered({ store }: PortalContext, view: View, { attempts }: ClockMove): readonly Html[] {
+  return [...attempts].map(([endpointId, results]) => {
+    const endpoint = store.endpoints.find(endpointId);
+    const name = endpoint === undefined ? `…${endpointId.slice(-8)}` : shownText(endpoint.url);
+    const counts = [...results].map(([result, count]) => (count === 1 ? result : `${result} ×${count}`));
+    const at = storePath(view, `/webhooks/endpoints/${endpointId}`);
+    return html`<li>→ <a href="${at}">${name}</a> ${counts.join(", ")}</li>`;
+  });
+}
+
+/** Deliveries that are due and have no answer yet. */
+function waiting(view: View, count: number): readonly Html[] {
+  if (count === 0) return [];
+  const address = listAddress(view, "/webhooks", { state: "due" });
+  return [html`<li><a href="${address}">${TEXTS.underWay(count)}</a></li>`];
+}
