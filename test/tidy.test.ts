@@ -395,6 +395,21 @@ test("every citation leads to a file of this repository", () => {
   ]);
 });
 
+test("a decision that a message cites is one of those that users can rely on", () => {
+  const reliable = entries("docs/decisions.md");
+  const cited = sources.flatMap(({ name, tree }) => {
+    const texts: string[] = [];
+    traverseFast(tree, (node) => {
+      if (node.type === "StringLiteral") texts.push(node.value);
+      if (node.type === "TemplateElement") texts.push(node.value.raw);
+    });
+    return texts.flatMap(citations).map(({ kind, number }) => ({ name, kind, number }));
+  });
+  const decisions = cited.filter(({ kind }) => kind === "decision");
+  expect(decisions.length).toBeGreaterThan(3);
+  expect(decisions.filter(({ number }) => !reliable.includes(number))).toEqual([]);
+});
+
 test("prose in Markdown is wrapped, so that a diff can be read", () => {
   const long = documents().flatMap((path) =>
     proseLines(readFileSync(path, "utf8"))
