@@ -373,7 +373,8 @@ test("nothing happens but the drill: no event, no delivery, and its requests are
   const isTest = (event: object): boolean =>
     JSON.stringify({ ...event, type: "webhook.test", livemode: false }) === JSON.stringify(event);
   const odd = parsed.filter((event) => !isTest(event));
-  expect(odd).toMatchObject([{ type: "webhook.refunded" }, { type: "ping" }, { livemode: true }]);
+  const live = Array.from({ length: 5 }, () => ({ livemode: true }));
+  expect(odd).toMatchObject([{ type: "webhook.refunded" }, { type: "ping" }, ...live]);
   expect(Object.keys(parsed[3] ?? {})).toContain("data");
   const references = drills[0]?.steps.map(({ reference }) => reference) ?? [];
   expect(new Set(references).size).toBe(
@@ -697,14 +698,14 @@ test("people see each step, what came, and each cause once", async () => {
   const { code, stdout, stderr } = await site.harness.run(["checklist", "run", "webhooks"]);
   expect([code, stderr]).toEqual([1, ""]);
   expect(stdout).toMatchInlineSnapshot(`
-    "✗ http://localhost:3000/hooks failed 9 of 100 steps
+    "✗ http://localhost:3000/hooks failed 9 of 109 steps
         STEP                   EXPECTED  GOT
       → It does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of its clock.
       ✗ signed an hour ago     4xx       200 after 0 ms
       ✗ signed an hour ahead   4xx       200 after 0 ms
       ✗ signed 10 minutes ago  4xx       200 after 0 ms
         6 more failed for this reason; --all shows them
-      91 of 100 steps held; --all shows them
+      100 of 109 steps held; --all shows them
       → Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.
     "
   `);

@@ -229,10 +229,10 @@ async function holdWebhooks(site: Site) {
   let end = (): void => undefined;
   const gate = new Promise<void>((resolve) => (end = resolve));
   const returns = (): number => site.asked.filter((line) => line.startsWith("GET /thanks")).length;
-  site.waitFor((target) => (target.startsWith("/thanks") && returns() === 6 ? gate : Promise.resolve()));
+  site.waitFor((target) => (target.startsWith("/thanks") && returns() === 8 ? gate : Promise.resolve()));
   const kill = new AbortController();
   const ended = site.harness.run(DRILLS.browser_return.split(" "), { killed: kill.signal });
-  await eventually("the customer is back", () => expect(returns()).toBe(6));
+  await eventually("the customer is back", () => expect(returns()).toBe(8));
   return { end, kill: () => kill.abort(), ended };
 }
 

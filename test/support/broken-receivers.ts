@@ -84,6 +84,39 @@ const macOf = (secret: string, texts: readonly (string | Uint8Array)[]): string 
 const headerOf = ({ rawHeaders }: Incoming, name: string): string =>
   rawHeaders[rawHeaders.indexOf(name) + 1] ?? "";
 
+const DIGITS = 64;
+
+/** Verifies with the secret that the body chooses; undefined: the right one. */
+function chosenBy(secretFor: (event: Readonly<Record<string, unknown>>) => string | undefined): Receiver {
+  return (incoming) => {
+    const secret = secretFor(readOrNone(incoming));
+    return secret === undefined ? right(incoming) : withSecret(secret, handmade({}))(incoming);
+  };
+}
+
+/** The event of a body; an empty one where it is none. */
+function readOrNone(incoming: Incoming): Readonly<Record<string, unknown>> {
+  try {
+    return { ...parseAny(incoming) };
+  } catch {
+    return {};
+  }
+}
+
+/** Compares with another signature of the right text. */
+function signing(by: (known: { readonly secret: string; readonly text: string }) => string): Receiver {
+  return handmade({
+    isSigned: ({ signature, secret, timestamp, rawBody }) =>
+      signature === by({ secret, text: `${timestamp}.${rawBody.toString("utf8")}` }),
+  });
+}
+
+/** Whether an event was made so many seconds ago, or less. */
+function madeWithin(incoming: Incoming, seconds: number): boolean {
+  const { created_at: at } = readOrNone(incoming);
+  return Math.abs(incoming.now - Date.parse(String(at))) <= seconds * 1000;
+}
+
 const NO_VERIFICATION: readonly BrokenReceiver[] = [
   { name: "believes everything", make: () => () => 200 },
   {
@@ -630,6 +663,67 @@ const SIGNED_OTHERWISE: readonly BrokenReceiver[] = [
       make: () => (incoming) => (withSecret(text, handmade({}))(incoming) === 200 ? 200 : right(incoming)),
     }),
   ),
+  {
+    name: "the secret for livemode is not set, and empty",
+    make: () => chosenBy(({ livemode }) => (livemode === true ? "" : undefined)),
+  },
+  {
+    name: "the secret for livemode is the text undefined",
+    make: () => chosenBy(({ livemode }) => (livemode === true ? "undefined" : undefined)),
+  },
+  {
+    name: "the secret of a store that it does not know is the text None",
+    make: () => {
+      const known = new Set<unknown>();
+      return chosenBy(({ store_id: id }) => {
+        // The store of the first event is its own.
+        if (known.size === 0) known.add(id);
+        return known.has(id) ? undefined : "None";
+      });
+    },
+  },
+  ...(["md5", "sha1", "sha512"] as const).map((algorithm): BrokenReceiver => ({
+    name: `signs with ${algorithm}`,
+    make: () => signing(({ secret, text }) => createHmac(algorithm, secret).update(text).digest("hex")),
+  })),
+  {
+    name: "signs in base64",
+    make: () => signing(({ secret, text }) => createHmac("sha256", secret).update(text).digest("base64")),
+  },
+  {
+    name: "signs in capitals",
+    make: () =>
+      signing(({ secret, text }) => createHmac("sha256", secret).update(text).digest("hex").toUpperCase()),
+  },
+  {
+    name: "signs the secret with the text as the key",
+    make: () => signing(({ secret, text }) => createHmac("sha256", text).update(secret).digest("hex")),
+  },
+  {
+    name: "hashes the secret before the text",
+    make: () => signing(({ secret, text }) => digest(`${secret}${text}`)),
+  },
+  {
+    name: "finds what came in the right signature",
+    make: () =>
+      handmade({ isSigned: ({ signature = "", over, rawBody }) => over(rawBody).includes(signature) }),
+  },
+  {
+    name: "believes what its comparison throws at",
+    make: () =>
+      handmade({
+        isSigned: ({ signature = "", over, rawBody }) =>
+          signature.length !== DIGITS || signature === over(rawBody),
+      }),
+  },
+  {
+    name: "looks at the age of created_at alone",
+    make: () => (incoming) => handmade({ isFresh: () => madeWithin(incoming, 300) })(incoming),
+  },
+  {
+    name: "looks at the age of created_at too",
+    make: () => (incoming) => (madeWithin(incoming, 300) ? right(incoming) : 400),
+  },
   {
     name: "its only secret is the text undefined",
     make: () => withSecret("undefined", handmade({})),

@@ -7,11 +7,11 @@ export type BookedEvent = {
   readonly event_id: string;
   readonly type: string;
   readonly sequence: number;
-  readonly data?: { readonly order_id?: string; readonly status?: string };
+  readonly data?: { readonly id?: string; readonly order_id?: string; readonly status?: string };
 };
 
-/** What a shop knows of an order. */
-export type ShopOrder = { status: string; sequence: number; fulfilled: number };
+/** What a shop knows of an order; `session`: its own, once it has heard of it. */
+export type ShopOrder = { session?: string | undefined; status: string; sequence: number; fulfilled: number };
 
 /** Writes an event that the receiver accepted into the books, which each shop begins anew. */
 export type Books = () => (order: ShopOrder, event: BookedEvent) => void;
@@ -80,7 +80,10 @@ export function openShopOn(
     const answered = answerHook(request);
     const event = answered.status < 300 ? eventIn(request) : undefined;
     const id = event?.data?.order_id;
-    if (event !== undefined && id !== undefined) book(orderOf(id), event);
+    if (event !== undefined && id !== undefined) {
+      orderOf(id).session = event.data?.id;
+      book(orderOf(id), event);
+    }
     return answered;
   };
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
@@ -88,9 +91,11 @@ export function openShopOn(
     // A framework routes a final slash to the same receiver.
     if (pathname === "/hooks" || pathname === "/hooks/") return take(request);
     if (pathname === "/thanks") {
-      const ask = (): Promise<string> => service.statusOf(searchParams.get("session_id") ?? "");
+      const order = orderOf(searchParams.get("order_id") ?? "");
+      // About its own session, whichever is in the address.
+      const ask = (): Promise<string> => service.statusOf(order.session ?? "");
       await parts.page({
-        order: orderOf(searchParams.get("order_id") ?? ""),
+        order,
         ask,
         later: harness.clock.after,
       });

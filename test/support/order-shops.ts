@@ -18,6 +18,10 @@ export type ShopEvent = {
   readonly status: string;
   readonly sequence: number;
   readonly session: string;
+  /** When the event was made, in milliseconds. */
+  readonly madeAt: number;
+  /** The time now, in milliseconds. */
+  readonly now: number;
   readonly order: Order;
   /** Whether it says that the order is paid. */
   readonly payment: boolean;
@@ -57,6 +61,7 @@ type HookEvent = {
   readonly event_id: string;
   readonly type: string;
   readonly sequence: number;
+  readonly created_at: string;
   readonly previous_status: string | null;
   readonly data: { readonly id: string; readonly order_id: string; readonly amount_minor: number };
 };
@@ -110,6 +115,8 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
       status,
       sequence: event.sequence,
       session: event.data.id,
+      madeAt: Date.parse(event.created_at),
+      now: harness.clock.now(),
       order,
       payment: status === "succeeded",
       paid: order.status === "paid",
@@ -177,6 +184,21 @@ function byEventId({ id, payment, order, book }: ShopEvent): void {
   if (order.seen.includes(id)) return;
   order.seen.push(id);
   if (payment) book();
+}
+
+/** Reads all orders of the shop, as from a file, and writes them all back after a pause. */
+function keptInOneFile(): ShopPlan["onEvent"] {
+  const files = new WeakMap<Set<string>, Set<Order>>();
+  return async ({ life, order, payment, wait }) => {
+    const file = files.get(life) ?? new Set();
+    files.set(life, file.add(order));
+    const read = new Map([...file].map((one) => [one, structuredClone(one)]));
+    await wait(20);
+    const own = read.get(order);
+    if (payment && own !== undefined && own.status !== "paid")
+      Object.assign(own, { status: "paid", bookings: 1 });
+    for (const [one, copy] of read) Object.assign(one, copy);
+  };
 }
 
 /** Marks an order paid at once, and books each delivery of the payment later. */
@@ -629,6 +651,17 @@ export const BROKEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
       if (payment) book();
     },
   },
+  "drops what comes while it is busy": {
+    onEvent: async (event) => {
+      const { life, wait } = event;
+      if (life.has("busy")) return;
+      life.add("busy");
+      await wait(100);
+      life.delete("busy");
+      if (event.payment && event.order.status !== "paid") event.book();
+    },
+  },
+  "reads all its orders, and writes them all back": { onEvent: keptInOneFile() },
   "is right with ids that begin with drill-, and books each delivery of others": {
     onEvent: cheatsUnless(({ orderId }) => orderId.startsWith("drill-")),
   },
@@ -667,6 +700,17 @@ export const UNSEEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
       if (life.has(id)) return;
       life.add(id);
       later(3_600_000, () => void life.delete(id));
+      if (payment) book();
+    },
+  },
+  "ignores events that were made more than a minute ago": {
+    onEvent: (event) => void (event.now - event.madeAt < 60_000 && byEventId(event)),
+  },
+  "goes by created_at, to a second": {
+    onEvent: ({ madeAt, order, payment, book }) => {
+      const second = Math.floor(madeAt / 1000);
+      if (second <= order.sequence) return;
+      order.sequence = second;
       if (payment) book();
     },
   },

@@ -14,8 +14,10 @@ type ReturnVisit = {
   readonly count: number;
   /** Marks the order paid. */
   readonly book: () => void;
-  /** The status that v1 tells. */
+  /** The status that v1 tells of the session in the address. */
   readonly ask: () => Promise<string>;
+  /** Whether the session in the address is the one of the order. */
+  readonly isOfOrder: boolean;
   /** Does something when time has passed. */
   readonly later: (milliseconds: number, act: () => void) => void;
 };
@@ -33,6 +35,7 @@ export function openReturnShop(site: Pick<Site, "harness" | "statusOf">, page: R
   const { harness } = site;
   const orders = new Map<string, string>();
   const visits = new Map<string, number>();
+  const sessions = new Map<string, string>();
   const visit = async ({ method, target, rawHeaders, body }: HttpRequest): Promise<HttpResponse> => {
     const { searchParams: query } = new URL(target, SHOP);
     const order = query.get("order_id") ?? "";
@@ -49,6 +52,7 @@ export function openReturnShop(site: Pick<Site, "harness" | "statusOf">, page: R
       count,
       book: () => void orders.set(order, "paid"),
       ask: () => site.statusOf(query.get("session_id") ?? ""),
+      isOfOrder: sessions.get(order) === query.get("session_id"),
       later: (milliseconds, act) => harness.clock.after(milliseconds, act),
     });
     return { ...OK, ...said };
@@ -56,8 +60,9 @@ export function openReturnShop(site: Pick<Site, "harness" | "statusOf">, page: R
   const takeWebhook = ({ body }: HttpRequest): HttpResponse => {
     const { type, data } = JSON.parse(Buffer.from(body).toString("utf8")) as {
       readonly type: string;
-      readonly data: { readonly order_id: string };
+      readonly data: { readonly id: string; readonly order_id: string };
     };
+    sessions.set(data.order_id, data.id);
     if (orders.get(data.order_id) !== "paid")
       orders.set(data.order_id, type.endsWith(".succeeded") ? "paid" : "open");
     return OK;
@@ -80,8 +85,8 @@ const believesIf =
     if (isBelieved(visit)) visit.book();
   };
 
-const asks: ReturnPage = async ({ ask, book }) => {
-  if ((await ask()) === "succeeded") book();
+const asks: ReturnPage = async ({ ask, book, isOfOrder }) => {
+  if (isOfOrder && (await ask()) === "succeeded") book();
 };
 
 /** Pages that take no return for a payment. */
@@ -99,6 +104,8 @@ export const GOOD_PAGES: Readonly<Record<string, ReturnPage>> = {
   }),
   "thanks whoever comes with a status": ({ query }) => ({ body: query.get("status") ?? "waiting" }),
 };
+
+const FAILED: ReadonlySet<string> = new Set(["failed", "cancelled", "expired"]);
 
 /** Pages that do; what the drill has to say of each first is in `broken.table.ts`. */
 export const BROKEN_PAGES: Readonly<Record<string, ReturnPage>> = {
@@ -135,6 +142,15 @@ export const BROKEN_PAGES: Readonly<Record<string, ReturnPage>> = {
   ),
   "believes the second visit": believesIf(({ count }) => count === 2),
   "believes the third visit": believesIf(({ count }) => count === 3),
+  "asks about the session in the address, and books the order in it": async ({ ask, book }) => {
+    if ((await ask()) === "succeeded") book();
+  },
+  "asks, and takes pending for paid": async ({ ask, book, isOfOrder }) => {
+    if (isOfOrder && ["pending", "succeeded"].includes(await ask())) book();
+  },
+  "asks, and takes for paid what has not failed": async ({ ask, book, isOfOrder }) => {
+    if (isOfOrder && !FAILED.has(await ask())) book();
+  },
   "believes a visit 14 s later": ({ later, book }) => later(14_000, book),
 };
 

@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import { hash, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -542,6 +543,10 @@ export const UNSEEN_CLIENTS: readonly NamedClient[] = [
   {
     name: "the order id and the hour are the key",
     client: keyedBy(({ orderId, startedAt }) => `${orderId}-${Math.floor(startedAt / 3_600_000)}`),
+  },
+  {
+    name: "one of a thousand keys",
+    client: keyedBy(({ orderId }) => `bucket-${crc32(orderId) % 1000}-of-a-thousand`),
   },
   {
     name: "exit code 0 after five attempts without an answer",

@@ -92,6 +92,11 @@ export async function openWebhookSite(args: readonly string[] = []) {
     return added.data;
   };
 
+  const told = async (id: string): Promise<{ readonly status: string; readonly order_id: string }> => {
+    const answer = await site.sandbox.request({ path: `/v1/checkout-sessions/${id}` });
+    return (JSON.parse(String(answer.body)) as { readonly data: Awaited<ReturnType<typeof told>> }).data;
+  };
+
   return {
     harness,
     control,
@@ -128,10 +133,9 @@ export async function openWebhookSite(args: readonly string[] = []) {
       (await control<WireAnswerOf<"listEvents">>(`/events${query}`)).data.events,
     endpoint: async (id: string): Promise<WireAnswerOf<"showEndpoint">> =>
       (await control<WireAnswerOf<"showEndpoint">>(`/endpoints/${id}`)).data,
-    statusOf: async (id: string): Promise<string> => {
-      const answer = await site.sandbox.request({ path: `/v1/checkout-sessions/${id}` });
-      return (JSON.parse(String(answer.body)) as { readonly data: { readonly status: string } }).data.status;
-    },
+    statusOf: async (id: string): Promise<string> => (await told(id)).status,
+    /** What v1 tells of a checkout. */
+    told,
     /** The database itself, for what no program may do. */
     database: () => {
       const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));

@@ -1,4 +1,4 @@
-import type { ReturnFacts, Visit } from "../../core/readiness/drills/browser-return.ts";
+import { RETURN_WAYS, type ReturnFacts, type Visit } from "../../core/readiness/drills/browser-return.ts";
 import { returnPage } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
@@ -12,6 +12,7 @@ import {
   LOOK_TIMEOUT_MS,
   readView,
   viewOf,
+  type Buyer,
   type LookWorld,
   type OrderLook,
   type Reading,
@@ -22,10 +23,12 @@ type BrowserReturn = Omit<OrderLook, "target"> & {
   readonly page: string;
   /** Whether the drill made the checkout, and not the shop. */
   readonly isOwn: boolean;
+  /** Another checkout, whose session is paid and comes back with the order of the first; undefined where there is none. */
+  readonly other: Buyer | undefined;
 };
 
 type ReturnWorld = LookWorld & Pick<World, "after">;
-type Returning = OrderLook & { readonly page: string };
+type Returning = OrderLook & Pick<BrowserReturn, "page" | "other">;
 
 /** Maximum number of redirects to follow, as in a browser. */
 const MAX_REDIRECTS = 5;
@@ -72,7 +75,9 @@ export async function drillBrowserReturn(
   await world.sleep(SETTLE_MS, signal);
   const before = viewOf(await readView(world, returning));
   const unpaid = await comeBack(world, returning);
-  const otherwise = unpaid.view.says === "paid" ? null : await comeBackOtherwise(world, returning);
+  const isBelieved = unpaid.view.says === "paid";
+  const otherwise = isBelieved ? succeeded(null) : await comeBackOtherwise(world, returning);
+  if (otherwise.end !== "success") return otherwise;
   if (signal.aborted) return { end: "interrupted" };
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal } as const;
   const early = await whileLeased<ReturnFacts["early"]>(world, target, lease, ({ id }) =>
@@ -81,7 +86,7 @@ export async function drillBrowserReturn(
   if (early.end !== "success") return early;
   const confirmed = viewOf(await awaitConfirmed(world, returning));
   if (signal.aborted) return { end: "interrupted" };
-  return succeeded({ ...start, before, unpaid, otherwise, early: early.value, confirmed });
+  return succeeded({ ...start, before, unpaid, otherwise: otherwise.value, early: early.value, confirmed });
 }
 
 /** Waits until the shop knows the order; a rate limit may have kept it from hearing of it. */
@@ -132,17 +137,57 @@ async function comeBack(
 async function comeBackOtherwise(
   world: ReturnWorld,
   returning: Returning,
-): Promise<NonNullable<ReturnFacts["otherwise"]>> {
+): Promise<ControlResult<ReturnFacts["otherwise"]>> {
   for (const [way, visit] of Object.entries<Way>(OTHER_WAYS)) {
     await openPage(world, returning, visit);
     const view = viewOf(await readView(world, returning));
-    if (view.says === "paid") return { way, view };
+    if (view.says === "paid") return succeeded({ way, view });
   }
-  return { way: "in other ways", view: viewOf(await awaitPaid(world, returning, BELIEVE_MS)) };
+  const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal: returning.signal } as const;
+  const asked = await whileLeased<ReturnFacts["otherwise"]>(world, returning.target, lease, ({ id }) =>
+    comeBackToWhoAsks(world, returning, id),
+  );
+  if (asked.end !== "success" || asked.value !== null) return asked;
+  return succeeded({ way: "in other ways", view: viewOf(await awaitPaid(world, returning, BELIEVE_MS)) });
+}
+
+/**
+ * Comes back while the payment is pending, and with the session of another order that is paid: a page that asks the service
+ * has to read the whole answer. Null where neither is believed.
+ */
+async function comeBackToWhoAsks(
+  world: ReturnWorld,
+  returning: Returning,
+  leaseId: string,
+): Promise<ControlResult<ReturnFacts["otherwise"]>> {
+  const { target, checkout, other } = returning;
+  const ways = [
+    { checkout, outcome: "declined", way: RETURN_WAYS.pending, session: checkout.id },
+    ...(other === undefined
+      ? []
+      : [
+          {
+            checkout: other,
+            outcome: "succeeded",
+            way: RETURN_WAYS.otherSession,
+            session: other.id,
+          } as const,
+        ]),
+  ] as const;
+  for (const { checkout: acted, outcome, way, session } of ways) {
+    const paid = await callControl(world, target, { name: "pay", id: acted.id, body: { outcome, leaseId } });
+    if (paid.end !== "success") return paid;
+    await openPage(world, returning, { session });
+    const view = viewOf(await readView(world, returning));
+    if (view.says === "paid") return succeeded({ way, view });
+  }
+  return succeeded(null);
 }
 
 /** How a customer comes back: what is added to the address, by which method, from where. */
 type Way = {
+  /** Default: the session of the order. */
+  readonly session?: string;
   readonly query?: string;
   readonly method?: "GET" | "POST";
   /** Default: the page of the payment. */
@@ -165,9 +210,9 @@ const OTHER_WAYS = {
 async function openPage(
   world: ReturnWorld,
   { target, page, checkout, signal }: Returning,
-  { query = "", method = "GET", from }: Way,
+  { session = checkout.id, query = "", method = "GET", from }: Way,
 ): Promise<Visit> {
-  let url = `${returnPage(page, checkout)}${query}`;
+  let url = `${returnPage(page, { ...checkout, id: session })}${query}`;
   const headers = { ...BROWSER_HEADERS, ...refererOf(from, { shop: new URL(page).origin, ...target }) };
   const form = { ...headers, "Content-Type": "application/x-www-form-urlencoded" };
   const body = new URL(`${url}${PAID_QUERY}`).search.slice(1);

@@ -294,15 +294,26 @@ async function sendAll(
     if (name === "after_a_while") await waitForMemories(run, addressed);
     const forgotten = name === "after_restart" ? await restart(run, addressed) : [];
     const isLast = at === names.length - 1;
-    for (const lane of at % 2 === 0 ? addressed : addressed.toReversed()) {
-      const sent = await sendOnce(run, lane, name);
-      if (sent.end !== "success") return sent;
-    }
+    const sent = await sendEach(run, at % 2 === 0 ? addressed : addressed.toReversed(), name);
+    if (sent.end !== "success") return sent;
     await Promise.all(addressed.map((lane) => look(run, lane, { name, isLast })));
     for (const [lane, reading] of forgotten) amend(lane, { view: viewOf(reading) });
     if (name === "after_others") bookings = await compare(run, lanes);
   }
   return succeeded({ ...others, ended: await lookAgain(run, others.ended), showsBookings: bookings });
+}
+
+/** Sends to one order after the other; payments at once to all of them, as customers pay. */
+async function sendEach(run: Run, lanes: readonly Lane[], name: SendName): Promise<ControlResult<null>> {
+  if (name === "at_once") {
+    const sent = await Promise.all(lanes.map((lane) => sendOnce(run, lane, name)));
+    return sent.find(({ end }) => end !== "success") ?? succeeded(null);
+  }
+  for (const lane of lanes) {
+    const sent = await sendOnce(run, lane, name);
+    if (sent.end !== "success") return sent;
+  }
+  return succeeded(null);
 }
 
 /** What is sent: nothing that takes long in a quick drill, and nothing after a restart where no command is for it. */

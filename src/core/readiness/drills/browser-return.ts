@@ -28,12 +28,22 @@ export type ReturnFacts = {
   readonly confirmed: OrderView | null;
 };
 
+/** How a customer comes back to a page that asks the service. */
+export const RETURN_WAYS = {
+  pending: "while the payment was pending",
+  otherSession: "with the session of another order, which is paid",
+} as const;
+
 /** The likely cause of a failed or unclear step. The list is closed. */
 export const RETURN_CAUSES = {
   believes_return:
     "It marks the order paid because the customer came back. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (Or --paid-when also matches an unpaid order: see what it got.)",
   believes_other_return:
     "It marks the order paid because the customer came back in this way: with a status in the address, by POST, from a page of the shop, or once more. (Or it believes the first return, later than the drill looked.) Anybody can do each of these: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}.",
+  believes_pending:
+    "It marks the order paid because the customer came back while the payment was pending: it most likely asks the API, and takes pending for paid. The only attempt was declined. Only succeeded is paid.",
+  mixes_orders:
+    "The customer came back with the session of another order, which is paid, beside the order_id of this one, and it marks this one paid: it asks the API about the session in the address, and books the order in the address. Anybody can put the two together. Book the order_id that the API answers, or ask about the session that you have stored with the order.",
   paid_without_asking:
     "It marks the order paid after the return of a customer who had paid, but it has not asked the API, and no webhook was sent: it most likely believes the return, later than the drill looked before. Wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (A view that asks with a command of this program shows what the service knows, not your shop.)",
   paid_from_the_start:
@@ -84,12 +94,12 @@ export const RETURN_STEPS = {
         : (cannotTell(unpaid) ?? (unpaid.view.says === "paid" ? "believes_return" : undefined)),
   },
   return_otherwise: {
-    title: "return with a status, by POST, from your site, three times",
+    title: "return while pending, with another session, with a status, by POST, from your site, three times",
     expected: "not paid",
     got: ({ otherwise }) => otherwise && `${sayOf(otherwise.view)}; returned ${otherwise.way}`,
     cause: ({ otherwise }) =>
       otherwise?.view.says === "paid"
-        ? "believes_other_return"
+        ? believedCause(otherwise)
         : otherwise === null
           ? undefined
           : readable(otherwise.view),
@@ -132,16 +142,22 @@ export function judgeReturn(facts: ReturnFacts): JudgedDrill {
   const failed =
     facts.before.says === "not_paid" &&
     (RETURN_STEPS.return_without_payment.cause(facts) === "believes_return" ||
-      RETURN_STEPS.return_otherwise.cause(facts) === "believes_other_return" ||
+      facts.otherwise?.view.says === "paid" ||
       RETURN_STEPS.return_before_webhook.cause(facts) === "paid_without_asking");
   return { verdict: failed ? "failed" : "unknown", steps };
+}
+
+/** Why a return was believed, by how the customer came back. */
+function believedCause({ way }: NonNullable<ReturnFacts["otherwise"]>): ReturnCause {
+  if (way === RETURN_WAYS.pending) return "believes_pending";
+  return way === RETURN_WAYS.otherSession ? "mixes_orders" : "believes_other_return";
 }
 
 /** Why a merchant says paid before the webhook, if it should not. */
 function earlyCause({ unpaid, otherwise, early }: ReturnFacts): ReturnCause | undefined {
   if (early?.view.says !== "paid") return undefined;
   if (unpaid?.view.says === "paid") return "believes_return";
-  if (otherwise?.view.says === "paid") return "believes_other_return";
+  if (otherwise?.view.says === "paid") return believedCause(otherwise);
   return early.asked ? undefined : "paid_without_asking";
 }
 

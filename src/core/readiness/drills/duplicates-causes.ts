@@ -20,6 +20,8 @@ export const DUPLICATES_CAUSES = {
     "The order is paid although the only attempt was declined and the status is pending: it most likely books the start of a payment. Book only order.succeeded and checkout_session.succeeded, or a status of succeeded from GET /v1/checkout-sessions/{id}.",
   lost_second_payment:
     "Another order was paid before, and this one, paid after a declined attempt, is not, although its event was answered 2xx: it most likely knows events by something that two of them share (their type, second or amount), or takes a declined attempt for the end. Know an event by its event_id alone.",
+  lost_at_once:
+    "It answered 2xx to the event of a payment that came at the same moment as that of another order, and did nothing until the event came again: it most likely drops what comes while it is busy, or reads all orders and writes them all back, over what another event has written meanwhile. Change one order in one transaction, and answer 5xx to an event that is not acted on.",
   forgets_payment:
     "The order is no longer paid after an older event came late: it most likely writes whatever the last event says. Never go back from a final status: compare the sequence of events, or ask GET /v1/checkout-sessions/{id}.",
   undoes_booking:
@@ -70,6 +72,7 @@ export const DUPLICATES_FAILURES: ReadonlySet<DuplicatesCause> = new Set([
   "books_cancelled",
   "books_pending",
   "lost_second_payment",
+  "lost_at_once",
   "forgets_payment",
   "undoes_booking",
   "lost_early_payment",

@@ -256,6 +256,7 @@ function laneCause(facts: DuplicatesFacts, lane: LaneFact, at: number): Duplicat
   const send = sends[at];
   if (send !== undefined && isLost(facts, lane, send)) return "lost_second_payment";
   const cause = causeOf(sends, at);
+  if (cause === "lost_early_payment" && send?.name === "at_once") return "lost_at_once";
   return cause === "books_again" ? againCause(facts) : cause;
 }
 

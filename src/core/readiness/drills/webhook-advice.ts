@@ -28,10 +28,12 @@ export const DRILL_CAUSES = {
     "It accepts what was signed with an empty secret, which anybody can do. An unset variable is among its secrets: leave it out, and do not start without one.",
   takes_guessed_secret:
     "It accepts what was signed with a secret that anybody can guess: the text of an unset variable (undefined, null, None), a default, or its own address. Take that out of its secrets, and do not start without the right one.",
+  chooses_secret:
+    "It chooses its secret by what the body says, its livemode or its store, before that is verified; and where the chosen secret is not set, it accepts what was signed with the empty text, or with undefined, null or None, which anybody can do. Choose the secret by the address of the endpoint, and refuse where there is none.",
   secret_unset: `Its secret is empty, or the text of an unset variable or a default: it accepts what anybody can sign with that, and refuses what the service signs. Set it to what ${SHOW_SECRET} prints, and do not start without one.`,
   secret_spelled: `It has the right secret in another form: without whsec_, decoded, in quotes, or with white space. The key of the signature is the whole text, as ${SHOW_SECRET} prints it.`,
   signs_otherwise:
-    "It has the right secret, and signs something else with it than the timestamp, a dot and the raw body.",
+    "It has the right secret, and makes another signature with it than HMAC-SHA256 over the timestamp, a dot and the raw body, in hexadecimal digits: another text, another algorithm, or other digits such as base64.",
   wrong_secret: `It has another secret than this endpoint: it refuses valid events just as forged ones, and other faults differently. ${SHOW_SECRET} prints the right one. (If it is the same: it signs something else than timestamp, dot, raw body.)`,
   replaced_secret: `It has the secret from before the last rotation, and not the new one, which ${SHOW_SECRET} prints.`,
   skips_orders:
@@ -49,7 +51,7 @@ export const DRILL_CAUSES = {
   compares_unordered: `It compares which digits the signature has, and not their order: as a sum, sorted, or as a set. ${WHOLE}.`,
   matches_patterns: `It uses the signature that it received as a pattern (a regular expression, LIKE or a wildcard), which everybody can make to match. ${WHOLE}.`,
   takes_malformed_signature:
-    "It accepts a signature that has not the form of one: letters that are no digits, too many, or too long. Decoding such a text can give nothing, which equals the beginning of everything. Refuse what is not 64 hexadecimal digits.",
+    "It accepts a signature that has not the form of one: letters that are no digits, too many, too short or too long. Perhaps its comparison throws, and it goes on; or decoding such a text can give nothing, which equals the beginning of everything. Refuse what is not 64 hexadecimal digits.",
   takes_malformed_timestamp:
     "It accepts a timestamp that is no number: compared with NaN, no age is ever too large. Refuse a timestamp that is not ten digits.",
   reads_doubled_headers:
@@ -88,6 +90,8 @@ export const DRILL_CAUSES = {
     "It accepts timestamps that are 10 minutes off, so a recorded request can be sent again for too long. Is its tolerance in the wrong unit? 5 minutes are 300 seconds.",
   narrow_tolerance:
     "It refuses an event that was signed a minute before or after its clock: queues and clocks differ by as much. Its tolerance is too short or in the wrong unit (300 seconds are 300000 milliseconds), one side has none, or its clock is off.",
+  reads_created_at:
+    "It refuses an event that was made an hour ago, although it was signed now: it looks at the age of created_at. An event that was not accepted comes again for a day, with its created_at and a new timestamp. Look at the age of the header Checkout-Timestamp alone.",
   clock_off:
     "Its clock is off: it refuses what was signed now, and accepts what was signed at another time. Set it by the network (NTP), and compare Unix seconds, which have no time zone.",
   believes_header:

@@ -2,6 +2,7 @@ import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import type { DrillStep } from "../../control/drills.ts";
 import { excerpt, UUID } from "../../text.ts";
 import { adviceText, type DrillCause, type DrillNote } from "./webhook-advice.ts";
+import { CLAIMED_SECRETS } from "./webhook-forgeries.ts";
 import { CASE_NAMES, DRILL_CASES, FIRST_CASES, twinOf, type CaseName, type CaseResult } from "./webhook.ts";
 
 /** The kinds of answers. `limited`: 429. `unsent`: the drill had been stopped. */
@@ -99,7 +100,11 @@ export function drillSteps(drilled: Drilled, endpointId: string): DrillStep[] {
 /** The forged cases that were accepted and are worth sending once more: who verifies a sample then refuses some of them. */
 export function toRepeat(results: readonly CaseResult[]): readonly CaseName[] {
   const taken = results.filter(
-    (result) => kindOf(result) === "taken" && isForged(result.name) && !FIRST_CASES.has(result.name),
+    (one) =>
+      kindOf(one) === "taken" &&
+      isForged(one.name) &&
+      !FIRST_CASES.has(one.name) &&
+      !isTakenByChance(one.name),
   );
   return taken.slice(0, MAX_REPEATED).map(({ name }) => name);
 }
@@ -280,13 +285,23 @@ function whyFormTaken(name: CaseName, pattern: Pattern): DrillCause | undefined 
   const short = taken("short_signature");
   // Nothing of the long one is right, so it was not compared at all.
   if (FORMLESS.has(name) && taken("long_signature") && taken("non_hex")) return "takes_malformed_signature";
+  const isByLength = short && taken("long_signature") && !taken("dots") && !taken("non_hex");
+  if (FORMLESS.has(name) && isByLength) return "takes_malformed_signature";
   if (name === "short_signature" && taken("last_digit")) return whyPartly(pattern);
   if (PATTERNS.has(name) && short && taken("non_hex")) return "compares_what_came";
   if (SHORTENED.has(name) && short)
     return taken("dots") && !taken("non_hex") ? "matches_patterns" : "compares_what_came";
   if (UNORDERED.has(name) && taken("sorted_digits")) return "compares_unordered";
-  if (name === "swapped_bytes") return taken("first_digit") ? whyPartly(pattern) : "compares_unordered";
+  if (name === "swapped_bytes") return PARTS.some(taken) ? whyPartly(pattern) : "compares_unordered";
   if (name === "gzip" && taken("no_event") && !taken("chunked")) return "skips_odd_bodies";
+  const claimed = CLAIMED.find(([, names]) => names.includes(name));
+  if (claimed !== undefined && taken(claimed[0])) return "skips_by_content";
+  if (claimed !== undefined && taken("empty_secret") && name.endsWith("_empty")) return "takes_empty_secret";
+  if (
+    claimed !== undefined &&
+    GUESSED_TEXTS.some((text) => name.endsWith(`_${text}`) && taken(`secret_${text}`))
+  )
+    return "takes_guessed_secret";
   if (UNTIMED.has(name) && taken("no_timestamp")) return "skips_without_timestamp";
   if ((UNTIMED.has(name) || TWO_TIMES.has(name)) && taken("hour_old"))
     return whyStale(STALE_BY_SECONDS, pattern);
@@ -300,6 +315,14 @@ const REORDERED: readonly CaseName[] = [
   "reversed_digits",
   "sorted_digits",
 ];
+
+/** Signatures of which some digits are right. */
+const PARTS: readonly CaseName[] = ["first_digit", "even_digits", "odd_digits"];
+
+/** Whether a comparison of some digits accepts it with one signature, and refuses it with the next. */
+function isTakenByChance(name: CaseName): boolean {
+  return [...REORDERED, "many_signatures"].includes(twinOf(name) ?? name);
+}
 
 /** Whether a sum of the digits is compared, which a signature that no secret made may have by chance. */
 function isUnordered({ kind, all }: Pattern): boolean {
@@ -318,6 +341,15 @@ function isMissigned(name: CaseName): boolean {
 
 /** With 200 signatures one of them may have the same sum. */
 const UNORDERED: ReadonlySet<CaseName> = new Set(["swapped_digits", "many_signatures"]);
+/** What an event says of itself, and the cases in which it is signed with what anybody can guess. */
+const CLAIMED = (["live", "other_store"] as const).map(
+  (claim) =>
+    [
+      claim,
+      CASE_NAMES.filter((name) => Object.hasOwn(CLAIMED_SECRETS, name) && name.startsWith(claim)),
+    ] as const,
+);
+const GUESSED_TEXTS = ["undefined", "null", "none"] as const;
 const SHORTENED: ReadonlySet<CaseName> = new Set(["short_signature", "empty_signature"]);
 const PATTERNS: ReadonlySet<CaseName> = new Set(["dots", "percent", "any_text", "non_hex"]);
 const UNTIMED: ReadonlySet<CaseName> = new Set(

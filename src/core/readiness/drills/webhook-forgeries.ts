@@ -31,6 +31,12 @@ function under(title: string, taken: DrillCause, header: Header, value: string |
   return carried(title, taken, (request) => withHeaders(request, { [header]: value }));
 }
 
+const ELSEWHERE = ({ store_id: id }: Event): Event => ({ store_id: otherEnd(String(id)) });
+const LIVE = ({ data }: Event): Event => ({
+  livemode: true,
+  data: isRecord(data) && "livemode" in data ? { ...data, livemode: true } : data,
+});
+
 /** A badly signed event that says something else of itself. */
 function claiming(title: string, change: (event: Event) => Readonly<Record<string, unknown>>) {
   const taken = "skips_by_content";
@@ -72,11 +78,8 @@ export const CARRIERS = {
     type: `${String(type).split(".")[0] ?? ""}.refunded`,
   })),
   other_family: claiming("of a type that is nothing like one", () => ({ type: "ping" })),
-  other_store: claiming("of another store", ({ store_id: id }) => ({ store_id: otherEnd(String(id)) })),
-  live: claiming("with livemode true", ({ data }) => ({
-    livemode: true,
-    data: isRecord(data) && "livemode" in data ? { ...data, livemode: true } : data,
-  })),
+  other_store: claiming("of another store", ELSEWHERE),
+  live: claiming("with livemode true", LIVE),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** What a forged signature can look like. */
@@ -145,6 +148,18 @@ export const GUESSED_SECRETS = {
   secret_prefix: guessed("the text whsec_", () => "whsec_"),
   secret_url: guessed("the URL of the endpoint", ({ url }) => url),
   secret_store: guessed("the id of the store", ({ storeId }) => storeId),
+} as const satisfies Readonly<Record<string, DrillCase>>;
+
+/** What may choose the secret, and what it is where the chosen one is not set. */
+export const CLAIMED_SECRETS = {
+  live_empty: unset("livemode true", LIVE, ""),
+  live_undefined: unset("livemode true", LIVE, "undefined"),
+  live_null: unset("livemode true", LIVE, "null"),
+  live_none: unset("livemode true", LIVE, "None"),
+  other_store_empty: unset("another store", ELSEWHERE, ""),
+  other_store_undefined: unset("another store", ELSEWHERE, "undefined"),
+  other_store_null: unset("another store", ELSEWHERE, "null"),
+  other_store_none: unset("another store", ELSEWHERE, "None"),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** Timestamps that are none, rightly signed; and two of them, of which one is old. */
@@ -219,6 +234,13 @@ function contentTypes<Name extends string>(types: Readonly<Record<Name, string>>
 
 function guessed(what: string, secret: Exclude<DrillCase["secret"], "another" | undefined>) {
   return bad(`signed with ${what}`, { taken: "takes_guessed_secret", secret });
+}
+
+/** An event that says something of itself, signed with what anybody can guess. */
+function unset(claimed: string, change: (event: Event) => Event, secret: string) {
+  const title = `with ${claimed}, signed with ${secret === "" ? "an empty secret" : `the text ${secret}`}`;
+  const signed = (body: string): string => claim(body, change);
+  return bad(title, { taken: "chooses_secret", signed, secret: () => secret });
 }
 
 function untimed(title: string, timestamp: string) {

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import { bodyVariants, type Variant } from "../../webhook/diagnosis/body-variants.ts";
 import { keyVariants, signedForms } from "../../webhook/diagnosis/signing-variants.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
@@ -36,15 +36,38 @@ export function probes(
     ),
     ...single(bodyVariants(rawBody)).map(([code, bytes]) => [code, secret, [timestamp, ".", bytes]] as const),
   ];
-  return signed.map(([code, key, texts]) => {
-    const mac = createHmac("sha256", key);
-    for (const text of texts) mac.update(text);
-    return {
-      cause: causeOf(code),
-      headers: { ...headers, [HEADERS.signature]: mac.digest("hex") },
-      body,
-    };
+  const probe = (cause: DrillCause, signature: string): Probe => ({
+    cause,
+    headers: { ...headers, [HEADERS.signature]: signature },
+    body,
   });
+  return [
+    ...signed.map(([code, key, texts]) => probe(causeOf(code), macOf("sha256", key, texts).toString("hex"))),
+    ...otherDigests(secret, right).map((signature) => probe("signs_otherwise", signature)),
+  ];
+}
+
+function macOf(algorithm: string, key: string | Uint8Array, texts: readonly (string | Uint8Array)[]): Buffer {
+  const mac = createHmac(algorithm, key);
+  for (const text of texts) mac.update(text);
+  return mac.digest();
+}
+
+/** The right text, signed by another algorithm, written otherwise, or with secret and text in each other's place. */
+function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): readonly string[] {
+  const right = macOf("sha256", secret, texts);
+  const text = Buffer.concat(texts.map((part) => Buffer.from(part)));
+  const hashed = (parts: readonly (string | Uint8Array)[]): string =>
+    hash("sha256", Buffer.concat(parts.map((part) => Buffer.from(part))));
+  return [
+    right.toString("base64"),
+    right.toString("base64url"),
+    right.toString("hex").toUpperCase(),
+    ...["md5", "sha1", "sha384", "sha512"].map((one) => macOf(one, secret, texts).toString("hex")),
+    macOf("sha256", text, [secret]).toString("hex"),
+    hashed([secret, text]),
+    hashed([text, secret]),
+  ];
 }
 
 /** The variants that have one fault. */

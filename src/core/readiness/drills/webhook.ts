@@ -1,3 +1,4 @@
+import { iso } from "../../clock.ts";
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
 import type { DrillStep } from "../../control/drills.ts";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
@@ -17,6 +18,7 @@ import {
 } from "./webhook-case.ts";
 import {
   CARRIERS,
+  CLAIMED_SECRETS,
   GUESSED_SECRETS,
   OLDER_EVENT,
   REUSES,
@@ -140,8 +142,10 @@ const cases = {
   ...CARRIERS,
   ...SIGNATURE_FORMS,
   ...GUESSED_SECRETS,
+  ...CLAIMED_SECRETS,
   ...TIMESTAMP_FORMS,
   ...REUSES,
+  made_hour_ago: good("a good event of an hour ago, signed now", "reads_created_at", { signed: madeEarlier }),
   forged_in_the_end: bad("a signature that no secret made, after all that", {
     taken: "verifies_sometimes",
     signature: wrong,
@@ -242,9 +246,15 @@ function forgedOrders(): Readonly<Record<ForgedName, DrillCase>> {
  * Whether a case is made of an event of an order too: not where its bytes or another event are the forgery, nor where a
  * payment that never was would be rightly signed.
  */
-function isRepeated({ signed, event, timestamp, reused, age, how, connection }: DrillCase): boolean {
+function isRepeated({ signed, secret, event, timestamp, reused, age, how, connection }: DrillCase): boolean {
   if (connection !== undefined) return false;
-  if (signed !== undefined || event !== undefined || timestamp !== undefined || reused === true) return false;
+  if (
+    (signed !== undefined && secret === undefined) ||
+    event !== undefined ||
+    timestamp !== undefined ||
+    reused === true
+  )
+    return false;
   return age === undefined || how === undefined;
 }
 
@@ -286,6 +296,14 @@ const UNUSUAL_DATA = String.raw`"data": { "note":"Größe, Gr\u00f6\u00dfe, 订�
 
 function indented(body: string): string {
   return JSON.stringify(Object.fromEntries(fieldsOf(body)), null, 2);
+}
+
+/** The event as it comes again when a receiver was down for an hour. */
+function madeEarlier(body: string): string {
+  return body.replace(/"created_at":"([^"]+)"/, (_, at: string) => {
+    const earlier = iso(Date.parse(at) - STALE_BY_SECONDS * 1000);
+    return `"created_at":"${earlier}"`;
+  });
 }
 
 /** One digit of `created_at` changed: it is still an event, with the same event_id. */
