@@ -206,6 +206,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "list the gaps of the interface, and which your integration relied on",
     load: async () => [(await import("./readiness/assumptions.ts")).registerAssumptions],
   },
+  calibrate: {
+    summary: "compare a service with the sandbox's assumptions, and record the result",
+    load: async () => [(await import("./readiness/calibrate.ts")).registerCalibrate],
+  },
   whoami: {
     summary: "show which service, store and key the commands use, and where each comes from",
     load: async () => [(await import("./whoami.ts")).registerWhoami],

@@ -82,6 +82,11 @@ export function isTestKey(text: string): boolean {
   return digits !== undefined && checksum(secret) === digits;
 }
 
+/** Whether a text begins as test keys of every service of this kind do (interface 22), whatever follows. */
+export function isTestKeyForm(text: string): boolean {
+  return text.startsWith(TEST_PREFIX);
+}
+
 /** Whether a text can be the last four characters of an API key, which are kept of it. */
 export function isEndOfKey(text: string): boolean {
   return /^[0-9A-Za-z]{4}$/.test(text);

@@ -55,6 +55,7 @@ export const COMMANDS: readonly string[] = [
   "trigger order.succeeded",
   "trigger webhook.test",
   "assumptions --used",
+  "calibrate --yes",
   "env",
   "config diff",
   "config apply",

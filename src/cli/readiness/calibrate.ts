@@ -1,0 +1,156 @@
+import { calibrate } from "../../client/calibrate.ts";
+import type { Target } from "../../client/api/client.ts";
+import {
+  calibration,
+  differences,
+  judgeCalibration,
+  type CalibratedAssumption,
+  type Calibration,
+} from "../../core/calibration/calibration.ts";
+import { PROBES, type Answers } from "../../core/calibration/probes.ts";
+import { iso } from "../../core/clock.ts";
+import { isTestKeyForm, redactKey } from "../../core/credential.ts";
+import { parseJson } from "../../core/json.ts";
+import { isLoopback } from "../../core/loopback.ts";
+import { ASSUMPTIONS } from "../../core/readiness/assumptions.ts";
+import { printable } from "../../core/text.ts";
+import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
+import { EXIT, interruptedProblem, Refused, refusedUsage } from "../problem.ts";
+import { confirm } from "../prompts.ts";
+import { typedPath } from "../snapshot/place.ts";
+import { untilStopped } from "../stopping.ts";
+import { connectTo } from "../target/connect.ts";
+import { targetOptions } from "../target/options.ts";
+import { policyOf } from "../target/service.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
+
+type CalibrateOptions = ServiceOptions & {
+  readonly out?: string;
+  readonly check?: boolean;
+  readonly yes?: boolean;
+};
+
+const DEFAULT_FILE = "checkout.calibration.json";
+
+/** `checkout calibrate`. */
+export function registerCalibrate(group: Group): void {
+  register<CalibrateOptions>(group, {
+    name: "calibrate",
+    summary: "compare a service with the sandbox's assumptions, and record the result",
+    examples: [
+      "checkout calibrate --base-url https://test.example.com/v1",
+      "checkout calibrate --base-url https://test.example.com/v1 --check --yes",
+    ],
+    options: [
+      valueOption("--out <file>", `the record (default: ${DEFAULT_FILE})`),
+      switchOption("--check", "compare with the record instead of writing it; exit 3 if they differ"),
+      switchOption("--yes", "do not ask"),
+      // A retry would hide what the service answers.
+      ...targetOptions().filter((option) => option.name() !== "retries"),
+    ],
+    run: runCalibrate,
+  });
+}
+
+async function runCalibrate(context: Context, options: CalibrateOptions): Promise<number> {
+  const { world, printer } = context;
+  const path = typedPath(world, options.out ?? DEFAULT_FILE);
+  const record = options.check === true ? readRecord(context, path) : undefined;
+  const { target, settings } = await connectTo(context);
+  refuseUnsafe(target);
+  await agree(context, target, options);
+  const run = world.freshId().slice(-12);
+  using stop = untilStopped(world);
+  const { timeoutMs } = policyOf(settings);
+  const ended = await calibrate(world, target, { run, timeoutMs, signal: stop.signal });
+  if (stop.signal.aborted) throw new Refused(interruptedProblem("; nothing was recorded"));
+  if (ended.end !== "done")
+    throw new Refused({
+      exitCode: EXIT.failed,
+      code: ended.end === "live" ? "live_service" : "not_this_service",
+      message: `${target.baseUrl}: ${ended.message}`,
+      next: "check --base-url and the API key with checkout whoami",
+    });
+  const found = recordOf(context, target, run, ended.answers);
+  if (record === undefined) {
+    world.files.write(path, `${JSON.stringify(found, null, 2)}\n`);
+    return printer.result(found, () => `${shown(found.assumptions)}\n\nrecorded in ${printable(path)}`);
+  }
+  const differing = differences(record, found);
+  await printer.result({ ...found, differences: differing }, () =>
+    differing.length === 0
+      ? `✓ as recorded at ${record.at}`
+      : `differs from the record of ${record.at}:\n${shown(found.assumptions.filter(({ decision }) => differing.includes(decision)))}`,
+  );
+  return differing.length === 0 ? EXIT.done : EXIT.notReady;
+}
+
+function recordOf({ world }: Context, target: Target, run: string, answers: Answers): Calibration {
+  const assumptions = [...judgeCalibration(run, answers)];
+  return { service: target.baseUrl, at: iso(world.now()), assumptions };
+}
+
+/** A key that is no test key, and a key that anybody on the way could read, are not sent. */
+function refuseUnsafe({ baseUrl, apiKey }: Target): void {
+  const { protocol, hostname } = new URL(baseUrl);
+  if (protocol !== "https:" && !isLoopback(hostname))
+    throw refusedUsage(
+      `calibrate sends the API key over https alone; got ${baseUrl}`,
+      "use the https address; nothing was sent",
+    );
+  if (!isTestKeyForm(apiKey))
+    throw refusedUsage(
+      `calibrate needs a test key (svc_test_…); got ${redactKey(apiKey)}`,
+      "set CHECKOUT_API_KEY to a test key; nothing was sent",
+    );
+}
+
+async function agree(
+  { world, printer }: Context,
+  { baseUrl }: Target,
+  options: CalibrateOptions,
+): Promise<void> {
+  if (options.yes === true) return;
+  const lines = PROBES.map(({ summary }, at) => `  ${String(at + 1).padStart(2)} ${summary}`);
+  printer.talk(`${PROBES.length} requests go to ${baseUrl}; one order is created, and nothing is paid:`);
+  printer.talk(lines.join("\n"));
+  if (!world.interactive)
+    throw refusedUsage(`${PROBES.length} requests would go to ${baseUrl}`, "add --yes; nothing was sent");
+  await confirm(world, "Send them?", "; nothing was sent");
+}
+
+function readRecord({ world }: Context, path: string): Calibration {
+  const text = world.files.exists(path) ? world.files.read(path) : undefined;
+  const record = text === undefined ? undefined : calibration.safeParse(parseJson(text)).data;
+  if (record !== undefined) return record;
+  throw refusedUsage(
+    text === undefined ? `there is no record ${path}` : `${path} is no record of a calibration`,
+    "make one: checkout calibrate without --check, or name it with --out; nothing was sent",
+  );
+}
+
+/** What was contradicted first, then what was confirmed, and the rest by its reason. */
+function shown(assumptions: readonly CalibratedAssumption[]): string {
+  const of = (verdict: CalibratedAssumption["verdict"]): readonly CalibratedAssumption[] =>
+    assumptions.filter((one) => one.verdict === verdict);
+  const reasons = Map.groupBy(of("not_observed"), ({ expected }) => expected);
+  return [
+    ...of("contradicted").map(
+      (one) => `✗ ${titled(one)}: expected ${one.expected}; got ${gotOf(one.answer)}`,
+    ),
+    ...of("confirmed").map((one) => `✓ ${titled(one)}`),
+    ...Array.from(
+      reasons,
+      ([reason, some]) => `? not observed: ${some.map(({ decision }) => decision).join(" ")} (${reason})`,
+    ),
+  ].join("\n");
+}
+
+function titled({ decision }: CalibratedAssumption): string {
+  const [title] = ASSUMPTIONS.find((one) => one.decision === decision)?.title ?? [""];
+  return `${String(decision).padStart(2)} ${title}`;
+}
+
+function gotOf(answer: CalibratedAssumption["answer"]): string {
+  return answer === null ? "nothing" : printable(`${answer.status} ${JSON.stringify(answer.body)}`);
+}

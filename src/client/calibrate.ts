@@ -1,0 +1,83 @@
+import {
+  checkoutOf,
+  FIRST_PROBE,
+  PROBES,
+  readAnswer,
+  type Answers,
+  type ProbeAnswer,
+  type ProbeRequest,
+} from "../core/calibration/probes.ts";
+import { COMMAND_AGENT } from "../core/network/headers.ts";
+import type { OutboundResult, World } from "../world.ts";
+import type { Target } from "./api/client.ts";
+
+/** How a calibration ended: with all answers that could be read, or before its second request. */
+type Calibrated =
+  | { readonly end: "done"; readonly answers: Answers }
+  | { readonly end: "not_this_service" | "live"; readonly message: string };
+
+const MAX_RESPONSE_BYTES = 1024 * 1024;
+
+/**
+ * Sends the probes to a service, one after the other. Stops after the first unless it was answered with a checkout whose
+ * `livemode` is false. A probe without an answer is left out: a 429, a 5xx, and a connection that failed say nothing.
+ */
+export async function calibrate(
+  world: Pick<World, "send">,
+  target: Target,
+  options: { readonly run: string; readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<Calibrated> {
+  const answers = new Map<string, ProbeAnswer>();
+  for (const { name, request } of PROBES) {
+    if (options.signal.aborted) break;
+    const result = await ask(world, target, { ...options, request: request(options.run, answers) });
+    if (name === FIRST_PROBE) {
+      const stopped = reasonToStop(result);
+      if (stopped !== undefined) return stopped;
+    }
+    if (result.ok && result.status !== 429 && result.status < 500)
+      answers.set(name, readAnswer(result.status, result.body));
+  }
+  return { end: "done", answers };
+}
+
+function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done" }> | undefined {
+  if (!result.ok) return { end: "not_this_service", message: `there was no answer: ${result.message}` };
+  const { livemode, id } = checkoutOf(readAnswer(result.status, result.body));
+  if (livemode === false) return undefined;
+  if (livemode === true)
+    return {
+      end: "live",
+      message: "the order that it created says livemode: true, so nothing more was sent",
+    };
+  const what = id === undefined ? "no checkout" : "a checkout without livemode";
+  return {
+    end: "not_this_service",
+    message: `the first create was answered with ${result.status} and ${what}, so nothing more was sent`,
+  };
+}
+
+function ask(
+  { send }: Pick<World, "send">,
+  { baseUrl, apiKey, proxy }: Target,
+  { request, timeoutMs, signal }: { request: ProbeRequest; timeoutMs: number; signal: AbortSignal },
+): Promise<OutboundResult> {
+  const { method, path, credential, idempotencyKey, contentType = "application/json", body } = request;
+  const headers = {
+    "User-Agent": COMMAND_AGENT,
+    ...(credential === "none" ? {} : { Authorization: `Bearer ${apiKey}` }),
+    ...(idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey }),
+    ...(body === undefined ? {} : { "Content-Type": contentType }),
+  };
+  const sent = body === undefined ? {} : { body };
+  return send({
+    method,
+    url: `${baseUrl}${path}`,
+    headers,
+    ...sent,
+    proxy,
+    timeoutMs,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+    signal,
+  });
+}

@@ -1,0 +1,260 @@
+import type { ErrorCode } from "../errors.ts";
+import { isRecord, parseJson } from "../json.ts";
+
+/** A request of a calibration. */
+export type ProbeRequest = {
+  readonly method: "GET" | "POST";
+  /** Behind the base URL: `/orders`. */
+  readonly path: string;
+  /** Default: with the API key. */
+  readonly credential?: "none";
+  readonly idempotencyKey?: string;
+  /** Default: `application/json`. */
+  readonly contentType?: string;
+  readonly body?: string;
+};
+
+/** An answer, with its body as bytes came and as JSON has it. */
+export type ProbeAnswer = {
+  readonly status: number;
+  readonly text: string;
+  readonly body: Readonly<Record<string, unknown>>;
+};
+
+/** The answers of a run so far, by the names of their probes. */
+export type Answers = ReadonlyMap<string, ProbeAnswer>;
+
+/** A claim of a decision that one answer can confirm or contradict. */
+export type Check = {
+  readonly decision: number;
+  readonly expected: string;
+  readonly holds: (answer: ProbeAnswer, answers: Answers) => boolean;
+};
+
+/** One request, and the claims that its answer is held against. */
+export type Probe = {
+  readonly name: string;
+  /** What the request does, for whoever agrees to it. */
+  readonly summary: string;
+  /** `run` is text that no other run has. */
+  readonly request: (run: string, answers: Answers) => ProbeRequest;
+  readonly checks: readonly Check[];
+};
+
+const V7_UUID = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
+/** The first probe. Unless it is answered with `livemode: false`, nothing more is sent. */
+export const FIRST_PROBE = "create";
+
+/** The largest body that decision 6 allows, in bytes. */
+const MAX_BODY_BYTES = 16_384;
+
+const sum = (orderId: string, more: Readonly<Record<string, unknown>> = {}): string =>
+  JSON.stringify({
+    order_id: orderId,
+    amount_minor: 100,
+    currency: "EUR",
+    payment_method: "alipay_plus",
+    ...more,
+  });
+const orderIdOf = (run: string): string => `calibrate-${run}`;
+const keyOf = (run: string, number = 1): string => `calibrate-${run}-${number}`;
+const refusedId = "calibrate-refused";
+
+function createOrder(key: (run: string) => string, body: (run: string) => string): Probe["request"] {
+  return (run) => ({ method: "POST", path: "/orders", idempotencyKey: key(run), body: body(run) });
+}
+
+function refusal(decision: number, status: number, code: ErrorCode): Check {
+  return {
+    decision,
+    expected: `${status} ${code}`,
+    holds: (answer) => answer.status === status && codeOf(answer) === code,
+  };
+}
+
+function codeOf({ body }: ProbeAnswer): unknown {
+  return isRecord(body["error"]) ? body["error"]["code"] : undefined;
+}
+
+/** The checkout of an answer; an empty one where there is none. */
+export function checkoutOf(answer: ProbeAnswer | undefined): Readonly<Record<string, unknown>> {
+  const data = answer?.body["data"];
+  return isRecord(data) ? data : {};
+}
+
+const key1 = (run: string): string => keyOf(run);
+const key2 = (run: string): string => keyOf(run, 2);
+const short = (): string => "short";
+
+/** The probes in their order: 20 requests, of which the first alone creates something, and none is a payment. */
+export const PROBES: readonly Probe[] = [
+  {
+    name: FIRST_PROBE,
+    summary: "creates an order of 1.00 EUR",
+    request: createOrder(key1, (run) => sum(orderIdOf(run))),
+    checks: [
+      {
+        decision: 20,
+        expected: "201 with livemode false",
+        holds: (answer) => answer.status === 201 && checkoutOf(answer)["livemode"] === false,
+      },
+      {
+        decision: 2,
+        expected: "id and request_id are UUIDs of version 7, in lower case",
+        holds: (answer) =>
+          [checkoutOf(answer)["id"], answer.body["request_id"]].every(
+            (id) => typeof id === "string" && V7_UUID.test(id),
+          ),
+      },
+    ],
+  },
+  {
+    name: "replay",
+    summary: "sends the same create with the same key",
+    request: createOrder(key1, (run) => sum(orderIdOf(run))),
+    checks: [
+      {
+        decision: 5,
+        expected: "201 with the same bytes",
+        holds: ({ status, text }, answers) => status === 201 && text === answers.get(FIRST_PROBE)?.text,
+      },
+    ],
+  },
+  {
+    name: "other-values",
+    summary: "sends another amount with the same key",
+    request: createOrder(key1, (run) => sum(orderIdOf(run), { amount_minor: 200 })),
+    checks: [refusal(5, 409, "idempotency_key_reused")],
+  },
+  {
+    name: "other-path",
+    summary: "sends the same body with the same key to /checkout-sessions",
+    request: (run) => ({
+      method: "POST",
+      path: "/checkout-sessions",
+      idempotencyKey: keyOf(run),
+      body: sum(orderIdOf(run)),
+    }),
+    checks: [refusal(5, 409, "idempotency_key_reused")],
+  },
+  {
+    name: "same-order",
+    summary: "creates the open order again, with another key",
+    request: createOrder(key2, (run) => sum(orderIdOf(run))),
+    checks: [refusal(8, 409, "order_conflict")],
+  },
+  {
+    name: "retrieve",
+    summary: "retrieves the order",
+    request: (_run, answers) => ({
+      method: "GET",
+      path: `/checkout-sessions/${encodeURIComponent(String(checkoutOf(answers.get(FIRST_PROBE))["id"]))}`,
+    }),
+    checks: [
+      {
+        decision: 9,
+        expected: "200 with the same checkout, still created",
+        holds: (answer, answers) =>
+          answer.status === 200 &&
+          JSON.stringify(checkoutOf(answer)) === JSON.stringify(checkoutOf(answers.get(FIRST_PROBE))),
+      },
+    ],
+  },
+  {
+    name: "unknown-id",
+    summary: "retrieves an id that does not exist",
+    request: () => ({ method: "GET", path: "/checkout-sessions/00000000-0000-4000-8000-000000000000" }),
+    checks: [refusal(9, 404, "session_not_found")],
+  },
+  {
+    name: "no-json",
+    summary: "sends a body that is not JSON",
+    request: createOrder(key2, () => "{order_id: 1}"),
+    checks: [refusal(6, 400, "invalid_json")],
+  },
+  {
+    name: "field-twice",
+    summary: "sends a field twice",
+    request: createOrder(key2, () => `{"order_id":"${refusedId}",${sum(refusedId).slice(1)}`),
+    checks: [refusal(6, 400, "invalid_json")],
+  },
+  {
+    name: "plain-text",
+    summary: "sends a body as text/plain",
+    request: (run) => ({
+      method: "POST",
+      path: "/orders",
+      idempotencyKey: keyOf(run, 2),
+      contentType: "text/plain",
+      body: sum(refusedId),
+    }),
+    checks: [refusal(6, 400, "unsupported_content_type")],
+  },
+  {
+    name: "large-body",
+    summary: "sends a body of more than 16 KiB",
+    request: createOrder(key2, () => sum(refusedId, { description: "x".repeat(MAX_BODY_BYTES) })),
+    checks: [refusal(6, 413, "body_too_large")],
+  },
+  {
+    name: "both-forms",
+    summary: "sends a price_id and an amount",
+    request: createOrder(key2, () => sum(refusedId, { price_id: "price_coffee" })),
+    checks: [refusal(7, 400, "conflicting_parameters")],
+  },
+  {
+    name: "unknown-price",
+    summary: "sends a price_id that does not exist",
+    request: createOrder(key2, () => JSON.stringify({ order_id: refusedId, price_id: "no-such-price" })),
+    checks: [refusal(7, 400, "invalid_parameter")],
+  },
+  {
+    name: "no-credential",
+    summary: "sends a create without the API key",
+    request: (run) => ({ ...createOrder(key2, () => sum(refusedId))(run, new Map()), credential: "none" }),
+    checks: [refusal(4, 401, "credential_missing")],
+  },
+  {
+    name: "no-key",
+    summary: "sends a create without an Idempotency-Key",
+    request: () => ({ method: "POST", path: "/orders", body: sum(refusedId) }),
+    checks: [refusal(4, 400, "idempotency_key_missing")],
+  },
+  {
+    name: "short-key",
+    summary: "sends an Idempotency-Key of five characters",
+    request: createOrder(short, () => sum(refusedId)),
+    checks: [refusal(4, 400, "idempotency_key_invalid")],
+  },
+  {
+    name: "credential-before-key",
+    summary: "sends a short key without the API key",
+    request: (run) => ({ ...createOrder(short, () => sum(refusedId))(run, new Map()), credential: "none" }),
+    checks: [refusal(3, 401, "credential_missing")],
+  },
+  {
+    name: "key-before-body",
+    summary: "sends a short key with an incomplete body",
+    request: createOrder(short, () => JSON.stringify({ order_id: refusedId })),
+    checks: [refusal(3, 400, "idempotency_key_invalid")],
+  },
+  {
+    name: "unknown-before-missing",
+    summary: "sends an incomplete body with an unknown field",
+    request: createOrder(key2, () => JSON.stringify({ order_id: refusedId, extra: 1 })),
+    checks: [refusal(3, 400, "unknown_parameter")],
+  },
+  {
+    name: "missing-before-invalid",
+    summary: "sends an incomplete body with an invalid amount",
+    request: createOrder(key2, () => JSON.stringify({ order_id: refusedId, amount_minor: 0 })),
+    checks: [refusal(3, 400, "missing_parameter")],
+  },
+];
+
+/** Reads an answer; its body is empty where it is no JSON object. */
+export function readAnswer(status: number, text: string): ProbeAnswer {
+  const body = parseJson(text);
+  return { status, text, body: isRecord(body) ? body : {} };
+}

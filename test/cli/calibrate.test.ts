@@ -1,0 +1,157 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { calibration, type CalibratedAssumption } from "../../src/core/calibration/calibration.ts";
+import { PROBES } from "../../src/core/calibration/probes.ts";
+import type { OutboundRequest, OutboundResult } from "../../src/world.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+
+const RECORD = "checkout.calibration.json";
+const OBSERVABLE = [2, 3, 4, 5, 6, 7, 8, 9, 20];
+
+type Answer = Extract<OutboundResult, { ok: true }>;
+type Drift = (answer: Answer, request: OutboundRequest) => Answer;
+
+const TOO_LARGE: Answer = {
+  ok: true,
+  status: 413,
+  headers: {},
+  body: '{"ok":false,"request_id":"x","error":{"code":"body_too_large","message":"too large"}}',
+};
+
+/** A sandbox as the service, and all that is sent to its API; `drift` changes answers. */
+async function openService(drift: Drift = (answer) => answer) {
+  const harness = createHarness();
+  await harness.start();
+  const sent: OutboundRequest[] = [];
+  harness.setFault(async (request, pass) => {
+    if (!request.url.includes("/v1/")) return pass();
+    sent.push(request);
+    // The server refuses it before the sandbox; there is none between the two here.
+    if (String(request.body).length > 16_384) return TOO_LARGE;
+    const answer = await pass();
+    return answer.ok ? drift(answer, request) : answer;
+  });
+  return { harness, sent };
+}
+
+const recordText = ({ cwd }: Harness): string => readFileSync(join(cwd, RECORD), "utf8");
+
+function decisionsOf(harness: Harness, verdict: CalibratedAssumption["verdict"]): readonly number[] {
+  const { assumptions } = calibration.parse(JSON.parse(recordText(harness)));
+  return assumptions.filter((one) => one.verdict === verdict).map(({ decision }) => decision);
+}
+
+test("a service like the sandbox confirms each assumption that a test key can observe, with one order", async () => {
+  const { harness, sent } = await openService();
+  const result = await harness.run(["calibrate", "--yes", "--json"]);
+  expect([result.code, result.stderr]).toEqual([0, ""]);
+  expect(JSON.parse(result.stdout)).toEqual(JSON.parse(recordText(harness)));
+  expect(decisionsOf(harness, "confirmed")).toEqual(OBSERVABLE);
+  expect(decisionsOf(harness, "contradicted")).toEqual([]);
+  expect(sent).toHaveLength(PROBES.length);
+  expect(PROBES.length).toBeLessThanOrEqual(25);
+  const { stdout } = await harness.run(["orders", "list", "--json"]);
+  expect((JSON.parse(stdout) as { readonly checkouts: readonly unknown[] }).checkouts).toHaveLength(1);
+});
+
+test("two runs against one service leave the same record, without an id, an address or a secret in it", async () => {
+  const { harness } = await openService();
+  const records = new Set<string>();
+  for (let runs = 0; runs < 3; runs += 1) {
+    expect((await harness.run(["calibrate", "--yes"])).code).toBe(0);
+    records.add(
+      recordText(harness)
+        .replace(/"at": ".*"/, "")
+        .replace(/"service": ".*"/, ""),
+    );
+    expect(await harness.run(["calibrate", "--yes", "--check"])).toMatchObject({ code: 0, stderr: "" });
+  }
+  expect(records.size).toBe(1);
+  expect([...records][0]).not.toMatch(/[\da-f]{8}-[\da-f]{4}-[\da-f]{4}|https?:|svc_test_\w/);
+});
+
+const withBody = (answer: Answer, change: (text: string) => string): Answer => ({
+  ...answer,
+  body: change(answer.body),
+});
+const replacing =
+  (from: string | RegExp, to: string): Drift =>
+  (answer) =>
+    withBody(answer, (text) => text.replace(from, to));
+
+/** Ten services that differ in one thing, and the decisions that it contradicts. */
+const DRIFTS: Readonly<Record<string, readonly [drift: Drift, decisions: readonly number[]]>> = {
+  "ids of version 4": [replacing(/("request_id":"[\da-f]{8}-[\da-f]{4}-)7/, "$14"), [2]],
+  "creates answered 200": [
+    (answer) => (answer.status === 201 ? { ...answer, status: 200 } : answer),
+    [5, 20],
+  ],
+  "a replay with a request_id of its own": [
+    (() => {
+      let creates = 0;
+      return (answer) =>
+        answer.status === 201 && (creates += 1) > 1
+          ? withBody(answer, (text) => text.replace(/"request_id":"[^"]+"/, '"request_id":"another"'))
+          : answer;
+    })(),
+    [5],
+  ],
+  "another code for a reused key": [replacing("idempotency_key_reused", "conflict"), [5]],
+  "a second order for an order_id": [
+    (answer) => (answer.body.includes("order_conflict") ? { ...answer, status: 201 } : answer),
+    [8],
+  ],
+  "403 for an unknown id": [(answer) => (answer.status === 404 ? { ...answer, status: 403 } : answer), [9]],
+  "duplicate fields taken": [replacing("invalid_json", "accepted"), [6]],
+  "both forms taken": [replacing("conflicting_parameters", "ok"), [7]],
+  "another code for a missing key": [replacing("idempotency_key_missing", "bad_request"), [4]],
+  "missing fields before unknown ones": [replacing("unknown_parameter", "missing_parameter"), [3]],
+};
+
+test("a service that differs in one thing contradicts the decision on it, and --check tells since when", async () => {
+  for (const [name, [drift, decisions]] of Object.entries(DRIFTS)) {
+    const { harness } = await openService(drift);
+    expect([name, (await harness.run(["calibrate", "--yes"])).code]).toEqual([name, 0]);
+    expect([name, decisionsOf(harness, "contradicted")]).toEqual([name, decisions]);
+    harness.setFault((_request, pass) => pass());
+    const checked = await harness.run(["calibrate", "--yes", "--check", "--json"]);
+    const { differences } = JSON.parse(checked.stdout) as { readonly differences: readonly number[] };
+    expect([name, checked.code, differences]).toEqual([name, 3, expect.arrayContaining([...decisions])]);
+    expect([name, decisionsOf(harness, "contradicted")]).toEqual([name, decisions]);
+  }
+});
+
+test("nothing more is sent to a service with live money, or to none at all", async () => {
+  const rows: readonly (readonly [Drift, string])[] = [
+    [replacing('"livemode":false', '"livemode":true'), "live_service"],
+    [replacing('"livemode":false', '"mode":"?"'), "not_this_service"],
+    [(answer) => ({ ...answer, status: 404, body: "<html>not here</html>" }), "not_this_service"],
+  ];
+  for (const [drift, code] of rows) {
+    const { harness, sent } = await openService(drift);
+    const result = await harness.run(["calibrate", "--yes", "--json"]);
+    expect([result.code, JSON.parse(result.stderr)]).toMatchObject([1, { error: { code } }]);
+    expect([code, sent.length, existsSync(join(harness.cwd, RECORD))]).toEqual([code, 1, false]);
+  }
+});
+
+test("what is unsafe, unasked or without a record sends nothing", async () => {
+  const { harness, sent } = await openService();
+  const key = "svc_test_0123456789abcdefghijklmnopqrstu";
+  const at = (url: string, apiKey: string) => ({ CHECKOUT_BASE_URL: url, CHECKOUT_API_KEY: apiKey });
+  const rows = [
+    [["calibrate"], {}, "add --yes"],
+    [["calibrate", "--yes"], at("http://pay.example/v1", key), "https alone"],
+    [["calibrate", "--yes"], at("https://pay.example/v1", "svc_live_0123456789abcdef"), "needs a test key"],
+    [["calibrate", "--yes", "--check"], {}, "there is no record"],
+  ] as const;
+  for (const [args, env, said] of rows) {
+    const result = await harness.run(args, { env });
+    expect([said, result.code, result.stderr]).toEqual([said, 2, expect.stringContaining(said)]);
+  }
+  writeFileSync(join(harness.cwd, RECORD), "{}");
+  const { stderr } = await harness.run(["calibrate", "--yes", "--check"]);
+  expect(stderr).toContain("is no record of a calibration");
+  expect(sent).toEqual([]);
+});
