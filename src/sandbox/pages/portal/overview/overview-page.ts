@@ -17,9 +17,10 @@ import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
 import { TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** How many rows each part shows, and how many of the newest requests are read for those that were refused. */
+/** How many rows each part shows, and how many of the newest requests are read, at a time, for those that were refused. */
 const MAX_SHOWN = 5;
 const MAX_READ = 500;
+const READ = 100;
 /** How many unpaid checkouts are counted. */
 const MAX_UNPAID = 99;
 
@@ -85,10 +86,7 @@ function lastTry({ store }: PortalContext, { id, storeId }: Endpoint): ToldTry |
 }
 
 function refused({ requests }: PortalContext, view: View, now: number): Html {
-  const found = requests
-    .before(view.storeId, undefined, MAX_READ)
-    .filter(({ status }) => status >= 400)
-    .slice(0, MAX_SHOWN);
+  const found = lastRefused(requests, view.storeId);
   const list = table(
     TEXTS.refused,
     found,
@@ -113,11 +111,24 @@ function refused({ requests }: PortalContext, view: View, now: number): Html {
   return part(TEXTS.refused, list, more);
 }
 
+/** The newest requests that were refused: the log is read backwards, a part at a time, until there are enough. */
+function lastRefused(log: PortalContext["requests"], storeId: string): readonly LoggedRequest[] {
+  const found: LoggedRequest[] = [];
+  let before: number | undefined;
+  for (let read = 0; read < MAX_READ && found.length < MAX_SHOWN; read += READ) {
+    const some = log.before(storeId, before, READ);
+    found.push(...some.filter(({ status }) => status >= 400));
+    before = some.at(-1)?.position;
+    if (some.length < READ) break;
+  }
+  return found.slice(0, MAX_SHOWN);
+}
+
 function due(context: PortalContext, view: View, now: number): Html {
-  const { items } = dueUntil(context, view.storeId, now + DAY_MS);
+  const { items } = dueUntil(context, view.storeId, { until: now + DAY_MS, limit: MAX_SHOWN });
   const list = table(
     TEXTS.due,
-    items.slice(0, MAX_SHOWN),
+    items,
     ({ at, what, of, path }: Due) => [
       [WORDS.time, timeOf(at, now)],
       [TEXTS.what, TEXTS.kinds[what]],

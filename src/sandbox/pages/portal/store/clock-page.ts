@@ -24,7 +24,7 @@ const MAX_LISTED = 25;
 /** The store's clock, and what falls due when it is moved. */
 export async function clockPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const now = storeTime(context, view.storeId);
-  const due = dueUntil(context, view.storeId, now + DAY_MS);
+  const due = dueUntil(context, view.storeId, { until: now + DAY_MS });
   const isBusy = isMoving(context, view);
   const main = html`${movePart(context, view, now)}
     <p id="moving" class="notice" role="status" hidden>${TEXTS.moving}</p>

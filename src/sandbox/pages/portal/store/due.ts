@@ -22,12 +22,16 @@ export const MAX_DUE = 100;
 /** How many enabled endpoints are asked for their deliveries at most. */
 const MAX_ENDPOINTS = 20;
 
-/** What falls due in a store until a moment by its clock, if nothing else happens meanwhile. */
-export function dueUntil({ store }: Pick<PortalContext, "store">, storeId: string, until: number): DueList {
-  const checkouts = store.settlements.until(storeId, until, MAX_DUE);
+/** What falls due in a store until a moment by its clock, if nothing else happens meanwhile: at most `limit` things. */
+export function dueUntil(
+  { store }: Pick<PortalContext, "store">,
+  storeId: string,
+  { until, limit = MAX_DUE }: { readonly until: number; readonly limit?: number },
+): DueList {
+  const checkouts = store.settlements.until(storeId, until, limit);
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   const deliveries = endpoints.slice(0, MAX_ENDPOINTS).flatMap(({ id, url, kind }) =>
-    store.deliveries.dueUntil(id, until, MAX_DUE).map((delivery): Due => {
+    store.deliveries.dueUntil(id, until, limit).map((delivery): Due => {
       const type = store.events.find(delivery.eventId)?.type ?? "";
       const to = kind === "listener" ? "checkout listen" : url;
       const path = `/webhooks/deliveries/${delivery.id}`;
@@ -35,8 +39,8 @@ export function dueUntil({ store }: Pick<PortalContext, "store">, storeId: strin
     }),
   );
   const items = [...checkouts.map((item) => dueCheckout(store, storeId, item)), ...deliveries];
-  const isMore = items.length > MAX_DUE || checkouts.length === MAX_DUE;
-  return { items: items.toSorted((left, right) => left.at - right.at).slice(0, MAX_DUE), isMore };
+  const isMore = items.length > limit || checkouts.length === limit;
+  return { items: items.toSorted((left, right) => left.at - right.at).slice(0, limit), isMore };
 }
 
 function dueCheckout(
