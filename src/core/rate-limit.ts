@@ -9,8 +9,10 @@ export type Bucket = { readonly tokens: number; readonly at: number };
 /** The default limit, too high for a test suite to reach by accident (decision 17). */
 export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 1000, burst: 2000 };
 
-/** What each bucket is of, in messages and help. */
-export const BUCKET_OWNER = "API key";
+/** What each bucket is of, in messages, help and pages. */
+export const BUCKET_OWNERS = ["API key", "API 密钥"] as const;
+/** The same in English. */
+export const [BUCKET_OWNER] = BUCKET_OWNERS;
 
 /** A limit as it is typed: `5/s` or `off`. */
 export function rateLimitText(limit: RateLimit | "off"): string {

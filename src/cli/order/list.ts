@@ -7,7 +7,7 @@ import { calling } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { parseChoice, parseWhole } from "../parsers.ts";
 import { calledAs } from "../printer.ts";
-import { findIdOf, sandboxOnly, type NamedService } from "../target/ids.ts";
+import { findIdOf, sandboxOnly, unlisted, type NamedService } from "../target/ids.ts";
 import { shortId, table, type Sheet } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
@@ -48,7 +48,7 @@ function registerList(group: Group, { object, command }: Listed): void {
       ...serviceOptions(),
     ],
     run: calling("listCheckouts", {
-      target: (context, options) => sandboxOnly(context, options, command),
+      target: (context, options) => sandboxOnly(context, options, unlisted(command)),
       body: async ({ status, orderId, limit, before }, { context, target }) => ({
         object,
         status,

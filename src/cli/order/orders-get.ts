@@ -5,7 +5,7 @@ import { formatAmount } from "../../core/money.ts";
 import { calling } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { fieldLines, type Field } from "../printer.ts";
-import { sandboxOnly, shownBy, type NamedService } from "../target/ids.ts";
+import { sandboxOnly, shownBy, unlisted, type NamedService } from "../target/ids.ts";
 import { shortId, table } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
@@ -21,7 +21,7 @@ export function registerOrdersGet(group: Group): void {
     ],
     options: serviceOptions(),
     run: calling("inspectCheckout", {
-      target: (context, options) => sandboxOnly(context, options, "orders with their events"),
+      target: (context, options) => sandboxOnly(context, options, unlisted("orders with their events")),
       id: "checkout",
       nextAfter: { session_not_found: shownBy("checkout") },
       text: (order, { width }) => orderText(order, width),

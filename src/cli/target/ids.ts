@@ -217,23 +217,27 @@ function checkoutsOf({ checkouts }: AnswerOf<"listCheckouts">): readonly Candida
 export type NamedService = CommonOptions & { readonly baseUrl?: string; readonly target?: string };
 
 /**
- * The sandbox, for a command that v1 has nothing for. Refuses with exit 2 where the options or the environment name
- * another service.
+ * The sandbox, for a command that no operation of v1 serves. If the options or the environment name another service,
+ * `refusal` of that service is thrown, with exit 2.
  */
 export async function sandboxOnly(
   context: Context,
   options: NamedService,
-  what: string,
+  refusal: (service: string) => Refused,
 ): Promise<ControlTarget> {
   const { baseUrl, target: name } = options;
-  const refusal = (service: string): Refused =>
-    refusedUsage(
-      `${what} are listed by the sandbox alone; the interface of ${service} states no list`,
-      "checkout sessions get <id> asks a service for one of them",
-    );
   if (name !== undefined) throw refusal(printableLiteral(name));
   const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   // The address is not shown whole: it may hold a password. One without a scheme has no host, and is told as that.
   if (url !== undefined && url.host !== "" && !isLoopback(url.hostname)) throw refusal(url.host);
   return inStoreOfKey(context, await controlTarget(context));
+}
+
+/** Refuses to list things of another service: v1 states no list. */
+export function unlisted(things: string): (service: string) => Refused {
+  return (service) =>
+    refusedUsage(
+      `${things} are listed by the sandbox alone; the interface of ${service} states no list`,
+      "checkout sessions get <id> asks a service for one of them",
+    );
 }

@@ -1,7 +1,7 @@
 import type { AssumptionEntry } from "../control/readiness.ts";
 import type { CreateRequest } from "../checkout/create-request.ts";
 import { ROOT_PATH, type ReturnOrigin } from "../checkout/return-origin.ts";
-import { BUCKET_OWNER } from "../rate-limit.ts";
+import { BUCKET_OWNERS } from "../rate-limit.ts";
 import type { Words } from "../language.ts";
 import { errorRow, type ErrorCode } from "../errors.ts";
 import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
@@ -182,8 +182,8 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     decision: 17,
     title: ["Rate limit", "限流"],
     chosen: [
-      `1000 requests a second for each ${BUCKET_OWNER}, twice that at once; 429 carries Retry-After.`,
-      "每个商店每秒 1000 个请求，瞬时至多两倍；429 带有 Retry-After。",
+      `1000 requests a second for each ${BUCKET_OWNERS[0]}, twice that at once; 429 carries Retry-After.`,
+      `每个 ${BUCKET_OWNERS[1]} 每秒 1000 个请求，瞬时至多两倍；429 带有 Retry-After。`,
     ],
     setting: "sandbox start --rate-limit",
     shownBy: ["a request was refused with 429", "有请求因 429 被拒绝"],
