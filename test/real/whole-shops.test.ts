@@ -1,7 +1,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { hasLanguage } from "../support/machine.ts";
-import { headOf, typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
+import type { DrillStep } from "../../src/core/control/drills.ts";
+import { HURRIED_SHOPS } from "../support/hurried-shops.ts";
+import { drillHurried, headOf, typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
+
+type Steps = { readonly steps?: readonly DrillStep[] };
+type Report = Steps & { readonly drills?: readonly Steps[] };
 
 const MAX_LINES = 120;
 const SHOPS = (["node", "python"] as const).filter((name) => name === "node" || hasLanguage(name));
@@ -16,13 +21,27 @@ test("a whole shop is short, and its head drills all of it", () => {
   }
 });
 
-test("the commands in the heads of the whole shops, as they stand there, get each from nothing to ready", async () => {
+/** The exit code of a drill, and its first cause. */
+async function judged(shop: (typeof HURRIED_SHOPS)[number]) {
+  const { code, stdout, stderr } = await drillHurried(shop);
+  const report = JSON.parse(stdout === "" ? "{}" : stdout) as Report;
+  const steps = report.steps ?? report.drills?.[0]?.steps ?? [];
+  const cause = steps.find(({ passed }) => !passed)?.cause ?? null;
+  const { name, cause: expected = "" } = shop;
+  return { name, code, cause: cause?.slice(0, expected.length) ?? null, failed: stdout === "" ? stderr : "" };
+}
+
+test("ten shops, each a process of its own: the whole ones get ready by their heads, the hurried ones are told why not", async () => {
+  const hurried = HURRIED_SHOPS.filter(({ language }) => SHOPS.includes(language));
   const typed = SHOPS.map(async (name) => {
     const { code, stdout, stderr } = await typeHead(WHOLE_SHOPS[name]);
     const verdict = /^(?:Not r|R)eady.*$/m.exec(stdout)?.[0];
     return { name, verdict, failed: code === 0 ? "" : `exit ${code}: ${stdout}${stderr}` };
   });
-  expect(await Promise.all(typed)).toEqual(
-    SHOPS.map((name) => ({ name, verdict: "Ready: 6 of 6 items pass", failed: "" })),
+  // They mostly wait, so all go side by side.
+  const [heads, drills] = await Promise.all([Promise.all(typed), Promise.all(hurried.map(judged))]);
+  expect(heads).toEqual(SHOPS.map((name) => ({ name, verdict: "Ready: 6 of 6 items pass", failed: "" })));
+  expect(drills).toEqual(
+    hurried.map(({ name, cause = null }) => ({ name, code: cause === null ? 0 : 1, cause, failed: "" })),
   );
 });

@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { basename, join } from "node:path";
-import { onTestFinished } from "vitest";
-import { PROGRAM, run, type Finished } from "./program.ts";
+import { expect, onTestFinished } from "vitest";
+import { eventually } from "./eventually.ts";
+import { PROGRAM, run, runHere, startSandbox, type Finished } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -61,6 +62,63 @@ export async function typeHead(file: string): Promise<Finished> {
   shell.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
   const [code] = (await once(shell, "close")) as [number | null];
   return { code, ...output };
+}
+
+/** A whole shop in which a hurried developer has written something else, and what its drill has to say. */
+export type HurriedShop = {
+  readonly name: string;
+  readonly language: keyof typeof WHOLE_SHOPS;
+  /** Texts of the shop's file, each with its replacement. */
+  readonly changes?: readonly (readonly [text: string, replacement: string])[];
+  /** The drill, as it is typed; `{shop}` stands for the shop's address, and {client} for its client. */
+  readonly drill: string;
+  /** A client as a shell script; default: that of the shop. */
+  readonly client?: string;
+};
+
+/** Serves a changed shop as a process of its own beside a sandbox of its own, and runs a drill of the built program. */
+export async function drillHurried({
+  language,
+  changes = [],
+  drill,
+  client,
+}: HurriedShop): Promise<Finished> {
+  const cwd = tempFolder();
+  const [{ ready }, port] = await Promise.all([startSandbox({ cwd }), freePort()]);
+  const file = basename(WHOLE_SHOPS[language]);
+  writeFileSync(join(cwd, file), changed(readFileSync(WHOLE_SHOPS[language], "utf8"), changes));
+  writeFileSync(join(cwd, "package.json"), '{"type":"module"}\n');
+  symlinkSync(join(ROOT, "node_modules"), join(cwd, "node_modules"));
+  if (client !== undefined) writeFileSync(join(cwd, "client.sh"), client);
+  const program = language === "node" ? process.execPath : "python3";
+  const env = {
+    PATH: process.env["PATH"],
+    PORT: `${port}`,
+    CHECKOUT_BASE_URL: ready.base_url,
+    CHECKOUT_API_KEY: ready.api_key ?? "",
+    CHECKOUT_SIGNING_SECRET: ready.signing_secret,
+  };
+  const shop = spawn(program, [file], { cwd, env, stdio: "ignore" });
+  onTestFinished(() => void shop.kill("SIGKILL"));
+  const origin = `http://localhost:${port}`;
+  await eventually("the shop is served", () => fetch(origin));
+  expect((await runHere(["endpoints", "add", `${origin}/hooks`], { cwd })).code).toBe(0);
+  const body = new URLSearchParams({ order_id: "order-1001" });
+  expect((await fetch(`${origin}/buy`, { method: "POST", redirect: "manual", body })).status).toBe(303);
+  await eventually("the shop has heard of its order", async () => {
+    const { stdout } = await runHere(["deliveries", "list", "--json"], { cwd });
+    expect(stdout).toMatch(/"status":\d/);
+  });
+  const own = client === undefined ? `"${program}" ${file} create-order` : "sh client.sh";
+  const words = drill.split(" ").map((word) => word.replace("{shop}", origin).replace("{client}", own));
+  return run(["checklist", "run", ...words, "--json"], { cwd });
+}
+
+function changed(text: string, changes: NonNullable<HurriedShop["changes"]>): string {
+  return changes.reduce((left, [from, to]) => {
+    if (!left.includes(from)) throw new Error(`the shop has no ${from}`);
+    return left.replace(from, () => to);
+  }, text);
 }
 
 /** The commands as a script that ends with the first that fails; it waits until the shop answers. */
