@@ -3,6 +3,7 @@ import { iso } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { lastText, lastWhen } from "../../core/explain/last.ts";
 import { formatAmount } from "../../core/money.ts";
+import { printable, shownText } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { parseChoice, parseWhole } from "../parsers.ts";
@@ -16,6 +17,7 @@ type ListOptions = NamedService & {
   readonly orderId?: string;
   readonly limit?: number;
   readonly before?: string;
+  readonly search?: string;
 };
 
 /** What is listed, as commands and texts call it. */
@@ -39,18 +41,21 @@ function registerList(group: Group, { object, command }: Listed): void {
       `checkout ${command} list`,
       `checkout ${command} list --status pending --limit 10`,
       `checkout ${command} list --order-id order-1001 --json`,
+      `checkout ${command} list --search tea`,
     ],
     options: [
       valueOption("--status <status>", STATUSES.join(", "), parseChoice(STATUSES)),
       valueOption("--order-id <id>", "only of this order_id"),
+      valueOption("--search <text>", "only with this in the order_id or the description"),
       valueOption("--limit <n>", "maximum number, 1 to 200 (default: 50)", parseWhole(1, 200)),
       valueOption("--before <id|order_id>", "go on from here: only what was created before this one"),
       ...serviceOptions(),
     ],
     run: calling("listCheckouts", {
       target: (context, options) => sandboxOnly(context, options, unlisted(command)),
-      body: async ({ status, orderId, limit, before }, { context, target }) => ({
+      body: async ({ status, orderId, limit, before, search }, { context, target }) => ({
         object,
+        q: search,
         status,
         orderId,
         limit,
@@ -58,10 +63,16 @@ function registerList(group: Group, { object, command }: Listed): void {
       }),
       nextAfter: { session_not_found: `checkout ${command} list begins with the newest` },
       text: async (listed, printer, { context: { world } }) => {
-        const { checkouts, nextBefore } = listed;
+        const { checkouts, nextBefore, searched, searchedBackTo } = listed;
         const rows = checkouts.length === 0 ? noneOf(command, listed) : await checkoutLines(listed, printer);
-        if (nextBefore === null) return rows;
-        return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${calledAs(world)} ${command} list --before ${nextBefore}`)}`;
+        const refused = listed.refused.map(refusedLine);
+        const found = [rows, ...refused].join("\n");
+        if (nextBefore === null) return found;
+        const looked =
+          searched === null || searchedBackTo === null
+            ? ""
+            : `looked through the newest ${searched}, back to ${iso(searchedBackTo)}; `;
+        return `${found}\n${printer.style.dim(`${looked}more, with the same filters:\n  ${calledAs(world)} ${command} list --before ${nextBefore}`)}`;
       },
     }),
   });
@@ -69,6 +80,19 @@ function registerList(group: Group, { object, command }: Listed): void {
 
 function noneOf(command: string, { searched }: AnswerOf<"listCheckouts">): string {
   return searched === null ? `no matching ${command}` : `no matching ${command} among the newest ${searched}`;
+}
+
+/** An order_id that has no checkout, and what tells why. */
+function refusedLine({
+  orderId,
+  requestId,
+  status,
+  code,
+  count,
+}: AnswerOf<"listCheckouts">["refused"][number]): string {
+  const times = count === 1 ? "" : ` ${count} times`;
+  const why = `${status}${code === null ? "" : ` ${code}`}`;
+  return printable(`refused${times}: ${shownText(orderId)} (${why}); checkout explain ${requestId}`);
 }
 
 /** Orders or sessions, one a line, in their order, in lines of `width` places. */

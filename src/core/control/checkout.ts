@@ -114,11 +114,25 @@ export const price = z.object({
 /** A catalog price: it sets amount, currency and method of a checkout (decisions 7, 89). */
 export type Price = DomainOf<typeof price>;
 
+const refusedOrder = z.object({
+  orderId: z.string(),
+  /** The newest of its requests, and how many there are. */
+  requestId: z.string(),
+  status: z.int(),
+  code: z.nullable(z.string()),
+  /** By the store's clock. */
+  at: moment,
+  count: whole(1),
+});
+/** An order_id of which every create was refused. */
+export type RefusedOrder = DomainOf<typeof refusedOrder>;
+
 nameSchemas({
   StatusChange: move,
   PaymentAttempt: attempt,
   LateResult: lateResult,
   LastChange: lastChange,
+  RefusedOrder: refusedOrder,
   ListedCheckout: listed,
   Checkout: inspected,
   Price: price,
@@ -147,7 +161,7 @@ export const checkoutOperations = {
     description:
       "Answers a page of checkouts and, if there are more, the id to pass as `before`. A search by text looks through the newest checkouts alone and says how many; an unknown `before` is refused.",
     request: z.strictObject({
-      /** An id or its last 8 characters; or else an order_id or its beginning; or else a text in descriptions. */
+      /** An id or its last 8 characters; or else any part of order_ids or descriptions. */
       q: z.optional(nonEmpty(MAX_TEXT)),
       status: z.optional(status),
       object: z.optional(object),
@@ -164,6 +178,8 @@ export const checkoutOperations = {
       nextBefore: z.nullable(z.uuid()),
       searched: z.nullable(z.int()),
       searchedBackTo: z.nullable(moment),
+      /** Of a search its first part: order_ids with the text in them that have no checkout, because all was refused. */
+      refused: z.array(refusedOrder),
     }),
     refusals: ["session_not_found"],
   }),

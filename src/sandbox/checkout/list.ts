@@ -8,7 +8,6 @@ import {
   AFTER_ALL,
   type CheckoutFilter,
   type Look,
-  type OrderRange,
   type Place,
   type Span,
 } from "../../store/checkout/checkout-lists.ts";
@@ -36,6 +35,8 @@ type Lists = ReturnType<Store["checkoutLists"]>;
 type Found = {
   /** The newest first, one more than the page shows where there are more. */
   readonly places: readonly Place[];
+  /** What is older than a look went, and is shown all the same. */
+  readonly older?: readonly Place[];
   readonly look?: Omit<Look, "places">;
 };
 
@@ -43,11 +44,14 @@ const DEFAULT_PAGE = 50;
 /** How many checkouts that an index found in another order are sorted to pick the newest. */
 const MAX_PICKED = 500;
 
+/** How many checkouts of an order_id are shown that a look did not come to. */
+const MAX_OLDER = 5;
+
 const END_OF_ID = /^[0-9a-f]{8}$/i;
 
 /**
  * Lists the checkouts of a store, newest first, as they are by its clock now. `q` is an id or its last 8 characters, or
- * else an order_id or its beginning, or else a text in descriptions (decision 92). Refuses with `session_not_found` where
+ * else a part of order_ids or descriptions (decision 92). Refuses with `session_not_found` where
  * `before` is no checkout of the store.
  */
 export async function listCheckouts(
@@ -100,42 +104,43 @@ function find(
 ): Found {
   const { storeId, orderId } = filter;
   if (text === undefined && orderId === null) return { places: lists.newest(filter, span) };
-  const known =
-    text === undefined ? ofOrder(lists, storeId, { is: orderId ?? "" }) : byText(lists, storeId, text);
-  if (known !== undefined) return { places: lists.pick(known, filter, span) };
+  const named = text === undefined ? ofOrder(lists, storeId, orderId ?? "") : byId(lists, storeId, text);
+  if (named !== undefined) return { places: lists.pick(named, filter, span) };
   const { places, ...look } = lists.look(filter, text ?? null, span);
-  return { places, look };
+  if (text === undefined || look.last === undefined) return { places, look };
+  if (span.before !== AFTER_ALL) return { places, look };
+  // An order_id that somebody types whole is found wherever it stands, on the first part.
+  const known = ofOrder(lists, storeId, text) ?? [];
+  const older = lists.pick(known, filter, { before: look.last, limit: Math.min(MAX_OLDER, span.limit - 1) });
+  return { places, look, older };
 }
 
-/** The checkouts that a text names; undefined where it names none, or too many to pick the newest of. */
-function byText(lists: Lists, storeId: string, text: string): readonly Place[] | undefined {
+/** The checkouts whose id a text is, or ends; undefined where it is none. */
+function byId(lists: Lists, storeId: string, text: string): readonly Place[] | undefined {
   const id = text.toLowerCase();
   if (isUuid(text)) {
     const place = lists.placeOf(storeId, id);
     if (place !== undefined) return [place];
   }
   const ending = END_OF_ID.test(text) ? lists.endingIn(storeId, id) : [];
-  if (ending.length > 0) return ending;
-  const beginning = ofOrder(lists, storeId, { beginsWith: text });
-  if (beginning !== undefined) return beginning.length === 0 ? undefined : beginning;
-  const exact = ofOrder(lists, storeId, { is: text });
-  return exact?.length === 0 ? undefined : exact;
+  return ending.length > 0 ? ending : undefined;
 }
 
-function ofOrder(lists: Lists, storeId: string, range: OrderRange): readonly Place[] | undefined {
-  const places = lists.ofOrder(storeId, range, MAX_PICKED + 1);
+/** The checkouts of an order_id; undefined where they are too many to pick the newest of. */
+function ofOrder(lists: Lists, storeId: string, orderId: string): readonly Place[] | undefined {
+  const places = lists.ofOrder(storeId, orderId, MAX_PICKED + 1);
   return places.length > MAX_PICKED ? undefined : places;
 }
 
 function pageOf(
   lists: Lists,
-  { places, look }: Found,
+  { places, look, older = [] }: Found,
   { storeId, before, limit }: Span & { readonly storeId: string },
 ): Omit<CheckoutPage, "checkouts" | "now"> & { readonly checkouts: readonly Checkout[] } {
-  const shown = places.slice(0, limit);
-  const checkouts = lists.at(shown);
-  const isCut = places.length > limit;
-  const nextBefore = isCut ? (checkouts.at(-1)?.id ?? null) : null;
+  const shown = places.slice(0, limit - older.length);
+  const checkouts = lists.at(shown.concat(older));
+  const isCut = places.length > shown.length;
+  const nextBefore = isCut ? (checkouts.at(-1 - older.length)?.id ?? null) : null;
   if (look === undefined) return { checkouts, nextBefore, searched: null, searchedBackTo: null };
   const from = isCut ? shown.at(-1) : look.last;
   const [oldest] = from === undefined ? [] : lists.at([from]);

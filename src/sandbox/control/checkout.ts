@@ -9,6 +9,7 @@ import { payAs } from "../checkout/payments.ts";
 import { addPrice, retirePrice } from "../checkout/prices.ts";
 import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "../checkout/return-origins.ts";
 import { createTestOrder } from "../checkout/test-order.ts";
+import { refusedOrders } from "../explain/search.ts";
 import { viewCheckout } from "../checkout/view.ts";
 import type { EventEntry } from "../../store/checkout/events.ts";
 import type { ControlActs, HandlersOf } from "./handler.ts";
@@ -26,7 +27,11 @@ export const checkoutHandlers = {
     const { checkout, late, moves } = paid.value;
     return accept({ ...checkout, late, moves });
   },
-  listCheckouts: (context, { storeId, body }) => listCheckouts(context, storeId, body),
+  listCheckouts: async (context, { storeId, body }) => {
+    const { q, before } = body;
+    const refused = q === undefined || before !== undefined ? [] : refusedOrders(context, storeId, q).orders;
+    return mapped(await listCheckouts(context, storeId, body), (page) => ({ ...page, refused }));
+  },
   createTestOrder: (context, { storeId, requestId }) => createTestOrder(context, { storeId, requestId }),
   inspectCheckout: async (context, { storeId, id }) => {
     const view = await viewCheckout(context, { storeId, checkoutId: id });

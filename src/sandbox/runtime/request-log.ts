@@ -46,6 +46,11 @@ export type RequestLog = {
   /** The newest before a position, newest first; default: of all. */
   readonly before: (storeId: string, position: number | undefined, limit: number) => readonly LoggedRequest[];
   readonly find: (storeId: string, requestId: string) => FoundRequest | undefined;
+  /** The newest refused requests whose order_id has a text in it, newest first, as far as one look goes. */
+  readonly refusedOf: (
+    storeId: string,
+    text: string,
+  ) => { readonly requests: readonly LoggedRequest[]; readonly isWhole: boolean };
   /** Why nothing is logged, and what helps; undefined where it is. */
   readonly failure: () => string | undefined;
   /** The position of a store's newest request; 0 if it has none. */
@@ -83,6 +88,8 @@ const WRITE_AFTER_MS = 100;
 const WRITE_AT = 500;
 /** With how many files work is tried: a damaged one, and the new one. */
 const MAX_FILES = 2;
+/** How far a look for refused requests goes back, how many it reads, and how many it finds at most. */
+const [MAX_LOOK, MAX_PARSED, MAX_REFUSED] = [20_000, 1000, 200];
 const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
 
@@ -134,6 +141,14 @@ export function createRequestLog(
       reading((log) => log.between({ storeId, after: forgottenTo(log, storeId, options), before }, limit)) ??
       [],
     find: (storeId, requestId) => reading((log) => log.find(storeId, requestId)),
+    refusedOf: (storeId, text) =>
+      reading((log) =>
+        log.refusedOf(storeId, text, {
+          after: Math.max(forgottenTo(log, storeId, options), log.last(storeId) - MAX_LOOK),
+          limit: MAX_REFUSED,
+          most: MAX_PARSED,
+        }),
+      ) ?? { requests: [], isWhole: true },
     failure: file.failure,
     last: (storeId) =>
       file.using((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),

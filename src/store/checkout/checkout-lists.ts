@@ -31,7 +31,7 @@ export const AFTER_ALL: Place = Number.MAX_SAFE_INTEGER;
 /** How many of the newest checkouts the end of an id is looked for among. */
 const NEWEST_IDS = 1000;
 /** How many checkouts one look reads at most. */
-const MAX_LOOK = 10_000;
+const MAX_LOOK = 20_000;
 /** If at most this many times the wanted rows lie between, counting all stores, all are read in a row: half the time. */
 const DENSE = 3;
 
@@ -61,17 +61,17 @@ export function checkoutLists(connection: Connection) {
       return newestOf(kinds.flat()).slice(0, limit);
     },
 
-    /** The places of the checkouts whose order_id is this one, or begins so; unordered. */
-    ofOrder: (storeId: string, wanted: OrderRange, limit: number): Place[] =>
-      sql.ofOrder.all({ storeId, ...boundsOf(wanted), limit }),
+    /** The places of the checkouts whose order_id is this one; unordered. */
+    ofOrder: (storeId: string, orderId: string, limit: number): Place[] =>
+      sql.ofOrder.all({ storeId, orderId, limit }),
 
     /** The places of those whose id ends so, among the newest, and how far that is. */
     endingIn: (storeId: string, ending: string): Place[] =>
       sql.endingIn.all({ storeId, ending, among: NEWEST_IDS }),
 
     /**
-     * Looks through the newest checkouts before a place for a text: in their description (capital letters of ASCII are as
-     * small ones), or as the beginning of their order_id. Null finds all. `last` is the oldest that was looked at,
+     * Looks through the newest checkouts before a place for a text in their order_id or their description (capital letters
+     * of ASCII are as small ones). Null finds all. `last` is the oldest that was looked at,
      * `isWhole` whether there is none before it.
      */
     look: (filter: CheckoutFilter, text: string | null, { before, limit }: Span): Look => {
@@ -81,7 +81,7 @@ export function checkoutLists(connection: Connection) {
       const last = end ?? sql.oldest.get({ storeId, before });
       if (newest === undefined || last === undefined) return { places: [], last, isWhole: true };
       const like = text === null ? null : `%${text.replaceAll(/[%_\\]/g, "\\$&")}%`;
-      const wanted = { ...filter, ...boundsOf({ beginsWith: text ?? "" }), newest, last, like, limit };
+      const wanted = { ...filter, newest, last, like, limit };
       const isDense = newest - last < DENSE * MAX_LOOK;
       const places = (isDense ? sql.lookThroughAll : sql.look).all(wanted);
       return { places, last, isWhole: beyond === undefined };
@@ -91,17 +91,6 @@ export function checkoutLists(connection: Connection) {
     count: (storeId: string, from: Place, before: Place): number =>
       sql.count.get({ storeId, from, before }) ?? 0,
   };
-}
-
-/** One order_id, or all that begin with a text. */
-export type OrderRange = { readonly is: string } | { readonly beginsWith: string };
-
-type Bounds = { readonly from: string; readonly until: Uint8Array };
-
-/** The order_ids from one on and before another, in the order of their bytes; no byte of UTF-8 is as high as 0xff. */
-function boundsOf(range: OrderRange): Bounds {
-  const [text, end] = "is" in range ? [range.is, 0] : [range.beginsWith, 0xff];
-  return { from: text, until: Buffer.concat([Buffer.from(text), Buffer.of(end)]) };
 }
 
 /** Places, the newest first. */
@@ -160,9 +149,9 @@ function prepare(connection: Connection) {
       )
       .pluck(),
     ofOrder: connection
-      .prepare<OfStore & Bounds & Pick<Span, "limit">, Place>(
+      .prepare<OfStore & Pick<Checkout, "orderId"> & Pick<Span, "limit">, Place>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_order
-         WHERE store_id = @storeId AND order_id >= @from AND order_id < CAST(@until AS TEXT) LIMIT @limit`,
+         WHERE store_id = @storeId AND order_id = @orderId LIMIT @limit`,
       )
       .pluck(),
     endingIn: connection
@@ -178,20 +167,18 @@ function prepare(connection: Connection) {
 }
 
 /** From where to where a look reads, and what it looks for. */
-type Wanted = CheckoutFilter &
-  Bounds & {
-    readonly newest: Place;
-    readonly last: Place;
-    readonly like: string | null;
-    readonly limit: number;
-  };
+type Wanted = CheckoutFilter & {
+  readonly newest: Place;
+  readonly last: Place;
+  readonly like: string | null;
+  readonly limit: number;
+};
 
 /** The statements of a look: what it finds, where it ends, and how much it has read. */
 function prepareLook(connection: Connection) {
   const found = `store_id = @storeId AND rowid BETWEEN @last AND @newest
     AND ${MEANT}
-    AND (@like IS NULL OR description LIKE @like ESCAPE '\\'
-      OR (order_id >= @from AND order_id < CAST(@until AS TEXT)))
+    AND (@like IS NULL OR order_id LIKE @like ESCAPE '\\' OR description LIKE @like ESCAPE '\\')
     ORDER BY rowid DESC LIMIT @limit`;
   return {
     look: connection

@@ -27,6 +27,9 @@ CREATE TABLE request_batches (
 const HOLDING = `SELECT requests FROM request_batches
   WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
 
+/** What a line has of a request that was not refused. */
+const SUCCEEDED = '"code":null';
+
 /** Positions of a store's requests, without the two that are named. */
 type Between = { readonly storeId: string; readonly after: number; readonly before: number };
 
@@ -79,6 +82,8 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
     find: (storeId: string, requestId: string): FoundRequest | undefined =>
       foundAmong([...oldestFirst(storeId, 0, requestId)].filter((one) => one.requestId === requestId)),
 
+    refusedOf: readRefused(newestHolding, parsed),
+
     /**
      * Requests after a position, newest first: the newest ones, or those that come next after the position of the filter,
      * so that who goes on from there misses none.
@@ -94,6 +99,39 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
       }
       return filter.after === null ? found : found.toReversed();
     },
+  };
+}
+
+/** How far a look for refused requests goes: after a position, to so many that are found or read. */
+type RefusedLook = { readonly after: number; readonly limit: number; readonly most: number };
+
+/**
+ * The newest refused requests whose order_id has a text in it, in any case of its letters, newest first. Parses no more
+ * than `most` lines: `isWhole` says whether these were all.
+ */
+function readRefused(
+  newestHolding: ReturnType<typeof statements>["newestHolding"],
+  parsed: ReturnType<typeof batchReader>,
+): (
+  storeId: string,
+  text: string,
+  look: RefusedLook,
+) => { readonly requests: readonly LoggedRequest[]; readonly isWhole: boolean } {
+  return (storeId, text, { after, limit, most }) => {
+    const small = text.toLowerCase();
+    const requests: LoggedRequest[] = [];
+    let read = 0;
+    for (const batch of newestHolding.iterate({ storeId, after, holds: null })) {
+      for (const line of batch.split("\n").toReversed()) {
+        // Most lines are of what succeeded, and need not be parsed.
+        if (line.includes(SUCCEEDED)) continue;
+        if (read >= most || requests.length >= limit) return { requests, isWhole: false };
+        read += 1;
+        const [request] = parsed(line);
+        if (request?.orderId?.toLowerCase().includes(small) === true) requests.push(request);
+      }
+    }
+    return { requests, isWhole: true };
   };
 }
 

@@ -50,24 +50,31 @@ export function page(path: string, show: Show): PortalRoute {
     path,
     role: `portal ${roleOfPath(path)}`,
     entersStore: true,
-    answer: async (context, call) => {
-      const view = viewOf(context, call);
-      const known = requireStore(context, view);
-      if (!known.ok) return known;
-      const short = withoutEmpty(view);
-      if (short !== undefined) return accept(sentOn(call, short));
-      const { storeId } = view;
-      // Before the page is read: what is written meanwhile is told.
-      const position = storeId === "" ? undefined : hubOf(context).positionOf(storeId);
-      const content = await show(context, view);
-      if (!content.ok) return content;
-      const markup = framed(context, { ...view, position }, content.value);
-      return accept({
-        ...pageResponse({ status: 200, markup, language: view.language }, call.requestId),
-        unlogged: true,
-      });
-    },
+    answer: (context, call) => shownPage(context, call, show),
   };
+}
+
+/** The answer with a page. */
+export async function shownPage(
+  context: PortalContext,
+  call: Call<Viewer>,
+  show: Show,
+): Promise<Outcome<Answer>> {
+  const view = viewOf(context, call);
+  const known = requireStore(context, view);
+  if (!known.ok) return known;
+  const short = withoutEmpty(view);
+  if (short !== undefined) return accept(sentOn(call, short));
+  const { storeId } = view;
+  // Before the page is read: what is written meanwhile is told.
+  const position = storeId === "" ? undefined : hubOf(context).positionOf(storeId);
+  const content = await show(context, view);
+  if (!content.ok) return content;
+  const markup = framed(context, { ...view, position }, content.value);
+  return accept({
+    ...pageResponse({ status: 200, markup, language: view.language }, call.requestId),
+    unlogged: true,
+  });
 }
 
 /** The address of a page without the fields in which nothing was typed; undefined where it has none. */

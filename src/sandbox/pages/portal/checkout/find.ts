@@ -3,32 +3,48 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import type { Answer } from "../../../answer.ts";
 import type { Call } from "../../../area.ts";
 import { pageAnywhere, pageInStore } from "../../../explain/portal-page.ts";
+import { search } from "../../../explain/search.ts";
 import { noStore } from "../../../at-store.ts";
-import { sentOn } from "../route.ts";
+import { sentOn, shownPage } from "../route.ts";
 import type { PortalContext, Viewer } from "../view.ts";
+import { foundPage, pagesOf } from "./found-page.ts";
 
-/** Leads from any id, or an order_id, to its page; else to the list of what a text finds. */
-export function findInStore(context: PortalContext, call: Call<Viewer>): Outcome<Answer> {
+/** Leads from any id, or an order_id, to its page; else to the one thing that has the text, or to a list of all by kind. */
+export async function findInStore(context: PortalContext, call: Call<Viewer>): Promise<Outcome<Answer>> {
   const storeId = call.params["store_id"] ?? DEFAULT_STORE;
   if (context.store.stores.names(storeId) === undefined) return noStore(storeId);
   const text = wanted(call);
-  return accept(sentOn(call, pageInStore(context, storeId, text) ?? listPath(storeId, text)));
+  if (text === "") return accept(sentOn(call, `/portal/${storeId}/checkouts`));
+  const exact = pageInStore(context, storeId, text);
+  if (exact !== undefined) return accept(sentOn(call, exact));
+  const found = await search(context, storeId, text);
+  const [only, ...others] = pagesOf({ storeId }, found);
+  // One of several may be beyond where a look has ended.
+  if (only !== undefined && others.length === 0 && found.nextBefore === null)
+    return accept(sentOn(call, only));
+  return shownPage(context, call, async (_context, view) => accept(foundPage(view, text, found)));
 }
 
-/** The same for who names no store: each is looked in, the first one first. */
+/** The same for who names no store: each is looked in for what has this name, the first one first. */
 export function findAnywhere(context: PortalContext, call: Call<Viewer>): Outcome<Answer> {
   const text = wanted(call);
   const path = pageAnywhere(context, text);
   if (path !== undefined) return accept(sentOn(call, path));
   const first = context.store.stores.first();
   if (first === undefined) return refuse("not_found", ["this sandbox has no store", "本沙箱没有商店"]);
-  return accept(sentOn(call, listPath(first.id, text)));
+  return accept(
+    sentOn(
+      call,
+      text === ""
+        ? `/portal/${first.id}/checkouts`
+        : `/portal/${first.id}/find?q=${encodeURIComponent(text)}`,
+    ),
+  );
 }
 
 function wanted({ query }: Call<Viewer>): string {
-  return new URLSearchParams(query).get("q")?.trim() ?? "";
+  return new URLSearchParams(query).get("q")?.trim().slice(0, MAX_TEXT) ?? "";
 }
 
-function listPath(storeId: string, text: string): string {
-  return `/portal/${storeId}/checkouts${text === "" ? "" : `?q=${encodeURIComponent(text)}`}`;
-}
+/** As much as the list of checkouts takes. */
+const MAX_TEXT = 512;

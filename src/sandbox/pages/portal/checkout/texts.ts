@@ -29,6 +29,16 @@ export const TEXTS = {
   ],
   noMatch: ["No checkout matches.", "没有符合条件的订单。"],
   amongRequests: ["Look for it among the requests, also refused ones", "在请求中查找，包括被拒绝的请求"],
+  foundTitle: (text: string) => [`Search: ${text}`, `搜索：${text}`],
+  refusedOrders: ["Orders that were refused, and have no checkout", "被拒绝而没有收款单的订单"],
+  endpoints: ["Endpoints", "接收端"],
+  events: ["Events of this type", "该类型的事件"],
+  nothingFound: [
+    "Nothing in this store has this in its order_id, its description, its address or its type.",
+    "本商店没有任何订单号、商品说明、地址或类型包含此文字。",
+  ],
+  lookOn: ["Look on in older checkouts", "继续查找更早的收款单"],
+  lookInRequests: ["Look on among all requests", "在全部请求中继续查找"],
   searched: (count: number) => [
     `Looked through the newest ${count.toLocaleString(tagOf("en"))} checkouts, back to`,
     `已查找最新的 ${count.toLocaleString(tagOf("zh"))} 个订单，最早至`,

@@ -44,7 +44,7 @@ function requestFacts(view: View, request: ToldRequest, checkout: Checkout | und
   const { requestId, at, storeAt, status, code, durationMs, orderId, fault, key } = request;
   const page =
     checkout === undefined
-      ? listAddress(view, "/checkouts", { q: orderId })
+      ? listAddress(view, "/requests", { q: orderId })
       : storePath(view, `/checkouts/${checkout.id}`);
   return facts([
     [WORDS.id, copyable(requestId)],

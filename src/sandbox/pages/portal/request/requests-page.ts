@@ -51,7 +51,7 @@ export async function requestsPage(context: PortalContext, view: View): Promise<
             "checkout orders create --order-id order-1001 --price-id price_coffee",
             html`<a class="primary" href="${storePath(view, "/connect")}">${TEXTS.connect}</a>`,
           )
-        : requestTable(view, part.requests, storeTime(context, view.storeId))
+        : requestTable(context, view, part.requests)
     }
     ${pager(view, wanted.value, part)}
   </section>`;
@@ -127,17 +127,23 @@ function filterForm(view: View, { status, path, q }: Wanted): Html {
   </form>`;
 }
 
-function requestTable(view: View, requests: readonly LoggedRequest[], now: number): Html {
+function requestTable(context: PortalContext, view: View, requests: readonly LoggedRequest[]): Html {
+  const now = storeTime(context, view.storeId);
   if (requests.length === 0) return html`<p class="hint">${TEXTS.noMatch}</p>`;
-  const list = table(TEXTS.requests, requests, (request) => requestRow(view, request, now), { opens: true });
+  const list = table(TEXTS.requests, requests, (request) => requestRow(context, view, { request, now }), {
+    opens: true,
+  });
   return html`<div class="requests">${list}</div>`;
 }
 
-function requestRow(view: View, request: LoggedRequest, now: number): Row {
+function requestRow(
+  context: PortalContext,
+  view: View,
+  { request, now }: { readonly request: LoggedRequest; readonly now: number },
+): Row {
   const { requestId, storeAt, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
   const mark = fault === null ? "" : html` <span class="badge warn">${WORDS.fault}: ${fault.action}</span>`;
   const maker = byDrill === true ? html` <span class="badge">${TEXTS.byDrill}</span>` : "";
-  const orders = listAddress(view, "/checkouts", { q: orderId });
   return [
     [
       WORDS.time,
@@ -149,8 +155,18 @@ function requestRow(view: View, request: LoggedRequest, now: number): Row {
     [WORDS.status, answerBadge(status)],
     [TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}${maker}`],
     [TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
-    [WORDS.order, orderId === null ? "" : linked(orders, merchantText(orderId))],
+    [WORDS.order, orderId === null ? "" : orderOf(context, view, orderId)],
   ];
+}
+
+/** An order that has a checkout leads to the newest; of one that was only refused there is no more than its requests. */
+function orderOf({ store }: PortalContext, view: View, orderId: string): Html {
+  const [newest] = store.checkouts.ofOrder({ storeId: view.storeId, orderId, limit: 1 });
+  if (newest !== undefined) return linked(storePath(view, `/checkouts/${newest.id}`), merchantText(orderId));
+  const isShown = view.query.get("q") === orderId;
+  return isShown
+    ? html`${merchantText(orderId)}`
+    : linked(listAddress(view, "/requests", { q: orderId }), merchantText(orderId));
 }
 
 /** When it came by the real clock, named, where the store's clock shows another time. */

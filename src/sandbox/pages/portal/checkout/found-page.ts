@@ -1,0 +1,95 @@
+import { shownText } from "../../../../core/text.ts";
+import type { Found } from "../../../explain/search.ts";
+import { html, type Html, type Text } from "../../../../web/html.ts";
+import { merchantText } from "../../shared/merchant-text.ts";
+import { listAddress, storePath } from "../forms.ts";
+import { amount, answerBadge, dated, linked, nextPart, statusBadge } from "../parts.ts";
+import type { Content, View } from "../view.ts";
+import { FRAME_TEXTS } from "../texts.ts";
+import { TEXTS } from "./texts.ts";
+
+type OfStore = Pick<View, "storeId">;
+
+/** The page of each thing that was found. */
+export function pagesOf(view: OfStore, found: Found): readonly string[] {
+  return [
+    ...found.checkouts.map(({ id }) => storePath(view, `/checkouts/${id}`)),
+    ...found.refused.map((order) => refusedPath(view, order)),
+    ...found.endpoints.map(({ id }) => storePath(view, `/webhooks/endpoints/${id}`)),
+    ...found.eventTypes.map((type) => eventsPath(view, type)),
+  ];
+}
+
+/** A single request leads to its page, several to the list of them. */
+function refusedPath(view: OfStore, { orderId, requestId, count }: Found["refused"][number]): string {
+  return count === 1
+    ? storePath(view, `/requests/${requestId}`)
+    : listAddress(view, "/requests", { q: orderId });
+}
+
+function eventsPath(view: OfStore, type: string): string {
+  return listAddress(view, "/webhooks", { type });
+}
+
+/** What a text finds, by kind, and how far that was looked for. */
+export function foundPage(view: View, text: string, found: Found): Content {
+  const { checkouts, refused, endpoints, eventTypes } = found;
+  const main = html`${kind(
+    FRAME_TEXTS.checkouts,
+    checkouts.map(
+      (one) =>
+        html`${linked(storePath(view, `/checkouts/${one.id}`), merchantText(one.orderId))}
+        ${one.description === null ? "" : merchantText(one.description)} ${amount(one)}
+        ${statusBadge(one.status)} ${dated(one.createdAt)}`,
+    ),
+  )}
+  ${kind(
+    TEXTS.refusedOrders,
+    refused.map(
+      (one) =>
+        html`${linked(refusedPath(view, one), merchantText(one.orderId))} ${answerBadge(one.status)}
+          <code>${one.code ?? ""}</code>${one.count === 1 ? "" : html` × ${String(one.count)}`}
+          ${dated(one.at)}`,
+    ),
+  )}
+  ${kind(
+    TEXTS.endpoints,
+    endpoints.map(({ id, url }) => linked(storePath(view, `/webhooks/endpoints/${id}`), shownText(url))),
+  )}
+  ${kind(
+    TEXTS.events,
+    eventTypes.map((type) => linked(eventsPath(view, type), type)),
+  )}
+  ${pagesOf(view, found).length === 0 ? html`<p class="empty">${TEXTS.nothingFound}</p>` : ""}
+  ${howFar(view, text, found)}`;
+  return { title: TEXTS.foundTitle(shownText(text)), main };
+}
+
+function kind(title: Text, items: readonly Html[]): Html {
+  if (items.length === 0) return html``;
+  return html`<section class="found">
+    <h2>${title}</h2>
+    <ul>
+      ${items.map((item) => html`<li>${item}</li>`)}
+    </ul>
+  </section>`;
+}
+
+/** Where the look has stopped, and how to go on. */
+function howFar(view: View, text: string, found: Found): Html {
+  const { searched, searchedBackTo, nextBefore, isRefusedWhole } = found;
+  const looked =
+    searched === null || searchedBackTo === null
+      ? ""
+      : html`<p class="hint">${TEXTS.searched(searched)} ${dated(searchedBackTo)}</p>`;
+  const more =
+    nextBefore === null
+      ? ""
+      : html`<p>
+          ${nextPart(listAddress(view, "/checkouts", { q: text, before: nextBefore }), TEXTS.lookOn)}
+        </p>`;
+  const requests = isRefusedWhole
+    ? ""
+    : html`<p>${nextPart(listAddress(view, "/requests", { q: text }), TEXTS.lookInRequests)}</p>`;
+  return html`${looked} ${more} ${requests}`;
+}

@@ -1,0 +1,130 @@
+import { expect, test } from "vitest";
+import { createHarness } from "../support/harness.ts";
+import { signedIn, type Page, type Portal } from "../support/portal.ts";
+
+/** A store with orders of teas, one that was refused alone, and two endpoints. */
+async function openShop() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const portal = await signedIn(harness, sandbox);
+  let keys = 0;
+  const create = async (body: object): Promise<string> => {
+    const headers = { "Idempotency-Key": `key-number-${(keys += 1)}` };
+    const answer = await sandbox.request({ path: "/v1/orders", headers, body: JSON.stringify(body) });
+    const { data } = JSON.parse(String(answer.body)) as { data?: { id: string } };
+    return data?.id ?? "";
+  };
+  const terms = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+  const ids = {
+    green: await create({
+      ...terms,
+      order_id: "Cart-2201-green",
+      description: "Sencha of the first harvest",
+    }),
+    black: await create({ ...terms, order_id: "Cart-2202-black", description: "Assam" }),
+  };
+  await create({ ...terms, order_id: "Cart-9999-refused", currency: "XXX" });
+  await create({ ...terms, order_id: "Cart-9999-refused", currency: "YYY" });
+  await create({ ...terms, order_id: "lone-refused", currency: "XXX" });
+  // This one is refused too, and has a checkout.
+  await create({ ...terms, order_id: "Cart-2202-black", amount_minor: 1 });
+  for (const port of [3000, 3001])
+    await harness.run(["endpoints", "add", `http://localhost:${port}/hooks-of-port-${port}`]);
+  const find = (text: string): Promise<Page> =>
+    portal.get(`${portal.home}/find?${new URLSearchParams({ q: text }).toString()}`);
+  return { harness, sandbox, portal, ids, find, create, terms };
+}
+
+/** The headings of a page and the links below each. */
+function kindsOn({ html }: Page, { home }: Portal): Readonly<Record<string, readonly string[]>> {
+  const sections = html.matchAll(/<section class="found">\s*<h2>(.*?)<\/h2>(.*?)<\/section>/gs);
+  return Object.fromEntries(
+    [...sections].map(([, title = "", list = ""]) => [
+      title,
+      [...list.matchAll(/href="([^"]+)"/g)].map(([, to = ""]) =>
+        to.replace(home, "").replaceAll("&amp;", "&"),
+      ),
+    ]),
+  );
+}
+
+test("what has one result leads there: by any part of an order_id, a description, an address, a type", async () => {
+  const { portal, ids, find } = await openShop();
+  for (const [text, page] of [
+    ["2201", `/checkouts/${ids.green}`],
+    ["2201-GREEN", `/checkouts/${ids.green}`],
+    ["first harv", `/checkouts/${ids.green}`],
+    ["ssam", `/checkouts/${ids.black}`],
+    [ids.green, `/checkouts/${ids.green}`],
+    ["9999", "/requests?q=Cart-9999-refused"],
+    ["port-3001", /^\/webhooks\/endpoints\/[0-9a-f-]{36}$/],
+    ["lone-ref", /^\/requests\/[0-9a-f-]{36}$/],
+    ["order.cre", "/webhooks?type=order.created"],
+  ] as const) {
+    const { location = "" } = await find(text);
+    const to = location.replace(portal.home, "");
+    expect([text, to]).toEqual([text, typeof page === "string" ? page : expect.stringMatching(page)]);
+    const { status } = await portal.get(location);
+    expect([text, status]).toEqual([text, 200]);
+  }
+});
+
+test("several results are a list by kind", async () => {
+  const { portal, ids, find } = await openShop();
+  const carts = await find("cart-");
+  expect(carts.status).toBe(200);
+  expect(kindsOn(carts, portal)).toEqual({
+    Checkouts: [`/checkouts/${ids.black}`, `/checkouts/${ids.green}`],
+    "Orders that were refused, and have no checkout": ["/requests?q=Cart-9999-refused"],
+  });
+  expect(carts.text).toContain("capability_missing × 2");
+  const hooks = await find("hooks");
+  expect(kindsOn(hooks, portal)).toMatchObject({ Endpoints: [expect.anything(), expect.anything()] });
+  const nothing = await find("<script>nothing</script>");
+  expect([nothing.status, nothing.text.includes("Nothing in this store has this")]).toEqual([200, true]);
+  expect(nothing.html).not.toContain("<script>nothing");
+  await portal.post("/portal/preferences", { language: "zh", back: portal.home });
+  expect((await find("cart-")).text).toContain("被拒绝而没有收款单的订单");
+});
+
+test("no link leads from requests to checkouts and back: an order that was only refused has its requests alone", async () => {
+  const { portal, ids } = await openShop();
+  const requests = await portal.get(`${portal.home}/requests`);
+  const links = [...requests.html.matchAll(/href="([^"]*(?:checkouts|requests\?q)[^"]*)"/g)].map(
+    ([, to = ""]) => to.replace(portal.home, ""),
+  );
+  expect(links).toContain(`/checkouts/${ids.black}`);
+  expect(links).toContain("/requests?q=lone-refused");
+  expect(links.filter((to) => to.startsWith("/checkouts?q"))).toEqual([]);
+  const lone = await portal.get(`${portal.home}/requests?q=lone-refused`);
+  const [, rows = ""] = /<tbody>(.*?)<\/tbody>/s.exec(lone.html) ?? [];
+  expect(rows).not.toContain("requests?q=");
+  const [, request = ""] = /href="([^"]+\/requests\/[0-9a-f-]{36})"/.exec(rows) ?? [];
+  expect((await portal.get(request)).html).not.toContain("/checkouts?q");
+});
+
+test("orders list --search and open find the same", async () => {
+  const { harness, portal, ids } = await openShop();
+  const { stdout } = await harness.run(["orders", "list", "--search", "CART-"]);
+  expect(stdout).toMatch(/Cart-2202-black.*\n.*Cart-2201-green/);
+  expect(stdout).toMatch(
+    /\nrefused 2 times: Cart-9999-refused \(403 capability_missing\); checkout explain [0-9a-f-]{36}\n$/,
+  );
+  const searched = await harness.run(["orders", "list", "--search", "harvest", "--json"]);
+  expect(JSON.parse(searched.stdout)).toMatchObject({
+    checkouts: [{ id: ids.green }],
+    refused: [],
+    next_before: null,
+  });
+  const lone = await harness.run(["orders", "list", "--search", "lone", "--json"]);
+  expect(JSON.parse(lone.stdout)).toMatchObject({
+    checkouts: [],
+    refused: [{ order_id: "lone-refused", count: 1 }],
+  });
+  const plain = await harness.run(["orders", "list", "--json"]);
+  expect(JSON.parse(plain.stdout)).toMatchObject({ refused: [] });
+  const opened = await harness.run(["open", "2201-gr", "--print"]);
+  const to = new URL(opened.stdout.trim()).searchParams.get("to") ?? "";
+  const anywhere = await portal.get(to.replace(/^\/portal\/k-[^/]+/, "/portal"));
+  expect((await portal.get(anywhere.location ?? "")).location).toBe(`${portal.home}/checkouts/${ids.green}`);
+});
