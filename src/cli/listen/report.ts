@@ -12,7 +12,7 @@ import { VERSION } from "../../version.ts";
 import { shortId } from "../table.ts";
 import { causeLine } from "../webhook/report.ts";
 import type { ListenPlan } from "./options.ts";
-import { fieldLines, type Field, type Style } from "../printer.ts";
+import { fieldLines, type Field, type Printer, type Style } from "../printer.ts";
 
 /** Length of the longest event type of orders: that of sessions is longer, and needs its room once there is one. */
 const TYPE_WIDTH = "order.succeeded".length;
@@ -111,10 +111,18 @@ const OUTCOMES = {
 } as const satisfies Record<DeliveryResult["kind"], string>;
 
 /** How lines look: with the target's address where there can be several, and aligned with the lines before. */
-type Look = { readonly style: Style; readonly plan: ListenPlan; readonly typeWidth: number };
+type Look = Pick<Printer, "style" | "wrap"> & { readonly plan: ListenPlan; readonly typeWidth: number };
 
-/** The room for event types behind a line: as much as the longest one so far takes. */
-export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, before = TYPE_WIDTH): number {
+/** The room for event types in lines of `width` places: for those of sessions from the first line on, if it has it. */
+export function typeWidthOf({ width }: Pick<Printer, "width">): number {
+  return width < WIDE ? TYPE_WIDTH : SESSION_TYPE_WIDTH;
+}
+
+/** A line with the longest event type fits this many places. */
+const WIDE = 100;
+
+/** The room for event types behind a delivery: as much as the longest one so far takes. */
+export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, before: number): number {
   const isOfSession = claims.type?.startsWith("checkout_session.") === true;
   return Math.max(before, isOfSession ? SESSION_TYPE_WIDTH : 0);
 }
@@ -127,7 +135,7 @@ const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
  * The order names what it is about; `d` and `--json` show all ids.
  */
 export function deliveryLine(delivery: HandledDelivery, look: Look): string {
-  const { style, typeWidth } = look;
+  const { style, typeWidth, wrap } = look;
   const { at, storeAt, claims, verified, fault, injected, result } = delivery;
   const type = shown(claims.type).padEnd(typeWidth);
   const verdict = verified ? style.green("✓ verified") : style.red("✗ not verified");
@@ -140,7 +148,8 @@ export function deliveryLine(delivery: HandledDelivery, look: Look): string {
     verdict,
   ];
   const real = storeAt === null ? [] : [style.dim(`real time ${timeOf(at)}`)];
-  const line = [...parts, ...resultParts(delivery, look), ...real].join("  ");
+  const whole = [...parts, ...resultParts(delivery, look), ...real].join("  ");
+  const line = wrap(whole, "00:00:00Z  ".length);
   const causes =
     result.kind === "not_verified"
       ? result.causes.map((cause) => causeLine(cause, style))

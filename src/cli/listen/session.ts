@@ -23,6 +23,7 @@ import {
   readyText,
   timeOf,
   typeWidthAfter,
+  typeWidthOf,
 } from "./report.ts";
 import { portFailure } from "../../host/listen.ts";
 import { EXIT, problemOf, Refused, type Problem } from "../problem.ts";
@@ -108,7 +109,7 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
     const url = `${localOrigin(port)}/`;
     const link = sender.kind === "sandbox" ? createLink(world, { ...sender, ...plan, url }) : undefined;
     let last: HandledDelivery | undefined;
-    let typeWidth: number | undefined;
+    let typeWidth = typeWidthOf(printer);
     const webhooks = createWebhookListener(world, {
       source: hideSecrets(context, link ?? fixedSource(sender)),
       seen,
@@ -120,7 +121,7 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
       onHandled: (delivery) => {
         last = delivery;
         typeWidth = typeWidthAfter(delivery, typeWidth);
-        const look = { style: printer.style, plan, typeWidth };
+        const look = { style: printer.style, wrap: printer.wrap, plan, typeWidth };
         printer.line(deliveryJson(delivery), () => deliveryLine(delivery, look));
       },
       onStray: (why) =>

@@ -196,12 +196,14 @@ function isFailing({ state, failingSince }: EndpointEntry): boolean {
   return state === "enabled" && failingSince !== null;
 }
 
-function noteOf({ kind, inOrder, reason, failingSince }: EndpointEntry): string | null {
+function noteOf(endpoint: EndpointEntry): string | null {
+  const { kind, inOrder, reason, failingSince } = endpoint;
+  const since = failingSince === null ? "" : `since ${iso(failingSince).replace(/\.\d+Z$/, "Z")}`;
   const notes = [
     inOrder ? "one at a time" : "",
     kind === "listener" ? "checkout listen" : "",
     reason ?? "",
-    failingSince === null ? "" : `failing since ${iso(failingSince)}`,
+    since === "" || isFailing(endpoint) ? since : `failing ${since}`,
   ];
   return notes.filter(Boolean).join("; ") || null;
 }

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { createHarness } from "../support/harness.ts";
+import { textOf } from "../support/portal.ts";
+
+test("the code to scan says that a phone cannot reach it, where its address is of this machine alone", async () => {
+  for (const [args, says] of [
+    [[], "so a phone cannot reach it. Pay here with the button below."],
+    [["--public-url", "https://pay.example"], "Scan the code with your phone"],
+  ] as const) {
+    const harness = createHarness();
+    const sandbox = await harness.start(args);
+    const { stdout } = await harness.run([
+      ...["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee", "--json"],
+    ]);
+    const { data } = JSON.parse(stdout) as { readonly data: { readonly checkout_url: string } };
+    const { host, pathname: path } = new URL(data.checkout_url);
+    const headers = { Authorization: "", Host: host, "Sec-Fetch-Site": "same-origin" };
+    const page = async (): Promise<string> => String((await sandbox.request({ path, headers })).body);
+    const [, token = ""] = /name="token" value="([^"]+)"/.exec(await page()) ?? [];
+    await sandbox.request({
+      path: `${path}/start`,
+      headers: { ...headers, "Content-Type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({ token }).toString(),
+    });
+    expect(textOf(await page())).toContain(says);
+  }
+});
