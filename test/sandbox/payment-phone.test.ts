@@ -10,7 +10,13 @@ test("the code to scan says that a phone cannot reach it, where its address is o
     const harness = createHarness();
     const sandbox = await harness.start(args);
     const { stdout } = await harness.run([
-      ...["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee", "--json"],
+      "orders",
+      "create",
+      "--order-id",
+      "order-1",
+      "--price-id",
+      "price_coffee",
+      "--json",
     ]);
     const { data } = JSON.parse(stdout) as { readonly data: { readonly checkout_url: string } };
     const { host, pathname: path } = new URL(data.checkout_url);
