@@ -115,7 +115,7 @@ export const FRAME_TEXTS = {
 /** The words that several pages have for one thing. */
 export const WORDS = {
   state: ["State", "状态"],
-  act: ["Act", "操作"],
+  act: ["Action", "操作"],
   status: ["Status", "状态"],
   created: ["Created", "创建时间"],
   remove: ["Remove", "移除"],

@@ -10,7 +10,7 @@ export const TEXTS = {
   },
   evidence: ["Evidence", "证据"],
   risk: ["Risk:", "风险："],
-  next: ["Type", "运行"],
+  next: ["Run", "运行"],
   checklist: ["Checklist", "检查清单"],
   drillKinds: {
     webhook: ["Webhook drill", "Webhook 演练"],

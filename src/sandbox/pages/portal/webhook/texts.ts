@@ -155,7 +155,7 @@ export const TEXTS = {
   deliveryTitle: (type: string) => [`Delivery of ${type}`, `${type} 的投递`],
   tryNumber: (number: number) => [`Try ${number}`, `第 ${number} 次尝试`],
   details: ["What was sent and answered", "发送与响应的内容"],
-  causeOf: ["Made", "产生方式"],
+  causeOf: ["Cause", "产生方式"],
   replay: ["Replay", "重新投递"],
   nextOf: {
     succeeded: ["Nothing: it was taken.", "无：已被接收。"],
@@ -177,7 +177,7 @@ export const TEXTS = {
   ],
   newestEvents: ["Newest events", "最新事件"],
   sequence: ["Sequence", "序号"],
-  ofNoOrder: ["of no order", "不属于任何订单"],
+  ofNoOrder: ["no order", "不属于任何订单"],
   samples: ["What each type carries", "各类型的内容"],
   samplesHint: [
     "Sample payloads of an order that does not exist. checkout trigger makes a real one.",
