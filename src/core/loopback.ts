@@ -62,12 +62,12 @@ export function loopbackAddresses(hostname: string): readonly string[] | undefin
   return isIpv4 && parts[0] === "127" ? [hostname] : undefined;
 }
 
-/** Whether two URLs lead to one server of ours: by names that it is served under, on one port. */
+/** Whether two URLs lead to one server: they have one origin, or one port under names that a sandbox has by itself. */
 export function isSameServer(one: string, other: string): boolean {
   const [left, right] = [new URL(one), new URL(other)];
   const isOurs = ({ protocol, hostname }: URL): boolean =>
     protocol === "http:" && LOOPBACK_NAMES.some((name) => name === hostname);
-  return isOurs(left) && isOurs(right) && left.port === right.port;
+  return left.origin === right.origin || (isOurs(left) && isOurs(right) && left.port === right.port);
 }
 
 /** The origin of a server on this machine that customers and clients are sent to (decision 1). */

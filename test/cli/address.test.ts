@@ -245,6 +245,46 @@ test("the key of the folder goes only to its own live sandbox, however that is n
   expect([heard, sent.length]).toEqual([[], count]);
 });
 
+test("a store in the environment counts under every address that names the sandbox", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const { control_token: token } = json(harness.readState("run.json"));
+  const made = await harness.run(["stores", "create", "--name", "Tea Shop", "--json"]);
+  const { store_id: store } = json(made.stdout);
+  for (const host of ["127.0.0.1", "localhost", "127.0.0.2"]) {
+    const baseUrl = ready.base_url.replace("127.0.0.1", host);
+    const env = {
+      CHECKOUT_BASE_URL: baseUrl,
+      CHECKOUT_CONTROL_TOKEN: String(token),
+      CHECKOUT_STORE_ID: String(store),
+    };
+    const urls: string[] = [];
+    harness.setFault((request, pass) => {
+      urls.push(request.url);
+      return pass();
+    });
+    await harness.run(["endpoints", "list"], { env });
+    expect([host, urls.at(-1)]).toEqual([host, expect.stringContaining(`/stores/${String(store)}/`)]);
+  }
+});
+
+test("a token that was shortened for people is refused before it is sent", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start(["--port", "4242"]);
+  const env = { CHECKOUT_BASE_URL: ready.base_url.replace("127.0.0.1", "127.0.0.2") };
+  for (const [variable, line] of [
+    ["CHECKOUT_CONTROL_TOKEN", "endpoints list"],
+    ["CHECKOUT_ADMIN_TOKEN", "admin log"],
+  ] as const) {
+    const result = await harness.run(words(line), { env: { ...env, [variable]: "svc_…abcd" } });
+    expect([variable, result.code, result.stderr]).toEqual([
+      variable,
+      2,
+      expect.stringContaining(`${variable} must be a token of printable ASCII characters`),
+    ]);
+  }
+});
+
 test("what acts on the sandbox of the folder sends it no key of another service", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();

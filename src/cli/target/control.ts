@@ -161,7 +161,7 @@ export function sandboxIn(context: Context, role: ControlRole = "control"): Cont
   const own = unlessRefused(ofFolder);
   if (own !== undefined && isSameServer(url, own.origin)) return own;
   const isHere = isLoopback(new URL(url).hostname);
-  const token = world.env[TOKEN_VARIABLES[role]] ?? "";
+  const token = tokenIn(world, role);
   if (token === "") {
     if (!isHere || own === undefined) return ofFolder();
     throw new Refused(otherSandbox(named, { folder: around.shownFolder(), origin: own.origin, role }));
@@ -188,8 +188,18 @@ function targetAt(context: Context, origin: string, token: string): ControlTarge
   return { origin, token, version, onOtherVersion, timeoutMs };
 }
 
+/** The token in the environment; empty if there is none. Refuses one that no header can carry. */
+function tokenIn({ env }: World, role: ControlRole): string {
+  const name = TOKEN_VARIABLES[role];
+  const token = env[name] ?? "";
+  if (/^[\x21-\x7e]*$/.test(token)) return token;
+  // Its value is a secret, or nearly.
+  const message = `${name} must be a token of printable ASCII characters; a shortened one, with …, was shown to people`;
+  throw refusedUsage(message, "checkout env --control prints it whole");
+}
+
 function adminTokenIn({ world, around }: Context): string {
-  const named = world.env[TOKEN_VARIABLES.administrator] ?? "";
+  const named = tokenIn(world, "administrator");
   if (named !== "") return named;
   const kept = around.adminToken();
   if (kept !== undefined) return kept;
