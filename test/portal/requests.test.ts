@@ -244,7 +244,7 @@ test("the pages are in Chinese too", async () => {
   for (const [path, said] of [
     [requests, "路径开头"],
     [`${requests}/${id}`, "在此被拒绝"],
-    [`${portal.home}/webhooks`, "添加端点"],
+    [`${portal.home}/webhooks`, "添加接收端"],
   ] as const) {
     const { body } = await askPortal(sandbox, {
       path,

@@ -42,21 +42,21 @@ export const CAUSES: Readonly<
   unreachable: {
     cause: [
       "nothing answers at this address: the receiver does not run, or runs on another port",
-      "该地址无人响应：接收程序未运行，或运行在其他端口",
+      "该地址无人响应：接收端未运行，或运行在其他端口",
     ],
     next: "checkout endpoints list",
   },
   timeout: {
     cause: [
       "the receiver took too long: answer 2xx first, and do the work after it",
-      "接收程序响应太慢：请先返回 2xx，再处理业务",
+      "接收端响应太慢：请先返回 2xx，再处理业务",
     ],
     next: "checkout events replay <event_id>",
   },
   connection_lost: {
     cause: [
       "the receiver closed the connection without an answer: it crashed, or its server limits bodies",
-      "接收程序未响应就关闭了连接：可能已崩溃，或其服务器限制请求体大小",
+      "接收端未响应就关闭了连接：可能已崩溃，或其服务器限制请求体大小",
     ],
     next: "checkout events replay <event_id>",
   },
@@ -85,26 +85,26 @@ export const CAUSES: Readonly<
   "400": {
     cause: [
       "the receiver refused it: most often its check of the signature, with another secret or a parsed body",
-      "接收程序拒绝了它：多半是验签失败，用了别的密钥，或对解析后的请求体验签",
+      "接收端拒绝了它：多半是验签失败，用了别的密钥，或对解析后的请求体验签",
     ],
     next: "checkout endpoints secret <endpoint_id>",
   },
   "401": {
     cause: [
       "the receiver refused the signature, or asks for a login that webhooks do not have",
-      "接收程序拒绝了签名，或要求登录，而 webhook 不会登录",
+      "接收端拒绝了签名，或要求登录，而 webhook 不会登录",
     ],
     next: "checkout endpoints secret <endpoint_id>",
   },
   "403": {
     cause: [
       "the receiver refused the signature, or its protection against forged forms (CSRF) is on for this route",
-      "接收程序拒绝了签名，或该路由启用了防跨站表单伪造（CSRF）保护",
+      "接收端拒绝了签名，或该路由启用了防跨站表单伪造（CSRF）保护",
     ],
     next: "checkout endpoints secret <endpoint_id>",
   },
   "404": {
-    cause: ["the receiver has no such path", "接收程序没有这个路径"],
+    cause: ["the receiver has no such path", "接收端没有这个路径"],
     next: "checkout endpoints list",
   },
   "405": {
@@ -114,12 +114,12 @@ export const CAUSES: Readonly<
   "410": {
     cause: [
       "the receiver says that it is gone, so the endpoint was disabled",
-      "接收程序声明该地址已不存在，因此接收端已停用",
+      "接收端声明该地址已不存在，因此接收端已停用",
     ],
     next: "checkout endpoints enable <endpoint_id>",
   },
   "413": {
-    cause: ["the receiver limits bodies to less than an event has", "接收程序的请求体上限小于事件的大小"],
+    cause: ["the receiver limits bodies to less than an event has", "接收端的请求体上限小于事件的大小"],
     next: "checkout events get <event_id>",
   },
   "415": {
@@ -127,20 +127,17 @@ export const CAUSES: Readonly<
     next: "checkout events get <event_id>",
   },
   "429": {
-    cause: [
-      "the receiver limits its rate; its Retry-After is honoured",
-      "接收程序限流；已遵守其 Retry-After",
-    ],
+    cause: ["the receiver limits its rate; its Retry-After is honoured", "接收端限流；已遵守其 Retry-After"],
     next: "checkout events replay <event_id>",
   },
   "4xx": {
-    cause: ["the receiver refused it; its answer says why", "接收程序拒绝了它；原因见其响应"],
+    cause: ["the receiver refused it; its answer says why", "接收端拒绝了它；原因见其响应"],
     next: "checkout events replay <event_id>",
   },
   "5xx": {
     cause: [
       "the receiver failed: look at its own log, and at the answer that it gave",
-      "接收程序出错：请查看它自己的日志和它给出的响应",
+      "接收端出错：请查看它自己的日志和它给出的响应",
     ],
     next: "checkout events replay <event_id>",
   },

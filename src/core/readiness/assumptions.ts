@@ -136,7 +136,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     title: ["Delivery headers", "推送请求头"],
     chosen: [
       "Checkout-Event-Id, Checkout-Timestamp and Checkout-Signature carry what a receiver verifies, with a tolerance of 300 s.",
-      "Checkout-Event-Id、Checkout-Timestamp 和 Checkout-Signature 供接收程序验证，时间容差为 300 秒。",
+      "Checkout-Event-Id、Checkout-Timestamp 和 Checkout-Signature 供接收端验证，时间容差为 300 秒。",
     ],
     setting: "headerNames and toleranceSeconds of hosted-checkout/webhooks",
     shownBy: ["an endpoint took an event", "有接收端接收了事件"],

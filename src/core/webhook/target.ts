@@ -118,12 +118,12 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
   if (port === 0)
     return refuse("invalid_parameter", [
       "port 0 is none; give the port of your receiver",
-      "端口 0 无效；请填写接收程序的端口",
+      "端口 0 无效；请填写接收端的端口",
     ]);
   if (addresses !== undefined && port === policy.ownPort) {
     return refuse("invalid_parameter", [
       `port ${port} is the sandbox itself; give the address of your receiver`,
-      `端口 ${port} 是沙箱自己；请填写接收程序的地址`,
+      `端口 ${port} 是沙箱自己；请填写接收端的地址`,
     ]);
   }
   return accept({ url: url.href, host, port, addresses: addresses ?? null });
@@ -143,7 +143,7 @@ export function parseTargetHost(text: string): Outcome<string> {
   if (ipaddr.isValid(address) && isNeverSentTo(address))
     return refuse("invalid_parameter", [
       `nothing is ever sent to ${hostname}; name the host of your receiver`,
-      `从不向 ${hostname} 发送；请填写接收程序的主机`,
+      `从不向 ${hostname} 发送；请填写接收端的主机`,
     ]);
   if (hostname === host) return accept(host);
   return refuse("invalid_parameter", [

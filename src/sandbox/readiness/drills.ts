@@ -139,7 +139,7 @@ export function drilledEndpoints(
   if (named.kind === "listener")
     return refuse("state_conflict", [
       `endpoint ${endpointId} is checkout listen; drill the receiver behind it`,
-      `接收端 ${endpointId} 是 checkout listen；请演练它背后的接收程序`,
+      `接收端 ${endpointId} 是 checkout listen；请演练它背后的接收端`,
     ]);
   if (named.state !== "enabled")
     return refuse("state_conflict", [

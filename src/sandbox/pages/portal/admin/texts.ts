@@ -14,7 +14,7 @@ export const TEXTS = {
   hidden: (count: number) => [`${count} older stores are not shown.`, `另有 ${count} 个较早的商店未显示。`],
   requested: ["Requested", "申请时间"],
   noRequest: ["The merchant has not requested production.", "商户尚未申请生产环境。"],
-  capability: ["Capability", "能力"],
+  capability: ["Capability", "支付能力"],
   payment_method: ["payment method", "支付方式"],
   currency: ["currency", "货币"],
   another: ["Another one", "其他"],

@@ -85,7 +85,7 @@ export const TEXTS = {
   ],
   next: ["What to type next", "接下来可以输入"],
   refusal: ["Refused because", "拒绝原因"],
-  eventBody: ["Body of every delivery of it", "每次投递的正文"],
-  replay: ["Deliver again", "重新投递"],
-  delivery: ["Delivery", "投递"],
+  eventBody: ["Body of every delivery of it", "每次推送的正文"],
+  replay: ["Deliver again", "重新推送"],
+  delivery: ["Delivery", "推送"],
 } satisfies Texts;

@@ -108,7 +108,7 @@ export const SETTINGS_TEXTS = {
   methods: ["Payment methods", "支付方式"],
   currencies: ["Currencies", "货币"],
   capabilitiesHint: ["The administrator switches them:", "由管理员启用或停用："],
-  served: ["How this sandbox is served", "沙盒运行参数"],
+  served: ["How this sandbox is served", "沙箱运行参数"],
   servedHint: (version: string, pid: string, folder: string | null) => [
     `Version ${version}, process ${pid}, state in ${folder ?? "memory, until it stops"}. Options of checkout sandbox start change this.`,
     `版本 ${version}，进程 ${pid}，状态保存在 ${folder ?? "内存（停止后丢失）"}。可通过 checkout sandbox start 的选项修改。`,
@@ -274,7 +274,7 @@ export const STORES_TEXTS = {
   resetNow: ["Reset this store", "重置此商店"],
   resetQuestion: (name: string) => [
     `Everything that has happened in ${name} is deleted: orders, events, deliveries, requests, drills. Keys, prices, endpoints and origins stay. This cannot be undone, except from a snapshot.`,
-    `${name} 中发生的一切都会被删除：订单、事件、投递、请求和演练。密钥、价格、接收端和返回地址会保留。除非从快照恢复，否则无法撤销。`,
+    `${name} 中发生的一切都会被删除：订单、事件、推送、请求和演练。密钥、价格、接收端和返回地址会保留。除非从快照恢复，否则无法撤销。`,
   ],
   delete: ["Delete", "删除"],
   deleteNow: ["Delete this store", "删除此商店"],
@@ -297,16 +297,16 @@ export const STORES_TEXTS = {
   holds: ["Holds", "内容"],
   taken: ["Taken", "时间"],
   size: ["Size", "大小"],
-  wholeSandbox: ["the whole sandbox", "整个沙盒"],
+  wholeSandbox: ["the whole sandbox", "整个沙箱"],
   details: ["Show what they hold", "显示快照内容"],
   snapshotStore: ["Snapshot of this store", "为此商店创建快照"],
-  snapshotAll: ["Snapshot of the whole sandbox", "为整个沙盒创建快照"],
+  snapshotAll: ["Snapshot of the whole sandbox", "为整个沙箱创建快照"],
   snapshotHint: ["a-z, 0-9, . _ - ; one of this name is replaced", "a-z、0-9、. _ -；同名快照会被替换"],
   restore: ["Restore", "恢复"],
   restoreNow: ["Restore this snapshot", "恢复此快照"],
   restoreQuestion: (name: string) => [
     `What ${name} holds takes the place of what is here: a store, or the whole sandbox. What happened since is gone.`,
-    `${name} 的内容（一个商店或整个沙盒）将取代当前状态。快照之后发生的一切都会丢失。`,
+    `${name} 的内容（一个商店或整个沙箱）将取代当前状态。快照之后发生的一切都会丢失。`,
   ],
   removeNow: ["Remove this snapshot", "移除此快照"],
   removeQuestion: (name: string) => [

@@ -16,18 +16,18 @@ export const TEXTS = {
   signature: ["Signature", "签名"],
   signedBy: {
     store: ["Signed with the store’s signing secret.", "使用商店的签名密钥签名。"],
-    endpoint: ["Signed with the endpoint’s own signing secret.", "使用该端点自己的签名密钥签名。"],
+    endpoint: ["Signed with the endpoint’s own signing secret.", "使用该接收端自己的签名密钥签名。"],
   },
   signedByBoth: (count: number) => [
     `Signed with ${count} of the endpoint’s own secrets, newest first: its secret was rotated, and the old one is valid meanwhile.`,
-    `使用该端点自己的 ${count} 个密钥签名，新的在前：密钥已轮换，旧密钥此间仍有效。`,
+    `使用该接收端自己的 ${count} 个密钥签名，新的在前：密钥已轮换，旧密钥此间仍有效。`,
   ],
   verifies: ["The signature verifies.", "签名验证通过。"],
   verifiesNot: (why: string) => [`It does not verify: ${why}.`, `签名验证不通过：${why}。`],
   signingUnknown: {
     rotated: [
       "The endpoint’s secret was rotated at this very moment of the store’s clock, so nobody can tell which secret signed it: the signature is not kept, and not shown.",
-      "就在商店时钟的这一刻，端点的密钥被轮换，无法判断是哪个密钥签的名：签名未保留，因此不显示。",
+      "就在商店时钟的这一刻，接收端的密钥被轮换，无法判断是哪个密钥签的名：签名未保留，因此不显示。",
     ],
     unlike: [
       "What would be sent now is not what the audit says was sent, so the signature cannot be made again: it is not kept, and not shown.",
@@ -39,18 +39,18 @@ export const TEXTS = {
   next: ["Next", "接下来"],
   nextTry: ["the next try is due at", "下次尝试时间："],
   noNext: ["No try follows.", "不再尝试。"],
-  tabDeliveries: ["Endpoints and deliveries", "端点与投递"],
+  tabDeliveries: ["Endpoints and deliveries", "接收端与推送"],
   tabEvents: ["Events and payloads", "事件与内容"],
   faults: ["Inject faults", "注入故障"],
-  endpoints: ["Endpoints", "端点"],
-  endpoint: ["Endpoint", "端点"],
+  endpoints: ["Endpoints", "接收端"],
+  endpoint: ["Endpoint", "接收端"],
   lastDay: ["Last 24 hours", "最近 24 小时"],
   lastHour: ["Last hour", "最近 1 小时"],
   lastWeek: ["Last 7 days", "最近 7 天"],
   nextTryColumn: ["Next try", "下次尝试"],
   healthHint: [
     "Answers of the last 24 hours by the store’s clock, of the newest 100 deliveries in each state.",
-    "按商店时钟统计最近 24 小时的响应，每种状态取最新的 100 次投递。",
+    "按商店时钟统计最近 24 小时的响应，每种状态取最新的 100 次推送。",
   ],
   quiet: ["nothing sent", "没有发送"],
   nothingDue: ["nothing is due", "没有待发送"],
@@ -59,7 +59,7 @@ export const TEXTS = {
   pausedBy: {
     drill: ["by a drill", "由演练暂停"],
     listener: ["its listener went away", "监听程序已离开"],
-    request: ["by request", "按请求暂停"],
+    request: ["by request", "手动暂停"],
   },
   failing: ["failing", "失败中"],
   since: ["since", "开始于"],
@@ -71,19 +71,19 @@ export const TEXTS = {
   },
   noEndpoints: [
     "Your endpoints will be here, each with its answers of the last day. checkout listen is one too while it runs.",
-    "您的端点会显示在这里，并附上最近一天的响应。checkout listen 运行时也是一个端点。",
+    "您的接收端会显示在这里，并附上最近一天的响应。checkout listen 运行时也是一个接收端。",
   ],
-  addEndpoint: ["Add an endpoint", "添加端点"],
-  address: ["Address of your receiver", "接收程序的地址"],
+  addEndpoint: ["Add an endpoint", "添加接收端"],
+  address: ["Address of your receiver", "接收端的地址"],
   typesHint: ["Event types; with none chosen it gets all of them", "事件类型；不选则接收全部"],
-  inOrder: ["One delivery at a time", "一次只投递一个"],
-  add: ["Add the endpoint", "添加端点"],
+  inOrder: ["One delivery at a time", "一次只推送一个"],
+  add: ["Add the endpoint", "添加接收端"],
   olderSecret: ["The one before, which is valid meanwhile", "之前的密钥，此间仍有效"],
   shownOnce: [
     "It is shown this once. Give it to your receiver now; the button below shows it again.",
-    "仅显示这一次，请现在交给接收程序；用下方的按钮可再次查看。",
+    "仅显示这一次，请现在交给接收端；用下方的按钮可再次查看。",
   ],
-  deliveries: ["Deliveries", "投递"],
+  deliveries: ["Deliveries", "推送"],
   states: {
     due: ["due", "待发送"],
     succeeded: ["succeeded", "成功"],
@@ -96,35 +96,35 @@ export const TEXTS = {
   notTried: ["not sent yet", "尚未发送"],
   causes: {
     event: ["by the event", "由事件产生"],
-    replay: ["replayed", "重新投递"],
+    replay: ["replayed", "重新推送"],
     duplicate: ["doubled by a fault", "故障造成的重复"],
   },
   noDeliveries: [
     "Each delivery of an event to an endpoint will be here, with its last answer.",
-    "事件向端点的每次投递都会显示在这里，并附上最后的响应。",
+    "事件向接收端的每次推送都会显示在这里，并附上最后的响应。",
   ],
-  noMatch: ["No delivery matches these filters.", "没有符合筛选条件的投递。"],
-  replayFailed: ["Replay all that failed", "重新投递所有失败的事件"],
+  noMatch: ["No delivery matches these filters.", "没有符合筛选条件的推送。"],
+  replayFailed: ["Replay all that failed", "重新推送所有失败的事件"],
   replayFailedAsk: [
     "Each event whose last delivery to an endpoint failed is delivered there again: the same event_id and bytes, a new signature. At most 1000 at once.",
-    "凡最后一次投递到某端点失败的事件，都会再次投递到该端点：event_id 与内容不变，签名更新。每次最多 1000 个。",
+    "凡最后一次推送到某接收端失败的事件，都会再次推送到该接收端：event_id 与内容不变，签名更新。每次最多 1000 个。",
   ],
-  madeSince: ["Deliveries made in the", "投递产生于"],
-  replayFailedSure: ["Deliver them again", "重新投递"],
-  nothingFailed: ["Nothing has failed since then.", "此后没有失败的投递。"],
+  madeSince: ["Deliveries made in the", "推送产生于"],
+  replayFailedSure: ["Deliver them again", "重新推送"],
+  nothingFailed: ["Nothing has failed since then.", "此后没有失败的推送。"],
   replayedCount: (count: string) => [
     count.endsWith("+")
       ? `${count.slice(0, -1)} events are delivered again. More have failed: the same button goes on.`
       : `${count} events are delivered again.`,
     count.endsWith("+")
-      ? `正在重新投递 ${count.slice(0, -1)} 个事件。还有更多失败的事件：再次点击即可继续。`
-      : `正在重新投递 ${count} 个事件。`,
+      ? `正在重新推送 ${count.slice(0, -1)} 个事件。还有更多失败的事件：再次点击即可继续。`
+      : `正在重新推送 ${count} 个事件。`,
   ],
-  howMany: ["At once", "同时投递"],
+  howMany: ["At once", "同时推送"],
   oneByOne: ["one delivery at a time", "一次一个"],
   severalAtOnce: ["several deliveries, those of one order in turn", "可同时多个，同一订单按顺序"],
   added: ["Added", "添加于"],
-  filterThese: ["Filter these deliveries", "筛选这些投递"],
+  filterThese: ["Filter these deliveries", "筛选这些推送"],
   test: ["Send a test event", "发送测试事件"],
   showSecret: ["Show the signing secret", "显示签名密钥"],
   enable: ["Enable", "启用"],
@@ -132,7 +132,7 @@ export const TEXTS = {
   rotate: ["Rotate the secret", "轮换密钥"],
   rotateAsk: [
     "The endpoint gets a new signing secret. Until the overlap ends the old one signs too.",
-    "端点将获得新的签名密钥。在重叠期结束前，旧密钥也会签名。",
+    "接收端将获得新的签名密钥。在重叠期结束前，旧密钥也会签名。",
   ],
   rotateSure: ["Make a new secret", "生成新密钥"],
   overlap: ["The old one is valid for", "旧密钥的有效期"],
@@ -145,32 +145,32 @@ export const TEXTS = {
     "Events that happen meanwhile are not delivered later. It can be enabled again.",
     "停用期间发生的事件之后不会补发。可以重新启用。",
   ],
-  disableSure: ["Disable the endpoint", "停用该端点"],
+  disableSure: ["Disable the endpoint", "停用该接收端"],
   removeAsk: [
     "The endpoint is gone, and what is queued for it is not delivered. Its past deliveries stay listed.",
-    "端点将被移除，排队中的事件不再投递。以往的投递仍会列出。",
+    "接收端将被移除，排队中的事件不再推送。以往的推送仍会列出。",
   ],
-  removeSure: ["Remove the endpoint", "移除该端点"],
+  removeSure: ["Remove the endpoint", "移除该接收端"],
   removed: ["it was removed", "已移除"],
-  deliveryTitle: (type: string) => [`Delivery of ${type}`, `${type} 的投递`],
+  deliveryTitle: (type: string) => [`Delivery of ${type}`, `${type} 的推送`],
   tryNumber: (number: number) => [`Try ${number}`, `第 ${number} 次尝试`],
   details: ["What was sent and answered", "发送与响应的内容"],
   causeOf: ["Cause", "产生方式"],
-  replay: ["Replay", "重新投递"],
+  replay: ["Replay", "重新推送"],
   nextOf: {
-    succeeded: ["Nothing: it was taken.", "无：已被接收。"],
+    succeeded: ["Nothing: it was taken.", "无需处理。"],
     failed: [
       "Nothing: it is given up. Replay delivers the same event again.",
-      "无：已放弃。重新投递会再次发送同一事件。",
+      "无：已放弃。重新推送会再次发送同一事件。",
     ],
-    dropped: ["Nothing: it is not delivered.", "无：不会投递。"],
+    dropped: ["Nothing: it is not delivered.", "无：不会推送。"],
   },
-  replayTo: ["Deliver it again to", "再次投递至"],
+  replayTo: ["Deliver it again to", "再次推送至"],
   waitsForEarlier: [
     "(or when the earlier events of its order are taken or given up)",
     "（或在同一订单较早的事件被接收或放弃之后）",
   ],
-  waitsForEndpoint: ["(its endpoint is not enabled: it waits)", "（端点未启用：等待中）"],
+  waitsForEndpoint: ["(its endpoint is not enabled: it waits)", "（接收端未启用：等待中）"],
   noEvents: [
     "Each change of an order will be here as an event, with its exact bytes.",
     "订单的每次变化都会作为事件显示在这里，并附上原始字节。",
@@ -186,9 +186,9 @@ export const TEXTS = {
   payload: ["Payload", "内容"],
   nobodyWanted: [
     "No endpoint wanted it when it happened. Deliveries of it will be here.",
-    "事件发生时没有端点需要它。它的投递会显示在这里。",
+    "事件发生时没有接收端需要它。它的推送会显示在这里。",
   ],
-  lastSent: ["The newest delivery, as it was sent", "最近一次投递的实际内容"],
+  lastSent: ["The newest delivery, as it was sent", "最近一次推送的实际内容"],
   /** What came of an act, each before its result. */
   cameOf: {
     done: {
@@ -229,7 +229,7 @@ export const TEXTS = {
     disabled: ["The endpoint is disabled: nothing is delivered to it.", "接收端已停用：不再向其推送。"],
     removed: (url: string) => [`The endpoint ${url} is removed.`, `已移除接收端 ${url}。`],
   },
-  allWanting: ["all endpoints that want it", "所有需要它的端点"],
+  allWanting: ["all endpoints that want it", "所有需要它的接收端"],
 } satisfies Texts;
 
 /** How a fault has signed what it hit. */
