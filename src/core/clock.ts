@@ -4,7 +4,7 @@ export type StoreClock = { readonly offsetMs: number; readonly frozenAt: number 
 /** The default clock of a store: real time. */
 export const REAL_CLOCK: StoreClock = { offsetMs: 0, frozenAt: null };
 
-/** What the store's clock shows while the real one shows `realNow`. */
+/** The time that the store's clock shows when the real clock shows `realNow`. */
 export function storeNow(clock: StoreClock, realNow: number): number {
   return clock.frozenAt ?? realNow + clock.offsetMs;
 }
@@ -14,7 +14,7 @@ export function realTimeOf(clock: StoreClock, at: number): number | undefined {
   return clock.frozenAt === null ? at - clock.offsetMs : undefined;
 }
 
-/** The clock, frozen at its present time. */
+/** The clock, frozen at its current time. */
 export function freeze(clock: StoreClock, realNow: number): StoreClock {
   return { ...clock, frozenAt: storeNow(clock, realNow) };
 }
@@ -24,13 +24,13 @@ export function setTo(clock: StoreClock, at: number, realNow: number): StoreCloc
   return clock.frozenAt === null ? { offsetMs: at - realNow, frozenAt: null } : { ...clock, frozenAt: at };
 }
 
-/** From the year 0 to 9999: moments that ISO 8601 writes with four digits of a year, and callers can name. */
+/** The moments that callers can name: years 0 to 9999, which ISO 8601 writes with four digits. */
 const [FIRST_MOMENT, LAST_MOMENT] = [
   Date.parse("0000-01-01T00:00:00.000Z"),
   Date.UTC(9999, 11, 31, 23, 59, 59, 999),
 ];
 
-/** Whether a clock can show a moment: whole milliseconds, in a year from 0 to 9999. */
+/** Whether a clock can show the moment: whole milliseconds, in a year from 0 to 9999. */
 export function isMoment(at: number): boolean {
   return Number.isInteger(at) && at >= FIRST_MOMENT && at <= LAST_MOMENT;
 }
@@ -40,7 +40,7 @@ export function iso(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-/** The same for a time that may be null. */
+/** The same for a time that can be null. */
 export function isoOrNull(milliseconds: number | null): string | null {
   return milliseconds === null ? null : iso(milliseconds);
 }

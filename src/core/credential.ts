@@ -1,11 +1,11 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { accept, refuse, type Outcome } from "./outcome.ts";
 
-/** What an API key may do (decision 15). */
+/** The scopes of API keys (decision 15). */
 export const SCOPES = ["orders:write", "checkout_sessions:write", "checkout_sessions:read"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What the service stores of a key, without the plaintext (interface 24). */
+/** A key as the service stores it, without the plaintext (interface 24). */
 export type Credential = {
   readonly id: string;
   readonly storeId: string;
@@ -23,7 +23,7 @@ const CHECKSUM_LENGTH = 6;
 const TEST_KEY = new RegExp(
   `^${TEST_PREFIX}([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
-/** What `isTestKey` takes, as a JSON Schema says it: all but the checksum. */
+/** The form of test keys for a JSON Schema, which cannot express the checksum. */
 export const TEST_KEY_FORM = {
   pattern: TEST_KEY.source,
   description: "A test key. Its last six characters are a checksum, which is checked too.",
@@ -82,23 +82,23 @@ export function isTestKey(text: string): boolean {
   return digits !== undefined && checksum(secret) === digits;
 }
 
-/** Whether a text begins as test keys of every service of this kind do (interface 22), whatever follows. */
+/** Whether a text has the prefix of test keys, which every service of this kind uses (interface 22). */
 export function isTestKeyForm(text: string): boolean {
   return text.startsWith(TEST_PREFIX);
 }
 
-/** Whether a text can be the last four characters of an API key, which are kept of it. */
+/** Whether a text can be the last four characters of an API key, the only part that is stored. */
 export function isEndOfKey(text: string): boolean {
   return /^[0-9A-Za-z]{4}$/.test(text);
 }
 
-/** What is wrong with a text as an API key, to follow on what it is; undefined for one that may be a key somewhere. */
+/** Why a text is not an API key, as the second half of a sentence; undefined for a live key or a valid test key. */
 export function keyFault(text: string): string | undefined {
   if (text.startsWith(LIVE_PREFIX) || isTestKey(text)) return undefined;
   return TEST_KEY.test(text) ? MISTYPED_KEY : NO_KEY;
 }
 
-/** Why a well-formed key is unknown: its checksum tells a mistyped key from one that was not made here. */
+/** Why a well-formed key is unknown: a wrong checksum means that the key was mistyped. */
 export function refuseUnknownKey(apiKey: string): Outcome<never> {
   return isTestKey(apiKey)
     ? refuse("credential_invalid", "the API key is unknown here, or was revoked")

@@ -4,18 +4,18 @@
 /** Everything that is fixed about an error code. */
 type ErrorRow = {
   readonly status: number;
-  /** When a request gets it, for the list of all codes. */
+  /** When the service answers with this code, for the list of all codes. */
   readonly meaning: string;
   /** The decision that a client relies on when it gets this code, besides the list itself (decision 4). */
   readonly decision?: number;
   /** What to do next; a command may replace it by something more exact. */
   readonly next?: string;
   /**
-   * Whether the refusal proves that no order was made under the key: the service looks the key up before it finds what it
-   * refuses here (decision 3), and would have answered an order of that key.
+   * Whether the refusal proves that no order exists under the key: the service looks up the key before this check
+   * (decision 3), and would have answered with the stored response.
    */
   readonly provesKeyUnused?: true;
-  /** What a client does wrong that gets this code in the idempotency drill. */
+  /** The client's mistake when the idempotency drill meets this code. */
   readonly cause?: string;
 };
 
@@ -28,8 +28,7 @@ const ACTIVATE_CAPABILITY =
 
 /**
  * Every error code that the service can answer (decision 4). 400, 401, 403, 409 and 429 are the interface's own
- * statuses (interface 18); the others are used only for cases that the interface does not describe. To add a code, add
- * its row here and its row in decision 4.
+ * statuses (interface 18); the other statuses are used only for cases that the interface does not describe.
  */
 export const ERRORS = {
   invalid_request: { meaning: "the HTTP request is malformed", status: 400 },
@@ -119,12 +118,12 @@ export type ErrorCode = keyof typeof ERRORS;
 /** All codes, in the order of the table. */
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
 
-/** The row of a code; undefined for a code that is not of this list. */
+/** The row of a code; undefined for an unknown code. */
 export function errorRow(code: string): ErrorRow | undefined {
   return isErrorCode(code) ? ERRORS[code] : undefined;
 }
 
-/** What to do next after a refusal of the service, with what its message names; undefined where its row has nothing. */
+/** The next step after a refusal of the service, with the name that its message has; undefined if the row has none. */
 export function nextAfterError({
   code,
   message,

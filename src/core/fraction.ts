@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 /** Hexadecimal digits that make a fraction: 48 bits, a whole number that is exact. */
 const DIGITS = 12;
 
-/** A number from 0 up to 1 that depends on nothing but a text. */
+/** A number from 0 to below 1, derived from a text alone. */
 export function fractionOf(text: string): number {
   return Number.parseInt(hash("sha256", text, "hex").slice(0, DIGITS), 16) / 16 ** DIGITS;
 }

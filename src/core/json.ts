@@ -45,9 +45,7 @@ function parseText(text: string): Outcome<unknown> {
   }
 }
 
-/**
- * Finds what `JSON.parse` accepts and we do not. The text is known to be JSON, so its tokens can be read one by one.
- */
+/** Finds a fault that `JSON.parse` accepts. The text is known to be JSON, so its tokens can be read one by one. */
 function findFault(text: string): ReturnType<typeof refuse> | undefined {
   const open: (Set<string> | undefined)[] = [];
   let field = "a value";
@@ -76,14 +74,14 @@ function findFault(text: string): ReturnType<typeof refuse> | undefined {
   return undefined;
 }
 
-/** The text between two quotes; undefined where an escape makes it half a character. UTF-8 itself cannot hold one. */
+/** The text between two quotes; undefined if an escape leaves half a surrogate pair. */
 function decodeString(quoted: string): string | undefined {
   if (!quoted.includes("\\")) return quoted;
   const decoded = JSON.parse(`"${quoted}"`) as string;
   return decoded.isWellFormed() ? decoded : undefined;
 }
 
-/** True unless `JSON.parse` turns the literal into an integer that is not the number that was written. */
+/** False if `JSON.parse` turns the literal into a different integer, or into an infinite number. */
 function isKeptExactly(literal: string): boolean {
   const value = Number(literal);
   if (!Number.isFinite(value)) return false;
@@ -91,7 +89,7 @@ function isKeptExactly(literal: string): boolean {
   return Number.isSafeInteger(value) && isWrittenAsInteger(literal);
 }
 
-/** Whether the digits of the literal, its exponent applied, have nothing but zeros behind the decimal point. */
+/** Whether the literal, with its exponent applied, has only zeros after the decimal point. */
 function isWrittenAsInteger(literal: string): boolean {
   const [, , whole = "", fraction = "", exponent = "0"] = NUMBER.exec(literal) ?? [];
   const digits = whole + fraction;
@@ -99,7 +97,7 @@ function isWrittenAsInteger(literal: string): boolean {
   return !/[1-9]/.test(pointAt <= 0 ? digits : digits.slice(pointAt));
 }
 
-/** Bytes as text, which none are as "" is; undefined if they are not UTF-8. A byte order mark stays. */
+/** Bytes as text, "" for undefined; undefined if the bytes are not UTF-8. A byte order mark is kept. */
 export function decodeUtf8(bytes: Uint8Array | undefined): string | undefined {
   try {
     return utf8.decode(bytes);

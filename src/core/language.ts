@@ -4,7 +4,7 @@ export type Language = "en" | "zh";
 /** A text in each language. */
 export type Words = readonly [english: string, chinese: string];
 
-/** Says words in the language of whoever reads them. */
+/** Picks the words of the reader's language. */
 export type Say = (words: Words) => string;
 
 /** Says words in English, as the APIs and the command line do. */
@@ -17,12 +17,12 @@ function chinese([, text]: Words): string {
   return text;
 }
 
-/** What is told, in both languages. */
+/** The result of `tell` in both languages. */
 export function inBoth(tell: (say: Say) => string): Words {
   return [tell(english), tell(chinese)];
 }
 
-/** What says words in this language. */
+/** The function that picks the words of a language. */
 export function saying(language: Language): Say {
   return language === "en" ? english : chinese;
 }

@@ -1,7 +1,7 @@
 import { accept, refuse, type Outcome } from "./outcome.ts";
 import { printableLiteral } from "./text.ts";
 
-/** The names that a server of this machine goes by, as they stand in a URL and in a Host header. */
+/** The names of a server on this machine, as they appear in a URL and in a Host header. */
 export const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"] as const;
 
 /** A port from 1 to 65535, without leading zeros; for a regular expression. */
@@ -27,8 +27,8 @@ export function allowedHosts(
 /**
  * Checks the Host header lines of a request (decisions 3 and 58). A page on another site that reaches the port by DNS
  * rebinding sends its own name as Host. Refuses with `invalid_request` unless there is exactly one line (RFC 9112 3.2),
- * and with `host_not_allowed` a name that is not this server's. Whoever asks does not learn the names that it has: those
- * of tunnels are secrets.
+ * and with `host_not_allowed` if the name is not allowed. The message does not list the allowed names, because the
+ * names of tunnels are secrets.
  */
 export function checkHost(hosts: readonly string[], { names, flag }: AllowedHosts): Outcome<void> {
   const [host] = hosts;
@@ -51,8 +51,8 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * The addresses that a loopback host stands for, in the order to try; undefined for any other host. `localhost` is
- * either of the two, and is never looked up.
+ * The addresses of a loopback host, in the order of attempts; undefined for any other host. `localhost` means 127.0.0.1
+ * or ::1 and is never looked up.
  */
 export function loopbackAddresses(hostname: string): readonly string[] | undefined {
   if (hostname === "localhost") return ["127.0.0.1", "::1"];
@@ -62,7 +62,7 @@ export function loopbackAddresses(hostname: string): readonly string[] | undefin
   return isIpv4 && parts[0] === "127" ? [hostname] : undefined;
 }
 
-/** Whether two URLs lead to one server: they have one origin, or one port under names that a sandbox has by itself. */
+/** Whether two URLs lead to the same server: they have one origin, or one port under loopback names. */
 export function isSameServer(one: string, other: string): boolean {
   const [left, right] = [new URL(one), new URL(other)];
   const isOurs = ({ protocol, hostname }: URL): boolean =>
@@ -70,12 +70,12 @@ export function isSameServer(one: string, other: string): boolean {
   return left.origin === right.origin || (isOurs(left) && isOurs(right) && left.port === right.port);
 }
 
-/** The origin of a server on this machine that customers and clients are sent to (decision 1). */
+/** The origin of a server on this machine, as customers and clients get it (decision 1). */
 export function localOrigin(port: number): string {
   return `http://127.0.0.1:${port}`;
 }
 
-/** From 0 to 255, with no zero in front: some programs read that as octal. */
+/** From 0 to 255 without leading zeros, because some programs read those as octal. */
 function isOctet(part: string): boolean {
   return String(Number(part)) === part && Number(part) <= 255;
 }

@@ -1,6 +1,6 @@
 /**
- * The currencies whose number of decimals in ISO 4217 is not two. Payment services follow ISO 4217. Intl follows cash:
- * it gives HUF, IDR and COP no decimals.
+ * The currencies that have more or fewer than two decimals in ISO 4217, which payment services follow. Intl follows
+ * cash: it gives HUF, IDR and COP no decimals.
  */
 const DECIMALS: Readonly<Record<number, readonly string[]>> = {
   0: [
@@ -29,18 +29,21 @@ const DECIMALS_OF = new Map(
   Object.entries(DECIMALS).flatMap(([decimals, codes]) => codes.map((code) => [code, Number(decimals)])),
 );
 
-/** The number of decimals of a currency: 2 for EUR, none for JPY and KRW, 3 for KWD. Undefined for an invalid code. */
+/** The number of decimals of a currency: 2 for EUR, 0 for JPY and KRW, 3 for KWD. Undefined for an invalid code. */
 export function currencyDecimals(currency: string): number | undefined {
   return /^[A-Z]{3}$/.test(currency) ? (DECIMALS_OF.get(currency) ?? 2) : undefined;
 }
 
-/** Whether a code is one of ISO 4217, also of a fund or of the past: those that Intl has a name for. */
+/** Whether Intl has a name for a code, as it has for the codes of ISO 4217, including funds and historic currencies. */
 export function isCurrency(code: string): boolean {
   if (!/^[A-Z]{3}$/.test(code)) return false;
   return new Intl.DisplayNames("en", { type: "currency", fallback: "none" }).of(code) !== undefined;
 }
 
-/** Minor units of an amount that is written with decimals: `19.99`, `EUR` is 1999. Undefined where it is none of the currency. */
+/**
+ * The minor units of an amount with decimals: `19.99` in `EUR` is 1999. Undefined if the text is not an amount in the
+ * currency.
+ */
 export function minorUnitsOf(text: string, currency: string): number | undefined {
   const [, whole = "", decimals = ""] = /^(\d{1,13})[.,](\d{1,4}?)0*$/.exec(text) ?? [];
   const places = currencyDecimals(currency);
@@ -49,8 +52,8 @@ export function minorUnitsOf(text: string, currency: string): number | undefined
 }
 
 /**
- * What was expected in place of a text that is no amount in minor units, with what one with decimals most likely means;
- * undefined where it is one.
+ * The expected form, for a text that is not an amount in minor units, with the likely meaning if the text has decimals.
+ * Undefined if the text is valid.
  */
 export function expectedAmount(text: string, currency: string): string | undefined {
   const meant = minorUnitsOf(text, currency);
@@ -66,7 +69,7 @@ export function expectedAmount(text: string, currency: string): string | undefin
 
 const WHOLE_AMOUNT = `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
 
-/** An amount in minor units as people write it, exactly: `1999`, `EUR` is `19.99 EUR`. */
+/** An amount in minor units, formatted exactly: `1999` in `EUR` is `19.99 EUR`. */
 export function formatAmount(amountMinor: number, currency: string): string {
   const decimals = currencyDecimals(currency);
   if (decimals === undefined) return `${amountMinor} minor units of ${currency}`;
@@ -83,7 +86,7 @@ export function formatPrice(amountMinor: number, currency: string, locale: strin
   return pricePieces(amountMinor, currency, locale).join("");
 }
 
-/** Made once for each currency and locale: to make one takes as long as ten amounts. */
+/** A cache: constructing a format takes as long as formatting ten amounts. */
 const formats = new Map<string, Intl.NumberFormat>();
 
 function formatOf(currency: string, locale: string): Intl.NumberFormat {
@@ -101,12 +104,12 @@ function formatOf(currency: string, locale: string): Intl.NumberFormat {
   return made;
 }
 
-/** The same in pieces between which a line may break: after a separator, never inside a group of digits. */
+/** The same in pieces, between which a line may break: after a separator, never inside a group of digits. */
 export function pricePieces(amountMinor: number, currency: string, locale: string): readonly string[] {
   const decimals = currencyDecimals(currency) ?? 0;
   const digits = String(amountMinor).padStart(decimals + 1, "0");
   const whole = digits.slice(0, digits.length - decimals);
-  // As text: an amount must not become a floating-point number.
+  // Passed as text, because an amount must not become a floating-point number.
   const exact = `${whole}.${digits.slice(digits.length - decimals)}` as `${number}`;
   const pieces = [""];
   for (const { type, value } of formatOf(currency, locale).formatToParts(exact)) {

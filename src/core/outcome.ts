@@ -2,21 +2,20 @@ import type { ErrorCode } from "./errors.ts";
 import type { Words } from "./language.ts";
 
 /**
- * An expected refusal: a code of the closed list, and a sentence that says what was expected and what came (decision
- * 4).
+ * An expected refusal: a code of the closed list, and a message with the expected and the received value (decision 4).
  */
 export type Refusal = {
   readonly code: ErrorCode;
   readonly message: string;
-  /** The message in Chinese, where a page can show it. */
+  /** The message in Chinese, if a page can show it. */
   readonly chinese?: string | undefined;
-  /** Whole seconds until a new try can succeed; sent as `Retry-After`. */
+  /** Whole seconds until another attempt can succeed; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;
-  /** Methods that the resource has; sent as `Allow`. */
+  /** The methods of the resource; sent as `Allow`. */
   readonly allow?: string;
-  /** The field of the request that was refused, by its name on the wire; a form shows the message there. */
+  /** The wire name of the refused field; a form shows the message beside the field. */
   readonly field?: string | undefined;
-  /** The id of the checkout that a create was in conflict with; only the request log keeps it. */
+  /** The id of the checkout that a create conflicts with; only the request log keeps it. */
   readonly met?: string | undefined;
 };
 
@@ -30,7 +29,7 @@ export function accept<Value>(value: Value): { readonly ok: true; readonly value
   return { ok: true, value };
 }
 
-/** Wraps a reason as a refusal; what a page can show is said in both languages. */
+/** Wraps a reason as a refusal; a message that a page can show is given in both languages. */
 export function refuse(
   code: ErrorCode,
   said: string | Words,
@@ -41,17 +40,17 @@ export function refuse(
   return { ok: false, refusal: { code, message, chinese, ...hints } };
 }
 
-/** The message of a refusal in both languages; in English alone where no page was to show it. */
+/** The message of a refusal in both languages; the English message twice if there is no Chinese one. */
 export function wordsOf({ message, chinese = message }: Pick<Refusal, "message" | "chinese">): Words {
   return [message, chinese];
 }
 
-/** Says of a refusal which field it is about; one that says so itself stays. */
+/** Adds the field to a refusal, unless the refusal already names one. */
 export function inField<Value>(field: string, outcome: Outcome<Value>): Outcome<Value> {
   return outcome.ok ? outcome : { ok: false, refusal: { field, ...outcome.refusal } };
 }
 
-/** What a value becomes; a refusal stays. */
+/** Maps an accepted value; a refusal stays. */
 export function mapped<Value, Next, Reason>(
   outcome: Outcome<Value, Reason>,
   next: (value: Value) => Next,
@@ -59,15 +58,18 @@ export function mapped<Value, Next, Reason>(
   return outcome.ok ? accept(next(outcome.value)) : outcome;
 }
 
-/** Whether what was thrown is an error, also one of another realm: in jest Node's own errors are of another one. */
+/**
+ * Whether a thrown value is an error, including an error of another realm: in jest, Node's own errors are of another
+ * realm.
+ */
 export function isError(thrown: unknown): thrown is Error {
   return thrown instanceof Error || Object.prototype.toString.call(thrown) === "[object Error]";
 }
-/** A path that leads to something else than an ordinary file of a size that is read. Nothing of it was read. */
+/** Thrown for a path that is not an ordinary file of an acceptable size. Nothing of the file was read. */
 export class FileRefused extends Error {
   override readonly name = "FileRefused";
 
-  /** Goes on from the path: `is a pipe, not an ordinary file`. */
+  /** Continues a sentence after the path: `is a pipe, not an ordinary file`. */
   readonly why: string;
 
   constructor(path: string, why: string) {

@@ -9,19 +9,19 @@ export type Bucket = { readonly tokens: number; readonly at: number };
 /** The default limit, too high for a test suite to reach by accident (decision 17). */
 export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 1000, burst: 2000 };
 
-/** What each bucket is of, in messages, help and pages. */
+/** The owner of each bucket, for messages, help and pages. */
 export const BUCKET_OWNERS = ["API key", "API 密钥"] as const;
 /** The same in English. */
 export const [BUCKET_OWNER] = BUCKET_OWNERS;
 
-/** A limit as it is typed: `5/s` or `off`. */
+/** A limit as the user writes it: `5/s` or `off`. */
 export function rateLimitText(limit: RateLimit | "off"): string {
   return limit === "off" ? "off" : `${limit.perSecond}/s`;
 }
 
 /**
- * Takes tokens, one by default; refuses with `rate_limited` and the whole seconds until there are enough. A clock that was set back
- * adds none.
+ * Takes tokens, one by default. Refuses with `rate_limited` and the whole seconds until there are enough tokens. A
+ * clock that was set back adds no tokens.
  */
 export function takeToken(
   limit: RateLimit,
@@ -46,7 +46,7 @@ export function takeToken(
   };
 }
 
-/** The refusal of a request that came too soon; `why` is the first half of its message. */
+/** The refusal of a rate-limited request; `why` is the first half of its message. */
 export function rateLimited(
   retryAfterSeconds: number,
   why = `too many requests with this ${BUCKET_OWNER}`,

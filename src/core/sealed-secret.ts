@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
 
-/** Bytes of a nonce: the 96 bits that GCM is made for. */
+/** Bytes of a nonce: 96 bits, the size that GCM is designed for. */
 export const NONCE_BYTES = 12;
 /** Random bytes in a signing secret. */
 export const SIGNING_SECRET_BYTES = 32;
@@ -10,7 +10,7 @@ const AUTH_TAG_BYTES = 16;
 const PREFIX = "whsec_";
 const SIGNING_SECRET = new RegExp(`^${PREFIX}[\\w-]{32,128}$`);
 
-/** What `isSigningSecret` takes, as a JSON Schema says it. */
+/** The form that `isSigningSecret` accepts, for a JSON Schema. */
 export const SIGNING_SECRET_FORM = { pattern: SIGNING_SECRET.source };
 
 /** A signing secret as the database stores it: only the master key recovers it (interface 31; decision 16). */
@@ -27,7 +27,9 @@ export function formatSigningSecret(random: Uint8Array): string {
   return PREFIX + Buffer.from(random).toString("base64url");
 }
 
-/** Whether a text has the form of a signing secret: long enough to be none that was made up (decision 16). */
+/**
+ * Whether a text has the form of a signing secret. The form is long enough to exclude invented secrets (decision 16).
+ */
 export function isSigningSecret(text: string): boolean {
   return SIGNING_SECRET.test(text);
 }

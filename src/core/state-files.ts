@@ -5,11 +5,14 @@ import { parseJson } from "./json.ts";
 export const MASTER_KEY_BYTES = 32;
 
 const credentials = z.object({
-  /** False until the first start has its store in `sandbox.db`; absent from then on. */
+  /** False until the first start has written its store to `sandbox.db`; missing afterwards. */
   ready: z.optional(z.literal(false)),
   stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
 });
-/** That of development versions, with the key of the only store: read, so that a start refuses their database by name. */
+/**
+ * The format of development versions, with the key of the only store. It is parsed so that a start can refuse their
+ * database by name.
+ */
 const oldCredentials = z.pipe(
   z.object({ store_id: z.string(), api_key: z.string() }),
   z.transform(({ store_id: id, api_key }) => ({ stores: { [id]: { name: "Sandbox Store", api_key } } })),
@@ -21,12 +24,12 @@ const oldCredentials = z.pipe(
  */
 export type Credentials = z.infer<typeof credentials>;
 
-/** The store of credentials that a key is of; undefined where they do not have the key. */
+/** The id of the store that an API key belongs to; undefined if the credentials do not have the key. */
 export function ownerOf({ stores }: Credentials, apiKey: string): string | undefined {
   return Object.entries(stores).find(([, { api_key: key }]) => key === apiKey)?.[0];
 }
 
-/** The stores that are meant by an id, or else by a name, which several can have. */
+/** The stores that match a text: by id, or else by name, which several stores can share. */
 export function storesMeant<Named extends { readonly id: string; readonly name: string }>(
   stores: readonly Named[],
   text: string,
@@ -37,10 +40,7 @@ export function storesMeant<Named extends { readonly id: string; readonly name: 
 
 const chosenStore = z.object({ store_id: z.uuid() });
 
-/**
- * Reads `store.json`, the store that the commands of a folder act on where nothing else says which (decision 90);
- * undefined if the text is invalid.
- */
+/** Parses `store.json`, the default store of a folder's commands (decision 90); undefined if the text is invalid. */
 export const parseChosenStore = reader(chosenStore);
 
 const run = z.object({
@@ -48,34 +48,34 @@ const run = z.object({
   started: z.string(),
   port: z.nullable(z.int().check(z.minimum(1), z.maximum(65_535))),
   control_token: z.string(),
-  // Sandboxes before decision 65 do not write it.
+  // Sandboxes before decision 65 do not write this field.
   version: z.optional(z.string()),
   folder: z.optional(z.string()),
-  /** The first store; sandboxes before decision 90 do not write it. */
+  /** The first store; sandboxes before decision 90 do not write this field. */
   store_id: z.optional(z.string()),
-  /** Sandboxes before decision 96 do not write it. */
+  /** Sandboxes before decision 96 do not write this field. */
   instance_id: z.optional(z.string()),
-  /** Whether the process is a program of the user's, which goes on when its sandbox has stopped. */
+  /** Whether the process is a program of the user's, which continues after its sandbox has stopped. */
   is_guest: z.optional(z.boolean()),
 });
 
 /**
- * `run.json`: the process that serves a folder. `started` distinguishes it from a later process with the same pid,
- * `folder` (device and inode) the folder from its copies; a run.json without it is of an older version.
+ * `run.json`: the process that serves a folder. `started` distinguishes the process from a later one with the same pid;
+ * `folder` (device and inode) distinguishes the folder from its copies, and is missing in older versions.
  */
 export type Run = z.infer<typeof run>;
 
 const runOwner = z.pick(run, { pid: true, started: true, folder: true });
 
-/** The process that a `run.json` names, also one of another version, whose other fields may be others. */
+/** The process that a `run.json` names, whichever version wrote the other fields. */
 export type RunOwner = z.infer<typeof runOwner>;
 
-/** Reads the process that a `run.json` names; undefined if it names none, as one that a crash has torn. */
+/** Parses the process of a `run.json`; undefined if the text names none, for example after a crash during the write. */
 export const parseRunOwner = reader(runOwner);
 
 const admin = z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) });
 
-/** Reads `admin.json`, the token of the administrator (decision 49); undefined if the text is invalid. */
+/** Parses `admin.json`, the token of the administrator (decision 49); undefined if the text is invalid. */
 export const parseAdmin = reader(admin);
 
 const allowed = z.object({
@@ -83,23 +83,23 @@ const allowed = z.object({
 });
 
 /**
- * `allowed.json` of a person: variables that may be sent as API keys, each for the folder of a configuration and the
- * origin of a service (decision 85). It holds names, never values.
+ * `allowed.json` of a user: variables whose values may be sent as API keys, each for the folder of a configuration and
+ * the origin of a service (decision 85). The file holds names, never values.
  */
 export type Allowed = z.infer<typeof allowed>;
 
-/** Reads `allowed.json`; undefined if the text is invalid. */
+/** Parses `allowed.json`; undefined if the text is invalid. */
 export const parseAllowed = reader(allowed);
 
-/** Reads `credentials.json`; undefined if the text is invalid. */
+/** Parses `credentials.json`; undefined if the text is invalid. */
 export const parseCredentials: (text: string) => Credentials | undefined = reader(
   z.union([credentials, oldCredentials]),
 );
 
-/** Reads `run.json`; undefined if the text is invalid. */
+/** Parses `run.json`; undefined if the text is invalid. */
 export const parseRun = reader(run);
 
 function reader<Value>(schema: z.ZodMiniType<Value>): (text: string) => Value | undefined {
-  // A command reads each file once or twice: compiling the schema would take longer than that.
+  // A command reads each file once or twice, so compiling the schema would cost more than it saves.
   return (text) => schema.safeParse(parseJson(text), { jitless: true }).data;
 }

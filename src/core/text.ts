@@ -2,27 +2,27 @@ import type { Words } from "./language.ts";
 import { refuse } from "./outcome.ts";
 
 /**
- * Control, bidi and invisible characters, without the variation selectors that emoji need: ranges of a character class, as
- * every dialect of regular expressions reads them.
+ * Control, bidi and invisible characters, without the variation selectors that emoji need. Ranges of a character class
+ * that every dialect of regular expressions accepts.
  */
 const UNPRINTABLE_RANGES =
   "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ud800-\\udfff\\ufeff\\uffa0\\ufff0-\\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}";
 const UNPRINTABLE = new RegExp(`[${UNPRINTABLE_RANGES}]`, "gu");
-/** Matches a text that `printable` leaves as it is; for a JSON Schema. */
+/** Matches texts that `printable` leaves unchanged; for a JSON Schema. */
 export const PRINTABLE_PATTERN = `^[^${UNPRINTABLE_RANGES}]*$`;
 const SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin)|whsec)(?:_|%5f))[\w%-]+/gi;
-/** A shorter text behind the prefix is a name, such as svc_test_mode, and gives nothing away. */
+/** A shorter text after the prefix is a name, such as svc_test_mode, and reveals nothing. */
 const MIN_SECRET_LENGTH = 16;
 const WHOLE_SECRET = new RegExp(`${SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");
-/** Matches a text that `holdsSecret`; for a JSON Schema, whose patterns have no flags. */
+/** Matches texts for which `holdsSecret` is true; for a JSON Schema, whose patterns have no flags. */
 export const SECRET_PATTERN = WHOLE_SECRET.source.replaceAll(/\\.|[a-z]/g, (part) =>
   part.length > 1 ? part : `[${part}${part.toUpperCase()}]`,
 );
-/** Blanks and marks that leave nothing to see. */
+/** Blanks and marks that are invisible. */
 const UNSEEN = /^[\s\p{M}]+|\s[\s\p{M}]+|\s$/gu;
 /** A user name and a password in an address; a quotation mark ends the address. */
 const CREDENTIALS = /(:[/\\]{1,2})[^\s/\\?#"]*@/g;
-/** The same where the text is nothing but the address. */
+/** The same for a text that is only an address. */
 const CREDENTIALS_IN_VALUE = /(:[/\\]{1,2})[^/\\?#]*@/g;
 const MAX_LITERAL_CODE_POINTS = 60;
 
@@ -32,21 +32,23 @@ export function printable(text: string): string {
 }
 
 /**
- * A merchant's text (an order_id, a name, a description) as it is shown: blanks, and marks that belong to no letter, are
- * written as `\u{…}` where nobody would see them, which is at its ends and where several follow each other.
+ * A merchant's text (an order_id, a name, a description) for display. Blanks, and marks without a letter, are written
+ * as `\u{…}` where a reader would not see them: at both ends, and where several follow each other.
  */
 export function shownText(text: string): string {
   return text.replace(UNSEEN, (part) => Array.from(part, escapeCodePoint).join(""));
 }
 
-/** A value as one line of JSON that is safe for a terminal: what `printable` would escape is written as \uXXXX. */
+/**
+ * A value as one line of JSON that is safe for a terminal: characters that `printable` escapes are written as \uXXXX.
+ */
 export function jsonLine(value: unknown): string {
   return escapeInJson(JSON.stringify(value));
 }
 
 /**
- * The same JSON, safe for a terminal: what `printable` would escape is written as \uXXXX. Its own line breaks stay: they
- * stand between values, where an escape would be no JSON.
+ * JSON that is safe for a terminal: characters that `printable` escapes are written as \uXXXX. Line breaks stay,
+ * because between values an escape would be invalid JSON.
  */
 export function escapeInJson(json: string): string {
   return json.replace(UNPRINTABLE, (character) => (character === "\n" ? character : escapeUnits(character)));
@@ -60,24 +62,24 @@ export function cut(text: string, maxCodePoints: number): string {
 }
 
 /**
- * Text with everything redacted that looks like an API key, a signing secret or a token, because people paste them into the
- * wrong place, and without user names and passwords of addresses.
+ * Text with API keys, signing secrets and tokens redacted, because people paste them into the wrong place, and with the
+ * user names and passwords of addresses removed.
  */
 export function redactSecrets(text: string): string {
-  // Two of three texts that are looked through have none of these characters, and searching for them takes no time.
+  // Two of three texts have none of these characters, and searching for them costs nothing.
   const safe = text.includes("_") || text.includes("%") ? text.replace(SECRET, "$1…") : text;
   return safe.includes("@") ? safe.replace(CREDENTIALS, "$1…@") : safe;
 }
 
-/** Text with these values redacted, each of which is a secret whatever it looks like. */
+/** Text with these values redacted, whatever their form. */
 export function redactValues(text: string, secrets: readonly string[]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, "…"), text);
 }
 
-/** What `holdsSecret` finds, in words. */
+/** A description of the texts for which `holdsSecret` is true. */
 export const A_SECRET = "an API key, a signing secret or a token: it is kept, logged and sent on";
 
-/** Whether a text holds what looks like an API key, a signing secret or a token, or a large part of one. */
+/** Whether a text holds an API key, a signing secret or a token, or a large part of one, judged by its form. */
 export function holdsSecret(text: string): boolean {
   return WHOLE_SECRET.test(text);
 }
@@ -93,7 +95,7 @@ export function printableLiteral(value: unknown): string {
   return `${codePoints.slice(0, MAX_LITERAL_CODE_POINTS).join("")}… (${codePoints.length} characters)`;
 }
 
-/** Refuses a value from outside with `invalid_parameter`: what was expected, and what came. */
+/** Refuses a value from outside with `invalid_parameter`; the message has the expected form and the value. */
 export function refuseValue(expected: string | Words, value: unknown): ReturnType<typeof refuse> {
   const got = printableLiteral(value);
   if (typeof expected === "string") return refuse("invalid_parameter", `${expected}; got ${got}`);
@@ -105,12 +107,12 @@ export function excerpt(text: string): string {
   return cut(redactSecrets(printable(text.trim().replace(/\s+/g, " "))), MAX_LITERAL_CODE_POINTS);
 }
 
-/** What a UUID looks like in lower case, for a regular expression. */
+/** The form of a UUID in lower case, for a regular expression. */
 export const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
 const WHOLE_UUID = new RegExp(`^${UUID}$`, "i");
 
-/** Matches a text that `isUuid`; for a JSON Schema. */
+/** Matches texts for which `isUuid` is true; for a JSON Schema. */
 export const UUID_PATTERN = `^${UUID.replaceAll("a-f", "a-fA-F")}$`;
 
 /** Whether a text is a UUID, in lower or upper case. */
@@ -118,14 +120,14 @@ export function isUuid(text: string): boolean {
   return WHOLE_UUID.test(text);
 }
 
-/** The length of a text as the interface's limits count it: Unicode code points (decision 6). */
+/** The length of a text as the interface's limits count: in Unicode code points (decision 6). */
 export function codePointLength(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
   return length;
 }
 
-/** A character as its number. */
+/** A character as `\u{…}`. */
 export function escapeCodePoint(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
@@ -135,12 +137,12 @@ function escapeUnits(character: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
-/** A name as the wire and the database write it: `bodySha256` is `body_sha256` there. */
+/** A name as the wire and the database write it: `bodySha256` becomes `body_sha256`. */
 export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A name of the wire or the database as it is written here. */
+/** The code's name for a name of the wire or the database. */
 export function camelCase(name: string): string {
   return name.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
 }

@@ -202,7 +202,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "a schedule that begins late",
     '{ "sandbox": { "delivery_schedule": ["5s", "10s"] } }',
     "sandbox.delivery_schedule[0]:1:38",
-    /must be 0s: the first try is at once/,
+    /must be 0s: the first attempt is immediate/,
   ],
   [
     "a delay that is none",
@@ -755,7 +755,7 @@ test("each setting is compared alike with what was typed and with the file, is t
 test("a start tells each delay of a schedule that it does not take, and begins nothing", async () => {
   const harness = createHarness();
   const rows = [
-    ["5s,10s", /"5s" must be 0s: the first try is at once/],
+    ["5s,10s", /"5s" must be 0s: the first attempt is immediate/],
     ["0s,soon,25h", /"soon" must be a delay.*; "25h" must be a delay/],
     ["", /must be 0s/],
     ["0s,,5s", /"" must be a delay/],

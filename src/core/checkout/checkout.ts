@@ -1,4 +1,4 @@
-// Why a create gets a 409 of its order or a 403 of its store is decided here. A price that cannot be named:
+// Why a create gets a 409 for its order or a 403 for its store is decided here. A price that cannot be used:
 // core/checkout/price.ts. Host and Origin: web/guard.ts. A new field of checkouts begins here; its column:
 // store/checkout/checkouts.ts.
 import { printableLiteral } from "../text.ts";
@@ -12,13 +12,13 @@ export type Status = (typeof STATUSES)[number];
 export const PAYMENT_METHODS = ["alipay_plus", "wechat_pay"] as const;
 export type PaymentMethod = (typeof PAYMENT_METHODS)[number];
 
-/** How a price is paid: the service creates one-time orders and no others (interface 1, 10). */
+/** Billing models: the service creates only one-time orders (interface 1, 10). */
 export const BILLING_MODELS = ["one_time"] as const;
 
-/** Maximum number of prices of a store, retired ones too. */
+/** Maximum number of prices of a store, including retired prices. */
 export const MAX_PRICES = 200;
 
-/** What a checkout was created as (interface 12). */
+/** The kind of create that made a checkout (interface 12). */
 export type CheckoutObject = "order" | "checkout_session";
 
 /** One order or hosted checkout session of a store. Times are milliseconds since the epoch. */
@@ -37,7 +37,7 @@ export type Checkout = {
   readonly expiresAt: number;
 };
 
-/** What is bought: as sent in the body, or as the catalog price says (decision 7). */
+/** The terms of a purchase: from the body, or from the catalog price (decision 7). */
 export type Terms = Pick<
   Checkout,
   "orderId" | "amountMinor" | "currency" | "paymentMethod" | "description" | "priceId"
@@ -72,15 +72,15 @@ export const MIN_CHECKOUT_LIFETIME_MS = 300_000;
 export const MAX_CHECKOUT_LIFETIME_MS = 86_400_000;
 
 /**
- * Decides whether a store may open a checkout on these terms, in the order of decision 3: store active,
- * capability, order state. `live` is the open or succeeded checkout of the same order_id, if there is one (decision 8).
+ * Decides whether a store may open a checkout on these terms, in the order of decision 3: store active, capability,
+ * order state. `live` is the open or succeeded checkout of the same order_id, if there is one (decision 8).
  */
 export function openCheckout(
   input: Pick<Checkout, "id" | "object"> & {
     readonly terms: Terms;
     readonly store: StoreFacts;
     readonly live: Pick<Checkout, "id" | "object" | "status"> | undefined;
-    /** How long it can be paid. */
+    /** The lifetime of the checkout. */
     readonly lifetimeMs: number;
   },
   now: number,

@@ -1,4 +1,4 @@
-// What a body of a create may hold is decided here; how JSON is read: core/json.ts.
+// The fields that the body of a create may have. How JSON is parsed: core/json.ts.
 import * as z from "zod/mini";
 import { PAYMENT_METHODS, type Terms } from "./checkout.ts";
 import type { PriceTerms } from "./price.ts";
@@ -25,7 +25,7 @@ const A_CURRENCY = "three upper-case letters such as EUR";
 /** Maximum length of an order_id, in code points (interface: limits). */
 export const MAX_ORDER_ID = 32;
 const order_id = text(1, MAX_ORDER_ID, `a string of 1 to ${MAX_ORDER_ID} characters`);
-/** What both forms may have. */
+/** The fields of both forms. */
 const optional = { description: z.optional(text(0, 128, "a string of at most 128 characters")) };
 
 const bySum = z.strictObject({
@@ -76,23 +76,23 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   return refuseIssues(parsed.error.issues, body);
 }
 
-/** What is bought: as sent, or as the price that is named says (decision 7). */
+/** The terms of a purchase: from the body, or from the price that it names (decision 7). */
 export function termsOf(request: CreateRequest, price: PriceTerms | undefined): Terms {
   const { order_id: orderId, description = price?.description ?? null } = request;
   if (!("price_id" in request)) {
     const { amount_minor: amountMinor, currency, payment_method: paymentMethod } = request;
     return { orderId, amountMinor, currency, paymentMethod, description, priceId: null } satisfies AllFields;
   }
-  if (price === undefined) throw new Error(`nobody has looked for the price ${request.price_id}`);
+  if (price === undefined) throw new Error(`the price ${request.price_id} was not looked up`);
   const { amountMinor, currency, paymentMethod } = price;
   const { price_id: priceId } = request;
   return { orderId, amountMinor, currency, paymentMethod, description, priceId } satisfies AllFields;
 }
 
-/** No field of a body is forgotten on the way to what is bought, and none on the way back. */
+/** Makes the compiler require every field of a body in both directions. */
 type AllFields = Readonly<Record<DomainName<CreateField>, unknown>>;
 
-/** Every body that leads to these terms: a price has a description of its own, which the body may have left to it. */
+/** Every body that leads to these terms: the description can come from the price, so the body may have omitted it. */
 export function requestsFor(terms: Terms): readonly [CreateRequest, ...CreateRequest[]] {
   const { orderId, amountMinor, currency, paymentMethod, description, priceId, ...rest } = terms;
   rest satisfies Readonly<Record<PropertyKey, never>>;
@@ -107,13 +107,12 @@ export function requestsFor(terms: Terms): readonly [CreateRequest, ...CreateReq
 
 const fields = { ...bySum.shape, ...byPrice.shape };
 
-/** The name of a field of a create. */
 export type CreateField = keyof typeof fields;
 
 /** The names of all fields of a create, in either form. */
 export const CREATE_FIELDS = Object.keys(fields) as readonly CreateField[];
 
-/** What is wrong with the value of one field; undefined where nothing is. */
+/** The fault in the value of one field; undefined if the value is valid. */
 export function fieldFault(field: CreateField, value: unknown): string | undefined {
   const parsed = fields[field].safeParse(value);
   return parsed.success ? undefined : mustBe(field, parsed.error.issues[0]?.message ?? "valid", value);

@@ -1,10 +1,10 @@
 import { iso } from "../clock.ts";
 import type { Checkout, Status } from "./checkout.ts";
 
-/** The version that an event's body names (interface 34). */
+/** The API version in the body of events (interface 34). */
 const API_VERSION = "1.0.0-test";
 
-/** An immutable fact about a checkout, with the exact bytes that every delivery of it carries (decision 11). */
+/** An immutable fact about a checkout, with the exact bytes that all its deliveries carry (decision 11). */
 export type CheckoutEvent = {
   readonly id: string;
   readonly storeId: string;
@@ -16,7 +16,7 @@ export type CheckoutEvent = {
   readonly body: string;
 };
 
-/** Makes the event of a checkout that has just reached its status. The body is made here, once, and never again. */
+/** Makes the event of a checkout that has just reached its status. This is the only place that makes the body. */
 export function recordEvent(
   {
     id,
@@ -36,7 +36,7 @@ export function recordEvent(
   return eventOf({ id, storeId, checkoutId, type: `${object}.${status}`, ...change }, now);
 }
 
-/** Makes an event that tests an endpoint: nothing happened, and it belongs to no checkout (decision 11). */
+/** Makes a test event for an endpoint, which belongs to no checkout (decision 11). */
 export function recordTestEvent(
   { id, storeId }: Pick<CheckoutEvent, "id" | "storeId">,
   now: number,

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { isSameSecret } from "../credential.ts";
 
-/** The token in every form of a checkout's pages. A request that carries it comes from such a page (decision 40). */
+/** The token in every form of a checkout's pages. It proves that a request comes from such a page (decision 40). */
 export function formToken(masterKey: Uint8Array, checkoutId: string): string {
   return createHmac("sha256", masterKey).update(`form of ${checkoutId}`).digest("base64url");
 }

@@ -1,4 +1,4 @@
-// Why a create gets a 409 of its key is decided here, and how the client derives its keys. When the client repeats:
+// Why a create gets a 409 for its key is decided here, and how the client derives its keys. When the client repeats:
 // client/api/exchange.ts. The order of all refusals (decision 3): sandbox/api/v1.ts.
 import { hash } from "node:crypto";
 import type { CheckoutObject } from "./checkout.ts";
@@ -13,7 +13,7 @@ export const IDEMPOTENCY_RETENTION_MS = 30 * 24 * 3_600_000;
 export type StoredResponse = {
   readonly fingerprint: string;
   readonly status: 201;
-  /** The request_id that stands in the body. */
+  /** The request_id in the body. */
   readonly requestId: string;
   readonly body: string;
 };
@@ -27,8 +27,8 @@ export const CREATE_PATHS = {
 const KEY = /^[\x20-\x7e]{8,128}$/;
 
 /**
- * The one Idempotency-Key of a create (interface 19; decision 5). `values` are the header lines as they came, because a
- * joined duplicate would look like one key.
+ * Parses the Idempotency-Key of a create (interface 19; decision 5). `values` are the header lines as received, because
+ * a joined duplicate would look like one key.
  */
 export function parseIdempotencyKey(values: readonly string[]): Outcome<string> {
   const [key] = values;
@@ -54,7 +54,7 @@ export function parseIdempotencyKey(values: readonly string[]): Outcome<string> 
 }
 
 /**
- * A digest of what a create means (decision 5): method, path and the validated body with sorted keys, so that white
+ * A digest of the meaning of a create (decision 5): method, path and the validated body with sorted keys, so that white
  * space, key order and number spelling make no difference.
  */
 export function fingerprint(path: string, request: CreateRequest): string {
@@ -63,8 +63,8 @@ export function fingerprint(path: string, request: CreateRequest): string {
 }
 
 /**
- * What a create gets whose key was used before (decision 5): the stored response if it means the same. Refuses with
- * `idempotency_key_reused` if it means something else.
+ * The answer to a create whose key was used before (decision 5): the stored response if both requests mean the same.
+ * Refuses with `idempotency_key_reused` otherwise.
  */
 export function replay(
   stored: StoredResponse,
@@ -77,25 +77,25 @@ export function replay(
   );
 }
 
-/** Stands for the sandbox of a state folder: its port can move from run to run, its store identifies it. */
+/** Stands for the sandbox of a state folder, whose port can change; its store identifies the sandbox. */
 export const LOCAL_SANDBOX = "local-sandbox";
 
-/** One logical create of a client: the same values always give the same key (decision 21). */
+/** One logical create of a client: equal values always give the same key (decision 21). */
 export type LogicalCreate = {
   /** The base URL of the service, or LOCAL_SANDBOX. */
   readonly service: string;
-  /** The store of the API key, or `null` where the client cannot know it. */
+  /** The store of the API key, or null if the client does not know it. */
   readonly storeId: string | null;
   /** `orders` or `checkout-sessions`. */
   readonly endpoint: string;
   readonly orderId: string;
-  /** Counts from 1; only an explicit new attempt makes it higher. */
+  /** Counts from 1; only an explicit new attempt increases it. */
   readonly attempt: number;
 };
 
 /**
- * The key of a logical create. It is derived and not random, so that a client that lost its journal still sends the
- * key of its first try.
+ * The key of a logical create. It is derived instead of random, so that a client that lost its journal still sends the
+ * key of its first attempt.
  */
 export function deriveIdempotencyKey(create: LogicalCreate): string {
   const { service, storeId, endpoint, orderId, attempt } = create;

@@ -5,8 +5,8 @@ import type { Checkout, Status } from "./checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 
 /**
- * Every way a status may change (decision 10); all other pairs of the 36 are refused. `pending` to `pending` is a
- * declined attempt that the payer may repeat.
+ * Every permitted change of a status (decision 10); all other pairs of the 36 are refused. `pending` to `pending` is a
+ * declined attempt, after which the payer may pay again.
  */
 export const TRANSITIONS = {
   created: ["pending", "cancelled", "expired"],
@@ -20,7 +20,7 @@ export const TRANSITIONS = {
 /** Maximum number of payment attempts. If the last one is declined, the checkout fails (decision 10). */
 export const MAX_ATTEMPTS = 5;
 
-/** Results of an attempt that the payment network can report. */
+/** The results of an attempt that the payment network can report. */
 export type AttemptResult = LateResult["result"];
 
 /** What can happen to a checkout. */
@@ -30,10 +30,10 @@ export type Command =
   | { readonly kind: "cancel" }
   | { readonly kind: "expire" };
 
-/** What a command changes: the status, one attempt, or only the record of a result that came too late. */
+/** The effect of a command: the status, one attempt, or only the record of a late result. */
 type Advance = {
   readonly status: Status;
-  /** The attempt to write, new or finished; null where none changes. */
+  /** The attempt to write, new or finished; null if none changes. */
   readonly attempt: Attempt | null;
   /** A result that came after the checkout had ended: recorded, never applied (decision 10). */
   readonly late: { readonly attempt: number; readonly result: AttemptResult } | null;
@@ -49,12 +49,12 @@ export function isFinal(status: Status): status is FinalStatus {
   return TRANSITIONS[status].length === 0;
 }
 
-/** Whether a checkout has expired but its status does not say so yet. */
+/** Whether a checkout has expired but still has its previous status. */
 export function isDue({ status, expiresAt }: Pick<Checkout, "status" | "expiresAt">, now: number): boolean {
   return !isFinal(status) && now >= expiresAt;
 }
 
-/** Decides what a command does to a checkout with these attempts. Refuses with `state_conflict`. */
+/** Decides the effect of a command on a checkout with these attempts. Refuses with `state_conflict`. */
 export function advance(
   payment: { readonly checkout: Checkout; readonly attempts: readonly Attempt[] },
   command: Command,

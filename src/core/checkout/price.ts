@@ -1,16 +1,16 @@
-// What a price can be, and why one is refused. Who approves it: core/readiness/admin-act.ts; its verbs:
+// The rules for a price, and why one is refused. Who approves it: core/readiness/admin-act.ts; its verbs:
 // sandbox/checkout/prices.ts.
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import type { Price } from "../control/checkout.ts";
 import { MAX_PRICES, type Terms } from "./checkout.ts";
 
-/** What a price says of the checkouts that name it. */
+/** The terms that a price gives to the checkouts that name it. */
 export type PriceTerms = Pick<Terms, "amountMinor" | "currency" | "paymentMethod"> & {
   readonly description: string;
 };
 
-/** Each of them, with its name on the wire. */
+/** The names of these terms, in code and on the wire. */
 export const PRICE_TERMS = [
   ["amountMinor", "amount_minor"],
   ["currency", "currency"],
@@ -28,9 +28,9 @@ export function priceForCheckout(id: string, price: Price | undefined): Outcome<
 }
 
 /**
- * What adding a price comes to: a new one, or one that is there with the same terms, which stays as it is. Refuses with
- * `state_conflict` an id that stands for other terms, or was retired; a price that is there and not approved, where an
- * approved one is wanted; and one more than a store may have.
+ * Decides the adding of a price: it is new, or already exists with the same terms and stays unchanged. Refuses with
+ * `state_conflict` an id with other terms or of a retired price, an existing unapproved price if an approved one is
+ * wanted, and a price over the store's maximum.
  */
 export function decidePrice(
   wanted: Price,

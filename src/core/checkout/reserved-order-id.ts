@@ -4,7 +4,7 @@ import type { Checkout } from "./checkout.ts";
 export const PAY_OUTCOMES = ["succeeded", "declined", "failed", "cancelled", "expired"] as const;
 export type PayOutcome = (typeof PAY_OUTCOMES)[number];
 
-/** How long a checkout with a reserved order_id waits before it settles itself: milliseconds by the store's clock. */
+/** The delay before a checkout with a reserved order_id settles itself, in milliseconds by the store's clock. */
 const SETTLE_AFTER_MS = 1000;
 
 /** The outcome and time of an automatic settlement; undefined for checkouts that wait for a payer. */
@@ -15,7 +15,7 @@ export function settlementOf(
   return outcome && { outcome, dueAt: checkout.createdAt + SETTLE_AFTER_MS };
 }
 
-/** The outcome that an order_id asks for by its suffix: `order-1001~succeeded`. Undefined for all other order_ids. */
+/** The outcome that the suffix of an order_id requests: `order-1001~succeeded`. Undefined for other order_ids. */
 export function outcomeOfOrderId(orderId: string): PayOutcome | undefined {
   return PAY_OUTCOMES.find((outcome) => orderId.endsWith(`~${outcome}`));
 }

@@ -5,7 +5,7 @@ import { LOOPBACK_NAMES, PORT } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral, refuseValue } from "../text.ts";
 
-/** Where customers of a store may be sent back to: an origin (decision 19), and the path on it (decision 88). */
+/** A return address of a store: an origin (decision 19), and a path on it (decision 88). */
 export type ReturnOrigin = { readonly origin: string; readonly path: string };
 
 /** The path of an origin that was registered without one. */
@@ -20,7 +20,7 @@ const MAX_PORT = 65_535;
 
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 
-/** What `parseReturnOrigin` takes, as a JSON Schema says it. */
+/** The form that `parseReturnOrigin` accepts, for a JSON Schema. */
 export const RETURN_ORIGIN_FORM = {
   maxLength: MAX_ORIGIN_CHARACTERS,
   anyOf: [
@@ -39,7 +39,7 @@ export const RETURN_ORIGIN_FORM = {
   not: { pattern: "^(?:https:.*:443|http:.*:80)$" },
 };
 
-/** What `parseReturnPath` takes, as a JSON Schema says it. */
+/** The form that `parseReturnPath` accepts, for a JSON Schema. */
 export const RETURN_PATH_FORM = {
   maxLength: MAX_PATH_CHARACTERS,
   pattern: "^/(?:[!$-.0-;=@-\\[\\]_a-z|~][!$-;=@-\\[\\]_a-z|~]*)?$",
@@ -116,9 +116,9 @@ const LABEL_FAULTS: readonly Fault[] = [
 ];
 
 /**
- * Parses the origin that customers may be sent back to (decision 19): exactly as browsers write it, https with a name,
- * or http on this machine. Refuses with `invalid_parameter`; the message says what was expected, what came, what to
- * write.
+ * Parses an origin that customers may return to (decision 19), exactly as browsers write it: https with a name, or http
+ * on this machine. Refuses with `invalid_parameter`; the message says what was expected, what was received, and what to
+ * write instead.
  */
 export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = brokenRule(text);
@@ -133,7 +133,7 @@ export function parseReturnOrigin(text: string): Outcome<string> {
 }
 
 /**
- * Parses the path on an origin that customers are sent back to (decision 88), exactly as browsers write it. Refuses with
+ * Parses the path that customers return to (decision 88), exactly as browsers write it. Refuses with
  * `invalid_parameter`.
  */
 export function parseReturnPath(text: string): Outcome<string> {
@@ -145,32 +145,35 @@ export function parseReturnPath(text: string): Outcome<string> {
   return refuseValue([`a return path must ${rule[0]}`, `返回路径${rule[1]}`], text);
 }
 
-/** The path that stands behind a refused origin, if that is clear; undefined for the root too. */
+/** The path in a refused origin, if it is unambiguous; undefined for the root too. */
 export function meantPath(text: string): string | undefined {
   const path = meantOrigin(text) === undefined ? ROOT_PATH : new URL(text).pathname;
   return path !== ROOT_PATH && parseReturnPath(path).ok ? path : undefined;
 }
 
-/** The address that customers are sent back to, without the ids; the root is left out. */
+/** The return address without the ids; the root path is left out. */
 export function returnText({ origin, path }: ReturnOrigin): string {
   return `${origin}${path === ROOT_PATH ? "" : path}`;
 }
 
-/** Whether a text is such an address. */
+/** Whether a text is an address that `returnText` wrote. */
 export function isReturnText(text: string): boolean {
   const slash = text.indexOf("/", text.indexOf("://") + 3);
   const [origin, path] = slash < 0 ? [text, ROOT_PATH] : [text.slice(0, slash), text.slice(slash)];
   return parseReturnOrigin(origin).ok && parseReturnPath(path).ok && returnText({ origin, path }) === text;
 }
 
-/** The origin that a refused text clearly means; undefined if it is ambiguous. */
+/** The origin that the user meant by a refused text; undefined if the text is ambiguous. */
 export function meantOrigin(text: string): string | undefined {
   const isDoubtful = /[@\\%]|[^\x21-\x7e]/.test(text);
   const origin = isDoubtful ? undefined : originOf(text);
   return origin !== undefined && brokenRule(origin) === undefined ? origin : undefined;
 }
 
-/** Where a customer goes back to: never with a status, because a browser's return proves nothing (decision 19). */
+/**
+ * The address that a customer returns to. It never has a status, because a browser's return proves nothing (decision
+ * 19).
+ */
 export function returnAddress(
   { origin, path }: ReturnOrigin,
   checkout: Pick<Checkout, "orderId" | "id">,
@@ -178,13 +181,13 @@ export function returnAddress(
   return returnPage(`${origin}${path}`, checkout);
 }
 
-/** The same for a page of the merchant's own, which may have a query but no fragment. */
+/** The same for a page of the merchant's, which may have a query but no fragment. */
 export function returnPage(page: string, { orderId, id }: Pick<Checkout, "orderId" | "id">): string {
   const query = `order_id=${encodeURIComponent(orderId)}&session_id=${encodeURIComponent(id)}`;
   return `${page}${page.includes("?") ? "&" : "?"}${query}`;
 }
 
-/** The first rule that a text breaks: rules for the whole text first, then for its parts. */
+/** The first rule that a text breaks: first the rules for the whole text, then the rules for its parts. */
 function brokenRule(text: string): Words | undefined {
   if (text.length > MAX_ORIGIN_CHARACTERS)
     return [`have at most ${MAX_ORIGIN_CHARACTERS} characters`, `至多 ${MAX_ORIGIN_CHARACTERS} 个字符`];
@@ -209,11 +212,11 @@ function brokenRule(text: string): Words | undefined {
       `必须以 https:// 开头：http:// 只用于本机，即 ${[...LOOPBACK_HOSTS].join("、")}`,
     ];
   }
-  // This is the rule; the checks above only name the reason.
+  // The only rule; the checks above name the reason.
   return originOf(text) === text ? undefined : ["be written as browsers write it", "必须按浏览器的写法"];
 }
 
-/** A path that a browser would send otherwise: with dots that lead elsewhere, or unencoded characters. */
+/** The rule for a path that a browser would rewrite: with dot segments or unencoded characters. */
 function spellingRule(path: string): Words | undefined {
   const { pathname } = new URL(path, "https://shop.example");
   return pathname === path
@@ -279,7 +282,6 @@ function originOf(text: string): string | undefined {
   return URL.canParse(text) ? new URL(text).origin : undefined;
 }
 
-/** A message must not show a password. */
 function withoutUser(text: string): string {
   const at = text.lastIndexOf("@");
   return at === -1 ? text : `…${text.slice(at)}`;

@@ -4,7 +4,7 @@ import type { WebhookCheckout } from "../webhook/webhook.ts";
 import type { Refusal } from "../outcome.ts";
 import { cut } from "../text.ts";
 
-/** Maximum length of a service's text that is shown; a broken service may send a megabyte. */
+/** Maximum length of the service's texts when they are shown; a broken service may send a megabyte. */
 const MAX_TEXT_CODE_POINTS = 500;
 /** Longer addresses do not work in all browsers. */
 const MAX_URL_LENGTH = 2048;
@@ -24,15 +24,15 @@ export const checkoutWire = z.object({
   checkout_url: z.url({ protocol: /^https?$/ }).check(z.maxLength(MAX_URL_LENGTH)),
   livemode: z.boolean(),
 } satisfies Record<keyof WebhookCheckout, z.ZodMiniType>);
-/** A checkout as it stands in answers. */
+/** A checkout as it appears in answers. */
 export type CheckoutWire = z.infer<typeof checkoutWire>;
 
-/** In the place of a field of the wire that is not shown somewhere. */
+/** Marks a field of the wire that a view does not show. */
 export const HIDDEN = Symbol("hidden");
-/** What is shown somewhere of each field of the wire. */
+/** For each field of the wire, how a view shows it. */
 export type ShownFields<Shown> = Readonly<Record<keyof CheckoutWire, Shown | typeof HIDDEN>>;
 
-/** What is shown of several fields, in their order. */
+/** The shown values of several fields, in their order. */
 export function shownOf<Shown>(fields: Readonly<Record<string, Shown | typeof HIDDEN>>): readonly Shown[] {
   return Object.values(fields).flatMap((shown) => (shown === HIDDEN ? [] : [shown]));
 }
@@ -47,17 +47,17 @@ export const errorResponse = z.object({
   request_id: z.string(),
   error: z.object({ code: shortText, message: shortText }),
 });
-/** A refusal as it stands in answers. */
+/** A refusal as it appears in answers. */
 export type ErrorResponse = z.infer<typeof errorResponse>;
 
-/** The bytes of a checkout as it goes out, in answers as in events. */
+/** The bytes of a checkout in answers and events. */
 export function checkoutJson(checkout: Checkout, checkoutOrigin: string): string {
   return JSON.stringify(wireOf(checkout, checkoutOrigin));
 }
 
 /**
- * The same bytes as an older version may have written them: with these fields alone. Undefined where one is not among
- * them that the wire has always had.
+ * The same bytes as an older version may have written them, with only these fields. Undefined if a required
+ * field of the wire is missing from `fields`.
  */
 export function checkoutJsonWith(
   fields: readonly string[],
@@ -88,7 +88,6 @@ export function successBody(requestId: string, checkout: string): string {
   return `{"ok":true,"request_id":${JSON.stringify(requestId)},"data":${checkout}}`;
 }
 
-/** The bytes of a refusal. */
 export function errorBody(requestId: string, { code, message }: Pick<Refusal, "code" | "message">): string {
   return JSON.stringify({
     ok: false,
@@ -97,7 +96,7 @@ export function errorBody(requestId: string, { code, message }: Pick<Refusal, "c
   } satisfies ErrorResponse);
 }
 
-/** Where a checkout is paid. */
+/** The address of the payment page of a checkout. */
 export function checkoutUrl({ id }: Pick<Checkout, "id">, checkoutOrigin: string): string {
   return `${checkoutOrigin}/pay/${id}`;
 }

@@ -4,10 +4,10 @@ import type { NamedTarget, WantedStore } from "./schema.ts";
 import { targetVariable } from "./secrets.ts";
 
 type Store = Omit<WantedStore, "apiKeys" | "signingSecret">;
-/** A name, and where it stands. */
+/** A name with its path in the file. */
 export type Named = readonly [path: FieldPath, name: string];
 
-/** What each field allows, and the fields together do not: an id that stands for two things. Stores may share a name. */
+/** Conflicts between fields that are valid alone: one id for two things. Stores may share a name. */
 export function conflictsIn(stores: readonly Store[]): FieldFault[] {
   const inStores = stores.map((store, at) => ({ store, path: ["stores", at] }));
   return [
@@ -40,8 +40,8 @@ function conflictsInStore(store: Store, path: FieldPath): FieldFault[] {
 }
 
 /**
- * Targets whose API key could go where it must not (decision 85): over plain http to another machine, or from a variable
- * that is not the target's own. Two targets cannot have the same variable.
+ * Targets whose API key could leak (decision 85): over plain http to another machine, or from a variable that is not
+ * the target's own. Two targets cannot share a variable.
  */
 export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>): FieldFault[] {
   const names = new Map<string, string>();
@@ -73,10 +73,10 @@ function variableFault(name: string, { apiKey: { env } }: NamedTarget): FieldFau
 const PLAIN_HTTP =
   "must begin with https: an API key goes over plain http only to this machine (127.0.0.1, localhost, [::1])";
 
-/** Every variable that this program reads as a setting or a secret of its own. Windows ignores the case of names. */
+/** Every variable that this program reads as a setting or a secret. Windows ignores the case of names. */
 const OUR_VARIABLE = /^(CHECKOUT_.*|(HTTPS?|ALL|NO)_PROXY)$/i;
 
-/** One merchant has one name. */
+/** All entries of one merchant must have the same name. */
 function merchantConflicts(stores: readonly Store[]): FieldFault[] {
   const names = new Map<string, string>();
   return stores.flatMap(({ merchant }, at) => {
@@ -90,7 +90,7 @@ function merchantConflicts(stores: readonly Store[]): FieldFault[] {
   });
 }
 
-/** Each name that stands a second time. */
+/** Each name that is repeated. */
 export function repeated(
   all: readonly Named[],
   message = "stands in this list before; it may stand there once",
@@ -100,7 +100,7 @@ export function repeated(
     .map(([path]) => ({ path, message }));
 }
 
-/** An endpoint's address as it is stored. */
+/** An endpoint's address as stored. */
 export function canonicalUrl(url: string): string {
   return URL.canParse(url) ? new URL(url).href : url;
 }

@@ -6,12 +6,12 @@ import { ALL_EVENTS } from "../webhook/event-types.ts";
 import { configFile, MAX_FILE_LENGTH, MAX_STORES, paymentMethodsOf, type ConfigFile } from "./schema.ts";
 import { changedSettings } from "./settings.ts";
 
-/** Where the schema is in a project that has this package. */
+/** The path of the schema in a project that depends on this package. */
 const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
 
 /**
- * A live sandbox as the text of a `checkout.config.json` (decision 85): without secrets, without what is so by default,
- * and without the port, which is this process's. Refuses more stores than a file may have.
+ * A running sandbox as the text of a `checkout.config.json` (decision 85): without secrets, without defaults, and
+ * without the port, which belongs to this process. Refuses more stores than a file may have.
  */
 export function exportedConfig({ settings, stores }: AnswerOf<"showConfig">): Outcome<string> {
   if (stores.length > MAX_STORES)

@@ -1,19 +1,19 @@
 import { printable } from "../text.ts";
 
-/** Where a field stands in the file, by the file's own names. */
+/** The path of a field in the file, with the file's own names. */
 export type FieldPath = readonly (string | number)[];
 
-/** Something wrong with a field of the file. */
+/** A fault of a field in the file. */
 export type FieldFault = { readonly path: FieldPath; readonly message: string };
 
-/** A path as people write it: `stores[0].prices[1].amount_minor`. */
+/** A path as text: `stores[0].prices[1].amount_minor`. */
 export function fieldText(path: FieldPath): string {
   return path
     .map((step, at) => (typeof step === "number" ? `[${step}]` : `${at === 0 ? "" : "."}${printable(step)}`))
     .join("");
 }
 
-/** The path that a sandbox names before a colon at the beginning of its refusal; undefined where it names none. */
+/** The path before the colon in a sandbox's refusal, and the rest of the message; undefined if there is no path. */
 export function namedField(message: string): FieldFault | undefined {
   const [, field = "", rest = ""] = /^(stores(?:\[\d+\]|\.[a-z_]+)*): (.*)$/s.exec(message) ?? [];
   if (field === "") return undefined;

@@ -1,5 +1,8 @@
-/** Where the control API takes a configuration. */
+/** The path of the control API for configurations. */
 export const CONFIG_PATH = "/__sandbox/config";
 
-/** The name of the configuration file (decision 83). Apart from the schema, which only a command that reads one loads. */
+/**
+ * The name of the configuration file (decision 83). In a file of its own, because only commands that read a
+ * configuration load the schema.
+ */
 export const CONFIG_FILE = "checkout.config.json";

@@ -11,7 +11,7 @@ import { canonicalUrl, conflictsIn, repeated, type Named } from "./conflicts.ts"
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import type { WantedPrice, WantedStore } from "./schema.ts";
 
-/** A store as it is now. */
+/** The current state of a store. */
 export type StoreState = {
   readonly id: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export type StoreState = {
   readonly capabilities: readonly Capability[];
   readonly returnOrigins: readonly ReturnOrigin[];
   readonly prices: readonly Price[];
-  /** Those with an address of their own, not a `checkout listen`. */
+  /** Endpoints with a URL, without `checkout listen`. */
   readonly endpoints: readonly {
     readonly id: string;
     readonly url: string;
@@ -30,16 +30,16 @@ export type StoreState = {
   readonly signingSecret: string | undefined;
 };
 
-/** All stores, the first one first, and what is known of API keys, by their hashes. */
+/** All stores, with the first store of the sandbox first, and the known API keys by their hashes. */
 export type ConfigState = {
   readonly stores: readonly StoreState[];
   readonly keys: ReadonlyMap<string, { readonly storeId: string; readonly isRevoked: boolean }>;
 };
 
-/** A value of a field, as a plan shows it; null where there is none. */
+/** The value of a field, as a plan shows it; null if there is none. */
 type Shown = ChangeEntry["differences"][number]["from"];
 
-/** A change with what has to be written for it. */
+/** A change with the data to be written. */
 export type PlannedChange = Omit<ChangeEntry, "kind"> &
   (
     | { readonly kind: "store"; readonly wanted?: WantedStore }
@@ -55,7 +55,6 @@ export type PlannedChange = Omit<ChangeEntry, "kind"> &
     | { readonly kind: "merchant" | "payment_method" | "currency" }
   );
 
-/** How a plan is made. */
 type PlanOptions = { readonly prune: boolean; readonly targets: TargetPolicy };
 
 /** Maximum number of return origins, and of endpoints, of a store. */
@@ -63,9 +62,10 @@ const MAX_IN_LIST = 20;
 const ALL_EVENTS = ["*"];
 
 /**
- * What has to change so that the sandbox is as its configuration says (decision 84). A list that the file does not have
- * is not looked at; of one that it has, the rest is unmanaged, and removed only with `prune`. Refuses what cannot be
- * done, with the field in front of the message, so that nothing is refused when the plan is carried out.
+ * Plans the changes that bring the sandbox to its configuration (decision 84). Lists that the file does not have are
+ * left alone. In a list of the file, all other items are unmanaged, and removed only with `prune`. Refuses every
+ * impossible change, with its field at the start of the message, so that nothing is refused when the plan is carried
+ * out.
  */
 export function planOf(
   wanted: readonly WantedStore[],
@@ -88,13 +88,13 @@ export function planOf(
   return accept([...planned, ...unmanaged]);
 }
 
-/** A price with what can be left out. */
+/** A price with the defaults of its missing fields. */
 export function wholePrice(wanted: WantedPrice): Price {
   const { description = "", billingModel = "one_time", approved = true, retired = false, ...rest } = wanted;
   return { ...rest, description, billingModel, approved, retired };
 }
 
-/** What a store of the file is planned with: as it is now, if it is there, and its path in the file. */
+/** The context for planning a store of the file: its current state, if it exists, and its path in the file. */
 type Place = PlanOptions & {
   readonly state: ConfigState;
   readonly now: StoreState | undefined;
@@ -120,7 +120,7 @@ function storeChange(wanted: WantedStore, { now }: Place): PlannedChange {
   return { ...compared("store", { storeId, name }, [["name", now.name, name]]), wanted };
 }
 
-/** The name of a merchant that is there; that of a new one comes with its first store. */
+/** Renames an existing merchant; the name of a new merchant is set with its first store. */
 function merchantChanges({ id: storeId, merchant }: WantedStore, { state }: Place): PlannedChange[] {
   const now = state.stores.find((store) => store.merchant.id === merchant?.id)?.merchant;
   if (merchant?.name === undefined || now === undefined) return [];
@@ -135,7 +135,7 @@ function keyChanges({ id: storeId, apiKeys = [] }: WantedStore, { state }: Place
   });
 }
 
-/** A capability that the list leaves out is switched off, not removed: it can be switched on again. */
+/** A capability that is missing from the list is switched off, not removed, so that it can be switched on again. */
 function capabilityChanges(
   { id: storeId, capabilities = {} }: WantedStore,
   { now }: Place,
@@ -218,7 +218,7 @@ function endpointChanges({ id: storeId, endpoints }: WantedStore, { now, prune }
   ];
 }
 
-/** What no plan can do. */
+/** Refuses changes that no plan can make. */
 function checkStore(wanted: WantedStore, place: Place): Outcome<void> {
   const { now, state, path } = place;
   const { merchant, signingSecret, apiKeys = [] } = wanted;
@@ -264,7 +264,7 @@ function checkLists(wanted: WantedStore, { now, path, targets, prune }: Place): 
   return accept(undefined);
 }
 
-/** A key belongs to one store. */
+/** A key must belong to one store only. */
 function keyConflicts(wanted: readonly WantedStore[]): FieldFault[] {
   const all = wanted.flatMap(({ apiKeys = [] }, store) =>
     apiKeys.map((apiKey, at): Named => [["stores", store, "api_keys", at], apiKey]),
@@ -292,7 +292,7 @@ function surplus<Kind extends ChangeEntry["kind"]>(kind: Kind, about: About, pru
   return head(prune ? "remove" : "unmanaged", kind, about);
 }
 
-/** A thing that is there and wanted: kept, or changed in the fields that differ. */
+/** A wanted item that already exists: kept, or changed in the fields that differ. */
 function compared<Kind extends ChangeEntry["kind"]>(
   kind: Kind,
   about: About,
@@ -304,7 +304,7 @@ function compared<Kind extends ChangeEntry["kind"]>(
   return { ...head(differences.length === 0 ? "keep" : "change", kind, about), differences };
 }
 
-/** Patterns of event types in one order, whatever order they were written in. */
+/** Event-type patterns in a fixed order. */
 function listed(events: readonly string[]): string {
   return events.toSorted().join(", ");
 }

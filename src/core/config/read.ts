@@ -1,4 +1,4 @@
-// Why a configuration is refused as text; what no sandbox can do: core/config/plan.ts. Which file:
+// Why the text of a configuration is refused. Changes that no sandbox can make: core/config/plan.ts. Which file:
 // host/config/find.ts; `--target`: cli/target/named-target.ts; variables that it may send: cli/config/allowed.ts.
 import {
   createScanner,
@@ -17,7 +17,7 @@ import { conflictsIn, targetConflictsIn } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import { configFile, MAX_FILE_LENGTH, type ConfigFile } from "./schema.ts";
 
-/** Something wrong with the file: the field, and its place in the text; line and column count from 1. */
+/** A fault in the file: the field, and its position in the text; line and column count from 1. */
 export type ConfigFault = {
   readonly field: string;
   readonly message: string;
@@ -25,19 +25,19 @@ export type ConfigFault = {
   readonly column: number;
 };
 
-/** A file that could be read, and where its fields stand. */
+/** A parsed file, with the positions of its fields. */
 export type ReadConfig = {
   readonly config: ConfigFile;
   readonly locate: (fault: FieldFault) => ConfigFault;
 };
 
 const MAX_DEPTH = 16;
-/** A name further away than this is no misspelling. */
+/** The largest edit distance that counts as a misspelling. */
 const MAX_TYPING_ERRORS = 3;
 
 /**
- * Reads the text of `checkout.config.json`: JSON in which comments may stand (decision 83). Refuses with every fault
- * that was found, each with its field and its place; what looks like a secret is refused and not repeated.
+ * Parses the text of `checkout.config.json`: JSON with comments (decision 83). Refuses with every fault, each with its
+ * field and position. Texts that look like secrets are refused and not repeated.
  */
 export function readConfig(text: string): Outcome<ReadConfig, readonly ConfigFault[]> {
   const source = text.startsWith("\ufeff") ? ` ${text.slice(1)}` : text;
@@ -91,10 +91,10 @@ function failWith(faults: readonly ConfigFault[]): Outcome<never, readonly Confi
   return { ok: false, refusal: faults };
 }
 
-/** Tokens by their numbers: the package has names for them in its types alone. */
+/** Token kinds by their numbers, which the package names only in its types. */
 const TOKENS = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, end: 17 };
 
-/** What a parser that calls itself for each level could not take. */
+/** Refuses texts that the recursive parser could not process. */
 function limitFault(text: string): ConfigFault | undefined {
   if (text.length > MAX_FILE_LENGTH)
     return { field: "", line: 1, column: 1, message: `the file may have ${MAX_FILE_LENGTH} characters` };
@@ -111,7 +111,7 @@ function limitFault(text: string): ConfigFault | undefined {
   return undefined;
 }
 
-/** One fault for each issue; an unknown key is a fault of its own, with the name that is meant. */
+/** One fault for each issue; an unknown key is a separate fault, with the name that was probably meant. */
 function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
   const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
   if (issue.code === "unrecognized_keys") {
@@ -119,7 +119,7 @@ function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
     return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(key, names) }));
   }
   if (issue.code === "invalid_union") {
-    // One of the forms is meant, whatever is wrong with it.
+    // The form without a type error is the one that was meant.
     const meant = issue.errors.find((issues) => !issues.some(isOfOtherType)) ?? [];
     const whole = [{ path, message: issue.message }];
     return meant.length === 0
@@ -142,7 +142,7 @@ function unknownKey(key: string, names: readonly string[]): string {
   return `is no field here; ${meant}`;
 }
 
-/** The names of the fields that an object at a path of the file can have. */
+/** The field names of the object at a path of the file. */
 function namesAt(path: FieldPath): string[] {
   let schema: z.core.$ZodType | undefined = configFile;
   for (const step of path) {
@@ -157,7 +157,7 @@ function namesAt(path: FieldPath): string[] {
   return object instanceof z.ZodMiniObject ? Object.keys(object.shape).map(snakeCase) : [];
 }
 
-/** The schema of the text itself: of several forms, that of an object. */
+/** The schema without its wrappers; of several forms, the object. */
 function bare(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
   if (schema instanceof z.ZodMiniOptional) return bare(schema.def.innerType);
   if (schema instanceof z.ZodMiniCodec) return bare(schema.def.in);
@@ -166,7 +166,9 @@ function bare(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined 
   return schema;
 }
 
-/** A fault stands at its field's value; at the key of one that is unknown, at the object that lacks one. */
+/**
+ * The position of a fault: at the field's value; for an unknown field, at its key; for a missing field, at its object.
+ */
 function locateFault(text: string, tree: Node, { path, message }: FieldFault): ConfigFault {
   const found = findNodeAtLocation(tree, [...path]);
   const key = found?.parent?.type === "property" ? found.parent.children?.[0] : undefined;
@@ -175,7 +177,7 @@ function locateFault(text: string, tree: Node, { path, message }: FieldFault): C
   return faultAt(text, node, { field: fieldText(path), message });
 }
 
-/** The innermost object or list above a field that is not there. */
+/** The innermost object or list that should hold a missing field. */
 function nodeAbove(tree: Node, path: FieldPath): Node {
   const above = path.slice(0, -1);
   if (above.length === 0) return tree;
@@ -195,7 +197,7 @@ function nodesOf(node: Node): Node[] {
   return [node, ...(node.children ?? []).flatMap(nodesOf)];
 }
 
-/** The keys that stand a second time in their object, or that no field can have. */
+/** Keys that are repeated in their object, or that no field can have. */
 function doubledKeys(tree: Node): Node[] {
   return nodesOf(tree)
     .filter(({ type }) => type === "object")
@@ -215,7 +217,7 @@ function pathOf(node: Node): FieldPath {
   return pathOf(parent);
 }
 
-/** The same without the parts that look like secrets. */
+/** The same without parts that look like secrets. */
 function plainPath(node: Node): FieldPath {
   return pathOf(node).map((step) => (typeof step === "string" && holdsSecret(step) ? "…" : step));
 }
@@ -223,7 +225,7 @@ function plainPath(node: Node): FieldPath {
 function valueOf(node: Node): unknown {
   if (node.type === "array") return (node.children ?? []).map(valueOf);
   if (node.type !== "object") return node.value as unknown;
-  // An entry is a field of its own even where it is called __proto__.
+  // Even an entry with the name __proto__ becomes an own property.
   return Object.fromEntries(
     (node.children ?? []).map(({ children: [key, value] = [] }) => [
       String(key?.value),

@@ -49,14 +49,14 @@ import { STORE_NAME_FORM, storeNameFault } from "./store-name.ts";
 const DAY_MS = 86_400_000;
 /** Maximum size of the file, in characters. */
 export const MAX_FILE_LENGTH = 2_000_000;
-/** Most stores of a file. */
+/** Maximum number of stores in a file. */
 export const MAX_STORES = 1000;
 const MAX_RETRIES = 100;
 
-/** A UUID of a version that exists. */
+/** A UUID with a valid version. */
 const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** An id that the file gives, so that it is the same in every sandbox. */
+/** An id that the file sets, so that it is the same in every sandbox. */
 export const givenId = z
   .string()
   .check(
@@ -83,7 +83,7 @@ const line = (minimum: number, maximum: number) =>
 
 type Form = Readonly<Record<string, unknown>>;
 
-/** A text with what is wrong with it, and what is right as a JSON Schema says it. */
+/** A text with its fault, and with the valid form for a JSON Schema. */
 const judged = (faultOf: (text: string) => string | undefined, form: Form) =>
   z.string().check(
     z.superRefine((text, context) => {
@@ -99,14 +99,14 @@ export const storeName = judged(storeNameFault, STORE_NAME_FORM);
 /** The name of a merchant. */
 export const merchantName = line(1, 64);
 
-/** A text that a parser of the core takes; its refusal is the message. */
+/** A text that a parser of the core accepts; the parser's refusal is the message. */
 const checked = (parse: (text: string) => Outcome<unknown>, form: Form = {}) =>
   judged((text) => {
     const read = parse(text);
     return read.ok ? undefined : read.refusal.message;
   }, form);
 
-/** The same, with what the parser makes of it. */
+/** The same, with the parser's result as its value. */
 const parsed = <Value extends string>(parse: (text: string) => Outcome<Value>) =>
   z.codec(checked(parse), z.custom<Value>(), {
     decode: (text) => valueOf(parse(text)),
@@ -156,7 +156,7 @@ const host = z.string().check(z.refine(isHost, "must be HOST or HOST:PORT"));
 
 const originText = checked(parseReturnOrigin, RETURN_ORIGIN_FORM);
 
-/** Where customers are sent back to: an origin alone for its root, or with the path on it. */
+/** A return address: an origin, which means its root, or an origin with a path. */
 export const returnOrigin = z.codec(
   z.union(
     [
@@ -175,7 +175,7 @@ export const returnOrigin = z.codec(
   },
 );
 
-/** How a sandbox is served. Fields that are left out are as they are by default. */
+/** How a sandbox is served. Missing fields have their defaults. */
 const sandbox = z.strictObject({
   port: z.optional(whole(0, 65_535)),
   rateLimit: z.optional(rateLimit),
@@ -192,7 +192,7 @@ const sandbox = z.strictObject({
   keptRequests: z.optional(whole(0, MAX_KEPT_REQUESTS)),
 });
 
-/** A secret is never in the file: the name of the variable that holds it is. */
+/** The name of the variable that holds a secret; the file itself never holds secrets. */
 const secret = z.strictObject(
   { env: z.string().check(z.regex(/^[A-Za-z_]\w{0,127}$/, "must be the name of an environment variable")) },
   {
@@ -203,7 +203,7 @@ const secret = z.strictObject(
   },
 );
 
-/** A catalog price as it is wanted: with what can be left out. */
+/** A catalog price to be set up, with its optional fields. */
 export const price = z.strictObject({
   id: line(1, 64),
   amountMinor: whole(1),
@@ -229,7 +229,7 @@ const endpoint = z.strictObject({
 const onceEach = <Item extends z.ZodMiniType>(item: Item) =>
   z.array(item).check(z.meta({ uniqueItems: true }));
 
-/** What is not secret of a store; a list that is left out is not looked at. */
+/** The fields of a store that are not secret; a missing list is left as it is. */
 const storeFields = {
   id: givenId,
   name: storeName,
@@ -251,7 +251,7 @@ const store = z.strictObject({
   signingSecret: z.optional(secret),
 });
 
-/** A store with the values of its secrets, as it goes to the sandbox. */
+/** A store with the values of its secrets, as sent to the sandbox. */
 export const resolvedStore = z.strictObject({
   ...storeFields,
   apiKeys: z.optional(
@@ -263,9 +263,9 @@ export const resolvedStore = z.strictObject({
     z.string().check(z.refine(isSigningSecret, "must be a signing secret"), z.meta(SIGNING_SECRET_FORM)),
   ),
 });
-/** A store as it is wanted, its secrets resolved. */
+/** A store to be set up, with its secrets resolved. */
 export type WantedStore = DomainOf<typeof resolvedStore>;
-/** A catalog price as it is wanted. */
+/** A catalog price to be set up. */
 export type WantedPrice = NonNullable<WantedStore["prices"]>[number];
 
 const target = z.strictObject({
@@ -282,10 +282,10 @@ const target = z.strictObject({
   timeout: z.optional(duration(1, DAY_MS)),
   retries: z.optional(whole(0, MAX_RETRIES)),
 });
-/** A service that clients can be pointed at by name. */
+/** A named service that clients can use as their target. */
 export type NamedTarget = DomainOf<typeof target>;
 
-/** The domain's schema of the file; `wireSchema` makes that of its text. */
+/** The schema of the file in the names of the code; `wireSchema` derives the schema of the text. */
 export const configFile = z.strictObject({
   $schema: z.optional(z.string()),
   sandbox: z.optional(sandbox),
@@ -297,12 +297,12 @@ export const configFile = z.strictObject({
     ),
   ),
 });
-/** What `checkout.config.json` says. */
+/** The content of `checkout.config.json`. */
 export type ConfigFile = DomainOf<typeof configFile>;
-/** How a sandbox is served, as the file says it. */
+/** How a sandbox is served, as the file sets it. */
 export type SandboxSettings = NonNullable<ConfigFile["sandbox"]>;
 
-/** The JSON Schema of the file, for editors: shipped in the package, and served by the sandbox. */
+/** The JSON Schema of the file, for editors: part of the package, and served by the sandbox. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
   return z.toJSONSchema(wireSchema(configFile), {
     io: "input",
@@ -312,7 +312,7 @@ export function configJsonSchema(): Readonly<Record<string, unknown>> {
   });
 }
 
-/** The payment methods of a list of names; a name that is none is left out. */
+/** The payment methods among a list of names; other names are dropped. */
 export function paymentMethodsOf(names: readonly string[]): PaymentMethod[] {
   return PAYMENT_METHODS.filter((method) => names.includes(method));
 }

@@ -7,7 +7,9 @@ import type { ConfigFile, WantedStore } from "./schema.ts";
 type Variables = Readonly<Record<string, string | undefined>>;
 type StoreInFile = NonNullable<ConfigFile["stores"]>[number];
 
-/** The stores of the file with their secrets, which variables hold. Refuses with each that is missing or is none. */
+/**
+ * The stores of the file with their secrets, from environment variables. Refuses with each missing or invalid secret.
+ */
 export function resolveStores(
   { stores = [] }: ConfigFile,
   env: Variables,
@@ -23,22 +25,23 @@ export function resolveStores(
   );
 }
 
-/** The variable that holds the API key of a target of the file (decision 85): of `staging` CHECKOUT_TARGET_STAGING_API_KEY. */
+/**
+ * The variable with the API key of a target of the file (decision 85): CHECKOUT_TARGET_STAGING_API_KEY for `staging`.
+ */
 export function targetVariable(target: string): string {
   return `CHECKOUT_TARGET_${target.toUpperCase().replaceAll("-", "_")}_API_KEY`;
 }
 
-/** Whether a variable is one that holds the API key of a target. */
+/** Whether a variable can hold the API key of a target. */
 export function isTargetVariable(name: string): boolean {
   return /^CHECKOUT_TARGET_[A-Z0-9_]+_API_KEY$/.test(name);
 }
 
-/** The value of a variable; empty if it is not set. A name such as `constructor` is a variable only if one is set. */
+/** The value of a variable; empty if it is not set. Inherited names such as `constructor` do not count. */
 export function valueOfVariable(name: string, env: Variables): string {
   return (Object.hasOwn(env, name) ? env[name] : undefined) ?? "";
 }
 
-/** Why a variable that the file names has no value; undefined if it has one. */
 export function missingVariable(name: string, env: Variables): string | undefined {
   return valueOfVariable(name, env) === "" ? `the environment variable ${name} is not set` : undefined;
 }

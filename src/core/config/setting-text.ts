@@ -13,27 +13,27 @@ const HOST = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const MAX_PORT = 65_535;
 
-/** A duration such as `500ms` or `2m` in milliseconds, without an upper bound; undefined where it is no duration. */
+/** A duration such as `500ms` or `2m` in milliseconds, without an upper bound; undefined for any other text. */
 export function durationOf(text: string): number | undefined {
   const [, digits, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
   if (digits === undefined || Number(digits) === 0) return undefined;
   return Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
 }
 
-/** The same for what a person types. Refuses with `invalid_parameter`. */
+/** The same for a user's text. Refuses with `invalid_parameter`. */
 export function parseSpan(text: string): Outcome<number> {
   const milliseconds = durationOf(text);
   if (milliseconds !== undefined) return accept(milliseconds);
   return refuseValue(["expected a duration such as 31m, 2h or 45s", "应为时长，如 31m、2h 或 45s"], text);
 }
 
-/** A time that is typed: how far it is from now, or a moment in milliseconds. */
+/** A time in a user's text: a span from now, or a moment in milliseconds. */
 export type SpanOrMoment = { readonly spanMs: number } | { readonly at: number };
 
-/** What is expected of a time that is typed. */
+/** The expected form of such a time. */
 export const SPAN_OR_MOMENT = "a span such as 10m, or a moment in ISO 8601";
 
-/** A time as it is typed; undefined where it is none. */
+/** Parses such a time; undefined if the text is neither. */
 export function spanOrMomentOf(text: string): SpanOrMoment | undefined {
   const spanMs = durationOf(text);
   if (spanMs !== undefined) return { spanMs };
@@ -41,28 +41,27 @@ export function spanOrMomentOf(text: string): SpanOrMoment | undefined {
   return Number.isNaN(at) ? undefined : { at };
 }
 
-/** A duration as it would be typed, in the largest unit up to hours that leaves no rest. */
+/** A duration as text, in the largest unit up to hours that gives a whole number. */
 export function durationText(milliseconds: number): string {
   if (milliseconds === 0) return "0s";
   const unit = (["h", "m", "s"] as const).find((one) => milliseconds % MILLISECONDS[one] === 0) ?? "ms";
   return `${milliseconds / MILLISECONDS[unit]}${unit}`;
 }
 
-/** What is wrong with a schedule, and with which of its delays; undefined where it is wrong as a whole. */
+/** A fault of a schedule: the index of the wrong delay, or undefined for the whole schedule. */
 type ScheduleFault = { readonly at: number | undefined; readonly message: string };
 
 /**
- * The delays before the tries of a delivery, such as `0s`, `5s`, `5m` (decision 13). Refuses with everything that is
- * wrong with them.
+ * Parses the delays before the attempts of a delivery, such as `0s`, `5s`, `5m` (decision 13). Refuses with all faults.
  */
 export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedule, readonly ScheduleFault[]> {
   const delays = texts.map((text, at) => (at === 0 ? startOf(text) : durationOf(text)));
   const faults: ScheduleFault[] = delays.flatMap((delay, at) => {
     if (delay !== undefined && delay <= MAX_DELAY_MS) return [];
-    return [{ at, message: at === 0 ? "must be 0s: the first try is at once" : A_DELAY }];
+    return [{ at, message: at === 0 ? "must be 0s: the first attempt is immediate" : A_DELAY }];
   });
   if (texts.length === 0 || texts.length > MAX_TRIES)
-    faults.push({ at: undefined, message: `must have 1 to ${MAX_TRIES} delays, one for each try` });
+    faults.push({ at: undefined, message: `must have 1 to ${MAX_TRIES} delays, one for each attempt` });
   const whole = delays.flatMap((delay) => delay ?? []);
   const sum = whole.reduce((before, delay) => before + delay, 0);
   if (faults.length === 0 && sum > MAX_SCHEDULE_MS)
@@ -75,17 +74,17 @@ export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedul
 
 const A_DELAY = `must be a delay such as 500ms, 5s or 2h, from 1ms to ${durationText(MAX_DELAY_MS)}`;
 
-/** The delay before the first try is none. */
+/** Parses the delay before the first attempt, which must be 0. */
 function startOf(text: string): 0 | undefined {
   return /^0(ms|s|m|h|d)?$/.test(text) ? 0 : undefined;
 }
 
-/** A schedule as it is typed: `0s,5s,5m`. */
+/** A schedule as text: `0s,5s,5m`. */
 export function scheduleText(schedule: DeliverySchedule): string {
   return schedule.map(durationText).join(",");
 }
 
-/** `5/s` or `off`; the burst is twice the rate, as in the default. Undefined for any other text. */
+/** Parses `5/s` or `off`; the burst is twice the rate, as in the default. Undefined for any other text. */
 export function rateLimitOf(text: string): RateLimit | "off" | undefined {
   if (text === "off") return "off";
   const [, digits] = /^(\d{1,6})\/s$/.exec(text) ?? [];
@@ -94,14 +93,14 @@ export function rateLimitOf(text: string): RateLimit | "off" | undefined {
   return { perSecond, burst: perSecond * 2 };
 }
 
-/** Whether a text is `HOST` or `HOST:PORT`, as it stands in a Host header. */
+/** Whether a text is `HOST` or `HOST:PORT`, as in a Host header. */
 export function isHost(text: string): boolean {
   const [, name = "", , port = "1"] = HOST.exec(text) ?? [];
   if (name === "" || name.includes("..")) return false;
   return Number(port) >= 1 && Number(port) <= MAX_PORT && !port.startsWith("0");
 }
 
-/** A base address with its version segment, without a slash at the end; undefined where it is none that can be used. */
+/** A base address with its version segment, without a trailing slash; undefined if the address is unusable. */
 export function parseBaseUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;

@@ -10,15 +10,15 @@ import {
 import type { SandboxSettings } from "./schema.ts";
 import { durationText, rateLimitOf, scheduleText } from "./setting-text.ts";
 
-/** How a live sandbox is served, as it says it itself. */
+/** The settings of a running sandbox, as its own answer gives them. */
 export type ServedSettings = AnswerOf<"showConfig">["settings"];
 
 /** The name of a setting in the file, in camelCase. */
 type SettingField = keyof SandboxSettings;
 
-/** A setting of the start: its names, its value in a live sandbox, and how it is typed. */
+/** A setting of the start: its names, its value in a running sandbox, and its text. */
 type Spec<Field extends SettingField> = {
-  /** Its option of `sandbox start`, in camelCase; default: as the field. */
+  /** Its option of `sandbox start`, in camelCase; default: the field's name. */
   readonly option?: string;
   readonly live: (served: ServedSettings) => SandboxSettings[Field];
   readonly text: (value: NonNullable<SandboxSettings[Field]>) => string;
@@ -26,18 +26,18 @@ type Spec<Field extends SettingField> = {
   readonly byDefault?: SandboxSettings[Field];
 };
 
-/** The same for any field: what was wanted and what is live as they are typed. */
+/** A setting of any field, with the requested and the running value as text. */
 type Setting = {
   readonly field: SettingField;
   readonly option: string;
-  /** Undefined: nothing was asked for. */
+  /** Undefined if nothing was requested. */
   readonly wanted: (settings: SandboxSettings) => string | undefined;
   readonly live: (served: ServedSettings) => string;
   readonly byDefault: string;
   readonly value: (served: ServedSettings) => unknown;
 };
 
-/** A setting that is wanted and that a live sandbox has otherwise, both as they are typed. */
+/** A requested setting that differs in the running sandbox, both as text. */
 type DifferentSetting = Pick<Setting, "field" | "option"> & {
   readonly wanted: string;
   readonly live: string;
@@ -45,7 +45,7 @@ type DifferentSetting = Pick<Setting, "field" | "option"> & {
 
 const NONE = "none";
 
-/** Each setting that a file can have, in the order in which they are shown. */
+/** Each setting that a file can have, in display order. */
 const SETTINGS: readonly Setting[] = [
   setting("port", { live: ({ port }) => port, text: String }),
   setting("rateLimit", {
@@ -94,13 +94,13 @@ const SETTINGS: readonly Setting[] = [
   }),
 ];
 
-/** The settings that are wanted and that a live sandbox has otherwise. Those that are not named are not compared. */
+/** The requested settings that differ in a running sandbox. Settings that were not requested are not compared. */
 export function differentSettings(
   wanted: SandboxSettings,
   served: ServedSettings,
 ): readonly DifferentSetting[] {
   const { port, ...rest } = wanted;
-  // 0 is any port, so every port is right.
+  // 0 means any port.
   const compared = port === undefined || port === 0 ? rest : wanted;
   return SETTINGS.flatMap(({ field, option, wanted: wantedIn, live: liveIn }) => {
     const [text, live] = [wantedIn(compared), liveIn(served)];
@@ -108,17 +108,17 @@ export function differentSettings(
   });
 }
 
-/** The settings of a live sandbox that are not as they are by default, without its port, which is this process's. */
+/** The settings of a running sandbox that differ from the defaults, without the port, which belongs to this process. */
 export function changedSettings(served: ServedSettings): SandboxSettings {
   return Object.fromEntries(changed(served).map(({ field, value }) => [field, value(served)]));
 }
 
-/** The same as they are typed, each with its field. */
+/** The same as text, each with its field. */
 export function changedSettingTexts(served: ServedSettings): readonly (readonly [SettingField, string])[] {
   return changed(served).map(({ field, live }) => [field, live(served)]);
 }
 
-/** Every setting of a live sandbox as it is typed, with its option, and whether it is the default. */
+/** Every setting of a running sandbox as text, with its option and whether it is the default. */
 export function servedSettingTexts(
   served: ServedSettings,
 ): readonly { readonly option: string; readonly text: string; readonly isDefault: boolean }[] {
@@ -135,7 +135,7 @@ export function optionsOf(settings: SandboxSettings): Readonly<Record<string, un
   return Object.fromEntries(given.map(({ field, option }) => [option, settings[field]]));
 }
 
-/** The way back: the settings among the options of a start. */
+/** The inverse: the settings among the options of a start. */
 export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxSettings {
   const given = SETTINGS.filter(({ option }) => options[option] !== undefined);
   return Object.fromEntries(given.map(({ field, option }) => [field, options[option]]));
@@ -159,7 +159,7 @@ function setting<Field extends SettingField>(field: Field, spec: Spec<Field>): S
   };
 }
 
-/** A list without order and repetition, which mean nothing. */
+/** A list as text, sorted and without repetitions. */
 function listText(values: readonly string[]): string {
   return [...new Set(values)].toSorted().join(",") || NONE;
 }

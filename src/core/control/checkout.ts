@@ -10,7 +10,7 @@ import { inDomain, nameSchemas } from "./wire-names.ts";
 const { id, object, orderId, amountMinor, currency, ...rest } = inDomain(checkoutWire.shape);
 const { status } = rest;
 
-/** A status that changed, with the event that says so. */
+/** A change of status, with its event. */
 export const move = z.object({
   at: moment,
   checkoutId: z.uuid(),
@@ -19,7 +19,7 @@ export const move = z.object({
   to: status,
   eventId: z.uuid(),
 });
-/** A status that changed, as the control API tells it. */
+/** A change of status, in the control API. */
 export type MoveEntry = DomainOf<typeof move>;
 
 const attempt = z.object({
@@ -29,7 +29,7 @@ const attempt = z.object({
   outcome: z.nullable(z.enum(["succeeded", "declined", "failed", "abandoned"])),
   finishedAt: z.nullable(moment),
 });
-/** One try of the payer. Times are milliseconds by the store's clock. */
+/** One payment attempt. Times are milliseconds by the store's clock. */
 export type Attempt = DomainOf<typeof attempt>;
 
 const lateResult = z.object({
@@ -37,21 +37,21 @@ const lateResult = z.object({
   result: z.enum(["succeeded", "declined", "failed"]),
   recordedAt: moment,
 });
-/** A result that came after its checkout had ended (decision 10). */
+/** A result that arrived after the end of its checkout (decision 10). */
 export type LateResult = DomainOf<typeof lateResult>;
 
 const lastChange = z.object({
   /** By the store's clock. */
   at: moment,
   what: z.enum(["created", "started", "declined", "succeeded", "failed", "cancelled", "expired", "late"]),
-  /** `order_id`: a reserved one, which settles its checkout (decision 37). */
+  /** `order_id`: a reserved order_id, which settles its checkout (decision 37). */
   by: z.enum(["merchant", "payer", "order_id", "clock"]),
-  /** The payment attempt that it is about. */
+  /** The payment attempt that changed. */
   attempt: z.nullable(z.int()),
   /** How many attempts the payer has left after a decline. */
   attemptsLeft: z.nullable(whole(0)),
 });
-/** What happened last to a checkout, and who did it. */
+/** The last change of a checkout, and who made it. */
 export type LastChange = DomainOf<typeof lastChange>;
 
 const event = z.object({
@@ -64,7 +64,7 @@ const event = z.object({
 const paymentMethod = z.enum(PAYMENT_METHODS);
 
 const MAX_PAGE = 200;
-/** The longest description. */
+/** Maximum length of a search text. */
 const MAX_TEXT = 512;
 
 const terms = { id, object, orderId, amountMinor, currency, paymentMethod };
@@ -78,7 +78,7 @@ const listed = z.object({
   expiresAt: moment,
   last: lastChange,
 });
-/** An order or a session in a list, as the control API tells it. */
+/** An order or session in a list, in the control API. */
 export type CheckoutEntry = DomainOf<typeof listed>;
 
 const inspected = z.object({
@@ -95,7 +95,7 @@ const inspected = z.object({
 const namedOrigin = z.string().check(z.meta(RETURN_ORIGIN_FORM));
 const namedPath = z.string().check(z.meta(RETURN_PATH_FORM));
 const returnOrigins = z.object({ storeId: z.uuid(), returnOrigins: z.array(returnOrigin) });
-/** The longest name of a price or a capability. */
+/** Maximum length of the name of a price or capability. */
 export const MAX_SUBJECT_LENGTH = 128;
 
 /** A catalog price. */
@@ -108,7 +108,7 @@ export const price = z.object({
   billingModel: z.enum(BILLING_MODELS),
   /** Whether an administrator has approved it. */
   approved: z.boolean(),
-  /** Whether no checkout is created on it any more. */
+  /** Whether new checkouts can no longer use it. */
   retired: z.boolean(),
 });
 /** A catalog price: it sets amount, currency and method of a checkout (decisions 7, 89). */
@@ -141,7 +141,7 @@ nameSchemas({
   CheckoutStatus: status,
 });
 
-/** The operations on checkouts, their prices, and where customers go back to (decisions 19, 38, 88, 89). */
+/** The operations on checkouts, prices and return origins (decisions 19, 38, 88, 89). */
 export const checkoutOperations = {
   pay: storeOperation({
     method: "POST",
@@ -149,7 +149,7 @@ export const checkoutOperations = {
     summary: "Acts in the payer's place on an order or a session",
     description:
       "Ends or declines the payment of a checkout as its payer would, and answers the new status with every change that followed. Refuses an outcome that the status does not allow, and a checkout that the store does not have.",
-    /** `leaseId`: of the drill that acts, of which nothing is noted as relied on. */
+    /** `leaseId`: the lease of the acting drill, whose uses of assumptions are not recorded. */
     request: z.strictObject({ outcome: z.enum(PAY_OUTCOMES), leaseId: z.optional(z.uuid()) }),
     answer: z.object({ id: z.uuid(), status, late: z.boolean(), moves: z.array(move) }),
     refusals: ["session_not_found", "state_conflict"],
@@ -161,13 +161,13 @@ export const checkoutOperations = {
     description:
       "Answers a page of checkouts and, if there are more, the id to pass as `before`. A search by text looks through the newest checkouts alone and says how many; an unknown `before` is refused.",
     request: z.strictObject({
-      /** An id or its last 8 characters; or else any part of order_ids or descriptions. */
+      /** An id or its last 8 characters, or else any part of an order_id or a description. */
       q: z.optional(nonEmpty(MAX_TEXT)),
       status: z.optional(status),
       object: z.optional(object),
       paymentMethod: z.optional(paymentMethod),
       orderId: z.optional(nonEmpty(MAX_TEXT)),
-      /** The id of the last one of the part before: `next_before` of its answer. */
+      /** The last id of the previous page: `next_before` of its answer. */
       before: z.optional(z.uuid()),
       limit: z.optional(wholeInQuery(1, MAX_PAGE)),
     }),
@@ -216,9 +216,9 @@ export const checkoutOperations = {
       "Adds a price and answers it, with the capabilities that the store lacks for it. The same price again is kept; the same id with other terms, or a full catalog, is refused.",
     request: z.omit(wantedPrice, { retired: true }),
     answer: z.extend(price, {
-      /** Whether it was not there before. */
+      /** Whether the price is new. */
       added: z.boolean(),
-      /** The payment method and the currency, where the store may not be paid with them. */
+      /** The payment method and currency of the price that are not active for the store. */
       missingCapabilities: z.array(z.string()),
     }),
     refusals: ["state_conflict"],
@@ -246,7 +246,7 @@ export const checkoutOperations = {
     description:
       "Adds or removes a return origin and answers the whole list. Refuses an origin that a browser would write otherwise, the removal of one that is not registered, and one too many.",
     request: z.discriminatedUnion("action", [
-      /** Without a path, an origin keeps the one that it has, or gets `/`. */
+      /** Without a path, an origin keeps its current path, or gets `/`. */
       z.strictObject({ action: z.literal("add"), origin: namedOrigin, path: z.optional(namedPath) }),
       z.strictObject({ action: z.literal("remove"), origin: namedOrigin }),
     ]),

@@ -4,7 +4,7 @@ import { moment, namedMoment, storeOperation, whole } from "./operation.ts";
 import { dispatched } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
 
-/** A year of milliseconds: no clock is moved further at once. */
+/** A year in milliseconds: the most that a clock moves at once. */
 const MAX_ADVANCE_MS = 366 * 24 * 3_600_000;
 
 const clock = z.object({

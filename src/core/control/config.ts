@@ -8,7 +8,7 @@ import { nameSchemas } from "./wire-names.ts";
 const shown = z.nullable(z.union([z.string(), z.number(), z.boolean()]));
 
 const change = z.object({
-  /** What happens to a thing. `unmanaged`: it is there and not in the file; `prune` would remove it. */
+  /** The change. `unmanaged`: the item exists but is not in the file; `prune` would remove it. */
   action: z.enum(["add", "change", "keep", "remove", "unmanaged"]),
   kind: z.enum([
     "store",
@@ -21,11 +21,11 @@ const change = z.object({
     "endpoint",
   ]),
   storeId: z.string(),
-  /** What it is called in its store: an id, an address, the name of a capability, the end of a key. */
+  /** The item's name in its store: an id, an address, the name of a capability, the end of a key. */
   name: z.string(),
   differences: z.array(z.object({ field: z.string(), from: shown, to: shown })),
 });
-/** A line of a plan, as the control API tells it. */
+/** A line of a plan, in the control API. */
 export type ChangeEntry = DomainOf<typeof change>;
 
 const store = z.object({
@@ -33,7 +33,7 @@ const store = z.object({
   name: z.string(),
   merchant: z.object({ id: z.string(), name: z.string() }),
   prices: z.array(price),
-  /** Those that are active. */
+  /** The active capabilities. */
   capabilities: z.object({ paymentMethods: z.array(z.string()), currencies: z.array(z.string()) }),
   returnOrigins: z.array(returnOrigin),
   endpoints: z.array(z.object({ url: z.string(), events: z.array(z.string()), inOrder: z.boolean() })),
@@ -59,13 +59,13 @@ export const configOperations = {
       "Creates and changes stores in one transaction, and answers each change with the keys of new stores. Refuses the whole of it if one field is wrong or in conflict with another one or with the state; `dry_run` changes nothing.",
     request: z.strictObject({
       stores: z.array(resolvedStore),
-      /** Whether what is not described is removed from the lists that are. */
+      /** Whether items that a described list does not have are removed. */
       prune: z.optional(z.boolean()),
       dryRun: z.optional(z.boolean()),
     }),
     answer: z.object({
       changes: z.array(change),
-      /** The stores that were made. A key is shown here for the last time. */
+      /** The created stores. Their keys are not shown again. */
       made: z.array(
         z.object({
           id: z.string(),

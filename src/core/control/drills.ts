@@ -9,7 +9,7 @@ import { nameSchemas } from "./wire-names.ts";
 const MAX_STEPS = 50;
 const MAX_TEXT = 2000;
 const MAX_PAGE = 1000;
-/** The longest that a drill can hold its lease, in milliseconds: a day and a bit, as long as a command may run. */
+/** The longest lease of a drill, in milliseconds: an hour more than the longest timeout of a command. */
 const MAX_LEASE_MS = 25 * 3_600_000;
 const MAX_EXIT_CODE = 2 ** 32 - 1;
 const MAX_ORDER_ID = 128;
@@ -20,27 +20,27 @@ const step = z.strictObject({
   passed: z.boolean(),
   expected: text,
   got: text,
-  /** What the merchant's code most likely does, if the step failed; a note or null if it passed. */
+  /** The likely mistake in the merchant's code after a failure; a note or null after a pass. */
   cause: z.nullable(text),
-  /** The id of its event or request. */
+  /** The id of the step's event or request. */
   reference: z.nullable(text),
 });
-/** One step of a drill: its name, what was expected, what came, and the likely cause of a failure or a note. */
+/** One step of a drill: its name, the expected and the received result, and the likely cause of a failure or a note. */
 export type DrillStep = DomainOf<typeof step>;
 
-/** The steps that a command has done. */
+/** The steps that a command has carried out. */
 const doneSteps = z.array(step).check(z.minLength(1), z.maxLength(MAX_STEPS));
 
-/** `unknown`: it proves nothing, and is not kept. */
+/** `unknown`: the drill proves nothing, and is not kept. */
 const verdict = z.enum(["passed", "failed", "unknown"]);
-/** What judging a drill amounts to. */
+/** The verdict on a drill. */
 export type DrillVerdict = z.output<typeof verdict>;
 
-/** What a drill has shown. */
+/** The result of a drill. */
 export const drill = z.object({
   id: z.uuid(),
   kind: z.enum(DRILL_KINDS),
-  /** What it proves something about: when that changes, the drill is void. */
+  /** Identifies the tested configuration; when that changes, the drill is void. */
   subject: z.string(),
   passed: z.boolean(),
   at: moment,
@@ -50,20 +50,20 @@ export const drill = z.object({
 export type DrillFact = DomainOf<typeof drill>;
 
 const endpointDrill = z.extend(drill, {
-  /** null where the receiver could not be reached: then nothing is kept. */
+  /** Null if the receiver could not be reached; the result is then not kept. */
   id: z.nullable(z.uuid()),
   verdict,
   endpointId: z.uuid(),
   url: z.string(),
-  /** The checkout whose events were sent too. */
+  /** The checkout whose events were also sent. */
   order: z.nullable(z.object({ id: z.uuid(), orderId: z.string() })),
 });
-/** A drill of an endpoint; it has no id where nothing was kept. */
+/** A drill of an endpoint; without an id if the result was not kept. */
 export type EndpointDrill = DomainOf<typeof endpointDrill>;
 
 const seenCreate = z.object({
   run: z.enum(CLIENT_RUNS),
-  /** The id of this request, also if the answer carries that of the first one. */
+  /** The id of this request, even if the answer carries the id of the first request. */
   requestId: z.uuid(),
   path: z.string(),
   /** As received; null if there was none. */
@@ -71,34 +71,33 @@ const seenCreate = z.object({
   /** Null if the body could not be read. */
   orderId: z.nullable(z.string()),
   result: z.enum(["created", "replayed", ...ERROR_CODES]),
-  /** The checkout that it created or got again. */
+  /** The checkout in its answer, created or replayed. */
   checkoutId: z.nullable(z.uuid()),
   /** Whether its answer was kept from the client after the commit. */
   lost: z.boolean(),
-  /** How; null where it was not. */
+  /** How the answer was lost; null if it was not. */
   loss: z.nullable(z.enum(LOSSES)),
-  /** Whether it came before the `Retry-After` of the answer before it was over. */
+  /** Whether it came before the `Retry-After` of the previous answer had passed. */
   early: z.boolean(),
-  /** Which start of the command for its purchase it came in, from 1. */
+  /** The run of the command for the purchase in which it came, from 1. */
   start: whole(1),
 });
 /** A create that arrived during the idempotency drill, with the drill's API key or for one of its orders. */
 export type SeenCreate = DomainOf<typeof seenCreate>;
 
-/** A drill that runs now, and since when. */
+/** A running drill and the time of its start. */
 export const underway = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });
-/** A drill that runs now. */
 export type RunningDrill = DomainOf<typeof underway>;
 
 const clientRun = z.strictObject({
   run: z.enum(CLIENT_RUNS),
   orderId: nonEmpty(MAX_ORDER_ID),
 });
-/** A run of the merchant's command, and the order_id that it is given. */
+/** A run of the merchant's command, and the order_id that the run is given. */
 export type WatchedRun = DomainOf<typeof clientRun>;
 
 const clientEnd = z.strictObject({
-  /** `killed`: by the drill. */
+  /** `killed`: ended by the drill. */
   ending: z.enum(["exited", "timeout", "aborted", "not_run", "killed"]),
   /** Null if there is none. */
   exitCode: z.nullable(whole(0, MAX_EXIT_CODE)),
@@ -116,7 +115,7 @@ const reuse = z.object({
 /** A request that reuses the lost create's key for another body. */
 export type Reuse = DomainOf<typeof reuse>;
 
-/** The operations on drills (decisions 50, 66); those of the idempotency drill in the order in which it calls them. */
+/** The operations on drills (decisions 50, 66); those of the idempotency drill in the order of their calls. */
 export const drillOperations = {
   openLease: storeOperation({
     method: "POST",
@@ -132,7 +131,7 @@ export const drillOperations = {
     answer: z.object({
       id: z.uuid(),
       storeId: z.uuid(),
-      /** The drill's own API key, which is revoked when the lease ends; null for a drill that needs none. */
+      /** The drill's own API key, which is revoked when the lease ends; null if the drill needs none. */
       apiKey: z.nullable(z.string()),
     }),
     lasting: true,
@@ -157,9 +156,9 @@ export const drillOperations = {
       "Sends valid and forged events to endpoints, and answers what each receiver accepted, with the likely cause. Refuses an unknown or disabled endpoint, and a store without an enabled one.",
     request: z.strictObject({
       endpointId: z.optional(z.uuid()),
-      /** The drill stops, and keeps nothing, when this lease ends. */
+      /** The drill stops without a result when this lease ends. */
       leaseId: z.optional(z.uuid()),
-      /** Whether events of an order are sent too, for which the merchant's consent is needed. */
+      /** Whether events of an order are also sent, which needs the merchant's consent. */
       orderEvents: z.optional(z.boolean()),
     }),
     answer: z.object({ drills: z.array(endpointDrill) }),
@@ -191,8 +190,8 @@ export const drillOperations = {
       "Ends the current run under a lease, and answers whether a create came, whether its answer was lost, and whether the client got one. Refuses a lease that has ended.",
     request: clientEnd,
     /**
-     * Whether a create came that may be the client's, whether an answer was kept from the client, and whether it got one
-     * that says that its order exists.
+     * Whether a create came that may be the client's, whether an answer was kept from the client, and whether the
+     * client got an answer that proves its order.
      */
     answer: z.object({ came: z.boolean(), lost: z.boolean(), answered: z.boolean() }),
   }),
@@ -203,7 +202,7 @@ export const drillOperations = {
     description:
       "Waits until the answer of a create was taken from the client, or the run has ended, and answers which. Refuses a lease that has ended.",
     answer: z.object({ lost: z.boolean() }),
-    // The merchant's command that runs meanwhile may reset the store.
+    // The merchant's command may reset the store while it runs.
     entersStore: false,
   }),
   listRetrieves: storeOperation({
@@ -224,9 +223,9 @@ export const drillOperations = {
     request: z.strictObject({
       leaseId: z.uuid(),
       eventId: z.uuid(),
-      /** Sends instead a badly signed event that says that the order of this one was paid. */
+      /** Sends a badly signed event instead, which claims that the order was paid. */
       forged: z.optional(z.boolean()),
-      /** What the first answer told; refused where the endpoints have changed since. */
+      /** The subject in the first answer; refused if the endpoints have changed since. */
       subject: z.optional(text),
     }),
     answer: z.object({
@@ -254,7 +253,7 @@ export const drillOperations = {
     description:
       "Stops watching the client, and answers a request that reuses the key of the lost create for another body. It is null if no answer was lost.",
     request: z.strictObject({}),
-    /** null where no answer was dropped. */
+    /** Null if no answer was dropped. */
     answer: z.object({ reuse: z.nullable(reuse) }),
   }),
   judgeIdempotencyDrill: storeOperation({
@@ -266,7 +265,7 @@ export const drillOperations = {
     request: z.strictObject({}),
     answer: z.object({
       verdict,
-      /** null where nothing was shown, and nothing kept. */
+      /** Null if the drill proved nothing and was not kept. */
       drillId: z.nullable(z.uuid()),
       steps: drill.shape.steps,
       creates: z.array(seenCreate),

@@ -4,18 +4,18 @@ import { moment, storeOperation, whole, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 const scope = z.enum(SCOPES);
-/** What a key may do. */
+/** The scopes of a key. */
 export const keyScopes = z.array(scope).check(z.minLength(1), z.maxLength(SCOPES.length));
 const key = z.object({
   keyId: z.uuid(),
   lastFour: z.string(),
   scopes: z.array(scope),
   createdAt: moment,
-  /** null while it is in force. */
+  /** Null while the key is active. */
   revokedAt: z.nullable(moment),
 });
 
-/** An API key, as the control API tells it. */
+/** An API key, in the control API. */
 export type KeyEntry = DomainOf<typeof key>;
 
 nameSchemas({ ApiKey: key });
@@ -55,7 +55,7 @@ export const keyOperations = {
     answer: z.extend(key, {
       storeId: z.uuid(),
       revokedAt: moment,
-      /** How many keys of the store are left in force. */
+      /** The number of active keys that the store has left. */
       keysLeft: whole(0),
     }),
   }),

@@ -14,7 +14,7 @@ import { rulesOf, wireSchemaNames, wireSchema } from "./wire-names.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What is refused before an operation is reached, and what fails behind it (decision 3). */
+/** Refusals before an operation is reached, and failures within it (decision 3). */
 const REFUSALS_OF_ALL: readonly ErrorCode[] = [
   "credential_missing",
   "credential_invalid",
@@ -89,15 +89,14 @@ const SECURITY_SCHEMES: Json = {
   },
 };
 
-/** The names of what each operation reads and answers; that of a query is a name here alone. */
+/** The schema names of each operation's request and answer; the name of a query is used only in this file. */
 const BODIES = Object.fromEntries(
   OPERATION_NAMES.map((name) => [name, nameBodies(name)] as const),
 ) as Readonly<Record<OperationName, Bodies>>;
 const SCHEMAS = allSchemas();
 
 /**
- * The control API of the sandbox at an origin, as an OpenAPI 3.1 document made from the table that the router goes over
- * (decision 43).
+ * The control API of a sandbox at an origin, as an OpenAPI 3.1 document derived from the router's table (decision 43).
  */
 export function describeControlApi(origin: string): AnswerOf<"describe"> {
   const paths: Record<string, Json> = {};
@@ -168,7 +167,7 @@ function queryParameters(query: string): Json[] {
   }));
 }
 
-/** Each kind of refusal is described once, under the name that its status and its codes give it. */
+/** Each kind of refusal is described once, under a name made of its status and codes. */
 function allRefusals(): Json {
   const kinds = OPERATION_NAMES.flatMap((name) => byStatus(codesOf(name)));
   return Object.fromEntries(
@@ -185,7 +184,6 @@ function refusalsByStatus(codes: readonly ErrorCode[]): Json {
   );
 }
 
-/** The codes with which an operation can be refused. */
 function codesOf(name: OperationName): readonly ErrorCode[] {
   const { refusals } = CONTROL_OPERATIONS[name];
   return [...new Set([...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[takes(name)], ...refusals])];
@@ -224,7 +222,7 @@ function refusalWith(codes: readonly ErrorCode[]): Json {
   return schema;
 }
 
-/** An object has no other fields than those described. */
+/** Objects have only the fields described. */
 function closeObject(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.properties !== undefined) schema.additionalProperties ??= false;
 }
@@ -250,7 +248,7 @@ function nameBodies(name: OperationName): Bodies {
   return { request: nameOf(request, `${title}Request`), response: nameOf(whole, `${title}Response`) };
 }
 
-/** The name that a schema has, or else gets. */
+/** The name of a schema; an unnamed schema gets one. */
 function nameOf(schema: z.ZodMiniType, name: string): string {
   const wire = wireSchema(schema);
   const known = wireSchemaNames.get(wire)?.id;
@@ -259,8 +257,8 @@ function nameOf(schema: z.ZodMiniType, name: string): string {
 }
 
 /**
- * Every schema that has a name, as a part of the document that refers to the others: the dialect is that of the whole, and
- * an object has no other fields than those described.
+ * Every named schema, as a component that refers to the others. The document sets the dialect, and objects have only
+ * the fields described.
  */
 function allSchemas(): Readonly<Record<string, Json>> {
   const { schemas } = z.toJSONSchema(wireSchemaNames, {

@@ -4,7 +4,7 @@ import { codePointLength } from "../text.ts";
 import type { ErrorCode } from "../errors.ts";
 import { CONTROL_ROOT, type ControlRole } from "./protocol.ts";
 
-/** One operation of the control API, as router, client and description read it (decision 43). */
+/** One operation of the control API, as used by the router, the client and the description (decision 43). */
 export type Operation<
   Request extends z.ZodMiniType = z.ZodMiniType,
   Answer extends z.ZodMiniType = z.ZodMiniType,
@@ -13,30 +13,29 @@ export type Operation<
   /** May hold `{store_id}` and `{id}`. */
   readonly path: string;
   readonly summary: string;
-  /** What it does, what it answers and what it refuses, in a sentence or two. */
+  /** Its effect, answer and refusals, in a sentence or two. */
   readonly description: string;
-  /** Whose token it wants. */
+  /** The role whose token it needs. */
   readonly role: ControlRole;
-  /** What the body of a POST or the query of a GET means; `undefined` where nothing is read. */
+  /** The schema of the body of a POST or the query of a GET; `undefined` if there is no input. */
   readonly request: Request;
   readonly answer: Answer;
-  /** Whether the answer goes out without the envelope around it. */
+  /** Whether the answer has no envelope. */
   readonly bare: boolean;
-  /** Whether the answer, once it is whole, stays open until the lease that it tells of ends (decision 66). */
+  /** Whether the connection stays open after the answer until its lease ends (decision 66). */
   readonly lasting: boolean;
   /**
-   * Whether it waits while its store is being erased, and an erasure waits for it (decision 91). False for one that erases,
-   * and for one that only waits for something outside of the store.
+   * Whether it waits while its store is being erased, and an erasure waits for it (decision 91). False for operations
+   * that erase, and for operations that only wait for something outside the store.
    */
   readonly entersStore: boolean;
-  /** Its own refusals, beside those that every operation has. */
+  /** Its own refusals, besides those that every operation has. */
   readonly refusals: readonly ErrorCode[];
 };
 
 /**
- * What the row of an operation has to say. Default of the rest: the method is GET, nothing is read, the role is
- * `control`, the answer has the envelope and ends when it is whole, the operation enters its store, and has no refusals
- * beside `not_found`, which everything in a store can be.
+ * The row of an operation. Defaults: method GET, no input, role `control`, an envelope, no lasting connection, it
+ * enters its store, and no refusals besides `not_found`, which applies to everything in a store.
  */
 type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
   Operation<Request, Answer>,
@@ -44,7 +43,7 @@ type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
 > &
   Partial<Operation<Request, Answer>>;
 
-/** An operation on one store and what is in it; its path begins below the store. */
+/** An operation on one store; its path is relative to the store. */
 export function storeOperation<
   Answer extends z.ZodMiniType,
   Request extends z.ZodMiniType = z.ZodMiniUndefined,
@@ -62,7 +61,7 @@ export function sandboxOperation<
   Answer extends z.ZodMiniType,
   Request extends z.ZodMiniType = z.ZodMiniUndefined,
 >(row: Row<Request, Answer>): Operation<Request, Answer> {
-  // Rows that say nothing of a request are those whose type is that of the default.
+  // A row without a request has the default type for it.
   const request = row.request ?? (z.undefined() as z.ZodMiniType as Request);
   return {
     method: "GET",
@@ -77,7 +76,7 @@ export function sandboxOperation<
   };
 }
 
-/** The domain values that a schema describes, which nobody changes. */
+/** The domain values that a schema describes, deeply read-only. */
 export type DomainOf<Schema extends z.ZodMiniType> = DeepReadonly<z.output<Schema>>;
 
 type DeepReadonly<Value> = Value extends readonly (infer Item)[]
@@ -88,19 +87,19 @@ type DeepReadonly<Value> = Value extends readonly (infer Item)[]
 
 const ISO = { decode: (text: string) => Date.parse(text), encode: iso };
 
-/** A moment that a caller names: ISO 8601 on the wire, a day that exists; milliseconds here. */
+/** A moment in a request: ISO 8601 on the wire, with an existing day; milliseconds here. */
 export const namedMoment = z.codec(z.iso.datetime({ offset: true }), z.number(), ISO);
 
-/** A moment that the sandbox tells: ISO 8601 in UTC on the wire, whatever year the clock was moved to; milliseconds here. */
+/** A moment in an answer: ISO 8601 in UTC on the wire, whatever year the clock was moved to; milliseconds here. */
 export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })), z.number(), ISO);
 
-/** A whole number from a minimum, and up to a maximum where there is one. */
+/** A whole number from a minimum, up to an optional maximum. */
 export function whole(minimum: number, maximum?: number) {
   const number = z.int().check(z.minimum(minimum));
   return maximum === undefined ? number : number.check(z.maximum(maximum));
 }
 
-/** A text of at most so many characters, counted as JSON Schema counts them: code points. */
+/** A text with a maximum length in code points, as JSON Schema counts. */
 export function upTo(maxLength: number) {
   return z.string().check(
     z.refine((text) => codePointLength(text) <= maxLength, `expected at most ${maxLength} characters`),
@@ -108,12 +107,12 @@ export function upTo(maxLength: number) {
   );
 }
 
-/** The same of at least one character. */
+/** The same with at least one character. */
 export function nonEmpty(maxLength: number) {
   return upTo(maxLength).check(z.minLength(1));
 }
 
-/** A whole number in a query, which is text: digits as JSON has them. */
+/** A whole number in a query: a text of digits, as in JSON. */
 export function wholeInQuery(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
   const text = z.string().check(
     z.refine((digits) => /^(?:0|[1-9]\d*)$/.test(digits), "expected a whole number"),

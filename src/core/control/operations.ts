@@ -1,5 +1,5 @@
-// To add an operation: its row in the file of its subject here, its handler in the file of that name in
-// sandbox/control/. A new subject: `SUBJECTS`. A shape of two operations gets its name by `nameSchemas`; types
+// To add an operation: its row in the file of its subject here, its handler in the file with that name in
+// sandbox/control/. A new subject: `SUBJECTS`. A shape that two operations share gets its name by `nameSchemas`; types
 // follow from schemas.
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
@@ -21,7 +21,7 @@ import { webhookOperations } from "./webhook.ts";
 import { inDomainNames, wireSchema } from "./wire-names.ts";
 
 /**
- * The subjects of the control API in the order of its description: what each is about, and its operations. What is not in
+ * The subjects of the control API, in the order of its description, with their operations. An operation that is missing
  * here cannot be called, handled or described.
  */
 export const SUBJECTS = {
@@ -50,19 +50,19 @@ export const SUBJECTS = {
 
 type Subjects = typeof SUBJECTS;
 type Operations = AllOf<Subjects[keyof Subjects]["operations"]>;
-/** All of a union at once. */
+/** The intersection of all members of a union. */
 type AllOf<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
   ? All
   : never;
 
 /** The name of an operation: the `operationId` of its description. */
 export type OperationName = keyof Operations;
-/** What an operation takes. */
+/** The request of an operation. */
 export type RequestOf<Name extends OperationName> = DomainOf<Operations[Name]["request"]>;
-/** What an operation answers. */
+/** The answer of an operation. */
 export type AnswerOf<Name extends OperationName> = DomainOf<Operations[Name]["answer"]>;
 
-/** The whole control API. */
+/** All operations of the control API. */
 export const CONTROL_OPERATIONS = Object.fromEntries(
   Object.values(SUBJECTS).flatMap(({ operations }) => Object.entries<Operation>(operations)),
 ) as Readonly<Record<OperationName, Operation>>;
@@ -70,14 +70,14 @@ export const CONTROL_OPERATIONS = Object.fromEntries(
 /** The names of all operations, in the order of the table. */
 export const OPERATION_NAMES = Object.keys(CONTROL_OPERATIONS) as readonly OperationName[];
 
-/** What an operation reads beside its path. */
+/** The input of an operation besides its path. */
 export function takes(name: OperationName): "nothing" | "body" | "query" {
   const { method, request } = CONTROL_OPERATIONS[name];
   if (request instanceof z.ZodMiniUndefined) return "nothing";
   return method === "POST" ? "body" : "query";
 }
 
-/** The path of an operation with its names filled in. */
+/** The path of an operation with its parameters filled in. */
 export function pathOf(
   name: OperationName,
   { storeId, id }: { readonly storeId: string; readonly id: string },
@@ -86,7 +86,9 @@ export function pathOf(
   return path.replace("{store_id}", encodeURIComponent(storeId)).replace("{id}", encodeURIComponent(id));
 }
 
-/** Reads the body or the query of an operation from the wire. Refuses with `invalid_parameter`, naming the wire's field. */
+/**
+ * Parses the body or query of an operation from the wire. Refuses with `invalid_parameter`, naming the wire's field.
+ */
 export function decodeRequest<Name extends OperationName>(
   name: Name,
   body: unknown,
@@ -113,7 +115,7 @@ function refuseIssue(
   );
 }
 
-/** What was expected, in Chinese; zod has it in English alone here. */
+/** The expected value in Chinese; the English text comes from zod. */
 function chineseOf(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "invalid_type":
@@ -141,7 +143,7 @@ function unitOf(origin: string): string {
   return origin === "string" ? " 个字符" : origin === "array" ? " 项" : "";
 }
 
-/** What stands at a place of a body; undefined where nothing does. */
+/** The value at a path of a body; undefined if there is none. */
 function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((value, key) => {
     const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, key);
@@ -149,7 +151,7 @@ function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   }, body);
 }
 
-/** The body or the query of an operation as it goes over the wire; undefined where it reads nothing. */
+/** Encodes the body or query of an operation for the wire; undefined if the operation has no input. */
 export function encodeRequest<Name extends OperationName>(
   name: Name,
   body: RequestOf<Name>,
@@ -157,12 +159,12 @@ export function encodeRequest<Name extends OperationName>(
   return z.encode(wireSchema(CONTROL_OPERATIONS[name].request), body) as Fields | undefined;
 }
 
-/** Whether an operation takes a request: for who lets a person choose its values. */
+/** Whether an operation accepts a request; for forms in which a person chooses the values. */
 export function isRequestOf<Name extends OperationName>(name: Name, body: RequestOf<Name>): boolean {
   return z.safeEncode(wireSchema(CONTROL_OPERATIONS[name].request), body).success;
 }
 
-/** Reads what an operation answered from the wire; undefined where this is none of its answers. */
+/** Parses the answer of an operation from the wire; undefined if the answer does not match. */
 export function decodeAnswer<Name extends OperationName>(
   name: Name,
   body: unknown,
@@ -172,10 +174,7 @@ export function decodeAnswer<Name extends OperationName>(
   return wireSchema(answer).safeParse(said).data as AnswerOf<Name> | undefined;
 }
 
-/**
- * Refuses what no request of an operation can be, as the sandbox would, with the names that it has here: for who is called
- * without types.
- */
+/** Refuses an invalid request as the sandbox would, with the names of the code; for untyped callers. */
 export function checkRequest<Name extends OperationName>(
   name: Name,
   body: RequestOf<Name>,
@@ -184,20 +183,20 @@ export function checkRequest<Name extends OperationName>(
   return encoded.success ? accept(body) : refuseIssue(name, encoded.error, body);
 }
 
-/** The message of an operation's refusal with the names that its request has here, not on the wire. */
+/** The message of an operation's refusal, with the field names of the code instead of the wire. */
 export function refusalInDomain(name: OperationName, message: string): string {
   return inDomainNames(CONTROL_OPERATIONS[name].request, message);
 }
 
-/** What an operation answered as it goes over the wire, without the envelope; so it is also printed as JSON. */
+/** Encodes the answer of an operation for the wire, without the envelope. `--json` prints the same. */
 export function encodeAnswer<Name extends OperationName>(name: Name, answer: AnswerOf<Name>): Fields {
   return z.encode(wireSchema(CONTROL_OPERATIONS[name].answer), answer) as Fields;
 }
 
-/** How many entries of a list are encoded at once: it takes some milliseconds. */
+/** The number of list entries that are encoded at once, which takes a few milliseconds. */
 const ENTRIES_AT_ONCE = 500;
 
-/** The same in steps, between which other work can be done: the entries of a long list are encoded a few at a time. */
+/** The same in steps, between which other work can run: the entries of a long list are encoded a few at a time. */
 export function* encodeInSteps<Name extends OperationName>(
   name: Name,
   answer: AnswerOf<Name>,
@@ -221,7 +220,7 @@ function isLongList(field: [string, unknown]): field is [string, readonly unknow
   return Array.isArray(field[1]) && field[1].length > ENTRIES_AT_ONCE;
 }
 
-/** An object as JSON has it. */
+/** A JSON object. */
 type Fields = Readonly<Record<string, unknown>>;
 
 const envelope = z.object({ ok: z.literal(true), data: z.unknown() });

@@ -8,17 +8,17 @@ import { moment, storeOperation, type DomainOf, whole, nonEmpty } from "./operat
 import { endpoint } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
 
-/** What a person writes down with an act or a waiver. */
+/** The note that a person adds to an act or a waiver. */
 export const note = nonEmpty(MAX_NOTE_LENGTH);
 const act = z.object({
-  /** Its place in the audit log. */
+  /** Its number in the audit log. */
   number: whole(1),
   at: moment,
   actor: z.enum(["merchant", "administrator"]),
   action: z.enum([...ADMINISTRATOR_ACTIONS, "request_production"]),
-  /** The capability (`wechat_pay`, `EUR`) or the price; null if the action concerns none. */
+  /** The capability (`wechat_pay`, `EUR`) or the price; null for actions without one. */
   subject: z.nullable(z.string()),
-  /** The note of the person who did it. */
+  /** The actor's note. */
   note: z.nullable(z.string()),
 });
 /** One entry of a store's audit log. */
@@ -42,26 +42,26 @@ const capability = z.object({
 });
 
 const keyUse = z.object({ key: z.string(), requestId: z.string(), at: moment });
-/** A create with a key that was used before. */
+/** A create whose key was used before. */
 export type KeyUseFact = DomainOf<typeof keyUse>;
 
 const waiver = z.object({ drill: z.enum(DRILL_KINDS), reason: note, at: moment });
-/** The merchant's word that a drill is not needed for now, and why. */
+/** The merchant's statement that a drill is not needed for now, with the reason. */
 export type Waiver = DomainOf<typeof waiver>;
 
 const shownEndpoint = { id: true, kind: true, url: true, state: true, reason: true, pausedBy: true } as const;
 const endpointFact = z.extend(z.pick(endpoint, shownEndpoint), {
-  /** What a drill of its present state would be about. */
+  /** The subject of a drill of its current state. */
   subject: z.string(),
-  /** Its last one. */
+  /** Its last drill. */
   drill: z.nullable(drill),
 });
-/** An endpoint as the checklist sees it. */
+/** An endpoint as the checklist uses it. */
 export type EndpointFact = DomainOf<typeof endpointFact>;
 
 const readiness = z.object({
   storeId: z.uuid(),
-  /** The store's. */
+  /** The store's time. */
   now: moment,
   active: z.boolean(),
   /** Time of the last change between active and inactive. */
@@ -77,9 +77,8 @@ const readiness = z.object({
   }),
   duplicates: z.nullable(drill),
   browserReturn: z.nullable(drill),
-  /** The drills that run now. */
   underway: z.array(underway),
-  /** The last one of each drill that was ever waived; it counts for 7 days. */
+  /** The last waiver of each drill; a waiver is valid for 7 days. */
   waivers: z.array(waiver),
 });
 /** All facts that decide readiness. Times are milliseconds by the store's clock. */
@@ -87,17 +86,16 @@ export type ReadinessFacts = DomainOf<typeof readiness>;
 
 const evidence = z.object({
   what: z.string(),
-  /** Its id, if it has one. */
+  /** The id of the evidence, if it has one. */
   reference: z.nullable(z.string()),
   /** By the store's clock; null if not known. */
   at: z.nullable(moment),
 });
-/** A piece of evidence. */
 export type Evidence = DomainOf<typeof evidence>;
 
 const checklistItem = z.object({
   name: z.enum(CHECKLIST_ITEMS),
-  /** `unknown`: there is no valid evidence for it or against it. */
+  /** `unknown`: there is no valid evidence for or against the item. */
   status: z.enum(["pass", "fail", "unknown"]),
   reason: z.string(),
   evidence: z.array(evidence),
@@ -116,9 +114,9 @@ const checklist = z.object({
   verdict: z.enum(["ready", "ready_with_risks", "not_ready"]),
   items: z.array(checklistItem),
 });
-/** The items of a store and their result. */
+/** The items of a store with the verdict. */
 export type JudgedChecklist = DomainOf<typeof checklist>;
-/** The items and their result. */
+/** The items with the verdict. */
 export type Checklist = Pick<JudgedChecklist, "verdict" | "items">;
 
 const storeSummary = z.object({
@@ -131,7 +129,7 @@ const storeSummary = z.object({
   endpoints: whole(0),
 });
 
-/** The acts on one capability or price. */
+/** Acts on one capability or price. */
 const ON_ONE = ["enable_capability", "disable_capability", "approve_price", "revoke_price"] as const;
 type OnOne = (typeof ON_ONE)[number];
 type OnStore = Exclude<(typeof ADMINISTRATOR_ACTIONS)[number], OnOne>;
@@ -152,17 +150,17 @@ export const actRequest = z.discriminatedUnion("action", [
 ]);
 
 const assumption = z.object({
-  /** Its number in docs/decisions.md. */
+  /** The number of the decision in docs/decisions.md. */
   decision: whole(1),
-  /** Its heading there. */
+  /** Its heading. */
   title: z.string(),
   /** Our choice, in a sentence. */
   chosen: z.string(),
   /** The setting that changes it; null if there is none. */
   setting: z.nullable(z.string()),
-  /** What shows that it was relied on; null where the service cannot see that. */
+  /** The evidence of a use; null if the service cannot see any. */
   shownBy: z.nullable(z.string()),
-  /** The first use; the id is that of the request or, where there was none, of the event or checkout. */
+  /** The first use; the id is the request's or, without a request, the event's or checkout's. */
   reliedOn: z.nullable(z.object({ since: moment, requestId: z.string() })),
 });
 /** A gap of the interface and our choice; a real service may choose differently. */
@@ -170,7 +168,10 @@ export type AssumptionEntry = DomainOf<typeof assumption>;
 
 nameSchemas({ Act: act, Capability: capability, KeyUse: keyUse, Waiver: waiver });
 
-/** The operations on launch readiness (decisions 20, 49): the merchant's, and those that want the admin token. */
+/**
+ * The operations on launch readiness (decisions 20, 49): the merchant's, and the administrator's, which need the admin
+ * token.
+ */
 export const readinessOperations = {
   assumptions: storeOperation({
     path: "/assumptions",

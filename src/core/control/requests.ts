@@ -7,37 +7,37 @@ import { metFault } from "../fault/operations.ts";
 import { moment, namedMoment, nonEmpty, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
-/** How long a request for the list waits at most for the next one, in milliseconds. */
+/** The longest wait of a list request for the next entry, in milliseconds. */
 export const MAX_REQUEST_WAIT_MS = 20_000;
 
 const MAX_PAGE = 1000;
 
 const logged = z.object({
-  /** The one that the caller got; a replay carries that of the first answer. */
+  /** The id that the caller got; a replay carries the id of the first answer. */
   requestId: z.string(),
-  /** When it came, by the store's clock. */
+  /** The time of arrival by the store's clock. */
   at: moment,
   /** The same moment by the real clock. */
   realAt: moment,
   method: z.string(),
   path: z.string(),
   status: z.int(),
-  /** Null where it was not refused. */
+  /** Null if it was not refused. */
   code: z.nullable(z.enum(ERROR_CODES)),
-  /** The message of the refusal, and null with it. */
+  /** The message of the refusal; null if it was not refused. */
   message: z.nullable(z.string()),
-  /** Of the body or of the checkout that was read; null where there is none. */
+  /** From the body, or of the retrieved checkout; null if there is none. */
   orderId: z.nullable(z.string()),
   /** In tenths of a millisecond, rounded up. */
   durationMs: z.number(),
   /** Numbers of the decisions that the answer relied on. */
   decisions: z.array(z.int()),
-  /** The fault that it has met, which somebody asked for. */
+  /** The injected fault that was applied to it. */
   fault: z.nullable(metFault),
-  /** Whether a drill made it by itself, so that it shows nothing of the merchant. */
+  /** Whether a drill sent it itself, so that it is no evidence of the merchant's programs. */
   byDrill: z.boolean(),
 });
-/** A request of v1 and its answer, as the control API tells them. */
+/** A v1 request and its answer, in the control API. */
 export type RequestEntry = DomainOf<typeof logged>;
 
 const refused = z.object({
@@ -47,24 +47,24 @@ const refused = z.object({
   headers: z.array(z.string()),
   body: z.string(),
 });
-/** What was refused, and why. */
+/** The refused request and the reason. */
 export type RefusedEntry = DomainOf<typeof refused>;
 
 const MAX_ID = 64;
 
 nameSchemas({ LoggedRequest: logged });
 
-/** The operations on the request log, and the one that answers every "why" (decisions 86, 87). */
+/** The operations on the request log, and `explain` (decisions 86, 87). */
 export const requestOperations = {
   listRequests: storeOperation({
     path: "/requests",
-    // It reads only the log, which is no part of the store.
+    // It reads only the log, which is not part of the store.
     entersStore: false,
     summary: "Lists the store's newest v1 requests, oldest first; waits for one where there is none",
     description:
       "Answers v1 requests of the log that match every filter, and the position to continue from. With `wait_ms` it waits for the next one; an empty list is no refusal.",
     request: z.strictObject({
-      /** `404` or `4xx`; `0` where none was sent. */
+      /** `404` or `4xx`; `0` for no answer. */
       status: z.optional(
         z.string().check(
           z.refine((text) => parseStatuses(text) !== undefined, "expected a status such as 404, 4xx, or 0"),
@@ -74,7 +74,7 @@ export const requestOperations = {
       method: z.optional(z.string()),
       path: z.optional(z.string()),
       orderId: z.optional(z.string()),
-      /** `merchant`: without those that a drill made by itself. */
+      /** `merchant`: without requests that a drill sent itself. */
       by: z.optional(z.literal("merchant")),
       after: z.optional(wholeInQuery(0)),
       /** By the store's clock. */
@@ -83,8 +83,8 @@ export const requestOperations = {
       waitMs: z.optional(wholeInQuery(0, MAX_REQUEST_WAIT_MS)),
     }),
     /**
-     * `position` is that of the newest one seen: what comes later is after it. `failure`: why nothing is logged, and what
-     * helps.
+     * `position` is that of the newest request seen; continue after it. `failure`: why the log is not written, and the
+     * remedy.
      */
     answer: z.object({ requests: z.array(logged), position: z.int(), failure: z.nullable(z.string()) }),
   }),
@@ -95,7 +95,7 @@ export const requestOperations = {
       "Answers a logged v1 request; if it was refused, with its headers and body, without secrets. Refuses a request that the log does not have, or no longer has.",
     answer: z.extend(logged, {
       refused: z.nullable(refused),
-      /** When its answer was sent again, for its key. */
+      /** The times of its replays. */
       replayedAt: z.array(moment),
     }),
   }),

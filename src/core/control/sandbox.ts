@@ -2,46 +2,46 @@ import * as z from "zod/mini";
 import { moment, sandboxOperation, whole, type DomainOf } from "./operation.ts";
 import { nameSchemas, wireSchema } from "./wire-names.ts";
 
-/** How a sandbox is served, as far as a configuration can say it. */
+/** The settings of a sandbox that a configuration can set. */
 export const servedSettings = z.object({
   port: z.int(),
-  /** As it is typed: `5/s` or `off`. */
+  /** `5/s` or `off`. */
   rateLimit: z.string(),
   checkoutLifetimeMs: z.int(),
   deliveryTimeoutMs: z.int(),
-  /** Delay before each try of a delivery. */
+  /** Delay before each attempt of a delivery. */
   deliveryScheduleMs: z.array(z.int()),
-  /** How many deliveries are in flight to one endpoint at most. */
+  /** Maximum number of deliveries in flight to one endpoint. */
   deliveriesInFlight: z.int(),
   allowHosts: z.array(z.string()),
   allowControlHosts: z.array(z.string()),
   allowTargets: z.array(z.string()),
-  /** Addresses beside loopback. */
+  /** Addresses besides loopback. */
   listen: z.array(z.string()),
   /** Null: payers reach the pages at this machine's address. */
   publicUrl: z.nullable(z.string()),
-  /** Null: a browser reaches the portal at `localhost`, or there is none beside a public URL. */
+  /** Null: the portal is at `localhost`; with a public URL there is no portal. */
   portalUrl: z.nullable(z.string()),
-  /** How many requests of each store are logged. */
+  /** Maximum number of logged requests for each store. */
   keptRequests: z.int(),
 });
 
 const sandboxDescription = z.object({
   baseUrl: z.string(),
-  /** Null where there is no portal: beside a public URL it needs an address of its own. */
+  /** Null if there is no portal: with a public URL it needs its own address. */
   portalUrl: z.nullable(z.string()),
   checkoutOrigin: z.string(),
   merchantId: z.uuid(),
   /** The first store. */
   storeId: z.uuid(),
   storeName: z.string(),
-  /** That of the first store. */
+  /** The signing secret of the first store. */
   signingSecret: z.string(),
-  /** How many of its endpoints sign with a secret of their own, after a rotation. */
+  /** The number of its endpoints that sign with their own secret after a rotation. */
   ownSecrets: z.optional(z.int()),
-  /** The last four characters of its API keys that are revoked. */
+  /** The last four characters of its revoked API keys. */
   revokedKeyEnds: z.optional(z.array(z.string())),
-  /** The state folder; null where nothing is kept. */
+  /** The state folder; null for a sandbox in memory. */
   dataDir: z.nullable(z.string()),
   ephemeral: z.boolean(),
   /** New with each start in memory, each reset and each restore (decision 96). */
@@ -49,28 +49,30 @@ const sandboxDescription = z.object({
   pid: z.int(),
   version: z.string(),
   startedAt: moment,
-  /** Where its log goes; null: to the terminal that it was started in. */
+  /** Its log file; null: the terminal in which it was started. */
   logFile: z.nullable(z.string()),
   /** Why no events are delivered (decision 71); null if they are. */
   heldBack: z.nullable(z.string()),
-  /** How many faults of all stores can still hit (decision 94). */
+  /** The number of faults, in all stores, that can still be applied (decision 94). */
   activeFaults: whole(0),
-  /** How it is served. */
   settings: z.extend(servedSettings, { logFormat: z.enum(["text", "json"]), quiet: z.boolean() }),
 });
-/** What a sandbox says of itself; its API key is shown only once (decision 15). */
+/** A sandbox's description of itself; its API key is shown only once (decision 15). */
 export type SandboxDescription = DomainOf<typeof sandboxDescription>;
 
-/** Reads the answer of `describeSandbox`, without the table of all operations; undefined if it is none. */
+/**
+ * Parses the answer of `describeSandbox` without loading the table of all operations; undefined if the answer is
+ * invalid.
+ */
 export function readDescription(body: unknown): SandboxDescription | undefined {
-  // Read once: compiling the schema would take longer.
+  // Parsed once, so compiling the schema would take longer.
   const answer = z.object({ data: wireSchema(sandboxDescription) }).safeParse(body, { jitless: true });
   return answer.data?.data as SandboxDescription | undefined;
 }
 
 nameSchemas({ SandboxDescription: sandboxDescription, ServedSettings: servedSettings });
 
-/** The operations on the process that serves (decision 74). */
+/** The operations on the serving process (decision 74). */
 export const sandboxOperations = {
   describe: sandboxOperation({
     path: "/openapi.json",

@@ -4,7 +4,7 @@ import { givenId as existingId, storeName } from "../config/schema.ts";
 import { moment, sandboxOperation, storeOperation, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
-/** A new merchant, in place of the id of one that is there. */
+/** Stands for a new merchant, in place of an existing merchant's id. */
 export const NEW_MERCHANT = "new";
 
 const listed = z.object({
@@ -15,7 +15,7 @@ const listed = z.object({
   active: z.boolean(),
   createdAt: moment,
 });
-/** A store of the sandbox, as the control API lists it. */
+/** A store in a list, in the control API. */
 export type StoreEntry = DomainOf<typeof listed>;
 
 const erasedStore = z.object({ storeId: z.uuid(), name: z.string() });
@@ -35,26 +35,24 @@ const namedSnapshot = z.object({
   /** Why it cannot be restored; null if it can. */
   problem: z.nullable(z.string()),
 });
-/** A named snapshot. What cannot be read is `null`, and why is in `problem`. */
+/** A named snapshot. Facts that cannot be read are null, with the reason in `problem`. */
 export type NamedSnapshot = DomainOf<typeof namedSnapshot>;
 const takenSnapshot = z.object({
   snapshot: namedSnapshot,
-  /** Whether there was one of this name before. */
+  /** Whether it replaced an older snapshot of this name. */
   replaced: z.boolean(),
 });
-/** A snapshot that was taken. */
 export type TakenSnapshot = DomainOf<typeof takenSnapshot>;
 const oneSnapshot = z.strictObject({ name: snapshotName });
 const restoreOne = z.extend(oneSnapshot, {
-  /** Delivers what is due in a snapshot of another sandbox (decision 95). Default: it is held back. */
+  /** Delivers due events of another sandbox's snapshot (decision 95). Default: they are held back. */
   adopt: z.optional(z.boolean()),
 });
 const restored = z.object({
   stores: z.array(erasedStore),
-  /** Why nothing is delivered from these stores; null if all is. */
+  /** Why deliveries of these stores are held back; null if they are not. */
   heldBack: z.nullable(z.string()),
 });
-/** The stores that were restored. */
 export type Restored = DomainOf<typeof restored>;
 const ofRestore = ["invalid_parameter", "not_found", "state_conflict"] as const;
 
@@ -66,7 +64,7 @@ nameSchemas({
   RestoredStores: restored,
 });
 
-/** The operations on the stores of a sandbox (decision 90); `storeSummary` shows one. */
+/** The operations on the stores of a sandbox (decision 90); `storeSummary` shows one store. */
 export const storesOperations = {
   createStore: sandboxOperation({
     method: "POST",
@@ -76,7 +74,7 @@ export const storesOperations = {
       "Creates a store with the default catalog, and answers its ids, its API key and its signing secret. Refuses an unknown merchant; the key is shown this once.",
     request: z.strictObject({
       name: z.optional(storeName),
-      /** Default: that of the first store. */
+      /** Default: the merchant of the first store. */
       merchant: z.optional(z.union([z.literal(NEW_MERCHANT), existingId])),
     }),
     answer: z.object({
@@ -105,7 +103,7 @@ export const storesOperations = {
       merchantId: z.uuid(),
       name: z.string(),
       signingSecret: z.string(),
-      /** How many of its endpoints sign with a secret of their own, after a rotation. */
+      /** The number of its endpoints that sign with their own secret after a rotation. */
       ownSecrets: z.optional(z.int()),
     }),
     refusals: ["state_conflict"],

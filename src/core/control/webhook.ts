@@ -9,53 +9,53 @@ import { nameSchemas } from "./wire-names.ts";
 
 /** Default overlap of a rotation, in milliseconds: a day. */
 export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
-/** The longest that a caller can wait for events, or for the change of an endpoint, in one request, in milliseconds. */
+/** The longest wait for events, or for the change of an endpoint, in one request, in milliseconds. */
 export const MAX_EVENT_WAIT_MS = 20_000;
 
-/** How many deliveries one request makes at most of those that failed; another one goes on. */
+/** Maximum number of failed deliveries that one request repeats; the next request continues. */
 export const MAX_REPLAYED_FAILED = 1000;
 
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000;
 const MAX_PAGE = 1000;
 
-/** Where events of a store are delivered. */
+/** An address to which events of a store are delivered. */
 export const endpoint = z.object({
   id: z.uuid(),
-  /** `listener`: a `checkout listen`, which is connected only while it runs. */
+  /** `listener`: `checkout listen`, connected only while it runs. */
   kind: z.enum(["url", "listener"]),
   url: z.string(),
   /** Patterns of event types: `order.succeeded`, `order.*`, `*`. */
   eventTypes: z.array(z.string()),
-  /** Whether it gets one delivery at a time; default: several in flight, those of one checkout in order (decision 93). */
+  /** Whether it gets one delivery at a time; default: several, in order for each checkout (decision 93). */
   inOrder: z.boolean(),
   /**
    * `disabled`: it failed for too long, answered 410, or was disabled by hand. `paused`: its events wait, because its
-   * listener is disconnected or somebody asked for that.
+   * listener is disconnected, a drill runs, or a request paused it.
    */
   state: z.enum(["enabled", "paused", "disabled"]),
   /** Why it is paused or disabled. */
   reason: z.nullable(z.string()),
-  /** A drill, a listener that went away, or a request to the control API. */
+  /** A drill, a disconnected listener, or a request to the control API. */
   pausedBy: z.nullable(z.enum(["drill", "listener", "request"])),
   /** Time of the first failure since the last success; null after a success. */
   failingSince: z.nullable(moment),
   createdAt: moment,
 });
-/** An endpoint as the control API tells it. */
+/** An endpoint, in the control API. */
 export type EndpointEntry = DomainOf<typeof endpoint>;
 
 const eventEntry = z.object({
   eventId: z.uuid(),
-  /** Where it stands among all events: `since` of a later request. */
+  /** Its position among all events, for `since` of a later request. */
   position: whole(1),
   type: z.string(),
   checkoutId: z.nullable(z.uuid()),
   sequence: whole(1),
   createdAt: moment,
-  /** The exact text that every delivery carries. */
+  /** The exact body of every delivery. */
   body: z.string(),
 });
-/** An event as the control API tells it. */
+/** An event, in the control API. */
 export type EventEntry = DomainOf<typeof eventEntry>;
 
 const deliveryAttempt = z.object({
@@ -63,10 +63,10 @@ const deliveryAttempt = z.object({
   startedAt: moment,
   /** Null while it runs. */
   finishedAt: z.nullable(moment),
-  /** How long it took, in real milliseconds. */
+  /** Its duration, in real milliseconds. */
   milliseconds: z.nullable(z.int()),
   url: z.string(),
-  /** The address that it was connected to. */
+  /** The IP address of the connection. */
   address: z.nullable(z.string()),
   status: z.nullable(z.int()),
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
@@ -86,18 +86,18 @@ const delivery = z.object({
   /** `duplicate`: an injected fault. */
   cause: z.enum(["event", "replay", "duplicate"]),
   state: z.enum(DELIVERY_STATES),
-  /** Tries that count for the schedule. */
+  /** Attempts that count for the schedule. */
   tries: whole(0),
   nextAt: z.nullable(moment),
   createdAt: moment,
-  /** The fault that has held it back, dropped or doubled it. */
+  /** The fault that delayed, dropped or duplicated it. */
   fault: z.nullable(metFault),
   attempts: z.array(deliveryAttempt),
 });
-/** A delivery with its attempts, as the control API tells it. */
+/** A delivery with its attempts, in the control API. */
 export type DeliveryEntry = DomainOf<typeof delivery>;
 
-/** A delivery that was tried while a clock moved, as the control API tells it. */
+/** A delivery attempt that was made while a clock moved. */
 export const dispatched = z.object({
   at: moment,
   deliveryId: z.uuid(),
@@ -106,10 +106,10 @@ export const dispatched = z.object({
   endpointId: z.uuid(),
   status: z.nullable(z.int()),
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
-  /** When it is tried again, if it is. */
+  /** The time of the next attempt, if there is one. */
   nextAt: z.nullable(moment),
 });
-/** A try that has ended. */
+/** A finished delivery attempt. */
 export type DispatchedEntry = DomainOf<typeof dispatched>;
 
 const eventPattern = z.string().check(z.meta({ enum: EVENT_PATTERNS }));
@@ -146,7 +146,7 @@ export const webhookOperations = {
     request: z.strictObject({
       url: receiverUrl,
       eventTypes: z.optional(eventTypes),
-      /** One delivery at a time; default: several, those of one checkout in order. */
+      /** One delivery at a time; default: several, in order for each checkout. */
       inOrder: z.optional(z.boolean()),
     }),
     answer: z.extend(endpoint, { signingSecret: z.string() }),
@@ -157,7 +157,7 @@ export const webhookOperations = {
     summary: "Shows an endpoint; waits while it is enabled at the url that is named",
     description:
       "Answers an endpoint. With `url` and `wait_ms` it waits while the endpoint is enabled at that address; an unknown endpoint is refused.",
-    /** With `waitMs` it waits as long as the endpoint is enabled at `url`. */
+    /** With `waitMs` the operation waits while the endpoint is enabled at `url`. */
     request: z.strictObject({
       url: z.optional(z.string()),
       waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),
@@ -179,7 +179,7 @@ export const webhookOperations = {
     description:
       "Answers the active signing secrets of an endpoint, newest first, and those that have expired. Refuses an unknown endpoint.",
     answer: z.extend(secrets, {
-      /** The store's time, where its clock was moved or stands still; null where it is the real one. */
+      /** The store's time if its clock was moved or frozen; null for real time. */
       storeTime: z.nullable(moment),
     }),
   }),
@@ -212,10 +212,10 @@ export const webhookOperations = {
       "Registers the address of `checkout listen`, and answers its endpoint with the signing secrets. Events that waited are delivered, with `since` older ones first; an unknown event and a foreign host are refused.",
     request: z.strictObject({
       url: receiverUrl,
-      /** Where it forwards events to, for a drill of what is there; none by default. */
+      /** The address that it forwards events to, for drills of that receiver; default: none. */
       forwardTo: z.optional(z.string()),
       eventTypes: z.optional(eventTypes),
-      /** What it gets again first: everything after an event, or everything from a moment on. */
+      /** The events to deliver again first: all after an event, or from a moment on. */
       since: z.optional(
         z.union([z.strictObject({ eventId: z.uuid() }), z.strictObject({ at: namedMoment })]),
       ),
@@ -231,7 +231,7 @@ export const webhookOperations = {
     summary: "Lists events, oldest first: after a position, or the newest; waits for one where there is none",
     description:
       "Answers events that match every filter: those after `since`, or the newest. With `wait_ms` it waits for one; an empty list is no refusal.",
-    /** Without `since` the newest ones are meant. */
+    /** Without `since`, the newest events. */
     request: z.strictObject({
       since: z.optional(wholeInQuery(0)),
       type: z.optional(
@@ -272,11 +272,11 @@ export const webhookOperations = {
     description:
       "Queues events whose last delivery failed, at most 1000, and answers how many and whether there are more. Refuses an endpoint that is unknown or disabled.",
     request: z.strictObject({
-      /** Deliveries that were made from this moment on, by the store's clock. */
+      /** Deliveries created from this moment on, by the store's clock. */
       since: namedMoment,
       endpointId: z.optional(z.uuid()),
     }),
-    /** `more`: another request goes on. */
+    /** `more`: another request continues. */
     answer: z.object({ replayed: whole(0), more: z.boolean() }),
     refusals: ["state_conflict"],
   }),
@@ -291,7 +291,7 @@ export const webhookOperations = {
       checkoutId: z.optional(z.uuid()),
       orderId: z.optional(z.string()),
       state: z.optional(z.enum(DELIVERY_STATES)),
-      /** The id of the last one of the part before: `next_before` of its answer. */
+      /** The last id of the previous page: `next_before` of its answer. */
       before: z.optional(z.uuid()),
       limit: z.optional(wholeInQuery(1, MAX_PAGE)),
       waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),

@@ -2,10 +2,10 @@ import * as z from "zod/mini";
 import { camelCase, snakeCase } from "../text.ts";
 import en from "zod/v4/locales/en.js";
 
-// What is wrong with a field is said in words; zod/mini alone says "Invalid input" of everything.
+// The English locale gives messages; zod/mini alone says "Invalid input" for everything.
 z.config(en());
 
-/** Schemas that hold no fields of their own, so that they are the same on the wire. */
+/** Schemas without fields of their own, which are the same on the wire. */
 const LEAVES: ReadonlySet<string> = new Set([
   "string",
   "number",
@@ -23,31 +23,31 @@ const schemaNames = new Map<z.ZodMiniType, string>();
 const rules = new WeakMap<z.ZodMiniType, JsonSchema>();
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The names of `nameSchemas`, each with what `wireSchema` has made of its schema. */
+/** The names of `nameSchemas`, each with the wire schema that `wireSchema` derived. */
 export const wireSchemaNames = z.registry<{ id: string }>();
 
 /**
- * Gives schemas their names in the description of the control API, where everything that holds one refers to it. What is
- * made of a schema (`extend`, `omit`) is another one, without its name.
+ * Names schemas in the description of the control API, where all users of a schema refer to its name. A schema derived
+ * from it (`extend`, `omit`) does not inherit the name.
  */
 export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): void {
   for (const [name, schema] of Object.entries(schemas)) schemaNames.set(schema, name);
 }
 
-/** Says what a schema's fields are together, for the description alone: what reads them refuses the rest. */
+/** Adds rules between a schema's fields, for the description only; the parsers enforce them. */
 export function addRules(schema: z.ZodMiniType, said: JsonSchema): void {
   rules.set(schema, said);
 }
 
-/** What `addRules` has said of the schema that a wire schema is made of. */
+/** The rules that `addRules` has set for the source of a wire schema. */
 export function rulesOf(wire: z.core.$ZodType): JsonSchema | undefined {
   return rules.get(wire as z.ZodMiniType);
 }
 
 /**
- * The schema of the bytes that carry what a schema describes: decoding with it leads from the wire to the domain, encoding
- * back. Fields are snake_case there and camelCase here, and only those that the schema names: records and texts are data.
- * Derived once, when it is first asked for. Throws where a schema cannot be encoded, or two fields would get one name.
+ * The wire schema of a schema: decoding converts from the wire to the domain, encoding converts back. Fields are
+ * snake_case on the wire and camelCase in the domain; only the schema's own fields are renamed, because keys of records
+ * are data. Derived once, on first use. Throws if a schema cannot be encoded, or if two fields would share a name.
  */
 export function wireSchema(schema: z.ZodMiniType): z.ZodMiniType {
   const known = derived.get(schema);
@@ -77,9 +77,8 @@ function derive(schema: z.ZodMiniType): z.ZodMiniType {
   throw new Error(`a control schema cannot hold ${schema.def.type}: it has no way back to the wire`);
 }
 
-/** The same of a schema within one. */
 function below(schema: z.core.$ZodType): z.ZodMiniType {
-  // All are made by zod/mini.
+  // All schemas are made by zod/mini.
   return wireSchema(schema as z.ZodMiniType);
 }
 
@@ -94,7 +93,7 @@ function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   }
   const wireShape = Object.fromEntries(fields.map(([, onWire, field]) => [onWire, field]));
   const domainShape = Object.fromEntries(fields.map(([name]) => [name, z.optional(z.unknown())]));
-  // What the schema does not name is refused or dropped, as the schema says, on the side where it has come in.
+  // Unknown fields are refused or dropped, as the schema says, on the side where they enter.
   return z.codec(
     schema.clone({ ...schema.def, shape: wireShape, checks: [] }),
     schema.clone({ ...schema.def, shape: domainShape }),
@@ -112,21 +111,21 @@ function renamed(
   return result;
 }
 
-/** The name here of a name of the wire, as `camelCase` makes it. */
+/** The domain name for a wire name, as `camelCase` converts it. */
 export type DomainName<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<DomainName<Tail>>}`
   : Name;
 
 type InDomain<Shape> = { readonly [Name in keyof Shape & string as DomainName<Name>]: Shape[Name] };
 
-/** The fields of a schema of the wire, under the names that they have here. */
+/** The fields of a wire schema under their domain names. */
 export function inDomain<Shape extends object>(shape: Shape): InDomain<Shape> {
   const fields = Object.entries(shape).map(([name, field]) => [camelCase(name), field] as const);
-  // What the type does with each name is what `camelCase` does.
+  // The type maps names in the same way as `camelCase`.
   return Object.fromEntries(fields) as InDomain<Shape>;
 }
 
-/** A text that names a schema's fields as on the wire, with the names that they have here. What is quoted stays. */
+/** A text with a schema's wire names replaced by their domain names. Quoted parts stay. */
 export function inDomainNames(schema: z.ZodMiniType, text: string): string {
   const names = new Map(fieldNames(schema).map((name) => [snakeCase(name), name]));
   return text.replaceAll(/"(?:[^"\\]|\\.)*"|\w+/g, (word) => names.get(word) ?? word);

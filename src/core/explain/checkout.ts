@@ -19,10 +19,10 @@ const REFUSES_NOTHING = {
   differences: [],
 } as const;
 
-/** The decision that has the states of a checkout. */
+/** The decision on the states of a checkout. */
 const STATES = 10;
 
-/** A checkout with all that happened to it. */
+/** A checkout with its story. */
 export type ToldCheckout = { readonly checkout: Checkout; readonly story: CheckoutStory };
 
 /** The whole story of a checkout. */
@@ -102,7 +102,7 @@ const NOTHING_ELSE = { attempts: [], lateResults: [], views: [], due: [] } as co
 
 /** Events are immutable, their deliveries audited. */
 const RULE_OF_EVENTS = 31;
-/** The decision that has the schedule of deliveries. */
+/** The decision on the schedule of deliveries. */
 const SCHEDULE = 13;
 
 /** A delivery, with the likely cause of each failure. */
@@ -125,7 +125,7 @@ export function explainDelivery(
   };
 }
 
-/** What the summary says of each field. */
+/** How the summary shows each field. */
 const SAID = {
   id: HIDDEN,
   object: ({ object }) => (object === "order" ? "order" : "checkout session of order"),
@@ -147,7 +147,7 @@ function nextOf({ id, status }: Checkout, deliveries: readonly ToldDelivery[]): 
   return [...(pays ? [`checkout sandbox pay ${id} --outcome succeeded`] : []), ...helpOf(deliveries)];
 }
 
-/** What helps the first delivery that failed. */
+/** Commands that help with the first failing delivery. */
 function helpOf(deliveries: readonly ToldDelivery[]): readonly string[] {
   const failing = deliveries.find(({ state, tries }) => state !== "succeeded" && tries.length > 0);
   const last = failing?.tries.at(-1);

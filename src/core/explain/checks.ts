@@ -1,21 +1,21 @@
 import { errorRow, type ErrorCode } from "../errors.ts";
 import type { Words } from "../language.ts";
 
-/** The check that refuses with a code, where the interface asks for it, and what helps. */
+/** The check behind an error code, its rule in the interface, and the remedy. */
 export type Check = {
-  /** Its place in the order of checks (decision 3). */
+  /** Its name in the order of checks (decision 3). */
   readonly name: string;
-  /** The rule of INTERFACE.md; null where that states none. */
+  /** The rule of INTERFACE.md; null if there is none. */
   readonly rule: number | null;
   /** The entry of docs/decisions.md. */
   readonly decision: number;
-  /** The field or the header that it is about, where the message of the refusal does not begin with it. */
+  /** The checked field or header, if the message of the refusal does not begin with it. */
   readonly field: string | null;
-  /** What it expects, where the message does not say so before its "; got". */
+  /** The expected value, if the message does not give it before "; got". */
   readonly expected: Words | null;
-  /** Where the message says field, expected and received, where it has no "; got". */
+  /** Finds field, expected and received value in a message without "; got". */
   readonly message: RegExp | null;
-  /** Commands that help; `<scope>` is the one that the message names. */
+  /** Commands that help; `<scope>` is the scope in the message. */
   readonly next: readonly string[];
 };
 
@@ -38,7 +38,7 @@ const TEST_KEY: Words = [
 ];
 const KEYS = ["checkout whoami", "checkout env"] as const;
 const LISTS = ["checkout orders list", "checkout sessions list"] as const;
-/** Shows a create that is right, headers and body, and sends nothing. */
+/** Shows a correct create, headers and body, without sending it. */
 const RIGHT_CREATE = [
   "checkout orders create --order-id order-1001 --price-id price_coffee --dry-run",
 ] as const;
@@ -200,19 +200,19 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   storage_unavailable: { name: "the service itself", expected: OWN_FAILURE, next: ["checkout doctor"] },
 };
 
-/** What refuses with a code. */
+/** The check behind a code. */
 export function checkOf(code: ErrorCode): Check {
   const decision = errorRow(code)?.decision ?? LIST_OF_CODES;
   return { rule: null, decision, field: null, expected: null, message: null, next: [], ...ROWS[code] };
 }
 
-/** The decision that has the list of codes. */
+/** The decision on the list of codes. */
 const LIST_OF_CODES = 4;
 
 const LADDER = [TRANSPORT, HOST, "route", CREDENTIAL, RATE, SCOPE];
 const OF_CREATE = [CONTENT, KEY, STORE, ORDER];
 
-/** The checks that a request of v1 passes, in their order (decision 3); with its own, where that is none of them. */
+/** The checks that a v1 request passes, in order (decision 3), with its own check added if that is not one of them. */
 export function ladderOf(method: string, check: string | null): readonly string[] {
   const ladder = [...LADDER, ...(method === "POST" ? OF_CREATE : ["session"])];
   return check === null || ladder.includes(check) ? ladder : [...ladder, check];

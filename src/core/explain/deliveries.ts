@@ -6,21 +6,23 @@ import type { PendingEntry, StoryEntry } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 
-/** What became of an event at one endpoint, or the same at several: one line, with its attempts inside. */
+/**
+ * The deliveries of an event to one endpoint, or to several with the same result: one line, with the attempts inside.
+ */
 export type DeliveryLine = { readonly entry: StoryEntry; readonly deliveries: readonly ToldDelivery[] };
 
-/** The store's time in milliseconds, what each endpoint is called, and the language of the lines. */
+/** The store's time in milliseconds, the labels of endpoints, and the language of the lines. */
 type Telling = { readonly now: number; readonly labels: EndpointLabels; readonly say: Say };
 
-/** What endpoints are called, by their ids. */
+/** Labels of endpoints by their ids. */
 type EndpointLabels = ReadonlyMap<string, string>;
 
 /** Maximum length of an address in a line; a longer one is cut in the middle. */
 const MAX_LABEL = 48;
-/** How many characters of an id tell apart two endpoints that have one address. */
+/** The number of characters of an id that distinguish two endpoints with one address. */
 const ID_END = 4;
 
-/** Endpoints by their addresses, with the end of the id where two of these deliveries' endpoints share an address. */
+/** Endpoint addresses, with the end of the id if two endpoints share an address. */
 export function endpointLabels(deliveries: readonly ToldDelivery[]): EndpointLabels {
   const urls = new Map(deliveries.map(({ endpointId, endpointUrl }) => [endpointId, endpointUrl]));
   const count = Map.groupBy(urls.values(), (url) => url);
@@ -33,7 +35,7 @@ export function endpointLabels(deliveries: readonly ToldDelivery[]): EndpointLab
   );
 }
 
-/** The deliveries of an event as lines: one for each endpoint, and one for all of those where the same came of it. */
+/** The deliveries of an event as lines: one for each endpoint, and one for all endpoints with the same result. */
 export function deliveryLines(
   event: { readonly id: string; readonly createdAt: number },
   deliveries: readonly ToldDelivery[],
@@ -66,7 +68,7 @@ export function deliveryLines(
   });
 }
 
-/** What is due of deliveries: the next attempts, and not those that wait for something else than their time. */
+/** The pending attempts of deliveries, without deliveries that wait for something other than their time. */
 export function pendingAttempts(
   deliveries: readonly ToldDelivery[],
   types: ReadonlyMap<string, string>,
@@ -79,12 +81,15 @@ export function pendingAttempts(
   });
 }
 
-/** Whether its next attempt comes by itself at a known time. One behind earlier events of its checkout does not. */
+/**
+ * Whether the next attempt happens by itself at a known time. A delivery behind earlier events of its checkout does not
+ * qualify.
+ */
 function isPending({ state, isHeld, tries }: ToldDelivery): boolean {
   return state === "due" && !isHeld && tries.length > 0 && !tries.some(isUnderWay);
 }
 
-/** What is said of several endpoints at once, if it holds of this one: taken at the first attempt, or not sent yet. */
+/** The shared text of several endpoints, if it applies to this one: accepted at the first attempt, or not sent yet. */
 function likeness(pair: readonly ToldDelivery[], telling: Telling): string | null {
   const [delivery, second] = pair;
   if (delivery === undefined || second !== undefined || delivery.cause !== "event") return null;
@@ -94,7 +99,7 @@ function likeness(pair: readonly ToldDelivery[], telling: Telling): string | nul
   return isTaken && delivery.state === "succeeded" ? "2xx" : null;
 }
 
-/** Each delivery to one endpoint in words: the event's own, then replays and duplicates by their names. */
+/** The deliveries to one endpoint in words: first the original one, then replays and duplicates by their names. */
 function pairText(pair: readonly ToldDelivery[], telling: Telling): string {
   return pair
     .map((delivery) => {
@@ -107,11 +112,13 @@ function pairText(pair: readonly ToldDelivery[], telling: Telling): string {
     .join("; ");
 }
 
-/** What a delivery is called that is not the event's own. */
+/** The names of deliveries other than the original one. */
 const CALLED: Readonly<Partial<Record<DeliveryEntry["cause"], (typeof SENTENCES.called)["replay"]>>> =
   SENTENCES.called;
 
-/** The results of attempts in their order, equal ones counted: `timeout ×2, 500 ×4`; of one alone how long it took. */
+/**
+ * The results of attempts in order, with equal ones counted: `timeout ×2, 500 ×4`; a single attempt with its duration.
+ */
 function resultsText(attempts: readonly ToldTry[], telling: Telling): string {
   const runs: { result: string; count: number }[] = [];
   for (const attempt of attempts) {
@@ -125,7 +132,7 @@ function resultsText(attempts: readonly ToldTry[], telling: Telling): string {
   return runs.map(({ result, count }) => (count === 1 ? result : `${result} ×${count}`)).join(", ") + took;
 }
 
-/** What waits or has ended without a success, in words; empty where the results say it. */
+/** Why a delivery waits or ended without success; empty if the results say so. */
 function stateText({ state, nextAt, isHeld, tries }: ToldDelivery, { now, say }: Telling): string {
   if (state === "dropped") return say(SENTENCES.dropped);
   if (state === "failed") return say(SENTENCES.givenUp);
@@ -135,14 +142,14 @@ function stateText({ state, nextAt, isHeld, tries }: ToldDelivery, { now, say }:
   return say(nextAt <= now ? SENTENCES.dueNow : SENTENCES.nextAttempt(spanText(nextAt - now, say)));
 }
 
-/** The beginning of the last answer and its likely cause, where that was no success. */
+/** The beginning of the last answer and its likely cause, after a failure. */
 function whyText({ tries }: ToldDelivery, { say }: Telling): string {
   const last = tries.at(-1);
   const cause = last && causeText(last, say);
   return last === undefined || cause === undefined ? "" : `${quoted(last)} (${cause})`;
 }
 
-/** The attempts of a delivery, as they fold out of its line; `where` is said where a line is about several endpoints. */
+/** The attempts of a delivery, below its line; `where` names the endpoint if the line is about several. */
 function attemptEntries(
   { tries }: ToldDelivery,
   telling: Telling,
@@ -160,7 +167,7 @@ function attemptEntries(
   });
 }
 
-/** An attempt in words: how long after the one before, what came of it, and why; a cause that stays is said once. */
+/** An attempt in words: the time since the previous one, the result, and the cause, unless it is the previous cause. */
 function attemptText(
   attempt: ToldTry,
   { before, where }: { readonly before: ToldTry | undefined; readonly where: string | undefined },
@@ -186,7 +193,7 @@ function tookText({ milliseconds }: ToldTry): string {
   return milliseconds === null ? "" : ` in ${milliseconds} ms`;
 }
 
-/** The beginning of an answer that was no success. */
+/** The beginning of an unsuccessful answer. */
 function quoted({ answer, status }: ToldTry): string {
   const said = answer === null || isSuccess(status) ? "" : excerpt(Buffer.from(answer).toString("utf8"));
   return said === "" ? "" : `, "${said}"`;
@@ -201,7 +208,7 @@ function labelOf(pair: readonly ToldDelivery[], { labels }: Telling): string {
   return labels.get(id) ?? id;
 }
 
-/** The two ends of a text, with a mark where it is cut. */
+/** A text shortened in the middle, with a mark at the cut. */
 function cutMiddle(text: string, max: number): string {
   if (text.length <= max) return text;
   const half = Math.floor((max - 1) / 2);

@@ -4,7 +4,7 @@ import type { DeliveryAction } from "../fault/actions.ts";
 import type { Say, Words } from "../language.ts";
 import { SENTENCES } from "./sentences.ts";
 
-/** An attempt of a delivery, as far as a story tells it. Times are milliseconds by the store's clock. */
+/** An attempt of a delivery, with the facts that a story shows. Times are milliseconds by the store's clock. */
 export type ToldTry = {
   readonly number: number;
   readonly startedAt: number;
@@ -22,7 +22,7 @@ export type ToldDelivery = {
   readonly id: string;
   readonly eventId: string;
   readonly endpointId: string;
-  /** The address of the endpoint, and of its last attempt where the endpoint was removed; null before the first one. */
+  /** The endpoint's address; for a removed endpoint, the address of the last attempt, or null. */
   readonly endpointUrl: string | null;
   readonly cause: DeliveryEntry["cause"];
   readonly state: DeliveryState;
@@ -32,10 +32,10 @@ export type ToldDelivery = {
   readonly tries: readonly ToldTry[];
 };
 
-/** The likely cause of a failed try, and the command that helps. */
+/** The likely cause of a failed attempt, and a helpful command. */
 type LikelyCause = { readonly cause: Words; readonly next: string };
 
-/** By an error, or by what an answer most likely means: the exact status before its hundreds. */
+/** Causes by error, or by the status of the answer: the exact status, otherwise its hundreds. */
 export const CAUSES: Readonly<
   Record<DeliveryError | "other", LikelyCause> & Partial<Record<string, LikelyCause>>
 > = {
@@ -147,7 +147,7 @@ export const CAUSES: Readonly<
   },
 };
 
-/** Why a try most likely failed; undefined where it did not, or has not ended. */
+/** The likely cause of a failed attempt; undefined if the attempt succeeded or is still running. */
 export function likelyCause({
   status,
   error,
@@ -161,13 +161,13 @@ export function likelyCause({
   return CAUSES[code] ?? CAUSES[`${code.slice(0, 1)}xx`] ?? CAUSES.other;
 }
 
-/** The likely cause of a failed try in words. */
+/** The likely cause of a failed attempt in words. */
 export function causeText(attempt: Parameters<typeof likelyCause>[0], say: Say): string | undefined {
   const found = likelyCause(attempt);
   return found && say(found.cause);
 }
 
-/** Whether a receiver has taken an attempt: any 2xx. */
+/** Whether a receiver accepted an attempt: any 2xx. */
 export function isSuccess(status: number | null): boolean {
   return status !== null && isTaken({ status, retryAfterMs: 0 });
 }

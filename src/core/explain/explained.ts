@@ -1,3 +1,3 @@
-/** What a thing is that can be explained. */
+/** Kinds of things that can be explained. */
 export const EXPLAINED = ["request", "checkout", "order", "event", "delivery"] as const;
 export type ExplainedKind = (typeof EXPLAINED)[number];

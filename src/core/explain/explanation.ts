@@ -1,18 +1,21 @@
-// What `checkout explain` and the page of a checkout say: refusals in core/explain/checks.ts, deliveries in
-// core/explain/delivery.ts, lines in core/explain/timeline.ts, sentences in core/explain/sentences.ts. What is read:
+// The content of `checkout explain` and of a checkout's page: refusals in core/explain/checks.ts, deliveries in
+// core/explain/delivery.ts, lines in core/explain/timeline.ts, texts in core/explain/sentences.ts. The facts come from
 // sandbox/explain/explain.ts.
 import * as z from "zod/mini";
 import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
 import { moment, type DomainOf } from "../control/operation.ts";
 import { EXPLAINED } from "./explained.ts";
 
-/** A field in which a request differs from the first one of its key or its order; null where it is not there. */
+/**
+ * A field in which a request differs from the first request of its key or order; null if a request does not have the
+ * field.
+ */
 const difference = z.object({
   field: z.string(),
   first: z.nullable(z.string()),
   this: z.nullable(z.string()),
 });
-/** A field in which a request differs from the first one of its key or its order. */
+/** A field in which a request differs from the first request of its key or order. */
 export type Difference = DomainOf<typeof difference>;
 
 const storyAttempt = z.object({
@@ -20,21 +23,21 @@ const storyAttempt = z.object({
   at: moment,
   status: z.nullable(z.int()),
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
-  /** How long it took, in real milliseconds; null while it runs. */
+  /** Its duration in real milliseconds; null while it runs. */
   ms: z.nullable(z.int()),
   /** The attempt, in words. */
   text: z.string(),
 });
 const storyEntry = z.object({
-  /** By the store's clock; of a delivery when its event happened. */
+  /** By the store's clock; for a delivery, the time of its event. */
   at: moment,
-  /** `clock`: the clock was set back, and times begin anew. */
+  /** `clock`: the clock was set back, and times start again. */
   what: z.enum(["request", "event", "delivery", "attempt", "late_result", "page", "clock"]),
-  /** The id of the request, event or delivery; null of the payer's acts, and of one line about several deliveries. */
+  /** The id of the request, event or delivery; null for the payer's acts, and for a line about several deliveries. */
   id: z.nullable(z.string()),
   /** The event of a delivery. */
   of: z.nullable(z.string()),
-  /** The status of the answer; null where there is none. */
+  /** The status of the answer; null if there is none. */
   status: z.nullable(z.int()),
   durationMs: z.nullable(z.number()),
   /** The line, in words. */
@@ -48,33 +51,33 @@ const pendingEntry = z.object({
   what: z.enum(["delivery", "expiry", "settlement"]),
   text: z.string(),
 });
-/** Something that happens by itself when its time comes. */
+/** A pending change that happens by itself at its time. */
 export type PendingEntry = DomainOf<typeof pendingEntry>;
-/** What happened, as one line of a story. */
+/** One line of a story. */
 export type StoryEntry = DomainOf<typeof storyEntry>;
 
-/** Why something is as it is, and what to do. */
+/** The explanation of a thing: its state, the reason, and what to do. */
 export const explanation = z.object({
   kind: z.enum(EXPLAINED),
   id: z.string(),
   summary: z.string(),
-  /** The check that refused it, by the names of decision 3; null where nothing was refused. */
+  /** The check that refused it, as named in decision 3; null if it was not refused. */
   check: z.nullable(z.string()),
-  /** The rule of INTERFACE.md that it follows from; null where that states none. */
+  /** The applicable rule of INTERFACE.md; null if there is none. */
   rule: z.nullable(z.int()),
-  /** The entry of docs/decisions.md that it follows from. */
+  /** The applicable entry of docs/decisions.md. */
   decision: z.nullable(z.int()),
-  /** The field of the body, or the header, that was refused. */
+  /** The refused field of the body, or header. */
   field: z.nullable(z.string()),
   expected: z.nullable(z.string()),
   received: z.nullable(z.string()),
   differences: z.array(difference),
-  /** What happened, in time order; the deliveries of an event stand below it. */
+  /** The story in time order; deliveries are below their event. */
   entries: z.array(storyEntry),
-  /** What is due, soonest first. */
+  /** Pending changes, soonest first. */
   pending: z.array(pendingEntry),
-  /** Commands to type next. */
+  /** Suggested next commands. */
   next: z.array(z.string()),
 });
-/** Why something is as it is, and what to do. */
+/** The explanation of a thing: its state, the reason, and what to do. */
 export type Explanation = DomainOf<typeof explanation>;

@@ -6,17 +6,17 @@ import { english, type Say } from "../language.ts";
 import { SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 
-/** What is known of a checkout's life. Times are milliseconds by the store's clock. */
+/** The facts about a checkout's life. Times are milliseconds by the store's clock. */
 type Life = {
   readonly checkout: Pick<Checkout, "status" | "createdAt" | "orderId">;
-  /** First to last. */
+  /** Oldest first. */
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly LateResult[];
-  /** When its newest event happened. */
+  /** The time of its newest event. */
   readonly newestEventAt: number;
 };
 
-/** What happened last to a checkout: its creation, a payment attempt, its end, or a result that came after that. */
+/** The last change of a checkout: its creation, a payment attempt, its end, or a late result. */
 export function lastChange(life: Life): LastChange {
   const { checkout, attempts, lateResults, newestEventAt } = life;
   const [late, attempt] = [lateResults.at(-1), attempts.at(-1)];
@@ -34,12 +34,12 @@ export function lastChange(life: Life): LastChange {
 
 const NO_ATTEMPT = { attempt: null, attemptsLeft: null } as const;
 
-/** A checkout with a reserved order_id settles itself at a known time. */
+/** A checkout with a reserved order_id settles itself at a known time; any other change is the payer's. */
 function whoActed(checkout: Life["checkout"], at: number): LastChange["by"] {
   return settlementOf(checkout)?.dueAt === at ? "order_id" : "payer";
 }
 
-/** What happened last in words; empty where the status says it. */
+/** The last change in words; empty if the status says it. */
 export function lastText({ what, attempt, attemptsLeft }: LastChange, say: Say = english): string {
   const { started, declined, late } = SENTENCES.last;
   if (what === "started") return say(started(attempt ?? 1));
@@ -47,7 +47,7 @@ export function lastText({ what, attempt, attemptsLeft }: LastChange, say: Say =
   return what === "late" ? say(late(attempt ?? 1)) : "";
 }
 
-/** How long ago it was and who did it: `2 min ago, by the payer`. */
+/** The age and actor of the last change: `2 min ago, by the payer`. */
 export function lastWhen({ at, by }: LastChange, now: number, say: Say = english): string {
   const [age, who] = [now - at, say(SENTENCES.lastBy[by])];
   const when = age < 1000 ? say(SENTENCES.justNow) : say(SENTENCES.ago(spanText(age, say)));

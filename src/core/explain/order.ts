@@ -2,7 +2,7 @@ import type { Say } from "../language.ts";
 import type { StoryEntry } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 
-/** Of things at one time, as with a frozen clock: the order in which they stand. */
+/** The order of lines with the same time, which a frozen clock produces. */
 const ORDER = [
   "creation",
   "created",
@@ -16,19 +16,19 @@ const ORDER = [
   "request",
 ] as const;
 
-/** A line of a story, and its place among the lines of its time. */
+/** A line of a story, and its rank among the lines of the same time. */
 export type Placed<About> = {
   readonly entry: StoryEntry;
-  /** The thing that the line is about; undefined for acts and pages. */
+  /** The subject of the line; undefined for acts and pages. */
   readonly about?: About;
   readonly place: (typeof ORDER)[number];
-  /** The line of another chain that must stand above it. */
+  /** A line of another chain that must come first. */
   readonly after?: Placed<About> | undefined;
 };
 
 /**
- * Lines in the order of their times. Each chain is in the order in which its lines happened. A time that goes back within
- * a chain shows that the clock was set back: when no chain goes on without that, a line says so, and times begin anew.
+ * Merges chains of lines by time. Each chain is in chronological order. A time that goes back within a chain shows that
+ * the clock was set back: once no chain can continue without that, a line says so, and times start again.
  */
 export function inOrder<About>(
   chains: readonly (readonly Placed<About>[])[],

@@ -13,13 +13,13 @@ import type { Difference, Explanation } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 import { requestEntry, type ToldRequest } from "./timeline.ts";
 
-/** What a request met: the checkout that its key is bound to, or that its order has. */
+/** The checkout that a request met: the one bound to its key, or the one of its order. */
 export type Met = Checkout & {
-  /** The digest of the create that made it; null where its key is forgotten. */
+  /** The fingerprint of its create; null if the key is forgotten. */
   readonly fingerprint: string | null;
 };
 
-/** Why a request was answered as it was, and its replays after it. */
+/** Explains the answer of a request, and lists its replays. */
 export function explainRequest(
   request: ToldRequest,
   met: Met | undefined,
@@ -45,7 +45,7 @@ export function explainRequest(
   const check = checkOf(code);
   const { name } = check;
   const { field, expected, received, next } = partsOf(refused, check, say);
-  // A price that cannot be named is refused for the form that names it, whatever else the code says.
+  // A price that cannot be used is refused under the rule of its form, whatever the rule of the code.
   const { rule, decision } = field === PRICE_FORM.field ? PRICE_FORM : check;
   return {
     ...rest,
@@ -76,7 +76,7 @@ const NOTHING_REFUSED = {
 /** The decision on faults. */
 const FAULTS = 94;
 
-/** Whatever the answer was, the fault is why the client did not get the right one. */
+/** Explains a request with a fault: the fault is why the client did not get the right answer. */
 function ofFault(
   { refused, code }: LoggedRequest,
   fault: MetFault,
@@ -90,14 +90,14 @@ function ofFault(
   };
 }
 
-/** What a request was answered, also where its client did not hear it. */
+/** A request and its answer in words, including an answer that its client did not get. */
 function lineOf({ method, path, status, fault }: LoggedRequest, say: Say): string {
   const { notAnswered, answered, answerLost } = SENTENCES;
   const came = fault?.action === "lose_answer" ? answerLost : answered;
   return `${method} ${path} ${say(status === 0 ? notAnswered : came(status))}`;
 }
 
-/** What a request and its replays have to do with each other. */
+/** The relation between a request and its replays. */
 function afterOf(request: ToldRequest, replays: readonly ToldRequest[], say: Say): string {
   if (isReplay(request)) return say(SENTENCES.isReplay);
   return replays.length === 0 ? "" : say(SENTENCES.wasReplayed);
@@ -106,8 +106,8 @@ function afterOf(request: ToldRequest, replays: readonly ToldRequest[], say: Say
 type Parts = Pick<Explanation, "field" | "expected" | "received" | "next">;
 
 /**
- * What a refusal says: our messages have what was expected, and after "; got" what came (decision 4), or are read as
- * their check says. A command in them helps more than those of the check.
+ * The parts of a refusal. Our messages give the expected value and, after "; got", the received one (decision 4); other
+ * messages are parsed by their check. A command in a message takes precedence over the check's commands.
  */
 function partsOf({ message }: RefusedRequest, check: Check, say: Say): Parts {
   const [said = "", advice] = message.split(/: see (?=checkout )/);
@@ -128,7 +128,7 @@ function partsOf({ message }: RefusedRequest, check: Check, say: Say): Parts {
 
 const GOT = "; got ";
 
-/** The header that a check reads, as it came; null where there is none. */
+/** The received value of the header that a check reads; null if there is none. */
 function receivedOf(code: string, { headers }: RefusedRequest): string | null {
   const name = HEADER_OF.get(code);
   if (name === undefined) return null;
@@ -151,12 +151,12 @@ const HEADER_OF: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The Idempotency-Key that a refused request is kept with; null where it had none. */
+/** The Idempotency-Key in a logged refusal; null if the request had none. */
 export function refusedKey({ refused }: Pick<LoggedRequest, "refused">): string | null {
   return refused === null ? null : (keptHeader(refused.headers, "idempotency-key") ?? null);
 }
 
-/** Field by field, how a refused request differs from the one that made the checkout that it met. */
+/** How a refused request differs, field by field, from the request that made the existing checkout. */
 export function differencesOf(
   { path, refused }: Pick<LoggedRequest, "path" | "refused">,
   met: Met | undefined,
@@ -166,7 +166,7 @@ export function differencesOf(
   if (typeof body !== "object" || body === null) return [];
   const sent = new Map(Object.entries(body).map(([field, value]) => [field, shown(value)]));
   const first = firstRequest(met);
-  // A price brings a description too, and only the digest tells whether the first request had it.
+  // A price brings a description too, and only the fingerprint tells whether the first request had one.
   if (met.fingerprint === null && requestsFor(met).length > 1) sent.delete("description");
   sent.set(PATH, path);
   return [...new Set([...first.keys(), ...sent.keys()])]
@@ -176,7 +176,7 @@ export function differencesOf(
 
 const PATH = "path";
 
-/** The body of the request that made a checkout: what it meant, not its bytes. */
+/** The body of the request that made a checkout, reconstructed from its meaning. */
 export function firstBody(met: Met): CreateRequest {
   const [body, ...others] = requestsFor(met);
   return others.find((other) => fingerprint(CREATE_PATHS[met.object], other) === met.fingerprint) ?? body;
@@ -185,7 +185,7 @@ export function firstBody(met: Met): CreateRequest {
 /** The path and the fields of the request that made a checkout. */
 function firstRequest(met: Met): Map<string, string> {
   const fields = Object.entries({ path: CREATE_PATHS[met.object], ...firstBody(met) });
-  // As the log has the fields of the other request.
+  // In the log's form, to be comparable.
   return new Map(fields.map(([field, value]) => [field, shown(keptField(value, met))]));
 }
 

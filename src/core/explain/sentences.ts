@@ -7,9 +7,9 @@ import type { DeliveryEntry } from "../control/webhook.ts";
 const AGAIN = "the same order_id may be created again with a new key";
 const AGAIN_CHINESE = "可用新的幂等键以同一订单号再次创建";
 
-/** What an explanation says, and each line of a story: a row for each fact. Causes stand with what helps. */
+/** The texts of explanations and of story lines, one row for each fact. Causes include their remedy. */
 export const SENTENCES = {
-  /** What the status of a checkout means. */
+  /** The meaning of a checkout's status. */
   status: {
     created: (expires) => [
       `its payment page was not used yet; it expires at ${expires}`,
@@ -30,7 +30,7 @@ export const SENTENCES = {
       `${expires} 前无人支付，此为最终状态：${AGAIN_CHINESE}`,
     ],
   } satisfies Readonly<Record<Status, (expires: string) => Words>>,
-  /** What happened last to a checkout, where its status does not say it. */
+  /** The last change of a checkout, if its status does not imply it. */
   last: {
     started: (attempt: number) => [`payment attempt ${attempt} under way`, `第 ${attempt} 次支付尝试进行中`],
     declined: (left: number) => [
@@ -44,7 +44,7 @@ export const SENTENCES = {
       `第 ${attempt} 次支付尝试结束太晚，不生效`,
     ],
   },
-  /** Who did what happened last. */
+  /** The actor of the last change. */
   lastBy: {
     merchant: ["by the merchant", "由商户创建"],
     payer: ["by the payer", "由付款人操作"],
@@ -102,7 +102,7 @@ export const SENTENCES = {
   ],
   noAnswer: ["no answer", "无响应"],
   nothing: ["nothing", "无"],
-  /** What a delivery is called, by why it is made; the event's own stands without a name. */
+  /** The name of a delivery by its cause; the event's original delivery has none. */
   called: {
     replay: ["replay", "重放"],
     duplicate: ["duplicate by a fault", "故障造成的重复"],
@@ -129,5 +129,5 @@ export const SENTENCES = {
   sameCause: ["same cause", "原因相同"],
 } satisfies Sentences;
 
-/** Sentences by their facts; those with something in them are functions of it. */
+/** Texts by their facts; texts with values are functions. */
 type Sentences = { readonly [fact: string]: Words | ((...values: never[]) => Words) | Sentences };

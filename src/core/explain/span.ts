@@ -9,7 +9,7 @@ const UNITS: readonly (readonly [unit: Words, size: number])[] = [
 ];
 const MILLISECOND: readonly [unit: Words, size: number] = [["ms", "毫秒"], 1];
 
-/** A time between two moments, in milliseconds, in its largest unit: `21 min`. */
+/** A duration in milliseconds as text, in its largest unit: `21 min`. */
 export function spanText(milliseconds: number, say: Say): string {
   const [unit, size] = UNITS.find(([, least]) => milliseconds >= least) ?? MILLISECOND;
   return `${Math.round(milliseconds / size)} ${say(unit)}`;

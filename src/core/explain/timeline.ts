@@ -11,22 +11,22 @@ import type { Difference, Explanation, PendingEntry, StoryEntry } from "./explan
 import { inOrder, type Placed as PlacedLine } from "./order.ts";
 import { SENTENCES } from "./sentences.ts";
 
-/** A request of the log, with what the state knows of it. */
+/** A logged request, with further facts from the state. */
 export type ToldRequest = LoggedRequest & {
-  /** Its Idempotency-Key; null where it had none, or none is kept. */
+  /** Its Idempotency-Key; null if it had none, or if the key was not stored. */
   readonly key: string | null;
-  /** How it differs from the first one of its key or its order; empty where nothing was refused for that. */
+  /** How it differs from the first request of its key or order; empty if it was not refused for that. */
   readonly differences: readonly Difference[];
-  /** The answer that its key keeps; null where none is kept. */
+  /** The stored answer of its key; null if there is none. */
   readonly answer: string | null;
-  /** The digest of what it meant, kept beside that answer. */
+  /** The fingerprint of the request, stored with that answer. */
   readonly fingerprint: string | null;
 };
 
 /** An event of a story. */
 export type ToldEvent = { readonly id: string; readonly type: string; readonly createdAt: number };
 
-/** Everything that happened to a checkout, and what is due. Times are milliseconds by the store's clock. */
+/** Everything that happened to a checkout, and everything pending. Times are milliseconds by the store's clock. */
 export type CheckoutStory = {
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly {
@@ -35,14 +35,14 @@ export type CheckoutStory = {
     readonly recordedAt: number;
   }[];
   readonly views: readonly PageView[];
-  /** In the order in which they happened. */
+  /** In chronological order. */
   readonly events: readonly ToldEvent[];
   readonly deliveries: readonly ToldDelivery[];
   /** Expiry and settlement of the checkout. */
   readonly due: readonly Omit<PendingEntry, "text">[];
 };
 
-/** What a story is told from: checkouts of one order, oldest first, and the requests on it as the log has them. */
+/** The material of a story: checkouts of one order, oldest first, and the requests for it in the order of the log. */
 export type ToldStory = {
   readonly checkouts: readonly CheckoutStory[];
   readonly requests: readonly ToldRequest[];
@@ -50,7 +50,7 @@ export type ToldStory = {
   readonly now: number;
 };
 
-/** A line of a story with what it is about, and the deliveries below it. */
+/** A line of a story with its subject, and the deliveries below it. */
 export type StoryLine = {
   readonly entry: StoryEntry;
   readonly request?: ToldRequest | undefined;
@@ -58,14 +58,16 @@ export type StoryLine = {
   readonly under: readonly DeliveryLine[];
 };
 
-/** What a line is about that has more than its words. */
+/** The subject of a line that can show more than its text. */
 type About = Pick<StoryLine, "request" | "event">;
 type Placed = PlacedLine<About>;
 
-/** How much of a key, and of a value that differs, a line shows. */
+/** Maximum length of a key or a differing value in a line. */
 const MAX_SHOWN = 40;
 
-/** The story in time order, with the deliveries of each event below it, and what is due, soonest first. */
+/**
+ * The story in time order, with the deliveries of each event below the event, and everything pending, soonest first.
+ */
 export function timelineOf(story: ToldStory, say: Say = english): Pick<Explanation, "entries" | "pending"> {
   const entries = storyLines(story, say).flatMap(({ entry, under }) =>
     [entry].concat(under.map((one) => one.entry)),
@@ -73,7 +75,7 @@ export function timelineOf(story: ToldStory, say: Say = english): Pick<Explanati
   return { entries, pending: pendingOf(story, say) };
 }
 
-/** The same lines with what each is about, for pages that show more than its words. */
+/** The same lines with their subjects, for pages that show more than the text. */
 export function storyLines(
   { checkouts, requests, now }: ToldStory,
   say: Say = english,
@@ -93,7 +95,7 @@ export function storyLines(
   });
 }
 
-/** What is due of a story, soonest first. */
+/** The pending entries of a story, soonest first. */
 export function pendingOf(
   { checkouts, now }: Pick<ToldStory, "checkouts" | "now">,
   say: Say = english,
@@ -112,8 +114,8 @@ export function pendingOf(
 }
 
 /**
- * What happened to one checkout, in the order in which it must have: an attempt begins behind the creation, the first one
- * makes it pending, and the last one ends it.
+ * The life of one checkout in its necessary order: an attempt follows the creation, the first attempt makes the
+ * checkout pending, and the last one ends it.
  */
 function lifeOf({ attempts, events }: CheckoutStory, say: Say): readonly Placed[] {
   const [created, later] = [events.filter(isFirst), events.filter((event) => !isFirst(event))];
@@ -121,7 +123,7 @@ function lifeOf({ attempts, events }: CheckoutStory, say: Say): readonly Placed[
   const [first = [], ...others] = attempts.map((one) => placedAttempt(one, say));
   return [
     ...created.map((event) => placedEvent(event, say)),
-    // That the first attempt began is what made it pending: one line.
+    // The start of the first attempt and the pending event are one line.
     ...(pending.length === 0
       ? first.slice(0, 1)
       : pending.map((event) => placedEvent(event, say, attempts[0]))),
@@ -131,7 +133,7 @@ function lifeOf({ attempts, events }: CheckoutStory, say: Say): readonly Placed[
   ];
 }
 
-/** What has no place in the life of a checkout but its time: pages behind its creation, late results behind its end. */
+/** Lines that are placed by their time alone: page views after the creation, late results after the end. */
 function apart(
   { views, lateResults }: CheckoutStory,
   life: readonly Placed[],
@@ -145,8 +147,8 @@ function apart(
 }
 
 /**
- * The requests as they came. The log has them in the order of their ends, so that a request which had ended before an
- * earlier one began is behind a clock that was set back.
+ * The requests in the order of arrival. The log has them in the order of completion, so a request that finished before
+ * an earlier one had started belongs behind a setback of the clock.
  */
 function requestChain(requests: readonly ToldRequest[], say: Say): readonly Placed[] {
   const runs: ToldRequest[][] = [];
@@ -170,7 +172,7 @@ function isPendingEvent({ type }: ToldEvent): boolean {
   return type.endsWith(".pending");
 }
 
-/** A request of the log, as a line of a story. */
+/** A logged request as a line of a story. */
 export function requestEntry(request: ToldRequest, say: Say): StoryEntry {
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
@@ -181,7 +183,7 @@ export function requestEntry(request: ToldRequest, say: Say): StoryEntry {
   return { at, what: "request", id, of: null, status, durationMs, text };
 }
 
-/** Field by field what differs: `: amount_minor 1999 → 2999`. */
+/** The differences, field by field: `: amount_minor 1999 → 2999`. */
 function differing({ differences }: ToldRequest, say: Say): string {
   const nothing = say(SENTENCES.nothing);
   const texts = differences.map(
@@ -199,7 +201,7 @@ function placedRequest(request: ToldRequest, say: Say): Placed {
   };
 }
 
-/** An event, with the attempt that it tells the begin of. */
+/** An event, with the attempt whose start it reports. */
 function placedEvent(event: ToldEvent, say: Say, attempt?: Attempt): Placed {
   const { id, type, createdAt: at } = event;
   const began = attempt === undefined ? "" : `, ${say(SENTENCES.attempt(attempt.number))}`;

@@ -1,8 +1,8 @@
-// To add a fault: its action here, its fields in core/fault/rules.ts; of v1: sandbox/fault/api-faults.ts; of
-// deliveries: sandbox/webhook/take-due.ts, core/webhook/delivery-request.ts. What it hits: sandbox/fault/take.ts;
-// profiles: core/fault/profiles.ts.
+// To add a fault: its action here, its fields in core/fault/rules.ts; for v1: sandbox/fault/api-faults.ts; for
+// deliveries: sandbox/webhook/take-due.ts, core/webhook/delivery-request.ts. How a fault is matched:
+// sandbox/fault/take.ts; profiles: core/fault/profiles.ts.
 
-/** What can be done to a request of v1 or its answer (decision 94). */
+/** Actions on a v1 request or its answer (decision 94). */
 export const API_ACTIONS = [
   "status",
   "latency",
@@ -17,7 +17,7 @@ export const API_ACTIONS = [
 ] as const;
 export type ApiAction = (typeof API_ACTIONS)[number];
 
-/** What can be done to a delivery (decision 45). */
+/** Actions on a delivery (decision 45). */
 export const DELIVERY_ACTIONS = [
   "duplicate",
   "reorder",
@@ -30,18 +30,18 @@ export const DELIVERY_ACTIONS = [
 ] as const;
 export type DeliveryAction = (typeof DELIVERY_ACTIONS)[number];
 
-/** All actions: first those on v1, then those on deliveries. */
+/** All actions: first on v1, then on deliveries. */
 export const FAULT_ACTIONS = [...API_ACTIONS, ...DELIVERY_ACTIONS] as const;
 export type FaultAction = ApiAction | DeliveryAction;
 
 const CALLED_API: ReadonlySet<string> = new Set(API_ACTIONS);
 
-/** Whether an action is one on v1, and not on deliveries. */
+/** Whether an action applies to v1 instead of deliveries. */
 export function isApiAction(action: FaultAction): action is ApiAction {
   return CALLED_API.has(action);
 }
 
-/** Names of faults that belong together (decision 94). */
+/** Names of sets of faults (decision 94). */
 export const FAULT_PROFILES = [
   "lost-response",
   "flaky-network",

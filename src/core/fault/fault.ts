@@ -3,60 +3,58 @@ import { isUuid } from "../text.ts";
 import { FAULT_ACTIONS, isApiAction, type ApiAction, type DeliveryAction } from "./actions.ts";
 import type { FaultEntry, MetFault } from "./operations.ts";
 
-/** A fault of a store that was asked for, as long as it can still hit. */
+/** A fault of a store that can still be applied. */
 export type Fault = FaultEntry & { readonly storeId: string };
 
-/** A fault of v1, and one of deliveries. */
+/** A fault of v1, and a fault of deliveries. */
 export type ApiFault = Fault & { readonly action: ApiAction };
 export type DeliveryFault = Fault & { readonly action: DeliveryAction };
 
-/** The header of an answer or a delivery that names the fault that it met. */
+/** The header of an answer or a delivery that names the applied fault. */
 export const FAULT_HEADER = "Checkout-Fault";
 
-/** Whether a fault is one of v1. */
 export function isApiFault(fault: Fault): fault is ApiFault {
   return isApiAction(fault.action);
 }
 
-/** Whether a fault is one of deliveries. */
 export function isDeliveryFault(fault: Fault): fault is DeliveryFault {
   return !isApiAction(fault.action);
 }
 
-/** The value of the header that names a fault. */
+/** The value of the header for a fault. */
 export function faultHeader({ id, action }: MetFault): string {
   return `${action} ${id}`;
 }
 
-/** The fault that a header names; undefined where it names none. */
+/** Parses the value of the header; undefined if it names no fault. */
 export function readFaultHeader(text: string): MetFault | undefined {
   const [word = "", id = "", ...rest] = text.split(" ");
   const action = FAULT_ACTIONS.find((known) => known === word);
   return action === undefined || rest.length > 0 || !isUuid(id) ? undefined : { id, action };
 }
 
-/** Who is to blame, in words. */
+/** A note that names the fault as the reason. */
 export function faultText({ id, action }: MetFault): string {
   return `asked for by fault ${id} (${action})`;
 }
 
-/** Whether a fault can no longer hit at a moment of the store's clock. */
+/** Whether a fault can no longer be applied, at a moment of the store's clock. */
 export function isOver({ times, applied, until }: Fault, now: number): boolean {
   return (times !== null && applied >= times) || (until !== null && now >= until);
 }
 
-/** The fault after one more that has matched, and whether it wants it. */
+/** The fault with one more match counted, and whether it applies to this match. */
 export function countMatch(fault: Fault): { readonly fault: Fault; readonly wants: boolean } {
   const matched = fault.matched + 1;
   const { action, seed } = fault;
   const { nth, probability } = fault.match;
-  // Of two actions with one seed each has its own numbers.
+  // Two actions with the same seed get independent numbers.
   const isDrawn = probability === null || fractionOf(`${seed} ${action} ${matched}`) < probability;
   const wants = matched >= nth && isDrawn;
   return { fault: { ...fault, matched }, wants };
 }
 
-/** Whether a text is what a pattern says, in which `*` stands for any text. */
+/** Whether a text matches a pattern, in which `*` stands for any text. */
 export function fits(pattern: string, text: string): boolean {
   const [head = "", ...rest] = pattern.split("*");
   const tail = rest.pop();

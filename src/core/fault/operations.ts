@@ -13,30 +13,30 @@ const MAX_RETRY_AFTER_S = 3600;
 const action = z.enum(FAULT_ACTIONS);
 const pattern = nonEmpty(MAX_PATTERN);
 
-/** The fault that a request or a delivery has met. */
+/** The fault that was applied to a request or a delivery. */
 export const metFault = z.object({ id: z.uuid(), action });
 export type MetFault = DomainOf<typeof metFault>;
 
-/** Which requests or deliveries a fault is for. Each kind has its own fields, and `orderId`. */
+/** Which requests or deliveries a fault applies to. Each kind has its own fields, and `orderId`. */
 const match = {
   method: z.enum(["GET", "POST"]),
   /** A path of v1; `*` stands for any text. */
   path: pattern.check(z.meta({ pattern: PATH_PATTERN })),
-  /** An event type, or a pattern as endpoints have it: `order.*`. */
+  /** An event type, or a pattern, as for endpoints: `order.*`. */
   eventType: z.string().check(z.meta({ enum: EVENT_PATTERNS })),
   eventId: z.uuid(),
   endpointId: z.uuid(),
   /** `*` stands for any text. */
   orderId: pattern,
-  /** The matching one that it begins with, counted from 1 since the fault was added. */
+  /** The first match that it applies to, counted from 1 since the fault was added. */
   nth: whole(1, MAX_TIMES),
-  /** The share of the matching ones that it hits, by its seed. */
+  /** The share of the matches that it applies to, chosen by its seed. */
   probability: z.number().check(z.minimum(0), z.maximum(1)),
 };
-/** What an action needs. */
+/** Parameters of actions. */
 const parameters = {
   status: whole(400, 599),
-  /** How long an answer, a body or a delivery takes or is held back, in milliseconds. */
+  /** The duration or delay of an answer, a body or a delivery, in milliseconds. */
   latencyMs: whole(0, MAX_DELIVERY_DELAY_MS),
   retryAfterS: whole(0, MAX_RETRY_AFTER_S),
 };
@@ -48,21 +48,21 @@ const fault = z.object({
   /** Null means any. */
   match: z.object({ ...orNull(match), nth: match.nth }),
   ...orNull(parameters),
-  /** How many requests or deliveries it hits at most; null: as many as match until its end. */
+  /** Maximum number of applications; null: every match until its end. */
   times: z.nullable(times),
   /** The moment of its end by the store's clock; null if it has none. */
   until: z.nullable(moment),
-  /** What its probability is decided by: the same seed hits the same ones. */
+  /** The random seed of its probability: the same seed chooses the same matches. */
   seed: z.string(),
-  /** How many have matched, and how many of them it has hit. */
+  /** The number of matches, and how many of them the fault was applied to. */
   matched: whole(0),
   applied: whole(0),
   createdAt: moment,
 });
-/** A fault that can still hit. */
+/** A fault that can still be applied. */
 export type FaultEntry = DomainOf<typeof fault>;
 
-/** A fault, or a profile, which is all faults of its name. */
+/** A fault, or a profile, which stands for all its faults. */
 export const faultRequest = z.strictObject({
   action: z.optional(action),
   profile: z.optional(z.enum(FAULT_PROFILES)),
@@ -72,7 +72,7 @@ export const faultRequest = z.strictObject({
   until: z.optional(namedMoment),
   seed: z.optional(nonEmpty(MAX_SEED)),
 });
-/** What a caller asks for: an action with what it is for, or a profile. */
+/** A request for faults: an action with its match, or a profile. */
 export type AskedFaults = DomainOf<typeof faultRequest>;
 
 type OrNull<Shape extends Readonly<Record<string, z.ZodMiniType>>> = {
@@ -81,14 +81,14 @@ type OrNull<Shape extends Readonly<Record<string, z.ZodMiniType>>> = {
 
 function orNull<Shape extends Readonly<Record<string, z.ZodMiniType>>>(shape: Shape): OrNull<Shape> {
   const fields = Object.entries(shape).map(([name, field]) => [name, z.nullable(field)] as const);
-  // As the type says of each name.
+  // `null` is added to each field, as in the type.
   return Object.fromEntries(fields) as OrNull<Shape>;
 }
 
 nameSchemas({ Fault: fault, MetFault: metFault });
 addRules(faultRequest, FAULT_RULES);
 
-/** The operations on faults that are asked for (decision 94). */
+/** The operations on injected faults (decision 94). */
 export const faultOperations = {
   addFault: storeOperation({
     method: "POST",

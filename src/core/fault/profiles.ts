@@ -1,10 +1,10 @@
 import type { FaultProfile } from "./actions.ts";
 import type { WantedFault } from "./request.ts";
 
-/** How often the faults of a profile hit that is meant for a whole test suite. */
+/** Maximum number of applications for profiles that should last a whole test suite. */
 const MANY = 1000;
 
-/** The faults of each profile, in the order in which they are asked. */
+/** The faults of each profile, in the order of their matching. */
 export const PROFILES: Readonly<Record<FaultProfile, readonly WantedFault[]>> = {
   "lost-response": [{ action: "lose_answer", match: { method: "POST" } }],
   "flaky-network": [

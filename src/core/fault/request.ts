@@ -13,22 +13,22 @@ import {
   type Parameter,
 } from "./rules.ts";
 
-/** A fault as it is asked for; what is left out has its default. */
+/** A requested fault; missing fields have their defaults. */
 export type WantedFault = Omit<AskedFaults, "profile" | "action"> & { readonly action: FaultAction };
 
-/** A fault that can be added: everything that it says, but whose it is. */
+/** A valid fault before it belongs to a store. */
 export type FaultTerms = Omit<FaultEntry, "id" | "seed" | "matched" | "applied" | "createdAt"> & {
   /** Null: any. */
   readonly seed: string | null;
 };
 
-/** What faults are for. */
+/** Words for the targets of faults. */
 const WORDS_OF = {
   api: ["requests of v1", " v1 的请求"],
   deliveries: ["deliveries", "推送"],
 } satisfies Record<string, Words>;
 
-/** Checks what belongs together in a fault. Refuses with `invalid_parameter` and what was expected. */
+/** Checks that the fields of a fault fit together. Refuses with `invalid_parameter` and the expected value. */
 export function faultTerms(wanted: WantedFault): Outcome<FaultTerms> {
   const { action, match = {} } = wanted;
   const refused = strangeField(wanted) ?? strangeParameter(wanted) ?? strangeValue(wanted);

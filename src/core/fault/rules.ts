@@ -1,9 +1,9 @@
 import { API_ACTIONS, DELIVERY_ACTIONS, type FaultAction } from "./actions.ts";
 
-/** Longest delay of an answer, in milliseconds: a connection that is silent for longer is closed. */
+/** Longest delay of an answer, in milliseconds; connections that are silent for longer are closed. */
 export const MAX_API_LATENCY_MS = 5 * 60_000;
 
-/** What some actions need: its name on the wire, its default, and which actions. The others need nothing. */
+/** The parameters of actions: wire name, default and actions. Other actions have no parameter. */
 export const PARAMETERS = {
   status: { name: "status", default: 500, of: ["status"] },
   latencyMs: { name: "latency_ms", default: 2000, of: ["latency", "slow_body", "delay", "reorder"] },
@@ -17,7 +17,7 @@ export type Parameter = {
   readonly of: readonly FaultAction[];
 };
 
-/** What a fault on v1 can be narrowed by, and one on deliveries, beside order_id, nth and probability. */
+/** The match fields of faults of v1 and of deliveries, besides order_id, nth and probability. */
 export const OF_API = { method: "method", path: "path" } as const;
 export const OF_DELIVERIES = {
   eventType: "event_type",
@@ -25,10 +25,13 @@ export const OF_DELIVERIES = {
   endpointId: "endpoint_id",
 } as const;
 
-/** How the path of a fault begins. */
+/** The form of a fault's path. */
 export const PATH_PATTERN = "^(?:/v1/|\\*)";
 
-/** What belongs together in a fault, on the wire, as a JSON Schema says it: what `faultTerms` and `termsOf` refuse. */
+/**
+ * The dependencies between fields of a fault on the wire, as a JSON Schema: the same rules as `faultTerms` and
+ * `termsOf`.
+ */
 export const FAULT_RULES = {
   allOf: [
     {
@@ -37,7 +40,7 @@ export const FAULT_RULES = {
         { required: ["profile"], ...without(["action", "match", "times", "until", ...namesOf(PARAMETERS)]) },
       ],
     },
-    // Of an action that is missing the first one is true.
+    // If the action is missing, the first branch holds.
     {
       anyOf: [
         isOneOf(DELIVERY_ACTIONS),
@@ -60,7 +63,7 @@ function isOneOf(actions: readonly FaultAction[]) {
   return { properties: { action: { enum: actions } } };
 }
 
-/** An object that has none of these fields: no value is one that they may have. */
+/** Forbids fields by giving each a schema that accepts no value. */
 function without(names: readonly string[]) {
   return { properties: Object.fromEntries(names.map((name) => [name, false] as const)) };
 }

@@ -3,7 +3,7 @@ import type { AskedFaults } from "./operations.ts";
 import { PROFILES } from "./profiles.ts";
 import { faultTerms, type FaultTerms } from "./request.ts";
 
-/** The faults that are meant: one, or those of a profile. Refuses with `invalid_parameter` and what was expected. */
+/** The requested faults: one, or all of a profile. Refuses with `invalid_parameter` and the expected value. */
 export function termsOf({ profile, action, ...rest }: AskedFaults): Outcome<readonly FaultTerms[]> {
   if (profile === undefined && action !== undefined) {
     return mapped(faultTerms({ ...rest, action }), (terms) => [terms]);

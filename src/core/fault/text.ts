@@ -1,14 +1,14 @@
 import { durationText } from "../config/setting-text.ts";
 import type { FaultEntry } from "./operations.ts";
 
-/** What an action was asked for with, as it is typed; null where it needs nothing. */
+/** The parameter of an action as text; null if the action has none. */
 export function parametersText({ status, latencyMs, retryAfterS }: FaultEntry): string | null {
   if (status !== null) return String(status);
   if (latencyMs !== null) return durationText(latencyMs);
   return retryAfterS === null ? null : `${retryAfterS}s`;
 }
 
-/** Which requests or deliveries a fault is for; null where it is for all. Ids are short. */
+/** The requests or deliveries that a fault applies to, with short ids; null if it applies to all. */
 export function matchText({ match, seed }: FaultEntry): string | null {
   const { method, path, eventType, eventId, endpointId, orderId, nth, probability } = match;
   const parts = [
@@ -24,10 +24,10 @@ export function matchText({ match, seed }: FaultEntry): string | null {
   return parts.length === 0 ? null : parts.join(", ");
 }
 
-/** What is expected of a share that is typed. */
+/** The expected form of a share. */
 export const FAULT_SHARE = "a number from 0 to 1, such as 0.25";
 
-/** A share as it is typed; undefined where it is none. */
+/** Parses a share; undefined if the text is not a share. */
 export function shareOf(text: string): number | undefined {
   return /^([01]|0?\.\d{1,9}|1\.0{1,9})$/.test(text) ? Number(text) : undefined;
 }

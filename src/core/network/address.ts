@@ -3,11 +3,11 @@ import { isLoopback } from "../loopback.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseValue } from "../text.ts";
 
-/** An address of this machine that a server listens on beside loopback, as `--listen` takes it: `0.0.0.0`, `::1`. */
+/** An address that a server listens on besides loopback, as `--listen` takes it: `0.0.0.0`, `::1`. */
 export type ListenAddress = string;
 
 /**
- * Reads an address to listen on: an IPv4 or IPv6 address, the latter also in brackets, without a port. Refuses with
+ * Parses an address to listen on: an IPv4 or IPv6 address without a port; IPv6 also in brackets. Refuses with
  * `invalid_parameter` names and other spellings of an address (decision 79).
  */
 export function parseListenAddress(text: string): Outcome<ListenAddress> {
@@ -22,17 +22,17 @@ export function parseListenAddress(text: string): Outcome<ListenAddress> {
   );
 }
 
-/** Whether only this machine reaches an address: 127.0.0.0/8 or ::1. */
+/** Whether an address is reachable only from this machine: 127.0.0.0/8 or ::1. */
 export function isLoopbackAddress(address: string): boolean {
   return isLoopback(hostOf(address));
 }
 
-/** An address as it stands in a URL and in a Host header. */
+/** An address as written in a URL and in a Host header. */
 export function hostOf(address: string): string {
   return address.includes(":") ? `[${address}]` : address;
 }
 
-/** Every address that a server listens on. The loopback ones always are, by themselves or as part of all addresses. */
+/** Every address that a server listens on. Loopback is always included, by itself or as part of all addresses. */
 export function listenAddresses(
   more: readonly ListenAddress[],
 ): readonly { readonly address: string; readonly isOptional: boolean }[] {
@@ -40,7 +40,7 @@ export function listenAddresses(
     more.includes("0.0.0.0") ? "0.0.0.0" : "127.0.0.1",
     more.includes("::") ? "::" : "::1",
   ];
-  // A machine without IPv6 has no ::1, and one that was asked for is not optional.
+  // ::1 is optional, because a machine may have no IPv6; an address that the user named is not.
   const own = [
     { address: ipv4, isOptional: false },
     { address: ipv6, isOptional: !more.includes(ipv6) },

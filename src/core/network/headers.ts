@@ -6,7 +6,7 @@ export function parseRetryAfter(value: string | undefined, now: number): number 
   return Number.isNaN(date) ? 0 : Math.max(0, date - now);
 }
 
-/** The User-Agent of the requests that this program's own commands send to v1. */
+/** The User-Agent of v1 requests that this program's commands send. */
 export const COMMAND_AGENT = "checkout-cli";
-/** The same of requests that a drill makes by itself: they show nothing of what the merchant's programs do. */
+/** The User-Agent of requests that a drill sends itself; they are no evidence of the merchant's programs. */
 export const DRILL_AGENT = `${COMMAND_AGENT} drill`;

@@ -2,22 +2,22 @@ import { BlockList, isIP } from "node:net";
 import { isLoopback } from "../loopback.ts";
 import { accept, type Outcome } from "../outcome.ts";
 
-/** The proxy that requests to an address go through. */
+/** The proxy for requests to an address. */
 type Proxy = {
-  /** With user name and password, where it has them. */
+  /** With user name and password, if there are any. */
   readonly url: string;
-  /** The variable that names it. */
+  /** The environment variable that names the proxy. */
   readonly source: string;
 };
 
-/** Why a variable names no proxy that can be used. Its value is not told: it may hold a password. */
+/** The variable that names no usable proxy. Its value is not shown, because it may hold a password. */
 type ProxyFault = { readonly variable: string };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy of the environment for a URL; undefined where there is none. HTTPS_PROXY or HTTP_PROXY, by the URL's scheme,
- * else ALL_PROXY, unless NO_PROXY names the host; in lower case too, which wins. Never for loopback (decision 80).
+ * The proxy of the environment for a URL; undefined if there is none. HTTPS_PROXY or HTTP_PROXY, by the URL's scheme,
+ * otherwise ALL_PROXY, unless NO_PROXY names the host. Lower-case variables win. Never for loopback (decision 80).
  */
 export function proxyFor(address: string, env: Env): Outcome<Proxy | undefined, ProxyFault> {
   const url = new URL(address);
@@ -30,19 +30,19 @@ export function proxyFor(address: string, env: Env): Outcome<Proxy | undefined, 
   return accept({ url: proxy, source: named.variable });
 }
 
-/** A proxy as it may be shown: without user name and password. */
+/** A proxy for display: without user name and password. */
 export function shownProxy(proxy: string): string {
   const { protocol, host } = new URL(proxy);
   return `${protocol}//${host}`;
 }
 
-/** A variable in lower case, or else in upper case. */
+/** A variable in lower case, otherwise in upper case. */
 function given(env: Env, name: string): { readonly variable: string; readonly value: string } | undefined {
   const variable = [name, name.toUpperCase()].find((one) => (env[one] ?? "").trim() !== "");
   return variable === undefined ? undefined : { variable, value: (env[variable] ?? "").trim() };
 }
 
-/** Without a scheme it is http, as curl has it. */
+/** Without a scheme the proxy is http, as in curl. */
 function parseProxy(text: string): string | undefined {
   const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
@@ -54,7 +54,7 @@ function isDecodable({ username, password }: URL): boolean {
   return /^(?:[^%]|%[0-9a-f]{2})*$/i.test(username + password);
 }
 
-/** Whether NO_PROXY names the host: itself or a domain above it, an address, a range of addresses, or `*` for all. */
+/** Whether NO_PROXY names the host: the host or a parent domain, an address, a range of addresses, or `*` for all. */
 function isExcepted({ hostname, port, protocol }: URL, noProxy: string): boolean {
   const usedPort = port === "" ? (protocol === "https:" ? "443" : "80") : port;
   const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
@@ -68,7 +68,7 @@ function isExcepted({ hostname, port, protocol }: URL, noProxy: string): boolean
 function names(entry: string, host: string, port: string): boolean {
   if (entry === "*") return true;
   if (entry.includes("/")) return isInRange(entry, host);
-  // The port of `name:port` and `[::1]:port`; a bare IPv6 address has none.
+  // The port in `name:port` and `[::1]:port`; a bare IPv6 address has none.
   const [, bracketed, plain, wanted = port] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
   if (wanted !== port) return false;
   const name = (bracketed ?? plain ?? entry).replace(/^\*?\./, "").replace(/\.$/, "");
@@ -76,7 +76,7 @@ function names(entry: string, host: string, port: string): boolean {
   return host === name || host.endsWith(`.${name}`);
 }
 
-/** Whether an address is in a range: an address with the number of its leading bits, without that itself alone. */
+/** Whether an address is in a range: a network with its prefix length, or a single address. */
 function isInRange(range: string, host: string): boolean {
   const [, network = "", bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(range) ?? [];
   const most = isIP(network) === 4 ? 32 : 128;

@@ -1,9 +1,9 @@
 import { accept, refuse, type Outcome } from "../outcome.ts";
 
 /**
- * Reads the address that payers reach the payment pages at, and returns its origin. Refuses with `invalid_parameter` a
- * path, because pages are at the root, and `localhost`, which belongs to the portal (decisions 1 and 79). The value is
- * not repeated: it may hold a password.
+ * Parses the address at which payers reach the payment pages, and returns its origin. Refuses with `invalid_parameter`
+ * a path, because the pages are at the root, and `localhost`, which belongs to the portal (decisions 1 and 79). The
+ * message does not repeat the value, which may hold a password.
  */
 export function parsePublicUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -14,13 +14,15 @@ export function parsePublicUrl(text: string): Outcome<string> {
   if (/^(localhost|\[::1\])$/.test(url.hostname))
     return refused(`localhost belongs to the portal; write ${url.origin.replace(url.hostname, "127.0.0.1")}`);
   if (/^(0\.0\.0\.0|\[::\])$/.test(url.hostname))
-    return refused(`${url.hostname} is no address that a browser can open; name the one that it opens`);
+    return refused(
+      `${url.hostname} is not an address that a browser can open; use the address that it opens`,
+    );
   return accept(url.origin);
 }
 
 /**
- * Reads the address that a browser reaches the portal at, and returns its origin. Refuses with `invalid_parameter` what
- * `parsePublicUrl` refuses, but not `localhost`: that is the portal's, and 127.0.0.1 is the payment pages'.
+ * Parses the address at which a browser reaches the portal, and returns its origin. The rules are those of
+ * `parsePublicUrl`, except that `localhost` is the portal's and 127.0.0.1 the payment pages'.
  */
 export function parsePortalUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -35,8 +37,8 @@ export function parsePortalUrl(text: string): Outcome<string> {
 }
 
 /**
- * The origin of the portal of a sandbox on a port; undefined where it has none, because payers reach the pages under a
- * name that they would share with it (decision 99).
+ * The origin of the portal of a sandbox on a port; undefined if there is none, because portal and payment pages would
+ * share a name (decision 99).
  */
 export function portalOrigin(
   port: number,

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { moment, sandboxOperation, upTo, whole } from "../control/operation.ts";
 
-/** The operations on who is signed in to the portal (decision 99). */
+/** The operations on the portal's sessions (decision 99). */
 export const portalOperations = {
   createSignIn: sandboxOperation({
     method: "POST",
@@ -10,7 +10,7 @@ export const portalOperations = {
     description:
       "Answers a link that signs one browser in to the portal, and when the link expires. Refuses if there is no portal, or if the page is about an id that nothing has.",
     request: z.strictObject({
-      /** The page to show then: a path of the portal, with or without its key. Refused where it looks for a UUID that nothing has. */
+      /** The page to open after the sign-in: a path of the portal, with or without its key. Refused if the path has an unknown UUID. */
       to: z.optional(upTo(2048)),
     }),
     answer: z.object({ signInUrl: z.string(), expiresAt: moment }),

@@ -6,10 +6,10 @@ import type { Price } from "../control/checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 
-/** An act on a store, as the audit log gets it. */
+/** An act on a store, as the audit log stores it. */
 export type AdminAct = Omit<RecordedAct, "number"> & { readonly storeId: string };
 
-/** The state of a store when somebody acts on it. */
+/** The state of a store before an act. */
 type StoreStatus = {
   readonly active: boolean;
   readonly capabilities: readonly Capability[];
@@ -32,7 +32,7 @@ export function isGateOpen({ gate }: Production): boolean {
   return gate?.action === "open_gate";
 }
 
-/** Whether the merchant's last request is still valid: no closed gate and no revocation came after it. */
+/** Whether the merchant's last request is still open: no closing of the gate and no revocation came after it. */
 export function isRequested({ request, approval, gate }: Production): boolean {
   if (request === null) return false;
   const answers = [approval, gate].filter((act) => act !== null && act.number > request.number);
@@ -40,8 +40,8 @@ export function isRequested({ request, approval, gate }: Production): boolean {
 }
 
 /**
- * Decides whether an act may be done. Refuses with `state_conflict` an act that would change nothing, and to open a
- * gate without approval or request; with `not_found` a capability or a price that the store does not have.
+ * Decides whether an act is permitted. Refuses with `state_conflict` an act that would change nothing, and opening a
+ * gate without approval or request; with `not_found` a capability or price that the store does not have.
  */
 export function decideAct(
   { active, capabilities, prices, production }: StoreStatus,
@@ -87,7 +87,7 @@ function afterAct(before: Production, act: RecordedAct): Production {
     case "approve_credential":
       return { ...before, approval: act };
     case "revoke_credential":
-      // If the gate stayed open, the next approval would open it again without an act of its own.
+      // If the gate stayed open, the next approval would open it again without an explicit act.
       return { ...before, approval: act, gate: isGateOpen(before) ? act : before.gate };
     case "open_gate":
     case "close_gate":
@@ -150,7 +150,7 @@ function decideCapability(
   ]);
 }
 
-/** What a capability that a store can get is of; undefined for what no store can be paid with. */
+/** The kind of a capability; undefined if no store can have it. */
 export function kindOf(name: string): Capability["kind"] | undefined {
   if (PAYMENT_METHODS.some((method) => method === name)) return "payment_method";
   return isCurrency(name) ? "currency" : undefined;

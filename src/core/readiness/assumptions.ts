@@ -11,8 +11,8 @@ type Assumption = Pick<AssumptionEntry, "decision" | "setting"> &
   Readonly<Record<"title" | "chosen", Words>> & { readonly shownBy: Words | null };
 
 /**
- * All decisions that fill a gap in the interface, in their order, and those about the sandbox's tools that an
- * integration can rely on.
+ * All decisions that fill a gap in the interface, in order, and decisions on the sandbox's tools that an integration
+ * can rely on.
  */
 export const ASSUMPTIONS: readonly Assumption[] = [
   {
@@ -256,7 +256,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
   },
 ];
 
-/** Numbers of the decisions that were relied on. */
+/** Numbers of the decisions that an integration relied on. */
 export type Relied = readonly number[];
 
 /** Decisions that retrieving an order by its id relies on. */
@@ -268,7 +268,7 @@ export const MOVED_CLOCK: Relied = [18];
 /** Decisions that paying through the control API relies on. */
 export const ACTED_AS_PAYER: Relied = [38];
 
-/** What most requests rely on. */
+/** The common case: no decision was relied on. */
 export const NOTHING_RELIED_ON: Relied = [];
 const REPLAYED: Relied = [5];
 const OFFERED_RETURN: Relied = [19];
@@ -289,7 +289,7 @@ export function reliedOnByCreate(
 ): Relied {
   const isPriced = "price_id" in request;
   const isReserved = outcomeOfOrderId(request.order_id) !== undefined;
-  // Most creates rely on nothing, and there are many.
+  // The common case, without allocating a list.
   if (!isPriced && !isReserved) return replayed ? REPLAYED : NOTHING_RELIED_ON;
   return [
     ...(replayed ? REPLAYED : NOTHING_RELIED_ON),
@@ -303,7 +303,7 @@ export function reliedOnByReturn({ path }: ReturnOrigin): Relied {
   return path === ROOT_PATH ? OFFERED_RETURN : OFFERED_PATH;
 }
 
-/** Decisions that an accepted delivery relied on; `tries` is the number of its tries. */
+/** Decisions that an accepted delivery relied on; `tries` is its number of attempts. */
 export function reliedOnByTaking(tries: number): Relied {
   return tries > 1 ? TAKEN_LATER : TAKEN;
 }

@@ -1,5 +1,5 @@
-// Why an item passes; to add one, its name and title in core/readiness/names.ts. Where facts come from:
-// sandbox/readiness/facts.ts; of another service: core/readiness/probed-service.ts.
+// Why an item passes. To add an item, its name and title in core/readiness/names.ts. The source of the facts:
+// sandbox/readiness/facts.ts; other services: core/readiness/probed-service.ts.
 import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen } from "./admin-act.ts";
 import type {
@@ -25,11 +25,11 @@ import type { RunningDrill } from "../control/drills.ts";
 const REQUEST = "checkout production request";
 const APPROVE = "checkout admin approve-credential";
 
-/** What is found for one item. */
+/** The finding for one item. */
 export type Finding = Omit<ChecklistItem, "name" | "evidence" | "assumptions"> &
   Partial<Pick<ChecklistItem, "evidence" | "assumptions">>;
 
-/** How each item is judged. */
+/** The judge of each item. */
 const ITEMS = {
   production_credential: credentialItem,
   store_active: storeItem,
@@ -39,17 +39,17 @@ const ITEMS = {
   production_gate: gateItem,
 } satisfies Record<ItemName, (facts: ReadinessFacts, say: Say) => Finding>;
 
-/** Decides all items from the facts. */
+/** Judges all items by the facts. */
 export function judge(facts: ReadinessFacts, say: Say = english): Checklist {
   return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, ITEMS[name](facts, say))));
 }
 
-/** An item with what is found for it. */
+/** An item with its finding. */
 export function itemOf(name: ItemName, finding: Finding): ChecklistItem {
   return { name, evidence: [], assumptions: [], ...finding };
 }
 
-/** The result of some items. */
+/** The checklist of some items, with its verdict. */
 export function checklistOf(items: readonly ChecklistItem[]): Checklist {
   if (items.some(({ status }) => status !== "pass")) return { verdict: "not_ready", items };
   const leans = items.some(({ assumptions }) => assumptions.length > 0);
@@ -84,7 +84,7 @@ function gateItem({ production }: ReadinessFacts, say: Say): Finding {
   return { status: "fail", reason, evidence: actsAs(gate), next };
 }
 
-/** The acts as evidence, without those that are missing. */
+/** Acts as evidence; null ones are skipped. */
 function actsAs(...acts: readonly (RecordedAct | null)[]): Evidence[] {
   return acts
     .filter((act) => act !== null)
@@ -133,7 +133,7 @@ function inactive(say: Say): Missing {
   return { reason: say(READINESS.storeInactive), next: "checkout admin activate" };
 }
 
-/** What a store's capabilities lack: all must be active, and there must be at least one of each kind. */
+/** The missing capability of a store, if any: all must be active, with at least one of each kind. */
 function missingCapability(capabilities: readonly Capability[], say: Say): Missing | undefined {
   const off = capabilities.filter(({ active }) => !active).map(({ name }) => name);
   const [first] = off;
@@ -146,7 +146,7 @@ function missingCapability(capabilities: readonly Capability[], say: Say): Missi
   return absent && { reason: say(READINESS.capabilityMissing(absent)), next: LIST_CAPABILITIES };
 }
 
-/** An origin is where customers come back to; that a return is no payment takes a drill. */
+/** Return origins must be registered; a drill shows that the shop does not take a return as a payment. */
 function originsItem(facts: ReadinessFacts, say: Say): Finding {
   const { returnOrigins, browserReturn: drill } = facts;
   const add = "checkout return-origins add https://shop.example";
@@ -178,8 +178,8 @@ function isOnThisMachine(origin: string): boolean {
 }
 
 /**
- * Every enabled endpoint needs a passed drill of its own, also one that a drill holds for the moment, and the shop behind
- * them one of duplicates. Listeners do not count, because production has none.
+ * Every enabled endpoint needs its own passed drill, including an endpoint that a drill is holding, and the shop behind
+ * them needs a drill of duplicates. Listeners do not count, because production has none.
  */
 function webhookItem(facts: ReadinessFacts, say: Say): Finding {
   const known = facts.endpoints.filter(({ kind }) => kind === "url");
@@ -208,7 +208,7 @@ function webhookItem(facts: ReadinessFacts, say: Say): Finding {
   return provenBy(proofs, { passed, also: paused });
 }
 
-/** A receiver can verify webhook.test alone: a drill without events of an order leaves that open (decision 67). */
+/** A receiver could accept webhook.test only: a drill without events of an order does not show more (decision 67). */
 function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts, say: Say): Proof {
   const where = printableLiteral(url);
   const what = say(READINESS.webhookDrill(where));
@@ -229,8 +229,8 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
 }
 
 /**
- * Only a drill of the merchant's client proves it. What the log shows is told, but anybody can have sent it, and a
- * refusal is what happens to a client that mixes up its keys.
+ * Only a drill of the merchant's client proves the item. Requests in the log are shown but prove nothing: anybody can
+ * have sent them, and a refusal is what a client gets that mixes up its keys.
  */
 function idempotencyItem(facts: ReadinessFacts, say: Say): Finding {
   const { storeId, idempotency, underway } = facts;
@@ -251,7 +251,7 @@ function idempotencyItem(facts: ReadinessFacts, say: Say): Finding {
   return provenBy([proofOf(claim, facts, say)], { passed, also });
 }
 
-/** An item that stands or falls with its drills; `also` is other evidence, which decides nothing. */
+/** An item that depends on its drills; `also` is further evidence, which does not affect the result. */
 function provenBy(
   proofs: readonly Proof[],
   { passed, also }: { readonly passed: string; readonly also: readonly Evidence[] },

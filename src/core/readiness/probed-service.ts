@@ -2,7 +2,7 @@ import { checklistOf, itemOf, type Finding } from "./checklist.ts";
 import type { Checklist, Evidence } from "../control/readiness.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 
-/** One answer of a service to a probe. `at` is by this machine's clock, in milliseconds. */
+/** One answer of a service to a probe. `at` is milliseconds by this machine's clock. */
 export type ProbeAnswer = {
   /** Null if no answer came; `code` says why. */
   readonly status: number | null;
@@ -11,19 +11,19 @@ export type ProbeAnswer = {
   readonly requestId: string | null;
   /** The id of the order in the answer. */
   readonly checkoutId: string | null;
-  /** Whether the service says that the order is live. */
+  /** Whether the answer says `livemode`. */
   readonly live: boolean;
   readonly at: number;
 };
 
-/** One order, sent twice under one key and once with another body. */
+/** One order, sent twice with one key and once more with another body. */
 export type CreateProbe = {
   readonly key: string;
   readonly orderId: string;
   /** Its payment method and currency: `alipay_plus in CNY`. */
   readonly terms: string;
   readonly first: ProbeAnswer;
-  /** Null if the first request made no test order, so that there was nothing to repeat. */
+  /** Null if the first request made no test order that could be repeated. */
   readonly repeats: {
     readonly same: ProbeAnswer;
     readonly sameBytes: boolean;
@@ -31,7 +31,7 @@ export type CreateProbe = {
   } | null;
 };
 
-/** What a service showed through v1. `create` is null if the credential was not accepted or is a live one. */
+/** The answers of a service to v1 requests. `create` is null if the credential was not accepted or is a live one. */
 export type ServiceProbe = { readonly retrieve: ProbeAnswer; readonly create: CreateProbe | null };
 
 const PORTAL = "look in the merchant portal of that service";
@@ -40,8 +40,8 @@ const OWN_REQUESTS =
 const OTHER_BYTES = "a replay came with other bytes than the first answer; the sandbox repeats them";
 
 /**
- * Decides the items for a service that is not a sandbox; `probe` is null if it was not asked. What v1 does not show is
- * `unknown`, always also the production gate. `probeCommand` is the command that asks.
+ * Decides the items for a service other than a sandbox; `probe` is null if the service was not asked. Facts that v1
+ * does not show are `unknown`, always including the production gate. `probeCommand` is the command that asks.
  */
 export function judgeService(probe: ServiceProbe | null, probeCommand: string): Checklist {
   const open = (what: string, next = probeCommand): Finding => ({
@@ -95,7 +95,7 @@ function credentialItem(retrieve: ProbeAnswer): Finding {
 /** The code of an answer without the envelope of the interface. */
 export const BAD_ANSWER = "bad_answer";
 
-/** Whether an answer shows that the credential was accepted: later refusals have other reasons. */
+/** Whether an answer shows that the credential was accepted; later refusals have other reasons. */
 export function isAccepted({ status, code }: ProbeAnswer): boolean {
   if (status === null || code === BAD_ANSWER) return false;
   return status < 500 && ![401, 403, 408, 429].includes(status);

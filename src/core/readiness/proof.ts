@@ -1,4 +1,4 @@
-// What a drill proves, and for how long. Items that need it: core/readiness/checklist.ts.
+// What a drill proves, and for how long. Items that need the proof: core/readiness/checklist.ts.
 import { iso } from "../clock.ts";
 import type { DrillFact } from "../control/drills.ts";
 import type { Evidence, ReadinessFacts, Waiver } from "../control/readiness.ts";
@@ -6,24 +6,24 @@ import type { Say, Words } from "../language.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
 import { READINESS } from "./sentences.ts";
 
-/** What is known of a drill that an item needs. `unknown`: nothing valid says that it passes or fails. */
+/** The result of a drill that an item needs. `unknown`: there is no valid evidence for a pass or a failure. */
 export type Proof = {
   readonly status: "pass" | "fail" | "unknown";
-  /** Empty where the drill has passed. */
+  /** Empty if the drill passed. */
   readonly reason: string;
   readonly evidence: readonly Evidence[];
-  /** What a pass leaves open, such as one by a waiver. */
+  /** The risks of a pass, for example of a waiver. */
   readonly risks: readonly string[];
   /** The command that runs the drill. */
   readonly next: string;
 };
 
-/** What has to be proven, by which kind of drill, and what there is. */
+/** The statement to be proven, the kind of drill for it, and the latest drill. */
 type Claim = {
   readonly kind: DrillKind;
-  /** What the drill is about, in words: `the drill of idempotency`. */
+  /** The drill in words: `the drill of idempotency`. */
   readonly what: string;
-  /** What a drill of the present state would be about; null where every drill of the kind counts. */
+  /** The subject of a drill of the current state; null if every drill of the kind counts. */
   readonly subject: string | null;
   /** Why a drill of another subject no longer counts. */
   readonly changed?: Words;
@@ -34,8 +34,8 @@ type Claim = {
 export const EVIDENCE_MS = 7 * 24 * 3_600_000;
 
 /**
- * Decides what a drill proves now. The last drill decides; a failed one counts until another passes, or until it is
- * waived after it. A waiver stands in for a drill that was not run, or does not count any more, and is a risk.
+ * Decides what a drill proves now. The last drill counts; a failed drill counts until another one passes or a later
+ * waiver. A waiver replaces a drill that is missing or no longer valid, and is a risk.
  */
 export function proofOf(
   claim: Claim,
@@ -59,20 +59,20 @@ export function proofOf(
   };
 }
 
-/** The first proof that fails, else the first that is unknown; undefined if all pass. */
+/** The first failing proof, otherwise the first unknown one; undefined if all pass. */
 export function worstOf(proofs: readonly Proof[]): Proof | undefined {
   return proofs.find(({ status }) => status === "fail") ?? proofs.find(({ status }) => status === "unknown");
 }
 
-/** Why a drill does not count any more; undefined while it does. A failure stays when the clock is set back. */
+/** Why a drill no longer counts; undefined if it does. A failure stays valid when the clock is set back. */
 function invalidity({ subject, changed }: Claim, drill: DrillFact, now: number): Words | undefined {
   if (subject !== null && drill.subject !== subject) return changed;
   return !drill.passed && drill.at > now ? undefined : staleness(drill, now);
 }
 
 /**
- * Why evidence is no longer valid; undefined while it is. Evidence from the future (a clock was set back) is invalid
- * too.
+ * Why evidence is no longer valid; undefined if it is. Evidence from the future (after a clock was set back) is also
+ * invalid.
  */
 function staleness({ at }: { readonly at: number }, now: number): Words | undefined {
   if (at > now) return READINESS.inTheFuture;
@@ -87,7 +87,7 @@ function riskOf({ drill, reason, at }: Waiver, say: Say): string {
   return say(READINESS.waivedUntil(DRILL_NAMES[drill], iso(at + EVIDENCE_MS), reason));
 }
 
-/** Maximum number of failed steps that are shown; the drill has all of them. */
+/** Maximum number of failed steps in the evidence; the drill itself has all of them. */
 const MAX_STEPS_SHOWN = 5;
 
 /** A drill as evidence, with its first failed steps. */
@@ -115,7 +115,7 @@ function failureOf({ steps }: DrillFact, say: Say): string {
   return `${failed.name}: ${failed.cause ?? `expected ${failed.expected}; got ${failed.got}`}`;
 }
 
-/** The command of a drill: where it needs to be told something first, its help. */
+/** The command of a drill; its help if the drill needs arguments. */
 function commandOf(kind: DrillKind): string {
   return `checkout checklist run ${DRILL_NAMES[kind]}${kind === "webhook" ? "" : " --help"}`;
 }

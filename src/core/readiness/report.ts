@@ -5,19 +5,19 @@ import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
 import { READINESS } from "./sentences.ts";
 import { printable, redactSecrets } from "../text.ts";
 
-/** The result of a checklist, and what it was decided from. */
+/** The result of a checklist, and its source. */
 export type ChecklistReport = Checklist & {
-  /** `sandbox`: from all its facts. `service`: from what v1 shows. */
+  /** `sandbox`: judged by all facts. `service`: judged by v1 answers. */
   readonly source: "sandbox" | "service";
   /** The service's base URL. */
   readonly service: string;
-  /** Null for a service, which does not tell it. */
+  /** Null for a service, which does not reveal it. */
   readonly storeId: string | null;
-  /** Milliseconds: by the store's clock for a sandbox, by this machine's for a service. */
+  /** Milliseconds: by the store's clock for a sandbox, by this machine's clock for a service. */
   readonly judgedAt: number;
 };
 
-/** The report as it stands in JSON. */
+/** The JSON form of a report. */
 export function reportJson({ verdict, source, service, storeId, judgedAt, items }: ChecklistReport) {
   return {
     verdict,
@@ -38,12 +38,12 @@ export function reportJson({ verdict, source, service, storeId, judgedAt, items 
   };
 }
 
-/** A piece of evidence as it stands in JSON. */
+/** The JSON form of a piece of evidence. */
 export function evidenceJson({ at, ...rest }: Evidence) {
   return { ...rest, at: at === null ? null : iso(at) };
 }
 
-/** The number of missing items, in one sentence. */
+/** The verdict and the number of missing items, in one sentence. */
 export function verdictLine({ verdict, items }: Checklist): string {
   const passed = items.filter(({ status }) => status === "pass").length;
   const risks = items.flatMap(({ assumptions }) => assumptions).length;
@@ -55,23 +55,23 @@ export function verdictLine({ verdict, items }: Checklist): string {
   return `${english(READINESS.verdict[verdict])}${count}${leaning}`;
 }
 
-/** One piece of evidence as a line: what, id, time. */
+/** A piece of evidence as one line: name, id, time. */
 export function evidenceLine({ what, reference, at }: Evidence): string {
   const details = [reference, at === null ? null : iso(at)].filter((detail) => detail !== null);
   return details.length === 0 ? what : `${what} (${details.join(", ")})`;
 }
 
-/** Whether risks may stay open. */
+/** Whether risks are accepted. */
 type Tolerance = { readonly allowRisks: boolean };
 
-/** Whether a store may go live by its checklist: then the command exits with 0. */
+/** Whether a store may go live by its checklist; the command then exits with 0. */
 export function isReady({ verdict }: Pick<Checklist, "verdict">, { allowRisks }: Tolerance): boolean {
   return verdict === "ready" || (allowRisks && verdict === "ready_with_risks");
 }
 
 /**
- * The report as JUnit XML; it has a failure or an error where the command does not exit with 0. An unknown item is an
- * error, so that no tool takes it for a passed test; an item with a risk is a failure, unless risks are allowed. The
+ * The report as JUnit XML; it has a failure or an error if the command does not exit with 0. An unknown item is an
+ * error, so that no tool counts it as a passed test; an item with a risk is a failure, unless risks are allowed. The
  * verdict is in the properties.
  */
 export function junitXml(report: ChecklistReport, tolerance: Tolerance): string {
@@ -99,7 +99,7 @@ export function junitXml(report: ChecklistReport, tolerance: Tolerance): string 
   ].join("\n");
 }
 
-/** Why an item is no passed test: the element, its type, what it says. */
+/** Why an item is not a passed test: the element, its type and its message. */
 type Fault = { readonly element: "failure" | "error"; readonly type: string; readonly message: string };
 
 function faultOf({ status, reason, assumptions }: ChecklistItem, tolerance: Tolerance): Fault | undefined {
@@ -165,12 +165,12 @@ const XML_NAMES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Text in XML: no markup, no secret, and no character that XML does not have. */
+/** Text in XML: without markup, secrets and characters that XML does not allow. */
 function xml(text: string): string {
   return shown(text).replace(/[&<>"']/g, (character) => XML_NAMES.get(character) ?? "");
 }
 
-/** Text between backticks; the text may hold backticks too. */
+/** Text between backticks; the text may itself have backticks. */
 function code(text: string): string {
   const inside = shown(text);
   const longest = Math.max(0, ...Array.from(inside.matchAll(/`+/g), ([run]) => run.length));
@@ -179,14 +179,14 @@ function code(text: string): string {
   return `${fence}${blank}${inside}${blank}${fence}`;
 }
 
-/** Text in Markdown: no markup, no link and no mention. */
+/** Text in Markdown: without markup, links and mentions. */
 function markdown(text: string): string {
   return shown(text)
     .replace(/[\\`*_{}[\]<>()#+!|~&$:]/g, "\\$&")
     .replaceAll("@", "@&#8203;");
 }
 
-/** Reports are published: what looks like a secret is redacted, invisible characters are shown as `\u{…}`. */
+/** Text for publication: secrets are redacted, invisible characters are shown as `\u{…}`. */
 function shown(text: string): string {
   return redactSecrets(printable(text)).replace(/[\ufffe\uffff]/g, "\ufffd");
 }

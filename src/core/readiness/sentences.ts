@@ -1,13 +1,13 @@
 import type { Words } from "../language.ts";
 
-/** What the checklist says of its items, as reason, evidence or risk: a row for each fact. */
+/** The checklist's texts for reasons, evidence and risks, one row for each fact. */
 export const READINESS = {
   verdict: {
     ready: ["Ready", "已就绪"],
     ready_with_risks: ["Ready with risks", "已就绪（有风险）"],
     not_ready: ["Not ready", "未就绪"],
   },
-  /** In every report, because a test cannot show more (interface 5). */
+  /** Part of every report, because a test cannot show more (interface 5). */
   testMode: [
     "This is test mode: nothing here shows that live payments work.",
     "当前为测试模式：此处的结果不代表真实支付可用。",

@@ -1,31 +1,31 @@
 import { printfOf, quoteToCopy } from "../shell/quote.ts";
 
-/** A request of v1 as a person repeats it. */
+/** A v1 request to be repeated. */
 type Repeated = {
   readonly method: string;
-  /** Under the base URL, which ends with the version: `/v1/orders`. */
+  /** With the version, which is part of the base URL: `/v1/orders`. */
   readonly path: string;
   /** Names and values alternating. */
   readonly headers: readonly string[];
   readonly body: string;
 };
 
-/** Headers that curl writes itself, or that belong to the connection or to the client that it was. */
+/** Headers that curl writes itself, or that belong to the connection or the original client. */
 const OWN =
   /^(host|connection|content-length|transfer-encoding|expect|keep-alive|accept-encoding|user-agent|accept|te|trailer|upgrade)$/i;
 const CREDENTIAL = /^(authorization|proxy-authorization|cookie)$/i;
 const PLAIN_PATH = /^[\w\-./%~]*$/;
 
 /**
- * The line that sends a request again, for sh, dash, bash, zsh and fish (decision 57). The API key is `$CHECKOUT_API_KEY`,
- * the base URL `$CHECKOUT_BASE_URL`. Undefined for a request whose path or headers no command line can hold, such as a
- * header with a NUL.
+ * The curl command that sends a request again, for sh, dash, bash, zsh and fish (decision 57). The API key is
+ * `$CHECKOUT_API_KEY`, the base URL `$CHECKOUT_BASE_URL`. Undefined if no command line can hold the path or the
+ * headers, for example a header with a NUL.
  */
 export function curlOf({ method, path, headers, body }: Repeated): string | undefined {
   const below = path.replace(/^\/v1(?=\/|$)/, "");
   const how = method === (body === "" ? "GET" : "POST") ? [] : ["-X", quoteToCopy(method)];
   const sent = sentHeaders(headers).flatMap((header) => ["-H", header]);
-  // A body that no word can hold, such as one with a line break at its end, is printed into it.
+  // A body that no shell word can hold, such as one with a line break at its end, is passed through printf.
   const word = body.includes("\n") ? undefined : quoteToCopy(body);
   const what = body === "" ? [] : word === undefined ? ["--data-binary", "@-"] : ["--data-raw", word];
   const words = ["curl", "-i", ...how, addressOf(below), ...sent, ...what];

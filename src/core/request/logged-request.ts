@@ -1,48 +1,50 @@
-// What the log of requests keeps; what is redacted in everything that is kept: core/request/redaction.ts. When it is
-// written: sandbox/runtime/request-log.ts; how requests of an order are found: store/request/order-index.ts.
+// The content of the request log. Redaction of all stored texts: core/request/redaction.ts. When a request is logged:
+// sandbox/runtime/request-log.ts; how requests of an order are found: store/request/order-index.ts.
 import type { RefusedEntry, RequestEntry } from "../control/requests.ts";
 import { parseJson } from "../json.ts";
 import { codePointLength, cut, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";
 
-/** A request of v1 and its answer, as the request log keeps them: secrets are redacted (decision 86). */
+/** A v1 request and its answer, as the request log keeps them: secrets are redacted (decision 86). */
 export type LoggedRequest = Omit<RequestEntry, "message" | "byDrill" | "realAt"> & {
-  /** Whether a drill made it by itself. */
+  /** Whether a drill sent it itself. */
   readonly byDrill?: true | undefined;
   /** Counts the requests of a store from 1. */
   readonly position: number;
-  /** The same moment as `at`, which is the real time, by the clock of the store. */
+  /** The moment of `at` (real time) by the store's clock. */
   readonly storeAt: number;
-  /** What else is kept of a refused request; null of one that succeeded, whose answer is with its key. */
+  /** Further fields of a refused request; null after success, because the answer is stored with its key. */
   readonly refused: RefusedRequest | null;
 };
 
-/** A request with those that were answered with its bytes again, and so with its request_id; oldest first. */
+/**
+ * A request with its replays, which were answered with the same bytes and so with the same request_id; oldest first.
+ */
 export type FoundRequest = LoggedRequest & { readonly replays: readonly LoggedRequest[] };
 
-/** What was refused, and why; with the id of the checkout that it was in conflict with. */
+/** The refused request and its reason, with the id of the checkout that it conflicts with. */
 export type RefusedRequest = RefusedEntry & { readonly met?: string | undefined };
 
-/** Which requests are wanted; what is null does not matter. */
+/** A filter of requests; null matches everything. */
 export type RequestFilter = {
   /** The lowest and the highest status. */
   readonly statuses: readonly [number, number] | null;
   readonly method: string | null;
-  /** How the path begins. */
+  /** The prefix of the path. */
   readonly path: string | null;
   readonly orderId: string | null;
-  /** Whether those that a drill made by itself are left out. */
+  /** Whether requests that a drill sent itself are left out. */
   readonly ofMerchant: boolean;
-  /** Only requests after this position, and of these the first ones; null: the newest of all. */
+  /** The first requests after this position; null: the newest requests. */
   readonly after: number | null;
   /** Only requests from this moment on, in milliseconds by the store's clock. */
   readonly from: number | null;
   readonly limit: number;
 };
 
-/** How many requests of a store are kept. */
+/** Default number of requests kept for each store. */
 export const DEFAULT_KEPT_REQUESTS = 10_000;
-/** Most that can be kept. */
+/** Largest number that can be set. */
 export const MAX_KEPT_REQUESTS = 1_000_000;
 
 const MAX_ORDER_ID_CODE_POINTS = 64;
@@ -50,7 +52,7 @@ const MAX_BODY_CODE_POINTS = 4096;
 const MAX_HEADER_CODE_POINTS = 512;
 const MAX_HEADERS = 64;
 
-/** Whether a request is one of those that are wanted; position and limit are not looked at. */
+/** Whether a request passes the filter; position and limit are ignored. */
 export function isAskedFor(wanted: RequestFilter, request: LoggedRequest): boolean {
   const [lowest, highest] = wanted.statuses ?? [0, 999];
   return (
@@ -65,8 +67,8 @@ export function isAskedFor(wanted: RequestFilter, request: LoggedRequest): boole
 }
 
 /**
- * The request that an id is of, among all that carry it, oldest first: the newest that made its own answer. Where the log
- * has only replays any more, it is the first of these. Undefined of none.
+ * The request with an id, among all that carry it, oldest first: the newest original. If only replays are left in the
+ * log, the first of them. Undefined if there are none.
  */
 export function foundAmong(requests: readonly LoggedRequest[]): FoundRequest | undefined {
   const at = Math.max(
@@ -77,7 +79,7 @@ export function foundAmong(requests: readonly LoggedRequest[]): FoundRequest | u
   return request && { ...request, replays };
 }
 
-/** Whether a request was answered with the bytes of the first answer of its key. */
+/** Whether a request was answered with the stored bytes of its key. */
 export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "decisions">): boolean {
   return status === 201 && decisions.includes(REPLAYED);
 }
@@ -85,7 +87,7 @@ export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "
 /** The decision on replays. */
 const REPLAYED = 5;
 
-/** Headers as they are kept: secret ones without their value, the others as `redact` leaves them, each cut. */
+/** Headers for storage: secret headers without their value, other headers through `redact`, each cut. */
 export function keptHeaders(
   rawHeaders: readonly string[],
   redact: (text: string) => string,
@@ -96,15 +98,13 @@ export function keptHeaders(
   });
 }
 
-/** The value of a header among those that are kept, by its name in lower case; undefined where it did not come. */
+/** The value of a stored header, by its name in lower case; undefined if it was not sent. */
 export function keptHeader(headers: readonly string[], name: string): string | undefined {
   const at = headers.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
   return at < 0 ? undefined : headers[at + 1];
 }
 
-/**
- * A body as `redact` leaves it: as it was sent, or, where its escapes hide something from `redact`, without these escapes.
- */
+/** A body through `redact`: as sent, or without escapes if they hide something from `redact`. */
 export function withoutSecrets(body: string, redact: (text: string) => string): string {
   const plain = unescaped(body);
   const redacted = redact(plain);
@@ -112,8 +112,8 @@ export function withoutSecrets(body: string, redact: (text: string) => string): 
 }
 
 /**
- * A JSON text with the characters of secrets, addresses and card numbers as themselves, whichever way they were escaped:
- * ASCII, the spaces and dashes that `redactKept` knows, and digits in full width.
+ * A JSON text with the characters of secrets, addresses and card numbers unescaped: ASCII, the spaces and dashes that
+ * `redactKept` knows, and full-width digits.
  */
 function unescaped(json: string): string {
   if (!json.includes("\\")) return json;
@@ -126,16 +126,16 @@ function unescaped(json: string): string {
 
 const ESCAPE = /\\(?:u(00[2-7][\da-f]|00a0|20(?:07|09|1[0-5]|2f)|2212|3000|ff1\d)|.)/gis;
 
-/** A body as it is kept: without its secrets, and cut. */
+/** A body for storage, cut. */
 export function keptBody(body: string): string {
   return cut(body, MAX_BODY_CODE_POINTS);
 }
 
-/** The `order_id` of a body, whatever else is wrong with it; null if it has none, or one that is too long for a row. */
+/** The `order_id` of a body, even of an invalid one; null if it has none, or one that is too long for a row. */
 export function orderIdIn(body: string): string | null {
   const [, quoted] = /"order_id"\s*:\s*"((?:[^"\\]|\\.)+)"/.exec(body) ?? [];
   if (quoted === undefined) return null;
-  // Many clients escape what is not ASCII, or a slash.
+  // Many clients escape non-ASCII characters or slashes.
   const orderId = quoted.includes("\\") ? parseJson(`"${quoted}"`) : quoted;
   return typeof orderId !== "string" || codePointLength(orderId) > MAX_ORDER_ID_CODE_POINTS
     ? null

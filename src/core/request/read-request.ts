@@ -4,7 +4,7 @@ import { isRecord, parseJson } from "../json.ts";
 import { isUuid } from "../text.ts";
 import type { LoggedRequest, RefusedRequest } from "./logged-request.ts";
 
-/** Reads a request as the log has it; undefined for any text that is none, because other programs can write to the file. */
+/** Parses a line of the request log; undefined for any other text, because other programs can write to the file. */
 export function readRequest(text: string): LoggedRequest | undefined {
   const value = parseJson(text);
   return isRequest(value) ? value : undefined;

@@ -1,48 +1,51 @@
 import { redactSecrets, UUID } from "../text.ts";
 
-/** Words in the name of a header whose value is a secret, whatever the value looks like. */
+/** Words in a header name that mark its value as a secret, whatever its form. */
 const SECRET_WORD = /key|token|secret|auth|password|signature|cookie/i;
-/** Headers of this interface that have such a word and are no secret. The other two of a delivery have none. */
+/**
+ * Headers of this interface that have such a word but are no secret. The other two headers of a delivery have no such
+ * word.
+ */
 const OPEN_HEADER = /^(idempotency-key|checkout-signature)$/i;
-/** Headers whose value begins with a scheme, which is no secret. */
+/** Headers whose value begins with a scheme, which is not secret. */
 const CREDENTIAL_HEADER = /^(proxy-)?authorization$/i;
 const SCHEME =
   /^(basic|bearer|digest|negotiate|ntlm|oauth|token|apikey|hmac|dpop|jwt|aws4-hmac-sha256)(?= )/i;
 
-/** Whether the name of a header says that its value is a secret (decision 86). */
+/** Whether the name of a header marks its value as a secret (decision 86). */
 export function isSecretHeader(name: string): boolean {
   return SECRET_WORD.test(name) && !OPEN_HEADER.test(name);
 }
 
-/** What is kept of the value of such a header: the scheme of a credential, if it is a known one. */
+/** The value of such a header for storage: only the scheme of a credential, if the scheme is known. */
 export function redactHeader(name: string, value: string): string {
   const [scheme] = (CREDENTIAL_HEADER.test(name) ? SCHEME.exec(value) : null) ?? [];
   return scheme === undefined ? "…" : `${scheme} …`;
 }
 
-/** ASCII digits, and those that a Chinese keyboard writes in full width. */
+/** ASCII digits, and the full-width digits of Chinese keyboards. */
 const DIGIT = "[0-9０-９]";
-/** What people write between the groups of a card number, and how it stands in an address. */
+/** Characters that people write between the groups of a card number, also percent-encoded. */
 const GAP = String.raw`(?:[\u0020+_\u00a0\u2007\u2009\u202f\u3000\u2010-\u2015\u2212-]|%20|%2b|%2d|%c2%a0)`;
 const MAX_GAP = 3;
 const MIN_DIGITS = 13;
 const MAX_DIGITS = 19;
 const MIN_GROUP = 3;
-/** At least 13 digits with gaps; the digits of an escape such as %22 are none of the number. */
+/** At least 13 digits with gaps; the digits of an escape such as %22 do not count. */
 const DIGITS = new RegExp(
   `(?<!%[0-9a-f]?)${DIGIT}(?:${GAP}{0,${MAX_GAP}}${DIGIT}){${MIN_DIGITS - 1},}`,
   "gi",
 );
 const GAPS = new RegExp(`(${GAP}+)`, "i");
-/** Cards of 2 are Mir and Mastercard, those of 8 UnionPay and RuPay; times and dates begin with 1 or 20. */
+/** Cards that begin with 2 are Mir and Mastercard, with 8 UnionPay and RuPay; times and dates begin with 1 or 20. */
 const ISSUER = /^(?:[3-6]|2[2-7]|8[12])/;
 const UUIDS = new RegExp(`(?<![0-9a-f])(${UUID})(?![0-9a-f])`, "i");
 const HEX_WORD = /^(?=.*[a-f])[0-9a-f]+$/i;
 
 /**
- * Text as it may be kept: without what `redactSecrets` takes out, and without card numbers, of which the last four digits
- * stay (decision 86). A card number has 13 to 19 digits in groups, begins as an issuer's does, and has a right check digit.
- * One that stands in `orderId` stays: it names an order.
+ * Text for storage: without secrets (`redactSecrets`), and with only the last four digits of card numbers (decision
+ * 86). A card number has 13 to 19 digits in groups, an issuer's first digits and a valid check digit. A number in
+ * `orderId` stays, because it names an order.
  */
 export function redactKept(text: string, orderId?: string | null): string {
   const safe = redactSecrets(text);
@@ -53,8 +56,8 @@ export function redactKept(text: string, orderId?: string | null): string {
 }
 
 /**
- * Whether digits and gaps stand side by side, 13 or more. Nearly all texts end here, so only every 13th character is
- * looked at, and what is beside it if it is one of them. A search by a regular expression takes ten times as long.
+ * Whether 13 or more digits and gaps are adjacent. Nearly all texts end here, so only every 13th character is examined,
+ * and its neighbours if it matches; a regular expression takes ten times as long.
  */
 function mayHoldCard(text: string): boolean {
   for (let at = MIN_DIGITS - 1; at < text.length; at += MIN_DIGITS) {
@@ -68,7 +71,7 @@ function mayHoldCard(text: string): boolean {
   return text.includes("%");
 }
 
-/** Whether a UTF-16 unit is a digit or a gap: of ASCII exactly, and everything beyond it. NaN is neither. */
+/** Whether a UTF-16 unit may be a digit or a gap: exact for ASCII, true for everything beyond. NaN is neither. */
 function isOfNumber(unit: number): boolean {
   return (
     (unit >= 0x30 && unit <= 0x39) ||
@@ -96,12 +99,14 @@ function withoutCards(text: string, hides: (written: string) => unknown): string
     .join("");
 }
 
-/** How much of the text beside a number says what the number is. */
+/** How much of the surrounding text can show that a number is not a card number. */
 const MAX_AROUND = 128;
 
 type Around = { readonly before: string; readonly after: string };
 
-/** A run of digits without its card numbers: groups of digits stand at even places, the gaps between them at odd ones. */
+/**
+ * A run of digits without its card numbers: `parts` has digits at even indexes and the gaps between them at odd ones.
+ */
 function hideCards(run: string, around: Around, hides: (written: string) => unknown): string {
   const parts = run.split(GAPS);
   const last = parts.length - 1;
@@ -116,7 +121,7 @@ function hideCards(run: string, around: Around, hides: (written: string) => unkn
   return shown;
 }
 
-/** The place of the last group of the longest card number that begins with a group; undefined if none does. */
+/** The index of the last group in the longest card number that begins at a group; undefined if there is none. */
 function endOfCard(parts: readonly string[], from: number, around: Around): number | undefined {
   let digits = "";
   let found: number | undefined;
@@ -129,8 +134,7 @@ function endOfCard(parts: readonly string[], from: number, around: Around): numb
 }
 
 /**
- * Whether a group is part of a hexadecimal word, the fraction of a number, or an amount. Only the outer groups of a run
- * can be.
+ * Whether a group is part of a hexadecimal word, a decimal fraction or an amount. Only the first and last group can be.
  */
 function isOfOther(parts: readonly string[], at: number, { before, after }: Around): boolean {
   const isFirst = at === 0;
@@ -161,7 +165,7 @@ function hasCheckDigit(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** ASCII digits of a group or of a number as it is written. */
+/** The ASCII digits of a group or number. */
 function digitsOf(written: string): string {
   if (/^\d*$/.test(written)) return written;
   const plain = written.replace(GAPS_EVERYWHERE, "");

@@ -18,14 +18,14 @@ import { DELIVERY_ERRORS, MAX_TRIES } from "../webhook/delivery.ts";
 import { parseEventTypes } from "../webhook/event-types.ts";
 import { parseTarget } from "../webhook/target.ts";
 
-/** What a value of a column is not; undefined where it is what an act would have written. */
+/** The fault of a column's value; undefined if an act could have written the value. */
 type ColumnRule = (value: unknown) => string | undefined;
 
-/** A CHECK of the table repeats the core's rule, and SQLite has judged it. */
+/** SQLite has already checked the value: a CHECK of the table repeats the core's rule. */
 const CHECKED: ColumnRule = () => undefined;
-/** SQLite has found the row that it refers to. */
+/** SQLite has already found the referenced row. */
 const REFERS: ColumnRule = () => undefined;
-/** It is judged with the rest of its row, or of its checkout (`row-rules.ts`). */
+/** Judged with the rest of the row, or with the checkout of the row (`row-rules.ts`). */
 const WITH_ROW: ColumnRule = () => undefined;
 
 const id = schema(givenId);
@@ -35,7 +35,7 @@ const place = whole(1);
 const sha256 = text((value) => /^[0-9a-f]{64}$/.test(value), "a SHA-256 in hex");
 const keptText = (value: unknown): string | undefined =>
   schema(note)(value) ?? (redactSecrets(String(value)) === value ? undefined : "holds a secret");
-/** What a create can say of a checkout; SQLite has judged which of it must be there. */
+/** The fields that a create can send; SQLite has already checked which ones are present. */
 const AS_SENT = Object.fromEntries(
   CREATE_FIELDS.map((name) => [name, orNull((value) => fieldFault(name, value))]),
 );
@@ -46,8 +46,8 @@ const KNOWN_DECISIONS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * The rule of each column of each table that a snapshot is restored from: the functions that the acts call. A column
- * without a rule is none that can be restored.
+ * The rule of each column in each table that a snapshot restores: the functions that the acts call. A column without a
+ * rule cannot be restored.
  */
 export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, ColumnRule>>>> = {
   merchants: { id, name: schema(merchantName), created_at: moment },
@@ -163,7 +163,7 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
     next_at: moment,
     created_at: moment,
     fault: orNull(text(isDeliveryFaultHeader, "a fault of deliveries and its id")),
-    // It follows from the others, and is made anew.
+    // Derived from the other columns, and computed again.
     is_head: CHECKED,
   },
   delivery_attempts: {
@@ -246,12 +246,12 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
   },
 };
 
-/** The message of a schema that an act reads its request with. */
+/** Checks a value with the schema of an act's request. */
 function schema(one: z.ZodMiniType): ColumnRule {
   return (value) => one.safeParse(value, { jitless: true }).error?.issues[0]?.message;
 }
 
-/** The refusal of a parser that an act calls. */
+/** Checks a value with the parser of an act. */
 function parsed(parse: (value: string) => Outcome<unknown>): ColumnRule {
   return (value) => {
     const read = parse(String(value));
@@ -259,7 +259,7 @@ function parsed(parse: (value: string) => Outcome<unknown>): ColumnRule {
   };
 }
 
-/** Whatever any version let a store be called: one that looks like another is shown as such (decision 114). */
+/** Any store name that some version allowed; a name that looks like another is shown as such (decision 114). */
 function keptStoreName(value: unknown): string | undefined {
   const isTyped = value === "default" || value === "new" || isUuid(String(value));
   return isTyped ? expectedOf("the name of a store", value) : schema(merchantName)(value);
@@ -271,7 +271,7 @@ function json(one: z.ZodMiniType): ColumnRule {
     try {
       return read(JSON.parse(String(value)));
     } catch {
-      return "is no JSON";
+      return "is not JSON";
     }
   };
 }
@@ -298,7 +298,7 @@ function expectedOf(expected: string, value: unknown): string {
   return `expected ${expected}; got ${printableLiteral(value)}`;
 }
 
-/** An address of an endpoint, whichever host it has: whether that is allowed here is judged for what can be sent to. */
+/** Checks the address of an endpoint without its host; whether the host is allowed here is judged before sending. */
 function addressForm(value: unknown): string | undefined {
   const address = String(value);
   const allowedHosts = URL.canParse(address) ? [new URL(address).hostname] : [];

@@ -1,24 +1,24 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** The sandbox that takes or restores a snapshot: only it can prove that it has taken one (decision 95). */
+/** The sandbox that takes or restores a snapshot; only the sandbox that took it can prove so (decision 95). */
 export type SnapshotOrigin = {
-  /** It is in no snapshot. */
+  /** Never part of a snapshot. */
   readonly masterKey: Uint8Array;
-  /** The folder that the state belongs in (decision 71): a copy of it has the same key. Undefined in memory. */
+  /** The home folder of the state (decision 71); a copy has the same key. Undefined in memory. */
   readonly home: string | undefined;
 };
 
 /** Bytes of a proof: 128 bits. */
 export const ORIGIN_PROOF_BYTES = 16;
 
-/** The proof that a sandbox took a snapshot of these bytes, which come in parts: an HMAC-SHA256, cut to 128 bits. */
+/** The proof that this sandbox took a snapshot of these bytes, which come in parts: an HMAC-SHA256, cut to 128 bits. */
 export function originProof(origin: SnapshotOrigin, parts: Iterable<Uint8Array>): Buffer {
   const { add, end } = beginProof(origin);
   for (const part of parts) add(part);
   return end();
 }
 
-/** The same, where the parts come one after the other. */
+/** The same for parts that arrive one after the other. */
 export function beginProof({ masterKey, home = "" }: SnapshotOrigin): {
   readonly add: (part: Uint8Array) => void;
   readonly end: () => Buffer;
@@ -30,7 +30,7 @@ export function beginProof({ masterKey, home = "" }: SnapshotOrigin): {
   };
 }
 
-/** Whether a proof is that of this sandbox over these bytes, compared in constant time. */
+/** Whether a proof is this sandbox's for these bytes, compared in constant time. */
 export function isOriginProof(
   origin: SnapshotOrigin,
   parts: readonly Uint8Array[],

@@ -1,37 +1,37 @@
-/** What a snapshot holds, or is restored into: one store, or the whole sandbox (decision 95). */
+/** The scope of a snapshot or of a restore: one store, or the whole sandbox (decision 95). */
 export type SnapshotScope = { readonly storeId: string } | "all";
 
-/** What is known of a snapshot. */
+/** Facts about a snapshot. */
 export type SnapshotFacts = {
-  /** The store that it holds; null for the whole sandbox. */
+  /** Its store; null for the whole sandbox. */
   readonly storeId: string | null;
   /** Milliseconds by the real clock. */
   readonly takenAt: number;
-  /** The format that it was written in. */
+  /** The format version of the file. */
   readonly format: number;
 };
 
 /**
- * The form of a snapshot's name. It becomes the name of a file, so it leads nowhere else; and it has no capital letters,
- * because some file systems do not tell them apart.
+ * The form of a snapshot's name. The name becomes a file name, so it has no path separators, and no capital letters,
+ * because some file systems do not distinguish them.
  */
 export const SNAPSHOT_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
-/** Bytes of the key that the signing secrets in a snapshot are sealed with, which is in the snapshot: AES-256. */
+/** Bytes of the key that seals the signing secrets in a snapshot; the snapshot contains the key. AES-256. */
 export const SNAPSHOT_KEY_BYTES = 32;
 
-/** The largest snapshot that can be read: Node reads no larger file at once. */
+/** The largest snapshot that can be read; Node reads no larger file at once. */
 export const MAX_SNAPSHOT_BYTES = 2 ** 31 - 1;
 
-/** The folder of a state folder that snapshots are in. */
+/** The subfolder of a state folder that holds snapshots. */
 export const SNAPSHOTS_FOLDER = "snapshots";
 
-/** The file of a snapshot in that folder. */
+/** The file name of a snapshot in that folder. */
 export function snapshotFileName(name: string): string {
   return `${name}${ENDING}`;
 }
 
-/** The name of the snapshot that a file in that folder is; undefined where it is none. */
+/** The name of the snapshot in a file of that folder; undefined if the file is not a snapshot. */
 export function nameOfSnapshotFile(file: string): string | undefined {
   const name = file.endsWith(ENDING) ? file.slice(0, -ENDING.length) : "";
   return SNAPSHOT_NAME.test(name) ? name : undefined;

@@ -9,7 +9,7 @@ import { checkoutJsonWith, successBody } from "../checkout/wire.ts";
 import { isRecord, parseJson } from "../json.ts";
 import { parsePublicUrl } from "../network/public-url.ts";
 
-/** An event as a snapshot has it. */
+/** An event as a snapshot stores it. */
 type KeptEvent = Omit<CheckoutEvent, "type" | "checkoutId"> & { readonly type: string };
 
 /** A checkout of a snapshot, with all rows that belong to it; attempts and events in their order. */
@@ -22,12 +22,12 @@ export type KeptStory = {
   readonly settlements: readonly { readonly dueAt: number; readonly outcome: PayOutcome }[];
 };
 
-/** What no sandbox would have written: the table, and the rule that a row of it breaks. */
+/** A row that no sandbox would have written: its table, and the rule that it breaks. */
 type StoryFault = { readonly table: string; readonly said: string };
 
 /**
- * Does once more, with the functions of the verbs, what a checkout of a snapshot says has happened to it, and compares its
- * rows with what comes of that. Undefined where they are the same; else what is not.
+ * Replays the history of a checkout of a snapshot with the functions of the verbs, and compares the resulting rows.
+ * Undefined if they are equal; otherwise the first difference.
  */
 export function storyFault(story: KeptStory): StoryFault | undefined {
   const { checkout } = story;
@@ -47,13 +47,13 @@ export function storyFault(story: KeptStory): StoryFault | undefined {
   return eventsFault(story, path) ?? keysFault(story) ?? othersFault(story);
 }
 
-/** The event of no checkout is a test; undefined where it is one. */
+/** Checks that an event without a checkout is a test event; undefined if it is. */
 export function testEventFault({ id, storeId, createdAt, ...event }: KeptEvent): string | undefined {
   const made = recordTestEvent({ id, storeId }, createdAt);
   return isSameEvent(made, event) ? undefined : `${id} belongs to no checkout, and is no webhook.test event`;
 }
 
-/** The statuses that the attempts lead through, by the table of states; undefined where they lead elsewhere. */
+/** The statuses that the attempts lead through, by the table of states; undefined if they end at another status. */
 function pathOf({ checkout, attempts }: KeptStory): readonly Status[] | undefined {
   let now: Checkout = { ...checkout, status: "created" };
   const path: Status[] = [now.status];
@@ -80,7 +80,7 @@ function pathOf({ checkout, attempts }: KeptStory): readonly Status[] | undefine
   return isEnded && isSame ? path : undefined;
 }
 
-/** Each status has its event, with the bytes that are made of it; the first one is as old as the checkout. */
+/** Each status must have its event, with the expected bytes; the first event must be as old as the checkout. */
 function eventsFault({ checkout, events }: KeptStory, path: readonly Status[]): StoryFault | undefined {
   const table = "events";
   if (events.length !== path.length)
@@ -108,7 +108,7 @@ function isSameEvent(
   return made.type === type && made.sequence === sequence && made.body === body;
 }
 
-/** The answer of a create is that of its checkout, and its fingerprint that of a body that makes one. */
+/** The answer of a create must belong to its checkout, and its fingerprint to a body that makes such a checkout. */
 function keysFault({ checkout, keys }: KeptStory): StoryFault | undefined {
   const table = "idempotency_keys";
   const created = { ...checkout, status: "created" } as const;
@@ -141,7 +141,7 @@ function othersFault({ checkout, attempts, lateResults, settlements }: KeptStory
   return isStrange ? { table: "settlements", said: `checkout ${id} does not settle itself so` } : undefined;
 }
 
-/** The bytes of a checkout as these bytes should have them: with the address of a sandbox that they name. */
+/** The expected bytes of a checkout inside these bytes: with the sandbox address that they name. */
 function jsonIn(body: string, checkout: Checkout): string | undefined {
   const start = body.lastIndexOf(URL_FIELD) + URL_FIELD.length;
   const origin = body.slice(start, body.indexOf(`/pay/${checkout.id}"`, start));
@@ -151,7 +151,7 @@ function jsonIn(body: string, checkout: Checkout): string | undefined {
     : undefined;
 }
 
-/** The names of the fields of the checkout in an event or an answer. */
+/** The fields of the checkout in an event or an answer. */
 function fieldsOfData(body: string): readonly string[] {
   const read = parseJson(body);
   const data = isRecord(read) ? read["data"] : undefined;

@@ -2,9 +2,7 @@ import { X509Certificate } from "node:crypto";
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
-/**
- * Whether a text is one or more certificates in PEM. OpenSSL skips what it cannot read, and would then trust no server.
- */
+/** Whether a text is one or more certificates in PEM. OpenSSL skips invalid parts, and would then trust no server. */
 export function areCertificates(text: string): boolean {
   const blocks = text.match(CERTIFICATE) ?? [];
   return blocks.length > 0 && blocks.every(isCertificate);
@@ -14,7 +12,7 @@ function isCertificate(pem: string): boolean {
   try {
     return new X509Certificate(pem).subject !== undefined;
   } catch {
-    // Node has no other way to say that it is not a certificate.
+    // Node has no other way to check a certificate.
     return false;
   }
 }

@@ -3,7 +3,7 @@ import { FAULT_HEADER, faultHeader, readFaultHeader } from "../fault/fault.ts";
 import type { MetFault } from "../fault/operations.ts";
 import { HEADERS, signHeaders } from "./signature.ts";
 
-/** The request to an endpoint, and the parts of it that the audit keeps. */
+/** The request to an endpoint, and the parts of it that the audit stores. */
 export type DeliveryRequest = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -13,7 +13,7 @@ export type DeliveryRequest = {
   readonly bodyHash: string;
 };
 
-/** What a request is made from. */
+/** The input of a request. */
 type DeliveryParts = {
   readonly eventId: string;
   readonly body: string;
@@ -21,13 +21,13 @@ type DeliveryParts = {
   readonly secrets: readonly string[];
   /** Secrets that were rotated out. */
   readonly retiredSecrets: readonly string[];
-  /** Real time, in milliseconds: receivers compare it with theirs (decision 18). */
+  /** Real time, in milliseconds, because receivers compare it with their clock (decision 18). */
   readonly realNow: number;
-  /** The fault that it has met; null if none. */
+  /** The fault applied to it; null if none. */
   readonly fault: MetFault | null;
 };
 
-/** Signs one attempt (interface 29; decision 12), with the fault that was injected, if any. */
+/** Signs one attempt (interface 29; decision 12), with the injected fault, if any. */
 export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   const { eventId, fault } = parts;
   const timestamp = Math.floor(parts.realNow / 1000) - (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
@@ -49,8 +49,8 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
 }
 
 /**
- * The request of a try that was made, once more: from what the audit keeps of it, the bytes of its event, and the secrets
- * that were in force then. Undefined where the audit says that another one was sent.
+ * Reconstructs the request of an earlier attempt from its audit, the bytes of its event and the secrets that were
+ * active then. Undefined if the audit shows that a different request was sent.
  */
 export function deliveryRequestAgain(
   audited: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
@@ -65,11 +65,11 @@ export function deliveryRequestAgain(
   return isSame ? { ...request, realNow, fault } : undefined;
 }
 
-/** The headers that the audit keeps, as names and values. */
+/** The audited headers, as names and values. */
 export function auditedHeadersOf({
   auditedHeaders,
 }: Pick<DeliveryRequest, "auditedHeaders">): Readonly<Record<string, string>> {
-  // Written by us as a record of texts.
+  // We wrote it as a record of texts.
   return JSON.parse(auditedHeaders) as Record<string, string>;
 }
 
@@ -80,11 +80,12 @@ function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts):
   return fault?.action === "old_secret" ? [retiredSecrets[0] ?? never] : secrets;
 }
 
-/** How old the timestamp of a stale delivery is, in seconds. */
+/** The age of the timestamp of a stale delivery, in seconds. */
 export const STALE_BY_SECONDS = 3600;
 
 /**
- * A body with one character changed: in the amount if there is one, so that a receiver that does not verify books it.
+ * A body with one character changed: in the amount if there is one, so that a receiver that does not verify books a
+ * wrong amount.
  */
 function changedBody(body: string): string {
   const amount = body.replace(

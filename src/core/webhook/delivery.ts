@@ -1,11 +1,11 @@
-// When a delivery is attempted again is decided here. What a schedule may be: core/config/setting-text.ts; who
-// sends: sandbox/webhook/lines.ts.
+// When a delivery is attempted again is decided here. Valid schedules: core/config/setting-text.ts; the sender:
+// sandbox/webhook/lines.ts.
 import { fractionOf } from "../fraction.ts";
 
-/** Delay before each try, counted from the one before, in milliseconds. The first is 0: the first try is at once. */
+/** Delay before each attempt, counted from the previous attempt, in milliseconds. The first delay is 0. */
 export type DeliverySchedule = readonly number[];
 
-/** The schedule of a sandbox that is told no other (decision 13). */
+/** The default schedule of a sandbox (decision 13). */
 export const DEFAULT_DELIVERY_SCHEDULE: DeliverySchedule = [
   0,
   5_000,
@@ -17,22 +17,22 @@ export const DEFAULT_DELIVERY_SCHEDULE: DeliverySchedule = [
   10 * 3_600_000,
 ];
 
-/** Maximum number of tries that a schedule may have. */
+/** Maximum number of attempts in a schedule. */
 export const MAX_TRIES = 20;
-/** Maximum delay before a try, in milliseconds. */
+/** Maximum delay before an attempt, in milliseconds. */
 export const MAX_DELAY_MS = 24 * 3_600_000;
-/** Maximum sum of a schedule, in milliseconds: with jitter it ends before its endpoint is disabled. */
+/** Maximum sum of a schedule, in milliseconds: even with jitter it ends before its endpoint is disabled. */
 export const MAX_SCHEDULE_MS = 96 * 3_600_000;
 
-/** Default number of deliveries that are in flight to one endpoint (decision 93). */
+/** Default number of deliveries in flight to one endpoint (decision 93). */
 export const DEFAULT_DELIVERIES_IN_FLIGHT = 8;
-/** Maximum number of deliveries in flight to one endpoint: as many as `checkout listen` works on at once. */
+/** Maximum number of deliveries in flight to one endpoint: the number that `checkout listen` processes at once. */
 export const MAX_DELIVERIES_IN_FLIGHT = 32;
 
 /** Default timeout for a receiver's whole answer, in milliseconds (decision 13). */
 export const DEFAULT_DELIVERY_TIMEOUT_MS = 15_000;
 
-/** Maximum size of the part of an answer that is kept, in bytes. */
+/** Maximum size of the stored part of an answer, in bytes. */
 export const KEPT_ANSWER_BYTES = 4096;
 
 /** An endpoint without a success for this long is disabled, in milliseconds (decision 13). */
@@ -41,7 +41,7 @@ export const DISABLE_AFTER_MS = 120 * 3_600_000;
 /** Jitter: delays vary by up to a fifth, so that many deliveries are not repeated at once. */
 const JITTER = 0.2;
 
-/** Why a delivery got no answer. `interrupted`: the sandbox ended in between. */
+/** Why a delivery got no answer. `interrupted`: the sandbox ended during the attempt. */
 export const DELIVERY_ERRORS = [
   "unreachable",
   "timeout",
@@ -56,12 +56,12 @@ export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 export const DELIVERY_STATES = ["due", "succeeded", "failed", "dropped"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** The result of one try: the receiver's answer with its `Retry-After`, or why there was no answer. */
+/** The result of one attempt: the receiver's answer with its `Retry-After`, or why there was no answer. */
 export type DeliveryResult =
   | { readonly status: number; readonly retryAfterMs: number }
   | { readonly error: DeliveryError };
 
-/** What a try leads to. `gone`: the receiver said 410, and its endpoint is disabled. */
+/** The consequence of an attempt. `gone`: the receiver answered 410, and its endpoint is disabled. */
 type DeliveryVerdict =
   | { readonly state: "succeeded" }
   | { readonly state: "due"; readonly nextAt: number }
@@ -72,7 +72,7 @@ export function isTaken(result: DeliveryResult): boolean {
   return "status" in result && result.status >= 200 && result.status < 300;
 }
 
-/** A try that has ended: how many there were with it, a random number from 0 up to 1, and the time of the store's clock. */
+/** A finished attempt: the number of attempts including it, a random number from 0 to below 1, and the store's time. */
 type EndOfTry = {
   readonly tries: number;
   readonly schedule: DeliverySchedule;
@@ -81,8 +81,8 @@ type EndOfTry = {
 };
 
 /**
- * Decides what follows from a try (decision 13). Only the number of tries counts: one that was waiting while the schedule
- * became shorter is the last.
+ * Decides the consequence of an attempt (decision 13). Only the number of attempts counts: if the schedule became
+ * shorter while an attempt was pending, that attempt is the last.
  */
 export function afterTry(
   result: DeliveryResult,
@@ -99,8 +99,8 @@ export function afterTry(
 }
 
 /**
- * A number from 0 up to 1 for the jitter of a delivery's next try. It depends on nothing but the delivery and its tries, so
- * it is the same in whichever order the tries of several deliveries end (decision 93).
+ * A number from 0 to below 1 for the jitter of a delivery's next attempt. It depends only on the delivery and its
+ * attempts, so it is the same in whichever order the attempts of several deliveries end (decision 93).
  */
 export function jitterOf(deliveryId: string, tries: number): number {
   return fractionOf(`${deliveryId} ${tries}`);

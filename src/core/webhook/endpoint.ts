@@ -1,27 +1,29 @@
 import type { EndpointEntry } from "../control/webhook.ts";
 
-/** What an endpoint can be. */
 export type EndpointState = Endpoint["state"];
 
-/** Where events of a store are delivered. Times are milliseconds by the store's clock. */
+/** An address to which events of a store are delivered. Times are milliseconds by the store's clock. */
 export type Endpoint = Omit<EndpointEntry, "pausedBy"> & { readonly storeId: string };
 
-/** An endpoint as it stands now, and what has paused it. */
+/** An endpoint in its current state, and the cause of its pause. */
 export type EndpointNow = EndpointEntry & Pick<Endpoint, "storeId">;
 
-/** The reasons of an endpoint that somebody has disabled; any other one is a failure. */
+/** The reasons of an endpoint that was disabled by request; any other reason is a failure. */
 export const DISABLED_BY_HAND = { off: "it was switched off", removed: "it was removed" } as const;
 
-/** The reasons of an endpoint that its receiver's answers have disabled (decision 13). */
+/** The reasons of an endpoint that was disabled because of its receiver's answers (decision 13). */
 export const DISABLED_BY_ANSWERS = {
   gone: "it answered 410 Gone",
   hopeless: "no delivery succeeded for 120 hours",
 } as const;
 
-/** The reason of an endpoint whose `checkout listen` is not there. */
+/** The reason of an endpoint whose `checkout listen` is disconnected. */
 export const LISTENER_AWAY = "its listener went away";
 
-/** An endpoint as it stands while a drill of this name holds the webhooks of its store back, or none does (decision 66). */
+/**
+ * The current state of an endpoint; `heldBy` is the drill that holds back the store's webhooks, if one does (decision
+ * 66).
+ */
 export function endpointNow(endpoint: Endpoint, heldBy: string | undefined): EndpointNow {
   const { state, reason } = endpoint;
   if (state === "enabled" && heldBy !== undefined) {
@@ -33,7 +35,7 @@ export function endpointNow(endpoint: Endpoint, heldBy: string | undefined): End
   return { ...endpoint, reason: reason ?? "it was paused by request", pausedBy };
 }
 
-/** Whether an endpoint can have a state with this reason. */
+/** Whether a reason is valid for a state of an endpoint. */
 export function isReasonOf(state: EndpointState, reason: string | null): boolean {
   if (state === "enabled") return reason === null;
   if (state === "paused") return reason === null || reason === LISTENER_AWAY;

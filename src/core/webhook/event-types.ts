@@ -9,7 +9,7 @@ export const EVENT_TYPES: readonly string[] = [
   "webhook.test",
 ];
 
-/** What all event types are, for whoever gave none of them. */
+/** The form of event types, for messages. */
 export const AN_EVENT_TYPE = `order.<status> or checkout_session.<status> (${STATUSES.join(", ")}) or webhook.test`;
 
 /** The pattern for all event types. */

@@ -2,13 +2,13 @@ import { parseEventTypes, wants } from "./event-types.ts";
 import { accept, mapped, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral, refuseValue } from "../text.ts";
 
-/** Where events of some types go: `order.*=http://localhost:3000/orders`. */
+/** A target for events of some types: `order.*=http://localhost:3000/orders`. */
 export type Route = { readonly pattern: string; readonly url: string };
 
 /** A header to add to every forwarded event. */
 export type AddedHeader = readonly [name: string, value: string];
 
-/** What to forward and where: the first route that matches, else `forward`, if given. */
+/** The events to forward and their targets: the first matching route, otherwise `forward`, if given. */
 export type ForwardPlan = {
   readonly eventTypes: readonly string[];
   readonly routes: readonly Route[];
@@ -21,7 +21,7 @@ const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[
 const RESERVED =
   /^(checkout-.*|content-.*|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-.*)$/i;
 
-/** Where an event goes. `not_wanted`: its type was not asked for. `no_target`: it is only shown. */
+/** The target of an event. `not_wanted`: its type was not requested. `no_target`: it is only shown. */
 export function targetFor(
   { eventTypes, routes, forward }: ForwardPlan,
   type: string,
@@ -31,14 +31,16 @@ export function targetFor(
   return url === undefined ? "no_target" : { url };
 }
 
-/** Reads `type=URL`; the URL is checked where it is used. Refuses a pattern that no event type matches. */
+/** Parses `type=URL`; the caller checks the URL. Refuses a pattern that no event type matches. */
 export function parseRoute(text: string): Outcome<Route> {
   const [, pattern = "", url = ""] = /^([^=]*)=(.+)$/.exec(text) ?? [];
   if (url === "") return refuseValue("a route is TYPE=URL, order.*=http://localhost:3000/orders", text);
   return mapped(parseEventTypes([pattern]), () => ({ pattern, url }));
 }
 
-/** Reads `Name: value`. Refuses an invalid header, and one that the user may not set. Its value is never shown. */
+/**
+ * Parses `Name: value`. Refuses an invalid header, and a header that the user may not set. The value is never shown.
+ */
 export function parseAddedHeader(text: string): Outcome<AddedHeader> {
   const [, name, value = ""] = HEADER.exec(text) ?? [];
   if (name === undefined)

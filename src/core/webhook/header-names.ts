@@ -3,7 +3,7 @@ import { refuseValue } from "../text.ts";
 import { HEADERS } from "./signature.ts";
 import type { HeaderNames } from "./webhook.ts";
 
-/** What each header is called where it is renamed. */
+/** The user's name for each header. */
 const KEYS = { "event-id": "eventId", timestamp: "timestamp", signature: "signature" } as const;
 /** The name of a header (RFC 9110, section 5.1). */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
@@ -11,9 +11,8 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 const EXAMPLE = "timestamp=X-Timestamp,signature=X-Signature";
 
 /**
- * Reads the names of a delivery's headers, where a service has others than the sandbox: `event-id=…,timestamp=…,
- * signature=…`, in any order; what is left out keeps its name. Refuses a name that no header has, and one that stands for
- * two headers.
+ * Parses header names for a service that differs from the sandbox: `event-id=…,timestamp=…,signature=…`, in any order;
+ * missing headers keep their default names. Refuses an invalid name, and one name for two headers.
  */
 export function parseHeaderNames(text: string): Outcome<HeaderNames> {
   const names: { -readonly [Key in keyof HeaderNames]: string } = { ...HEADERS };

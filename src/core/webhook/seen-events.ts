@@ -1,9 +1,12 @@
-/** An event that a target accepted, of the instance of a sandbox (decision 96); null: another service's, or unknown. */
+/**
+ * An event that a target accepted, with the sandbox instance that sent it (decision 96); null for another service, or
+ * if unknown.
+ */
 export type SeenEvent = { readonly eventId: string; readonly instance: string | null };
 
 /**
- * Which events a target has accepted, so that none is forwarded twice (decision 51). What an instance sent says nothing
- * of the same ids in another one; where either is unknown, they are the same.
+ * The events that each target has accepted, so that none is forwarded twice (decision 51). The same id from another
+ * instance is another event; if either instance is unknown, the events count as the same.
  */
 export type SeenEvents = {
   readonly has: (event: SeenEvent) => boolean;

@@ -1,5 +1,5 @@
-// What is signed, with which key, and why a signature is refused. The whole request:
-// core/webhook/delivery-request.ts. The likely cause of a refusal: core/webhook/diagnosis/causes.ts.
+// The signed content, the key, and why a signature is refused. The whole request: core/webhook/delivery-request.ts. The
+// likely cause of a refusal: core/webhook/diagnosis/causes.ts.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { printableLiteral } from "../text.ts";
 import type {
@@ -11,7 +11,7 @@ import type {
   WebhookHeaders,
 } from "./webhook.ts";
 
-/** The names that the sandbox uses. */
+/** The header names of the sandbox. */
 export const HEADERS: HeaderNames = {
   eventId: "Checkout-Event-Id",
   timestamp: "Checkout-Timestamp",
@@ -26,7 +26,7 @@ export const MAX_SIGNATURES = 3;
 
 /** The strict form of the timestamp header: Unix seconds, plain digits. */
 export const TIMESTAMP = /^[1-9][0-9]{9}$/;
-/** The strict form of the signature header: one hex digest, or up to three with commas. */
+/** The strict form of the signature header: up to three hex digests with commas. */
 export const SIGNATURES = new RegExp(`^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,${MAX_SIGNATURES - 1}}$`);
 const SECRET = /^[\x21-\x7e]+$/;
 const API_KEY_PREFIX = "svc_";
@@ -34,8 +34,8 @@ const API_KEY_PREFIX = "svc_";
 type Signed = { readonly timestamp: string; readonly rawBody: Uint8Array };
 
 /**
- * The hex digest that a delivery carries (interface 29): HMAC-SHA256 over the bytes of the timestamp header,
- * a dot, and the raw body. The key is the UTF-8 bytes of the whole secret as it is shown, `whsec_` included.
+ * The hex digest of a delivery (interface 29): HMAC-SHA256 over the bytes of the timestamp header, a dot, and the raw
+ * body. The key is the UTF-8 bytes of the whole secret as it is shown, `whsec_` included.
  */
 export function signatureOf(secret: string, { timestamp, rawBody }: Signed): string {
   return createHmac("sha256", secret).update(`${timestamp}.`).update(rawBody).digest("hex");
@@ -61,10 +61,10 @@ export function signHeaders(
 }
 
 /**
- * Verifies a request over its raw body (interface 30; decision 12). `now` is milliseconds since the epoch.
- * Refuses in this order: secrets, body, timestamp header, signature header, signature, age. Age comes last, because the
- * age of an unsigned timestamp proves nothing. Throws a TypeError only for a wrong call: a tolerance, a time or headers
- * that no request can cause.
+ * Verifies a request over its raw body (interface 30; decision 12). `now` is milliseconds since the epoch. Refuses in
+ * this order: secrets, body, timestamp header, signature header, signature, age. Age comes last, because the age of an
+ * unsigned timestamp proves nothing. Throws a TypeError only for a wrong call: a tolerance, a time or headers that no
+ * request can cause.
  */
 export function verifySignature(options: VerifyOptions & { readonly now: number }): SignatureVerdict {
   const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, headerNames = HEADERS } = options;
@@ -106,7 +106,7 @@ export function bytesOf(rawBody: unknown): Uint8Array | undefined {
   return tagOf(rawBody) === "[object ArrayBuffer]" ? new Uint8Array(rawBody as ArrayBuffer) : undefined;
 }
 
-/** Why a text cannot be a signing secret; undefined if it can be one. The message never shows it. */
+/** Why a text cannot be a signing secret; undefined if it can. The message never shows the text. */
 export function secretFault(secret: unknown): Rejection<"secret_missing" | "secret_malformed"> | undefined {
   if (typeof secret !== "string" || secret === "") return SECRET_MISSING;
   if (secret.startsWith(API_KEY_PREFIX))
@@ -118,7 +118,7 @@ export function secretFault(secret: unknown): Rejection<"secret_missing" | "secr
   );
 }
 
-/** A refusal with its sentence. */
+/** A refusal with its message. */
 export function reject<const Code extends string>(code: Code, message: string): Rejection<Code> {
   return { ok: false, code, message };
 }
@@ -172,7 +172,7 @@ function notRaw(rawBody: unknown): Rejection<"body_not_raw"> {
 
 const A_PROMISE = "a promise";
 
-/** What a value is where another one was expected; no part of it is shown. */
+/** The kind of a wrong value; no part of the value is shown. */
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return String(value);
   if (typeof value !== "object") return `a ${typeof value}`;
@@ -180,7 +180,7 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? "another array" : "another object";
 }
 
-/** The one value of a header, in its strict form. */
+/** The single value of a header, in its strict form. */
 function oneHeader<const Kind extends "timestamp" | "signature">(
   headers: WebhookHeaders,
   { name, kind, form }: { readonly name: string; readonly kind: Kind; readonly form: RegExp },
@@ -199,9 +199,9 @@ function oneHeader<const Kind extends "timestamp" | "signature">(
   return reject(`${kind}_malformed`, `the header ${name} must be ${expected}`);
 }
 
-/** Compares every candidate under every secret, always all of them, each in constant time. */
+/** Compares every candidate under every secret, without an early exit, each in constant time. */
 function matches(secrets: readonly string[], candidates: readonly string[], signed: Signed): boolean {
-  // The candidates are known to be 64 digits, so their text is compared: decoding hex would let garbage pass.
+  // The candidates are known to be 64 digits, so their text is compared: decoding hex would accept garbage.
   const results = secrets.flatMap((secret) => {
     const expected = Buffer.from(signatureOf(secret, signed));
     return candidates.map((candidate) => timingSafeEqual(expected, Buffer.from(candidate)));
@@ -210,14 +210,14 @@ function matches(secrets: readonly string[], candidates: readonly string[], sign
 }
 
 /**
- * The lines of a request's headers; where they can only be asked for one by one, those of this name. Undefined where they
- * are no headers.
+ * The lines of a request's headers; only the lines of this name if headers can only be read by name. Undefined if the
+ * value is no form of headers.
  */
 function linesOf(headers: unknown, name: string): readonly HeaderLine[] | undefined {
   if (typeof headers !== "object" || headers === null || "then" in headers) return undefined;
   if (Array.isArray(headers) && headers.every((one) => typeof one === "string"))
     return headers.flatMap((value, at) => (at % 2 === 1 ? [[headers[at - 1] ?? "", value] as const] : []));
-  // A Map and the Headers of Fetch too. What is asked by name would be asked in one spelling alone.
+  // Includes a Map and the Headers of Fetch. Reading by name would find only one spelling.
   if (isIterable(headers)) {
     const lines = Array.from(headers);
     return lines.every(isLine) ? lines : undefined;
@@ -226,7 +226,7 @@ function linesOf(headers: unknown, name: string): readonly HeaderLine[] | undefi
     const value: unknown = headers.get(name);
     return typeof value === "string" ? [[name, value]] : [];
   }
-  // What it holds comes from who reads the request: Node, or a framework.
+  // Node or a framework has written this object.
   return Object.entries(headers as Readonly<Record<string, HeaderLine[1]>>);
 }
 

@@ -7,14 +7,14 @@ import { codePointLength, printableLiteral, refuseValue } from "../text.ts";
 /** Maximum length of an endpoint's address, in characters. */
 const MAX_URL_LENGTH = 2048;
 
-/** Kinds of addresses that are never connected to, even for an allowed name: no receiver has such an address. */
+/** Address ranges that are never connected to, even for an allowed name; no receiver has such an address. */
 const NEVER = new Set([
   "unspecified",
   "broadcast",
   "multicast",
   "linkLocal",
   "reserved",
-  // They embed an IPv4 address, which may be any of these.
+  // These embed an IPv4 address, which may be any of the others.
   "rfc6052",
   "rfc6145",
   "6to4",
@@ -22,8 +22,8 @@ const NEVER = new Set([
 ]);
 
 /**
- * Where clouds answer a machine with its own credentials, beside 169.254.169.254: Alibaba, Azure, AWS, Google, Oracle and
- * Scaleway. Never connected to either.
+ * Metadata addresses at which clouds give a machine its credentials, besides 169.254.169.254: Alibaba, Azure, AWS,
+ * Google, Oracle and Scaleway. Never connected to either.
  */
 const CLOUD_METADATA = [
   "100.100.100.200/32",
@@ -34,41 +34,42 @@ const CLOUD_METADATA = [
   "fd00:42::/32",
 ].map((range) => ipaddr.parseCIDR(range));
 
-/** IPv4-compatible addresses, which embed an IPv4 address too; ::1 is in their range and is none of them. */
+/** IPv4-compatible addresses, which also embed an IPv4 address; ::1 is in their range but is not one of them. */
 const IPV4_COMPATIBLE = ipaddr.parseCIDR("::/96");
 
-/** A host name or an address, as `--allow-target` takes it. */
+/** A host name or an address, as for `--allow-target`. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
 
 /**
- * What `parseTarget` takes, as a JSON Schema says it. Which hosts are allowed is a setting of the start, and so is the port
- * of the sandbox itself, which is refused.
+ * The form that `parseTarget` accepts, for a JSON Schema. The schema cannot check the allowed hosts and the sandbox's
+ * own port.
  */
 export const TARGET_FORM = {
   maxLength: MAX_URL_LENGTH,
   pattern: `^https?://(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\\[[0-9a-f:.]+\\])(?::${PORT})?(?:[/?][^\\u0000-\\u0020#@]*)?$`,
 };
 
-/** Where the sandbox may send to (decision 14). */
+/** The targets that the sandbox may send to (decision 14). */
 export type TargetPolicy = {
   /** Further hosts besides loopback, from `--allow-target`. */
   readonly allowedHosts: readonly string[];
-  /** The sandbox's own port: it never sends to itself. */
+  /** The sandbox's own port, to which it never sends. */
   readonly ownPort: number;
 };
 
 /**
- * An address to deliver to, and the IP addresses it may connect to: fixed ones, or those of its name at that moment.
+ * An address to deliver to, with its permitted IP addresses: fixed ones, or those that its name resolves to at that
+ * moment.
  */
 export type Target = {
   readonly url: string;
   readonly port: number;
   readonly host: string;
-  /** The only addresses of a loopback target, in the order to try; null for an allowed name. */
+  /** The addresses of a loopback target, in the order of attempts; null for an allowed name. */
   readonly addresses: readonly string[] | null;
 };
 
-/** The same address with what lacks in front of it, where that is all. */
+/** The address with a scheme and a host, if only those are missing. */
 function withScheme(text: string): string {
   const meant = /^\d{1,5}$/.test(text) ? `http://localhost:${text}` : `http://${text}`;
   if (!/^[\w.[\]:-]+(\/|$)/.test(text) || text.includes("//") || hostSpelledIn(meant) === undefined)
@@ -77,7 +78,7 @@ function withScheme(text: string): string {
 }
 
 /**
- * Reads the address of an endpoint. It must be in canonical form, because a URL parser silently turns `0x7f.1` or
+ * Parses the address of an endpoint. It must be in canonical form, because a URL parser silently turns `0x7f.1` or
  * `①27.0.0.1` into another address, which bypasses filters. Refuses with `invalid_parameter`.
  */
 export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target> {
@@ -130,8 +131,8 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
 }
 
 /**
- * Reads a further host that events may be sent to, in canonical form, without a port. Refuses with `invalid_parameter`,
- * also an address that is never connected to.
+ * Parses a further host that events may be sent to, in canonical form, without a port. Refuses with
+ * `invalid_parameter`, including addresses that are never connected to.
  */
 export function parseTargetHost(text: string): Outcome<string> {
   const host = text.toLowerCase();
@@ -153,8 +154,8 @@ export function parseTargetHost(text: string): Outcome<string> {
 }
 
 /**
- * The allowed addresses among those that a target's name has now. They are resolved for each try, and the connection
- * goes to these and no others, so that DNS cannot change in between. Refuses with `invalid_parameter`.
+ * The permitted addresses among those that a target's name resolves to now. The name is resolved for each attempt, and
+ * the connection uses only these addresses, so that DNS cannot change in between. Refuses with `invalid_parameter`.
  */
 export function allowedAddresses(
   target: Target,
@@ -174,7 +175,7 @@ export function allowedAddresses(
   ]);
 }
 
-/** Whether no receiver can have the address. */
+/** Whether an address can belong to no receiver. */
 function isNeverSentTo(address: string): boolean {
   // `process` turns an IPv4-mapped IPv6 address into the IPv4 address.
   const one = ipaddr.process(address);
@@ -183,15 +184,15 @@ function isNeverSentTo(address: string): boolean {
   return NEVER.has(one.range()) || ipaddr.subnetMatch(one, ranges, "none") !== "none";
 }
 
-/** Whether a resolver's text is an address as all read it: not `010.0.0.1`, which is another one to some. */
+/** Whether all programs read an address alike: `010.0.0.1` is a different address to some. */
 function isPlainAddress(address: string): boolean {
   const dotted = /^::ffff:([\d.]+)$/i.exec(address)?.[1] ?? address;
-  // ipaddr.js reads every IPv6 address with a dotted end as a mapped one, also `::10.0.0.1`.
+  // ipaddr.js reads every IPv6 address with a dotted end as IPv4-mapped, including `::10.0.0.1`.
   if (address.includes(".")) return ipaddr.IPv4.isValidFourPartDecimal(dotted);
   return ipaddr.IPv6.isValid(address);
 }
 
-/** The host as it was typed; undefined if the text is not `scheme://host…`. */
+/** The host as the user wrote it; undefined if the text is not `scheme://host…`. */
 function hostSpelledIn(text: string): string | undefined {
   return /^https?:\/\/([^/?#@\\\s]+?)(?::\d+)?(?:[/?]|$)/.exec(text)?.[1];
 }

@@ -3,7 +3,7 @@ import { bytesOf, HEADERS, headerValues, reject, verifySignature } from "./signa
 import { CHECKS, type Check, type VerifyOptions, type WebhookEvent, type WebhookVerdict } from "./webhook.ts";
 
 /**
- * Verifies a webhook and reads its event (decisions 11 and 12): after `verifySignature` the body must be an event, and
+ * Verifies a webhook and parses its event (decisions 11 and 12): after `verifySignature` the body must be an event, and
  * the event id header, which is not signed, must not contradict it. `now` is milliseconds since the epoch.
  */
 export function verifyWebhook(options: VerifyOptions & { readonly now: number }): WebhookVerdict {
@@ -25,11 +25,11 @@ export function verifyWebhook(options: VerifyOptions & { readonly now: number })
   return { ok: true, eventId: event.event_id, timestamp: verdict.timestamp, event };
 }
 
-/** The fields of an event in the order in which the service writes them (decision 11), and those of its `data`. */
+/** The fields of an event in the order in which the service writes them (decision 11), and the fields of its `data`. */
 export const EVENT_FIELDS = Object.keys({ ...CHECKS.envelope, ...CHECKS.change });
 export const FIELDS_OF_CHECKOUT = Object.keys(CHECKS.checkout);
 
-/** The first field that is invalid for an event; undefined if all are valid. Additional fields are accepted. */
+/** The first invalid field of an event; undefined if all fields are valid. Additional fields are accepted. */
 function faultyField(body: unknown): string | undefined {
   if (!isRecord(body)) return "the whole";
   const envelope = firstFault(body, CHECKS.envelope);

@@ -2,7 +2,7 @@ import { STATUSES } from "../checkout/checkout.ts";
 import { isRecord } from "../json.ts";
 
 /** Types of webhooks and of their verification. They are also the types of `hosted-checkout/webhooks`. */
-/** Names of the headers that a delivery carries (decision 12). The interface names none, so they are a setting. */
+/** Names of a delivery's headers (decision 12). The interface names none, so the names are a setting. */
 export type HeaderNames = {
   readonly eventId: string;
   readonly timestamp: string;
@@ -10,9 +10,9 @@ export type HeaderNames = {
 };
 
 /**
- * The headers of a request: as in Fetch, as in Node (`request.headers`), as raw lines, names and values alternating
- * (`request.rawHeaders`), or as pairs of name and value, in an array or a Map. Only raw lines show reliably that a header
- * was repeated.
+ * The headers of a request: as in Fetch, as in Node (`request.headers`), as raw lines with alternating names and values
+ * (`request.rawHeaders`), or as pairs of name and value, in an array or a Map. Only raw lines show reliably that a
+ * header was repeated.
  */
 export type WebhookHeaders =
   | { readonly get: (name: string) => string | null }
@@ -29,7 +29,7 @@ export type VerifyOptions = {
   /** The body exactly as it arrived, before any parser; a string means its UTF-8 bytes. */
   readonly rawBody: Uint8Array | ArrayBuffer | string;
   readonly headers: WebhookHeaders;
-  /** The active signing secrets, with `whsec_`. One is enough; during a rotation give both. */
+  /** The active signing secrets, with `whsec_`. One is enough; during a rotation, pass both. */
   readonly secrets: string | readonly string[];
   /** Maximum difference between timestamp and now, in seconds; 0 means the same second. Default: 300. */
   readonly toleranceSeconds?: number;
@@ -52,14 +52,14 @@ export type SignatureCode =
   | "timestamp_too_old"
   | "timestamp_too_new";
 
-/** A refusal: its code, and a sentence for the developer. */
+/** A refusal: its code, and a message for the developer. */
 export type Rejection<Code extends string> = {
   readonly ok: false;
   readonly code: Code;
   readonly message: string;
 };
 
-/** The request was signed with one of the secrets within the tolerance, or the reason why not. */
+/** The verified timestamp of a request, or the reason for a refusal. */
 export type SignatureVerdict =
   | {
       readonly ok: true;
@@ -85,18 +85,18 @@ export type WebhookCheckout = {
 
 /** Fields of every event (decision 11). */
 type WebhookEnvelope = {
-  /** The same in every delivery of the event: handle it once. */
+  /** The same in every delivery of the event: handle each id once. */
   readonly event_id: string;
-  /** When it happened, ISO 8601. */
+  /** Creation time of the event, ISO 8601. */
   readonly created_at: string;
   readonly api_version: string;
   readonly livemode: boolean;
   readonly store_id: string;
 };
 
-/** Something happened to an order or a checkout session. */
+/** A change of an order or a checkout session. */
 export type WebhookChange = WebhookEnvelope & {
-  /** A later version of the service may send other types: ignore them. */
+  /** Later versions of the service may send other types: ignore them. */
   readonly type: `${WebhookCheckout["object"]}.${WebhookStatus}`;
   /** Counts from 1 for each order or session. Ignore an event with a lower number than one you have handled. */
   readonly sequence: number;
@@ -104,7 +104,7 @@ export type WebhookChange = WebhookEnvelope & {
   readonly data: WebhookCheckout;
 };
 
-/** A test of the endpoint: nothing happened. */
+/** A test of the endpoint; no order changed. */
 export type WebhookTest = WebhookEnvelope & { readonly type: "webhook.test"; readonly data?: unknown };
 
 /** The body of a webhook. */
@@ -147,12 +147,16 @@ const CHECKOUT: Checks<WebhookCheckout> = {
 };
 
 /**
- * What each field must be, in the order in which the service writes them. A merchant's server loads no schema for it.
+ * The check of each field, in the order in which the service writes them. No schema, so that a merchant's server loads
+ * no schema library.
+ *
  * @internal
  */
 export const CHECKS = { envelope: ENVELOPE, change: CHANGE, checkout: CHECKOUT };
 
-/** Why a webhook is refused: its signature, or a signed body that is no event, or a header that contradicts it. */
+/**
+ * Why a webhook is refused: its signature, a signed body that is not an event, or a header that contradicts the body.
+ */
 export type WebhookCode = SignatureCode | "event_invalid" | "event_id_doubled" | "event_id_mismatch";
 
 /** A trusted webhook, or the reason why it cannot be trusted. */

@@ -2,24 +2,24 @@ import type { Finding } from "./causes.ts";
 import { isRecord, parseJson } from "../../json.ts";
 import { FIELDS_OF_CHECKOUT, EVENT_FIELDS } from "../verify.ts";
 
-/** A body that may have been signed in place of the one that arrived, and the cause that this would show. */
+/** A body that may have been signed instead of the received one, with the cause that this would prove. */
 export type Variant<Value> = { readonly findings: readonly Finding[]; readonly value: Value };
 
-/** A cause with its detail, and what was signed if it is the cause; undefined where it cannot be. */
+/** A cause with its detail, and the value that was signed in that case; undefined if the cause is impossible. */
 export type Row<Value> = readonly [
   code: Finding["code"],
   detail: string | undefined,
   value: Value | undefined,
 ];
 
-/** Larger bodies are not varied: events are small. */
+/** Larger bodies have no variants, because events are small. */
 export const MAX_VARIED_BYTES = 32 * 1024;
-/** Deeper JSON is not written again: events are flat. */
+/** Deeper JSON is not serialized again, because events are flat. */
 const MAX_DEPTH = 8;
 const BLANKS = " \t\r\n";
 const BOM = "\u00ef\u00bb\u00bf";
 const BYTES = Array.from({ length: 256 }, (_, byte) => byte);
-/** The byte of each character of Windows-1252, which is also what browsers mean by Latin-1. */
+/** The byte of each character of Windows-1252, which browsers also use for Latin-1. */
 const WINDOWS_1252 = new Map(
   BYTES.map((byte) => [new TextDecoder("windows-1252").decode(Uint8Array.of(byte)), byte] as const),
 );
@@ -32,7 +32,7 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
   const itself = { findings: [], value: rawBody };
   if (rawBody.length > MAX_VARIED_BYTES) return [itself];
   const bytes = Buffer.from(rawBody);
-  // One character for each byte, so that every change of the text changes the bytes in the same way.
+  // One character for each byte, so that every change of the text is the same change of the bytes.
   const latin1 = bytes.toString("latin1");
   const utf8 = bytes.toString("utf8");
   const changed = variantsOf([
@@ -52,20 +52,20 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
   return [...unique.values()];
 }
 
-/** The variants of the causes that can be. */
+/** The variants of the possible causes. */
 export function variantsOf<Value>(rows: readonly Row<Value>[]): Variant<Value>[] {
   return rows.flatMap(([code, detail, value]) =>
     value === undefined ? [] : [{ findings: [{ code, detail }], value }],
   );
 }
 
-/** JSON as the service writes it: no white space, keys in their order; undefined if the text is not JSON. */
+/** JSON as the service writes it: no white space, original order of keys; undefined if the text is not JSON. */
 export function compactJson(text: string): string | undefined {
   const value = shallowJson(text);
   return value === undefined ? undefined : JSON.stringify(value);
 }
 
-/** A text means its UTF-8 bytes. */
+/** A body; a text stands for its UTF-8 bytes. */
 type Body = Uint8Array | string;
 
 function whiteSpace(latin1: string): Row<Body>[] {
@@ -86,7 +86,7 @@ function whiteSpace(latin1: string): Row<Body>[] {
 }
 
 /**
- * Loops, because a regular expression would take quadratic time. Only characters that are white space in every
+ * Loops, because a regular expression would take quadratic time. Only removes characters that are white space in every
  * encoding.
  */
 function trimEnd(latin1: string): string {
@@ -203,7 +203,7 @@ const PLACEHOLDERS = ["", "[object Object]", "undefined", "null", "{}"].map((tex
   text,
 ]);
 
-/** The value of a JSON text; undefined if it is not JSON or too deep. */
+/** The value of a JSON text; undefined if the text is not JSON or too deep. */
 function shallowJson(text: string): unknown {
   let depth = 0;
   let deepest = 0;
@@ -226,7 +226,7 @@ function sortKeys(value: unknown): unknown {
   return Object.fromEntries(sorted.map(([key, inner]) => [key, sortKeys(inner)]));
 }
 
-/** As the service writes the keys of an event (decision 11). */
+/** The keys of an event in the service's order (decision 11). */
 function writtenOrder(value: unknown): unknown {
   if (!isRecord(value)) return value;
   const ordered = inOrder(value, EVENT_FIELDS);
@@ -250,7 +250,7 @@ function unescapeUnits(text: string): string {
   return text
     .replaceAll(/\\u([0-9a-f]{4})/gi, (escape, hex: string) => {
       const unit = Number.parseInt(hex, 16);
-      // Control characters, quotes and backslashes have to stay escaped.
+      // Control characters, quotes and backslashes must stay escaped.
       return unit < 0x20 || unit === 0x22 || unit === 0x5c ? escape : String.fromCharCode(unit);
     })
     .replaceAll("\\/", "/");

@@ -4,8 +4,8 @@ const TWO_SIDES =
   "The side that deviates is the one to correct: the receiver's framework, or whatever signed it.";
 
 /**
- * Every cause that a diagnosis can name (decision 46), with the sentence for a person. The detail, in braces, says what
- * was found; it never holds a secret or a digest.
+ * Every cause that a diagnosis can name (decision 46), with its message. The detail, in braces, is the specific
+ * finding; it never holds a secret or a digest.
  */
 export const CAUSES = {
   secret_missing:
@@ -96,19 +96,19 @@ export const CAUSES = {
 /** A code of the closed list. */
 type CauseCode = keyof typeof CAUSES;
 
-/** A cause that was found, without its sentence. */
+/** A cause that was found, without its message. */
 export type Finding = { readonly code: CauseCode; readonly detail?: string | undefined };
 
 /** Why a verification failed. */
 export type Diagnosis = {
   readonly code: CauseCode;
-  /** What most likely happened, and what to do. Holds no secret and no digest. */
+  /** The likely cause and the remedy. Holds no secret and no digest. */
   readonly message: string;
-  /** Whether it is proven: without this cause the signature is right, or the fault is visible in the request. */
+  /** Whether the cause is proven: undoing it gives a valid signature, or the fault is visible in the request. */
   readonly proven: boolean;
 };
 
-/** Adds the sentence to a finding. */
+/** Adds the message to a finding. */
 export function explain({ code, detail = "" }: Finding, proven: boolean): Diagnosis {
   return { code, message: CAUSES[code].replace(/\{\w+\}/, () => detail), proven };
 }

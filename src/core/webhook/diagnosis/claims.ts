@@ -1,6 +1,6 @@
 import { parseJson } from "../../json.ts";
 
-/** What a body claims, true or not; null where it claims nothing. */
+/** The claims of a body, true or not; null for a missing claim. */
 export type Claims = {
   readonly eventId: string | null;
   readonly type: string | null;
@@ -8,7 +8,7 @@ export type Claims = {
   readonly orderId: string | null;
 };
 
-/** Reads the claims of a webhook's body. For lists only: before it is verified, nothing may be decided by it. */
+/** Parses the claims of a webhook's body. For lists only: before verification, nothing may be decided by them. */
 export function claimsOf(rawBody: Uint8Array): Claims {
   const body = bodyOf(rawBody);
   const object = fieldOf(body, "data");
@@ -25,7 +25,7 @@ export function bodyOf(rawBody: Uint8Array): unknown {
   return parseJson(Buffer.from(rawBody).toString("utf8"));
 }
 
-/** A field of what was parsed; undefined where there is none. */
+/** A field of a parsed value; undefined if there is none. */
 export function fieldOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null
     ? Object.getOwnPropertyDescriptor(value, name)?.value

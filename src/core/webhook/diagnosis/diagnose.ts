@@ -22,7 +22,7 @@ import {
 import { bytesOf, HEADERS, headerValues, verifySignature } from "../signature.ts";
 import type { HeaderNames, VerifyOptions } from "../webhook.ts";
 
-/** A request that failed, the secrets it was verified with, and further secrets that may have signed it. */
+/** A request that failed its verification, the secrets used, and further secrets that may have signed it. */
 export type DiagnoseOptions = VerifyOptions & {
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -31,22 +31,22 @@ export type DiagnoseOptions = VerifyOptions & {
 
 /** Maximum number of bytes to hash in search of a cause: less than a second of work for any request. */
 const MAX_HASHED_BYTES = 64 * 1024 * 1024;
-/** Cost of a try in addition to its body, in bytes hashed. */
+/** Cost of an attempt in addition to its body, in bytes hashed. */
 const BYTES_PER_TRY = 512;
-/** The time that a try takes beside its hashing, as bytes that could be hashed in it. */
+/** The time of an attempt besides its hashing, as the number of bytes that could be hashed in it. */
 const TRY_TIME_BYTES = 8 * 1024;
-/** About how many variants a body has. */
+/** The approximate number of variants of a body. */
 const VARIANTS = 64;
 /** Maximum number of causes that are combined. */
 const MAX_CAUSES = 2;
-/** Other timestamps are tried this far around each known one, in seconds: the first three retries are within it. */
+/** The range of other timestamps around each known one, in seconds; it includes the first three retries. */
 const NEAR_SECONDS = 3600;
 const PARSED = "What was verified is neither bytes nor text, but something that was parsed.";
 
 /**
- * Why a webhook fails its verification, the likeliest cause first, found by trying common mistakes of either side
- * until the signature is right; empty if it does not fail. Holds no secret and no digest. For the receiver only: a
- * forger must not learn how close a signature came.
+ * Why a webhook fails its verification, the likeliest cause first; empty if it does not fail. Undoes common mistakes of
+ * either side until the signature is valid. Holds no secret and no digest. For the receiver only: a forger must not
+ * learn how close a signature came.
  */
 export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
   const steps = diagnoseInSteps(options);
@@ -57,8 +57,8 @@ export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
 }
 
 /**
- * The same in small steps, for a program that has other work: each step yields what it is about to cost, in bytes
- * hashed, and whoever does not ask for it spends nothing more.
+ * The same in small steps, for a program with other work: each step yields its cost in advance, in bytes hashed, so
+ * that the caller can stop.
  */
 export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, readonly Diagnosis[]> {
   yield options.rawBody instanceof Uint8Array ? options.rawBody.length : BYTES_PER_TRY;
@@ -74,7 +74,7 @@ export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, re
   return yield* searchCauses(options, { rawBody, age });
 }
 
-/** Faults that are visible in the request, and causes without which the signature would be right. */
+/** Searches for faults that are visible in the request, and for causes without which the signature would be valid. */
 function* searchCauses(
   options: DiagnoseOptions,
   { rawBody, age }: { readonly rawBody: Uint8Array; readonly age: readonly Finding[] },
@@ -91,7 +91,7 @@ function* searchCauses(
     return proven([...visible, ...undone, ...age]);
   }
   const certain = proven([...visible, ...findings, ...age]);
-  // Without a valid secret there is nothing to try.
+  // Without a valid secret no signature can be checked.
   if (ofSecrets.some(({ code }) => code !== "secret_whitespace")) return certain;
   return [
     ...certain,
@@ -103,7 +103,7 @@ function proven(findings: readonly Finding[]): Diagnosis[] {
   return findings.map((finding) => explain(finding, true));
 }
 
-/** What may have been signed, and the causes that this would show. */
+/** A hypothesis about the signed bytes, with its causes. */
 type Trial = {
   readonly findings: readonly Finding[];
   readonly key: string | Uint8Array;
@@ -116,13 +116,13 @@ type Request = {
   readonly timestampText: string;
 };
 
-/** The causes under which one of the signatures is right; undefined where none was found within the limits. */
+/** The causes under which one of the signatures is valid; undefined if none was found within the limits. */
 function* prove(
   options: DiagnoseOptions,
   request: Request,
 ): Generator<number, readonly Finding[] | undefined> {
   if (request.candidates.length === 0) return undefined;
-  // Making the variants of a body costs about as much as hashing each of them.
+  // Making the variants of a body costs about as much as hashing them.
   if (request.rawBody.length <= MAX_VARIED_BYTES) yield request.rawBody.length * VARIANTS;
   let hashed = 0;
   for (const { findings, key, parts } of trials(options, request)) {
@@ -137,7 +137,7 @@ function* prove(
   return undefined;
 }
 
-/** One cause at a time, then two, then other timestamps. */
+/** First one cause at a time, then two, then other timestamps. */
 function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
   const { rawBody, timestampText } = request;
   const [eventId] = headerValues(options.headers, namesOf(options).eventId);
@@ -175,7 +175,9 @@ function* combinations(
   }
 }
 
-/** Timestamps of other attempts: around the one that came, now, and when the event was made; the nearest first. */
+/**
+ * Timestamps of other attempts, the nearest first: around the received one, the current time and the event's creation.
+ */
 function* otherTimestamps(
   options: DiagnoseOptions,
   { rawBody, timestampText }: Request,
@@ -193,7 +195,7 @@ function* otherTimestamps(
   }
 }
 
-/** Compared in constant time, because the time must not show how good a guess was. */
+/** Compared in constant time, because the duration must not reveal how good a guess was. */
 function isDigestOf(
   { algorithm, hex }: Candidate,
   key: string | Uint8Array,
@@ -209,7 +211,7 @@ function namesOf({ headerNames = HEADERS }: VerifyOptions): HeaderNames {
   return headerNames;
 }
 
-/** When the event was created, according to its body, in Unix seconds. */
+/** The creation time of the event, according to its body, in Unix seconds. */
 function createdSeconds(rawBody: Uint8Array): number | undefined {
   const created = Date.parse(String(fieldOf(bodyOf(rawBody), "created_at")));
   return Number.isNaN(created) ? undefined : Math.floor(created / 1000);

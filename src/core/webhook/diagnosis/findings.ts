@@ -3,16 +3,16 @@ import type { Finding } from "./causes.ts";
 import { DEFAULT_TOLERANCE_SECONDS, headerValues, secretFault, TIMESTAMP } from "../signature.ts";
 import type { HeaderNames, VerifyOptions, WebhookHeaders } from "../webhook.ts";
 
-/** Up to an hour, a wrong clock is more likely than an old request. */
+/** Within an hour, a wrong clock is more likely than an old request. */
 const LIKELY_SKEW_SECONDS = 3600;
 /** A clock with a wrong time zone is off by a multiple of half an hour, within this tolerance and this maximum. */
 const TIME_ZONE_STEP_SECONDS = 1800;
 const TIME_ZONE_SLACK_SECONDS = 60;
 const TIME_ZONE_MAX_SECONDS = 14 * 3600;
-/** Maximum number of timestamps that are read from a repeated header. */
+/** Maximum number of timestamps that are parsed from a repeated header. */
 const MAX_PARTS = 3;
 
-/** Which of the two headers are missing, empty or repeated. */
+/** The two headers if they are missing, empty or repeated. */
 export function absentHeaders(headers: WebhookHeaders, names: HeaderNames): readonly Finding[] {
   return (["timestamp", "signature"] as const).flatMap((kind): Finding[] => {
     const name = names[kind];
@@ -33,7 +33,7 @@ export function secretFindings(secrets: readonly string[]): readonly Finding[] {
   });
 }
 
-/** What is wrong with the form of a timestamp. */
+/** Faults in the form of a timestamp. */
 export function timestampFindings(text: string, name: string): readonly Finding[] {
   if (TIMESTAMP.test(text)) return [];
   if (/^\d{13}$/.test(text)) return [{ code: "timestamp_milliseconds" }];
@@ -82,7 +82,7 @@ function isTimeZone(seconds: number): boolean {
   return distance <= TIME_ZONE_SLACK_SECONDS && seconds <= TIME_ZONE_MAX_SECONDS + TIME_ZONE_SLACK_SECONDS;
 }
 
-/** What the body looks like, when no cause is proven. */
+/** Likely causes from the form of the body, if no cause is proven. */
 export function bodyHints(rawBody: Uint8Array): readonly Finding[] {
   if (rawBody.length === 0) return [{ code: "body_empty" }];
   const text = Buffer.from(rawBody).toString("utf8");

@@ -2,32 +2,32 @@ import { variantsOf, type Row, type Variant } from "./body-variants.ts";
 import type { Finding } from "./causes.ts";
 import { MAX_SIGNATURES, SIGNATURES } from "../signature.ts";
 
-/** A secret that may have signed, with its name for people. */
+/** A secret that may have signed, with a label for display. */
 export type KnownSecret = {
-  /** Shown in diagnoses: `the secret of endpoint https://…`. Never the secret itself. */
+  /** For display: `the secret of endpoint https://…`, never the secret itself. */
   readonly label: string;
   readonly secret: string;
   /** Whether it was rotated out. */
   readonly retired: boolean;
 };
 
-/** A digest that the signature header may have meant. */
+/** A digest that the signature header may mean. */
 export type Candidate = {
   readonly algorithm: "sha1" | "sha256" | "sha384" | "sha512";
-  /** Lower-case hex; only the first digits if it was cut off. */
+  /** Lower-case hex; only the first digits if the header was cut off. */
   readonly hex: string;
   readonly findings: readonly Finding[];
 };
 
-/** What was signed: parts whose bytes are concatenated. */
+/** The signed parts, whose bytes are concatenated. */
 export type SignedParts = (body: Uint8Array) => readonly (string | Uint8Array)[];
 
 const PREFIX = "whsec_";
-/** Maximum length of a header that is read, in characters. */
+/** Maximum length of a header that is parsed, in characters. */
 const MAX_HEADER = 2048;
 /** Maximum number of digests of one header that are compared. */
 const MAX_CANDIDATES = 8;
-/** With fewer digits a correct beginning could be guessed; a diagnosis would then help a forger. */
+/** With fewer digits a correct prefix could be guessed, and a diagnosis would help a forger. */
 const MIN_PROVABLE_DIGITS = 32;
 /** The digests of other algorithms by their length, in hex digits. */
 const LENGTHS = new Map<number, Candidate["algorithm"]>([
@@ -71,7 +71,7 @@ export function keyVariants(
   ];
 }
 
-/** What may have been signed together with a body, if these headers arrived. */
+/** The forms of signed content that the received headers allow. */
 export function signedForms(
   timestamps: readonly string[],
   eventId: string | undefined,
@@ -97,8 +97,8 @@ export function signedForms(
 }
 
 /**
- * The digests that a signature header may mean, with what is wrong in their form; and what is wrong with the header if
- * none of them is right.
+ * The digests that a signature header may mean, with the faults of their form; and the faults of the header, in case
+ * none of the digests is right.
  */
 export function readSignature(
   header: string,
@@ -174,7 +174,7 @@ const NOT_SET = variantsOf(
 
 const MALFORMED: Finding = { code: "signature_malformed" };
 
-/** What is wrong with the header as a whole. */
+/** Faults of the header as a whole. */
 function headerFindings(header: string, name: string): Finding[] {
   const items = header.split(",");
   if (/^[0-9a-f]{64}(?:, [0-9a-f]{64})+$/.test(header)) return [{ code: "signature_doubled", detail: name }];
@@ -221,7 +221,7 @@ function otherAlgorithms(hex: string, spelling: readonly Finding[]): Candidate[]
   return [{ algorithm, hex, findings: [...spelling, { code: "other_algorithm", detail }] }];
 }
 
-/** What an item looks like that is not a valid digest. */
+/** The form of an item that is not a valid digest. */
 function shapeOf(item: string): Finding {
   if (!/^[0-9a-f]+$/i.test(item)) return MALFORMED;
   const detail = String(item.length);
