@@ -3,7 +3,7 @@ import type { Connection } from "./connection/database.ts";
 
 type CapabilityRow = Omit<Capability, "active"> & { readonly active: number };
 
-/** The DDL of what stores may be paid with. */
+/** The DDL of capabilities. */
 export const CAPABILITIES_DDL = `
 CREATE TABLE capabilities (
   store_id TEXT NOT NULL REFERENCES stores (id),
@@ -14,7 +14,7 @@ CREATE TABLE capabilities (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** What each store may be paid with. `changed` is called after every change. */
+/** The payment methods and currencies of each store. `changed` is called after every change. */
 export function capabilitiesTable(connection: Connection, changed: () => void) {
   const selectOf = connection.prepare<[string], CapabilityRow>(
     "SELECT kind, name, active FROM capabilities WHERE store_id = ? ORDER BY kind DESC, name",
@@ -26,7 +26,7 @@ export function capabilitiesTable(connection: Connection, changed: () => void) {
     "INSERT INTO capabilities (store_id, kind, name, active) VALUES (@storeId, @kind, @name, 1)",
   );
   return {
-    /** Gives a store a capability, active. */
+    /** Gives a store an active capability. */
     insert: (storeId: string, capability: Omit<Capability, "active">): void => {
       insert.run({ ...capability, storeId });
       changed();

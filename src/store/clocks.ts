@@ -2,8 +2,8 @@ import type { StoreClock } from "../core/clock.ts";
 import type { Connection } from "./connection/database.ts";
 
 /**
- * The clock of each store (decision 18), two columns of `stores`. A store that is being erased has none: no time passes
- * there, so nothing happens in it (decision 91). `changed` is called after every change.
+ * The clock of each store (decision 18), two columns of `stores`. A store that is being erased has no clock, so nothing
+ * happens in it (decision 91). `changed` is called after every change.
  */
 export function clocksTable(connection: Connection, changed: () => void) {
   const select = connection.prepare<[string], StoreClock>(
@@ -18,10 +18,10 @@ export function clocksTable(connection: Connection, changed: () => void) {
   );
 
   return {
-    /** The ids of all stores that have a clock. */
+    /** The ids of all stores with a clock. */
     storeIds: (): string[] => selectStores.all(),
 
-    /** The clock of a store; undefined if there is no such store, or it is being erased. */
+    /** The clock of a store; undefined if there is no such store or it is being erased. */
     of: (storeId: string): StoreClock | undefined => select.get(storeId),
 
     set: (storeId: string, clock: StoreClock): void => {

@@ -5,13 +5,13 @@ import type { Connection } from "./connection/database.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import { remembered } from "./connection/remembered.ts";
 
-/** What may be shown of an API key. Times are milliseconds by the real clock. */
+/** The public facts of an API key. Times are milliseconds by the real clock. */
 export type ShownKey = Omit<KeyEntry, "keyId"> & Pick<Credential, "id">;
 
-/** A credential with what a request needs to know of its store. */
+/** A credential with the facts of its store that a request needs. */
 export type CredentialInStore = Credential & {
   readonly clock: StoreClock;
-  /** Whether the store is being erased: then nothing in it can be read or written. */
+  /** Whether the store is being erased: nothing in the store can then be read or written. */
   readonly isErased: boolean;
 };
 
@@ -19,7 +19,7 @@ type NewCredential = Credential & {
   readonly keyHash: string;
   readonly lastFour: string;
   readonly createdAt: number;
-  /** Whether it is in force only while a drill runs. */
+  /** Whether it is valid only while a drill runs. */
   readonly forDrill?: boolean;
 };
 /** As stored: the scopes joined by spaces. */
@@ -85,13 +85,15 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
     /** The credential of an API key with its store; undefined for an unknown or revoked key. */
     byApiKey,
 
-    /** The store of a key, revoked or not, by its hash; undefined for one that was never here. */
+    /**
+     * The store of a key by its hash, whether the key is revoked or not; undefined for a key that never existed here.
+     */
     ownerOf: (keyHash: string): { readonly storeId: string; readonly isRevoked: boolean } | undefined => {
       const row = selectOwner.get(keyHash);
       return row && { storeId: row.storeId, isRevoked: row.revokedAt !== null };
     },
 
-    /** Revokes a key: from now on it is unknown. */
+    /** Revokes a key, which is unknown from then on. */
     revoke: (id: string, at: number): void => {
       revoke.run({ id, at });
       byApiKey.forget();
@@ -103,7 +105,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       byApiKey.forget();
     },
 
-    /** The merchant's keys of a store, revoked ones too, oldest first. */
+    /** The merchant's keys of a store, including revoked ones, oldest first. */
     of: (storeId: string): ShownKey[] =>
       selectOf.all(storeId).map((row) => Object.assign(row, { scopes: scopesOf(row) })),
   };

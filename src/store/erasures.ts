@@ -1,14 +1,13 @@
-// A table with rows of a store needs a line here that deletes them by an index; test/store/erasure.test.ts asks for
-// both. Its columns in a foreign snapshot: core/snapshot/columns.ts. Without a column store_id:
-// store/snapshot/rows.ts.
+// A table with rows of a store needs a line here that deletes them by an index; test/store/erasure.test.ts requires
+// both. Its columns in a foreign snapshot: core/snapshot/columns.ts. Without a column store_id: store/snapshot/rows.ts.
 import type { Connection } from "./connection/database.ts";
 import { lazily } from "./connection/statements.ts";
 
 /**
- * The DDL of resets and erasures. A row of `resets` names a store whose rows may be deleted, and cannot be committed: it
- * refers to a row that cannot exist, which is checked at the commit. A row of `erasures` is a store whose rows are being
- * deleted, in several transactions. Each table has indexes that lead to the rows of a store, and from a deleted row to those
- * that refer to it: what a deletion costs depends on its own store alone.
+ * The DDL of resets and erasures. A row of `resets` names a store whose rows may be deleted. It cannot be committed,
+ * because it refers to a row that cannot exist, which is checked at the commit. A row of `erasures` is a store whose
+ * rows are being deleted, in several transactions. Every table has indexes to the rows of a store, and from a deleted
+ * row to the rows that refer to it, so the cost of a deletion depends on its own store alone.
  */
 export const ERASURES_DDL = `
 CREATE TABLE committed_resets (store_id TEXT PRIMARY KEY CHECK (false)) STRICT;
@@ -26,18 +25,21 @@ CREATE TABLE event_floor (
 ) STRICT;
 `;
 
-/** A store whose rows are being deleted. `reset`: what has happened in it; `delete`: the store itself too. */
+/** A store whose rows are being deleted. `reset`: its history; `delete`: also the store itself. */
 export type Erasure = { readonly storeId: string; readonly kind: "reset" | "delete" };
 
-/** Rows of one table that go together with those that belong to them; each statement takes a store and a number. */
+/**
+ * Rows of one table that are deleted together with the rows that belong to them; each statement takes a store and a
+ * number.
+ */
 type Step = { readonly parts: readonly string[]; readonly sql: string };
 
-/** Rows that nothing belongs to. */
+/** Rows without dependent rows. */
 function alone(table: string): Step {
   return { parts: [], sql: `DELETE FROM ${table} WHERE store_id = ? LIMIT ?` };
 }
 
-/** Deletes what belongs to checkouts; where a table has no rows at all, they are not looked for once a checkout. */
+/** Deletes the rows that belong to checkouts; an empty table is not searched for each checkout. */
 function ofCheckouts(table: string): string {
   return `DELETE FROM ${table} WHERE checkout_id IN
     (SELECT id FROM checkouts WHERE store_id = ? AND EXISTS (SELECT 1 FROM ${table} WHERE checkout_id >= '')
@@ -45,8 +47,8 @@ function ofCheckouts(table: string): string {
 }
 
 /**
- * What has happened in a store, each table before those that it refers to. A statement deletes at most the given
- * number of rows, or the rows that belong to them.
+ * The history of a store, each table before the tables that it refers to. A statement deletes at most the given number
+ * of rows, or the rows that belong to them.
  */
 export const HAPPENED: readonly Step[] = [
   ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map(alone),
@@ -59,14 +61,15 @@ export const HAPPENED: readonly Step[] = [
   },
   alone("events"),
   {
-    // Keys are scattered in their own order: with their checkouts they go as they came, page by page.
+    // Keys are scattered in their own order; with their checkouts they are deleted page by page, in the order of
+    // creation.
     parts: ["late_results", "page_views", "attempts", "idempotency_keys"].map(ofCheckouts),
     sql: "DELETE FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?",
   },
   ...["drills", "waivers", "admin_acts"].map(alone),
 ];
 
-/** What follows in the transaction of the last of these rows; each statement takes a store. */
+/** Statements for the transaction that deletes the last of these rows; each takes a store. */
 export const AT_LAST: Readonly<Record<Erasure["kind"], readonly string[]>> = {
   reset: [
     "UPDATE endpoints SET failing_since = NULL WHERE store_id = ?",
@@ -88,40 +91,43 @@ export const AT_LAST: Readonly<Record<Erasure["kind"], readonly string[]>> = {
   ],
 };
 
-/** The merchant of a deleted store goes with its last one. */
+/** Deletes the merchant of a deleted store, if it was the merchant's last store. */
 export const LONE_MERCHANT =
   "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
 
-/** The deletion of all rows of a store within one transaction, for who writes them anew. */
+/** The deletion of all rows of a store within one transaction, for a caller that writes new ones. */
 export type Clearing = {
-  /** Deletes them, and returns the keys of its drills, which the drills hold on to if the store is replaced. */
+  /** Deletes the rows, and returns the keys of drills, which continue if the store is replaced. */
   readonly clear: (storeId: string, kind: "replaced" | "gone") => readonly DrillKey[];
   readonly putBack: (keys: readonly DrillKey[]) => void;
 };
 
 type DrillKey = Readonly<Record<string, unknown>>;
 
-/** How many rows go in one transaction, about: other writes wait for it. */
+/** The approximate number of rows deleted in one transaction, for which other writes wait. */
 const ROWS_AT_ONCE = 2500;
-/** How many rows go at once that others belong to, a delivery has a row for each try; and of all others. */
+/**
+ * The number of rows deleted at once: rows with dependent rows (each delivery has a row for each attempt), and all
+ * others.
+ */
 const OWNERS_AT_ONCE = 100;
 const ALONE_AT_ONCE = 500;
-/** So few of them go with all that belongs to them: without a limit a statement takes two thirds of the time. */
+/** If there are at most this many, all are deleted without a limit, which takes two thirds of the time. */
 const FEW_OWNERS = 500;
 
 /** The stores that are being erased. `changed` is called after each change. */
 export function erasuresTable(connection: Connection, changed: () => void) {
   const selectPending = connection.prepare<[], Erasure>("SELECT store_id AS storeId, kind FROM erasures");
-  // A start must not wait for what is seldom needed.
+  // Seldom needed, so a start does not wait for it.
   const statements = lazily(() => prepare(connection));
 
   return {
-    /** The stores that are being erased: after a start, those whose erasure was interrupted. */
+    /** The stores that are being erased; after a start, the stores whose erasure was interrupted. */
     pending: (): Erasure[] => selectPending.all(),
 
     /**
-     * Begins an erasure. From its commit on nothing happens in the store until the last row is gone. One that is to be
-     * deleted stays so.
+     * Begins an erasure. After its commit, nothing happens in the store until the last row is deleted. A pending
+     * deletion of the store is not reduced to a reset.
      */
     begin: (erasure: Erasure): void => {
       statements().begin.run(erasure);
@@ -130,8 +136,8 @@ export function erasuresTable(connection: Connection, changed: () => void) {
     },
 
     /**
-     * Deletes some rows of stores that are being erased, until it `isEnough` for one transaction, and returns the erasures
-     * that are still to be ended.
+     * Deletes rows of stores that are being erased until `isEnough` returns true or the limit of a transaction is
+     * reached. Returns the unfinished erasures.
      */
     eraseSome: (erasures: readonly Erasure[], isEnough = (): boolean => false): readonly Erasure[] => {
       let left = ROWS_AT_ONCE;
@@ -145,7 +151,7 @@ export function erasuresTable(connection: Connection, changed: () => void) {
   };
 }
 
-/** Deletes the rows of stores for who writes them anew. */
+/** Deletes the rows of stores for a caller that writes new ones. */
 export function clearing(connection: Connection): Clearing {
   const statements = lazily(() => ({
     ...prepare(connection),
@@ -177,7 +183,10 @@ const CREDENTIAL_COLUMNS = "id, store_id, key_hash, last_four, scopes, created_a
 
 type Statements = ReturnType<typeof prepare>;
 
-/** Deletes rows of a store, and ends its erasure with the last one. Returns how many more may go: none where some stay. */
+/**
+ * Deletes rows of a store, and ends its erasure after the last one. Returns how many more may be deleted in the
+ * transaction; 0 if some rows are left.
+ */
 function eraseFrom(
   statements: Statements,
   { storeId, kind }: Erasure,
@@ -209,7 +218,9 @@ function eraseFrom(
   return left;
 }
 
-/** The statements of a step for a store that has few of its rows, and how many it has, up to one more than a number. */
+/**
+ * The statements of a step for a store with few of its rows, and the number of rows, counted to one above the limit.
+ */
 function fewOf(connection: Connection, { parts, sql }: Step) {
   const [, table = ""] = /^DELETE FROM (\w+)/.exec(sql) ?? [];
   const select = connection
@@ -223,7 +234,7 @@ function fewOf(connection: Connection, { parts, sql }: Step) {
   };
 }
 
-/** A statement that deletes some rows, as one that deletes all of them. */
+/** The statement that deletes all rows, from the statement that deletes some. */
 export function withoutLimit(sql: string): string {
   return sql.replace(/( ORDER BY rowid)? LIMIT \?/, "");
 }

@@ -2,14 +2,16 @@ import type { Connection } from "./connection/database.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import { remembered } from "./connection/remembered.ts";
 
-/** The DDL of stores of other sandboxes' snapshots, which deliver nothing until they are adopted. */
+/** The DDL of stores from other sandboxes' snapshots, which deliver nothing until they are adopted. */
 export const HELD_STORES_DDL = `
 CREATE TABLE held_stores (
   store_id TEXT PRIMARY KEY REFERENCES stores (id)
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The stores whose deliveries wait, because they came with a snapshot of another sandbox (decision 95). */
+/**
+ * The stores whose deliveries are held back, because the stores came with a snapshot of another sandbox (decision 95).
+ */
 export function heldStoresTable(connection: Connection, scheduler: Scheduler) {
   const select = connection.prepare<[string], 1>("SELECT 1 FROM held_stores WHERE store_id = ?").pluck();
   const selectAll = connection
@@ -22,18 +24,17 @@ export function heldStoresTable(connection: Connection, scheduler: Scheduler) {
   const isHeld = remembered(scheduler, (storeId): boolean => select.get(storeId) !== undefined);
 
   return {
-    /** Whether nothing is delivered from a store; remembered for a moment, because every delivery asks. */
+    /** Whether a store's deliveries are held back; cached briefly, because every delivery needs it. */
     isHeld,
 
     all: (): string[] => selectAll.all(),
 
-    /** Holds the deliveries of a store back. */
+    /** Holds back the deliveries of a store. */
     hold: (storeId: string): void => {
       isHeld.forget();
       insert.run(storeId);
     },
 
-    /** Lets a store deliver again. */
     release: (storeId: string): void => {
       isHeld.forget();
       remove.run(storeId);

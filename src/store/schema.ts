@@ -27,11 +27,12 @@ import { ENDPOINTS_DDL } from "./webhook/endpoints.ts";
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 
 /**
- * The tables of `sandbox.db`, each after those that it refers to. Everything but the merchant and what is of no store
- * carries `store_id`; times are milliseconds since the epoch. The CHECKs repeat the core's rules, so that no other program
- * can write what the core would refuse; but not lists that grow with each version, such as the actions of faults. Lengths of texts from outside are counted in bytes, four to a character, because
- * SQLite's length() of a text stops at a NUL. What is called has been in SQLite since 3.37, so that the programs of a
- * system can copy and check these files too (decision 60).
+ * The tables of `sandbox.db`, each after the tables that it refers to. Every table of a store's rows has `store_id`,
+ * except for the merchant; times are milliseconds since the epoch. The CHECKs repeat the core's rules, so that no other
+ * program can write rows that the core would refuse, except for lists that grow with each version, such as the actions
+ * of faults. Lengths of texts from outside are counted in bytes, four to a character, because SQLite's length() of a
+ * text stops at a NUL. All SQL functions exist in SQLite since 3.37, so that a system's own tools can copy and check
+ * these files (decision 60).
  */
 const TABLES = [
   STORES_DDL,
@@ -64,7 +65,7 @@ const TABLES = [
 
 /**
  * The kind of `sandbox.db`: "ckSB" in its header. A migration is never edited: a change of the schema is a new
- * one at the end, written beside its table, with its test.
+ * migration at the end, written beside its table, with its test.
  */
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",

@@ -41,18 +41,18 @@ export type Store = ReturnType<typeof tables> & {
   /** Runs work in the next group commit; the promise settles when it is on disk. */
   readonly write: ReturnType<typeof createGroupCommit>;
   /**
-   * Copies what is only in the log into the file of the database, and resolves when that is on disk. Rejects with
+   * Copies the content of the log into the database file, and resolves once it is on disk. Rejects with
    * StorageUnavailable if another process reads an older state for 2 s.
    */
   readonly checkpoint: () => Promise<void>;
-  /** Why nothing can be written: as the last write failed, or the files are gone. Writes nothing. */
+  /** Why writes fail: the cause of the last failed write, or missing files. Writes nothing. */
   readonly failure: () => StorageUnavailable | undefined;
   readonly close: () => void;
-  /** The same where nothing was done with it: a log that another process has left stays as it is. */
+  /** Closes an unused store; a log that another process left behind stays unchanged. */
   readonly leave: () => void;
 };
 
-/** Opens `sandbox.db`, or a database in memory. A statement never waits for a lock: the group commit tries again. */
+/** Opens `sandbox.db`, or a database in memory. A statement never waits for a lock: the group commit retries. */
 export function openStore(
   path: string,
   options: Pick<OpenOptions, "nativeBinding" | "pid"> & { readonly scheduler: Scheduler },
@@ -67,7 +67,7 @@ export function openStore(
   const ended = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
   const ofTables = tables(connection, { scheduler, nativeBinding, watch });
   const endWith = (closing: () => void): void => {
-    // A connection of theirs would be the last one of the file.
+    // Their connection would otherwise be the last one on the file.
     ofTables.snapshots.end();
     closing();
   };

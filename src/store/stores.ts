@@ -17,7 +17,7 @@ export type StoreNames = { readonly merchant: string; readonly store: string };
 export type StoreDetails = StoreIdentity &
   StoreNames & { readonly active: boolean; readonly createdAt: number };
 
-/** What a create needs to know about a store. */
+/** The facts of a store that a create needs. */
 type StoreRecord = StoreFacts & { readonly clock: StoreClock };
 
 type DetailsRow = Omit<StoreDetails, "active"> & { readonly active: number };
@@ -49,7 +49,7 @@ CREATE TABLE stores (
 CREATE INDEX stores_of_merchant ON stores (merchant_id);
 `;
 
-/** Merchants, stores and what stores may do. */
+/** Merchants, stores and their capabilities. */
 export function storesTable(connection: Connection, scheduler: Scheduler) {
   const insertMerchant = connection.prepare<Merchant>(
     `INSERT INTO merchants (id, name, created_at) VALUES (@id, @name, @createdAt) ON CONFLICT (id) DO NOTHING`,
@@ -87,21 +87,19 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
   return {
     ...storeDetails(connection),
 
-    /** Adds a merchant; one that is there already stays as it is. */
+    /** Adds a merchant; an existing one stays unchanged. */
     insertMerchant: (merchant: Merchant): void => void insertMerchant.run(merchant),
 
     hasMerchant: (id: string): boolean => selectMerchant.get(id) !== undefined,
 
-    /** Adds an active store, which has no capability yet. */
+    /** Adds an active store without capabilities. */
     insert: (store: Merchant & StoreIdentity): void => {
       insert.run(store);
       facts.forget();
     },
 
-    /** Gives a store another name. */
     rename: (id: string, name: string): void => void updateName.run({ id, name }),
 
-    /** Gives a merchant another name. */
     renameMerchant: (id: string, name: string): void => void updateMerchantName.run({ id, name }),
 
     /** Activates or deactivates a store. */
@@ -110,7 +108,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
       facts.forget();
     },
 
-    /** The facts that a create is decided by; undefined for a store that is being erased. */
+    /** The facts that decide a create; undefined for a store that is being erased. */
     facts,
   };
 }
@@ -125,7 +123,7 @@ function factsOf({ id, active, paymentMethods, currencies, offsetMs, frozenAt }:
   };
 }
 
-/** Who and what the stores are, as they are shown. */
+/** Merchants and stores for display. */
 function storeDetails(connection: Connection) {
   const selectFirst = connection.prepare<[], StoreIdentity>(
     "SELECT id, merchant_id AS merchantId FROM stores ORDER BY rowid LIMIT 1",
@@ -138,7 +136,7 @@ function storeDetails(connection: Connection) {
        active, stores.created_at AS createdAt
      FROM stores JOIN merchants ON merchants.id = stores.merchant_id`;
   const selectDetails = connection.prepare<[string], DetailsRow>(`${details} WHERE stores.id = ?`);
-  // By rowid: stores that are made together have one time.
+  // By rowid, because stores that are created together have the same time.
   const selectAll = connection.prepare<[], DetailsRow>(`${details} ORDER BY stores.rowid`);
 
   return {
@@ -147,13 +145,13 @@ function storeDetails(connection: Connection) {
 
     names: (storeId: string): StoreNames | undefined => selectNames.get(storeId),
 
-    /** All details of a store at this moment; undefined if there is no such store. */
+    /** The current details of a store; undefined if there is no such store. */
     details: (storeId: string): StoreDetails | undefined => {
       const row = selectDetails.get(storeId);
       return row && detailsOf(row);
     },
 
-    /** All stores, the first one first. */
+    /** All stores, beginning with the first store. */
     all: (): StoreDetails[] => selectAll.all().map(detailsOf),
   };
 }

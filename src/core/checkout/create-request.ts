@@ -107,6 +107,7 @@ export function requestsFor(terms: Terms): readonly [CreateRequest, ...CreateReq
 
 const fields = { ...bySum.shape, ...byPrice.shape };
 
+/** The wire name of a field of a create. */
 export type CreateField = keyof typeof fields;
 
 /** The names of all fields of a create, in either form. */

@@ -88,6 +88,7 @@ export function successBody(requestId: string, checkout: string): string {
   return `{"ok":true,"request_id":${JSON.stringify(requestId)},"data":${checkout}}`;
 }
 
+/** The bytes of a refusal. */
 export function errorBody(requestId: string, { code, message }: Pick<Refusal, "code" | "message">): string {
   return JSON.stringify({
     ok: false,

@@ -42,6 +42,7 @@ export function valueOfVariable(name: string, env: Variables): string {
   return (Object.hasOwn(env, name) ? env[name] : undefined) ?? "";
 }
 
+/** Why a variable of the file has no value; undefined if it has one. */
 export function missingVariable(name: string, env: Variables): string | undefined {
   return valueOfVariable(name, env) === "" ? `the environment variable ${name} is not set` : undefined;
 }

@@ -91,6 +91,7 @@ const evidence = z.object({
   /** By the store's clock; null if not known. */
   at: z.nullable(moment),
 });
+/** A piece of evidence for a checklist item. */
 export type Evidence = DomainOf<typeof evidence>;
 
 const checklistItem = z.object({

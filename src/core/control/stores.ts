@@ -42,6 +42,7 @@ const takenSnapshot = z.object({
   /** Whether it replaced an older snapshot of this name. */
   replaced: z.boolean(),
 });
+/** A snapshot that was just taken. */
 export type TakenSnapshot = DomainOf<typeof takenSnapshot>;
 const oneSnapshot = z.strictObject({ name: snapshotName });
 const restoreOne = z.extend(oneSnapshot, {
@@ -53,6 +54,7 @@ const restored = z.object({
   /** Why deliveries of these stores are held back; null if they are not. */
   heldBack: z.nullable(z.string()),
 });
+/** The result of a restore. */
 export type Restored = DomainOf<typeof restored>;
 const ofRestore = ["invalid_parameter", "not_found", "state_conflict"] as const;
 

@@ -13,10 +13,12 @@ export type DeliveryFault = Fault & { readonly action: DeliveryAction };
 /** The header of an answer or a delivery that names the applied fault. */
 export const FAULT_HEADER = "Checkout-Fault";
 
+/** Whether a fault applies to v1. */
 export function isApiFault(fault: Fault): fault is ApiFault {
   return isApiAction(fault.action);
 }
 
+/** Whether a fault applies to deliveries. */
 export function isDeliveryFault(fault: Fault): fault is DeliveryFault {
   return !isApiAction(fault.action);
 }

@@ -9,6 +9,7 @@ export const ITEM_TITLES = {
   idempotency_replay: ["Idempotency replay passed", "幂等重放已通过"],
   production_gate: ["Production gate opened by an administrator", "管理员已开放生产环境"],
 } satisfies Record<string, Words>;
+/** The name of a checklist item. */
 export type ItemName = keyof typeof ITEM_TITLES;
 
 /** The names of the items, in order. */
@@ -24,8 +25,10 @@ export const DRILL_NAMES = {
   idempotency: "idempotency",
   browser_return: "browser-return",
 };
+/** The kind of a drill. */
 export type DrillKind = keyof typeof DRILL_NAMES;
 
+/** The kinds of drills. */
 export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];
 
 /**

@@ -34,7 +34,7 @@ const LATE = columnsOf<LateRow>("late_results", ATTEMPTS_DDL);
 
 const ATTEMPT = columnsOf<AttemptRow>("attempts", ATTEMPTS_DDL);
 
-/** The attempts of payers, and the results that came too late. */
+/** The attempts of payers, and late results. */
 export function attemptsTable(connection: Connection) {
   const select = connection.prepare<[string], Attempt>(
     `SELECT ${ATTEMPT.some("number", "startedAt", "outcome", "finishedAt")} FROM attempts
@@ -52,7 +52,7 @@ export function attemptsTable(connection: Connection) {
   );
 
   return {
-    /** The attempts of a checkout, first to last. */
+    /** The attempts of a checkout, oldest first. */
     of: (checkoutId: string): Attempt[] => select.all(checkoutId),
 
     /** Writes a new attempt, or the end of an open one. */

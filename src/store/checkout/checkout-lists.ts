@@ -1,13 +1,13 @@
-// Statements of lists and their indexes; what `q` means: sandbox/checkout/list.ts. The plan of every statement:
-// test/sandbox/lists.test.ts; short ids: cli/target/ids.ts; how tables fit: cli/table.ts.
+// Statements of lists and their indexes. The meaning of `q`: sandbox/checkout/list.ts. The plan of every statement:
+// test/sandbox/lists.test.ts; short ids: cli/target/ids.ts; the layout of tables: cli/table.ts.
 import { PAYMENT_METHODS, STATUSES, type Checkout, type Status } from "../../core/checkout/checkout.ts";
 import type { Connection } from "../connection/database.ts";
 import { COLUMNS_OF_CHECKOUT } from "./checkouts.ts";
 
-/** Where a checkout stands among all: the later it was created, the higher. */
+/** The position of a checkout among all checkouts, in the order of creation. */
 export type Place = number;
 
-/** Which checkouts of a store are meant; null for all. */
+/** A filter of a store's checkouts; null matches everything. */
 export type CheckoutFilter = Pick<Checkout, "storeId"> & {
   readonly status: Checkout["status"] | null;
   readonly object: Checkout["object"] | null;
@@ -15,44 +15,47 @@ export type CheckoutFilter = Pick<Checkout, "storeId"> & {
   readonly orderId: string | null;
 };
 
-/** A part of a list, from the newest on: checkouts before a place, and how many at most. */
+/** A part of a list, newest first: checkouts before a position, and the maximum number. */
 export type Span = { readonly before: Place; readonly limit: number };
 
-/** What a look through checkouts has found, and how far it went. */
+/** The result of a search, and how far it went. */
 export type Look = {
   readonly places: readonly Place[];
   readonly last: Place | undefined;
   readonly isWhole: boolean;
 };
 
-/** Before it are all checkouts. */
+/** A position after all checkouts. */
 export const AFTER_ALL: Place = Number.MAX_SAFE_INTEGER;
 
-/** How many of the newest checkouts the end of an id is looked for among. */
+/** The number of newest checkouts among which the end of an id is searched. */
 const NEWEST_IDS = 1000;
-/** How many checkouts one look reads at most. */
+/** Maximum number of checkouts that one search reads. */
 const MAX_LOOK = 20_000;
-/** If at most this many times the wanted rows lie between, counting all stores, all are read in a row: half the time. */
+/**
+ * If the range, counting all stores, has at most this many times the wanted rows, it is read sequentially, in half the
+ * time.
+ */
 const DENSE = 3;
 
 const OBJECTS = ["order", "checkout_session"] as const;
 
-/** Reads the checkouts of a store, newest first. Each statement names the index that serves it. */
+/** Reads the checkouts of a store, newest first. Each statement names the index that it uses. */
 export function checkoutLists(connection: Connection) {
   const sql = prepare(connection);
 
   return {
-    /** The place of a checkout of the store; undefined if it has none of this id. */
+    /** The position of a checkout; undefined if the store does not have the id. */
     placeOf: (storeId: string, id: string): Place | undefined => sql.placeOf.get({ storeId, id }),
 
-    /** The checkouts at places that were read, newest first. One statement for all takes half the time of one for each. */
+    /** The checkouts at these positions, newest first. One statement for all takes half the time of one for each. */
     at: (places: readonly Place[]): Checkout[] => sql.at.all(JSON.stringify(places)),
 
-    /** Of places in any order those of the newest checkouts that a filter lets through. */
+    /** The positions, of an unordered list, of the newest checkouts that pass a filter. */
     pick: (places: readonly Place[], filter: CheckoutFilter, span: Span): Place[] =>
       sql.pick.all({ ...filter, ...span, places: JSON.stringify(places) }),
 
-    /** The places of the newest checkouts of a kind; the order_id of the filter is not looked at. */
+    /** The positions of the newest checkouts of a kind; the filter's order_id is ignored. */
     newest: (filter: CheckoutFilter, { before, limit }: Span): Place[] => {
       const { storeId, status, object, paymentMethod } = filter;
       if (status === null && object === null && paymentMethod === null)
@@ -61,18 +64,17 @@ export function checkoutLists(connection: Connection) {
       return newestOf(kinds.flat()).slice(0, limit);
     },
 
-    /** The places of the checkouts whose order_id is this one; unordered. */
+    /** The positions of the checkouts with this order_id; unordered. */
     ofOrder: (storeId: string, orderId: string, limit: number): Place[] =>
       sql.ofOrder.all({ storeId, orderId, limit }),
 
-    /** The places of those whose id ends so, among the newest, and how far that is. */
+    /** The positions, among the newest checkouts, of those whose id ends with a text. */
     endingIn: (storeId: string, ending: string): Place[] =>
       sql.endingIn.all({ storeId, ending, among: NEWEST_IDS }),
 
     /**
-     * Looks through the newest checkouts before a place for a text in their order_id or their description (capital letters
-     * of ASCII are as small ones). Null finds all. `last` is the oldest that was looked at,
-     * `isWhole` whether there is none before it.
+     * Searches the newest checkouts before a position for a text in their order_id or description (ASCII letters
+     * without case). Null finds all. `last` is the oldest checkout examined, `isWhole` whether none is older.
      */
     look: (filter: CheckoutFilter, text: string | null, { before, limit }: Span): Look => {
       const { storeId } = filter;
@@ -87,20 +89,20 @@ export function checkoutLists(connection: Connection) {
       return { places, last, isWhole: beyond === undefined };
     },
 
-    /** How many checkouts of the store there are from a place on, before another. */
+    /** The number of checkouts of the store from a position on, before another. */
     count: (storeId: string, from: Place, before: Place): number =>
       sql.count.get({ storeId, from, before }) ?? 0,
   };
 }
 
-/** Places, the newest first. */
+/** Positions, the newest first. */
 function newestOf(places: readonly Place[]): Place[] {
   return places.toSorted((left, right) => right - left);
 }
 
 type Kind = Pick<Checkout, "status" | "object" | "paymentMethod">;
 
-/** Every kind of checkout that a filter lets through. */
+/** Every kind of checkout that a filter accepts. */
 function kindsOf({ status, object, paymentMethod }: CheckoutFilter): Kind[] {
   const statuses: readonly Status[] = status === null ? STATUSES : [status];
   const objects = object === null ? OBJECTS : [object];
@@ -112,7 +114,7 @@ function kindsOf({ status, object, paymentMethod }: CheckoutFilter): Kind[] {
 
 type OfStore = Pick<Checkout, "storeId">;
 
-/** What a filter lets through. */
+/** The condition of a filter. */
 const MEANT = `(@status IS NULL OR status = @status) AND (@object IS NULL OR object = @object)
   AND (@paymentMethod IS NULL OR payment_method = @paymentMethod) AND (@orderId IS NULL OR order_id = @orderId)`;
 
@@ -174,7 +176,7 @@ type Wanted = CheckoutFilter & {
   readonly limit: number;
 };
 
-/** The statements of a look: what it finds, where it ends, and how much it has read. */
+/** The statements of a search: its results, its end, and the number of rows read. */
 function prepareLook(connection: Connection) {
   const found = `store_id = @storeId AND rowid BETWEEN @last AND @newest
     AND ${MEANT}

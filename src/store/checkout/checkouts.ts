@@ -5,7 +5,7 @@ import type { Checkout, Status } from "../../core/checkout/checkout.ts";
 import { columnsOf, prepareByPosition } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** Empty for the one checkout of an order that is open or paid, and the id of every other one: see `checkouts_of_order`. */
+/** Empty for the open or paid checkout of an order, and the id for all others: see `checkouts_of_order`. */
 const LIVE_OR_ID = "CASE WHEN status IN ('created', 'pending', 'succeeded') THEN '' ELSE id END";
 
 const TABLE = `
@@ -30,8 +30,8 @@ CREATE TABLE checkouts (
 export const COLUMNS_OF_CHECKOUT = columnsOf<Checkout>("checkouts", TABLE);
 
 /**
- * The DDL of checkouts. The end of each index of lists is the row's place, so that a list of any kind, and the whole one,
- * is read from the newest on.
+ * The DDL of checkouts. Every index of lists ends with the rowid, so that each list is read from the newest checkout
+ * on.
  */
 export const CHECKOUTS_DDL = `
 ${TABLE}CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
@@ -87,15 +87,15 @@ export function checkoutsTable(connection: Connection) {
   return {
     insert,
 
-    /** The checkout of this id, if it belongs to the store. */
+    /** The checkout with this id, if it belongs to the store. */
     find: (storeId: string, id: string): Checkout | undefined => select.get(id, storeId),
 
-    /** The checkout of this id, whichever store it belongs to. */
+    /** The checkout with this id, in any store. */
     findAny: (id: string): Checkout | undefined => selectAny.get(id),
 
     setStatus: (id: string, status: Status): void => void updateStatus.run({ id, status }),
 
-    /** Sets when a checkout expires. */
+    /** Sets the expiry of a checkout. */
     setExpiry: (id: string, expiresAt: number): void => void updateExpiry.run({ id, expiresAt }),
 
     /** The open or succeeded checkout of an order_id; there is at most one (decision 8). */
@@ -103,7 +103,7 @@ export function checkoutsTable(connection: Connection) {
 
     /** The checkouts of an order_id, newest first: at most one of them is open or paid. */
     ofOrder: (wanted: OfOrder): Checkout[] => {
-      // It was made when all others had ended.
+      // It was created after all others had ended.
       const live = selectLive.get(wanted.storeId, wanted.orderId);
       return [...(live === undefined ? [] : [live]), ...selectEnded.all(wanted)].slice(0, wanted.limit);
     },

@@ -3,10 +3,10 @@ import { EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { columnsOf, prepareByPosition, lazily } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** An event without its bytes, as lists show it. */
+/** An event without its bytes, for lists. */
 export type EventEntry = Pick<CheckoutEvent, "id" | "type" | "sequence" | "createdAt">;
 
-/** A whole event with its place among all events. */
+/** A whole event with its position among all events. */
 export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
   readonly position: number;
   /** Null for an event that belongs to no checkout. */
@@ -14,7 +14,7 @@ export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
   readonly type: string;
 };
 
-/** Which events of a store to list: of one type or all, of one checkout or all, of the checkouts of one order_id. */
+/** A filter of a store's events: by type, by checkout, by order_id. */
 type EventFilter = {
   readonly storeId: string;
   readonly type: string | null;
@@ -22,7 +22,7 @@ type EventFilter = {
   readonly orderId?: string | undefined;
   readonly limit: number;
 };
-/** Those after a position, and from a moment on; default: of all times. */
+/** Events after a position and, optionally, from a moment on. */
 type LaterEvents = EventFilter & { readonly after: number; readonly from?: number };
 
 /** The DDL of events. */
@@ -48,11 +48,11 @@ CREATE TRIGGER events_are_kept BEFORE DELETE ON events
 
 const EVENT = columnsOf<StoredEvent>("events", EVENTS_DDL);
 
-/** The outbox: what happened, in the transaction in which it happened (decision 11). */
+/** The outbox: events, written in the transaction of their change (decision 11). */
 export function eventsTable(connection: Connection) {
   const insert = prepareByPosition<Omit<StoredEvent, "position">>(
     connection,
-    // Above every position that was ever given: one that reads on from a position misses nothing after a reset.
+    // Above every position ever given: a caller that continues from a position misses nothing after a reset.
     `INSERT INTO events (position, id, store_id, checkout_id, type, sequence, body, created_at)
      VALUES ((SELECT position + 1 FROM event_floor
               WHERE position >= ifnull((SELECT max(position) FROM events), 0)), @id, @storeId, @checkoutId, @type, @sequence, @body, @createdAt)`,
@@ -70,7 +70,7 @@ export function eventsTable(connection: Connection) {
   return {
     insert,
 
-    /** How many events a checkout has: the sequence of its last one. */
+    /** The number of events of a checkout, which is the sequence of its last one. */
     lastSequence: (checkoutId: string): number => selectLast.get(checkoutId) ?? 0,
 
     /** The position of the newest event of all stores; 0 if there is none. */
@@ -91,7 +91,7 @@ export function eventsTable(connection: Connection) {
       return first.flatMap((position) => at.get(position) ?? []);
     },
 
-    /** The newest matching events, oldest first: of all, or of those of the store before a position. */
+    /** The newest matching events, oldest first: of all, or of the store before a position. */
     latest: (wanted: EventFilter & { readonly before?: number }): StoredEvent[] => {
       const filter = { before: AFTER_ALL, ...wanted };
       const { selectLatest, selectLatestOf, selectOfOrder, at } = lists();
@@ -105,19 +105,19 @@ export function eventsTable(connection: Connection) {
       return last.flatMap((position) => at.get(position) ?? []);
     },
 
-    /** The events of a checkout, first to last. */
+    /** The events of a checkout, oldest first. */
     of: (checkoutId: string): EventEntry[] => selectOf.all(checkoutId),
   };
 }
 
-/** Before it are all events. */
+/** A position after all events. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 function typesOf({ type }: EventFilter): readonly string[] {
   return type === null ? EVENT_TYPES : [type];
 }
 
-/** Each statement names the index that serves it: that of the store's events of a type, or of a checkout's events. */
+/** Each statement names the index that it uses: the store's events of a type, or a checkout's events. */
 function prepareLists(connection: Connection) {
   type OfType = EventFilter & { readonly type: string };
   type Later = LaterEvents & { readonly from: number };

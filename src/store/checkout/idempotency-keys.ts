@@ -2,11 +2,11 @@ import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../../core/checko
 import { columnsOf, prepareByPosition, lazily } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** A key that is bound to the answer of its create. */
+/** A key with the stored answer of its create. */
 type BoundKey = StoredResponse & Place & { readonly checkoutId: string; readonly createdAt: number };
 type BoundAnswer = StoredResponse & Pick<BoundKey, "createdAt">;
 type Place = { readonly storeId: string; readonly key: string };
-/** A key of a checkout, and the answer that everybody got who sent it. */
+/** A key of a checkout, and the answer that every request with the key got. */
 export type KeptAnswer = Pick<BoundKey, "key" | "fingerprint" | "requestId" | "body">;
 
 /** The DDL of idempotency keys. */
@@ -29,7 +29,7 @@ CREATE TRIGGER idempotency_keys_are_immutable BEFORE UPDATE ON idempotency_keys
 
 const BOUND_KEY = columnsOf<BoundKey>("idempotency_keys", IDEMPOTENCY_KEYS_DDL);
 
-/** The answers that keys are bound to (decision 5). */
+/** The stored answers of keys (decision 5). */
 export function idempotencyKeysTable(connection: Connection) {
   const insert = prepareByPosition<BoundKey>(connection, `INSERT INTO idempotency_keys ${BOUND_KEY.values}`);
   const select = connection.prepare<[string, string], BoundAnswer>(
@@ -44,7 +44,7 @@ export function idempotencyKeysTable(connection: Connection) {
     )
     .pluck();
 
-  // Seldom asked for, so a start does not wait for it.
+  // Seldom needed, so a start does not wait for it.
   const selectOfCheckout = lazily(() =>
     connection.prepare<[string], KeptAnswer>(
       `SELECT ${BOUND_KEY.some("key", "fingerprint", "requestId", "body")} FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
@@ -53,10 +53,10 @@ export function idempotencyKeysTable(connection: Connection) {
   );
 
   return {
-    /** Binds a key to its answer. */
+    /** Stores the answer of a key. */
     insert,
 
-    /** The answer of a key. A key past its 30 days is removed, as if it had never been used. */
+    /** The answer of a key. A key past its 30 days is deleted, and counts as unused. */
     take: (storeId: string, key: string, now: number): StoredResponse | undefined => {
       const found = select.get(storeId, key);
       if (found === undefined || found.createdAt > now - IDEMPOTENCY_RETENTION_MS) return found;
@@ -64,10 +64,10 @@ export function idempotencyKeysTable(connection: Connection) {
       return undefined;
     },
 
-    /** The id of the checkout that a key made; undefined if it made none. */
+    /** The id of the checkout that a key created; undefined if there is none. */
     checkoutOf: (storeId: string, key: string): string | undefined => selectCheckout.get(storeId, key),
 
-    /** The keys that a checkout was created with, each with its answer: one, until it is forgotten. */
+    /** The keys of a checkout, each with its answer: one, until it is forgotten. */
     ofCheckout: (checkoutId: string): KeptAnswer[] => selectOfCheckout().all(checkoutId),
   };
 }

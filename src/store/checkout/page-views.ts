@@ -2,7 +2,7 @@ import { MAX_PAGE_VIEWS, ONE_VIEW_MS, type PageView } from "../../core/checkout/
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/statements.ts";
 
-/** The DDL of views of payment pages. Its numbers are `MAX_PAGE_VIEWS` and the longest return address. */
+/** The DDL of views of payment pages. Its numbers are `MAX_PAGE_VIEWS` and the maximum length of a return address. */
 export const PAGE_VIEWS_DDL = `
 CREATE TABLE page_views (
   checkout_id TEXT NOT NULL REFERENCES checkouts (id),
@@ -15,9 +15,9 @@ CREATE TABLE page_views (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** What browsers did with the pages of checkouts, as far as it is kept. */
+/** The stored page views of checkouts. */
 export function pageViewsTable(connection: Connection) {
-  // A start must not wait for what the first page needs.
+  // Only pages need these, so a start does not wait for them.
   const statements = lazily(() => ({
     insert: connection.prepare<
       PageView & { readonly checkoutId: string; readonly most: number; readonly apart: number }
@@ -33,11 +33,11 @@ export function pageViewsTable(connection: Connection) {
   }));
 
   return {
-    /** Keeps a view, and says whether it did: not one that is as good as the last one, nor one too many. */
+    /** Stores a view. Returns false for a repetition of the last view, and above the maximum. */
     keep: (checkoutId: string, view: PageView): boolean =>
       statements().insert.run({ ...view, checkoutId, most: MAX_PAGE_VIEWS, apart: ONE_VIEW_MS }).changes > 0,
 
-    /** The views of a checkout, those of each kind first to last. */
+    /** The views of a checkout, by kind, oldest first. */
     of: (checkoutId: string): PageView[] => statements().select.all(checkoutId),
   };
 }

@@ -2,7 +2,7 @@ import type { Price } from "../../core/control/checkout.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** As stored: what is so or not as a number. */
+/** As stored: booleans are numbers. */
 type Row = Omit<Price, "approved" | "retired"> & {
   readonly storeId: string;
   readonly approved: number;
@@ -42,22 +42,22 @@ export function pricesTable(connection: Connection) {
   );
 
   return {
-    /** Adds a price, or replaces the one of its id; checkouts keep the terms that they were created on. */
+    /** Adds a price, or replaces the one with its id; checkouts keep their terms. */
     put: (storeId: string, price: Price): void => {
       const { approved, retired } = price;
       upsert.run({ ...price, storeId, approved: Number(approved), retired: Number(retired) });
     },
 
-    /** Removes a price; checkouts of it stay. */
+    /** Removes a price; its checkouts stay. */
     remove: (storeId: string, id: string): void => void remove.run(storeId, id),
 
-    /** The price of this id, approved or not, retired or not; undefined if the store does not have it. */
+    /** The price with this id, in any state; undefined if the store does not have it. */
     find: (storeId: string, id: string): Price | undefined => {
       const row = select.get(storeId, id);
       return row && priceOf(row);
     },
 
-    /** All prices of a store, approved or not, retired or not. */
+    /** All prices of a store, in any state. */
     of: (storeId: string): Price[] => selectOf.all(storeId).map(priceOf),
   };
 }

@@ -2,7 +2,7 @@ import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** Where customers of a store may be sent back to (decision 19). Times are milliseconds by the store's clock. */
+/** A return origin of a store (decision 19). Times are milliseconds by the store's clock. */
 type RegisteredOrigin = ReturnOrigin & { readonly storeId: string; readonly createdAt: number };
 
 /** The DDL of return origins. */
@@ -30,7 +30,7 @@ CREATE TABLE return_origins (
 
 const ORIGIN = columnsOf<RegisteredOrigin>("return_origins", RETURN_ORIGINS_DDL);
 
-/** Where the customers of each store may be sent back to (decision 19). */
+/** The return origins of each store (decision 19). */
 export function returnOriginsTable(connection: Connection) {
   const put = connection.prepare<RegisteredOrigin>(
     `INSERT INTO return_origins ${ORIGIN.values} ON CONFLICT DO UPDATE SET path = excluded.path`,
@@ -38,7 +38,7 @@ export function returnOriginsTable(connection: Connection) {
   const remove = connection.prepare<Pick<RegisteredOrigin, "storeId" | "origin">>(
     "DELETE FROM return_origins WHERE store_id = @storeId AND origin = @origin",
   );
-  // By rowid and not by time: a store's clock can be put back.
+  // By rowid instead of time, because a store's clock can be set back.
   const select = connection.prepare<[string], ReturnOrigin>(
     "SELECT origin, path FROM return_origins WHERE store_id = ? ORDER BY rowid",
   );
@@ -47,13 +47,13 @@ export function returnOriginsTable(connection: Connection) {
   );
 
   return {
-    /** Adds an origin with its path; one that is there already keeps its place and takes the path. */
+    /** Adds an origin with its path; an existing origin keeps its position and gets the new path. */
     put: (origin: RegisteredOrigin): void => void put.run(origin),
 
-    /** The origins of a store, in the order in which they were added. */
+    /** The origins of a store, in the order of registration. */
     list: (storeId: string): ReturnOrigin[] => select.all(storeId),
 
-    /** The same, with the time at which each was added. */
+    /** The same with the times of registration. */
     of: (storeId: string): RegisteredOrigin[] => selectWithTime.all(storeId),
 
     /** Removes an origin; false if the store does not have it. */

@@ -2,7 +2,7 @@ import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { columnsOf, lazily } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** Something that falls due: a checkout that settles itself, or one that expires. */
+/** A due change: a checkout that settles itself, or one that expires. */
 export type DueItem = {
   readonly checkoutId: string;
   readonly dueAt: number;
@@ -26,7 +26,7 @@ CREATE INDEX due_settlements ON settlements (store_id, due_at, checkout_id);
 const SETTLEMENT = columnsOf<Settlement>("settlements", SETTLEMENTS_DDL);
 const DUE = SETTLEMENT.some("checkoutId", "dueAt", "outcome");
 
-/** Checkouts that are to settle themselves: rows are the queue, so that a crash loses nothing. */
+/** Checkouts that will settle themselves: rows are the queue, so that a crash loses nothing. */
 export function settlementsTable(connection: Connection) {
   const insert = connection.prepare<Settlement>(`INSERT INTO settlements ${SETTLEMENT.values}`);
   const remove = connection.prepare<[string]>("DELETE FROM settlements WHERE checkout_id = ?");
@@ -51,10 +51,10 @@ export function settlementsTable(connection: Connection) {
 
     remove: (checkoutId: string): void => void remove.run(checkoutId),
 
-    /** How and when a checkout will settle itself; undefined if it waits for a payer. */
+    /** The automatic settlement of a checkout; undefined if it waits for a payer. */
     of: (checkoutId: string): DueItem | undefined => selectOf.get(checkoutId),
 
-    /** The item of a store that is due next, even if it is not due yet. */
+    /** The next item of a store, due or not. */
     next: (storeId: string): DueItem | undefined => selectNext.get({ storeId }),
 
     /** The items of a store that are due by a moment, the next one first, at most `limit`. */

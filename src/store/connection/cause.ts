@@ -23,19 +23,19 @@ import {
   type Cause,
 } from "./storage-failure.ts";
 
-/** The files of a database, for the question why SQLite cannot use them. */
+/** The files of a database whose errors are explained. */
 export type Questioned = {
   readonly path: string;
-  /** Reads the database and its log plainly to the end; throws the error of the disk. Default: by their names. */
+  /** Reads database and log to the end without SQLite; throws the disk's error. Default: by name. */
   readonly readAll?: () => void;
-  /** Whether this process has the database open: closing another descriptor of it would drop the locks of SQLite. */
+  /** Whether this process has the database open; closing another descriptor would drop SQLite's locks. */
   readonly isOpen?: boolean;
-  /** Whether SQLite finds every page sound when it reads the file once more. */
+  /** Whether SQLite finds every page intact when it reads the file again. */
   readonly isSound: () => boolean;
 };
 
 /**
- * The cause of an error at a database; undefined where it is no failure of the disk. It is kept for everybody who catches
+ * The cause of a database error; undefined if it is not a disk failure. The cause is stored for everyone who catches
  * the error later.
  */
 export function causeOf(files: Questioned, error: unknown): Cause | undefined {
@@ -45,8 +45,8 @@ export function causeOf(files: Questioned, error: unknown): Cause | undefined {
 }
 
 /**
- * The cause that SQLite hides, as the system tells it when the same is tried plainly; undefined where it tells no other.
- * SQLite does not say why it cannot open or extend a file, and calls a read that fails with EIO damage.
+ * The cause that SQLite hides, determined by repeating the operation without SQLite; undefined if that reports nothing
+ * else. SQLite does not say why it cannot open or extend a file, and reports a read that fails with EIO as damage.
  */
 function explained(files: Questioned, error: { readonly code: string }, named: Cause): Cause | undefined {
   const { path, readAll = () => readByName(path), isOpen = false, isSound } = files;
@@ -59,7 +59,7 @@ function explained(files: Questioned, error: { readonly code: string }, named: C
   return code === "disk_io_error" ? causeIn(() => takeRoom(path)) : undefined;
 }
 
-/** What a failed read of the disk is called that does not fail again: the bytes of the file are sound. */
+/** The cause for a failed read that succeeds when repeated: the bytes of the file are intact. */
 export function misread({ detail }: Pick<Cause, "detail">): Cause {
   return ioError({ detail: `a read failed, and not when it was tried again: ${detail}` });
 }
@@ -68,7 +68,7 @@ function ioError({ detail }: Pick<Cause, "detail">): Cause {
   return { failure: storageFailure("disk_io_error"), detail };
 }
 
-/** The cause for which work on files fails; undefined if it succeeds. */
+/** The cause of a failure in work on files; undefined if the work succeeds. */
 export function causeIn(work: () => void): Cause | undefined {
   try {
     work();
@@ -78,12 +78,12 @@ export function causeIn(work: () => void): Cause | undefined {
   }
 }
 
-/** The errors of SQLite about reads; all others about input and output are about room or writes. */
+/** SQLite's errors about reads; all other I/O errors are about room or writes. */
 const OF_READS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 
 const PART_BYTES = 1024 * 1024;
 
-/** Reads a database and its log plainly to the end; throws the error of the disk. */
+/** Reads a database and its log to the end without SQLite; throws the error of the disk. */
 export function readByName(path: string): void {
   for (const name of [path, `${path}-wal`]) {
     if (!existsSync(name)) continue;
@@ -103,7 +103,7 @@ export function readToEnd(file: number): void {
   for (let at = 0, length = -1; length !== 0; at += length) length = readSync(file, part, 0, part.length, at);
 }
 
-/** Asks for the rights to the files that SQLite opens, and opens as many others at once. */
+/** Checks the permissions of the files that SQLite opens, and opens as many files at once. */
 function tryAll(path: string): void {
   for (const ending of ["", "-wal", "-shm"])
     if (ending === "" || existsSync(path + ending))
@@ -138,17 +138,17 @@ function openAll(path: string): void {
   }
 }
 
-/** Whether SQLite could not make room for its index of the log, for whatever reason. */
+/** Whether SQLite could not extend its index of the log. */
 function isOfIndex(error: { readonly code: string }): boolean {
   return error.code === "SQLITE_IOERR_SHMSIZE";
 }
 
-/** By how much SQLite extends its index of the log at a time. */
+/** The step by which SQLite extends its index of the log. */
 const INDEX_STEP_BYTES = 32 * 1024;
 
 /**
- * Writes as much beside the database as SQLite needs for its index, at the end that its largest file has, and removes it;
- * it is named as no live process's.
+ * Writes as many bytes beside the database as SQLite needs for its index, at the offset of its largest file's end, and
+ * removes the file, whose name is no running process's.
  */
 function takeRoom(path: string): void {
   const sizes = ["", "-wal", "-shm"].map(
@@ -158,7 +158,7 @@ function takeRoom(path: string): void {
   try {
     const file = openSync(join(folder, "room"), "wx");
     try {
-      // At a position, as SQLite does; what is before it takes no room.
+      // At a position, as SQLite does; the hole before it takes no room.
       writeAt(file, new Uint8Array(INDEX_STEP_BYTES), Math.max(...sizes));
       fsyncSync(file);
     } finally {
@@ -169,7 +169,7 @@ function takeRoom(path: string): void {
   }
 }
 
-/** Writes all bytes: a disk that has room for some takes these, and says no more than their number. */
+/** Writes all bytes. A disk with room for only some accepts those, and only returns their number. */
 function writeAt(file: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length;)
     done += writeSync(file, bytes, done, bytes.length - done, position + done);

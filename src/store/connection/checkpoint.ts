@@ -9,8 +9,8 @@ import {
 import type { WatchedDatabase } from "./watched-database.ts";
 
 /**
- * Copies every commit of the log into the file of the database, and resolves when that is on disk; a database without a
- * log has nothing to copy. Rejects with StorageUnavailable if another process keeps a lock, or the files are not ours.
+ * Copies every commit of the log into the database file, and resolves once it is on disk; without a log there is
+ * nothing to copy. Rejects with StorageUnavailable if another process keeps a lock, or if the files are not ours.
  */
 export async function checkpoint(
   database: WatchedDatabase,
@@ -24,11 +24,11 @@ export async function checkpoint(
   }
 }
 
-/** Whether the whole log is in the file now. */
+/** Whether the database file now has the whole log. */
 function isCopied({ connection, watch, findingCause }: WatchedDatabase): boolean {
   try {
     if (!watch.isIntact()) throw filesLost();
-    // SQLite calls this number busy; it is 0 if no lock stopped the copying.
+    // The pragma returns a busy flag, which is 0 if no lock stopped the copying.
     const isWhole = findingCause(() => connection.pragma("wal_checkpoint(FULL)", { simple: true }) === 0);
     if (!watch.noteWritten()) throw filesLost();
     return isWhole;

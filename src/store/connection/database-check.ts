@@ -14,29 +14,31 @@ import {
 } from "./database.ts";
 import { withLog } from "./log.ts";
 
-/** A database file that can be used: its size with that of its log, and its format if all of it was checked. */
+/** A usable database file: its size including its log, and its schema version if all of it was checked. */
 type CheckedFile = {
   readonly bytes: number;
-  /** `whole`: every page was checked. `head`: it is too large for that. `busy`: it changed under every look. */
+  /** `whole`: every page was checked. `head`: too large for that. `busy`: it changed at every read. */
   readonly checked: "whole" | "head" | "busy";
   readonly format: number | null;
-  /** How many of its lines cannot be read, where a check counts them; else 0. */
+  /** The number of unreadable lines, if the check counts them; otherwise 0. */
   readonly unreadable: number;
 };
 
-/** How a file is checked. `countUnreadable`: reads all rows as the program does. Default: rows are not read. */
+/** Options of a check. `countUnreadable`: reads all rows as the program does. Default: rows are not read. */
 export type CheckOptions = OpenOptions & { readonly countUnreadable?: (connection: Connection) => number };
 
-/** Larger files are not checked page by page: in memory they take twice their size, and a check takes 2 ms for a MiB. */
+/**
+ * Larger files are not checked page by page: in memory they take twice their size, and a check takes 2 ms for a MiB.
+ */
 const MAX_IMAGE_BYTES = 128 * 1024 * 1024;
 
-/** How often a file is read again that another process writes to. */
+/** Maximum number of reads of a file that another process is writing to. */
 const MAX_LOOKS = 20;
 
 /**
- * Checks a database file as a start does, and more of it, but without SQLite near the file: even a connection that only
- * reads makes files beside it and changes them. So the file and its log are read into memory, and what they hold together
- * is checked there, also while a sandbox writes to them. Undefined where there is no file.
+ * Checks a database file as a start does, and more thoroughly, but without opening it in SQLite: even a read-only
+ * connection creates and changes files beside it. The file and its log are read into memory and checked there, even
+ * while a sandbox writes to them. Undefined if there is no file.
  */
 export function checkDatabase(
   path: string,
@@ -84,9 +86,9 @@ function sizeOf(path: string): number {
 }
 
 /**
- * What a database holds with its log, as at one moment. While the log has the same header it only grows, and has every
- * page that may go into the file meanwhile: so a file that was read before its log is whole with it. Undefined where the
- * log was begun anew under every look.
+ * The content of a database with its log, as of one moment. While the log has the same header it only grows, and it has
+ * every page that may be copied into the file meanwhile, so a file that was read before its log is complete with it.
+ * Undefined if the log was restarted at every read.
  */
 function readImage(path: string): Buffer | undefined {
   for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
@@ -98,7 +100,7 @@ function readImage(path: string): Buffer | undefined {
   return undefined;
 }
 
-/** The log of a database; empty where there is none. */
+/** The log of a database; empty if there is none. */
 function readLog(path: string): Buffer {
   const log = `${path}-wal`;
   return existsSync(log) ? readFileSync(log) : Buffer.alloc(0);
@@ -110,7 +112,7 @@ function headerOf(log: Buffer): string {
   return log.toString("hex", 0, LOG_HEADER_BYTES);
 }
 
-/** Where a file says how it is written; 1 is a rollback journal, because there is no log beside memory. */
+/** The offset of the header's journal mode; 1 is a rollback journal, because a database in memory has no log. */
 const WRITE_VERSION_OFFSET = 18;
 
 function openImage(image: Buffer, { nativeBinding }: OpenOptions): Database.Database {

@@ -12,25 +12,25 @@ import {
   type StorageFailureCode,
 } from "./storage-failure.ts";
 
-/** SQL that takes a file from one format to the next; runs in one transaction. The first makes the tables. */
+/** SQL that migrates a file to the next schema version, in one transaction. The first migration makes the tables. */
 type Migration = string;
 
 /** An open database file. */
 export type Connection = Database.Database;
 
-/** What a database file is for: its mark in the header and the history of its tables, which is only ever added to. */
+/** A kind of database file: its mark in the header and the history of its tables, which only grows. */
 export type FileKind = {
   readonly name: string;
-  /** SQLite's `application_id`: a file with another one is not ours. */
+  /** SQLite's `application_id`: a file with another id is not ours. */
   readonly applicationId: number;
-  /** What the first migration leads to, kept as `user_version`: a file of a lower format is a development version's. */
+  /** The version after the first migration, stored as `user_version`; lower ones are development versions. */
   readonly firstFormat: number;
   readonly migrations: readonly Migration[];
-  /** What its owner moves away to begin anew: files beside it may be of no use without it. */
+  /** The files to move away for a new start; other files may be useless without this one. */
   readonly aside: string;
 };
 
-/** Why a file is refused, or cannot be used now, and what its owner can do. What it holds was not changed. */
+/** Why a file is refused or cannot be used now, and the remedy. The content was not changed. */
 export type FileRefusal = {
   readonly reason:
     | "zero_bytes"
@@ -44,31 +44,31 @@ export type FileRefusal = {
   readonly remedy: string;
 };
 
-/** The kind of the file, and the addon to open it with. */
+/** The kind of the file, and options of opening it. */
 export type OpenOptions = {
   readonly kind: FileKind;
   /** Path of the native addon; default: found by better-sqlite3. The single executable sets it. */
   readonly nativeBinding?: string | undefined;
-  /** The process that opens it: what it leaves unfinished is named after it, so that a later one can remove it. */
+  /** The opening process: its temporary files have its pid, so that a later process can remove them. */
   readonly pid?: number | undefined;
 };
 
 /** The path of a database in memory. */
 export const IN_MEMORY = ":memory:";
 
-/** How every SQLite file begins. */
+/** The first bytes of every SQLite file. */
 export const SQLITE_MAGIC = "SQLite format 3\0";
 /** The size of its header, in bytes. */
 export const HEADER_BYTES = 100;
 const FORMAT_OFFSET = 60;
-/** Where its header says which program it is of. */
+/** The offset of the application id in the header. */
 export const APPLICATION_ID_OFFSET = 68;
 /** How long a statement waits for another process's lock, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5000;
-/** A file up to this size is checked page by page when it is opened; it takes about 20 ms. */
+/** Up to this size a file is checked page by page when it is opened, which takes about 20 ms. */
 const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
 
-/** What was done with a file, or which failure of the disk kept it from being done. */
+/** The result of work on a file, or a refusal that names the disk failure. */
 export function orRefusal<Value>(
   path: string,
   options: Pick<OpenOptions, "nativeBinding">,
@@ -84,8 +84,8 @@ export function orRefusal<Value>(
 }
 
 /**
- * Whether the log of a database that nobody has closed was removed or emptied, so that its commits may be lost: the index
- * beside it tells which commits were in the log alone, and without an index nobody knows.
+ * Whether the log of an unclosed database was removed or emptied, so that commits may be lost. The index beside it
+ * tells which commits were only in the log; without an index this is unknown.
  */
 export function hasLostLog(path: string): boolean {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
@@ -93,7 +93,10 @@ export function hasLostLog(path: string): boolean {
   return tellsOfLogAlone(`${path}-shm`) ?? log === undefined;
 }
 
-/** A log without its file holds what was acknowledged: beside a new file it would be taken for that one's. */
+/**
+ * Refuses a log without its database: the log has acknowledged commits, and beside a new file it would be taken for
+ * that file's log.
+ */
 export function lost(path: string): FileRefusal | undefined {
   const log = `${path}-wal`;
   if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
@@ -104,7 +107,7 @@ export function lost(path: string): FileRefusal | undefined {
   };
 }
 
-/** The refusal of a file that a failure of the disk keeps from being used. */
+/** The refusal of a file that a disk failure makes unusable. */
 export function unusable(path: string, { failure, detail }: Cause): FileRefusal {
   const { code, sentence, next } = failure;
   return { reason: code, message: `${path} cannot be used: ${sentence} (${detail})`, remedy: next };
@@ -121,7 +124,7 @@ export function openAnd(
     connection = new Database(path, timed(options));
     compileOnce(connection);
     connection.pragma("foreign_keys = ON");
-    // Without it, INSERT OR REPLACE deletes a row without running the triggers that forbid it.
+    // Otherwise INSERT OR REPLACE deletes a row without running the triggers that forbid it.
     connection.pragma("recursive_triggers = ON");
     connection.pragma("trusted_schema = OFF");
     begin(connection);
@@ -134,7 +137,7 @@ export function openAnd(
 }
 
 /**
- * Finds the cause of an error before the connection is closed: SQLite gives room and descriptors back then, and removes
+ * Determines the cause of an error before the connection is closed: closing releases room and descriptors, and removes
  * the files beside the database.
  */
 function findCause(
@@ -149,7 +152,7 @@ function timed({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.
   return { timeout: BUSY_TIMEOUT_MS, nativeBinding };
 }
 
-/** Whether SQLite finds every page of a file sound that it opens for this. */
+/** Whether SQLite finds every page of a file intact, opening the file for it. */
 export function isSoundFile(path: string, options: Pick<OpenOptions, "nativeBinding">): boolean {
   try {
     const connection = new Database(path, { ...timed(options), readonly: true });
@@ -163,12 +166,12 @@ export function isSoundFile(path: string, options: Pick<OpenOptions, "nativeBind
   }
 }
 
-/** Whether SQLite finds every page of a database sound. */
+/** Whether SQLite finds every page of a database intact. */
 export function isSound(connection: Connection): boolean {
   try {
     return connection.pragma("quick_check(1)", { simple: true }) === "ok";
   } catch {
-    // It cannot be read.
+    // The database cannot be read.
     return false;
   }
 }
@@ -183,9 +186,9 @@ export function inspect(path: string, options: OpenOptions): FileRefusal | undef
   );
 }
 
-/** Checks what can be read of a file without SQLite: whose it is, and whether the log beside it is its own. */
+/** Checks everything that can be read of a file without SQLite: its kind, and whether the log beside it is its own. */
 export function inspectHead(path: string, kind: FileKind): FileRefusal | undefined {
-  // Opening a pipe would wait for ever.
+  // Opening a pipe would block for ever.
   const stats = statSync(path);
   if (!stats.isFile() && !stats.isDirectory())
     return refusal("foreign", path, { kind, what: "is no ordinary file" });
@@ -199,15 +202,15 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== kind.applicationId) {
     return refusal("foreign", path, { kind, what: `is a database of another program, not a ${kind.name}` });
   }
-  // Before its log is judged, which another version may write otherwise.
+  // Before the log is judged, because another version may write it differently.
   const refused = inspectFormat(header.readInt32BE(FORMAT_OFFSET), path, kind);
   if (refused !== undefined) return refused;
   return hasForeignLog(path, isMarked(kind)) ? foreignLog(path) : undefined;
 }
 
 /**
- * What a check says, or that the file is damaged where SQLite cannot read it. SQLite calls a failed read damage too: so
- * the bytes are read plainly to the end, and checked once more, before anything is called damaged.
+ * The result of a check, or that the file is damaged if SQLite cannot read it. SQLite also reports failed reads as
+ * damage, so the bytes are first read to the end without SQLite and checked again.
  */
 export function orDamaged(
   path: string,
@@ -234,13 +237,13 @@ function orMalformed(
   }
 }
 
-/** Whether an error of a check is about the content of a file: SQLite has many for a header that makes no sense. */
+/** Whether an error of a check is about the content of a file; SQLite has many codes for an invalid header. */
 export function isMalformed(error: unknown): boolean {
   const failure = namedByCode(error)?.failure;
   return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }
 
-/** Opens a database, checks its format and its pages, and closes it. */
+/** Opens a database, checks its schema version and its pages, and closes it. */
 export function inspectContent(
   path: string,
   options: OpenOptions,
@@ -260,7 +263,7 @@ export function inspectContent(
       ? damaged(path, kind, `is damaged: ${verdict}`)
       : unusable(path, { failure, detail: verdict });
   } catch (error) {
-    // Damage is judged by who called this.
+    // The caller judges damage.
     if (!isMalformed(error)) findCause(path, options, error);
     throw error;
   } finally {
@@ -307,24 +310,24 @@ function foreignLog(path: string): FileRefusal {
   };
 }
 
-/** Whether the databases of a format carry a mark of their log. */
+/** Whether the databases of a schema version carry a mark of their log. */
 export function isMarked(kind: FileKind): (format: number) => boolean {
   const from = markedFrom(kind);
   return (format) => format >= from;
 }
 
-/** The first format whose databases carry a mark of their log; of a kind without one, none. */
+/** The first schema version whose databases carry a mark of their log; Infinity for a kind without marks. */
 export function markedFrom({ firstFormat, migrations }: FileKind): number {
   const index = migrations.findIndex((migration) => migration.includes(LOG_MARK_DDL));
   return index < 0 ? Infinity : firstFormat + index;
 }
 
-/** The format that this program writes. */
+/** The schema version that this program writes. */
 export function currentFormat({ firstFormat, migrations }: FileKind): number {
   return firstFormat + migrations.length - 1;
 }
 
-/** The format that a database says it has. */
+/** The schema version of a database. */
 export function formatOf(connection: Connection): number {
   return Number(connection.pragma("user_version", { simple: true }));
 }
@@ -339,21 +342,21 @@ function readHeader(path: string): Buffer {
   }
 }
 
-/** A parameter, and what says that it is a limit. No text in our statements has one of these characters. */
+/** A parameter, and whether it is a limit. No string literal in our statements has one of these characters. */
 const PARAMETER = /(\bLIMIT )?(\?|@\w+)/g;
 
 /**
- * Makes a connection compile each of its statements once. While SQLite plans, it looks at the values of some parameters:
- * of a LIMIT, and with ORDER BY of what a column is compared with. It compiles such a statement again when they change,
- * and better-sqlite3 clears them after each run, so that it took up to nine times as long. SQLite does not look into an
- * expression.
+ * Makes a connection compile each of its statements once. When SQLite plans, it looks at the values of some parameters:
+ * of a LIMIT and, with ORDER BY, of values that a column is compared with. It compiles such a statement again when they
+ * change, and better-sqlite3 clears them after each run, which took up to nine times as long. SQLite does not look into
+ * an expression.
  */
 function compileOnce(connection: Connection): void {
   const prepare = connection.prepare.bind(connection);
   Object.assign(connection, { prepare: (sql: string) => prepare(withExpressions(sql)) });
 }
 
-/** The same statement, each parameter of which is an expression. */
+/** The same statement, with each parameter wrapped in an expression. */
 function withExpressions(sql: string): string {
   return sql.replaceAll(PARAMETER, (_, limit: string | undefined, name: string) =>
     limit === undefined ? `+${name}` : `${limit}${name} + 0`,

@@ -6,27 +6,27 @@ import { isOwnLog } from "./log-mark.ts";
 /** A watch over the files of an open database. */
 export type FileWatch = {
   /**
-   * Whether the files are the ones that were opened, and hold what was last written to them. If not, a write would
-   * succeed, and nobody could read it again.
+   * Whether the files are still the opened ones, with the content last written to them. If not, a write would succeed
+   * but could never be read again.
    */
   readonly isIntact: () => boolean;
-  /** Records what a commit wrote; false if a file of it was deleted or replaced meanwhile. */
+  /** Records the state after a commit; false if a file was deleted or replaced meanwhile. */
   readonly noteWritten: () => boolean;
   /**
-   * Whether the files that were opened hold what SQLite wrote to them, whatever has become of their names. If not, a
-   * checkpoint would copy what somebody else wrote over the rows of the database.
+   * Whether the opened files have the content that SQLite wrote, whatever happened to their names. If not, a checkpoint
+   * would copy another program's bytes over the database.
    */
   readonly holdsOwn: () => boolean;
-  /** Reads the database and its log plainly to the end; throws the error of the disk. */
+  /** Reads the database and its log to the end without SQLite; throws the error of the disk. */
   readonly readAll: () => void;
   /** To be called after the connection was closed. */
   readonly close: () => void;
 };
 
-/** How many of the first bytes of a database are compared: those that hold the roots of its tables. */
+/** The number of bytes that are compared at the beginning of a database, which hold the roots of its tables. */
 const DATABASE_BYTES = 256 * 1024;
 
-/** A watch over nothing: of a database in memory. */
+/** The watch of a database in memory, which has no files. */
 export const NO_FILES: FileWatch = {
   isIntact: () => true,
   noteWritten: () => true,
@@ -36,11 +36,11 @@ export const NO_FILES: FileWatch = {
 };
 
 /**
- * Watches the three files of a database by identity (device and inode) and size. None of them ever shrinks, because
- * nothing of ours truncates the WAL or vacuums. Database and log are changed where their time is, the -shm where what it
- * says of the log is. Then the log has to be the one that the -shm describes, and either the -shm is the same and the
- * database begins as it did, or another process has committed or checkpointed, and the log follows the database by its
- * marks. `marked`: whether a database of a format has a mark.
+ * Watches the three files of a database by identity (device and inode) and size. None of them ever shrinks, because we
+ * never truncate the WAL or vacuum. Database and log count as changed if their time changed, the -shm if its
+ * description of the log changed. In that case the log must be the one that the -shm describes, and either the -shm is
+ * the same and the beginning of the database is unchanged, or another process has committed or checkpointed, and the
+ * log follows the database by its marks. `marked`: whether a database of a schema version has a mark.
  */
 export function watchFiles(path: string, marked: (format: number) => boolean): FileWatch {
   const { database, log, index } = openParts(path);
@@ -71,18 +71,18 @@ export function watchFiles(path: string, marked: (format: number) => boolean): F
 type State = "same" | "changed" | "lost";
 type Part = {
   readonly descriptor: number;
-  /** What became of the file of this name. */
+  /** The state of the file with this name. */
   readonly look: () => State;
-  /** What became of the file that was opened, also where it has lost its name. */
+  /** The state of the opened file, even if it has lost its name. */
   readonly lookInside: () => State;
-  /** Records what the file is now; false if it was deleted, replaced or cut off. */
+  /** Records the current state; false if the file was deleted, replaced or truncated. */
   readonly note: () => boolean;
   readonly holdsSame: () => boolean;
 };
 
 type Parts = {
   readonly database: Part;
-  /** Where a file system cannot have a WAL, there is only the database. */
+  /** Missing on file systems that do not support a WAL. */
   readonly log?: Part;
   readonly index?: Part;
 };
@@ -106,9 +106,9 @@ function openParts(path: string): Parts {
 }
 
 /**
- * `comparedBytes`: how many of its first bytes are compared. `isMapped`: it is written through memory, so that its time
- * tells nothing. The descriptor stays open until the connection is closed: closing one of a database file earlier would
- * drop SQLite's own locks of this process.
+ * `comparedBytes`: the number of first bytes to compare. `isMapped`: the file is written through memory, so its time is
+ * meaningless. The descriptor stays open until the connection is closed: closing a descriptor of a database file
+ * earlier would drop SQLite's own locks of this process.
  */
 function watchPart(
   path: string,
@@ -132,7 +132,8 @@ function watchPart(
     descriptor,
     look: () => stateOf(statOf(path)),
     lookInside: () => stateOf(fstatSync(descriptor)),
-    // A file without a name was deleted or replaced; asking the descriptor takes a third of the time of a look.
+    // A file without a name was deleted or replaced; asking the descriptor takes a third of the time of checking the
+    // name.
     note: () => {
       const found = isMapped ? known : fstatSync(descriptor);
       if (found.nlink === 0 || found.size < known.size) return false;
@@ -146,7 +147,7 @@ function watchPart(
   };
 }
 
-/** A file that cannot be checked cannot be opened by the next start either. */
+/** If the file cannot be checked, the next start cannot open it either. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

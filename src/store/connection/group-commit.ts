@@ -2,7 +2,7 @@ import type { Connection } from "./database.ts";
 import { NO_FILES, type FileWatch } from "./file-watch.ts";
 import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
-/** When work runs: passed in, so that tests control it. */
+/** Schedules work: passed in, so that tests control it. */
 export type Scheduler = {
   /** Runs the function after the requests that have already arrived are read. */
   readonly soon: (run: () => void) => void;
@@ -10,8 +10,8 @@ export type Scheduler = {
 };
 
 /**
- * What a group commit watches, what it does at the end of each transaction, and whom it tells how a batch ended: undefined
- * where it is on disk.
+ * The watch of a group commit, the action at the end of each transaction, and the listener for the end of a batch,
+ * which gets undefined after a successful commit.
  */
 type Observers = {
   readonly mark?: () => void;
@@ -20,19 +20,19 @@ type Observers = {
 };
 
 /**
- * Runs work in the next commit; settles when that commit is on disk. The work may run a second time, after the first was
- * undone, so it changes nothing but the database.
+ * Runs work in the next commit; settles when that commit is on disk. The work may run a second time, after the first
+ * run was rolled back, so it must change nothing but the database.
  */
 type Write = <Value>(work: () => Value) => Promise<Value>;
 
 const MAX_BATCH = 256;
 const MAX_QUEUE = 10_000;
-/** How long writes wait for the lock of another process, all of them together. Reads go on meanwhile. */
+/** The total wait of all queued writes for another process's lock. Reads continue meanwhile. */
 const LOCK_WAIT_MS = 2000;
-/** The pause between looks at it. */
+/** The pause between two attempts. */
 export const LOCK_RETRY_MS = 5;
 
-/** Begins a wait for the lock of another process; the result says whether it has taken too long. */
+/** Begins a wait for another process's lock; the returned function says whether the wait has taken too long. */
 export function lockWait({ after }: Pick<Scheduler, "after">): () => boolean {
   let isOver = false;
   after(LOCK_WAIT_MS, () => {
@@ -47,9 +47,9 @@ type Result =
   | { readonly ok: false; readonly error: unknown };
 
 /**
- * Group commit (decision 55): writes that arrive while the loop is busy share one `BEGIN IMMEDIATE … COMMIT`, and
- * every caller is answered only after the commit returned. Work that throws is undone alone: the batch is then run
- * again with a savepoint around each job, which costs two statements a job and is therefore not the first choice.
+ * Group commit (decision 55): writes that arrive while the loop is busy share one `BEGIN IMMEDIATE … COMMIT`, and every
+ * caller is answered only after the commit returned. Work that throws is rolled back alone: the batch then runs again
+ * with a savepoint around each job, which costs two statements for each job and is therefore not the default.
  */
 export function createGroupCommit(connection: Connection, scheduler: Scheduler & Observers): Write {
   const { watch = NO_FILES, ended, mark = () => undefined } = scheduler;
@@ -66,7 +66,7 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler &
       }
       queue.push({
         run: work,
-        // The value is the one that `run` returned, so its type is Value.
+        // `run` returned this value, so its type is Value.
         settle: (result) => (result.ok ? resolve(result.value as Value) : reject(result.error)),
       });
       if (!scheduled) {
@@ -84,7 +84,7 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler &
         scheduler.after(LOCK_RETRY_MS, flush);
         return;
       }
-      // All that wait: those behind the batch would wait as long again.
+      // All waiting writes: those behind the batch would otherwise wait as long again.
       batch = queue;
     }
     isLockedOut = undefined;
@@ -101,25 +101,27 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler &
     ended?.(failure);
   }
 
-  /** Looked at before, so that nothing is written to files that are gone, and after, so that no caller believes it. */
+  /**
+   * Checked before, so that nothing is written to deleted files, and after, so that no write to them is acknowledged.
+   */
   function commitWatched(batch: readonly Job[]): Result[] | "locked" {
     try {
       if (!watch.isIntact()) return allFailed(batch, filesLost());
       const results = commitTogether(statements, connection, batch);
       return watch.noteWritten() ? results : allFailed(batch, filesLost());
     } catch (error) {
-      // The disk fails to say whether the files are there: what cannot be known is not acknowledged.
+      // The disk cannot tell whether the files still exist: an unknown state is not acknowledged.
       return allFailed(batch, error);
     }
   }
 }
 
-/** What a caller gets when the files of the database are no longer the ones that were opened. */
+/** The error for callers when the files of the database are no longer the opened ones. */
 export function filesLost(): StorageUnavailable {
   return new StorageUnavailable(storageFailure("database_changed"));
 }
 
-/** What a caller gets when another process kept the lock to the end. */
+/** The error for callers when another process kept the lock for the whole wait. */
 export function lockFailure(detail?: string): StorageUnavailable {
   return new StorageUnavailable(storageFailure("file_locked"), { detail });
 }
@@ -180,7 +182,7 @@ function inTransaction<Value>(
   }
 }
 
-/** One job of a batch threw: it has to be undone without the others. */
+/** Thrown if one job of a batch threw, which has to be rolled back without the others. */
 class JobFailure extends Error {
   override readonly name = "JobFailure";
 }
@@ -200,7 +202,7 @@ function runInSavepoint(statements: Statements, connection: Connection, job: Job
     statements.release.run();
     return { ok: true, value };
   } catch (error) {
-    // A full disk ends the whole transaction: there is no savepoint to return to, and no job of the batch succeeded.
+    // A full disk ends the whole transaction: there is no savepoint to return to, and no job of the batch succeeds.
     if (!connection.inTransaction) throw error;
     statements.undo.run();
     statements.release.run();
@@ -212,7 +214,10 @@ function isLocked(error: unknown): boolean {
   return isSqliteError(error) && error.code.startsWith("SQLITE_BUSY");
 }
 
-/** Turns errors of the disk and of locks, SQLite's and Node's, into StorageUnavailable; others (a constraint, a bug) stay. */
+/**
+ * Turns errors of the disk and of locks, SQLite's and Node's, into StorageUnavailable; other errors (a constraint, a
+ * bug) stay.
+ */
 export function asUnavailable(error: unknown): unknown {
   const cause = causeOfError(error);
   if (cause === undefined || error instanceof StorageUnavailable) return error;

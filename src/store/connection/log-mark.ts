@@ -4,9 +4,9 @@ import { isError } from "../../core/outcome.ts";
 import { framesOf } from "./log.ts";
 
 /**
- * The DDL of the mark that ties a database to its write-ahead log (decision 69): one row, which every commit changes, so
- * that it is in every log. `opening` is random for each commit, and `before` is that of the commit before. `commits`
- * stays as it is: it counted, when `opening` was the same for all commits of a connection.
+ * The DDL of the mark that ties a database to its write-ahead log (decision 69): one row, which every commit changes,
+ * so that every log contains it. `opening` is random for each commit, and `before` is the `opening` of the previous
+ * commit. `commits` no longer changes; it counted commits when `opening` was the same for all commits of a connection.
  */
 export const LOG_MARK_DDL = `
 CREATE TABLE log_mark (
@@ -19,8 +19,8 @@ INSERT INTO log_mark (id, opening, before, commits) VALUES (1, randomblob(16), z
 `;
 
 /**
- * Changes the mark in the transaction that is open; unless told to do so always, only if the transaction has changed a
- * row. To be called at its end.
+ * Changes the mark in the open transaction; by default only if the transaction has changed a row. To be called at its
+ * end.
  */
 export function marker(connection: Database.Database): (when?: "always") => void {
   const totalChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
@@ -34,25 +34,25 @@ export function marker(connection: Database.Database): (when?: "always") => void
   };
 }
 
-/** Gives a database a mark that no log knows: for a copy whose pages are elsewhere. */
+/** Gives a database a mark that no log has; for a copy whose pages are elsewhere. */
 export function renewMark(connection: Database.Database): void {
   const found = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'log_mark'").get();
   if (found !== undefined)
     connection.exec("UPDATE log_mark SET opening = randomblob(16), before = zeroblob(16)");
 }
 
-/** The mark of a commit, and that of the commit before it. */
+/** The mark of a commit, and the mark of the commit before it. */
 type Mark = { readonly own: string; readonly before: string };
 
-/** The marks of the commits in a log, the oldest first, with the page that they are on. */
+/** The marks of the commits in a log, the oldest first, with their page. */
 type Log = { readonly isEmpty: boolean; readonly marks: readonly Mark[]; readonly page: number };
 
 const MAX_LOOKS = 10;
 
 /**
- * Whether the log beside a database can be that of another one, or of another copy of it: its first commit does not
- * follow the one that the database holds, and the database holds none of its commits. SQLite would write such a log over
- * the database. Reads both without SQLite. `marked`: whether a database of a format has a mark.
+ * Whether the log beside a database can belong to another database, or to another copy: its first commit does not
+ * follow the commit that the database holds, and the database holds none of its commits. SQLite would write such a log
+ * over the database. Reads both without SQLite. `marked`: whether a database of a schema version has a mark.
  */
 export function hasForeignLog(path: string, marked: (format: number) => boolean): boolean {
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0) return false;
@@ -63,7 +63,7 @@ export function hasForeignLog(path: string, marked: (format: number) => boolean)
   });
 }
 
-/** Whether the log of a database follows it by the marks that the log has; both are open files. `marked`: as above. */
+/** Whether the log of a database follows it by the marks in the log; both are open files. `marked`: as above. */
 export function isOwnLog(
   { logFile, databaseFile }: { readonly logFile: number; readonly databaseFile: number },
   marked: (format: number) => boolean,
@@ -72,13 +72,15 @@ export function isOwnLog(
     const log = readLog(logFile);
     return { log, database: readDatabase(databaseFile, log.page) };
   };
-  // A tool that somebody uses on the live database leaves no mark.
+  // Another tool that writes to the database leaves no mark.
   return readLog(logFile).marks.length === 0 || !isForeignUnder(marked, look);
 }
 
 type Look = { readonly log: Log; readonly database: DatabaseMark };
 
-/** A process that writes meanwhile may change both between two reads; what stays as it is was left by nobody alive. */
+/**
+ * A running process may change both files between two reads; an unchanged pair was left by a process that has ended.
+ */
 function isForeignUnder(marked: (format: number) => boolean, look: () => Look): boolean {
   let before = "";
   for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
@@ -94,7 +96,7 @@ function isForeignUnder(marked: (format: number) => boolean, look: () => Look): 
 function isNext({ isEmpty, marks }: Log, mark: Mark | undefined, isMarked: boolean): boolean {
   const [first] = marks;
   if (isEmpty) return true;
-  // A log of an older version has none; one of the migration that makes the mark has the first.
+  // The log of an older version has no mark; the log of the migration that makes the mark has the first one.
   if (!isMarked) return first === undefined || first.before === NO_MARK;
   if (first === undefined || mark === undefined) return false;
   return first.before === mark.own || marks.some(({ own }) => own === mark.own);
@@ -104,10 +106,10 @@ const MARK_BYTES = 16;
 const NO_MARK = "00".repeat(MARK_BYTES);
 const NO_LOG: Log = { isEmpty: true, marks: [], page: 0 };
 
-/** Reads the committed frames of a log. Their checksums are not needed for this. */
+/** Reads the committed frames of a log, without their checksums, which are not needed here. */
 function readLog(file: number): Log {
   const marks: Mark[] = [];
-  // What follows the last commit may be torn, and have the content of any older page.
+  // Frames after the last commit may be torn, or have the content of an older page.
   let pending: { readonly mark: Mark; readonly page: number } | undefined;
   let [isEmpty, page] = [true, 0];
   for (const frame of framesOf(file, "salts")) {
@@ -124,7 +126,7 @@ function readLog(file: number): Log {
   return { isEmpty, marks, page };
 }
 
-/** What is read of a file; undefined where it is not there: another process that closes the database removes its log. */
+/** Reads a file; undefined if it does not exist: a process that closes the database removes its log. */
 function fromFile<Value>(path: string, read: (file: number) => Value): Value | undefined {
   let file: number;
   try {
@@ -144,7 +146,7 @@ const DATABASE = { headerBytes: 100, pageSize: 16, format: 60 } as const;
 
 type DatabaseMark = { readonly format: number; readonly mark: Mark | undefined };
 
-/** Reads the format of a database, and the mark on one of its pages, as they are without the log. */
+/** Reads the schema version of a database, and the mark on one of its pages, without the log. */
 function readDatabase(file: number, page: number): DatabaseMark {
   const header = Buffer.alloc(DATABASE.headerBytes);
   readSync(file, header, 0, header.length, 0);
@@ -157,11 +159,14 @@ function readDatabase(file: number, page: number): DatabaseMark {
   };
 }
 
-/** How SQLite stores the row: its length (43), its id (1), and what its columns are (NULL for the id, 16, 16, 6 bytes). */
+/**
+ * The beginning of the row as SQLite stores it: its length (43), its id (1), and the types of its columns (NULL for the
+ * id, 16, 16, 6 bytes).
+ */
 const ROW_HEAD = Buffer.from([43, 1, 5, 0, 44, 44, 5]);
 const LEAF = { kind: 0x0d, rows: 3, firstRow: 8 } as const;
 
-/** The mark on a page, if it is the page of the mark: a leaf of a table with this one row. */
+/** The mark on a page, if it is the leaf of the mark's table with its single row. */
 function markOn(page: Buffer): Mark | undefined {
   if (page.length < 512 || page[0] !== LEAF.kind || page.readUInt16BE(LEAF.rows) !== 1) return undefined;
   const at = page.readUInt16BE(LEAF.firstRow);

@@ -1,32 +1,32 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 
-/** Where SQLite keeps what in the header of a log, and in that of each of its frames (SQLite's WAL format). */
+/** Offsets in the header of a log, and in the header of each frame (SQLite's WAL format). */
 const LOG = { bytes: 32, magic: 0, pageSize: 8, salt: 16, checksum: 24 } as const;
 const FRAME = { bytes: 24, page: 0, pages: 4, salt: 8, checksum: 16 } as const;
 const SALT_BYTES = 8;
-/** SQLite's mark of a log; its last bit tells the order of bytes in which checksums are made. */
+/** SQLite's mark of a log; its last bit gives the byte order of the checksums. */
 const LOG_MAGIC = 0x377f0682;
 
 /** A checksum of SQLite's. */
 type Sum = readonly [number, number];
 
-/** Fills a buffer with what a log has at a position, and returns how many bytes that were. */
+/** Fills a buffer from a position of a log, and returns the number of bytes read. */
 type Read = (buffer: Buffer, at: number) => number;
 
 /** One page of a log. */
 type Frame = {
   readonly page: number;
-  /** Its bytes, until the next frame is read. */
+  /** Its bytes, valid until the next frame is read. */
   readonly content: Buffer;
-  /** How many pages the database has after the commit that this frame ends; 0 within a commit. */
+  /** The number of pages of the database after the commit that ends here; 0 within a commit. */
   readonly pages: number;
-  /** The checksum of the log up to here, with `sums`. */
+  /** The running checksum of the log, if `sums` is checked. */
   readonly sum: Sum;
 };
 
 /**
- * The frames of a log: each has the salts of its log. With `sums` those that SQLite would read: the checksum of each
- * follows that of the one before; to make them takes longer than to read the log.
+ * The frames of a log: each has the salts of its log. With `sums`, only the frames that SQLite would read: each
+ * checksum continues the previous one, and computing them takes longer than reading the log.
  */
 function* readFrames(check: "salts" | "sums", read: Read): Generator<Frame, void, undefined> {
   const header = Buffer.alloc(LOG.bytes);
@@ -37,7 +37,7 @@ function* readFrames(check: "salts" | "sums", read: Read): Generator<Frame, void
   const isBigEndian = (magic & 1) === 1;
   let sum = checksum(header.subarray(0, LOG.checksum), { from: [0, 0], isBigEndian });
   if (!isSum(header, LOG.checksum, sum)) return;
-  // A buffer for each frame takes longer than to read it.
+  // A new buffer for each frame takes longer than reading it.
   const frame = Buffer.alloc(FRAME.bytes + pageSize);
   const content = frame.subarray(FRAME.bytes);
   for (let at = LOG.bytes; ; at += frame.length) {
@@ -53,12 +53,12 @@ function* readFrames(check: "salts" | "sums", read: Read): Generator<Frame, void
   }
 }
 
-/** The frames of a log that is an open file, as `check` says. */
+/** The frames of an open log, checked as `check` says. */
 export function framesOf(file: number, check: "salts" | "sums"): Iterable<Frame> {
   return readFrames(check, (buffer, at) => readSync(file, buffer, 0, buffer.length, at));
 }
 
-/** A database with the committed frames of its log in their places, as SQLite would read both. */
+/** A database with the committed frames of its log applied, as SQLite would read both. */
 export function withLog(file: Buffer, log: Buffer): Buffer {
   let image = file;
   let pending: Frame[] = [];
@@ -73,22 +73,22 @@ export function withLog(file: Buffer, log: Buffer): Buffer {
   return image;
 }
 
-/** How many bytes of a -shm tell what is in the log. Behind them each reader says where it reads. */
+/** The bytes of a -shm that describe the log. They are followed by the positions of readers. */
 export const INDEX_BYTES = 100;
 
-/** Where a -shm keeps what, in numbers of 32 bits in the order of this machine. */
+/** Offsets in a -shm, in 32-bit numbers of this machine's byte order. */
 const INDEX = { version: 0, frames: 4, sum: 6, copied: 24 } as const;
 const INDEX_VERSION = 3_007_000;
 
 const MAX_LOOKS = 20;
 
 /**
- * Whether a log holds what the index in its -shm says that SQLite has written there: every frame, by the sum over all of
- * them, which begins with the salts. Both are open files.
+ * Whether a log has everything that the index in its -shm describes: every frame, by the checksum over all of them,
+ * which begins with the salts. Both are open files.
  */
 export function isWholeLog(log: number, index: number): boolean {
   let before = readIndex(index);
-  // Another process may commit between the reads of the two.
+  // Another process may commit between the two reads.
   for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
     if (isDescribed(log, before)) return true;
     const now = readIndex(index);
@@ -99,8 +99,8 @@ export function isWholeLog(log: number, index: number): boolean {
 }
 
 /**
- * Whether an index tells of commits that are in the log and not yet in the database. Undefined if there is no index, or
- * not a whole one.
+ * Whether an index describes commits that are in the log but not yet in the database. Undefined if there is no complete
+ * index.
  */
 export function tellsOfLogAlone(path: string): boolean | undefined {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
@@ -125,7 +125,7 @@ function readIndex(file: number): Uint32Array {
 
 function isDescribed(log: number, index: Uint32Array): boolean {
   let left = index[INDEX.frames];
-  // Nothing of the log is used, so nothing of it can be wrong.
+  // No part of the log is used, so none can be wrong.
   if (left === undefined || left === 0) return true;
   for (const { sum } of framesOf(log, "sums")) {
     left -= 1;
@@ -134,12 +134,12 @@ function isDescribed(log: number, index: Uint32Array): boolean {
   return false;
 }
 
-/** Whether a sum is the one that is kept at a place. */
+/** Whether a checksum equals the one stored at an offset. */
 function isSum(bytes: Buffer, at: number, [one, other]: Sum): boolean {
   return bytes.readUInt32BE(at) === one && bytes.readUInt32BE(at + 4) === other;
 }
 
-/** SQLite's running checksum over words of 32 bits, two at a time. */
+/** SQLite's running checksum over 32-bit words, two at a time. */
 function checksum(
   bytes: Buffer,
   { from, isBigEndian }: { readonly from: Sum; readonly isBigEndian: boolean },

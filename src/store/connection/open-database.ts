@@ -32,9 +32,9 @@ import { storageFailure } from "./storage-failure.ts";
 const SYNCHRONOUS_FULL = 2;
 
 /**
- * Opens a database file, making it if it is not there and migrating it if it is older (decision 54).
- * Refuses a file that is empty, foreign, damaged, newer or of a development version, without writing to it, and says
- * which failure of the disk keeps it from being used. What could not be done whole leaves nothing behind.
+ * Opens a database file, making it if it does not exist and migrating it if it is older (decision 54). Refuses a file
+ * that is empty, foreign, damaged, newer or of a development version, without writing to it, and names the disk failure
+ * that makes it unusable. A failed operation leaves nothing behind.
  */
 export function openDatabase(path: string, options: OpenOptions): Outcome<Connection, FileRefusal> {
   if (path === IN_MEMORY) return accept(openInMemory(options));
@@ -53,14 +53,15 @@ function openWhole(path: string, options: OpenOptions): Connection {
 }
 
 /**
- * Creates the file in a folder of its own, and names it only when it is whole and on disk, unless another process was
- * faster: so neither a crash nor a failing disk leaves a half-made file, and two processes that create it at once end
- * with one. Refuses what the disk did not keep.
+ * Creates the file in a temporary folder, and gives it its name once it is complete and on disk, unless another process
+ * was faster. So neither a crash nor a failing disk leaves a partial file, and two processes that create it at once end
+ * with one file. Refuses a file that the disk did not store correctly.
  */
 function createWhole(path: string, options: OpenOptions): FileRefusal | undefined {
   return inFolderBeside(path, options, (unfinished) => {
     writeFileSync(unfinished, newDatabase(options));
-    // No other file may have its mark. The mode is kept in the file, and set last: no part of it is in a log beside it.
+    // No other file may have its mark. The mode is stored in the file, and set last, so that no part of it is in a
+    // separate log.
     openAnd(unfinished, options, (connection) => {
       withoutFiles(connection);
       renewMark(connection);
@@ -76,7 +77,7 @@ function createWhole(path: string, options: OpenOptions): FileRefusal | undefine
   });
 }
 
-/** Passes a path in a new folder beside a file, and removes that folder in the end. */
+/** Runs work with a path in a new folder beside a file, and removes that folder at the end. */
 function inFolderBeside<Value>(
   path: string,
   { pid = 0 }: Pick<OpenOptions, "pid">,
@@ -85,7 +86,7 @@ function inFolderBeside<Value>(
   const folder = mkdtempSync(`${path}.${pid}.new-`);
   const unfinished = join(folder, "whole.db");
   try {
-    // SQLite would make it with the umask, which is a guest's host's; what it makes beside a file has that file's mode.
+    // SQLite would create it with the umask of the host process; files that SQLite makes beside it get its mode.
     closeSync(openSync(unfinished, "wx", 0o600));
     return make(unfinished);
   } finally {
@@ -94,8 +95,8 @@ function inFolderBeside<Value>(
 }
 
 /**
- * Removes what is not needed any more; false where that fails. It is no reason to fail, and must not hide the reason for
- * which something else has failed: a later command removes it, because its name says whose it was.
+ * Removes files that are no longer needed; false if that fails. Such a failure must not hide another one; a later
+ * command removes the folder, whose name has its owner.
  */
 function discard(folder: string): boolean {
   try {
@@ -117,10 +118,12 @@ function nameOnce(unfinished: string, path: string): void {
   }
 }
 
-/** A new database of each kind. Its tables take longer to make than to copy, and a test suite starts many sandboxes. */
+/**
+ * A new database of each kind. Its tables take longer to create than to copy, and a test suite starts many sandboxes.
+ */
 const NEW_ONES = new WeakMap<FileKind, Buffer>();
 
-/** The bytes of a new database, with all tables and no rows of anybody. */
+/** The bytes of a new database, with all tables but without anybody's rows. */
 function newDatabase(options: OpenOptions): Buffer {
   const { kind } = options;
   const made = NEW_ONES.get(kind);
@@ -140,7 +143,7 @@ function openInMemory(options: OpenOptions): Connection {
   return openAnd(newDatabase(options), options, withoutFiles);
 }
 
-/** Nothing is flushed: of what nobody else knows yet, or what ends with the process. */
+/** Disables flushing, for a file that no other process knows yet or that ends with the process. */
 function withoutFiles(connection: Connection): void {
   connection.pragma("journal_mode = MEMORY");
   connection.pragma("synchronous = OFF");
@@ -155,7 +158,7 @@ function flush(path: string): void {
   }
 }
 
-/** Makes a name survive a power failure. Windows has no such call, and some file systems refuse it. */
+/** Makes a file name survive a power failure. Windows has no such call, and some file systems refuse it. */
 function flushFolder(folder: string): void {
   let file: number | undefined;
   try {
@@ -178,13 +181,13 @@ function migrate(connection: Connection, path: string, options: OpenOptions): vo
   applyMigrations(connection, options.kind);
 }
 
-/** The disk gave back something else than was written to it. */
+/** Thrown if the disk returned other bytes than were written. */
 class NotKept extends Error {
   override readonly name = "NotKept";
   readonly code = "EIO";
 }
 
-/** Writes a copy that gets its name when it is whole and on disk; an older copy is kept until then. */
+/** Writes a backup that gets its name once it is complete and on disk; an older backup is kept until then. */
 function backUp(
   connection: Connection,
   path: string,
@@ -201,12 +204,12 @@ function backUp(
   });
 }
 
-/** Applies the migrations that a file does not have yet; to a new file, which has format 0, all of them. */
+/** Applies the missing migrations to a file; all of them to a new file, whose version is 0. */
 export function applyMigrations(connection: Connection, kind: FileKind): void {
   for (const [index, migration] of kind.migrations.entries()) {
     const format = kind.firstFormat + index;
     const step = connection.transaction(() => {
-      // Read here, because another process may have been faster.
+      // Read inside the transaction, because another process may have been faster.
       if (formatOf(connection) >= format) return;
       connection.exec(migration);
       connection.pragma(`user_version = ${format}`);
@@ -217,7 +220,7 @@ export function applyMigrations(connection: Connection, kind: FileKind): void {
   }
 }
 
-/** Makes every commit wait for the disk. Without it, WAL mode falls back to NORMAL with the first write. */
+/** Makes every commit wait for the disk. Otherwise WAL mode falls back to NORMAL with the first write. */
 function makeDurable(connection: Connection): void {
   connection.pragma("synchronous = FULL");
   const level = connection.pragma("synchronous", { simple: true });

@@ -2,17 +2,17 @@ import type { Scheduler } from "./group-commit.ts";
 
 /** A read whose result is cached for a moment. */
 type Remembered<Value> = ((key: string) => Value) & {
-  /** Empties the cache: to be called after every change of what is read. */
+  /** Empties the cache; to be called after every change of the cached rows. */
   readonly forget: () => void;
 };
 
-/** How long another process's change can go unseen; our own are seen at once. */
+/** How long another process's change can go unnoticed; our own changes are visible at once. */
 const REMEMBER_MS = 50;
 
 /**
- * Reads a row once for all requests of a moment: outside a transaction each read costs two locks, which was a twelfth
- * of the time of a create. Only credentials, stores with their endpoints and faults, and signing secrets are read this
- * way; keys, orders and states are read in the transaction that changes them.
+ * Caches a row for all requests within a moment: outside a transaction each read takes two locks, which was a twelfth
+ * of the time of a create. Only credentials, stores with their endpoints and faults, and signing secrets are cached;
+ * keys, orders and states are read in the transaction that changes them.
  */
 export function remembered<Value>(
   scheduler: Pick<Scheduler, "after">,

@@ -1,9 +1,9 @@
 import { camelCase, snakeCase } from "../../core/text.ts";
 import type { Connection } from "./database.ts";
 
-/** The columns of a table, as its statements name them: the column of `storeId` is `store_id`. */
+/** The columns of a table for its statements: the column of `storeId` is `store_id`. */
 type Columns<Row> = {
-  /** For a SELECT: each under the name that its value has here. */
+  /** For a SELECT: each column with its camelCase name. */
   readonly select: string;
   /** The same for some of them. */
   readonly some: (...names: readonly (keyof Row & string)[]) => string;
@@ -13,13 +13,10 @@ type Columns<Row> = {
   readonly but: (...names: readonly (keyof Row & string)[]) => readonly string[];
 };
 
-/** A line of a table's DDL that begins with the name of a column, and a migration that adds one. */
+/** A line of a table's DDL that begins with the name of a column, or a migration that adds a column. */
 const COLUMN = /^ {2}([a-z_]+) +(?:TEXT|INTEGER|REAL|BLOB)\b|ADD COLUMN ([a-z_]+)/gm;
 
-/**
- * The columns of a table, from the one list of them: its DDL, where each stands on a line of its own, with the migrations
- * that have added more.
- */
+/** The columns of a table from its DDL, where each has its own line, and from the migrations that add more. */
 export function columnsOf<Row>(table: string, ddl: string): Columns<Row> {
   const own = ddl.split(";\n").filter((text) => / TABLE (\w+)/.exec(text)?.[1] === table);
   const columns = own.flatMap((text) =>
@@ -34,7 +31,7 @@ export function columnsOf<Row>(table: string, ddl: string): Columns<Row> {
   };
 }
 
-/** A row by the names that its values have here. */
+/** A row with camelCase names. */
 export function valuesOf(row: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(row).map(([column, value]) => [camelCase(column), value]));
 }
@@ -47,9 +44,9 @@ function selectedAs(name: string): string {
 type Insert<Value> = (value: Value) => void;
 
 /**
- * Prepares an INSERT of the hot path of a create. It is written like every other one, with the properties of a value as
- * its `@names`, but bound by position: better-sqlite3 makes a new string for each named parameter of each run, which cost
- * a create a quarter more time in the store.
+ * Prepares an INSERT on the hot path of a create. It is written like every other one, with the properties of a value as
+ * its `@names`, but bound by position: better-sqlite3 makes a new string for each named parameter of each run, which
+ * made a create in the store a quarter slower.
  */
 export function prepareByPosition<Value extends object>(connection: Connection, sql: string): Insert<Value> {
   const names: (keyof Value)[] = [];
@@ -63,7 +60,7 @@ export function prepareByPosition<Value extends object>(connection: Connection, 
   };
 }
 
-/** A value that is made when it is first asked for: statements that are seldom needed must not hold up a start. */
+/** A value that is made on first use, so that seldom needed statements do not delay a start. */
 export function lazily<Value>(make: () => Value): () => Value {
   let made: Value | undefined;
   return () => (made ??= make());

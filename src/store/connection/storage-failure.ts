@@ -1,8 +1,8 @@
-// The names of failing disks. What SQLite does not report: store/connection/cause.ts. Who prints it: cli/problem.ts,
-// sandbox/answer.ts.
+// The names of disk failures. Causes that SQLite does not report: store/connection/cause.ts. Who prints them:
+// cli/problem.ts, sandbox/answer.ts.
 import { isError } from "../../core/outcome.ts";
 
-/** What is fixed about one cause: the codes of Node and SQLite that mean it, what it is, and what to do. */
+/** One cause: the codes of Node and SQLite for it, its sentence and the remedy. */
 type FailureRow = {
   readonly errors: readonly string[];
   readonly sentence: string;
@@ -10,12 +10,12 @@ type FailureRow = {
 };
 
 /**
- * Every cause for which files cannot be used, by the code that commands answer with (decision 61). An extended code of
- * SQLite means what its row says, else what the code that it extends means.
+ * Every cause of unusable files, by the code that commands answer with (decision 61). An extended SQLite code has its
+ * own meaning if it is listed, otherwise the meaning of its basic code.
  */
 const FAILURES = {
   disk_full: {
-    // SQLite calls it an I/O error where there is no room for the -shm.
+    // SQLite reports an I/O error if there is no room for the -shm.
     errors: ["ENOSPC", "EDQUOT", "SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"],
     sentence: "the disk is full",
     next: "free some disk space, and try again",
@@ -85,7 +85,7 @@ const FAILURES = {
     sentence: "a part of the program cannot be loaded",
     next: "check the disk that checkout is on, or install it again",
   },
-  // Every other error of the system; its sentence names the error.
+  // All other system errors; the sentence names the error.
   file_operation_failed: {
     errors: [],
     sentence: "an operation on a file failed",
@@ -93,23 +93,23 @@ const FAILURES = {
   },
 } as const satisfies Readonly<Record<string, FailureRow>>;
 
-/** The code of a cause for which files cannot be used. */
+/** The code of a cause of unusable files. */
 export type StorageFailureCode = keyof typeof FAILURES;
 
-/** Why files cannot be used, and what to do. */
+/** Why files cannot be used, and the remedy. */
 type StorageFailure = {
   readonly code: StorageFailureCode;
   readonly sentence: string;
   readonly next: string;
 };
 
-/** Why files cannot be used, and the words of the system or of SQLite for it. */
+/** Why files cannot be used, with the message of the system or of SQLite. */
 export type Cause = { readonly failure: StorageFailure; readonly detail: string };
 
-/** The database could not take the write: it is locked, full, read-only or broken. The work is undone. */
+/** Thrown if the database could not take a write: it is locked, full, read-only or broken. The work is rolled back. */
 export class StorageUnavailable extends Error {
   override readonly name = "StorageUnavailable";
-  /** Its cause, and what to do. */
+  /** The cause, and the remedy. */
   readonly failure: StorageFailure;
 
   constructor(failure: StorageFailure, options?: ErrorOptions & { readonly detail?: string | undefined }) {
@@ -130,23 +130,23 @@ export function storageFailure(code: StorageFailureCode): StorageFailure {
   return { code, sentence, next };
 }
 
-/** Whether a code is one of a cause for which files cannot be used. */
+/** Whether a code is the code of a storage failure. */
 export function isStorageFailureCode(code: string): code is StorageFailureCode {
   return Object.hasOwn(FAILURES, code);
 }
 
-/** The number of SQLite that a check of a file quotes, by the name that the table has for it. */
+/** SQLite's numeric error codes in the verdict of a check, by their names in the table. */
 const BY_NUMBER: Readonly<Record<number, string>> = { 7: "SQLITE_NOMEM", 10: "SQLITE_IOERR" };
 
-/** The failure that kept a check from reading a file; undefined if its verdict is on what it read. */
+/** The failure that kept a check from reading a file; undefined if the verdict is about the content. */
 export function failureInVerdict(verdict: string): StorageFailure | undefined {
   const [, number] = /error code=(\d+)/.exec(verdict) ?? [];
-  // The lowest byte is the code that an extended one extends.
+  // The lowest byte of an extended code is its basic code.
   const code = number === undefined ? undefined : BY_ERROR.get(BY_NUMBER[Number(number) & 0xff] ?? "");
   return code && storageFailure(code);
 }
 
-/** Whether SQLite threw it; by its name, because in jest every test file has a class of its own. */
+/** Whether SQLite threw the error; by its name, because in jest every test file has its own class. */
 export function isSqliteError(error: unknown): error is Error & { readonly code: string } {
   return isError(error) && error.name === "SqliteError";
 }
@@ -158,14 +158,14 @@ export function storageFailureOf(error: unknown): StorageFailure | undefined {
 
 /**
  * The cause of an error of Node's file system or of SQLite; undefined for every other error. It is the cause that was
- * found where the error was thrown, or else the meaning of its code.
+ * found where the error was thrown, otherwise the meaning of its code.
  */
 export function causeOfError(error: unknown): Cause | undefined {
   if (error instanceof StorageUnavailable) return { failure: error.failure, detail: error.message };
   return (isError(error) ? FOUND.get(error) : undefined) ?? namedByCode(error);
 }
 
-/** What the code of an error means, without a look at any file; undefined for an error that is none of the table's. */
+/** The meaning of an error's code, without examining any file; undefined for codes outside the table. */
 export function namedByCode(error: unknown): Cause | undefined {
   if (!isError(error) || !("code" in error) || typeof error.code !== "string") return undefined;
   const { code, message } = error;
@@ -175,7 +175,7 @@ export function namedByCode(error: unknown): Cause | undefined {
   return isOfFile(error) ? { failure: otherFailure(code), detail: message } : undefined;
 }
 
-/** The causes that were found where errors were thrown: the files may be closed when an error is caught. */
+/** Causes that were found where errors were thrown, because the files may be closed when an error is caught. */
 const FOUND = new WeakMap<Error, Cause>();
 
 /** Whether the cause of an error was found where it was thrown. */
@@ -183,13 +183,13 @@ export function isFound(error: Error): boolean {
   return FOUND.has(error);
 }
 
-/** Keeps the cause of an error for everybody who catches it. */
+/** Stores the cause of an error for everyone who catches it. */
 export function noteCause(error: Error, cause: Cause): Cause {
   FOUND.set(error, cause);
   return cause;
 }
 
-/** System calls whose errors are about the network or another process, as Node names them; all others use files. */
+/** System calls, by Node's names, whose errors are about the network or another process; all others are about files. */
 const OTHER_CALLS = /^(connect|bind|listen|accept|shutdown|getaddrinfo|getnameinfo|query\w+|spawn.*|kill)$/;
 
 /** Whether the system has refused an operation on a file. */

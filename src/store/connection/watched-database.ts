@@ -15,19 +15,19 @@ import { NO_FILES, watchFiles, type FileWatch } from "./file-watch.ts";
 import { filesLost } from "./group-commit.ts";
 import { marker } from "./log-mark.ts";
 
-/** An open database with the watch over its files. It is closed through this alone. */
+/** An open database with the watch over its files. It must be closed through this object. */
 export type WatchedDatabase = {
   readonly connection: Connection;
   readonly watch: FileWatch;
-  /** Runs work that uses the database otherwise than by its statements; keeps the cause of an error with it. */
+  /** Runs work that uses the database without its statements, and attaches the cause to an error. */
   readonly findingCause: <Value>(work: () => Value) => Value;
-  /** Closes it, and leaves the log as it is where somebody else has written to the files (decision 63). */
+  /** Closes it; the log stays unchanged if another program has written to the files (decision 63). */
   readonly close: () => void;
-  /** The same, and leaves a log as it is: of a start that is refused. */
+  /** Closes it and leaves the log unchanged, for a start that is refused. */
   readonly leave: () => void;
 };
 
-/** Opens a database file as `openDatabase` does, and watches its files; one in memory has none. */
+/** Opens a database file as `openDatabase` does, and watches its files; a database in memory has none. */
 export function openWatched(path: string, options: OpenOptions): Outcome<WatchedDatabase, FileRefusal> {
   const opened = openDatabase(path, options);
   if (!opened.ok) return opened;
@@ -36,15 +36,15 @@ export function openWatched(path: string, options: OpenOptions): Outcome<Watched
     const close = (): void => void connection.close();
     return accept({ connection, watch: NO_FILES, findingCause: (work) => work(), close, leave: close });
   }
-  // Named while it is open: too many open files are too many only then.
+  // Named while it is open, because the limit of open files is only exceeded then.
   const outcome = orRefusal(path, options, () => accept(watched(connection, path, options)));
   if (!outcome.ok) connection.close();
   return outcome;
 }
 
 /**
- * SQLite writes the log into the database when its last connection is closed, and has no setting of it that
- * better-sqlite3 passes on. A connection that can only read cannot do it: so the one that is closed last decides.
+ * SQLite writes the log into the database when its last connection is closed, and better-sqlite3 does not expose the
+ * setting for that. A read-only connection cannot do it, so the connection that is closed last decides.
  */
 function watched(
   connection: Connection,
@@ -53,7 +53,7 @@ function watched(
 ): WatchedDatabase {
   const reader = new Database(path, { readonly: true, nativeBinding });
   const watch = closedIfFailed(reader, () => {
-    // Its lock on the database is there from the first read to its end.
+    // It holds its lock on the database from the first read on.
     reader.pragma("user_version");
     return watchFiles(path, isMarked(kind));
   });
@@ -69,7 +69,7 @@ function watched(
   return { connection, watch, findingCause: (work) => findingCause(files, work), close, leave };
 }
 
-/** Whether SQLite finds every page sound. A damaged database is not read once more for each of its errors. */
+/** Whether SQLite finds every page intact. A damaged database is not read again for each of its errors. */
 function askedOnce(reader: Connection): () => boolean {
   let isDamaged = false;
   return () => {
@@ -78,12 +78,14 @@ function askedOnce(reader: Connection): () => boolean {
   };
 }
 
-/** Finds the cause of each error of a statement where it is thrown: where it is caught, the files may be closed. */
+/**
+ * Determines the cause of a statement's error where it is thrown, because the files may be closed where it is caught.
+ */
 function findCauses(connection: Connection, files: Questioned): void {
   const watching =
     <Values extends unknown[], Value>(call: (...values: Values) => Value) =>
     (...values: Values): Value => {
-      // No function of its own for each call: every statement of a create passes here.
+      // No closure for each call, because every statement of a create passes here.
       try {
         return call(...values);
       } catch (error) {
@@ -131,7 +133,7 @@ function closedIfFailed<Value>(connection: Connection, work: () => Value): Value
   }
 }
 
-/** What cannot be known counts as changed: a log that is left is taken by the next start. */
+/** An unknown state counts as changed: the next start uses a log that was left. */
 function holdsOwn(watch: FileWatch): boolean {
   try {
     return watch.holdsOwn();
@@ -140,10 +142,13 @@ function holdsOwn(watch: FileWatch): boolean {
   }
 }
 
-/** Runs work in a transaction that is on disk when it returns; throws `StorageUnavailable` where the files are not ours. */
+/**
+ * Runs work in a transaction that is on disk when the call returns; throws `StorageUnavailable` if the files are not
+ * ours.
+ */
 type Transact = <Value>(work: () => Value) => Value;
 
-/** Such transactions, each with its mark at its end. */
+/** Makes such transactions, each with its mark at the end. */
 export function transactor({ connection, watch, findingCause: finding }: WatchedDatabase): Transact {
   const mark = marker(connection);
   return <Value>(work: () => Value): Value => {
@@ -153,7 +158,7 @@ export function transactor({ connection, watch, findingCause: finding }: Watched
       mark();
       return value;
     });
-    // SQLite's own BEGIN and COMMIT, which better-sqlite3 runs by itself.
+    // SQLite's own BEGIN and COMMIT, which better-sqlite3 runs itself.
     const value = finding(() => run.immediate());
     if (!watch.noteWritten()) throw filesLost();
     return value;

@@ -5,8 +5,8 @@ import type { Scheduler } from "../connection/group-commit.ts";
 import { remembered } from "../connection/remembered.ts";
 
 /**
- * The DDL of faults of v1 and of deliveries. A row is there as long as its fault can hit; the deliveries that one has held
- * back, dropped or doubled name it. Which actions there are is the core's alone: each version may have more.
+ * The DDL of faults of v1 and of deliveries. A row exists as long as its fault can be applied; delayed, dropped and
+ * duplicated deliveries name their fault. The actions have no CHECK, because each version may add some.
  */
 export const FAULTS_DDL = `
 CREATE TABLE faults (
@@ -37,11 +37,11 @@ CREATE INDEX faults_of_event ON faults (event_id) WHERE event_id IS NOT NULL;
 CREATE INDEX faults_of_endpoint ON faults (endpoint_id) WHERE endpoint_id IS NOT NULL;
 `;
 
-/** As stored: what it is for stands beside the rest. */
+/** As stored: the match fields are beside the others. */
 type Row = Omit<Fault, "match"> & Fault["match"];
 const FAULT = columnsOf<Row>("faults", FAULTS_DDL);
 
-/** The faults that were asked for and can still hit. */
+/** The injected faults that can still be applied. */
 export function faultsTable(connection: Connection, scheduler: Scheduler) {
   const selectOf = connection.prepare<[string], Row>(
     `SELECT ${FAULT.select} FROM faults WHERE store_id = ? ORDER BY rowid`,
@@ -55,13 +55,13 @@ export function faultsTable(connection: Connection, scheduler: Scheduler) {
   const of = remembered(scheduler, (storeId): readonly Fault[] => selectOf.all(storeId).map(fromRow));
 
   return {
-    /** The faults of a store, oldest first; remembered for a moment, because every request and every delivery asks. */
+    /** The faults of a store, oldest first; cached briefly, because every request and every delivery needs them. */
     of,
 
-    /** The same as they are now, for a transaction that changes them. */
+    /** The same without the cache, for a transaction that changes them. */
     now: (storeId: string): Fault[] => selectOf.all(storeId).map(fromRow),
 
-    /** Those of all stores. */
+    /** The faults of all stores. */
     all: (): Fault[] => selectAll.all().map(fromRow),
 
     insert: ({ match, ...fault }: Fault): void => {
@@ -69,7 +69,7 @@ export function faultsTable(connection: Connection, scheduler: Scheduler) {
       insert.run({ ...fault, ...match });
     },
 
-    /** Writes how many have matched, and how many of them it has hit. */
+    /** Writes the number of matches and of applications. */
     count: ({ id, matched, applied }: Fault): void => {
       of.forget();
       updateCounts.run({ id, matched, applied });

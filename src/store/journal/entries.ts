@@ -51,12 +51,12 @@ CREATE TABLE entries (
 CREATE INDEX attempts ON entries (service, endpoint, order_id, attempt);
 `;
 
-/** The migration that tells the instances of a sandbox apart. */
+/** The migration that distinguishes the instances of a sandbox. */
 export const ENTRIES_OF_INSTANCES = `
 ALTER TABLE entries ADD COLUMN instance TEXT;
 `;
 
-/** The creates of the client, each with its key and its state. */
+/** The client's creates, each with its key and state. */
 export function entriesTable(database: WatchedDatabase): Journal {
   const sql = prepare(database.connection);
   const transact = transactor(database);
@@ -95,7 +95,7 @@ export function entriesTable(database: WatchedDatabase): Journal {
 
 function prepare(connection: Connection) {
   return {
-    // A refused attempt created nothing: a repeated command means the attempt before it.
+    // A refused attempt created nothing, so a repeated command means the attempt before it.
     selectLatest: connection.prepare<
       Omit<LogicalCreate, "attempt"> & Pick<Intent, "instance">,
       LatestAttempt

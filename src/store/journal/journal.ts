@@ -14,8 +14,8 @@ import {
 
 /**
  * The kind of `journal.db`: "ckJL" in its header. A migration is never edited: a change of the schema is a new
- * one at the end, written beside its table, with its test. It keeps every format that it ever had: its keys keep a create
- * from being doubled (decision 60).
+ * migration at the end, written beside its table, with its test. Every earlier schema version can be opened, because
+ * the stored keys prevent double creates (decision 60).
  */
 export const JOURNAL_FILE: FileKind = {
   name: "checkout journal",
@@ -30,7 +30,7 @@ export const JOURNAL_FILE: FileKind = {
   aside: "the file",
 };
 
-/** Opens the client's journal, making it if it is not there. Every call is on disk when it returns. */
+/** Opens the client's journal, making it if it does not exist. Every change is on disk when its call returns. */
 export function openJournal(
   path: string,
   options: Omit<OpenOptions, "kind"> = {},
@@ -39,8 +39,8 @@ export function openJournal(
 }
 
 /**
- * Opens the listener's list of forwarded events, a table of the client's journal, and deletes those past their
- * retention. Every call is on disk when it returns.
+ * Opens the listener's list of forwarded events, a table of the client's journal, and deletes events past their
+ * retention. Every change is on disk when its call returns.
  */
 export function openSeenEvents(
   path: string,

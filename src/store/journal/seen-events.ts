@@ -1,7 +1,7 @@
 import { SEEN_RETENTION_MS, type SeenEvent, type SeenEvents } from "../../core/webhook/seen-events.ts";
 import { transactor, type WatchedDatabase } from "../connection/watched-database.ts";
 
-/** The DDL of the events that a target of `checkout listen` has taken. */
+/** The DDL of the events that a target of `checkout listen` accepted. */
 export const SEEN_EVENTS_DDL = `
 CREATE TABLE seen_events (
   event_id TEXT PRIMARY KEY CHECK (octet_length(event_id) BETWEEN 1 AND 1024),
@@ -10,14 +10,14 @@ CREATE TABLE seen_events (
 CREATE INDEX seen_events_by_age ON seen_events (seen_at);
 `;
 
-/** The migration that tells the instances of a sandbox apart. */
+/** The migration that distinguishes the instances of a sandbox. */
 export const SEEN_EVENTS_OF_INSTANCES = `
 ALTER TABLE seen_events ADD COLUMN instance TEXT;
 `;
 
 /**
- * The migration to a CHECK that SQLite 3.37 knows too (decision 60): older programs than 3.43 have no `octet_length`. The
- * rows go by another table, because ALTER TABLE reads the whole schema anew.
+ * The migration to a CHECK that SQLite 3.37 supports (decision 60): before 3.43 there is no `octet_length`. The rows
+ * are copied through another table, because ALTER TABLE would parse the old schema.
  */
 export const SEEN_EVENTS_OF_ANY_PROGRAM = `
 CREATE TABLE seen_events_before AS SELECT event_id, seen_at, instance FROM seen_events;
@@ -32,7 +32,7 @@ DROP TABLE seen_events_before;
 CREATE INDEX seen_events_by_age ON seen_events (seen_at);
 `;
 
-/** The events that were forwarded already; those older than their retention are deleted when it is opened. */
+/** The events that were already forwarded; opening deletes events past their retention. */
 export function seenEventsTable(database: WatchedDatabase, now: number): SeenEvents {
   const { connection, close } = database;
   const forget = connection.prepare<[number]>("DELETE FROM seen_events WHERE seen_at < ?");

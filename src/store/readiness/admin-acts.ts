@@ -29,7 +29,7 @@ CREATE TRIGGER admin_acts_are_kept BEFORE DELETE ON admin_acts
   BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;
 `;
 
-/** The audit log of what administrators did and merchants asked for: append-only. */
+/** The audit log of administrators' acts and merchants' requests: append-only. */
 export function adminActsTable(connection: Connection) {
   const insert = connection.prepare<AdminAct>(
     `INSERT INTO admin_acts (store_id, actor, action, subject, note, at)
@@ -40,13 +40,13 @@ export function adminActsTable(connection: Connection) {
      WHERE store_id = ? ORDER BY position`,
   );
   return {
-    /** Adds an entry at the end, and returns it with its place. */
+    /** Adds an entry at the end, and returns it with its number. */
     insert: (act: AdminAct): RecordedAct => {
       const { lastInsertRowid } = insert.run(act);
       return { ...act, number: Number(lastInsertRowid) };
     },
 
-    /** Everything that was done to a store, first to last. */
+    /** All acts on a store, oldest first. */
     of: (storeId: string): RecordedAct[] => selectOf.all(storeId),
   };
 }

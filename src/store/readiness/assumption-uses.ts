@@ -1,7 +1,7 @@
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** A decision of ours that an integration relied on, and the first request that did. Times by the store's clock. */
+/** A decision of ours that an integration relied on, with the first request that did so. Times by the store's clock. */
 export type AssumptionUse = {
   readonly storeId: string;
   /** Its number in docs/decisions.md. */
@@ -23,7 +23,7 @@ CREATE TABLE assumption_uses (
 
 const USE = columnsOf<AssumptionUse>("assumption_uses", ASSUMPTION_USES_DDL);
 
-/** The assumptions that integrations relied on: what the interface does not state. */
+/** The assumptions that integrations relied on, which the interface does not state. */
 export function assumptionUsesTable(connection: Connection) {
   const insert = connection.prepare<AssumptionUse>(
     `INSERT INTO assumption_uses ${USE.values} ON CONFLICT DO NOTHING`,

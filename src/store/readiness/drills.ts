@@ -5,7 +5,7 @@ import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** Which drills to list; a kind of null means any. */
+/** A filter of drills; a kind of null matches all. */
 type DrillFilter = { readonly storeId: string; readonly kind: DrillKind | null; readonly limit: number };
 /** As stored: the steps as JSON. */
 type DrillRow = Omit<Drill, "passed" | "steps"> & { readonly passed: number; readonly steps: string };
@@ -57,7 +57,7 @@ export function drillsTable(connection: Connection) {
       return row && fromRow(row);
     },
 
-    /** The last webhook drill of an endpoint, whatever its address and its secret were then. */
+    /** The last webhook drill of an endpoint, whatever its address and secret were at the time. */
     latestOf: ({ id, storeId }: Pick<Endpoint, "id" | "storeId">): Drill | undefined => {
       const row = selectLatestOf.get({ id, storeId });
       return row && fromRow(row);

@@ -1,7 +1,7 @@
 import type { KeyUseFact } from "../../core/control/readiness.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** A create that met a key which was used before (interface 20). Times by the store's clock. */
+/** A create whose key was used before (interface 20). Times by the store's clock. */
 export type IdempotencyUse = KeyUseFact & {
   readonly storeId: string;
   /** `replayed`: the same request, answered with the same bytes. `refused`: another request under the key. */
@@ -21,7 +21,7 @@ CREATE TABLE idempotency_uses (
 CREATE INDEX idempotency_uses_of_store ON idempotency_uses (store_id, kind, at);
 `;
 
-/** The service's own log of how keys were used again: evidence that a client does it right. */
+/** The service's own log of repeated keys: evidence of a correct client. */
 export function idempotencyUsesTable(connection: Connection) {
   const insert = connection.prepare<IdempotencyUse>(
     `INSERT INTO idempotency_uses (store_id, key, kind, request_id, at)

@@ -1,10 +1,10 @@
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** Of a log of more requests of a store nothing is remembered: it is looked through. */
+/** The size of a log above which nothing is indexed, and the log is searched instead. */
 const MAX_REMEMBERED = 50_000;
 
-/** Which batches of a store hold requests on an order: the newest batch that was read, and those of each order. */
+/** The batches of a store with requests for an order: the newest batch read, and the batches of each order. */
 type OrdersOfStore = { upTo: number; noted: number; readonly lasts: Map<string, number[]> };
 
 /**
@@ -28,12 +28,12 @@ export function createOrderIndex(
     .prepare<[string, number], string>("SELECT requests FROM request_batches WHERE store_id = ? AND last = ?")
     .pluck();
 
-  /** What is remembered of a store, up to now; undefined where that would be too much. */
+  /** The index of a store, up to date; undefined if it would be too large. */
   const upToNow = (storeId: string): OrdersOfStore | undefined => {
     const { oldest, newest } = range.get(storeId) ?? {};
     if ((newest ?? 0) - (oldest ?? 0) > MAX_REMEMBERED) return undefined;
     const before = known.get(storeId);
-    // Batches that are gone leave their numbers behind; another process may have begun the log anew.
+    // Deleted batches leave their numbers behind; another process may have started a new log.
     const isUsable =
       before !== undefined && before.noted <= 2 * MAX_REMEMBERED && before.upTo <= (newest ?? 0);
     const orders: OrdersOfStore = isUsable ? before : { upTo: 0, noted: 0, lasts: new Map() };
@@ -59,7 +59,10 @@ export function createOrderIndex(
   }
 
   return {
-    /** The requests on an order with others beside them, newest first; undefined where it is not known which batches have some. */
+    /**
+     * The requests for an order, newest first, together with others of their batches; undefined if the index does not
+     * know the batches.
+     */
     newestOf: (storeId: string, orderId: string | null): Iterable<LoggedRequest> | undefined => {
       if (orderId === null) return undefined;
       const orders = upToNow(storeId);

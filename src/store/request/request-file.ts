@@ -15,8 +15,8 @@ import { isSqliteError } from "../connection/storage-failure.ts";
 import { REQUESTS_DDL, requestsTable } from "./requests.ts";
 
 /**
- * The kind of `requests.db`: "ckRQ" in its header. It is beside `sandbox.db`, so that this stays small and a full or
- * broken log never touches a create (decision 86).
+ * The kind of `requests.db`: "ckRQ" in its header. It is separate from `sandbox.db`, so that the latter stays small and
+ * a full or broken log never affects a create (decision 86).
  */
 export const REQUESTS_FILE: FileKind = {
   name: "checkout request log",
@@ -28,22 +28,24 @@ export const REQUESTS_FILE: FileKind = {
 
 /** An open request log. */
 export type RequestFile = ReturnType<typeof requestsTable> & {
-  /** Whether the file still has its name: what is written into a deleted one nobody can read again. */
+  /** Whether the file still has its name: writes to a deleted file are lost. */
   readonly isThere: () => boolean;
   /**
-   * Closes the file after an error; true where the error means that the file is damaged, or another one: then it was set
-   * aside, and opening it begins a new one.
+   * Closes the file after an error. True if the error means that the file is damaged or was replaced; it was then set
+   * aside, and the next opening starts a new one.
    */
   readonly closeAfter: (error: unknown) => boolean;
   readonly close: () => void;
 };
 
-/** How a request log is opened. `report`: gets a sentence where the file was set aside, or lines of it were left out. */
+/** Options of opening a request log. `report` gets a sentence if the file was set aside, or if lines were skipped. */
 type RequestFileOptions = Omit<OpenOptions, "kind"> & {
   readonly report?: (sentence: string) => void;
 };
 
-/** Why a file is set aside; with any other refusal it can be used again, by another version or when the disk can. */
+/**
+ * Reasons to set a file aside. After any other refusal it can be used again, by another version or once the disk works.
+ */
 const USELESS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"]>([
   "zero_bytes",
   "foreign",
@@ -51,15 +53,15 @@ const USELESS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"
   "database_damaged",
 ]);
 
-/** Whether the next use of a request log that is refused so sets it aside. */
+/** Whether a request log that was refused for this reason is set aside by its next use. */
 export function isToBeSetAside({ reason }: Pick<FileRefusal, "reason">): boolean {
   return USELESS.has(reason);
 }
 
 /**
- * Opens the request log, making it if it is not there: what a deleted one has left beside it is deleted too. A file that
- * is damaged or no log is set aside, in the place of an older one, and a new one is begun (decision 86). A power failure
- * may take its last requests.
+ * Opens the request log, making it if it does not exist; files that a deleted log left behind are deleted. A file that
+ * is damaged or not a log is set aside, replacing an older one, and a new log is started (decision 86). A power failure
+ * may lose its last requests.
  */
 export function openRequestFile(
   path: string,
@@ -92,7 +94,7 @@ function openFile(path: string, options: RequestFileOptions): Outcome<RequestFil
 }
 
 function requestFile(path: string, connection: Connection, options: RequestFileOptions): RequestFile {
-  // Nothing that counts is in it, and a flush would stop the service for some milliseconds.
+  // The log holds nothing essential, and a flush would stop the service for some milliseconds.
   connection.pragma("synchronous = OFF");
   connection.pragma("busy_timeout = 0");
   const inode = inodeOf(path);
@@ -108,7 +110,7 @@ function requestFile(path: string, connection: Connection, options: RequestFileO
     ...table,
     forget: (storeId) => {
       table.forget(storeId);
-      // Nobody can tell which stores it has requests of.
+      // The stores of its requests are unknown.
       if (path !== IN_MEMORY)
         for (const ending of ["", "-wal"]) rmSync(`${path}${ASIDE}${ending}`, { force: true });
     },
@@ -123,7 +125,7 @@ function requestFile(path: string, connection: Connection, options: RequestFileO
   };
 }
 
-/** The ending of a damaged log: one of them is kept, for whoever wants to know what happened to it. */
+/** The ending of a damaged log that was set aside; only one is kept, for inspection. */
 const ASIDE = ".damaged";
 
 function setAside(path: string, { report }: RequestFileOptions, why: string): void {
@@ -135,7 +137,7 @@ function setAside(path: string, { report }: RequestFileOptions, why: string): vo
   report?.(`the log of requests was set aside as ${path}${ASIDE}, and a new one begun: ${why}`);
 }
 
-/** Whether an error means that a log is damaged, was cut off, or has other tables: no disk fails so. */
+/** Whether an error means that a log is damaged, truncated or has other tables, which no disk failure causes. */
 function isUseless(path: string, options: RequestFileOptions, error: unknown): error is Error {
   if (!isSqliteError(error) || path === IN_MEMORY) return false;
   // Another process has written a row of the same position.
@@ -145,7 +147,7 @@ function isUseless(path: string, options: RequestFileOptions, error: unknown): e
   return code === undefined || code === "database_damaged" || code === "database_changed";
 }
 
-/** Undefined where there is no file. */
+/** Undefined if there is no file. */
 function inodeOf(path: string): bigint | undefined {
   return path === IN_MEMORY ? undefined : statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }

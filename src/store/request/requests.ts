@@ -11,9 +11,9 @@ import { lazily } from "../connection/statements.ts";
 import { createOrderIndex } from "./order-index.ts";
 
 /**
- * The DDL of requests: a row for each batch of a store, with a line of JSON for each request, in the order of their
- * positions, of which the row has the last. A row for each request cost a create a tenth of its time; a search parses no
- * more than the lines that hold what it looks for.
+ * The DDL of requests: a row for each batch of a store, with a line of JSON for each request in the order of positions;
+ * the row has the position of its last request. A row for each request cost a create a tenth of its time. A search
+ * parses only lines that contain the wanted text.
  */
 export const REQUESTS_DDL = `
 CREATE TABLE request_batches (
@@ -27,20 +27,20 @@ CREATE TABLE request_batches (
 const HOLDING = `SELECT requests FROM request_batches
   WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
 
-/** What a line has of a request that was not refused. */
+/** The part of a line that shows that the request was not refused. */
 const SUCCEEDED = '"code":null';
 
-/** Positions of a store's requests, without the two that are named. */
+/** A range of positions of a store's requests, without both ends. */
 type Between = { readonly storeId: string; readonly after: number; readonly before: number };
 
 /** Requests of one store that are written together, in the order of their positions. */
 export type RequestBatch = { readonly storeId: string; readonly requests: readonly LoggedRequest[] };
 
-/** The requests of each store, the newest ones. `noteUnreadable` is called for each line that is no request. */
+/** The newest requests of each store. `noteUnreadable` is called for each line that is not a request. */
 export function requestsTable(connection: Connection, noteUnreadable = (): void => undefined) {
   const parsed = batchReader(noteUnreadable);
   const { insert, trim, remove, last, newestHolding, oldestHolding } = statements(connection);
-  // A start must not wait for what only stories of orders need.
+  // Only stories of orders need this, so a start does not wait for it.
   const orders = lazily(() => createOrderIndex(connection, parsed));
   const append = connection.transaction((batches: readonly RequestBatch[], kept: number) => {
     for (const { storeId, requests } of batches) {
@@ -50,7 +50,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
     }
   });
 
-  /** The requests of a store, newest first; with a text, those that hold it as a JSON string. */
+  /** The requests of a store, newest first; with a text, only requests that contain it as a JSON string. */
   function* newestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
     for (const batch of newestHolding.iterate({ storeId, after, holds: asHeld(text) }))
       yield* parsed(batch, text).toReversed();
@@ -63,10 +63,10 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
   }
 
   return {
-    /** Writes batches, and forgets those of their stores that hold none of the newest `kept` requests. */
+    /** Writes batches, and deletes batches of their stores that hold none of the newest `kept` requests. */
     append: (batches: readonly RequestBatch[], kept: number): void => append.immediate(batches, kept),
 
-    /** Forgets the requests of a store. */
+    /** Deletes the requests of a store. */
     forget: (storeId: string): void => {
       remove.run(storeId);
       orders().forget(storeId);
@@ -78,15 +78,15 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
     /** The newest requests between two positions, newest first. */
     between: readBetween(connection, parsed),
 
-    /** The request of an id, with its replays. */
+    /** The request with an id, and its replays. */
     find: (storeId: string, requestId: string): FoundRequest | undefined =>
       foundAmong([...oldestFirst(storeId, 0, requestId)].filter((one) => one.requestId === requestId)),
 
     refusedOf: readRefused(newestHolding, parsed),
 
     /**
-     * Requests after a position, newest first: the newest ones, or those that come next after the position of the filter,
-     * so that who goes on from there misses none.
+     * Requests after a position, newest first: the newest ones, or the next ones after the position of the filter, so
+     * that a caller who continues from there misses none.
      */
     list: (storeId: string, filter: RequestFilter, after = 0): LoggedRequest[] => {
       const start = Math.max(after, filter.after ?? 0);
@@ -139,12 +139,12 @@ function asHeld(text: string | null): string | null {
   return text === null ? null : JSON.stringify(text);
 }
 
-/** A line of JSON for each request: JSON has no line breaks within. */
+/** A line of JSON for each request; JSON has no line breaks inside. */
 function asLines(requests: readonly LoggedRequest[]): string {
   return requests.map((request) => JSON.stringify(request)).join("\n");
 }
 
-/** Reads the requests of a batch; with a text, those that hold it as a JSON string. Leaves out lines that are none. */
+/** Parses the requests of a batch; with a text, only requests that contain it as a JSON string. Skips invalid lines. */
 function batchReader(noteUnreadable: () => void) {
   return (batch: string, text: string | null = null): LoggedRequest[] => {
     const [lines, held] = [batch.split("\n"), asHeld(text)];
@@ -156,7 +156,7 @@ function batchReader(noteUnreadable: () => void) {
   };
 }
 
-/** How many lines of a log are no requests. */
+/** The number of lines in a log that are not requests. */
 export function countUnreadable(connection: Connection): number {
   let count = 0;
   const parsed = batchReader(() => (count += 1));
@@ -184,7 +184,10 @@ function statements(connection: Connection) {
   };
 }
 
-/** A batch has the positions up to its last one: the first that reaches the end of the span is the last that is needed. */
+/**
+ * A batch has the positions up to its last one, so the first batch that reaches the end of the range is the last one
+ * needed.
+ */
 function readBetween(
   connection: Connection,
   parsed: ReturnType<typeof batchReader>,

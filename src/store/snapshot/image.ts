@@ -34,8 +34,8 @@ import {
 } from "./rows.ts";
 
 /**
- * The kind of a snapshot: "ckSN" in its header. It has the tables and the formats of `sandbox.db`, and is not taken for
- * one.
+ * The kind of a snapshot: "ckSN" in its header. It has the tables and schema versions of `sandbox.db`, but is not
+ * accepted as one.
  */
 export const SNAPSHOT_FILE: FileKind = {
   ...SANDBOX_FILE,
@@ -44,45 +44,45 @@ export const SNAPSHOT_FILE: FileKind = {
   aside: "the file",
 };
 
-/** Why bytes are no snapshot that can be restored. */
+/** Why bytes are not a snapshot that can be restored. */
 export type SnapshotRefusal = {
   readonly reason: "foreign" | "damaged" | "newer" | "development_version";
   readonly message: string;
 };
 
-/** A snapshot that was checked and is of the format of this program: a database in memory. */
+/** A checked snapshot with the schema version of this program: a database in memory. */
 export type SnapshotImage = SnapshotFacts & {
   readonly connection: Connection;
-  /** What its signing secrets are sealed with. */
+  /** The key that seals its signing secrets. */
   readonly key: Uint8Array;
   readonly storeIds: readonly string[];
   /** The tables whose rows are copied. */
   readonly tables: () => readonly CopiedTable[];
   /** The rows of such a table, in the order of `readRows`. */
   readonly rows: (table: CopiedTable) => Iterable<NamedRow>;
-  /** The id of a delivery that is not of its event; undefined where there is none. */
+  /** The id of a delivery that does not match its event; undefined if there is none. */
   readonly strayDelivery: () => string | undefined;
 };
 
-/** Which kind of file, and the addon to open it with. */
+/** The kind of file, and the addon to open it with. */
 type ImageOptions = Pick<OpenOptions, "kind" | "nativeBinding">;
 
-/** Where a snapshot keeps the checksum of its other bytes: SQLite has no use for this place of a header. */
+/** The offset of the checksum over the other bytes of a snapshot, in a part of the header that SQLite does not use. */
 const CHECKSUM_OFFSET = 72;
 const CHECKSUM_BYTES = 4;
-/** Where it keeps the proof of the sandbox that took it. */
+/** The offset of the proof by the sandbox that took the snapshot. */
 const ORIGIN_OFFSET = CHECKSUM_OFFSET + CHECKSUM_BYTES;
 const ORIGIN_END = ORIGIN_OFFSET + ORIGIN_PROOF_BYTES;
-/** Where a file says how it is written and read; 1 is a rollback journal, because there is no log beside memory. */
+/** The offset of the header's journal mode; 1 is a rollback journal, because a database in memory has no log. */
 const WRITE_VERSION_OFFSET = 18;
 
-/** An empty snapshot of one format, and its schema. */
+/** An empty snapshot of one schema version, and its schema. */
 type Template = { readonly bytes: Buffer; readonly schema: string };
 
-/** Empty snapshots by their kind and format: to open a copy takes a fraction of what the migrations take. */
+/** Empty snapshots by kind and schema version: opening a copy takes a fraction of the time of the migrations. */
 const templates = new WeakMap<FileKind, Map<number, Template>>();
 
-/** An empty snapshot in memory, to be filled; nothing of it is random, so that equal rows are equal bytes. */
+/** An empty snapshot in memory, to be filled; it has nothing random, so that equal rows give equal bytes. */
 export function newImage(options: ImageOptions): Connection {
   const connection = openBytes(templateOf(options, currentFormat(options.kind)).bytes, options);
   connection.pragma("journal_mode = OFF");
@@ -90,7 +90,7 @@ export function newImage(options: ImageOptions): Connection {
   return connection;
 }
 
-/** The same as a file, which takes the place of the one of this path. Only `sealFile` makes it whole. */
+/** The same as a file, which replaces the file at this path. `sealFile` completes it. */
 export function newImageFile(path: string, options: ImageOptions): Connection {
   writeFileSync(path, templateOf(options, currentFormat(options.kind)).bytes);
   const connection = new Database(path, { nativeBinding: options.nativeBinding });
@@ -99,7 +99,7 @@ export function newImageFile(path: string, options: ImageOptions): Connection {
 }
 
 /**
- * It counts only once it is whole and flushed. What SQLite keeps of it is written at the end at once, so that is little:
+ * The file counts only once it is sealed and flushed. SQLite's cache is written at the end in one step, so it is small:
  * 8 MB.
  */
 const FILE_PRAGMAS = [
@@ -112,8 +112,8 @@ const FILE_PRAGMAS = [
 ];
 
 /**
- * Makes an empty snapshot of a database that is attached under a name, for who fills it in one go: `tables` runs before
- * that, and `rest` after it, because indexes take a fraction of the time when they are made of all rows.
+ * Makes an empty snapshot in an attached database, for a caller who fills it in one step: `tables` runs before that,
+ * `rest` afterwards, because building an index from all rows takes a fraction of the time.
  */
 export function attachedImage(
   options: ImageOptions,
@@ -141,7 +141,7 @@ export function attachedImage(
   };
 }
 
-/** Puts proof and checksum into the file of a snapshot, which is read a part at a time, beside other work. */
+/** Puts proof and checksum into the file of a snapshot, reading one part at a time so that other work can run. */
 export async function sealFile(path: string, origin: SnapshotOrigin): Promise<void> {
   const file = await promises.open(path, "r+");
   try {
@@ -160,7 +160,7 @@ export async function sealFile(path: string, origin: SnapshotOrigin): Promise<vo
   }
 }
 
-/** How much of a file is read at once. */
+/** The number of bytes read at once. */
 const PART_BYTES = 1024 * 1024;
 
 async function readParts(
@@ -176,23 +176,23 @@ async function readParts(
   }
 }
 
-/** Puts the proof of its origin into the bytes of a snapshot, which still need their checksum. */
+/** Puts the proof of origin into the bytes of a snapshot, which still need their checksum. */
 export function withOrigin(bytes: Buffer, origin: SnapshotOrigin): Buffer {
   originProof(origin, provenParts(bytes)).copy(bytes, ORIGIN_OFFSET);
   return bytes;
 }
 
-/** Whether this sandbox took the snapshot, and nobody has changed a bit of it since (decision 95). */
+/** Whether this sandbox took the snapshot, and no bit has changed since (decision 95). */
 export function hasOrigin(bytes: Uint8Array, origin: SnapshotOrigin): boolean {
   return isOriginProof(origin, provenParts(bytes), bytes.subarray(ORIGIN_OFFSET, ORIGIN_END));
 }
 
-/** All bytes but those of checksum and proof. */
+/** All bytes except the checksum and the proof. */
 function provenParts(bytes: Uint8Array): readonly Uint8Array[] {
   return [bytes.subarray(0, CHECKSUM_OFFSET), bytes.subarray(ORIGIN_END)];
 }
 
-/** The bytes of a snapshot with their checksum in them: SQLite keeps none, so a changed digit would be restored. */
+/** The bytes of a snapshot with their checksum: SQLite has none, so a changed digit would be restored. */
 export function withChecksum(bytes: Buffer): Buffer {
   bytes.writeUInt32BE(checksumOf(bytes), CHECKSUM_OFFSET);
   return bytes;
@@ -204,8 +204,8 @@ function checksumOf(bytes: Buffer): number {
 }
 
 /**
- * Opens a snapshot in memory and checks all of it: its kind, its bytes, its schema, its pages and indexes, the references of its
- * rows. One of an older format is migrated, in memory; the bytes stay as they are.
+ * Opens a snapshot in memory and checks its kind, bytes, schema, pages, indexes and references. A snapshot of an older
+ * schema version is migrated in memory; its bytes stay unchanged.
  */
 export function openImage(
   bytes: Uint8Array,
@@ -227,7 +227,7 @@ export function openImage(
     return checked;
   } catch (error) {
     connection?.close();
-    // The bytes are at fault: they are in memory, so no read of a disk can be.
+    // The bytes must be at fault: they are in memory, so no disk can have failed.
     if (!isMalformed(error)) throw error;
     return damaged(isError(error) ? error.message : String(error));
   }
@@ -253,10 +253,11 @@ function checkImage(
     );
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
     return damaged("its bytes are not those that were written");
-  // Before anything else: a check, a migration or a query would run the expressions and triggers of a foreign schema.
+  // First of all: a check, a migration or a query would run the expressions and triggers of a foreign schema.
   if (schemaOf(connection) !== templateOf(options, format).schema)
     return damaged("its tables are not those of a snapshot");
-  // An index that leads to other rows would hide a row from a query, and show it to another one; in a proven snapshot none does.
+  // An index that leads to other rows would hide a row from one query and show it to another. A proven snapshot has no
+  // such index.
   const check = options.isOwn === true ? "quick_check(1)" : "integrity_check(1)";
   const verdict = String(connection.pragma(check, { simple: true }));
   if (verdict !== "ok") return damaged(verdict);
@@ -271,7 +272,7 @@ function checkImage(
   const isWhole = about?.storeId === null || (storeIds.length === 1 && storeIds[0] === about?.storeId);
   if (stray.length > 0 || about === undefined || !isWhole || storeIds.length === 0)
     return damaged("rows of it are missing");
-  // All rows of one store cannot refer to another one.
+  // With a single store, no row can refer to another store.
   if (storeIds.length > 1 && crossesStores(connection))
     return damaged("rows of one store refer to those of another");
   return accept({
@@ -312,7 +313,7 @@ function openBytes(bytes: Buffer, { nativeBinding }: ImageOptions): Connection {
   return connection;
 }
 
-/** Everything that the tables, indexes and triggers are, as one text. */
+/** The definitions of all tables, indexes and triggers, as one text. */
 function schemaOf(connection: Connection): string {
   const parts = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name");
   return JSON.stringify(parts.raw().all());

@@ -2,27 +2,27 @@ import type Database from "better-sqlite3";
 import type { SealedSecret } from "../../core/sealed-secret.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** A table of stores' rows. */
+/** A table with rows of stores. */
 export type CopiedTable = {
   readonly name: string;
   readonly columns: readonly string[];
   /** The columns of its primary key. */
   readonly key: readonly string[];
-  /** Whether its rows have an order of their own: that in which they were made. */
+  /** Whether the order of creation matters for its rows. */
   readonly isOrdered: boolean;
-  /** The place of the column that numbers the rows of all stores; undefined where there is none. */
+  /** The index of the column that numbers the rows of all stores; undefined if there is none. */
   readonly position: number | undefined;
 };
 
 /** Seals a secret with another key. */
 export type Reseal = (sealed: SealedSecret) => SealedSecret;
 
-/** The rows of which stores: one, or all. */
+/** The stores whose rows are meant: one, or all. */
 export type RowsOf = { readonly storeId: string } | "all";
 
 type Row = unknown[];
 
-/** Tables of what is in no store. All others are of stores, also those that are added. */
+/** Tables without rows of stores. All other tables, including future ones, belong to stores. */
 const OF_NO_STORE: ReadonlySet<string> = new Set([
   "home",
   "log_mark",
@@ -34,7 +34,9 @@ const OF_NO_STORE: ReadonlySet<string> = new Set([
   "snapshot",
 ]);
 
-/** Rows that belong to another row, which names their store, and the column that names that row. */
+/**
+ * Tables whose rows belong to a row of another table, which names the store; with the column that refers to that row.
+ */
 const OWNED: ReadonlyMap<string, { readonly owner: string; readonly by: string }> = new Map(
   Object.entries({
     attempts: { owner: "checkouts", by: "checkout_id" },
@@ -44,7 +46,7 @@ const OWNED: ReadonlyMap<string, { readonly owner: string; readonly by: string }
   }),
 );
 
-/** How the rows of a store are found where they name it otherwise. */
+/** Conditions for the rows of a store in tables without a column `store_id`. */
 const OF_STORE: ReadonlyMap<string, string> = new Map(
   Object.entries({
     merchants: "id = (SELECT merchant_id FROM stores WHERE id = ?)",
@@ -52,12 +54,12 @@ const OF_STORE: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** How many rows are read at once, and written to a snapshot, before other work can be done. */
+/** The number of rows that are read at once, and written to a snapshot, before other work can run. */
 const ROWS_AT_ONCE = 200;
-/** The same for their places, which are read from an index. */
+/** The same for row positions, which are read from an index. */
 const PLACES_AT_ONCE = 5000;
 
-/** Rows that are no state to come back to: keys that end with their drill, and tries that are under way. */
+/** Conditions that exclude temporary rows: keys that end with their drill, and attempts in flight. */
 const KEPT: ReadonlyMap<string, string> = new Map(
   Object.entries({
     credentials: "for_drill = 0",
@@ -65,7 +67,7 @@ const KEPT: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The tables whose rows belong to stores, with their columns as they are now. */
+/** The tables whose rows belong to stores, with their current columns. */
 export function copiedTables(connection: Connection): readonly CopiedTable[] {
   const selectTables = connection.prepare<[], { readonly name: string; readonly wr: number }>(
     "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'",
@@ -94,7 +96,7 @@ export function copiedTables(connection: Connection): readonly CopiedTable[] {
     });
 }
 
-/** Whether a row of one store refers to one of another store. */
+/** Whether a row of one store refers to a row of another store. */
 export function crossesStores(connection: Connection): boolean {
   const references = connection.prepare<
     [],
@@ -117,13 +119,13 @@ export function crossesStores(connection: Connection): boolean {
   );
 }
 
-/** Reads rows, in their order. */
+/** Reads rows in their order. */
 export function selectRows(connection: Connection, table: CopiedTable, of: RowsOf): IterableIterator<Row> {
   const select = statementOf(connection, selectSql(table, of));
   return select.raw().iterate(...parametersOf(of));
 }
 
-/** Copies rows, in their order, into the same table of a database that is attached under a name. */
+/** Copies rows, in their order, into the same table of an attached database. */
 export function copyRows(
   connection: Connection,
   table: CopiedTable,
@@ -155,8 +157,8 @@ function storeCondition(name: string): string {
 }
 
 /**
- * Reads rows a few at a time, so that other work can be done in between; there may be none in between. Those of a store
- * are looked up one by one: SQLite would sort all of them before it gave the first.
+ * Reads rows a few at a time, so that other work can run in between; a slice may be empty. Rows of a store are looked
+ * up one by one, because SQLite would sort all of them before it returned the first.
  */
 export function* sliceRows(
   connection: Connection,
@@ -186,7 +188,7 @@ export function* sliceRows(
     yield some.flatMap((place) => select.all(place));
 }
 
-/** Values in arrays of a few. */
+/** Values in small arrays. */
 function* slicesOf<Value>(values: Iterable<Value>, atOnce: number): Generator<readonly Value[]> {
   let slice: Value[] = [];
   for (const value of values) {
@@ -197,15 +199,15 @@ function* slicesOf<Value>(values: Iterable<Value>, atOnce: number): Generator<re
   yield slice;
 }
 
-/** The order in which rows are read, where that is not their key's: those of a checkout come together. */
+/** The order in which rows are read, if it is not the order of their key: rows of one checkout come together. */
 const READ_BY: ReadonlyMap<string, string> = new Map(
   Object.entries({ events: "checkout_id, sequence", idempotency_keys: "checkout_id, key" }),
 );
 
-/** A row under the names of its columns. */
+/** A row as an object. */
 export type NamedRow = Readonly<Record<string, unknown>>;
 
-/** Reads the rows of a table that would be copied, of all stores, by their key or their checkout. */
+/** Reads the rows of a table that a snapshot copies, of all stores, by key or by checkout. */
 export function readRows(
   connection: Connection,
   { name, columns, key }: Pick<CopiedTable, "name" | "columns" | "key">,
@@ -218,7 +220,7 @@ export function readRows(
     .iterate();
 }
 
-/** The delivery of an event that says another checkout, or another place among its events, than the event does. */
+/** A delivery whose checkout or sequence differs from its event. */
 export function strayDelivery(connection: Connection): string | undefined {
   return connection
     .prepare<[], string>(
@@ -229,7 +231,7 @@ export function strayDelivery(connection: Connection): string | undefined {
     .get();
 }
 
-/** Adds rows as they are; those of a merchant that is there already are left out. */
+/** Inserts rows unchanged; an existing merchant is skipped. */
 export function insertRows(
   connection: Connection,
   { name, columns }: CopiedTable,
@@ -241,7 +243,7 @@ export function insertRows(
   for (const row of rows) statementOf(connection, sql).run(...row);
 }
 
-/** The statements of a connection, which are prepared once: half of what a small store takes would be that. */
+/** The statements of a connection, prepared once: preparing would be half of the work for a small store. */
 const prepared = new WeakMap<Connection, Map<string, Statement>>();
 type Statement = Database.Statement<unknown[], Row>;
 

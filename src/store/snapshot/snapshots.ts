@@ -16,7 +16,7 @@ import {
   type RowsOf,
 } from "./rows.ts";
 
-/** Which stores are replaced by those of a snapshot. `gone`: stores that are there and are not in it. */
+/** The stores that a snapshot replaces. `gone`: existing stores that the snapshot does not have. */
 type Replacement = {
   readonly rows: RowsOf;
   readonly storeIds: readonly string[];
@@ -24,17 +24,17 @@ type Replacement = {
   readonly reseal: Reseal;
 };
 
-/** Another store of the sandbox has an id or a key of the snapshot. */
+/** Thrown if another store of the sandbox has an id or a key of the snapshot. */
 export class SnapshotConflict extends Error {
   override readonly name = "SnapshotConflict";
 }
 
-/** Rows of a snapshot that no sandbox has written: it was made or changed by another program. */
+/** Thrown if no sandbox can have written the rows: another program made or changed the snapshot. */
 export class SnapshotDamage extends Error {
   override readonly name = "SnapshotDamage";
 }
 
-/** What copies rows here and there. `clearing` deletes all rows of a store; `changed` is called after each change. */
+/** Options of copying rows. `clearing` deletes all rows of a store; `changed` is called after each change. */
 type Options = Omit<Taken, "connection"> & {
   readonly clearing: Clearing;
   readonly changed: () => void;
@@ -42,28 +42,28 @@ type Options = Omit<Taken, "connection"> & {
 type Copying = Options & { readonly connection: Connection; readonly tables: () => readonly CopiedTable[] };
 
 /**
- * Snapshots of stores (decision 95): rows are copied table by table, between this database and another one of the same
- * format, so that a table that is added is in both directions at once.
+ * Snapshots of stores (decision 95): rows are copied table by table between this database and another one of the same
+ * schema version, so that a new table is covered in both directions.
  */
 export function snapshotsTable(connection: Connection, options: Options) {
   const copying = { ...options, connection, tables: lazily(() => copiedTables(connection)) };
   return {
     ...snapshotTaker({ ...options, connection }),
 
-    /** Whether the sandbox of this origin took a snapshot, and nobody has changed it since. */
+    /** Whether the sandbox of this origin took the snapshot and its bytes are unchanged. */
     isOwn: hasOrigin,
 
-    /** Opens and checks a snapshot, less of one that `isOwn`; to be closed by who opens it. */
+    /** Opens and checks a snapshot, with fewer checks if it `isOwn`. The caller closes it. */
     open: (bytes: Uint8Array, isOwn = false): Outcome<SnapshotImage, SnapshotRefusal> =>
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),
 
     /**
-     * Replaces stores, or all of them, by those of a snapshot; within a write. Throws `SnapshotConflict` where another
-     * store has an id or a key of it, and `SnapshotDamage` where its rows cannot be those of a sandbox.
+     * Replaces some or all stores by those of a snapshot, within a write. Throws `SnapshotConflict` if another store
+     * has one of its ids or keys, and `SnapshotDamage` if its rows cannot come from a sandbox.
      */
     restore: (image: SnapshotImage, replacement: Replacement): void => restore(copying, image, replacement),
 
-    /** The format that snapshots are written in. */
+    /** The current format of snapshots. */
     format: currentFormat(SNAPSHOT_FILE),
   };
 }
@@ -73,7 +73,7 @@ function restore(
   { connection: image }: SnapshotImage,
   { rows: of, storeIds, gone, reseal }: Replacement,
 ): void {
-  // All that refers to a row is there at the end.
+  // All referenced rows exist at the end.
   connection.pragma("defer_foreign_keys = ON");
   const places = new Map(storeIds.map((id) => [id, of === "all" ? undefined : placeOf(connection, id)]));
   const drillKeys = storeIds.flatMap((id) => clearing.clear(id, "replaced"));
@@ -95,7 +95,7 @@ function restore(
   changed();
 }
 
-/** What SQLite says where an id or a key is there already. */
+/** SQLite's errors for an id or a key that already exists. */
 const TAKEN: ReadonlySet<string> = new Set([
   "SQLITE_CONSTRAINT_PRIMARYKEY",
   "SQLITE_CONSTRAINT_ROWID",
@@ -111,12 +111,12 @@ function prepared(
   return table.position === undefined ? rows : placed(connection, table, [...rows]);
 }
 
-/** Far above what a sandbox can count to, and far below what a number can hold: later ones come above it. */
+/** Far more than a sandbox can count to, but far below the limit of numbers, so that later positions fit above it. */
 const MAX_POSITION = 2 ** 52;
 
 /**
- * Rows that are numbered among those of all stores: each keeps its number, or, where one is taken by now, all of them come
- * behind every number that was ever given, in their order.
+ * Rows that are numbered across all stores: each keeps its number; or, if one number is taken, all get numbers above
+ * every number ever given, in the same order.
  */
 function placed(
   connection: Connection,
@@ -139,7 +139,7 @@ function placed(
   return rows.map((row) => row.with(position, Number(row[position]) + behind));
 }
 
-/** Where a store stands among the stores: the first one stays the first. */
+/** The position of a store among the stores, so that the first one stays the first. */
 function placeOf(connection: Connection, storeId: string): number | undefined {
   return connection.prepare<[string], number>("SELECT rowid FROM stores WHERE id = ?").pluck().get(storeId);
 }

@@ -19,29 +19,29 @@ import {
 /** The table whose rows are sealed with another key in each copy. */
 export const SECRETS = "signing_secrets";
 
-/** What a snapshot is to say of itself, and how its secrets are sealed. */
+/** The facts of a snapshot to be taken, and the sealing of its secrets. */
 type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
   readonly key: Uint8Array;
   readonly reseal: Reseal;
   readonly origin: SnapshotOrigin;
 };
 
-/** The database that a snapshot is taken of. */
+/** The database of which a snapshot is taken. */
 export type Taken = {
   readonly connection: Connection;
   readonly nativeBinding: string | undefined;
-  /** Whether its files are the ones that were opened. */
+  /** Whether its files are still the opened ones. */
   readonly isIntact: () => boolean;
-  /** Resolves when the requests that have come by then were read. */
+  /** Resolves once the requests that have arrived are read. */
   readonly pause: () => Promise<void>;
 };
 
-/** Takes snapshots; `end` gives up those that are being written. */
+/** Takes snapshots; `end` aborts those in progress. */
 export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: Taken) {
   const options = { kind: SNAPSHOT_FILE, nativeBinding };
   const underWay = new Set<Generator<void, boolean>>();
   return {
-    /** The bytes of a snapshot of one store or of all, taken in one go: nothing else is done meanwhile. */
+    /** The bytes of a snapshot of one store or all, taken in one synchronous step. */
     take: (plan: SnapshotPlan): Uint8Array => {
       const bytes = inAttached(connection, () => {
         const { tables, rest } = attachedImage(options, IMAGE);
@@ -55,14 +55,14 @@ export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: Ta
     },
 
     /**
-     * Writes a snapshot of a state on disk to a file, as the state is at this moment, a few rows at a time beside other
-     * work. Rejects where the state is closed before it is whole.
+     * Writes a snapshot of a state on disk to a file, as the state is at the time of the call, a few rows at a time so
+     * that other work can run. Rejects if the state is closed before the snapshot is complete.
      */
     write: async (plan: SnapshotPlan, path: string): Promise<void> => {
       const writing = writeRows(connection.name, path, { ...options, ...plan });
       underWay.add(writing);
       try {
-        // Up to the first step without a pause: the moment of the snapshot is that of the call.
+        // No pause before the first step: the moment of the snapshot is the moment of the call.
         let step = writing.next();
         if (!isIntact()) throw filesLost();
         for (; step.done !== true; step = writing.next()) await pause();
@@ -82,7 +82,9 @@ export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: Ta
 
 type Options = SnapshotPlan & Parameters<typeof newImageFile>[1];
 
-/** Copies rows into the file of a snapshot by a connection of its own, whose transaction sees the state of one moment. */
+/**
+ * Copies rows into the file of a snapshot, by a connection of its own whose transaction sees one moment of the state.
+ */
 function* writeRows(state: string, path: string, options: Options): Generator<void, boolean> {
   const { reseal, nativeBinding } = options;
   const view = new Database(state, { readonly: true, timeout: 0, nativeBinding });
@@ -109,12 +111,12 @@ function* writeRows(state: string, path: string, options: Options): Generator<vo
 /** The name under which the image of a snapshot is attached. */
 const IMAGE = "image";
 
-/** Runs work with an empty database in memory beside the state; it is gone in the end. */
+/** Runs work with an empty database in memory attached to the state; detaches it at the end. */
 function inAttached<Value>(connection: Connection, work: () => Value): Value {
   connection.exec(`ATTACH ':memory:' AS ${IMAGE}`);
   try {
     connection.pragma(`${IMAGE}.journal_mode = OFF`);
-    // All that refers to a row is there at the end; to follow each reference takes as long as to copy the row.
+    // All referenced rows exist at the end; checking each reference takes as long as copying the row.
     connection.pragma("foreign_keys = OFF");
     return work();
   } finally {
@@ -131,7 +133,7 @@ function fillAtOnce(connection: Connection, plan: SnapshotPlan): void {
   noteFacts(connection, IMAGE, plan);
 }
 
-/** They are few, and go through this program. */
+/** Secrets are few, and are resealed by this program. */
 function copySecrets(connection: Connection, table: CopiedTable, plan: SnapshotPlan): void {
   const rows = [...selectRows(connection, table, rowsOf(plan))];
   insertRows(connection, { ...table, name: `${IMAGE}.${table.name}` }, resealed(table, rows, plan.reseal));

@@ -15,17 +15,17 @@ import {
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
 export type Delivery = Omit<DeliveryEntry, "type" | "nextAt" | "attempts"> & {
   readonly storeId: string;
-  /** The place of its event among those of its checkout. */
+  /** The position of its event among the events of its checkout. */
   readonly sequence: number;
   /** Whether it waits for the earlier events of its checkout (decision 13). */
   readonly inOrder: boolean;
   readonly nextAt: number;
 };
 
-/** A delivery that could be sent next, and whether there is a try of it already, whichever way that ended. */
+/** A delivery that could be sent next, and whether it was attempted before. */
 export type NextDelivery = Delivery & { readonly wasTried: boolean };
 
-/** Which deliveries to list; null for all. */
+/** A filter of deliveries; null matches everything. */
 export type DeliveryFilter = {
   readonly storeId: string;
   readonly endpointId: string | null;
@@ -35,18 +35,18 @@ export type DeliveryFilter = {
   readonly orderId?: string | undefined;
   readonly state: DeliveryState | null;
   readonly limit: number;
-  /** Only deliveries that were made before this one of the store; default: all. */
+  /** Only deliveries created before this one of the store; default: all. */
   readonly before?: string | undefined;
 };
 
-/** A part of the list of deliveries, and where the next part begins: behind this delivery. */
+/** A page of deliveries, and the delivery after which the next page begins. */
 type DeliveryPage = { readonly deliveries: readonly Delivery[]; readonly nextBefore: string | null };
 
 type PageFilter = DeliveryFilter & { readonly type: string | null };
 type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;
-/** As stored: the fault as its header has it. */
+/** As stored: the fault in the form of its header. */
 type Row = Omit<Delivery, "inOrder" | "fault"> & { readonly inOrder: number; readonly fault: string | null };
-/** The place of a delivery among those of its checkout to its endpoint. */
+/** The position of a delivery among the deliveries of its checkout to its endpoint. */
 type Place = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
 
 /** The DDL of deliveries. */
@@ -96,7 +96,7 @@ export function deliveriesTable(connection: Connection) {
     ...deliveryLists(connection),
     ...deliveryMoves(sql, queues),
 
-    /** Adds a delivery; one that waits for earlier events of its checkout is due with them at the earliest. */
+    /** Adds a delivery. If it waits for earlier events of its checkout, it is due with them at the earliest. */
     insert: (delivery: NewDelivery): void => {
       const { inOrder, checkoutId, sequence } = delivery;
       const waits = inOrder && checkoutId !== null && sequence > 1;
@@ -116,17 +116,17 @@ export function deliveriesTable(connection: Connection) {
 
     find: (id: string): Delivery | undefined => fromRow(sql.select.get(id)),
 
-    /** The state that a delivery is in; undefined where it is gone. */
+    /** The state of a delivery; undefined if it no longer exists. */
     stateOf: (id: string): Delivery["state"] | undefined => sql.selectState.get(id),
 
-    /** The next deliveries to an endpoint, due or not, of each checkout one, and none whose try is under way (decision 93). */
+    /** The next deliveries to an endpoint, due or not: one for each checkout, and none in flight (decision 93). */
     next: (endpointId: string, limit = 1): NextDelivery[] =>
       sql.selectNext.all({ endpointId, limit }).map(fromNextRow),
 
-    /** How many are due for an endpoint by a moment. */
+    /** The number of deliveries of an endpoint that are due by a moment. */
     countDue: (endpointId: string, now: number): number => sql.countDue.get({ endpointId, now }) ?? 0,
 
-    /** Drops everything that is queued for an endpoint. */
+    /** Drops all queued deliveries of an endpoint. */
     dropAll: (endpointId: string): void => void sql.dropAll.run(endpointId),
 
     /** Whether an event is queued for an endpoint. */
@@ -139,10 +139,10 @@ export function deliveriesTable(connection: Connection) {
   };
 }
 
-/** What changes when deliveries are sent; their queues choose again. */
+/** Changes of deliveries that are being sent; their queues choose again. */
 function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeof deliveryQueues>) {
   return {
-    /** Writes the state that a try has led to. */
+    /** Writes the state after an attempt. */
     settle: (
       delivery: Queue & Pick<Delivery, "id">,
       after: Pick<Delivery, "state" | "tries" | "nextAt">,
@@ -151,7 +151,7 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
       queues.choose(delivery);
     },
 
-    /** Writes which fault a delivery has met that is not settled yet. */
+    /** Records the fault that was applied to an unsettled delivery. */
     noteFault: (id: string, fault: MetFault): void =>
       void sql.noteFault.run({ id, fault: faultHeader(fault) }),
 
@@ -161,12 +161,12 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
       queues.choose(delivery);
     },
 
-    /** Postpones the later events of a checkout until this one is due: they cannot be sent before it. */
+    /** Postpones the later events of a checkout until this delivery is due, because they cannot be sent before it. */
     holdFollowers: ({ endpointId, checkoutId, sequence }: Place, nextAt: number): void => {
       if (checkoutId !== null) sql.holdFollowers.run({ endpointId, checkoutId, sequence, nextAt });
     },
 
-    /** Makes the later events of a checkout due, now that this one is settled. */
+    /** Makes the later events of a checkout due, after this delivery was settled. */
     releaseFollowers: (delivery: Queue & Place, now: number): void => {
       const { endpointId, checkoutId, sequence } = delivery;
       if (checkoutId === null) return;
@@ -174,7 +174,7 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
       if (changes > 0) queues.choose(delivery);
     },
 
-    /** Makes everything that waits for an endpoint due now. */
+    /** Makes all waiting deliveries of an endpoint due now. */
     makeAllDue: (endpointId: string, now: number): void => {
       const changed = sql.selectDueAfter.all({ endpointId, now });
       sql.makeAllDue.run({ endpointId, now });
@@ -183,15 +183,18 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
   };
 }
 
-/** The deliveries as they are listed. */
+/** Lists of deliveries. */
 function deliveryLists(connection: Connection) {
   const lists = lazily(() => prepareLists(connection));
   return {
-    /** Those to an endpoint that are due by a moment, the next one first, at most `limit`. */
+    /** Deliveries to an endpoint that are due by a moment, the next one first, at most `limit`. */
     dueUntil: (endpointId: string, now: number, limit: number): Delivery[] =>
       lists().selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
 
-    /** A part of the list, of one event type or all. Of one type it looks at 1000 deliveries, and says where to go on. */
+    /**
+     * A page of the list, of one event type or of all types. For one type it examines 1000 deliveries, and returns
+     * where to continue.
+     */
     page: (filter: PageFilter): DeliveryPage => pageOf(lists(), filter),
 
     /** The newest matching deliveries, newest first. */
@@ -262,7 +265,7 @@ function prepare(connection: Connection) {
   };
 }
 
-/** The heads of queues that are not under way (decision 93). */
+/** The heads of queues that are not in flight (decision 93). */
 function prepareNext(connection: Connection) {
   return connection.prepare<Pick<Delivery, "endpointId"> & { readonly limit: number }, NextRow>(
     `SELECT ${DELIVERY.select}, EXISTS (SELECT 1 FROM delivery_attempts WHERE delivery_id = head.id) AS wasTried
@@ -272,16 +275,16 @@ function prepareNext(connection: Connection) {
   );
 }
 
-/** How many deliveries are looked at for those of one event type. */
+/** Maximum number of deliveries examined in a search for one event type. */
 const LOOK_TYPE = 1000;
 
-/** Before it are all deliveries. */
+/** A position after all deliveries. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
-/** A filter with the place before which a part of the list begins. */
+/** A filter with the position before which a page begins. */
 type Part = Omit<DeliveryFilter, "before"> & { readonly before: number };
 
-/** The deliveries of an event, a checkout or an order_id are few; all others are read endpoint by endpoint, and state by state. */
+/** Deliveries of an event, a checkout or an order_id are few; all others are read by endpoint and state. */
 function listPart(lists: Lists, part: Part): Delivery[] {
   const { eventId, checkoutId, orderId, limit } = part;
   if (orderId !== undefined) {
@@ -316,7 +319,7 @@ function pageOf(lists: Lists, { before: id, type, ...filter }: PageFilter): Deli
   };
 }
 
-/** The places of the newest deliveries to an endpoint or to all of a store, newest first. */
+/** The positions of the newest deliveries, to an endpoint or of the whole store, newest first. */
 function newestPlaces(lists: Lists, part: Part): readonly number[] {
   const { storeId, endpointId, limit } = part;
   const endpoints = lists.selectEndpoints.all({ storeId, endpointId });
@@ -327,7 +330,7 @@ function newestPlaces(lists: Lists, part: Part): readonly number[] {
   return places.toSorted((left, right) => right - left).slice(0, limit);
 }
 
-/** Each statement names the index that serves it. */
+/** Each statement names the index that it uses. */
 function prepareLists(connection: Connection) {
   const matching = `store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)
     AND (@checkoutId IS NULL OR checkout_id = @checkoutId) AND (@state IS NULL OR state = @state)
@@ -343,7 +346,7 @@ function prepareLists(connection: Connection) {
         "SELECT rowid FROM deliveries WHERE id = @id AND store_id = @storeId",
       )
       .pluck(),
-    // Also those that were removed: what was delivered to them is listed.
+    // Includes removed endpoints, because their deliveries are listed.
     selectEndpoints: connection
       .prepare<Pick<Part, "storeId" | "endpointId">, string>(
         `SELECT id FROM endpoints INDEXED BY endpoints_of_store

@@ -4,10 +4,10 @@ import { columnsOf, lazily } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
 type Told = DeliveryEntry["attempts"][number];
-/** One try of a delivery, as it is audited. Times are milliseconds by the store's clock. */
+/** One attempt of a delivery, as audited. Times are milliseconds by the store's clock. */
 export type DeliveryAttempt = Omit<Told, "headers" | "bodySha256" | "answer"> & {
   readonly deliveryId: string;
-  /** What was sent, without the signature, as JSON. */
+  /** The sent headers, without the signature, as JSON. */
   readonly headers: string;
   /** SHA-256 of the body that was sent, in hex. */
   readonly bodyHash: string;
@@ -15,13 +15,13 @@ export type DeliveryAttempt = Omit<Told, "headers" | "bodySha256" | "answer"> & 
   readonly answer: Uint8Array | null;
 };
 
-/** How a try ended. */
+/** The end of an attempt. */
 export type AttemptEnd = Pick<
   DeliveryAttempt,
   "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt"
 > & { readonly finishedAt: number };
 
-/** What an endpoint answered last of the deliveries of a checkout. */
+/** The last answer of an endpoint among the deliveries of a checkout. */
 export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
   readonly checkoutId: string;
   readonly endpointId: string;
@@ -29,14 +29,14 @@ export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
   readonly state: DeliveryState;
 };
 
-/** The last answers are looked for among this many of a checkout's newest deliveries. */
+/** The number of a checkout's newest deliveries among which the last answers are searched. */
 const NEWEST_DELIVERIES = 40;
 
 type NewAttempt = Pick<
   DeliveryAttempt,
   "deliveryId" | "number" | "startedAt" | "url" | "headers" | "bodyHash" | "fault"
 >;
-/** The last try of a delivery, as lists show it. */
+/** The last attempt of a delivery, as lists show it. */
 type LastTry = Pick<DeliveryAttempt, "number" | "startedAt" | "url" | "milliseconds" | "status" | "error">;
 type Place = Pick<DeliveryAttempt, "deliveryId" | "number">;
 
@@ -71,7 +71,10 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
 
 const ATTEMPT = columnsOf<DeliveryAttempt>("delivery_attempts", DELIVERY_ATTEMPTS_DDL);
 
-/** The audit of deliveries: each try has its row before it is sent, and is never changed once it has ended. */
+/**
+ * The audit of deliveries: each attempt has its row before it is sent, and the row never changes after the attempt has
+ * ended.
+ */
 export function deliveryAttemptsTable(connection: Connection) {
   const insert = connection.prepare<NewAttempt>(
     `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
@@ -88,7 +91,7 @@ export function deliveryAttemptsTable(connection: Connection) {
   const selectOpen = connection.prepare<[], DeliveryAttempt>(
     `SELECT ${ATTEMPT.select} FROM delivery_attempts WHERE finished_at IS NULL`,
   );
-  // Only lists of people need it, so a start does not wait for it.
+  // Only lists for people need this, so a start does not wait for it.
   const selectLastAnswers = lazily(() =>
     connection.prepare<[string], LastAnswer>(
       `SELECT json_each.value AS checkoutId, delivery.endpoint_id AS endpointId, attempt.status, attempt.error,
@@ -107,7 +110,10 @@ export function deliveryAttemptsTable(connection: Connection) {
   );
 
   return {
-    /** Of each of these checkouts what each endpoint answered last, in one statement; those without an answer are not in it. */
+    /**
+     * The last answer of each endpoint for each of these checkouts, in one statement; checkouts without an answer are
+     * missing.
+     */
     lastAnswers: (checkoutIds: readonly string[]): ReadonlyMap<string, readonly LastAnswer[]> => {
       const last = new Map<string, LastAnswer>();
       for (const answer of selectLastAnswers().all(JSON.stringify(checkoutIds))) {
@@ -118,20 +124,20 @@ export function deliveryAttemptsTable(connection: Connection) {
       return Map.groupBy(last.values(), ({ checkoutId }) => checkoutId);
     },
 
-    /** Writes a try that is about to be sent. */
+    /** Writes an attempt that is about to be sent. */
     start: (attempt: NewAttempt): void => void insert.run(attempt),
 
-    /** Writes how a try ended; false where no such try is open. */
+    /** Writes the end of an attempt; false if no such attempt is open. */
     finish: ({ deliveryId, number }: Place, end: AttemptEnd): boolean =>
       finish.run({ ...end, deliveryId, number }).changes > 0,
 
-    /** The tries of a delivery, first to last. */
+    /** The attempts of a delivery, oldest first. */
     of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId),
 
-    /** The last try of a delivery, without what was sent and answered; undefined before the first. */
+    /** The last attempt of a delivery, without the sent and received bytes; undefined before the first one. */
     last: (deliveryId: string): LastTry | undefined => selectLast.get(deliveryId),
 
-    /** Tries that have not ended: after a start, those that were interrupted when the last process ended. */
+    /** Attempts without an end; after a start, the attempts that the end of the last process interrupted. */
     open: (): DeliveryAttempt[] => selectOpen.all(),
   };
 }

@@ -2,7 +2,7 @@ import { DELIVERY_STATES } from "../../core/webhook/delivery.ts";
 import type { Connection } from "../connection/database.ts";
 import type { Delivery } from "./deliveries.ts";
 
-/** Which failed deliveries are meant. */
+/** A filter of failed deliveries. */
 type FailedSince = Pick<Delivery, "endpointId"> & { readonly since: number; readonly limit: number };
 
 /** How the newest tries to an endpoint ended, and when the next delivery to it is due. */
@@ -14,34 +14,34 @@ export type EndpointHealth = {
   readonly unanswered: number;
   /** When the next delivery is due; null if none is. */
   readonly nextAt: number | null;
-  /** How many are due, counted up to a limit. */
+  /** The number of due deliveries, counted up to a limit. */
   readonly due: number;
 };
 
-/** How many failed deliveries of an endpoint are looked at. */
+/** Maximum number of failed deliveries of an endpoint that are examined. */
 const LOOK_FAILED = 10_000;
-/** How many tried deliveries of an endpoint in each state tell its health. */
+/** Maximum number of attempted deliveries of an endpoint, for each state, that determine its health. */
 const LOOK_HEALTH = 100;
-/** Sums of nothing are null. */
+/** The sum of no rows is null. */
 type Answers = { readonly [Name in Exclude<keyof EndpointHealth, "nextAt" | "due">]: number | null };
 
 type HealthOf = Pick<Delivery, "endpointId" | "state"> & { readonly since: number; readonly look: number };
 
-/** How deliveries go: of an endpoint the answers of the newest, and what has failed. */
+/** The health of deliveries: the newest answers of an endpoint, and its failures. */
 export function deliveryHealth(connection: Connection) {
   const { selectAnswers, selectAnswersOfDue, selectNextDue, countDueUpTo, selectFailed } =
     prepare(connection);
 
   return {
     /**
-     * Events whose last delivery to an endpoint has failed and was made since a moment, the newest first. Of more than
-     * 10,000 failed deliveries only the newest are looked at.
+     * Events whose last delivery to an endpoint was created since a moment and failed, the newest first. Only the
+     * newest 10,000 failed deliveries are examined.
      */
     failedSince: (wanted: FailedSince): string[] => selectFailed.all({ ...wanted, look: LOOK_FAILED }),
 
     /**
-     * How the tries of an endpoint have ended since a moment, of its newest 100 tried deliveries in each state; and what
-     * is due, counted up to 100.
+     * The results of an endpoint's attempts since a moment, from its newest 100 attempted deliveries in each state; and
+     * its due deliveries, counted up to 100.
      */
     health: (endpointId: string, since: number): EndpointHealth => {
       const looked = { endpointId, since, look: LOOK_HEALTH };
@@ -65,12 +65,12 @@ export function deliveryHealth(connection: Connection) {
   };
 }
 
-/** The answers of the deliveries that are `newest`. */
+/** Aggregates the answers of the deliveries in `newest`. */
 const ANSWERS = `sum(status BETWEEN 200 AND 299) AS taken, sum(status BETWEEN 300 AND 399) AS redirected,
   sum(status BETWEEN 400 AND 499) AS refused, sum(status NOT BETWEEN 200 AND 499) AS broken,
   sum(error IS NOT NULL) AS unanswered`;
 
-/** Each statement names the index that serves it. */
+/** Each statement names the index that it uses. */
 function prepare(connection: Connection) {
   return {
     selectAnswers: connection.prepare<HealthOf, Answers>(
@@ -97,7 +97,7 @@ function prepare(connection: Connection) {
            WHERE endpoint_id = @endpointId AND state = 'due' LIMIT @limit)`,
       )
       .pluck(),
-    // A later delivery of the same event is another chance that it had.
+    // A later delivery of the same event supersedes the failure.
     selectFailed: connection
       .prepare<FailedSince & { readonly look: number }, string>(
         `SELECT failed_event FROM (

@@ -1,6 +1,6 @@
 import type { Connection } from "../connection/database.ts";
 
-/** The deliveries of one checkout to one endpoint that are due; those of an event without a checkout. */
+/** The due deliveries of one checkout to one endpoint; for an event without a checkout, the deliveries of the event. */
 export type Queue = {
   readonly endpointId: string;
   readonly checkoutId: string | null;
@@ -8,16 +8,16 @@ export type Queue = {
 };
 
 const QUEUE = "coalesce(checkout_id, event_id)";
-/** Where those of a queue stand: in order by their events, all others by their time. */
+/** The order in a queue: ordered deliveries by the sequence of their events, all others by their time. */
 const PLACE = "CASE in_order WHEN 1 THEN sequence ELSE next_at END";
 
-/** Those of a queue that are sent in the order of their events. */
+/** Deliveries of a queue that are sent in the order of their events. */
 export const IN_ORDER_IN_QUEUE = `endpoint_id = @endpointId AND ${QUEUE} = @checkoutId AND state = 'due'
   AND is_head IN (0, 1) AND in_order = 1`;
 
 /**
- * The migration that gives each queue a head, so that what waits behind it costs nothing: it is the one that is sent next,
- * or is under way. Which one that is follows from the other columns.
+ * The migration that gives each queue a head, so that deliveries behind it cost nothing. The head is the delivery that
+ * is sent next or is in flight; the other columns determine which one that is.
  */
 export const DELIVERY_QUEUES_DDL = `
 ALTER TABLE deliveries ADD COLUMN is_head INTEGER NOT NULL DEFAULT 0 CHECK (is_head IN (0, 1));
@@ -27,7 +27,7 @@ CREATE INDEX head_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 
 ${chooseAll("TRUE")};
 `;
 
-/** Makes one delivery the head of each queue, of rows that have no open try and no head. */
+/** Makes one delivery the head of each queue, among rows without an open attempt and without a head. */
 function chooseAll(ofRows: string): string {
   return `
 WITH queued AS (
@@ -41,7 +41,7 @@ WITH queued AS (
 UPDATE deliveries SET is_head = 1 WHERE rowid IN (SELECT place FROM first WHERE number = 1)`;
 }
 
-/** One that may be the next head of its queue, or is its head. */
+/** The head of a queue, or a delivery that could become it. */
 type Candidate = {
   readonly place: number;
   readonly nextAt: number;
@@ -51,7 +51,7 @@ type Candidate = {
   readonly isUnderWay: number;
 };
 
-/** The heads of queues. Whatever is changed of a delivery that is due, its queue chooses again. */
+/** The heads of queues. After every change of a due delivery, its queue chooses again. */
 export function deliveryQueues(connection: Connection) {
   const candidates = [
     "is_head = 1",
@@ -72,7 +72,7 @@ export function deliveryQueues(connection: Connection) {
     "UPDATE deliveries SET is_head = @isHead WHERE rowid = @place",
   );
   return {
-    /** Makes the delivery of a queue its head that is sent next. One that is under way stays it. */
+    /** Makes the next delivery of a queue its head. A delivery in flight stays the head. */
     choose: ({ endpointId, checkoutId, eventId }: Queue): void => {
       const found = selectCandidates.all({ endpointId, queue: checkoutId ?? eventId });
       const head = found.find(({ isHead }) => isHead === 1);
@@ -85,7 +85,7 @@ export function deliveryQueues(connection: Connection) {
   };
 }
 
-/** The one with the earliest time; of those in order only the first can be sent. */
+/** The candidate with the earliest time; of ordered deliveries only the first qualifies. */
 function nextOf(found: readonly Candidate[]): Candidate | undefined {
   const [first] = found
     .filter(({ inOrder }) => inOrder === 1)
@@ -95,7 +95,7 @@ function nextOf(found: readonly Candidate[]): Candidate | undefined {
     .toSorted((one, other) => one.nextAt - other.nextAt || one.place - other.place)[0];
 }
 
-/** Chooses the heads of all queues of a store whose rows were put here, none of them under way. */
+/** Chooses the heads of all queues of a store whose rows were restored, none of them in flight. */
 export function chooseHeads(connection: Connection, storeId: string): void {
   connection
     .prepare("UPDATE deliveries SET is_head = 0 WHERE store_id = ? AND state = 'due' AND is_head = 1")
@@ -103,7 +103,7 @@ export function chooseHeads(connection: Connection, storeId: string): void {
   connection.prepare(chooseAll("store_id = ?")).run(storeId);
 }
 
-/** That a delivery of this name has a try whose end is not recorded. */
+/** The condition that a delivery of this name has an attempt without a recorded end. */
 export function hasOpenTry(delivery: string): string {
   return `EXISTS (SELECT 1 FROM delivery_attempts AS open WHERE open.delivery_id = ${delivery}.id AND open.finished_at IS NULL)`;
 }

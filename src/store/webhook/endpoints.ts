@@ -4,15 +4,15 @@ import type { Connection } from "../connection/database.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { remembered } from "../connection/remembered.ts";
 
-/** As stored: the patterns of event types joined by spaces, and a truth as 0 or 1. */
+/** As stored: the patterns of event types joined by spaces, and booleans as 0 or 1. */
 type Row<Value> = Omit<Value, "eventTypes" | "inOrder"> & {
   readonly eventTypes: string;
   readonly inOrder: number;
 };
-/** When an endpoint was removed; null while it was not. */
+/** The time when an endpoint was removed; null if it was not. */
 type Removal = { readonly removedAt: number | null };
 type EndpointRow = Row<Endpoint & Removal>;
-/** What an endpoint is set up with, and what can be set up anew. */
+/** The settings of an endpoint that can be changed. */
 type Target = Pick<Endpoint, "url" | "eventTypes" | "inOrder">;
 
 /** The DDL of endpoints. */
@@ -37,7 +37,7 @@ CREATE INDEX endpoints_of_store ON endpoints (store_id);
 
 const ENDPOINT = columnsOf<Endpoint & Removal>("endpoints", ENDPOINTS_DDL);
 
-/** Where events are delivered. An endpoint that was removed stays for its audit, and is no longer found. */
+/** The endpoints of stores. A removed endpoint stays for its audit, but is no longer found. */
 export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<EndpointRow>(`INSERT INTO endpoints ${ENDPOINT.values}`);
   const select = connection.prepare<[string], EndpointRow>(
@@ -72,22 +72,22 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
       return row && fromRow(row);
     },
 
-    /** The endpoints of a store, oldest first; remembered for a moment, because every event asks. */
+    /** The endpoints of a store, oldest first; cached briefly, because every event needs them. */
     of,
 
-    /** Enables, pauses or disables an endpoint; its record of failures starts anew. */
+    /** Enables, pauses or disables an endpoint, and clears its record of failures. */
     setState: (id: string, state: EndpointState, reason: string | null): void => {
       of.forget();
       updateState.run({ id, state, reason });
     },
 
-    /** Sets since when every try has failed; null after a success. */
+    /** Sets the start of an unbroken series of failures; null after a success. */
     setFailingSince: (id: string, failingSince: number | null): void => {
       of.forget();
       updateFailing.run({ id, failingSince });
     },
 
-    /** Sets its address, what it gets, and how. */
+    /** Sets the endpoint's address, event types and order. */
     setTarget: (id: string, { url, eventTypes, inOrder }: Target): void => {
       of.forget();
       updateTarget.run(toRow({ id, url, eventTypes, inOrder }));

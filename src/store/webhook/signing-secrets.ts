@@ -9,11 +9,11 @@ type SecretPlace = {
   readonly createdAt: number;
   /** Null for the secret of the store itself. */
   readonly endpointId: string | null;
-  /** When it stops being used; null while no end is set. */
+  /** When the secret expires; null if no end is set. */
   readonly retiredAt: number | null;
 };
 
-/** A secret with its owner, and when it was in force. */
+/** A secret with its owner and its times. */
 type PlacedSecret = SealedSecret & SecretPlace;
 
 /** The DDL of signing secrets. */
@@ -34,7 +34,7 @@ CREATE INDEX signing_secrets_of_store ON signing_secrets (store_id);
 
 const SECRET = columnsOf<PlacedSecret>("signing_secrets", SIGNING_SECRETS_DDL);
 
-/** Signing secrets, sealed with the master key (decision 16); remembered for a moment, because every delivery asks. */
+/** Signing secrets, sealed with the master key (decision 16); cached briefly, because every delivery needs them. */
 export function signingSecretsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<PlacedSecret>(`INSERT INTO signing_secrets ${SECRET.values}`);
   const retire = connection.prepare<{ readonly endpointId: string; readonly at: number }>(
@@ -54,22 +54,22 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
   const forget = (): void => [ofEndpoint, current].forEach((one) => one.forget());
 
   return {
-    /** Adds a secret of the store, or of one endpoint; with `retiredAt`, one that will stop being used then. */
+    /** Adds a secret of a store, or of one endpoint, with an optional end. */
     insert: (secret: SealedSecret, place: SecretPlace): void => {
       forget();
       insert.run({ ...secret, ...place });
     },
 
-    /** The newest secret of a store that is in use. */
+    /** The newest active secret of a store. */
     current,
 
-    /** The secrets that an endpoint has had, newest first; none if it signs with its store's. */
+    /** All secrets of an endpoint, newest first; none if it signs with its store's. */
     ofEndpoint,
 
-    /** Forgets what is remembered of them, after they were changed elsewhere. */
+    /** Empties the cache, after the rows were changed elsewhere. */
     forget,
 
-    /** Retires all secrets of an endpoint at a moment, except those that retire earlier. */
+    /** Retires all secrets of an endpoint at a moment, except secrets that retire earlier. */
     retire: (endpointId: string, at: number): void => {
       forget();
       retire.run({ endpointId, at });
