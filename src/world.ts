@@ -1,19 +1,19 @@
 import type { Readable, Writable } from "node:stream";
 
-/** An HTTP request as received: raw headers in their order, names and values alternating, with duplicates. */
+/** An HTTP request as received: raw headers in order, with alternating names and values, including duplicates. */
 export type HttpRequest = {
   readonly method: string;
   /** The request target of the request line. */
   readonly target: string;
   readonly rawHeaders: readonly string[];
   readonly body: Uint8Array;
-  /** It came to an address that other machines reach, whatever its Host says. */
+  /** It came to an address that other machines can reach, whatever its Host says. */
   readonly fromOutside?: boolean;
 };
 
 /**
- * The body of an answer: whole, or a stream. A stream is asked for its next bytes only after the client has read the
- * last ones; its `return` is called when the client disconnects or the server stops. If it fails, the connection is
+ * The body of an answer: whole, or a stream. The next bytes of a stream are requested only after the client has read
+ * the last ones; its `return` is called when the client disconnects or the server stops. If it fails, the connection is
  * closed, so that the client sees that the body is incomplete.
  */
 export type HttpBody = string | Uint8Array | AsyncIterable<Uint8Array>;
@@ -25,18 +25,18 @@ export type HttpResponse = {
   readonly body: HttpBody;
   /** The connection is closed and the answer is not sent. */
   readonly dropped?: true;
-  /** Of one that is dropped: the connection is reset, not closed in order. */
+  /** For a dropped answer: the connection is reset instead of closed. */
   readonly reset?: true;
 };
 
 /** A service as functions. They never throw. */
 export type Service = {
   readonly answer: (request: HttpRequest) => Promise<HttpResponse>;
-  /** Answers bytes that could not be read as a request. */
+  /** Answers bytes that could not be parsed as a request. */
   readonly refuse: (refusal: Unreadable) => HttpResponse | Promise<HttpResponse>;
 };
 
-/** Why bytes on a connection are not a request: a code of the closed list, and a sentence. */
+/** Why bytes on a connection are not a request: a code of the closed list, and a message. */
 export type Unreadable = {
   readonly code: "invalid_request" | "request_timeout" | "body_too_large" | "headers_too_large";
   readonly message: string;
@@ -51,30 +51,30 @@ export type OutboundRequest = {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The values of headers that are sent as several lines, each in the place of the one header. */
+  /** Headers that are sent as several lines, instead of one header. */
   readonly lines?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** It goes with its length, except with `Transfer-Encoding: chunked` among the headers. */
+  /** Sent with its length, unless the headers have `Transfer-Encoding: chunked`. */
   readonly body?: string | Uint8Array;
   /** Milliseconds from the first byte sent to the last byte received. */
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
-  /** What happens to a larger answer: the request fails (default), or the answer is cut. */
+  /** The handling of a larger answer: the request fails (default), or the answer is cut. */
   readonly larger?: "refused" | "cut";
   /** The only addresses to connect to, tried in order. Default: the host's name is looked up. */
   readonly addresses?: readonly string[] | undefined;
   /**
    * The proxy to send through, with its user name and password. Default: none, whatever the environment says, so that
-   * nothing but what was asked for is ever sent through one (decision 80).
+   * only explicit requests are sent through a proxy (decision 80).
    */
   readonly proxy?: string | undefined;
   /**
-   * `kept`: over a connection to the same addresses that was kept, if there is one; `fresh`: over a new one. Either is kept
-   * afterwards, for a moment, where the server lets it. Default: a new one, which ends with the answer.
+   * `kept`: over a kept connection to the same addresses, if there is one; `fresh`: over a new one. Either is kept
+   * briefly afterwards if the server permits it. Default: a new connection, which ends with the answer.
    */
   readonly connection?: "kept" | "fresh" | undefined;
-  /** Certificates to trust for https. Default: those that the system trusts. */
+  /** Certificates to trust for https. Default: the system's. */
   readonly tls?: TlsTrust | undefined;
-  /** Called with each part of the answer's body as it comes, for an answer that stays open. */
+  /** Called with each part of the answer's body on arrival, for an answer that stays open. */
   readonly onPart?: ((part: Uint8Array) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 };
@@ -91,20 +91,20 @@ export type OutboundResult =
       readonly body: string;
       /** The address that answered. */
       readonly address?: string | undefined;
-      /** The proxy that passed the answer on, or made it, without user name and password: only where it could. */
+      /** The proxy that may have passed on or made the answer, without user name and password. */
       readonly proxy?: string | undefined;
     }
   | {
       readonly ok: false;
       /**
-       * `unreachable`: no connection was made, so nothing was sent. After any other failure it is unknown what the
-       * receiver did.
+       * `unreachable`: no connection was made, so nothing was sent. After any other failure it is unknown whether the
+       * receiver acted.
        */
       readonly failure: "unreachable" | "timeout" | "connection_lost" | "aborted" | "bad_answer";
       readonly message: string;
-      /** The address that was connected to. */
+      /** The address of the connection. */
       readonly address?: string | undefined;
-      /** It was sent over a connection that had been kept, which the server may have closed before it was sent. */
+      /** It was sent over a kept connection, which the server may already have closed. */
       readonly onKept?: boolean | undefined;
     };
 
@@ -120,9 +120,9 @@ export type ServerLimits = {
   readonly bodyBytes: number;
   readonly connections: number;
   readonly silenceMs: number;
-  /** A path, whole and without a query, whose bodies may be larger than the others. */
+  /** An exact path, without a query, whose bodies may be larger. */
   readonly larger?: { readonly path: string; readonly bodyBytes: number };
-  /** Paths, with all that is below them, whose requests may have larger heads: the request line and the headers. */
+  /** Paths, with all below them, whose heads (request line and headers) may be larger. */
   readonly largerHeads?: { readonly below: readonly string[]; readonly headBytes: number };
 };
 
@@ -130,52 +130,52 @@ export type ServerLimits = {
 export type ListenFailure = {
   readonly reason: "in_use" | "not_permitted" | "no_such_address" | "other";
   readonly message: string;
-  /** The address that it cannot be used at. */
+  /** The address on which it cannot be used. */
   readonly address?: string;
 };
 
-/** Where a server listens. */
+/** Options of a listening server. */
 export type ListenOptions = {
   readonly port: number;
-  /** Addresses beside loopback. Default: none. */
+  /** Addresses besides loopback. Default: none. */
   readonly addresses?: readonly string[];
   readonly limits?: Partial<ServerLimits>;
 };
 
-/** What is known of a path. Windows has neither owners nor modes: there everything is ours, and open to nobody. */
+/** Facts about a path. Windows has neither owners nor modes: everything counts as ours, and closed to others. */
 export type PathFacts = {
   readonly kind: "folder" | "file" | "link" | "other";
   /** Whether this process's user owns it. */
   readonly isOwn: boolean;
-  /** The most that other users, the group among them, can do with it. */
+  /** The most that other users, including the group, can do with it. */
   readonly openTo: "nobody" | "readers" | "writers";
-  /** When its content was changed last, in milliseconds since the epoch. */
+  /** The last change of its content, in milliseconds since the epoch. */
   readonly changedAt: number;
-  /** Device and inode: the same for a folder that was moved or is mounted twice, another one for its copy. */
+  /** Device and inode: unchanged for a moved or doubly mounted folder, different for a copy. */
   readonly id: string;
 };
 
-/** What is known of the disk that a path is on. */
+/** Facts about the disk of a path. */
 export type DiskFacts = {
   readonly freeBytes: number;
-  /** Whether this process may write there, as far as the system tells without trying. */
+  /** Whether this process may write there, as far as the system tells without an attempt. */
   readonly isWritable: boolean;
-  /** The name of its file system; undefined for one that is not known by name. */
+  /** The name of its file system; undefined if it is not a known one. */
   readonly fileSystem: string | undefined;
 };
 
-/** What the program runs on. */
+/** Facts about the machine. */
 export type Machine = {
   readonly nodeVersion: string;
-  /** Whose Node it is: a file of this system, or the program itself where Node is inside. */
+  /** The Node in use: a file of this system, or the program itself if Node is inside. */
   readonly node: { readonly path: string; readonly isInside: boolean };
   /** The operating system, its release and the processor. */
   readonly system: string;
 };
 
-/** Which files are read, and how much of them: a larger one is refused. */
+/** Options of reading files; larger files are refused. */
 export type ReadOptions = {
-  /** Whether a symbolic link leads to the file that is meant: only where a person named the path. Default: no. */
+  /** Whether to follow a symbolic link: only if a person named the path. Default: no. */
   readonly followsLinks?: boolean;
   /** Default: 16 MiB. */
   readonly maxBytes?: number;
@@ -185,41 +185,41 @@ export type ReadOptions = {
 export type Files = {
   /** The text of an ordinary file; undefined if there is none. Throws FileRefused for anything else at the path. */
   readonly read: (path: string, options?: ReadOptions) => string | undefined;
-  /** Its bytes, under the same rules. */
+  /** The bytes of a file, under the same rules. */
   readonly readBytes: (path: string, options?: ReadOptions) => Uint8Array | undefined;
   /** The size of an ordinary file in bytes; undefined if there is none. Follows no link. */
   readonly size: (path: string) => number | undefined;
   /** Replaces a file atomically: readers and crashes see the old content or the new. */
   readonly write: (path: string, content: string | Uint8Array) => void;
-  /** The same of a file that `fill` writes at a path of its own; it is flushed beside other work. */
+  /** The same for a file that `fill` writes at a temporary path; it is flushed without blocking. */
   readonly fill: <Value>(path: string, fill: (unfinished: string) => Promise<Value>) => Promise<Value>;
-  /** Makes a file; false if it is already there. */
+  /** Makes a file; false if it already exists. */
   readonly createNew: (path: string, content: string | Uint8Array) => boolean;
   readonly remove: (path: string) => void;
-  /** Gives a file another name in its folder, atomically, in the place of one that has it. */
+  /** Renames a file in its folder atomically, replacing an existing file. */
   readonly rename: (from: string, to: string) => void;
-  /** Removes what processes that have ended left half-written in a folder. */
+  /** Removes unfinished files of ended processes from a folder. */
   readonly removeUnfinished: (folder: string) => void;
-  /** Makes a folder, and those above it, for its owner alone. */
+  /** Makes a folder and its parents, for its owner alone. */
   readonly makeFolder: (path: string) => void;
-  /** What is at a path, without following a link there; undefined if there is nothing. */
+  /** The facts about a path, without following a link; undefined if it does not exist. */
   readonly look: (path: string) => PathFacts | undefined;
-  /** The path of a folder that is there, without links in it. */
+  /** The path of an existing folder without links. */
   readonly realPath: (path: string) => string;
   readonly list: (path: string) => readonly string[];
   /** Removes all rights to a folder except the owner's. Throws if there is a link at the path. */
   readonly makePrivate: (folder: string) => void;
   readonly exists: (path: string) => boolean;
-  /** The bytes of an ordinary file from a place on, and its size; undefined if there is none. Follows no link. */
+  /** The bytes of an ordinary file from an offset on, and its size; undefined if there is none. Follows no link. */
   readonly readFrom: (
     path: string,
     offset: number,
   ) => { readonly bytes: Uint8Array; readonly size: number } | undefined;
-  /** The disk of a path that is there; writes nothing to find out. */
+  /** The disk of an existing path, determined without writing. */
   readonly disk: (path: string) => DiskFacts;
 };
 
-/** A file that is gone when it was used. */
+/** A file to be removed after its use. */
 export type TemporaryFile = { readonly path: string; readonly remove: () => void };
 
 /** A user's command line, as typed. */
@@ -229,14 +229,14 @@ export type ShellCommand = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Timeout for the whole command, in milliseconds. */
   readonly timeoutMs: number;
-  /** Maximum size of each of its two outputs that is kept; the beginning is dropped. */
+  /** Maximum stored size of each of its two outputs; the beginning is dropped. */
   readonly maxOutputBytes: number;
   readonly signal?: AbortSignal | undefined;
 };
 
 /** The result of a command line. */
 export type ShellResult = {
-  /** `timeout`, `aborted`: it was killed. `not_run`: there is no shell to run it; `stderr` says why. */
+  /** `timeout`, `aborted`: it was killed. `not_run`: there is no shell; `stderr` says why. */
   readonly ending: "exited" | "timeout" | "aborted" | "not_run";
   /** Null if a signal ended it, or it was not run. */
   readonly exitCode: number | null;
@@ -244,30 +244,30 @@ export type ShellResult = {
   readonly stderr: string;
 };
 
-/** This program, run once more as a process of its own. */
+/** This program, started again as a separate process. */
 export type DetachedProcess = {
-  /** What it told its starter first; undefined if it ended without a word. */
+  /** Its first message to its starter; undefined if it ended without one. */
   readonly told: Promise<string | undefined>;
-  /** How it ended, in words, once it has: `exit code 1`. */
+  /** How it ended, in words: `exit code 1`. */
   readonly ended: Promise<string>;
-  /** Lets it go on alone. One that was not let go stops when its starter has ended. */
+  /** Releases it. An unreleased process stops when its starter ends. */
   readonly letGo: () => Promise<void>;
-  /** Asks it to stop. */
+  /** Requests its stop. */
   readonly abandon: () => void;
 };
 
-/** The process that started this one detached, until it has let it go. */
+/** The process that started this one detached, until the release. */
 export type Starter = {
-  /** The file that stderr of this process is written to. */
+  /** The file of this process's stderr. */
   readonly logFile: string;
-  /** Tells it something; resolves with whether it has let this process go. */
+  /** Sends a message; resolves with whether the starter has released this process. */
   readonly tell: (text: string) => Promise<boolean>;
 };
 
-/** A signal that asks a program to end. */
+/** A signal that requests the end of a program. */
 export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
-/** A program with its arguments, which no shell reads. */
+/** A program with its arguments, run without a shell. */
 export type ProgramCall = {
   readonly program: string;
   readonly args: readonly string[];
@@ -295,7 +295,9 @@ export type World = {
   readonly stderr: Writable;
   readonly files: Files;
   readonly machine: () => Machine;
-  /** The folder of a person's own settings of this program, which may not be there yet; undefined if there is no home. */
+  /**
+   * The folder of the user's own settings of this program, which may not exist yet; undefined without a home folder.
+   */
   readonly settingsFolder: () => string | undefined;
   /** Path of the native SQLite addon in the single executable; undefined elsewhere. */
   readonly sqliteAddon: () => string | undefined;
@@ -305,20 +307,20 @@ export type World = {
   /** Milliseconds from any fixed point; never goes back. */
   readonly monotonic: () => number;
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
-  /** Runs a function once, later. */
+  /** Runs a function once, after a delay. */
   readonly after: (milliseconds: number, run: () => void) => void;
   /** Runs a function after the input that has already arrived was read. */
   readonly soon: (run: () => void) => void;
 
   /**
-   * A UUID v7, lower case (decision 2). Where ids come from a seed, each stream has its own: what draws from one does not
-   * change those of another (decision 98).
+   * A UUID v7, lower case (decision 2). With a seed, each stream has its own ids: drawing from one stream does not
+   * change the ids of another (decision 98).
    */
   readonly uuid: (stream?: string) => string;
-  /** A UUID that no seed decides: no two runs have the same (decision 96). */
+  /** A UUID that no seed determines, different in every run (decision 96). */
   readonly freshId: () => string;
   readonly randomBytes: (length: number) => Uint8Array;
-  /** From 0 up to 1; from streams as ids are. */
+  /** From 0 to below 1; from streams, as for ids. */
   readonly random: (stream?: string) => number;
 
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
@@ -371,7 +373,7 @@ export type World = {
   readonly onStop: (stop: (signal: StopSignal) => void) => () => void;
 };
 
-/** What a sandbox is served with, by a command or within a program of the user's: no program is run, no signal heard. */
+/** The world of a sandbox, in a command or in a program of the user's: without child processes and signals. */
 export type GuestWorld = Omit<
   World,
   | "argv"

@@ -3,16 +3,16 @@ import { relative, resolve } from "node:path";
 import type { BuildOptions, Plugin } from "esbuild";
 import { notePackages } from "./licenses.ts";
 
-/** The packages that are bundled, by their folders. */
+/** The folders of the bundled packages. */
 export const bundled = new Set<string>();
 
-/** `import text from "./style.css?raw"` is the file as text, here as in vitest. */
+/** `import text from "./style.css?raw"` gives the file as text, as in vitest. */
 const rawText: Plugin = {
   name: "raw text",
   setup: (bundler) => {
     bundler.onResolve({ filter: /\?raw$/ }, async ({ path, kind, resolveDir }) => {
       const { path: file, errors } = await bundler.resolve(path.replace(/\?raw$/, ""), { kind, resolveDir });
-      // Comments of the bundle name it: a path of this machine stays out of the package.
+      // The bundle's comments name the path, so paths of this machine must stay out of it.
       return { path: relative(process.cwd(), file), errors, namespace: "raw" };
     });
     bundler.onLoad({ filter: /.*/, namespace: "raw" }, ({ path }) => ({
@@ -22,17 +22,17 @@ const rawText: Plugin = {
   },
 };
 
-/** How everything is bundled. */
+/** Options of every bundle. */
 export const common = {
   platform: "node",
   target: "node22",
   bundle: true,
   plugins: [rawText, notePackages(bundled)],
-  // Names stay, so that a stack trace can be read.
+  // Names stay, so that stack traces are readable.
   minifyWhitespace: true,
   minifySyntax: true,
   legalComments: "eof",
-  // CommonJS has none. `open` looks there for an xdg-open of its own, and takes the system's where it finds none.
+  // CommonJS has no import.meta.url. `open` looks there for its own xdg-open, and uses the system's if it finds none.
   define: { "import.meta.url": "undefined" },
 } as const satisfies BuildOptions;
 

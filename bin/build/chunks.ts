@@ -8,7 +8,7 @@ import { CHUNKS } from "./output.ts";
 /** The file that `bin/checkout.cjs` loads. */
 const ENTRY = "checkout.js";
 
-/** The beginning of a file of several chunks: what loads one of them, once, as `require` does. */
+/** The beginning of a file with several chunks: loads one of them, once, as `require` does. */
 const JOINED = `"use strict";
 const loaded = new Map();
 const part = (module.exports = (name) => {
@@ -22,17 +22,17 @@ const part = (module.exports = (name) => {
 const parts = {
 `;
 
-/** How a chunk loads another one. */
+/** The import of another chunk. */
 const REQUIRE = /require\("\.\/([\w-]+\.js)"\)/g;
 
-/** Chunks that this share of all lazily loaded parts needs are in one file. */
+/** Chunks that this share of all lazily loaded parts needs are joined into one file. */
 const SHARED_BY = 0.4;
-/** A chunk of more bytes stays alone: reading it takes as long as opening it. */
+/** A larger chunk stays a separate file, because reading it takes as long as opening it. */
 const MAX_JOINED_BYTES = 20_000;
 
 /**
- * Makes the program in a folder: one small file for each command, so that a start reads only what it runs. esbuild
- * splits ES modules alone, but Node loads CommonJS faster: the second pass turns each chunk into it.
+ * Makes the program in a folder: one small file for each command, so that a start reads only the code that it runs.
+ * esbuild splits only ES modules, but Node loads CommonJS faster, so the second pass converts each chunk.
  */
 export async function buildChunks(folder: string): Promise<void> {
   const [esm, cjs] = [join(folder, "esm"), join(folder, "cjs")];
@@ -47,7 +47,7 @@ export async function buildChunks(folder: string): Promise<void> {
     alias: ALIAS,
     metafile: true,
   });
-  // Without a "type" of their own the chunks would be read as Node's ES modules, whose default export is the whole module.
+  // Without their own "type", the chunks would be read as Node's ES modules, whose default export is the whole module.
   writeFileSync(join(esm, "package.json"), "{}\n");
   await build({
     ...common,
@@ -63,8 +63,8 @@ export async function buildChunks(folder: string): Promise<void> {
 }
 
 /**
- * The chunks have a folder by their hash: a program that runs goes on to load those that it was built with when another
- * build takes its place. A package has the chunks of its own build alone.
+ * The chunks are in a folder named after their hash: after another build, a running program still loads the chunks of
+ * its own build. A package has only the chunks of its own build.
  */
 function writeChunks(folder: string, texts: ReadonlyMap<string, string>): void {
   const chunks = [...texts].filter(([name]) => name !== ENTRY);
@@ -82,9 +82,9 @@ function writeChunks(folder: string, texts: ReadonlyMap<string, string>): void {
 }
 
 /**
- * esbuild makes a chunk for each set of commands that share a module, dozens of them with a few lines, and a start takes
- * longer to open a file than to read it. What the first file always loads is put into it, and small chunks that many
- * commands need into one file of their own. Each is still a module by itself, which runs when it is first asked for.
+ * esbuild makes a chunk for each set of commands that share a module: dozens of files with a few lines, and opening a
+ * file takes longer than reading it. Chunks that the first file always loads are put into it, and small chunks that
+ * many commands need into one file. Each is still a separate module, which runs on first use.
  */
 function joinChunks(folder: string, outputs: Metafile["outputs"]): ReadonlyMap<string, string> {
   const groups = groupChunks(outputs);
@@ -98,7 +98,7 @@ function joinChunks(folder: string, outputs: Metafile["outputs"]): ReadonlyMap<s
       return group === own ? `part("${wanted}")` : `require("./${group}")("${wanted}")`;
     });
   const joined = [...groups].map(([group, names]) => {
-    // In parentheses a function is compiled at once, and so is in the compile cache whatever ran first.
+    // A function in parentheses is compiled at once, and so is in the compile cache whatever runs first.
     const parts = names.map((name) => `"${name}":(function(module,exports){${source(name, group)}\n})`);
     const start = group === ENTRY ? `part("${ENTRY}");\n` : "";
     return [group, `${JOINED}${parts.join(",\n")}};\n${start}`] as const;
@@ -109,7 +109,7 @@ function joinChunks(folder: string, outputs: Metafile["outputs"]): ReadonlyMap<s
   return new Map([...alone.map((name) => [name, source(name)] as const), ...joined]);
 }
 
-/** The chunks that become one file, by its name. */
+/** The chunks that are joined into one file, by its name. */
 function groupChunks(outputs: Metafile["outputs"]): ReadonlyMap<string, readonly string[]> {
   const imports = (path: string, kind: ImportKind): string[] =>
     (outputs[path]?.imports ?? [])

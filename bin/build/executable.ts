@@ -9,7 +9,7 @@ import { LICENSES, licenseTexts, nodeLicense } from "./licenses.ts";
 
 const EXECUTABLE = process.platform === "win32" ? "checkout.exe" : "checkout";
 
-/** Node's own single executable for this platform: the program in one script, SQLite's addon as an asset. */
+/** Makes Node's single executable for this platform: the program in one script, SQLite's addon as an asset. */
 export async function buildExecutable(folder: string): Promise<void> {
   const [script, config, licenses] = ["executable.cjs", "sea.json", `checkout-${LICENSES}`];
   await build({
@@ -40,7 +40,7 @@ export async function buildExecutable(folder: string): Promise<void> {
   for (const intermediate of [script, config]) rmSync(join(folder, intermediate));
 }
 
-/** What the executable says of the Node inside. */
+/** The licence note of the Node inside the executable. */
 function licenseOfNode(): string {
   const title = `Node.js ${process.versions.node}, and what it is made of`;
   const text = nodeLicense();
@@ -50,7 +50,7 @@ function licenseOfNode(): string {
   return `${title}: ${address}\n`;
 }
 
-/** better-sqlite3 ships an addon for each platform and finds the right one itself. */
+/** The addon of better-sqlite3 for this platform. */
 function addonPath(): string {
   const require = createRequire(import.meta.url);
   const binding = join(dirname(require.resolve("better-sqlite3")), "binding.js");

@@ -4,7 +4,7 @@ import { build, type Plugin } from "esbuild";
 import { ALIAS, common } from "./bundle.ts";
 import { declarations, typesIn, typesOf, type Typed, type Types } from "./types.ts";
 
-/** What the kit says on a Node that it cannot run on, in place of the first function that is not there. */
+/** Makes the kit report an unsupported Node, before it fails at a missing function. */
 const NODE_CHECK = `{
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major < 22 || (major === 22 && minor < 22))
@@ -19,11 +19,11 @@ const TESTING_TYPES: Typed = [
   "testing/errors",
   "testing/testing",
 ];
-/** The test runners that there are fixtures for, and what these import of them. */
+/** The test runners with fixtures, and the runners' modules that the fixtures import. */
 const FIXTURES = ["vitest", "jest", "node", "playwright"] as const;
 const RUNNERS = ["vitest", "@jest/globals"];
 
-/** Makes all that is imported in a folder: what merchants import, and what their test suites import. */
+/** Makes the importable libraries in a folder: for merchants, and for their test suites. */
 export async function buildLibraries(folder: string): Promise<void> {
   const types = declarations(folder, [...WEBHOOK_TYPES, ...TESTING_TYPES, ...FIXTURES.map(fixtureSource)]);
   await buildWebhooks(folder, types);
@@ -31,7 +31,7 @@ export async function buildLibraries(folder: string): Promise<void> {
   await buildFixtures(folder, types);
 }
 
-/** What merchants import, `hosted-checkout/webhooks`: one file for each module system, each with its types. */
+/** Makes `hosted-checkout/webhooks` for merchants: one file for each module system, each with its types. */
 async function buildWebhooks(folder: string, types: Types): Promise<void> {
   const shown = typesOf(types, WEBHOOK_TYPES);
   for (const [format, letter] of [
@@ -44,7 +44,9 @@ async function buildWebhooks(folder: string, types: Types): Promise<void> {
   }
 }
 
-/** What test suites import, `hosted-checkout/testing`: one program for both module systems, so that they share its state. */
+/**
+ * Makes `hosted-checkout/testing` for test suites: one program for both module systems, so that they share its state.
+ */
 async function buildTesting(folder: string, types: Types): Promise<void> {
   await build({
     ...common,
@@ -54,7 +56,7 @@ async function buildTesting(folder: string, types: Types): Promise<void> {
     external: ["better-sqlite3"],
     alias: ALIAS,
     banner: { js: NODE_CHECK },
-    // jest refuses it.
+    // jest refuses dynamic imports.
     supported: { "dynamic-import": false },
   });
   const shown = typesOf(types, TESTING_TYPES);
@@ -63,22 +65,22 @@ async function buildTesting(folder: string, types: Types): Promise<void> {
   );
   const esm = `import testing from "./testing.cjs";\nexport const { ${names.join(", ")} } = testing;\n`;
   writeFileSync(join(folder, "testing.mjs"), esm);
-  // What `await using` ends is in no library that a target before ESNext has.
+  // `await using` needs types that no target before ESNext has.
   const declared = `/// <reference lib="esnext.disposable" />\n${shown}`;
   for (const letter of ["m", "c"]) writeFileSync(join(folder, `testing.d.${letter}ts`), declared);
 }
 
-/** The fixtures for test runners, `hosted-checkout/testing/…`. Each imports its runner and the built kit. */
+/** Makes the fixtures for test runners, `hosted-checkout/testing/…`. Each imports its runner and the built kit. */
 async function buildFixtures(folder: string, types: Types): Promise<void> {
   await Promise.all(
     FIXTURES.map(async (name) => {
-      // vitest itself is an ES module alone.
+      // vitest itself is only an ES module.
       const format = name === "vitest" ? "esm" : "cjs";
       const kit = format === "esm" ? "./testing.mjs" : "./testing.cjs";
       const outfile = join(folder, `testing-${name}.${format === "esm" ? "mjs" : "cjs"}`);
       const entryPoints = [`src/${fixtureSource(name)}.ts`];
       const parts = { external: RUNNERS, plugins: [builtKit(kit)] };
-      // Runners show lines of it.
+      // Runners show its lines.
       await build({ ...common, ...parts, entryPoints, outfile, format, minifyWhitespace: false });
       const text = typesIn(types, fixtureSource(name)).replaceAll(/"\.\.\/\w+\.ts"/g, `"${kit}"`);
       writeFileSync(join(folder, `testing-${name}.d.mts`), text.replaceAll("testing.cjs", "testing.mjs"));
@@ -91,12 +93,12 @@ async function buildFixtures(folder: string, types: Types): Promise<void> {
   );
 }
 
-/** The file below src/ of the fixtures for a test runner. */
+/** The source of the fixtures for a test runner, relative to src/. */
 function fixtureSource(name: (typeof FIXTURES)[number]): string {
   return `testing/fixtures/${name}`;
 }
 
-/** Leaves the kit where it is: fixtures and tests have the same one. */
+/** Keeps imports of the kit external, so that fixtures and tests share it. */
 function builtKit(path: string): Plugin {
   return {
     name: "built kit",

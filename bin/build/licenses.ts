@@ -2,14 +2,14 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Plugin } from "esbuild";
 
-/** The file with the licence texts of all packages whose code is in what is built; also its name inside the executable. */
+/** The file with the licence texts of all bundled packages; also its name inside the executable. */
 export const LICENSES = "THIRD-PARTY-LICENSES.txt";
 
 const PACKAGE = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 const TEXT = /^(?:licen[cs]e|copying|notice)(?:[.-](?!(?:[cm]?[jt]s|json)$)\w+)*$/i;
 const RULE = "=".repeat(80);
 
-/** Notes the package of every file that a build bundles, by its folder. */
+/** Records the package folder of every file that a build bundles. */
 export function notePackages(folders: Set<string>): Plugin {
   return {
     name: "note packages",
@@ -17,7 +17,7 @@ export function notePackages(folders: Set<string>): Plugin {
       bundler.initialOptions.metafile = true;
       bundler.onEnd(({ metafile }) => {
         for (const path of Object.keys(metafile?.inputs ?? {})) {
-          // What a plugin loads has its namespace before it, and the separators of the system.
+          // A file loaded by a plugin has the plugin's namespace as prefix, and the separators of the system.
           const [folder] = PACKAGE.exec(path.replace(/^raw:/, "").replaceAll("\\", "/")) ?? [];
           if (folder !== undefined) folders.add(folder);
         }
@@ -26,7 +26,7 @@ export function notePackages(folders: Set<string>): Plugin {
   };
 }
 
-/** The licence texts of packages, by name. Throws where a package has none: what is not licensed is not passed on. */
+/** The licence texts of packages, by name. Throws if a package has none: unlicensed code is not distributed. */
 export function licenseTexts(folders: Iterable<string>): string {
   const packages = [...folders]
     .map(readPackage)
@@ -37,8 +37,8 @@ export function licenseTexts(folders: Iterable<string>): string {
 }
 
 /**
- * The licence of the Node that an executable is made of, with those of its own parts, where it was installed with it:
- * beside it (Windows), above it (archives, images), in the npm package that it came in, or in the system's documentation.
+ * The licence of the Node in an executable, with the licences of Node's own parts. It is looked for beside Node
+ * (Windows), above it (archives, images), in its npm package, and in the system's documentation.
  */
 export function nodeLicense(): string | undefined {
   const bin = dirname(process.execPath);

@@ -12,10 +12,10 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
-/** Each makes files of its own, and leaves those of the other alone. */
+/** The kind of a build; each makes its own files and leaves the other's alone. */
 export type Kind = "package" | "executable";
 
-/** What a build reads: files and folders of the repository, and npm's list of what is installed. */
+/** The inputs of a build: files and folders of the repository, and npm's list of installed packages. */
 export const INPUTS = [
   "INTERFACE.md",
   "bin",
@@ -26,16 +26,16 @@ export const INPUTS = [
   "tsconfig.json",
 ];
 
-/** How the names of folders of chunks begin. Each has the hash of what it holds, so that several can stay. */
+/** The prefix of chunk folders. The name has the hash of the content, so that several can stay. */
 export const CHUNKS = "chunks-";
 const UNFINISHED = "unfinished-";
-/** Where `bin/checkout.cjs` lets Node keep compiled code. */
+/** The folder in which `bin/checkout.cjs` lets Node store compiled code. */
 const COMPILED = "compile-cache";
 const DAY_MS = 86_400_000;
-/** A running program loads chunks of the build that it was started with for so long after another took its place. */
+/** How long replaced chunks are kept for running programs that still load them. */
 const REPLACED_KEPT_MS = 7 * DAY_MS;
 
-/** What a build of the repository in a folder makes, and where it puts it. */
+/** The output of a build, and its folders. */
 export type Output = {
   readonly root: string;
   readonly out: string;
@@ -44,8 +44,8 @@ export type Output = {
 };
 
 /**
- * Makes what is not up to date: in a folder of its own first, from where each file is moved whole into the place of the
- * older one. Builds that run at the same time, or that are killed, do no harm.
+ * Makes everything that is out of date: first in a temporary folder, from which each file is moved atomically over the
+ * older one. Concurrent and killed builds do no harm.
  */
 export async function update({ root, out, kind, make }: Output): Promise<void> {
   const stamp = `.${kind}.stamp`;
@@ -59,9 +59,9 @@ export async function update({ root, out, kind, make }: Output): Promise<void> {
     await make(unfinished);
     const made = filesBelow(unfinished);
     const hashes = made.map((name) => `${hashFile(join(unfinished, name))} ${name}\n`);
-    // What was made while its sources changed is made again by the next build.
+    // If sources changed during the build, the next build makes the output again.
     writeFileSync(join(unfinished, stamp), hashes.join("") + (hashInputs(root) === inputs ? inputs : ""));
-    // Chunks first, and last the stamp: what is in place finds what it loads.
+    // Chunks first and the stamp last, so that a file in place finds everything that it loads.
     const isChunk = (name: string): boolean => name.startsWith(CHUNKS);
     for (const name of [...made.filter(isChunk), ...made.filter((one) => !isChunk(one)), stamp]) {
       mkdirSync(dirname(join(out, name)), { recursive: true });
@@ -75,13 +75,13 @@ export async function update({ root, out, kind, make }: Output): Promise<void> {
   if (kind === "package") removeOld(out);
 }
 
-/** One hash of all that a build reads, and of the Node that runs it. */
+/** One hash of all inputs of a build, and of the Node that runs it. */
 function hashInputs(root: string): string {
   const { version, platform, arch } = process;
   const hash = createHash("sha256").update(JSON.stringify([version, platform, arch]));
   for (const name of INPUTS.flatMap((input) => filesOf(root, input))) {
     const path = join(root, name);
-    // Another installer keeps no list of what is installed: then nothing is known to be up to date.
+    // Another package manager writes no list of installed packages, so nothing is known to be up to date.
     const bytes = existsSync(path) ? readFileSync(path) : Buffer.from(randomUUID());
     hash.update(JSON.stringify([name, bytes.length])).update(bytes);
   }
@@ -101,7 +101,7 @@ function filesBelow(folder: string): string[] {
     .toSorted();
 }
 
-/** The hash and name of each file that a build has made, and last the hash of what it was made of. */
+/** The hash and name of each file of a build, and finally the hash of its inputs. */
 function readStamp(path: string): { readonly inputs: string; readonly files: ReadonlyMap<string, string> } {
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
   const files = lines.slice(0, -1).map((line) => line.split(" ") as [string, string]);
@@ -112,7 +112,10 @@ function hashFile(path: string): string {
   return existsSync(path) ? createHash("sha256").update(readFileSync(path)).digest("hex") : "";
 }
 
-/** Removes chunks that were replaced long ago, what killed builds have left, and what Node has compiled of the older one. */
+/**
+ * Removes chunks that were replaced long ago, the remains of killed builds, and Node's compiled code of the previous
+ * build.
+ */
 function removeOld(out: string): void {
   const now = Date.now();
   const folders = readdirSync(out)

@@ -6,7 +6,7 @@ import { buildChunks } from "./chunks.ts";
 import { buildLibraries } from "./libraries.ts";
 import { LICENSES, licenseTexts } from "./licenses.ts";
 
-/** Makes in a folder what the npm package has of dist/. */
+/** Makes the dist/ of the npm package in a folder. */
 export async function buildPackage(folder: string): Promise<void> {
   await buildChunks(folder);
   await buildLibraries(folder);

@@ -3,16 +3,18 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 
-/** The files below src/ that hold the types of what is imported; that itself is the last one. */
+/** The files below src/ with the types of an import; the imported file is the last one. */
 export type Typed = readonly string[];
 
 /** The types of files below src/, by their names there. */
 export type Types = ReadonlyMap<string, string>;
 
-/** What says to the types what an import of another kind is. */
+/** Declarations of other kinds of imports. */
 const AMBIENT_TYPES: Typed = ["src/web/raw.d.ts", "src/testing/fixtures/runners.d.ts"];
 
-/** The types of files below src/, as tsc writes them. It runs once for all, because it takes longer than all the rest. */
+/**
+ * The types of files below src/, as tsc writes them. It runs once for all, because it takes longer than all the rest.
+ */
 export function declarations(folder: string, names: readonly string[]): Types {
   const written = join(folder, "types");
   const config = `${written}.json`;
@@ -21,7 +23,7 @@ export function declarations(folder: string, names: readonly string[]): Types {
     declaration: true,
     emitDeclarationOnly: true,
     stripInternal: true,
-    // They are checked by `npm run check`: to write them alone takes half of the time.
+    // `npm run check` checks them: writing them without a check takes half the time.
     noCheck: true,
     rootDir: resolve("src"),
     outDir: resolve(written),

@@ -3,7 +3,7 @@ import type { Registry } from "../../src/cli/command.ts";
 import { commandPaths, createProgram } from "../../src/cli/program.ts";
 import { code, page, prose, table, wrapped } from "./markdown.ts";
 
-/** A command with the words that call it. */
+/** A command with its words. */
 export type NamedCommand = { readonly words: string; readonly command: Command };
 
 /** Every group and command of the program, in the order of its help. */
@@ -21,7 +21,7 @@ export async function allCommands(registry: Registry): Promise<readonly NamedCom
   return found;
 }
 
-/** The page of all commands: what the help of each says. */
+/** The page of all commands, from their help. */
 export async function commandsPage(registry: Registry): Promise<string> {
   const commands = await allCommands(registry);
   const common = commonOptions(commands);
@@ -52,7 +52,7 @@ function partOf({ words, command }: NamedCommand, common: readonly Option[]): st
   return [head, said, usage, ...options, `\`\`\`text\n${examples.join("\n")}\n\`\`\``].join("\n\n");
 }
 
-/** Options that nearly every command has are shown once. */
+/** Options that nearly every command has, which are listed once. */
 function commonOptions(commands: readonly NamedCommand[]): readonly Option[] {
   const status = commands.find(({ words }) => words === "orders create")?.command.options ?? [];
   const leaves = commands.filter(({ command }) => examplesOf(command).length > 0);
@@ -72,7 +72,7 @@ function optionTable(options: readonly Option[]): string {
   );
 }
 
-/** The examples stand in the help alone. */
+/** Examples exist only in the help. */
 function examplesOf(command: Command): readonly string[] {
   const help = helpOf(command);
   const [, examples = ""] = /\nExamples:\n((?: {2}\$ .*\n?)*)/.exec(help) ?? [];

@@ -31,7 +31,7 @@ const DOCUMENT = describeControlApi("http://127.0.0.1:4242") as unknown as {
 };
 const SCHEMAS = DOCUMENT.components.schemas;
 
-/** The page of the control API: every operation with what it takes, answers and refuses. */
+/** The page of the control API: every operation with its input, answer and refusals. */
 export function controlApiPage(): string {
   const subjects = Object.entries(SUBJECTS).flatMap(([name, { description, operations }]) => {
     const head = `## ${name.slice(0, 1).toUpperCase()}${name.slice(1)}\n\n${wrapped(description)}`;

@@ -1,4 +1,4 @@
-/** What stands at the head of each generated page. */
+/** The note at the head of each generated page. */
 export const GENERATED_NOTE =
   "<!-- Written by `npm run docs` from the values that the program uses: change those, not this page. -->";
 
@@ -14,12 +14,12 @@ export function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** Words of ours in which `<id>` is no markup. */
+/** Text in which `<id>` is not markup. */
 export function prose(text: string): string {
   return text.replaceAll(/<[^<>]*>/g, (one) => code(one));
 }
 
-/** A whole page: a title, the note, and its parts with an empty line between them. */
+/** A whole page: a title, the note, and its parts separated by empty lines. */
 export function page(title: string, parts: readonly string[]): string {
   return `${[`# ${title}`, GENERATED_NOTE, ...parts].join("\n\n")}\n`;
 }

@@ -7,7 +7,7 @@ import { snakeCase } from "../../src/core/text.ts";
 import { allCommands } from "./commands.ts";
 import { code, page, prose, table, wrapped } from "./markdown.ts";
 
-/** What the variables hold that stand for no option. */
+/** The meaning of variables without an option. */
 const OTHERS: Readonly<Record<string, string>> = {
   CHECKOUT_API_KEY: "the API key of the client (default: `.checkout/credentials.json`); it has no option",
   CHECKOUT_SIGNING_SECRET: "the signing secret to verify webhooks with",
@@ -18,16 +18,16 @@ const OTHERS: Readonly<Record<string, string>> = {
   CHECKOUT_SANDBOX_CONTROL_TOKEN: "the control token of a sandbox",
   CHECKOUT_SANDBOX_ADMIN_TOKEN: "the admin token of a sandbox",
 };
-/** Names that the program itself sets for programs that it starts. */
+/** Variables that the program sets for programs that it starts. */
 const SET_BY_US: ReadonlySet<string> = new Set(["CHECKOUT_ORDER_ID", "CHECKOUT_DETACHED_LOG"]);
 
 type Setting = { readonly variable: string; readonly option: Option };
 
-/** The page of all settings, with their options, variables and fields of the configuration. */
+/** The page of all settings, with their options, variables and configuration fields. */
 export async function settingsPage(registry: Registry): Promise<string> {
   const found = new Map<string, Setting>();
   const commands = await allCommands(registry);
-  // An option of several commands is described as these describe it.
+  // If several commands share an option, the description comes from one of these.
   const typical = new Set(["orders create", "sandbox start", "listen"]);
   for (const isTypical of [true, false])
     for (const { command } of commands.filter((one) => typical.has(one.words) === isTypical))

@@ -10,7 +10,7 @@ import type { SeededStore } from "../sandbox/runtime/seed.ts";
 import type { Store } from "../store/store.ts";
 import type { Place, Host } from "./hosting.ts";
 
-/** What this sandbox says of itself when its port is known. */
+/** The sandbox's description of itself, once its port is known. */
 export function describe(
   { world, version }: Host,
   options: ServeOptions,
@@ -27,7 +27,7 @@ export function describe(
   const { publicUrl, portalUrl } = options;
   const portal = portalOrigin(port, { publicUrl, portalUrl });
   return {
-    // Always this machine's own, so that who reads it here reaches it (decision 79).
+    // Always this machine's own address, so that a reader on this machine reaches it (decision 79).
     baseUrl: `${origin}/v1`,
     portalUrl: portal === undefined ? null : portal + portalPath(masterKey, store.home.path()),
     checkoutOrigin: options.publicUrl ?? origin,

@@ -3,13 +3,13 @@ import type { FileRefusal } from "../store/connection/database.ts";
 import { isStorageFailureCode } from "../store/connection/storage-failure.ts";
 
 /**
- * Why a sandbox is not served on this machine, or its state not used. A command gives it an exit code, the test kit throws
- * it; both say the same words.
+ * Why a sandbox cannot be served on this machine, or its state not be used. A command gives it an exit code, the test
+ * kit throws it; both have the same message.
  */
 export type HostFailure = {
-  /** Whether what was asked for cannot be, or what was found. */
+  /** `usage`: the request is invalid. `failed`: the state or the machine is. */
   readonly kind: "usage" | "failed";
-  /** One of hosting's own codes, or of the store's. */
+  /** A code of hosting or of the store. */
   readonly code: string;
   readonly message: string;
   /** What to do next. */
@@ -19,17 +19,17 @@ export type HostFailure = {
 
 type Failed = Extract<Outcome<never, HostFailure>, { ok: false }>;
 
-/** The outcome where what was found cannot be used. */
+/** The outcome for a state that cannot be used. */
 export function failed(failure: Omit<HostFailure, "kind">): Failed {
   return { ok: false, refusal: { kind: "failed", ...failure } };
 }
 
-/** The outcome where what was asked for cannot be. */
+/** The outcome for an invalid request. */
 export function misused(message: string, next: string): Failed {
   return { ok: false, refusal: { kind: "usage", code: "usage", message, next } };
 }
 
-/** A database file that cannot be used. */
+/** The failure for a database file that cannot be used. */
 export function fileFailure(
   what: "database" | "journal",
   { reason, message, remedy }: FileRefusal,

@@ -7,7 +7,7 @@ import type { World } from "../world.ts";
 import { readNamedText } from "./named-file.ts";
 import { misused, type HostFailure } from "./failure.ts";
 
-/** The secrets that a sandbox can be given before it starts: each by its variable, or by a file (decision 78). */
+/** Secrets that a sandbox can be given before it starts, each by its variable or by a file (decision 78). */
 const SECRETS = {
   apiKey: {
     variable: "CHECKOUT_SANDBOX_API_KEY",
@@ -31,13 +31,13 @@ const SECRETS = {
   },
 } as const;
 
-/** One of them. */
+/** The name of such a secret. */
 export type SecretName = keyof typeof SECRETS;
 
-/** A secret that was given, and the variable that gives it. */
+/** A given secret, with the variable that gives it. */
 export type GivenSecret = { readonly value: string; readonly source: string };
 
-/** What was given; undefined where a secret is to be made. */
+/** The given secrets; undefined for secrets that are to be generated. */
 export type GivenSecrets = Readonly<Record<SecretName, GivenSecret | undefined>>;
 
 /** The variable of each secret, for the environment of a sandbox. */
@@ -50,7 +50,7 @@ export const SECRET_VARIABLES: readonly (readonly [SecretName, string])[] = [
 
 type SecretsWorld = Pick<World, "env" | "cwd" | "files">;
 
-/** Reads what the environment gives. Refuses what cannot be a secret of its kind, without repeating it. */
+/** Reads the secrets of the environment. Refuses invalid ones, without repeating them. */
 export function givenSecrets(world: SecretsWorld): Outcome<GivenSecrets, HostFailure> {
   const given: Partial<Record<SecretName, GivenSecret>> = {};
   for (const [name] of SECRET_VARIABLES) {
@@ -65,7 +65,7 @@ export function givenSecrets(world: SecretsWorld): Outcome<GivenSecrets, HostFai
   return misused(message, `set another one, or unset one of them; ${MAKE_NEW}`);
 }
 
-/** The state holds another secret than the one that was given: exit 2, and nothing was changed. */
+/** The state holds another secret than the given one: exit 2, and nothing was changed. */
 export function otherSecret({ source }: GivenSecret, what: string): ReturnType<typeof misused> {
   return misused(
     `${source} gives another ${what} than the store has, which was made before`,
@@ -89,10 +89,10 @@ function givenSecret(world: SecretsWorld, name: SecretName): Outcome<GivenSecret
   return misused(`${source} must give ${form}`, `correct it, or unset it for a random one; ${MAKE_NEW}`);
 }
 
-/** A file of a secret holds nothing else. */
+/** A secret file contains only the secret. */
 const LARGEST_SECRET_FILE_BYTES = 64 * 1024;
 
-/** The text of a file without the line break at its end, which editors and `echo` leave. */
+/** The text of a file without the final line break, which editors and `echo` add. */
 function readSecret(world: SecretsWorld, variable: string, path: string): Outcome<string, HostFailure> {
   const refuse = (why: string): Outcome<never, HostFailure> =>
     misused(

@@ -12,43 +12,43 @@ export type Served = {
   readonly description: SandboxDescription;
   /** Why no events are delivered (decision 71); undefined if they are. */
   readonly heldBack: string | undefined;
-  /** The secrets that came from outside (decision 78). */
+  /** The secrets from outside (decision 78). */
   readonly given: GivenSecrets;
   readonly sandbox: Pick<Sandbox, "context">;
   /** Resolves when the control API asks the sandbox to stop. */
   readonly stopRequested: Promise<void>;
 };
 
-/** Where a sandbox keeps its state, and where its log goes. */
+/** The state folder of a sandbox, and its log. */
 export type Place = {
   /** The state folder; undefined: in memory only. */
   readonly folder: string | undefined;
   readonly log: LogStream;
-  /** The file that the log goes to; undefined: to a terminal, or wherever stderr leads. */
+  /** The log file; undefined for a terminal, or wherever stderr leads. */
   readonly logFile?: string;
-  /** How an id stands in a line of the log. Default: whole, so that a file can be searched for it. */
+  /** The form of an id in a log line. Default: whole, so that a file can be searched for it. */
   readonly shownId?: (id: string) => string;
 };
 
-/** Says what happens, and what is wrong, to who watches. */
+/** Output for messages and warnings. */
 export type Teller = { readonly talk: (text: string) => void; readonly trace: (text: string) => void };
 
-/** Who serves a sandbox: a command, or a program of the user's. */
+/** The host of a sandbox: a command, or a program of the user's. */
 export type Host = {
   readonly world: GuestWorld;
   readonly printer: Teller;
   readonly version: string;
-  /** Whether it is a program of the user's. Default: a command. */
+  /** Whether the host is a program of the user's. Default: a command. */
   readonly isGuest?: boolean;
 };
 
-/** What a sandbox is served for. */
+/** The work for which a sandbox is served. */
 export type Purpose<Value> = {
-  /** Says that it is ready. Before this has returned, `/healthz` does not say so either. */
+  /** Announces readiness; `/healthz` reports it only after this has returned. */
   readonly announce?: (served: Served) => Promise<void>;
-  /** Runs behind that; the sandbox is stopped when this has returned. */
+  /** Runs next; the sandbox is stopped when this has returned. */
   readonly use: (served: Served) => Promise<Value>;
 };
 
-/** The folder that this process holds, or undefined where nothing is kept. */
+/** The folder that this process holds; undefined for a sandbox in memory. */
 export type Held = { readonly path: string; readonly run: Run } | undefined;

@@ -10,7 +10,7 @@ import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/san
 import { type ServeOptions, DEFAULT_PORT } from "./options.ts";
 import type { Host } from "./hosting.ts";
 
-/** A service without what follows from its port. */
+/** A service without the parts that depend on its port. */
 export type PortlessService = Pick<
   SandboxOptions,
   | "store"
@@ -42,18 +42,18 @@ type Listening = {
 export type Tokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
 /**
- * Only a configuration is larger than what a merchant sends (decision 6). A browser sends the cookies of all programs on
- * this machine with each request for a page (decision 58).
+ * Only a configuration is larger than a merchant's requests (decision 6). With each request for a page, a browser sends
+ * the cookies of all programs on this machine (decision 58).
  */
 const LIMITS = {
   larger: { path: CONFIG_PATH, bodyBytes: 2 * 1024 * 1024 },
   largerHeads: { below: ["/portal", "/pay", "/assets"], headBytes: 64 * 1024 },
 };
 
-/** A default port that is taken moves up at most this far. */
+/** How far a taken default port moves up at most. */
 const MAX_PORT_MOVES = 20;
 
-/** A page of the portal and one that payers see never have one host: cookies know no ports (decision 99). */
+/** Refuses a portal URL with the host of the payment pages: cookies do not distinguish ports (decision 99). */
 export function requireOwnHost({
   portalUrl,
   publicUrl,
@@ -68,8 +68,8 @@ export function requireOwnHost({
 }
 
 /**
- * Says which addresses other machines reach. Refuses to open one under no name of its own: nobody could use it, and a
- * name is what tells a merchant's request from one that a page sends by DNS rebinding (decision 79).
+ * Warns about addresses that other machines can reach. Refuses such an address without an allowed name: nobody could
+ * use it, and the name distinguishes a merchant's request from a page's by DNS rebinding (decision 79).
  */
 export function noteOpened(
   { printer }: Pick<Host, "printer">,
@@ -92,7 +92,7 @@ export function noteOpened(
   return accept(undefined);
 }
 
-/** The sandbox as it is on a port, which its addresses have; 0: on none. */
+/** The sandbox on a port, which its addresses contain; 0 for no port. */
 export function sandboxAt(
   { world, version }: Host,
   options: ServeOptions,
@@ -113,7 +113,7 @@ export function sandboxAt(
   return { sandbox, description };
 }
 
-/** An explicit port is taken or refused; the default one moves up where it is taken, and says so. */
+/** Listens on a port: an explicit port must be free; the default port moves up if it is taken, with a message. */
 export async function listen(
   context: Host,
   options: ServeOptions,
@@ -127,7 +127,7 @@ export async function listen(
   const { world, printer } = context;
   const { port: named, listen: addresses = [], publicUrl, portalUrl } = options;
   const wanted = named ?? DEFAULT_PORT;
-  // What leads from such a URL to the sandbox would not find it on another port.
+  // A proxy or tunnel behind such a URL would not find the sandbox on another port.
   const isLedTo = publicUrl !== undefined || portalUrl !== undefined;
   const last = named === undefined && !isLedTo ? wanted + MAX_PORT_MOVES : wanted;
   for (let port = wanted; ; port += 1) {
@@ -147,7 +147,7 @@ function ownerOf(world: GuestWorld, port: number): string {
   return printable(world.portOwner(port) ?? "another process");
 }
 
-/** A port that cannot be taken; names who has it, as well as the system lets it be known. */
+/** The failure for a port that cannot be used, with its owner as far as the system reveals it. */
 export function portFailure(
   { portOwner }: Pick<World, "portOwner">,
   port: number,
@@ -155,7 +155,7 @@ export function portFailure(
 ): HostFailure {
   if (reason === "no_such_address") {
     const next = "name an address of this machine with --listen, or 0.0.0.0 for all of IPv4";
-    const what = `${address} is no address of this machine (${message})`;
+    const what = `${address} is not an address of this machine (${message})`;
     return { kind: "failed", code: "address_unavailable", message: what, next };
   }
   const owner = portOwner(port);

@@ -11,7 +11,7 @@ import { stateFile } from "./folder/files.ts";
 import type { Held, Place } from "./hosting.ts";
 import type { ServeOptions } from "./options.ts";
 
-/** The lines of requests, our failures, and what v1 was asked. */
+/** Opens the logs: lines of requests, our own failures, and the v1 request log. */
 export function openLogs(
   world: GuestWorld,
   {

@@ -3,15 +3,15 @@ import { accept, FileRefused, isError, mapped, type Outcome } from "../core/outc
 import { storageFailureOf } from "../store/connection/storage-failure.ts";
 import type { World } from "../world.ts";
 
-/** The most that is read from a file or from standard input, in bytes. */
+/** The largest file or standard input that is read, in bytes. */
 export const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 
-/** Why there is nothing to read at a path that a person named: `why` goes on from the path. */
+/** Why a path that a person named cannot be read: `why` continues a sentence after the path. */
 export type Unread = { readonly isMissing: boolean; readonly why: string };
 
 /**
- * The bytes of a file that a person named, a link to it included, or why there are none: it is missing, no ordinary file,
- * too large, or cannot be read. `maxBytes` defaults to 16 MiB.
+ * The bytes of a file that a person named, also through a link; or why it cannot be read: it is missing, not an
+ * ordinary file, too large, or unreadable. `maxBytes` defaults to 16 MiB.
  */
 export function readNamed(
   { cwd, files }: Pick<World, "cwd" | "files">,

@@ -16,7 +16,7 @@ import type { LogFormat } from "../sandbox/runtime/access-log.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";
 import type { HostFailure } from "./failure.ts";
 
-/** How a sandbox is served; each setting has its default. */
+/** The settings of a sandbox; each has a default. */
 export type ServeOptions = {
   readonly port?: number;
   readonly adopt?: boolean;
@@ -26,38 +26,38 @@ export type ServeOptions = {
   readonly allowHost?: readonly string[];
   readonly allowControlHost?: readonly string[];
   readonly allowTarget?: readonly string[];
-  /** Addresses beside loopback. */
+  /** Addresses besides loopback. */
   readonly listen?: readonly ListenAddress[];
-  /** The origin that payers reach the pages at. */
+  /** The origin at which payers reach the pages. */
   readonly publicUrl?: string;
-  /** The origin that a browser reaches the portal at. */
+  /** The origin at which a browser reaches the portal. */
   readonly portalUrl?: string;
   readonly deliveryTimeout?: number;
   readonly deliverySchedule?: DeliverySchedule;
   /** Maximum number of deliveries in flight to one endpoint. */
   readonly deliveriesInFlight?: number;
-  /** How many requests of each store are logged. */
+  /** Maximum number of logged requests for each store. */
   readonly keptRequests?: number;
   readonly logFormat?: LogFormat;
   readonly quiet?: boolean;
-  /** The clock of a new store, and of one that was reset; default: real time. */
+  /** The clock of a new or reset store; default: real time. */
   readonly startClock?: StoreClock;
-  /** The stores of a configuration, which are set up before the sandbox is ready. */
+  /** The stores of a configuration, set up before the sandbox is ready. */
   readonly setup?: Setup;
 };
 
-/** The stores of a configuration file, and a refusal of one of them as a problem with its place in the file. */
+/** The stores of a configuration file, and a function that adds the position in the file to a refusal. */
 export type Setup = {
   readonly stores: readonly WantedStore[];
   readonly problem: (refusal: Refusal) => HostFailure;
-  /** Called with what was changed. */
+  /** Called with the changes. */
   readonly applied: (changes: readonly PlannedChange[]) => void;
 };
 
-/** The port of a sandbox that was asked for none (decision 1). No client has it as a default. */
+/** The default port (decision 1). No client has it as a default. */
 export const DEFAULT_PORT = 4242;
 
-/** How a sandbox is served where the options say nothing else. */
+/** The settings of a sandbox, with defaults for missing options. */
 export function settingsOf(options: ServeOptions): Omit<SandboxDescription["settings"], "port"> {
   return {
     rateLimit: rateLimitText(options.rateLimit ?? DEFAULT_RATE_LIMIT),

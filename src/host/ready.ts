@@ -1,6 +1,6 @@
 import type { SandboxDescription } from "../core/control/sandbox.ts";
 
-/** What the sandbox tells of itself when it is truly ready (decision 57). What does not exist is null. */
+/** The ready message of a sandbox, sent when it is truly ready (decision 57). Fields that do not apply are null. */
 export type Ready = {
   readonly event: "ready";
   readonly base_url: string;
@@ -14,21 +14,21 @@ export type Ready = {
   readonly control_token: string;
   readonly data_dir: string | null;
   readonly ephemeral: boolean;
-  /** Whether it ran before this start, which then started nothing. */
+  /** Whether it was already running, so that this start did nothing. */
   readonly already_running: boolean;
   readonly sign_in_url: string | null;
   readonly pid: number;
   readonly version: string;
 };
 
-/** What a sandbox says of itself, with what only its state folder and its caller know. */
+/** The ready message from a sandbox's description, with facts that only its state folder and its caller know. */
 export function readyOf(
   description: SandboxDescription,
   own: {
     readonly apiKey: string | null;
     readonly controlToken: string;
     readonly alreadyRunning: boolean;
-    /** A link to the portal that works once; null where there is no portal. */
+    /** A link to the portal that works once; null if there is no portal. */
     readonly signInUrl: string | null;
   },
 ): Ready {

@@ -1,6 +1,5 @@
-// What happens between the start and the stop of a sandbox. What it prints when ready: cli/sandbox/ready.ts; what
-// `exec` gives its command: cli/sandbox/exec.ts; its secrets from outside: host/given-secrets.ts,
-// sandbox/runtime/seed.ts.
+// The life of a sandbox between start and stop. Its ready message: cli/sandbox/ready.ts; the environment of `exec`:
+// cli/sandbox/exec.ts; its secrets from outside: host/given-secrets.ts, sandbox/runtime/seed.ts.
 import { withService, type Source } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { signInLink, type PortalAccess } from "../sandbox/runtime/portal-access.ts";
@@ -16,7 +15,7 @@ import type { Place, Host, Purpose } from "./hosting.ts";
 /** Requests in flight get this long to finish after a stop signal; the whole stop takes under 1 s. */
 const DRAIN_MS = 800;
 
-/** Serves a sandbox while `use` runs. When this returns, everything is on disk and the folder is given back. */
+/** Serves a sandbox while `use` runs. When this returns, everything is on disk and the folder is released. */
 export async function serveSandbox<Value>(
   context: Host,
   options: ServeOptions,
@@ -31,7 +30,7 @@ export async function serveSandbox<Value>(
   const secrets = givenSecrets(world);
   if (!secrets.ok) return secrets;
   const given = secrets.value;
-  // Random for each run, unless the environment sets it: an ephemeral sandbox has no run.json to read it from.
+  // Random for each run, unless the environment sets it, because an ephemeral sandbox has no run.json with the token.
   const controlToken = given.controlToken?.value ?? state.newToken(world, "control");
   if (folder === undefined) {
     const adminToken = given.adminToken?.value ?? state.newToken(world, "administrator");
@@ -57,7 +56,7 @@ export async function serveSandbox<Value>(
   }
 }
 
-/** What a sandbox is served from, with what, and for what. */
+/** The source of a sandbox, and the work for which it is served. */
 type Serving<Value> = Source & Purpose<Value>;
 
 function serveFolder<Value>(
@@ -89,7 +88,7 @@ function serveFolder<Value>(
   });
 }
 
-/** A link that signs a browser in to the portal, once; null where there is none. */
+/** A link that signs a browser in to the portal, once; null if there is no portal. */
 function newSignInUrl(portal: PortalAccess): string | null {
   return portal.isOff ? null : signInLink(portal, portal.issueCode().code);
 }

@@ -25,7 +25,7 @@ import { failed, type HostFailure, fileFailure } from "./failure.ts";
 import type { Held, Host } from "./hosting.ts";
 import { type ServeOptions, type Setup, DEFAULT_PORT } from "./options.ts";
 
-/** What the first store is made or read with. */
+/** The parts for making or reading the first store. */
 type Found = {
   readonly held: Held;
   readonly store: Store;
@@ -35,7 +35,7 @@ type Found = {
   readonly forgetStore: (erasure: Erasure) => void;
 };
 
-/** The store that the sandbox shows, its API key (null where nobody has kept it), and why nothing is delivered. */
+/** The first store, its API key (null if it was not stored), and why nothing is delivered. */
 export async function firstStore(
   context: Host,
   options: ServeOptions,
@@ -54,14 +54,14 @@ export async function firstStore(
   const seeded = seeding.value;
   const confirmed = await confirmStore(context.world, held, store);
   if (!confirmed.ok) return confirmed;
-  // Read again: a start whose first try failed behind the commit has kept the key of the store that it finds.
+  // Read again: a start whose first attempt failed after the commit has stored the key of the store that it now finds.
   const apiKey = seeded.apiKey ?? confirmed.value?.stores[seeded.id]?.api_key ?? null;
   return accept({ seeded, apiKey, folderHold });
 }
 
 /**
- * Puts a new store into `sandbox.db` itself before anything says ready: a lost log can never lose it (decision 54).
- * Returns the keys that are kept.
+ * Copies a new store into `sandbox.db` itself before anything reports readiness, so that a lost log can never lose it
+ * (decision 54). Returns the stored keys.
  */
 async function confirmStore(
   world: GuestWorld,
@@ -76,7 +76,7 @@ async function confirmStore(
   return kept;
 }
 
-/** The database and the key of a state, each checked; refuses what does not belong together. */
+/** The database and the key of a state, each checked; refuses parts that do not belong together. */
 export function openState(
   world: GuestWorld,
   held: Held,
@@ -100,14 +100,16 @@ export function openState(
 }
 
 /**
- * A start that was never ready has told nobody of its store. Without its log what it wrote may be half there: the next
- * start begins anew.
+ * A start that was never ready has announced its store to nobody. Without its log, its writes may be incomplete, so the
+ * next start begins again.
  */
 function forgetStart({ files }: Pick<World, "files">, database: string): void {
   for (const end of ["", "-wal", "-shm"]) files.remove(database + end);
 }
 
-/** The master key; refuses one that does not open the first store, and a store with other secrets than were given. */
+/**
+ * The master key; refuses a key that does not open the first store, and a store with other secrets than the given ones.
+ */
 function checkedKey(
   world: GuestWorld,
   { held, store, given }: { readonly held: Held; readonly store: Store; readonly given: GivenSecrets },
@@ -123,7 +125,7 @@ function masterKeyOf(world: GuestWorld, held: Held, store: Store): Outcome<Uint8
   return state.masterKey(world, held.path, store.stores.first() === undefined ? "empty" : "filled");
 }
 
-/** Why nothing may be delivered from this folder; undefined if all may, and always where nothing is kept. */
+/** Why nothing may be delivered from this folder; undefined if deliveries are permitted, and always in memory. */
 async function settleFolder(
   { world }: Host,
   { adopt = false }: ServeOptions,
@@ -133,7 +135,7 @@ async function settleFolder(
   return settleHome(store, { path: world.files.realPath(held.path), adopt });
 }
 
-/** What new stores of a state are made with. */
+/** The parts for making new stores of a state. */
 export function storeMaker(
   world: GuestWorld,
   { startClock }: ServeOptions,
@@ -150,7 +152,7 @@ function secretsOf({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMa
   return { apiKey: apiKey?.value, signingSecret: signingSecret?.value };
 }
 
-/** What sets up the stores of the configuration, in the transaction of the seed. Loaded only where there is one. */
+/** Sets up the stores of the configuration, in the transaction of the seed. Loaded only if there is one. */
 async function setUp(
   { setup, port = DEFAULT_PORT, allowTarget = [] }: ServeOptions,
   maker: StoreMaker & { readonly store: Store },
@@ -165,11 +167,11 @@ async function setUp(
     changes = applied.value.changes;
     return accept(applied.value.made);
   };
-  // Only now is it on disk; the transaction may have run twice.
+  // Only now it is on disk; the transaction may have run twice.
   return { before, done: () => setup.applied(changes) };
 }
 
-/** Waits while another process keeps the database locked: each try of a write waits 2 s. */
+/** Retries while another process keeps the database locked: each attempt to write waits 2 s. */
 export async function retryWhileLocked<Value>(
   write: () => Promise<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
@@ -185,10 +187,10 @@ export async function retryWhileLocked<Value>(
   }
 }
 
-/** Maximum number of tries to write to a locked database at the start. */
+/** Maximum number of attempts to write to a locked database at the start. */
 const MAX_LOCKED_TRIES = 5;
 
-/** Why nothing is served: the configuration is refused, or the store of this state. */
+/** Why nothing is served: the configuration or the state's store is refused. */
 function refusedSeed(
   refusal: SeedRefusal | Refusal,
   found: { readonly held: Held; readonly given: GivenSecrets; readonly setup: Setup | undefined },
@@ -199,7 +201,7 @@ function refusedSeed(
   return { ok: false, refusal: found.setup?.problem(refusal) ?? failure };
 }
 
-/** Why the store of this state is not served. */
+/** Why the state's store is not served. */
 function refusedStore(
   refusal: SeedRefusal,
   { held, given: { apiKey, signingSecret } }: { readonly held: Held; readonly given: GivenSecrets },
@@ -215,16 +217,16 @@ function refusedStore(
   });
 }
 
-/** Nothing is noted before the sandbox answers. */
+/** Nothing is recorded before the sandbox answers. */
 const NO_ASSUMPTIONS = { forget: () => undefined };
 
 /**
- * Says that the log of a sandbox that was killed was removed or emptied; undefined if it was not. To be asked before the
- * folder is claimed and the database opened: both remove the traces.
+ * A warning that the log of a killed sandbox was removed or emptied; undefined if it was not. To be called before the
+ * folder is claimed and the database opened, because both remove the traces.
  */
 export function lostLog(world: Pick<World, "files" | "processStart">, folder: string): string | undefined {
   const run = parseRun(world.files.read(stateFile(folder, "run")) ?? "");
-  // A sandbox tells its version when it is ready; before that it may have written nothing yet.
+  // A sandbox writes its version once it is ready; before that it may have written nothing.
   if (run?.version === undefined) return undefined;
   const database = stateFile(folder, "database");
   if (serves(world, run, world.files.look(folder)?.id) || !hasLostLog(database)) return undefined;

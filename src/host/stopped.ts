@@ -10,7 +10,7 @@ import { sandboxAt } from "./listen.ts";
 import { withService } from "./with-service.ts";
 import { sendWithin } from "./within.ts";
 
-/** The control API of a sandbox that has no socket. */
+/** The control API of a sandbox without a socket. */
 type WithinReach = {
   readonly origin: string;
   readonly token: string;
@@ -25,9 +25,9 @@ const NOTHING_GIVEN: GivenSecrets = {
 };
 
 /**
- * Works on the state of a folder whose sandbox does not run: its sandbox is made without a socket and without timers, and
- * its operations are called in this process. The folder is held meanwhile, so that none starts. What was interrupted
- * before is ended first.
+ * Works on the state of a folder whose sandbox is stopped: the sandbox is made without a socket and without timers, and
+ * its operations are called in this process. The folder is held meanwhile, so that no other sandbox starts. Interrupted
+ * work is completed first.
  */
 export async function inStoppedFolder<Value>(
   context: Host,
@@ -62,7 +62,7 @@ export async function inStoppedFolder<Value>(
   }
 }
 
-/** A log whose lines are warnings of who works on the folder, without their time. */
+/** A log whose lines are warnings to the user, without their time. */
 function tellerLog({ printer }: Pick<Host, "printer">) {
   return {
     writableNeedDrain: false,

@@ -15,7 +15,7 @@ import type { ServeOptions } from "./options.ts";
 import { runFile } from "./folder/run-file.ts";
 import { firstStore, openState, storeMaker } from "./state.ts";
 
-/** What a sandbox is made from. */
+/** The source of a sandbox. */
 export type Source = {
   readonly held: Held;
   readonly place: Place;
@@ -23,15 +23,15 @@ export type Source = {
   readonly given: GivenSecrets;
 };
 
-/** A service on no port yet, with what belongs to it. */
+/** A service without a port, with its resources. */
 type Made = {
   readonly service: PortlessService;
-  /** The key of the first store; null where nobody has kept it. */
+  /** The key of the first store; null if it was not stored. */
   readonly apiKey: string | null;
   readonly run: ReturnType<typeof runFile>;
   /** Resolves when the control API asks the sandbox to stop. */
   readonly stopRequested: Promise<void>;
-  /** Says that the state was taken into use: before that, it is left as it was found. */
+  /** Marks the state as used; an unused state is left unchanged. */
   readonly isUsed: () => void;
 };
 
@@ -43,7 +43,7 @@ export async function withService<Value>(
   use: (made: Made) => Promise<Outcome<Value, HostFailure>>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
-  // Looked at before anything is made: a new key must not replace a file that is not ours.
+  // Checked before anything is made: a new key must not replace a foreign file.
   const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
   if (!credentials.ok) return credentials;
   const opened = openState(world, held, { given, credentials: credentials.value });
@@ -88,12 +88,12 @@ export async function withService<Value>(
   }
 }
 
-/** What the control API makes stores with, beside what it has itself. */
+/** The parts that the control API needs to make stores, besides its own. */
 function ofNewStores({ keepKey, keepKeySoon, keepName, startClock }: StoreMaker) {
   return { keepKey, keepKeySoon, keepName, startClock };
 }
 
-/** Forgets what the files beside the database keep of a store. */
+/** Removes a store from the files beside the database. */
 function forgetInFolder(world: GuestWorld, held: Held, { storeId, kind }: Erasure): void {
   if (held !== undefined && kind === "delete") state.dropStore(world, held.path, storeId);
 }

@@ -1,9 +1,9 @@
 import type { HttpBody, OutboundRequest, OutboundResult, Service } from "../world.ts";
 
-/** What came back, with the request's id. */
+/** The result of a request, with the request's id. */
 export type Sent = OutboundResult & { readonly requestId: string };
 
-/** Sends a request to a service of this process, as a client's would arrive over the network. */
+/** Sends a request to a service in this process, as if a client had sent it over the network. */
 export async function sendWithin(
   answerTo: Service["answer"],
   { method, url, headers, body }: OutboundRequest,
@@ -24,7 +24,7 @@ export async function sendWithin(
   return { ok: true, status: answer.status, headers: lowerCase, body: text, requestId };
 }
 
-/** The whole body; undefined where it breaks off. */
+/** The whole body; undefined if it breaks off. */
 async function textOf(body: HttpBody): Promise<string | undefined> {
   if (typeof body === "string") return body;
   if (body instanceof Uint8Array) return Buffer.from(body).toString("utf8");
@@ -32,7 +32,7 @@ async function textOf(body: HttpBody): Promise<string | undefined> {
   try {
     for await (const part of body) parts.push(part);
   } catch {
-    // The stream failed, and with it a connection would have been closed.
+    // The stream failed; a connection would have been closed.
     return undefined;
   }
   return Buffer.concat(parts).toString("utf8");

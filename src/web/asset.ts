@@ -5,9 +5,9 @@ import { PAGE_SECURITY_HEADERS } from "./page.ts";
 /** A static file of the pages. */
 export type Asset = {
   readonly path: string;
-  /** The path with the hash of the text: what pages name it by. */
+  /** The path with the hash of the text, for links in pages. */
   readonly address: string;
-  /** The file. Under its address, whose query this is, browsers keep it for a year: another text has another address. */
+  /** The file. If `query` is that of `address`, browsers cache it for a year. */
   readonly answer: (query: string) => HttpResponse;
 };
 

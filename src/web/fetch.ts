@@ -7,10 +7,10 @@ import { bodyLimit, tooLarge, type Fault } from "./server/requests.ts";
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * Answers a request of the Fetch standard without a socket, with the limits that a server has. Its Host is that of its
- * headers, or else of its address. As `fetch` does, it throws a TypeError where the service drops the connection, and the
- * reason of a signal as soon as that is aborted, also while the body is read. The signal is that of the request, or of
- * the one that was `asked` and has led to it.
+ * Answers a request of the Fetch standard without a socket, with the limits of a server. Its Host comes from its
+ * headers, otherwise from its address. Like `fetch`, it throws a TypeError if the service drops the connection, and the
+ * reason of a signal as soon as that is aborted, even while the body is read. The signal is the request's, or that of
+ * the original request `asked`.
  */
 export async function answerFetch(
   service: Service,
@@ -21,7 +21,7 @@ export async function answerFetch(
   try {
     return await unlessAborted(asked, answered);
   } catch (error) {
-    // Nobody reads what comes now.
+    // The answer has no reader any more.
     answered.then(({ body }) => body?.cancel()).catch(() => undefined);
     throw error;
   }
@@ -37,7 +37,7 @@ async function responseTo(
   const target = pathname + search;
   asked.signal.throwIfAborted();
   const body = await readBody(request, bodyLimit(target, limits));
-  // What was not sent to its end is not worked on.
+  // An incompletely sent request is dropped.
   asked.signal.throwIfAborted();
   const rawHeaders = [...(request.headers.has("host") ? [] : ["host", host]), ...[...request.headers].flat()];
   const answer = body.ok
@@ -51,8 +51,8 @@ async function responseTo(
 }
 
 /**
- * What work comes to; rejects with the reason of the request's signal as soon as that is aborted. The request itself is
- * kept meanwhile: its signal alone hears of no abort once the request is collected.
+ * The result of work; rejects with the reason of the request's signal as soon as that is aborted. The request is
+ * referenced meanwhile, because its signal gets no abort once the request is collected.
  */
 async function unlessAborted<Value>(request: Request, work: Value | Promise<Value>): Promise<Value> {
   const aborted = Promise.withResolvers<never>();
@@ -77,8 +77,8 @@ async function readBody(request: Request, maxBytes: number): Promise<Outcome<Uin
 }
 
 /**
- * A body whose parts are asked for when its reader wants them, and ended when the reader goes. One that breaks off fails
- * as that of `fetch` does.
+ * A body whose parts are read when its reader wants them, and which ends when the reader does. If it breaks off, it
+ * fails like the body of `fetch`.
  */
 function bodyOf(body: HttpBody, asked: Request): ReadableStream<Uint8Array> {
   const parts = isWhole(body) ? [Buffer.from(body)].values() : body[Symbol.asyncIterator]();
@@ -92,7 +92,7 @@ function bodyOf(body: HttpBody, asked: Request): ReadableStream<Uint8Array> {
           if (next.done === true) controller.close();
           else controller.enqueue(next.value);
         } catch (error) {
-          // Not waited for: it ends when what it waits for comes.
+          // Not awaited: it ends when its own wait does.
           end().catch(() => undefined);
           throw asked.signal.aborted ? error : new TypeError("terminated", { cause: error });
         }

@@ -1,5 +1,5 @@
-// Why a request from elsewhere is refused; names and addresses: `hostsOf` in sandbox/sandbox.ts. Which proxy is
-// used: core/network/proxy.ts, web/proxy.ts.
+// Why a request from elsewhere is refused. Names and addresses: `hostsOf` in sandbox/sandbox.ts. Proxies:
+// core/network/proxy.ts, web/proxy.ts.
 import { checkHost, type AllowedHosts } from "../core/loopback.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
@@ -7,8 +7,8 @@ import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
 /**
- * The first check of every request (decision 58): exactly one Host, and it names this server; for a request that came
- * to an address of other machines, by a name for these (decision 79). Refuses also CONNECT (`method_not_allowed`),
+ * The first check of every request (decision 58): exactly one Host, which names this server. A request to an address
+ * that other machines reach must use a name for those (decision 79). Also refuses CONNECT (`method_not_allowed`),
  * expectations, and targets that are not a path (`invalid_request`).
  */
 export function checkRequest(
@@ -18,7 +18,7 @@ export function checkRequest(
   const host = checkHost(headerLines(request, "host"), request.fromOutside === true ? outside : here);
   if (!host.ok) return host;
   if (request.method === "CONNECT") {
-    return refuse("method_not_allowed", "this server is no proxy", { allow: "GET, POST" });
+    return refuse("method_not_allowed", "this server is not a proxy", { allow: "GET, POST" });
   }
   const expectation = headerLines(request, "expect").find((value) => value.toLowerCase() !== "100-continue");
   if (expectation !== undefined) {
@@ -34,7 +34,7 @@ export function checkRequest(
 }
 
 /**
- * Refuses with `origin_not_allowed` a request with an Origin: it is from a page, and the API is for servers (decision
+ * Refuses with `origin_not_allowed` a request with an Origin, which comes from a page; the API is for servers (decision
  * 58).
  */
 export function refuseBrowsers(request: HttpRequest): Outcome<void> {
@@ -47,7 +47,7 @@ export function refuseBrowsers(request: HttpRequest): Outcome<void> {
 }
 
 /**
- * Accepts a form only from our own pages: `Sec-Fetch-Site: same-origin`, or, from a browser that does not send it, an
+ * Accepts a form only from our own pages: `Sec-Fetch-Site: same-origin` or, from a browser that does not send it, an
  * Origin that equals this host or `publicOrigin`, because a proxy may have changed the host. Refuses with
  * `origin_not_allowed` (decision 40).
  */
@@ -72,9 +72,9 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
 }
 
 /**
- * Refuses with `origin_not_allowed` what a page of another origin makes a browser ask for: of another site, or of another
- * port of this machine. Such a page may lead there, by a GET of a whole page, unless `opens` is "from its own pages". A
- * program that is no browser does not say where it asks from.
+ * Refuses with `origin_not_allowed` requests that a page of another origin makes a browser send: another site, or
+ * another port of this machine. Such a page may link here by a GET of a whole page, unless `opens` is "from its own
+ * pages". Programs other than browsers do not send the origin.
  */
 export function refuseForeignPages(
   request: HttpRequest,

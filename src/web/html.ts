@@ -3,31 +3,31 @@ import { printable } from "../core/text.ts";
 import type { Language, Words } from "../core/language.ts";
 import { inLanguage } from "./language.ts";
 
-/** Markup in one language; hono's are objects, unlike every text. */
+/** Markup in one language; hono's markup is an object, unlike any text. */
 type Markup = ReturnType<typeof raw>;
 
-/** Markup that is safe to send, of a page in any language. Only `html` and `trusted` make it. */
+/** Markup that is safe to send, for a page in any language. Only `html` and `trusted` make it. */
 export type Html = (language: Language) => Markup;
 
-/** What markup may contain in one place: a string always becomes text, and words those of the page's language. */
+/** A value in markup: a string always becomes text, and words become text in the page's language. */
 export type Text = string | Words | ((language: Language) => string);
 
-/** The words of pages; those with something in them are functions of it. */
+/** The texts of pages; texts with values are functions. */
 export type Texts = {
   readonly [name: string | number]: Words | ((...values: never[]) => Words | Html) | Texts;
 };
 
-/** Most texts: nothing in them is invisible. */
+/** The usual text, without invisible characters. */
 const PLAIN = /^[ -~]*$/;
 const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/g;
-/** The zero-width joiners in Persian, Indian scripts and emoji, where they join two such characters. */
+/** Zero-width joiners between two characters of Persian, Indian scripts or emoji. */
 const JOINER =
   /(?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])([\u200c\u200d])(?=[\p{L}\p{Extended_Pictographic}])/u;
 
 /**
  * Markup with its values filled in: `html`<p>${text}</p>``. Every string becomes text, also inside a quoted attribute,
- * with control, bidi and invisible characters visible as `\u{…}` (decision 40). Unlike on a terminal, a line
- * break becomes a space, and a joiner between letters or emoji stays.
+ * with control, bidi and invisible characters visible as `\u{…}` (decision 40). Unlike on a terminal, a line break
+ * becomes a space, and a joiner between letters or emoji stays.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly (Text | readonly Html[])[]): Html {
   return (language) => {
@@ -42,7 +42,7 @@ export function trusted(markup: string): Html {
   return () => raw(markup);
 }
 
-/** Texts with a comma between each. */
+/** Texts separated by commas. */
 export function joined(texts: readonly Text[]): Html {
   return html`${texts.map((text, at) => html`${at === 0 ? "" : ", "}${text}`)}`;
 }

@@ -15,9 +15,8 @@ export function headerLines(
 }
 
 /**
- * The names that browsers asked proxies for, in lower case, where those say it: by `X-Forwarded-Host`, and by the `host`
- * of each element of `Forwarded` (RFC 7239). A `Forwarded` that is not well-formed is one name as it stands, which is
- * nobody's.
+ * The host names that browsers requested from proxies, in lower case: from `X-Forwarded-Host`, and from the `host` of
+ * each element of `Forwarded` (RFC 7239). A malformed `Forwarded` counts as one name, which matches no host.
  */
 export function forwardedHosts(request: Pick<HttpRequest, "rawHeaders">): string[] {
   const names = headerLines(request, "x-forwarded-host").flatMap((line) => line.split(","));
@@ -25,7 +24,9 @@ export function forwardedHosts(request: Pick<HttpRequest, "rawHeaders">): string
   return [...names, ...hosts].map((name) => name.trim().toLowerCase());
 }
 
-/** One pair of a `Forwarded`, with what ends it; a value is a token, here with the colons of ports, or a quoted string. */
+/**
+ * One pair of a `Forwarded` with its separator; a value is a token, here with the colons of ports, or a quoted string.
+ */
 const FORWARDED_PAIR =
   /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;]*)))?[ \t]*(?:[,;]|$)/y;
 
@@ -52,8 +53,8 @@ export function splitTarget(target: string): { readonly path: string; readonly q
 const ABSOLUTE_FORM = /^http:\/\/([^/?#]+)(.*)$/is;
 
 /**
- * A request to an absolute URI as one to its path. Its Host is that of the URI, whatever the header says (RFC 9112,
- * section 3.2.2); a Host that is missing or doubled stays so.
+ * A request to an absolute URI, rewritten to its path. Its Host becomes the URI's, whatever the header says (RFC 9112,
+ * section 3.2.2); a missing or doubled Host stays as it is.
  */
 export function inOriginForm(request: HttpRequest): HttpRequest {
   if (request.target.startsWith("/")) return request;
@@ -65,7 +66,7 @@ export function inOriginForm(request: HttpRequest): HttpRequest {
   return { ...request, rawHeaders, target: rest.startsWith("/") ? rest : `/${rest}` };
 }
 
-/** Whether a body is there at once, and not a stream. */
+/** Whether a body is complete instead of a stream. */
 export function isWhole(body: HttpBody): body is string | Uint8Array {
   return typeof body === "string" || body instanceof Uint8Array;
 }

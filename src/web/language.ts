@@ -3,7 +3,6 @@ import { saying, type Language, type Words } from "../core/language.ts";
 import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
-/** The tag of each language. */
 const LANGUAGE_TAGS = { en: "en", zh: "zh-Hans" } as const satisfies Record<Language, string>;
 
 /** The tag of a language, for markup, headers and Intl. */
@@ -11,7 +10,7 @@ export function tagOf(language: Language): string {
   return LANGUAGE_TAGS[language];
 }
 
-/** A text as a page in this language shows it. */
+/** A text in the language of a page. */
 export function inLanguage(
   language: Language,
   text: string | Words | ((language: Language) => string),
@@ -20,12 +19,12 @@ export function inLanguage(
   return typeof text === "function" ? text(language) : saying(language)(text);
 }
 
-/** The language of a browser's page. */
+/** The language for a browser's page. */
 export function languageOf(request: HttpRequest): Language {
   return preferredLanguage(headerLines(request, "accept-language").join(","));
 }
 
-/** The language that a browser prefers by its Accept-Language header; default: English. */
+/** The preferred language in an Accept-Language header; default: English. */
 export function preferredLanguage(acceptLanguage: string): Language {
   for (const { type, q } of parseAccept(acceptLanguage)) {
     const [primary = ""] = type.toLowerCase().split("-");

@@ -7,8 +7,8 @@ import type { Language } from "../core/language.ts";
 import { tagOf } from "./language.ts";
 
 /**
- * What a page may do (decision 40): style, script, requests and forms only from and to its own origin, no frames, no
- * inline script, no inline style.
+ * The permissions of a page (decision 40): style, script, requests and forms only from and to its own origin, no
+ * frames, no inline script, no inline style.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -21,26 +21,26 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** What every answer to a browser carries. */
+/** The headers of every answer to a browser. */
 export const PAGE_SECURITY_HEADERS = {
   "Content-Security-Policy": CONTENT_SECURITY_POLICY,
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Resource-Policy": "same-origin",
-  // Not no-referrer: our own forms would then be sent with `Origin: null`, like those of other sites.
+  // Not no-referrer: our own forms would then be sent with `Origin: null`, like forms of other sites.
   "Referrer-Policy": "same-origin",
   "X-Content-Type-Options": "nosniff",
 } as const;
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded *(; *charset=utf-8 *)?$/i;
 
-/** A page as an answer; it is never cached, so that going back shows the present state. */
+/** A page as an answer; never cached, so that going back shows the current state. */
 export function pageResponse(
   page: {
     readonly status: number;
     readonly markup: Html;
     readonly language: Language;
     readonly allow?: string | undefined;
-    /** Whole seconds until a new try can succeed. */
+    /** Whole seconds until another attempt can succeed. */
     readonly retryAfterSeconds?: number | undefined;
   },
   requestId: string,
@@ -52,7 +52,7 @@ export function pageResponse(
     Vary: "Accept-Language",
     "Cache-Control": "no-store",
     "X-Request-Id": requestId,
-    // RFC 9110, section 15.5.2: a 401 says how to authenticate. A browser asks nothing for a scheme that it does not know.
+    // RFC 9110, section 15.5.2: a 401 says how to authenticate. Browsers ignore an unknown scheme.
     ...(page.status === 401 ? { "WWW-Authenticate": 'Cookie realm="checkout portal"' } : {}),
     ...(page.allow === undefined ? {} : { Allow: page.allow }),
     ...(page.retryAfterSeconds === undefined ? {} : { "Retry-After": String(page.retryAfterSeconds) }),
@@ -60,7 +60,7 @@ export function pageResponse(
   return { status: page.status, headers, body: String(page.markup(page.language)) };
 }
 
-/** Redirects a browser. 303: to the result of its form; 307: to the right address of the same page. */
+/** Redirects a browser: 303 to the result of its form, 307 to the correct address of the same page. */
 export function redirect(status: 303 | 307, location: string, requestId: string): HttpResponse {
   const headers = {
     ...PAGE_SECURITY_HEADERS,
@@ -71,7 +71,7 @@ export function redirect(status: 303 | 307, location: string, requestId: string)
   return { status, headers, body: "" };
 }
 
-/** An answer to a script of ours that needs none. */
+/** An empty answer to our own script. */
 export function emptyResponse(requestId: string): HttpResponse {
   const headers = { ...PAGE_SECURITY_HEADERS, "Cache-Control": "no-store", "X-Request-Id": requestId };
   return { status: 204, headers, body: "" };

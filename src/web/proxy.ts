@@ -2,14 +2,14 @@ import type { Socket } from "node:net";
 import { shownProxy } from "../core/network/proxy.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
 
-/** A connection to a server through a proxy, on which TLS begins; or why there is none: then nothing was sent. */
+/** A connection to a server through a proxy, ready for TLS; or why there is none, in which case nothing was sent. */
 type Tunnel =
   | { readonly ok: true; readonly socket: Socket }
   | { readonly ok: false; readonly error: NodeJS.ErrnoException };
 
 /**
- * Asks a proxy for a connection to the server of an https URL (RFC 9110 9.3.6). `signal` ends the wait, which it does
- * not with Node's own agent for proxies (decision 80).
+ * Asks a proxy for a connection to the server of an https URL (RFC 9110 9.3.6). `signal` ends the wait, unlike in
+ * Node's own proxy agent (decision 80).
  */
 export async function openTunnel(proxy: string, url: string, signal: AbortSignal): Promise<Tunnel> {
   const { hostname, port } = new URL(url);
@@ -28,7 +28,7 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
     const fail = (error: Error): void => resolve({ ok: false, error });
     const refuse = (status = 0): void => fail(new Error(refusalOf(status, target)));
     asked.on("connect", ({ statusCode }, socket, head) => {
-      // TLS begins with us: whoever speaks first is no server of ours.
+      // In TLS the client speaks first; earlier bytes come from something else.
       if (statusCode === 200 && head.length === 0) return resolve({ ok: true, socket });
       socket.destroy();
       return refuse(statusCode);
@@ -43,7 +43,7 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
   });
 }
 
-/** How a request for an http URL asks a proxy: with the whole URL in its first line. */
+/** The proxy form of a request for an http URL: with the whole URL in the request line. */
 export function askProxy(
   proxy: string,
   { url, headers }: Pick<OutboundRequest, "url" | "headers">,
@@ -51,14 +51,14 @@ export function askProxy(
   return { path: url, headers: { Host: new URL(url).host, ...headers, ...authorizationOf(proxy) } };
 }
 
-/** Why a proxy has not passed a request on, by its own answer. */
+/** Why a proxy refused to forward a request, by its status. */
 export function refusalOf(status: number, target: string): string {
   return status === 407
     ? "it wants a user name and a password that it knows (407)"
     : `it refused a connection to ${target} (${status})`;
 }
 
-/** A failure before anything was sent, with the proxy that it is about. */
+/** A failure before anything was sent, with the name of the proxy. */
 export function viaProxy(
   proxy: string,
   failure: Extract<OutboundResult, { ok: false }>,
@@ -73,11 +73,11 @@ export function clientFor(url: string): Promise<typeof import("node:https") | ty
   return (loaded.http ??= import("node:http"));
 }
 
-/** Each import of a module, once it is bundled, makes a copy of all that it exports: 25 µs of each delivery. */
+/** Cached: in the bundle, each import copies all exports of the module, which takes 25 µs for each delivery. */
 const loaded: { https?: Promise<typeof import("node:https")>; http?: Promise<typeof import("node:http")> } =
   {};
 
-/** The header that a proxy knows its user by. */
+/** The header with the user's credentials for the proxy. */
 function authorizationOf(proxy: string): Record<string, string> {
   const { username, password } = new URL(proxy);
   if (username === "" && password === "") return {};

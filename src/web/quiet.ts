@@ -1,6 +1,8 @@
 import type { Service, World } from "../world.ts";
 
-/** Wraps a service so that `quiet` is called when no request has come for `quietMs`, once for each time of requests. */
+/**
+ * Wraps a service so that `quiet` is called once after each period of requests, when none has arrived for `quietMs`.
+ */
 export function noticeQuiet(
   service: Service,
   {
@@ -22,7 +24,7 @@ export function noticeQuiet(
     ...service,
     answer: (request) => {
       lastAt = monotonic();
-      // One timer for all requests of a time, not one for each.
+      // One timer for the whole period instead of one for each request.
       if (!isWatching) after(quietMs, look);
       isWatching = true;
       return service.answer(request);

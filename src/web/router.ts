@@ -1,25 +1,25 @@
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 
-/** What every row of a routing table has. */
+/** The fields of every row in a routing table. */
 export type Route = {
-  /** Where GET is, HEAD is too: its answer without the body (RFC 9110, section 9.3.2). */
+  /** GET includes HEAD: the same answer without the body (RFC 9110, section 9.3.2). */
   readonly methods: readonly string[];
   /** `/pay/{checkout_id}/start`: a name in braces stands for one segment. */
   readonly path: string;
-  /** The role that it requires. */
+  /** The required role. */
   readonly role: string;
 };
 
-/** The row of a request, and the named segments of its path. */
+/** The matching row of a request, with the named segments of its path. */
 type Found<Row> = { readonly route: Row; readonly params: Readonly<Record<string, string>> };
 
 /** Finds the row of a request. Refuses with `not_found`, or with `method_not_allowed` and the allowed methods. */
 export type Router<Row> = (method: string, path: string) => Outcome<Found<Row>>;
 
 /**
- * A router of one table. `segments` are regular expressions for named segments that are restricted; `owner` is named in
- * the refusal of an unknown path.
+ * A router of one table. `segments` are regular expressions for restricted named segments; `owner` is named in the
+ * refusal of an unknown path.
  */
 export function createRouter<Row extends Route>(
   routes: readonly Row[],
@@ -44,7 +44,7 @@ export function createRouter<Row extends Route>(
   };
 }
 
-/** The methods that a route takes. */
+/** The methods of a route. */
 function methodsOf({ methods }: Pick<Route, "methods">): readonly string[] {
   return methods.includes("GET") ? [...methods, "HEAD"] : methods;
 }
@@ -53,7 +53,7 @@ type Params = Readonly<Record<string, string>>;
 
 const NO_PARAMS: Params = {};
 
-/** Reads the named segments of a path that fits a pattern; undefined where it does not fit. On the way of every request. */
+/** Parses the named segments of a path; undefined if the path does not match the pattern. Runs for every request. */
 function pathReader(pattern: string, segments: Params): (path: string) => Params | undefined {
   const [before = "", ...rest] = pattern.split(/\{(\w+)\}/);
   if (rest.length === 0) return (path) => (path === pattern ? NO_PARAMS : undefined);

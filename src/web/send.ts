@@ -8,8 +8,8 @@ import type { OutboundRequest, OutboundResult, TlsTrust } from "../world.ts";
 type Failure = Extract<OutboundResult, { ok: false }>;
 
 /**
- * Sends one request and reads its whole answer; follows no redirect and repeats nothing. A failure before the
- * connection is established is `unreachable`: only then it is certain that nothing was sent. `signal` aborts it.
+ * Sends one request and reads its whole answer, without redirects and retries. A failure before the connection is
+ * established is `unreachable`: only then it is certain that nothing was sent. `signal` aborts it.
  */
 export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): Promise<SentResult> {
   const { url, proxy, connection } = outbound;
@@ -22,7 +22,7 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
   return viaProxy(proxy, describe(tunnel.error, false));
 }
 
-/** A request that had no whole answer in its time. Without a connection to the next hop nothing of it was sent. */
+/** The result of a request without a whole answer in time. Without a connection to the next hop, nothing was sent. */
 export function timedOut(
   { timeoutMs, proxy }: Pick<OutboundRequest, "timeoutMs" | "proxy">,
   result: SentResult,
@@ -35,7 +35,7 @@ export function timedOut(
   return proxy === undefined ? failure : viaProxy(proxy, failure);
 }
 
-/** What became of a request. `sent` of one that was aborted: whether there was a connection by then. */
+/** The result of a request. `sent`, after an abort: whether a connection existed. */
 type SentResult = OutboundResult & { readonly sent: boolean };
 
 /** Sends to the first hop: the server of the URL, or a proxy. */
@@ -63,7 +63,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       );
     });
     sent.on("socket", (socket) => {
-      // With TLS only its handshake shows that somebody is there who may get the request.
+      // With TLS, only the handshake shows that a server may get the request.
       onKept = sent.reusedSocket;
       connected = onKept || (!isTls && !socket.connecting);
       address = socket.remoteAddress;
@@ -84,23 +84,26 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
   });
 }
 
-/** How a request gets to its first hop. */
+/** The route of a request to its first hop. */
 type Route = Partial<ReturnType<typeof askProxy>> & {
   readonly signal: AbortSignal;
-  /** A connection through a proxy that is there already. */
+  /** An established connection through a proxy. */
   readonly socket?: Socket;
-  /** What keeps connections; default: nothing does. */
+  /** The agent that keeps connections; default: none are kept. */
   readonly agent?: Agent;
 };
 
-/** How long a connection rests before it is closed: less than any server that keeps them waits. */
+/** How long a kept connection may be idle: shorter than the timeout of any server that keeps connections. */
 const KEPT_MS = 1000;
-/** Maximum number of connections that are kept to the same addresses. */
+/** Maximum number of kept connections to the same addresses. */
 const MAX_KEPT = 32;
-/** Maximum number of different addresses that connections are kept to. */
+/** Maximum number of address sets with kept connections. */
 const MAX_AGENTS = 256;
 
-/** Keeps connections, for each scheme, addresses and trust its own: a name that leads elsewhere now never gets an old one. */
+/**
+ * Agents with kept connections, one for each scheme, addresses and trust, so that a name with new addresses never gets
+ * an old connection.
+ */
 const agents = new Map<string, Agent>();
 
 async function keptRoute({
@@ -115,14 +118,14 @@ async function keptRoute({
   const known = agents.get(key);
   if (known !== undefined && connection === "kept") return { agent: known };
   const agent = closingStray(new Agent(options));
-  // One that is not found any more closes by itself.
+  // An agent that was dropped closes by itself.
   const [oldest] = agents.keys();
   if (oldest !== undefined && agents.size >= MAX_AGENTS) agents.delete(oldest);
   agents.set(key, agent);
   return { agent };
 }
 
-/** Closes a kept connection on which something comes that nobody asked for: it would be taken for the next answer. */
+/** Closes a kept connection on which unexpected bytes arrive, which would be taken for the next answer. */
 function closingStray(agent: Agent): Agent {
   const [keep, reuse] = [agent.keepSocketAlive.bind(agent), agent.reuseSocket.bind(agent)];
   const closers = new WeakMap<Parameters<typeof keep>[0], () => void>();
@@ -222,7 +225,7 @@ function describe(error: NodeJS.ErrnoException, connected: boolean): Failure {
   return { ok: false, failure, message };
 }
 
-/** What OpenSSL found wrong with what was no TLS, without the place in its sources; undefined for all other texts. */
+/** OpenSSL's reason for bytes that are not TLS, without the position in its sources; undefined for all other texts. */
 function tlsFault(message: string): string | undefined {
   const [, reason] = /:SSL routines:[^:]*:([^:]+):/.exec(message) ?? [];
   if (reason === undefined) return undefined;

@@ -4,8 +4,8 @@ import type { World } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 
 /**
- * How long to wait for the system's opener, in milliseconds. If it found no browser, it ends with an error before; if
- * it still runs, it has become the browser. On Windows it must end first, because it ends with us.
+ * How long to wait for the system's opener, in milliseconds. If it finds no browser, it ends with an error within this
+ * time; if it is still running, it has become the browser. On Windows it must end first, because it ends with us.
  */
 const OPENER_MS = process.platform === "win32" ? 10_000 : 1000;
 

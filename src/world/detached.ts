@@ -4,9 +4,9 @@ import type { DetachedProcess, Starter } from "../world.ts";
 import { childProcess, sea } from "./node.ts";
 import { NO_FOLLOW } from "./read.ts";
 
-/** Names the log file to the process that is started detached, and so tells it that it is. */
+/** The variable with the log file of a detached process, which also tells the process that it is detached. */
 const DETACHED_LOG = "CHECKOUT_DETACHED_LOG";
-/** What a starter answers to let its process go. */
+/** A starter's answer that releases its process. */
 const LET_GO = "let go";
 
 /** As `World.startDetached` has it. */
@@ -34,7 +34,7 @@ function watchDetached(child: ChildProcess): DetachedProcess {
   });
   const told = new Promise<string | undefined>((resolve) => {
     child.once("message", (text) => resolve(typeof text === "string" ? text : undefined));
-    // The channel closes behind the last message.
+    // The channel closes after the last message.
     child.once("disconnect", () => resolve(undefined));
     child.once("error", () => resolve(undefined));
   });
@@ -49,7 +49,10 @@ function watchDetached(child: ChildProcess): DetachedProcess {
   return { told, ended, letGo, abandon: disconnect };
 }
 
-/** Who started this process, if it was started detached. What this one starts is not to think the same of itself. */
+/**
+ * The starter of this process, if it was started detached. The variable is removed, so that its own child processes do
+ * not take themselves for detached.
+ */
 export function takeStarter(): Starter | undefined {
   const logFile = process.env[DETACHED_LOG];
   delete process.env[DETACHED_LOG];
@@ -69,10 +72,10 @@ function tell(text: string): Promise<boolean> {
   });
 }
 
-/** The last thing that this process told its starter. */
+/** The last message of this process to its starter. */
 let lastTold: Promise<unknown> = Promise.resolve();
 
-/** Resolves when what this process told its starter has left. */
+/** Resolves once the messages of this process to its starter have been sent. */
 export function toldStarter(): Promise<unknown> {
   return lastTold;
 }

@@ -25,7 +25,7 @@ import { codeOf } from "./node.ts";
 import { processStart } from "./processes.ts";
 import { readOrdinary, readText } from "./read.ts";
 
-/** The files of this machine. What is written here only the user can read. */
+/** The files of this machine. Files written here are readable only by the user. */
 export const files: Files = {
   read: readText,
   readBytes: (path, options) => readOrdinary(path, options)?.bytes,
@@ -91,15 +91,15 @@ export const files: Files = {
   readFrom: (path, from) => readOrdinary(path, { from }),
 };
 
-/** What a process has not finished, of ours or of the store's: the name it is to have, the process, a random end. */
+/** The ending of a process's unfinished work, ours or the store's: after the final name, the pid and a random end. */
 const UNFINISHED = /\.(\d+)\.new-\w+(?:-journal)?$/;
 
-/** The name of a file until it is whole. */
+/** The name of a file until it is complete. */
 export function unfinishedName(path: string): string {
   return `${path}.${process.pid}.new-${Math.random().toString(36).slice(2)}`;
 }
 
-/** Writes a file under a name of its own and gives it its name when it is whole and on disk. */
+/** Writes a file under a temporary name, and gives it its name once it is complete and on disk. */
 function writeNamed(path: string, content: string | Uint8Array, name: (unfinished: string) => void): void {
   const unfinished = unfinishedName(path);
   try {
@@ -122,8 +122,8 @@ function writeNew(path: string, content: string | Uint8Array): void {
 }
 
 /**
- * Removes what is not needed any more; false where that fails. It is no reason to fail, and must not hide the reason for
- * which something else has failed: a later command removes it, because its name says whose it was.
+ * Removes a file that is no longer needed; false if that fails. Such a failure must not hide another one; a later
+ * command removes the file, whose name has its owner.
  */
 export function discard(path: string): boolean {
   try {
@@ -134,7 +134,7 @@ export function discard(path: string): boolean {
   }
 }
 
-/** Makes a name survive a power failure. Windows cannot, and some file systems do not know how. */
+/** Makes a file name survive a power failure. Windows and some file systems do not support this. */
 function flushFolder(folder: string): void {
   if (process.platform === "win32") return;
   const file = openSync(folder, "r");
@@ -147,7 +147,7 @@ function flushFolder(folder: string): void {
   }
 }
 
-/** The same beside other work. */
+/** The same without blocking. */
 async function flushFolderLater(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   await flush(folder, "r").catch(unlessNoFlush);
@@ -184,7 +184,7 @@ function kindOf(stats: BigIntStats): PathFacts["kind"] {
   return stats.isSymbolicLink() ? "link" : "other";
 }
 
-/** File systems by the number that Linux gives them: those that people keep projects on. */
+/** File systems by Linux's numbers: those that people keep projects on. */
 const FILE_SYSTEMS: Readonly<Record<number, string>> = {
   0xef53: "ext4",
   0x58465342: "xfs",
@@ -212,7 +212,7 @@ function isWritable(path: string): boolean {
     accessSync(path, constants.W_OK);
     return true;
   } catch {
-    // Its mode, its owner or a disk that is read-only: the answer is the same.
+    // Its mode, its owner or a read-only disk: the answer is the same.
     return false;
   }
 }

@@ -14,7 +14,7 @@ export function machine(): Machine {
   };
 }
 
-/** As the XDG base directories have it, which take only absolute paths; on Windows in `APPDATA`. */
+/** The settings folder by the XDG base directories, which must be absolute; on Windows `APPDATA`. */
 export function settingsFolder(): string | undefined {
   const isWindows = process.platform === "win32";
   const named = process.env[isWindows ? "APPDATA" : "XDG_CONFIG_HOME"] ?? "";

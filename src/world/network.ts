@@ -1,14 +1,14 @@
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
 import { clock } from "./clock.ts";
 
-/** Loaded with the first request. In the bundle each import copies what its module exports. */
+/** Loaded with the first request, and cached: in the bundle each import copies the exports of its module. */
 let sender: Promise<typeof import("../web/send.ts")> | undefined;
 
 /** Sends a request within its timeout. */
 export async function send(request: OutboundRequest): Promise<OutboundResult> {
   const { sendHttp, timedOut } = await (sender ??= import("../web/send.ts"));
   const { timeoutMs, signal } = request;
-  // A timer of its own, which goes with the answer: that of AbortSignal.timeout would be kept until its time is up.
+  // A timer of its own, which is cleared with the answer; that of AbortSignal.timeout would live until its time is up.
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), Math.ceil(timeoutMs)).unref();
   const both = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
@@ -30,7 +30,7 @@ export async function addressesOf(host: string): Promise<readonly string[]> {
   }
 }
 
-/** Serves as `World.listen` has it; a server that is asked nothing gives memory back. */
+/** Serves as described for `World.listen`; a server without requests gives memory back. */
 export const listen: World["listen"] = async (makeService, options) => {
   const [{ serve }, { noticeQuiet }] = [
     await import("../web/server/serve.ts"),
@@ -48,12 +48,12 @@ function background(milliseconds: number, run: () => void): void {
   setTimeout(run, milliseconds).unref();
 }
 
-/** After how long without a request a server gives memory back, in milliseconds. */
+/** How long a server must be without requests before it gives memory back, in milliseconds. */
 const QUIET_MS = 10_000;
 
 /**
- * Collects all garbage and gives free memory back to the system (decision 102). Node has no function for it; V8 puts one
- * into each context that is made with this flag.
+ * Collects all garbage and returns free memory to the system (decision 102). Node has no function for that; V8 adds one
+ * to each context that is made with this flag.
  */
 function releaseMemory(): void {
   process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");

@@ -1,18 +1,19 @@
 import { isError } from "../core/outcome.ts";
 
-// Modules of Node that few commands need are loaded on demand, because loading them costs every command some ms.
+// Modules of Node that few commands need are loaded on demand, because loading them costs every command some
+// milliseconds.
 
 /** Hashes and random bytes. */
 export const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
 
-/** What makes the program one executable with Node inside. */
+/** The module for single executables. */
 export const sea = (): typeof import("node:sea") => process.getBuiltinModule("node:sea");
 
-/** Programs that are run. */
+/** The module for child processes. */
 export const childProcess = (): typeof import("node:child_process") =>
   process.getBuiltinModule("node:child_process");
 
-/** The code that Node gives an error, such as `ENOENT`; undefined if it has none. */
+/** The code of a Node error, such as `ENOENT`; undefined if it has none. */
 export function codeOf(error: unknown): string | undefined {
   return isError(error) ? (error as NodeJS.ErrnoException).code : undefined;
 }

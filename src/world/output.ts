@@ -15,10 +15,10 @@ import { isError } from "../core/outcome.ts";
 import { toldStarter } from "./detached.ts";
 import { discard, unfinishedName } from "./files.ts";
 
-/** Whether a result could not be printed: then the program has failed, whatever its command did. */
+/** Whether a result could not be printed; the program has then failed, whatever the command returned. */
 const lost = { stdout: false };
 
-/** stdout and stderr of this process; `logFile` is the file that stderr is written to where it was started detached. */
+/** stdout and stderr of this process; `logFile` is the file of stderr in a detached process. */
 export function standardOutputs(
   logFile: string | undefined,
 ): Pick<World, "stdout" | "stderr" | "isResultLost"> {
@@ -35,12 +35,12 @@ export function standardOutputs(
   return { stdout, stderr, isResultLost: () => lost.stdout };
 }
 
-/** How long the program waits at its end until its output was read, in milliseconds. */
+/** How long the program waits at its end until its output is read, in milliseconds. */
 const LAST_WORDS_MS = 500;
 
 /**
- * Ends the program after its output was read, or cannot be read. Without its result it has failed, whatever that was: a
- * script that reads exit 3 as "not ready" would believe an answer that is not there.
+ * Ends the program after its output was read, or cannot be read. Without its result the program has failed with a code
+ * of its own: a script that reads exit 3 as "not ready" would otherwise trust a missing answer.
  */
 export async function leave(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
@@ -51,17 +51,20 @@ export async function leave(exitCode: number): Promise<void> {
 
 type ProcessOutput = NodeJS.WriteStream & { readonly fd: number };
 
-/** What becomes of output that cannot be written. */
+/** The handling of output that cannot be written. */
 type OutputLoss = {
-  /** Told of each failure but a closed pipe: who read it has gone, and that is no reason to fail. */
+  /** Called for each failure except a closed pipe, whose reader has gone, which is not a failure. */
   readonly onFailure?: (error: Error) => void;
-  /** What is written where writing works again, for a number of lines that were dropped; default: nothing. */
+  /** The note to write once writing works again, for a number of dropped lines; default: none. */
   readonly lossNote?: (lines: number) => string;
-  /** The path of a file that starts anew when it is full; default: it grows. */
+  /** The path of a log file that is rotated when it is full; default: it grows. */
   readonly rotatedAt?: string;
 };
 
-/** A stream of this process that never ends it. A file is written by ourselves: Node closes it after the first failure. */
+/**
+ * A stream of this process whose errors never end the process. We write files ourselves, because Node closes them after
+ * the first failure.
+ */
 function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
   if (!isFile(stream)) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -78,13 +81,13 @@ function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
   }, loss);
 }
 
-/** The size at which a log file starts anew. */
+/** The size at which a log file is rotated. */
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const COPIED_BYTES = 256 * 1024;
 
 /**
- * Moves what a log holds into the older file beside it. It is copied through the open file, because that is the one that
- * Node itself writes to when it fails, and another file may stand at its path meanwhile.
+ * Moves the content of a log into an older file beside it. It is copied through the open file, because Node itself
+ * writes to that one when it fails, and another file may be at its path meanwhile.
  */
 function startAnew(fd: number, path: string): void {
   const unfinished = unfinishedName(path);
@@ -103,26 +106,26 @@ function startAnew(fd: number, path: string): void {
     }
     renameSync(unfinished, `${path}.1`);
   } catch {
-    // A disk that is full has no room for an older file; a log that grows would make that worse.
+    // A full disk has no room for an older file, and a growing log would make it worse.
     discard(unfinished);
   }
   ftruncateSync(fd, 0);
 }
 
-/** A file, or a device that takes bytes as a file does. */
+/** Whether a stream is a file, or a device that accepts bytes like a file. */
 function isFile({ fd, isTTY }: ProcessOutput): boolean {
   try {
     const stats = fstatSync(fd);
     return stats.isFile() || (stats.isCharacterDevice() && !isTTY);
   } catch {
-    // It was closed before the program began; Node's own stream takes what is written there.
+    // It was closed before the program began; Node's own stream accepts the writes.
     return false;
   }
 }
 
 /**
- * Output to a file that can be full, and have room again: what cannot be written is dropped and counted. A line that was
- * cut off is ended before the next one.
+ * Output to a file on a disk that can be full and have room again: bytes that cannot be written are dropped and
+ * counted. A truncated line is ended before the next one.
  */
 export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLoss = {}): Writable {
   let dropped = 0;

@@ -4,7 +4,7 @@ import type { StopSignal, World } from "../world.ts";
 import { childProcess, codeOf } from "./node.ts";
 import { readText } from "./read.ts";
 
-/** SIGHUP: closing a terminal ends what runs in it. */
+/** Closing a terminal (SIGHUP) also ends the programs in it. */
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /** As `World.onStop` has it. */
@@ -18,7 +18,7 @@ export function onStop(stop: (signal: StopSignal) => void): () => void {
 
 /** As `World.terminate` has it. */
 export function terminate(pid: number): ReturnType<World["terminate"]> {
-  // Windows ends a process at once where it is sent a signal.
+  // On Windows a signal ends a process at once.
   if (process.platform === "win32") return "no_signals";
   try {
     process.kill(pid, "SIGTERM");
@@ -43,8 +43,8 @@ function linuxProcessStart(pid: number): string | undefined {
 }
 
 /**
- * Fields of /proc/PID/stat after the name, which can contain spaces and brackets: the state is first, the start time
- * 20th.
+ * Fields of /proc/PID/stat after the name, which can contain spaces and brackets: the state is the first, the start
+ * time the 20th.
  */
 const START_FIELD = 19;
 const PROCESS_GROUP_FIELD = 2;
@@ -56,14 +56,14 @@ function statFields(pid: number | "self"): readonly string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-/** Whether what the terminal sends goes to our process group. Windows gives it to every process of a console. */
+/** Whether our process group gets the terminal's signals. On Windows every process of a console gets them. */
 export function isInForeground(): boolean {
   if (process.platform === "win32") return true;
   const group = terminalGroup();
   return group !== undefined && group.own === group.foreground;
 }
 
-/** Our process group and the one in the foreground of our terminal; undefined without a terminal. */
+/** Our process group and the foreground group of our terminal; undefined without a terminal. */
 export function terminalGroup(): { readonly own: number; readonly foreground: number } | undefined {
   if (process.platform === "win32") return undefined;
   const [own = Number.NaN, foreground = Number.NaN] =
@@ -89,7 +89,7 @@ export function portOwner(port: number): string | undefined {
   return pid && `${programOf(pid)} (pid ${pid})`;
 }
 
-/** The program of a process by its file: Node names its main thread otherwise. */
+/** The program of a process by its file, because Node renames its main thread. */
 function programOf(pid: string): string {
   try {
     return basename(readlinkSync(`/proc/${pid}/exe`)).replace(/ \(deleted\)$/, "");
@@ -110,7 +110,7 @@ function holdsSocket(pid: string, inode: string): boolean {
   }
 }
 
-/** What a program prints; undefined if it is not there, fails, or prints nothing. */
+/** The output of a program; undefined if it is missing, fails, or prints nothing. */
 export function capture(command: string, args: readonly string[]): string | undefined {
   try {
     return (

@@ -2,7 +2,7 @@ import { v7 } from "uuid";
 import type { World } from "../world.ts";
 import { crypto } from "./node.ts";
 
-/** Ids and random numbers that nobody can guess or repeat. */
+/** Unpredictable ids and random numbers. */
 export const randomness = {
   uuid: uuidV7,
   freshId: () => crypto().randomUUID(),

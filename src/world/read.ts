@@ -14,13 +14,13 @@ import { codeOf } from "./node.ts";
 
 type Read = { readonly bytes: Buffer; readonly size: number };
 
-/** The most that is read of a file, in bytes, unless its reader says otherwise. */
+/** The default maximum number of bytes read from a file. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 /**
- * The only way in which a file is read: the file has to be an ordinary one, and not larger than its reader expects. A link
- * is followed only where a person named it. Others read without end (`/dev/zero`) or wait for ever (a pipe). Undefined if
- * there is nothing at the path.
+ * The only way to read a file: the file must be an ordinary one, and not larger than its reader expects. A link is
+ * followed only if a person named it. Other files may have no end (`/dev/zero`) or block (a pipe). Undefined if there
+ * is nothing at the path.
  */
 export function readOrdinary(
   path: string,
@@ -31,7 +31,8 @@ export function readOrdinary(
   }: ReadOptions & { readonly from?: number } = {},
 ): Read | undefined {
   return ifThere(() => {
-    // Asked before it is opened, because opening a device can do something, and again for what was put there meanwhile.
+    // Checked before it is opened, because opening a device can have effects; and again afterwards, in case the path
+    // was replaced.
     requireOrdinary(path, followsLinks ? statSync(path) : lstatSync(path));
     const file = openSync(path, constants.O_RDONLY | NO_WAIT | (followsLinks ? 0 : NO_FOLLOW));
     try {
@@ -61,7 +62,7 @@ function nounOf(stats: Stats): string {
   return stats.isSocket() ? "a socket" : "a device";
 }
 
-/** Reads to the end, wherever that is: files of /proc have no size, and a log may grow meanwhile. */
+/** Reads to the end of a file: files of /proc have no size, and a log may grow meanwhile. */
 function readUpTo(
   file: number,
   {
@@ -90,17 +91,17 @@ function readUpTo(
   }
 }
 
-/** Room for the end of a file to be seen without another buffer. */
+/** Room that shows the end of a file without another buffer. */
 const READ_AHEAD_BYTES = 4096;
 
 /** Windows has none of these flags. */
 const FLAGS = constants as Readonly<Record<string, number | undefined>>;
-/** Opening a link fails. */
+/** Makes opening a link fail. */
 export const NO_FOLLOW = FLAGS["O_NOFOLLOW"] ?? 0;
-/** Opening a pipe that nobody writes to does not wait. */
+/** Makes opening a pipe without a writer not block. */
 const NO_WAIT = FLAGS["O_NONBLOCK"] ?? 0;
 
-/** Reads a file; undefined if it is not there, or belonged to a process that ended. */
+/** Reads a file; undefined if it does not exist, or belonged to a process that ended. */
 function ifThere<Value>(read: () => Value): Value | undefined {
   try {
     return read();

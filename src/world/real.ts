@@ -12,12 +12,15 @@ import { onStop, portOwner, processStart, terminate } from "./processes.ts";
 import { randomness } from "./random.ts";
 import { runInShell, runProgram } from "./shell.ts";
 
-/** The real world: this process, its clock, its disk and its network. Only the user can read what it writes. */
+/**
+ * The real world: this process, its clock, its disk and its network. Files that it writes are readable only by the
+ * user.
+ */
 export function realWorld(): World {
-  // Before the first file is opened: SQLite creates its files with the umask.
+  // Before the first file is opened, because SQLite creates its files with the umask.
   const usersMask = process.umask(0o077);
   const starter = takeStarter();
-  // An end of the program before the command returned is a failure.
+  // If the program ends before the command returned, it has failed.
   process.exitCode = 1;
   return {
     argv: process.argv.slice(2),
@@ -55,8 +58,8 @@ export function realWorld(): World {
 }
 
 /**
- * The same for a sandbox within a program of the user's (decision 97). That one's umask, streams, signals and exit code
- * stay as they are. `end` ends every timer, wait and request that was begun here, so that nothing keeps the program alive.
+ * The same for a sandbox within a program of the user's (decision 97). The program's umask, streams, signals and exit
+ * code stay unchanged. `end` ends every timer, wait and request of this world, so that nothing keeps the program alive.
  */
 export function guestWorld(): { readonly world: GuestWorld; readonly end: () => void } {
   const timers = new Set<NodeJS.Timeout>();

@@ -47,8 +47,8 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
 }
 
 /**
- * Runs the command line that is its first argument, and kills its whole process group when descriptor 3 is closed, as it
- * is when we are killed. The watcher is no child process of the command, and holds none of its outputs.
+ * Runs the command line in its first argument, and kills its whole process group when descriptor 3 is closed, which
+ * happens when we are killed. The watcher is not a child process of the command, and holds none of its outputs.
  */
 const WATCHED_SHELL = `(({ read -r _ <&3; kill -9 -$$; } >/dev/null 2>&1 &) &)
 exec 3<&- /bin/sh -c "$1"`;
@@ -88,7 +88,7 @@ function killTree({ pid }: ChildProcess): void {
   }
 }
 
-/** Runs a user's program in our place: in our process group, so that a terminal treats it as it treats us. */
+/** Runs a user's program in our process group, so that a terminal treats it as it treats us. */
 export async function runProgram(
   { program, args, env }: ProgramCall,
   usersMask: number,
@@ -96,7 +96,7 @@ export async function runProgram(
   const hadTerminal = terminalGroup() !== undefined;
   let child: ChildProcess | undefined;
   const stopPassing = onStop((signal) => {
-    // The terminal gives Ctrl-C to its foreground group, and its hang-up to all groups.
+    // The terminal sends Ctrl-C to its foreground group, and a hang-up to all groups.
     const sentToGroup = signal === "SIGHUP" ? hadTerminal : signal === "SIGINT" && isInForeground();
     if (!sentToGroup) child?.kill(signal);
   });
@@ -113,7 +113,7 @@ export async function runProgram(
       started.once("exit", (exitCode, signal) => resolve(endOf(exitCode, signal)));
     });
   } catch (error) {
-    // Node throws for what it does not even try, such as a name with a NUL.
+    // Node throws before it starts some programs, for example one whose name has a NUL.
     return notRun(error);
   } finally {
     stopPassing();

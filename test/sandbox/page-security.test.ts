@@ -350,7 +350,7 @@ test("a request is for this server by its Host, and by a path; CONNECT and expec
     [asked([], { fromOutside: true }), /^host_not_allowed: .*--public/],
     [asked([], { rawHeaders: ["Host", "shop.test:4242"], fromOutside: true }), /^$/],
     [asked([], { rawHeaders: ["Host", "shop.test:4242"] }), /^host_not_allowed: .*--allow-host/],
-    [asked([], { method: "CONNECT" }), /^method_not_allowed: this server is no proxy$/],
+    [asked([], { method: "CONNECT" }), /^method_not_allowed: this server is not a proxy$/],
     [asked(["Expect", "100-Continue"]), /^$/],
     [asked(["Expect", "200-ok"]), /^invalid_request: Expect may only be 100-continue; got "200-ok"$/],
     [asked(["Expect", "100-continue", "Expect", "x"]), /^invalid_request: Expect .* got "x"$/],

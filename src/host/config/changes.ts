@@ -3,7 +3,7 @@ import type { SandboxSettings } from "../../core/config/schema.ts";
 import type { ChangeEntry } from "../../core/control/config.ts";
 import { printable } from "../../core/text.ts";
 
-/** What was changed, in one line; empty where nothing was. */
+/** The changes in one line; empty if there are none. */
 export function changedText(changes: readonly Pick<ChangeEntry, "action">[]): string {
   const words = { add: "added", change: "changed", remove: "removed" } as const;
   return (["add", "change", "remove"] as const)
@@ -13,7 +13,7 @@ export function changedText(changes: readonly Pick<ChangeEntry, "action">[]): st
     .join(", ");
 }
 
-/** Settings that open a sandbox to others, or let it send elsewhere: their options, and what each value of them does. */
+/** Settings that open a sandbox to others, or let it send elsewhere: their options, and the effect of each value. */
 const OPENING = {
   listen: { option: "listen", text: (value: string) => `the sandbox listens on ${value}` },
   allowHosts: { option: "allowHost", text: (value: string) => `v1 and the pages answer as ${value}` },
@@ -26,7 +26,10 @@ const OPENING = {
   portalUrl: { option: "portalUrl", text: (value: string) => `browsers reach the portal at ${value}` },
 } as const satisfies { readonly [Field in keyof SandboxSettings]?: object };
 
-/** What a configuration opens, one line each: a setting that no option replaces, and an endpoint that it made. */
+/**
+ * The effects of a configuration that open the sandbox, one line each: settings without a corresponding option, and new
+ * endpoints.
+ */
 export function openedLines(
   settings: SandboxSettings,
   options: object,

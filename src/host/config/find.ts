@@ -4,10 +4,10 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { failed, misused, type HostFailure } from "../failure.ts";
 
-/** Which configuration a command reads. */
+/** The options that choose a command's configuration. */
 export type ConfigOptions = { readonly config?: string; readonly trustFolder?: boolean };
 
-/** The path of the nearest `checkout.config.json`, here or in a folder above; undefined where there is none. */
+/** The path of the nearest `checkout.config.json`, in this folder or a parent; undefined if there is none. */
 export function nearestConfig({ cwd, files }: Pick<World, "cwd" | "files">): string | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {
     const candidate = join(folder, CONFIG_FILE);
@@ -16,10 +16,10 @@ export function nearestConfig({ cwd, files }: Pick<World, "cwd" | "files">): str
   }
 }
 
-/** The variable that names the configuration of every command that is told none by a flag. */
+/** The variable that names the configuration of commands without the option. */
 export const CONFIG_VARIABLE = "CHECKOUT_SANDBOX_CONFIG";
 
-/** The path of the configuration where no flag names one, and what it comes from. */
+/** The path of the configuration without the option, and its source. */
 export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
   readonly value: string | null;
   readonly source: string;
@@ -31,8 +31,8 @@ export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
 }
 
 /**
- * The path of the configuration of a command: as named, or the nearest one. Refuses one that was found and is another
- * user's: it says where keys and events are sent.
+ * The path of a command's configuration: the named one, or the nearest one. Refuses a nearest file of another user,
+ * because it says where keys and events are sent.
  */
 export function findConfig(
   world: Pick<World, "cwd" | "files" | "env">,
@@ -57,7 +57,7 @@ export function findConfig(
   });
 }
 
-/** A link counts as what it leads to: who can write beside the reader could also write the file. */
+/** A link is judged by its target: whoever can write beside the reader could also write the file. */
 function isOwn({ files }: Pick<World, "files">, path: string): boolean {
   const found = files.look(path);
   return found === undefined || found.isOwn;

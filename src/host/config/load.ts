@@ -10,24 +10,24 @@ import { findConfig, type ConfigOptions } from "./find.ts";
 import { readNamedText } from "../named-file.ts";
 import { misused, type HostFailure } from "../failure.ts";
 
-/** A configuration that was read, and how what is wrong with it is said. */
+/** A loaded configuration, with the messages for its faults. */
 export type LoadedConfig = {
   readonly path: string;
   readonly config: ConfigFile;
-  /** The stores with their secrets; refuses variables that are missing. */
+  /** The stores with their secrets; refuses missing variables. */
   readonly stores: () => Promise<Outcome<readonly WantedStore[], HostFailure>>;
-  /** A fault of a field, with its place in the file. */
+  /** The failure for a fault of a field, with its position in the file. */
   readonly problem: (fault: FieldFault) => HostFailure;
-  /** A refusal of the sandbox, with the place of the field that it names. */
+  /** The failure for a refusal of the sandbox, with the position of its field. */
   readonly refused: (refusal: Refusal) => HostFailure;
 };
 
-/** The most that a sandbox takes as a configuration, too. */
+/** The largest configuration file; a sandbox accepts no more either. */
 const LARGEST_CONFIG_BYTES = 2 * 1024 * 1024;
-/** Maximum number of faults that are told beside the first. */
+/** Maximum number of faults that are listed besides the first. */
 const MAX_FURTHER = 9;
 
-/** Reads the configuration of a command; undefined where there is none. Refuses with every fault and its place. */
+/** Loads the configuration of a command; undefined if there is none. Refuses with every fault and its position. */
 export async function loadConfig(
   world: Pick<World, "cwd" | "files" | "env">,
   options: ConfigOptions,
@@ -41,13 +41,13 @@ export async function loadConfig(
   return loadText(world, path, read.value);
 }
 
-/** Reads the text of a configuration; `path` is its file, or what it is called in messages. */
+/** Parses the text of a configuration; `path` is its file, or its name in messages. */
 export async function loadText(
   world: Pick<World, "cwd" | "env">,
   path: string,
   text: string,
 ): Promise<Outcome<LoadedConfig, HostFailure>> {
-  // The parser and the schema are loaded only where there is something to read.
+  // The parser and the schema are loaded only if there is a text.
   const { readConfig } = await import("../../core/config/read.ts");
   const read = readConfig(text);
   if (!read.ok) return refused(faultsFailure(shortPath(world, path), read.refusal));
@@ -82,7 +82,7 @@ function refused(failure: HostFailure): Outcome<never, HostFailure> {
   return { ok: false, refusal: failure };
 }
 
-/** The first fault as the message, those after it below. */
+/** The first fault as the message, with the others below it. */
 function faultsFailure(file: string, faults: readonly ConfigFault[]): HostFailure {
   const [first, ...rest] = faults;
   if (first === undefined) throw new Error("a refusal of a configuration names a fault");

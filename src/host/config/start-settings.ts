@@ -15,8 +15,9 @@ type LoadedContext = { readonly world: Pick<World, "cwd">; readonly printer: Tel
 type ConfigContext = LoadedContext & { readonly world: Pick<World, "cwd" | "files" | "env"> };
 
 /**
- * How a sandbox is served: a flag wins over its variable, that over the configuration, that over the default; and the
- * stores of the configuration. Everything that can be refused without a sandbox is refused here, before anything is made.
+ * The settings of a sandbox's start: a flag wins over its variable, that over the configuration, that over the default;
+ * with the stores of the configuration. Everything that can be refused without a sandbox is refused here, before
+ * anything is made.
  */
 export async function withConfig<Options extends ServeOptions & ConfigOptions>(
   context: ConfigContext,
@@ -27,7 +28,7 @@ export async function withConfig<Options extends ServeOptions & ConfigOptions>(
   return found.value === undefined ? accept(options) : withLoaded(context, options, found.value);
 }
 
-/** The same with a configuration that was read. */
+/** The same with a loaded configuration. */
 export async function withLoaded<Options extends ServeOptions>(
   { world, printer }: LoadedContext,
   options: Options,
@@ -49,7 +50,7 @@ export async function withLoaded<Options extends ServeOptions>(
   return accept({ ...settings, setup: { stores: resolved.value, problem: refused, applied } });
 }
 
-/** Endpoints that this sandbox would never send to. */
+/** Refuses endpoints that this sandbox would never send to. */
 function checkTargets(
   { config, problem }: LoadedConfig,
   { allowTarget: allowedHosts = [], port: ownPort = DEFAULT_PORT }: ServeOptions,

@@ -19,10 +19,10 @@ const FILES = {
 /** The name of the file that keeps a state folder out of every commit. */
 export const IGNORE_FILE = ".gitignore";
 
-/** What it holds. */
+/** The content of that file. */
 export const IGNORE_ALL = "*\n";
 
-/** What systems put into any folder. */
+/** Files that operating systems put into any folder. */
 const OF_THE_SYSTEM = /^(\.DS_Store|\._.*|\.localized|\.directory|lost\+found|Thumbs\.db|desktop\.ini)$/i;
 
 /** A path in a state folder. */
@@ -30,7 +30,9 @@ export function stateFile(folder: string, file: keyof typeof FILES): string {
   return join(folder, FILES[file]);
 }
 
-/** Whose a name in a state folder is: one that checkout gives, with SQLite's and our own endings, or another. */
+/**
+ * The owner of a file name in a state folder: checkout, including SQLite's and our own endings; the system; or other.
+ */
 export function ownerOfName(name: string): "checkout" | "system" | "other" {
   if (OF_THE_SYSTEM.test(name)) return "system";
   const isOurs = [IGNORE_FILE, ...Object.values(FILES)].some(
@@ -39,12 +41,12 @@ export function ownerOfName(name: string): "checkout" | "system" | "other" {
   return isOurs ? "checkout" : "other";
 }
 
-/** Whether what is at a name of ours can be a folder. */
+/** Whether one of our names can be a folder. */
 export function isFolderOfOurs(name: string): boolean {
   return name === SNAPSHOTS_FOLDER || isUnfinished(name);
 }
 
-/** Whether a name is one that a process gives to what it has not finished; the store makes folders of such names. */
+/** Whether a name is a process's name for unfinished work; the store makes folders with such names. */
 function isUnfinished(name: string): boolean {
   return /\.\d+\.new-\w+(?:-journal)?$/.test(name);
 }

@@ -7,7 +7,7 @@ import { readCredentials, writeCredentials } from "./state-folder.ts";
 type Stores = Credentials["stores"];
 
 /**
- * Writes the merchant's copy of keys and names into a folder; undefined: nothing is kept. Until the store of a first
+ * Writes the merchant's copy of keys and names into a folder; undefined: nothing is stored. Until the store of a first
  * start is in `sandbox.db`, the file says that the start was never ready.
  */
 export function keptKeys(
@@ -18,7 +18,7 @@ export function keptKeys(
     return { keepKey: () => undefined, keepKeySoon: () => Promise.resolve(), keepName: () => undefined };
   const read = (): Credentials => {
     const kept = readCredentials(world, folder);
-    // Nothing is committed then: the keys of other stores must not be lost with what cannot be read.
+    // The transaction fails then, so that the keys of other stores in the unreadable file are not lost.
     if (!kept.ok) throw new Error(kept.refusal.message);
     return kept.value ?? { stores: {} };
   };
@@ -26,7 +26,7 @@ export function keptKeys(
     writeCredentials(world, folder, { ...before, stores: { ...before.stores, ...added } });
   return {
     keepKey: ({ id, name, apiKey }, isFirst) => {
-      // Keys from before a first store are keys of no store: the start that wrote them was never ready.
+      // Keys from before a first store belong to no store: the start that wrote them was never ready.
       write(isFirst ? { ready: false, stores: {} } : read(), { [id]: { name, api_key: apiKey } });
     },
     keepKeySoon: together(world, (added) => write(read(), added)),
@@ -38,7 +38,10 @@ export function keptKeys(
   };
 }
 
-/** One write for all keys that come before it begins: each write flushes a file, which takes longer than a store. */
+/**
+ * One write for all keys that arrive before it begins: each write flushes a file, which takes longer than making a
+ * store.
+ */
 function together({ soon }: Pick<World, "soon">, write: (added: Stores) => void): StoreMaker["keepKeySoon"] {
   let next: { readonly added: Stores; readonly written: Promise<void> } | undefined;
   return ({ id, name, apiKey }) => {

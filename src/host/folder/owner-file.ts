@@ -5,21 +5,21 @@ import { dirname, basename, join } from "node:path";
 type OwnerWorld = Pick<World, "files" | "processStart">;
 
 /**
- * A process: its id, and when it started, because ids come again; and the folder that it owns a file of, because files
- * are copied with their folder.
+ * A process: its id, with its start time, because ids are reused; and the folder of the owned file, because files are
+ * copied with their folder.
  */
 type Owner = { readonly pid: number; readonly started: string; readonly folder?: string | undefined };
 
-/** Who has a file now: this process, or another one that runs. */
+/** The current owner of a file: this process, or another running one. */
 export type Claim = "own" | Owner;
 
-/** What a file says of a process that has ended, or of none, after which others line up to take the file over. */
+/** Stands for an ended or missing owner; processes that take the file over line up behind it. */
 const NOBODY: Owner = { pid: 0, started: "" };
 
 /**
- * Takes a file that names its owner: makes it, or takes it over from an owner that has ended. There is no moment at which
- * two processes can both take it: who wants to take over from an owner first makes a file that is named after that owner,
- * and looks again whether it is still the owner before the file is replaced.
+ * Takes a file that names its owner: makes it, or takes it over from an owner that has ended. Two processes can never
+ * both take it: a process first makes a file named after the old owner, and checks that owner again before it replaces
+ * the file.
  */
 export function claimFile(world: OwnerWorld, path: string, own: { readonly text: string } & Owner): Claim {
   const { files } = world;
@@ -39,7 +39,7 @@ export function claimFile(world: OwnerWorld, path: string, own: { readonly text:
   }
 }
 
-/** Removes what a process left that ended while it took a file over. */
+/** Removes the files of processes that ended during a takeover. */
 export function removeTakeovers(world: OwnerWorld, path: string, folderId: string): void {
   const folder = dirname(path);
   for (const name of world.files.list(folder)) {
@@ -50,15 +50,15 @@ export function removeTakeovers(world: OwnerWorld, path: string, folderId: strin
 }
 
 /**
- * The owner that a file names; undefined where there is no file. A file gets its name when it is whole, so one that a
- * crash has torn, or that holds anything else, is no living process's.
+ * The owner that a file names; undefined if there is no file. A file gets its name once it is complete, so a torn or
+ * foreign file belongs to no running process.
  */
 function ownerOf({ files }: OwnerWorld, path: string): Owner | undefined {
   const text = files.read(path);
   return text === undefined ? undefined : (parseRun(text) ?? parseRunOwner(text) ?? NOBODY);
 }
 
-/** Whether an owner runs, and owns a file of this folder, not of one that this is a copy of. */
+/** Whether an owner runs, and owns the file of this folder instead of the original of a copy. */
 export function serves(
   { processStart }: Pick<World, "processStart">,
   { pid, started, folder }: Owner,

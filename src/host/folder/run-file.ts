@@ -4,8 +4,8 @@ import * as state from "./state-folder.ts";
 import type { Held, Host } from "../hosting.ts";
 
 /**
- * The `run.json` of a folder that is held. `renew` writes it again where a reset or a restore has changed what it tells;
- * a failure of that is reported, because what it follows from is done.
+ * The `run.json` of a folder that this process holds. `renew` writes it again after a reset or restore has changed its
+ * content; a failure of that is only reported, because the reset is done.
  */
 export function runFile(
   { world, version }: Pick<Host, "world" | "version">,
@@ -20,7 +20,7 @@ export function runFile(
   };
   return {
     write: (port: number): void => {
-      // Null where there is no socket: nobody else can ask it anything.
+      // Null without a socket, because no other process can reach it.
       served = { port: port === 0 ? null : port };
       write();
     },

@@ -4,17 +4,17 @@ import type { SnapshotShelf } from "../../sandbox/snapshot/shelf.ts";
 import type { World } from "../../world.ts";
 import { stateFile } from "./files.ts";
 
-/** Named snapshots that are files. */
+/** Named snapshots in files. */
 export type SnapshotFiles = SnapshotShelf & {
-  /** Gives a snapshot another name, in the place of an older one, as `write` does. */
+  /** Renames a snapshot, replacing an existing one, as `write` does. */
   readonly rename: (from: string, to: string) => void;
 };
 
-/** The snapshots of a state folder: files of its owner alone, made with the first of them. */
+/** The snapshots of a state folder: files of its owner alone; the folder is made with the first snapshot. */
 export function snapshotsIn({ files }: Pick<World, "files">, folder: string): SnapshotFiles {
   const path = stateFile(folder, "snapshots");
   const fileOf = (name: string): string => join(path, snapshotFileName(name));
-  // A folder, a link or a pipe of this name is none of ours; who opened a pipe would wait for ever.
+  // A folder, a link or a pipe with this name is not ours, and opening a pipe would block for ever.
   const isFile = (file: string): boolean => files.look(file)?.kind === "file";
   const prepare = (): void => {
     files.makeFolder(path);

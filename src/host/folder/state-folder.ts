@@ -24,17 +24,18 @@ import { failed, type HostFailure } from "../failure.ts";
 /** The folder's name in a project (decision 54). */
 const FOLDER_NAME = ".checkout";
 
-/** Which state folder a command uses, and how it is looked at. */
+/** The options that choose a command's state folder and its checks. */
 type FolderOptions = TrustOptions & { readonly dir?: string };
 
-/** A path as people read it: from here, where it is below here. */
+/** A path for display: relative if it is below the current folder. */
 export function shortPath({ cwd }: Pick<World, "cwd">, path: string): string {
   return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
 }
 
 /**
- * The path of the state folder: as named, or `.checkout` here or in a folder above, or else the one to be made here. A
- * configuration marks a project: a folder above it is another project's, and the one to be made is beside it.
+ * The path of the state folder: the named one, or `.checkout` in this folder or a parent, otherwise the one to be made
+ * here. A configuration marks a project: a state folder above it belongs to another project, and a new one is made
+ * beside it.
  */
 export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: string): string {
   if (named !== undefined) return resolve(world.cwd, named);
@@ -45,13 +46,13 @@ export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: s
   }
 }
 
-/** Says where the state folder is, for whoever named the folder that it is in; empty where there is none in it. */
+/** A hint to the state folder within a folder that the user named; empty if there is none. */
 export function stateFolderWithin({ files }: Pick<World, "files">, folder: string): string {
   const within = join(folder, FOLDER_NAME);
   return files.exists(within) ? `; the state folder there is ${within}: name that with --dir` : "";
 }
 
-/** The state folder of a command, which may not be there yet. Refuses one that somebody else could have filled. */
+/** The state folder of a command, which may not exist yet. Refuses a folder that another user could have filled. */
 export function findStateFolder(
   world: Pick<World, "cwd" | "files">,
   options: FolderOptions,
@@ -61,8 +62,8 @@ export function findStateFolder(
 }
 
 /**
- * Makes the folder if it is not there: for its owner alone, and never committed. Refuses one that somebody else could
- * have filled, and one that holds other things.
+ * Makes the folder if it does not exist: for its owner alone, and never committed. Refuses a folder that another user
+ * could have filled, or that has other content.
  */
 export function makeStateFolder(
   world: Pick<World, "files">,
@@ -80,11 +81,11 @@ export function makeStateFolder(
   }
   files.removeUnfinished(folder);
   files.createNew(join(folder, IGNORE_FILE), IGNORE_ALL);
-  // Again, now that something is in it: some file systems keep no modes.
+  // Checked again now that the folder has content, because some file systems store no modes.
   return mapped(checked.value === "used" ? checked : checkFolder(world, folder, options), () => undefined);
 }
 
-/** The merchant's copy of what the sandbox showed once; undefined where there is none. */
+/** The merchant's copy of values that the sandbox showed once; undefined if there is none. */
 export function readCredentials(
   world: Pick<World, "files">,
   folder: string,
@@ -92,7 +93,7 @@ export function readCredentials(
   return readWith(world, stateFile(folder, "credentials"), parseCredentials);
 }
 
-/** Keeps the merchant's copy; replaces an older one whole. */
+/** Stores the merchant's copy, replacing an older one atomically. */
 export function writeCredentials(
   world: Pick<World, "files">,
   folder: string,
@@ -101,7 +102,7 @@ export function writeCredentials(
   world.files.write(stateFile(folder, "credentials"), `${JSON.stringify(credentials, null, 2)}\n`);
 }
 
-/** The id of the store that `checkout stores use` chose for a folder; undefined where it chose none. */
+/** The default store of a folder, set by `checkout stores use`; undefined if none is set. */
 export function readChosenStore(
   world: Pick<World, "files">,
   folder: string,
@@ -109,12 +110,18 @@ export function readChosenStore(
   return mapped(readWith(world, stateFile(folder, "store"), parseChosenStore), (read) => read?.store_id);
 }
 
-/** Chooses a store for a folder. A file of its own: the sandbox writes credentials.json, and two writers would lose a key. */
+/**
+ * Sets the default store of a folder. In a file of its own: the sandbox writes credentials.json, and two writers would
+ * lose a key.
+ */
 export function writeChosenStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   world.files.write(stateFile(folder, "store"), `${JSON.stringify({ store_id: storeId }, null, 2)}\n`);
 }
 
-/** Takes a deleted store out of the files of a folder: its key, and that it was chosen. What cannot be read stays as it is. */
+/**
+ * Removes a deleted store from the files of a folder: its key, and its choice as default. Unreadable files stay
+ * unchanged.
+ */
 export function dropStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   const chosen = readChosenStore(world, folder);
   if (chosen.ok && chosen.value === storeId) world.files.remove(stateFile(folder, "store"));
@@ -125,8 +132,8 @@ export function dropStore(world: Pick<World, "files">, folder: string, storeId: 
 }
 
 /**
- * Refuses a database without a store where `credentials.json` names one: the store has been lost with the log of the
- * database. A start that was never ready lost nothing, and is finished by the next one.
+ * Refuses a database without a store if `credentials.json` names one: the store was lost with the log of the database.
+ * A start that was never ready lost nothing, and the next start completes it.
  */
 export function checkStoreIsThere(
   folder: string,
@@ -141,8 +148,8 @@ export function checkStoreIsThere(
 }
 
 /**
- * The key that signing secrets are sealed with, beside the database and never in it (decision 16). It is made for an
- * empty database, so one that is missing beside any other has been lost.
+ * The key that seals signing secrets, stored beside the database and never in it (decision 16). It is generated only
+ * for an empty database, so a missing key beside any other database was lost.
  */
 export function masterKey(
   world: Pick<World, "files" | "randomBytes">,
@@ -158,7 +165,7 @@ export function masterKey(
   return unreadable(path, "64 hexadecimal digits");
 }
 
-/** Refuses a folder that has lost its database: the files beside it are made after it. */
+/** Refuses a folder that has lost its database: the other files are made after it. */
 export function checkDatabaseIsThere(
   { files }: Pick<World, "files">,
   folder: string,
@@ -171,7 +178,7 @@ export function checkDatabaseIsThere(
   return missing(path, `${beside} is there, which belongs to it`);
 }
 
-/** The admin token of a folder; undefined where no sandbox was started there yet. */
+/** The admin token of a folder; undefined if no sandbox was started there yet. */
 export function readAdminToken(
   world: Pick<World, "files">,
   folder: string,
@@ -179,7 +186,7 @@ export function readAdminToken(
   return mapped(readWith(world, stateFile(folder, "admin"), parseAdmin), (read) => read?.admin_token);
 }
 
-/** The same, created on first use, from what was given if anything was, and kept over restarts. */
+/** The same; on first use it is created, from a given token if there is one. It is kept over restarts. */
 export function adminToken(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
@@ -193,14 +200,14 @@ export function adminToken(
   return kept.value === undefined ? unreadable(path, "what checkout wrote to it") : accept(kept.value);
 }
 
-/** A token that nobody can guess. */
+/** A random token for a role. */
 export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: ControlRole): string {
   return TOKEN_PREFIXES[role] + Buffer.from(randomBytes(CONTROL_TOKEN_BYTES)).toString("base64url");
 }
 
 /**
- * The live sandbox of a folder; undefined where none runs, also where one was killed, or serves what this is a copy of.
- * Refuses a run.json that it cannot read, of a process that runs: it is of another version.
+ * The running sandbox of a folder; undefined if none runs, also after a kill, or if it serves the original of this
+ * copy. Refuses an unreadable run.json of a running process, which belongs to another version.
  */
 export function liveRun(
   world: Pick<World, "files" | "processStart">,
@@ -214,7 +221,7 @@ export function liveRun(
     const isLive = owner !== undefined && serves(world, owner, idOf(world, folder));
     return isLive ? ofAnotherVersion(path, owner) : accept(undefined);
   }
-  // One that names no folder is an older version's: its lock counts, but it may have been copied, or come from elsewhere.
+  // A run.json without a folder is an older version's: its lock counts, but it may be a copy.
   const isOfFolder = run.folder === idOf(world, folder) && serves(world, run, run.folder);
   return accept(isOfFolder ? run : undefined);
 }
@@ -224,8 +231,8 @@ function idOf({ files }: Pick<World, "files">, folder: string): string {
 }
 
 /**
- * Takes the folder for this process; refuses while another sandbox serves it. A lock for convenience: the database
- * stays right without it.
+ * Takes the folder for this process; refuses while another sandbox serves it. The lock is a convenience: the database
+ * stays correct without it.
  */
 export function claimFolder(
   world: Pick<World, "files" | "pid" | "processStart">,
@@ -253,7 +260,7 @@ export function claimFolder(
   });
 }
 
-/** Where a sandbox is served: always this machine, whatever the file says. Undefined while it starts. */
+/** The base URL of a running sandbox, always on this machine, whatever the file says. Undefined while it starts. */
 export function baseUrlOf({ port }: Run): string | undefined {
   return port === null ? undefined : `${localOrigin(port)}/v1`;
 }
@@ -263,7 +270,7 @@ export function writeRun(world: Pick<World, "files">, folder: string, run: Run):
   world.files.write(stateFile(folder, "run"), `${JSON.stringify(run, null, 2)}\n`);
 }
 
-/** Gives the folder back, unless somebody else has taken it meanwhile. */
+/** Releases the folder, unless another process has taken it meanwhile. */
 export function releaseFolder(world: Pick<World, "files">, folder: string, own: Run): void {
   const path = stateFile(folder, "run");
   const run = parseRun(world.files.read(path) ?? "");
@@ -271,7 +278,7 @@ export function releaseFolder(world: Pick<World, "files">, folder: string, own: 
     world.files.remove(path);
 }
 
-/** A file that is missing, or that a crash left empty, says nothing; any other must be what was written. */
+/** Reads a file; a missing one, or one that a crash left empty, gives undefined; any other must be valid. */
 function readWith<Value>(
   world: Pick<World, "files">,
   path: string,
@@ -291,7 +298,7 @@ function missing(path: string, why: string): Outcome<never, HostFailure> {
   });
 }
 
-/** Nothing is wrong with the file: moving it away would leave its sandbox running unseen. */
+/** The file is valid: moving it away would leave its sandbox running unnoticed. */
 function ofAnotherVersion(path: string, { pid }: RunOwner): Outcome<never, HostFailure> {
   return failed({
     code: "state_file_unreadable",

@@ -7,16 +7,16 @@ import type { PathFacts, World } from "../../world.ts";
 import { IGNORE_ALL, IGNORE_FILE, isFolderOfOurs, ownerOfName } from "./files.ts";
 import { failed, type HostFailure } from "../failure.ts";
 
-/** How a folder is looked at: `trustFolder` lets owners and modes be what they are. */
+/** Options of checking a folder: `trustFolder` accepts any owners and modes. */
 export type TrustOptions = { readonly trustFolder?: boolean };
 
-/** Only development versions, before 0.1.0 was released, had a file of this name. */
+/** A file name that only development versions, before 0.1.0, used. */
 const DEVELOPMENT_FILE = "administrator.json";
 
 /**
- * Refuses a folder that somebody else could have filled (decision 70), because what stands in it decides where keys and
- * events are sent: the folder and each of our files in it have to be real ones, ours, and closed to others. What a
- * repository or an archive brings is open to readers. Files of others beside ours are not looked at.
+ * Refuses a folder that another user could have filled (decision 70), because its content decides where keys and events
+ * are sent. The folder and each of our files in it must be real files, ours, and closed to others. Files from a
+ * repository or an archive are readable by others. Other programs' files beside ours are ignored.
  */
 export function checkFolder(
   { files }: Pick<World, "files">,
@@ -29,7 +29,7 @@ export function checkFolder(
   const names = files.list(folder).filter((name) => ownerOfName(name) === "checkout");
   const isVacant = names.length === 0;
   const open = openness(found);
-  // With nothing of ours in it there is nothing to believe, unless others could add it.
+  // An empty folder needs no trust, unless others could write into it.
   if (open !== undefined && !(isVacant && open === READABLE) && options.trustFolder !== true)
     return refuseOpen(folder, folder, open);
   for (const name of names) {
@@ -45,7 +45,7 @@ export function checkFolder(
   return accept(isVacant ? "vacant" : "used");
 }
 
-/** Refuses a folder that holds other things and is none of ours: `--dir .` must not turn a project into a state folder. */
+/** Refuses a folder with other content that is not a state folder: `--dir .` must not turn a project into one. */
 export function checkContents({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const names = files.list(folder);
   if (names.includes(DEVELOPMENT_FILE)) return developmentFolder(folder);
@@ -55,8 +55,8 @@ export function checkContents({ files }: Pick<World, "files">, folder: string): 
 }
 
 /**
- * Why a path that decides where keys are sent is not believed: it has to be what it should be, no link, ours, and closed
- * to others. Undefined if it is believed, or not there.
+ * Why a path that decides where keys are sent is not trusted: it must have the right kind, be no link, be ours, and be
+ * closed to others. Undefined if it is trusted, or does not exist.
  */
 export function whyUntrusted(
   { files }: Pick<World, "files">,
@@ -101,7 +101,7 @@ function refuseFolder(
   });
 }
 
-/** As its database is refused; said first, because the folder is looked at first. */
+/** The same refusal as for its database; given first, because the folder is checked first. */
 function developmentFolder(folder: string): Outcome<never, HostFailure> {
   return failed({
     code: "state_folder_development_version",

@@ -4,7 +4,7 @@ import type { Connection } from "../connection/database.ts";
 /** A decision of ours that an integration relied on, with the first request that did so. Times by the store's clock. */
 export type AssumptionUse = {
   readonly storeId: string;
-  /** Its number in docs/decisions.md. */
+  /** The number of the decision. */
   readonly decision: number;
   readonly firstRequestId: string;
   readonly firstAt: number;

@@ -8,8 +8,8 @@ const MAX_REMEMBERED = 50_000;
 type OrdersOfStore = { upTo: number; noted: number; readonly lasts: Map<string, number[]> };
 
 /**
- * Which batches of the log hold the requests on an order, in memory: in the file it would be a row for each create. It is
- * made when a store is first asked about, and reads what came since then at each question.
+ * An index from orders to batches of the log, in memory, because in the file it would need a row for each create. It is
+ * built at a store's first query, and updated at each later one.
  */
 export function createOrderIndex(
   connection: Connection,

@@ -5,14 +5,14 @@ import type { Delivery } from "./deliveries.ts";
 /** A filter of failed deliveries. */
 type FailedSince = Pick<Delivery, "endpointId"> & { readonly since: number; readonly limit: number };
 
-/** How the newest tries to an endpoint ended, and when the next delivery to it is due. */
+/** The results of the newest attempts to an endpoint, and the time of its next delivery. */
 export type EndpointHealth = {
   readonly taken: number;
   readonly redirected: number;
   readonly refused: number;
   readonly broken: number;
   readonly unanswered: number;
-  /** When the next delivery is due; null if none is. */
+  /** The time of the next due delivery; null if there is none. */
   readonly nextAt: number | null;
   /** The number of due deliveries, counted up to a limit. */
   readonly due: number;

@@ -7,10 +7,10 @@ import { LIMITS } from "./limits.ts";
 import { bodyOf, requestOf } from "./requests.ts";
 import { sendStream } from "./stream.ts";
 
-/** Answers a request of which not all was read, and closes its connection. */
+/** Answers a request that was not read completely, and closes its connection. */
 export type RefuseUnread = (incoming: IncomingMessage, refusal: HttpResponse) => Promise<void>;
 
-/** Reads the rest of a request, has the service answer it, and sends the answer. */
+/** Reads the rest of a request, passes it to the service, and sends the answer. */
 export async function answer(
   service: Service,
   entry: Pending,
@@ -56,22 +56,23 @@ async function send(
     return;
   }
   response.writeHead(status, headers);
-  // At once, so that the client sees the answer before the first bytes of the body.
+  // Sent at once, so that the client sees the answer before the first bytes of the body.
   response.flushHeaders();
   if (incoming.method === "HEAD") response.end();
   await sendStream(body, { response, socket: incoming.socket, silenceMs });
 }
 
 /**
- * Writes an answer past Node's response, which closes the connection at once: what the client still sends would then
- * reset it, and the answer be lost. This closes our half, and reads on for a while.
+ * Writes an answer directly to the socket. Node's response would close the connection at once; bytes that the client
+ * still sends would then reset it, and the answer would be lost. This closes our half, and continues reading for a
+ * while.
  */
 export function writePast(
   socket: Socket,
   { status, headers, body }: HttpResponse,
   { after, isHead = false }: Pick<World, "after"> & { readonly isHead?: boolean },
 ): void {
-  if (!isWhole(body)) throw new Error("what is no request is answered by a whole body");
+  if (!isWhole(body)) throw new Error("an unreadable request needs a whole body as its answer");
   const lines = Object.entries({
     ...headers,
     "Content-Length": Buffer.byteLength(body),

@@ -4,26 +4,26 @@ import { isLoopbackAddress } from "../../core/network/address.ts";
 import type { ServerLimits } from "../../world.ts";
 import { LIMITS } from "./limits.ts";
 
-/** A request whose answer was not sent to its end yet. */
+/** A request whose answer has not been sent completely. */
 export type Pending = {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
-  /** Whether the service works on it. */
+  /** Whether the service is working on it. */
   isServed: boolean;
-  /** Whether its answer ends the connection: what was sent behind it is not worked on, for nobody could hear of it. */
+  /** Whether its answer ends the connection; later requests are then dropped. */
   isLast: boolean;
 };
 
-/** What one connection has asked: all that is not answered to the end, and of that what nobody works on yet. */
+/** The requests of one connection: all unanswered ones, and those among them that have not been started. */
 export type Queue = { readonly pending: Set<Pending>; readonly waiting: Pending[] };
 
-/** The connections that nothing is done for. */
+/** Tracks idle connections, which can be closed to make room. */
 export type Rests = {
-  /** A new connection; where there are too many, another one is closed for it. */
+  /** A new connection, which may close another one. */
   readonly add: (socket: Socket) => void;
-  /** All headers of a request have come, and no request of the connection is worked on. */
+  /** All headers of a request have arrived, and no request of the connection is in progress. */
   readonly wake: (socket: Socket) => void;
-  /** A whole request is worked on. */
+  /** A complete request is in progress. */
   readonly serve: (socket: Socket) => void;
   /** All requests of the connection are answered. */
   readonly rest: (socket: Socket) => void;
@@ -31,9 +31,9 @@ export type Rests = {
 };
 
 /**
- * Keeps the number of connections. One too many closes the oldest connection on which no request has finished its
- * headers; without such, the kept connection that has rested longest, then the oldest whose body has not come; if all
- * of them are at work, the new one (decision 58).
+ * Limits the number of connections. One too many closes the oldest connection on which no request has finished its
+ * headers; otherwise the connection that has been idle longest, then the oldest whose body is incomplete; if all are
+ * busy, the new one (decision 58).
  */
 export function restsOf(sockets: Set<Socket>, { connections }: ServerLimits): Rests {
   const unheard = new Set<Socket>();
@@ -71,7 +71,7 @@ function first<Member>(members: ReadonlySet<Member>): Member[] {
   return [];
 }
 
-/** Begins with a new connection. `isOpen`: other machines may reach the server. */
+/** Sets up a new connection. `isOpen`: other machines may reach the server. */
 export function welcome(
   socket: Socket,
   { rests, isOpen }: { readonly rests: Rests; readonly isOpen: boolean },
@@ -83,39 +83,39 @@ export function welcome(
   socket.on("error", () => socket.destroy());
 }
 
-/** Connections that came to an address which other machines reach. */
+/** Connections that arrived at an address which other machines can reach. */
 const OUTSIDE = new WeakSet<Socket>();
 
-/** Whether a connection came to an address which other machines reach. */
+/** Whether a connection arrived at an address which other machines can reach. */
 export function isFromOutside(socket: Socket): boolean {
   return OUTSIDE.has(socket);
 }
 
-/** Whether a request of a connection is worked on. */
+/** Whether a request of a connection is in progress. */
 export function isWorkedOn({ pending }: Queue): boolean {
   for (const { isServed } of pending) if (isServed) return true;
   return false;
 }
 
 /**
- * Works on what a connection asks, in its order, as far as its client reads the answers: who sends requests and reads
- * nothing gets little done, and keeps little in memory.
+ * Works on the requests of a connection in order, as far as its client reads the answers. A client that sends requests
+ * without reading gets little work done, and little is kept in memory for it.
  */
 export function workOn(queue: Queue, work: (entry: Pending) => Promise<unknown>): void {
   const { pending, waiting } = queue;
   while (waiting.length > 0 && mayWork(queue)) {
     const next = waiting.shift();
-    // The client has gone or cannot be answered any more, and nobody has begun.
+    // The client has disconnected or can no longer be answered, and the request was not started.
     if (next === undefined || !pending.has(next) || !next.incoming.socket.writable) continue;
     void work(next).then(() => workOn(queue, work));
   }
 }
 
 function mayWork({ pending, waiting }: Queue): boolean {
-  // Nearly always: a client that waits for each answer.
+  // The usual case: a client that waits for each answer.
   if (pending.size === 1) return true;
   for (const { isLast } of pending) if (isLast) return false;
-  // What waits came last.
+  // Waiting requests came last.
   const taken = [...pending].slice(0, pending.size - waiting.length);
   const unread = taken.reduce((bytes, { response }) => bytes + response.writableLength, 0);
   const unanswered = taken.filter(({ response }) => !response.writableEnded).length;

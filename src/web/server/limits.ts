@@ -6,20 +6,20 @@ export const OWN_LIMITS: ServerLimits = { bodyBytes: 16 * 1024, connections: 102
 /** Limits of every server (decision 58). Sizes in bytes, times in milliseconds. */
 export const LIMITS = {
   headBytes: 16 * 1024,
-  /** So many times the largest head that a path may have are read, so that a refusal knows the path. */
+  /** The parser accepts this multiple of the largest head, so that a refusal can depend on the path. */
   readHeads: 4,
   headerLines: 100,
   headersMs: 5000,
   requestMs: 10_000,
   keepAliveMs: 30_000,
-  /** How often Node looks for late requests. */
+  /** The interval of Node's check for late requests. */
   checkEveryMs: 500,
   /** Maximum number of unanswered requests on one connection. */
   pipelined: 128,
-  /** Maximum number of requests of one connection that the service works on at once; the others wait. */
+  /** Maximum number of requests of one connection in progress at once; the others wait. */
   workedOn: 8,
-  /** Bytes of answers that a client may leave unread before its next requests wait. */
+  /** Bytes of unread answers above which a client's next requests wait. */
   unreadBytes: 64 * 1024,
-  /** How long a refused connection stays open: closed at once, the client would lose the answer. */
+  /** How long a refused connection stays open: if it were closed at once, the client would lose the answer. */
   lingerMs: 5000,
 } as const;

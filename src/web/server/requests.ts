@@ -4,10 +4,10 @@ import { inOriginForm } from "../http.ts";
 import { isFromOutside } from "./connections.ts";
 import { LIMITS, OWN_LIMITS } from "./limits.ts";
 
-/** What is wrong with a request that could not be read. */
+/** Why a request could not be read. */
 export type Fault = Pick<Unreadable, "code" | "message">;
 
-/** How many bytes the body of a request may have. */
+/** Maximum number of bytes in the body of a request. */
 export function bodyLimit(
   target: string,
   { bodyBytes = OWN_LIMITS.bodyBytes, larger }: Partial<ServerLimits>,
@@ -15,7 +15,7 @@ export function bodyLimit(
   return larger !== undefined && target === larger.path ? larger.bodyBytes : bodyBytes;
 }
 
-/** A request whose head has been read, with its body. */
+/** A request from its head and body. */
 export function requestOf(
   { method = "", url: target = "", rawHeaders, socket }: IncomingMessage,
   body: Uint8Array,
@@ -23,7 +23,7 @@ export function requestOf(
   return inOriginForm({ method, target, rawHeaders, body, fromOutside: isFromOutside(socket) });
 }
 
-/** The whole body; what is wrong with the request where it is not one; undefined if the client disconnected. */
+/** The whole body; the fault if the request is invalid; undefined if the client disconnected. */
 export function bodyOf(
   incoming: IncomingMessage,
   limits: ServerLimits,
@@ -51,7 +51,7 @@ function faultOf(
   return declared !== undefined && Number(declared) > bodyBytes ? tooLarge(bodyBytes) : undefined;
 }
 
-/** The fault of a head that is over the limit of its path, where Node's parser reads more than that. */
+/** The fault of a head over the limit of its path; Node's parser accepts more. */
 function headFaultOf(
   { method = "", url = "", rawHeaders }: IncomingMessage,
   { largerHeads }: ServerLimits,
@@ -67,17 +67,17 @@ function headFault(limit: number): Fault {
   return { code: "headers_too_large", message: `the request line and headers may have ${limit} bytes` };
 }
 
-/** Bytes of names and values, which Node keeps as Latin-1. */
+/** The bytes of names and values, which Node decodes as Latin-1. */
 function bytesOf(rawHeaders: readonly string[]): number {
   let bytes = 0;
   for (const text of rawHeaders) bytes += text.length;
   return bytes;
 }
 
-/** The body of a request without one. */
+/** The empty body. */
 export const NO_BODY = new Uint8Array();
 
-/** The fault of a body that is over its limit. */
+/** The fault of a body over its limit. */
 export function tooLarge(bodyBytes: number): Fault {
   return { code: "body_too_large", message: `a body may have ${bodyBytes} bytes` };
 }
@@ -105,7 +105,7 @@ function readBody(
   });
 }
 
-/** Node's parser errors that have a code of their own; all others are `invalid_request`. */
+/** Errors of Node's parser with a specific code; all others are `invalid_request`. */
 const PARSER_REFUSALS: ReadonlyMap<string, Fault> = new Map(
   Object.entries({
     HPE_HEADER_OVERFLOW: {
@@ -119,7 +119,7 @@ const PARSER_REFUSALS: ReadonlyMap<string, Fault> = new Map(
   }),
 );
 
-/** What Node's parser says is wrong. */
+/** The fault that Node's parser reports. */
 export function parserFault(error: NodeJS.ErrnoException): Fault {
   const known = PARSER_REFUSALS.get(error.code ?? "");
   return known ?? { code: "invalid_request", message: `the request is not valid HTTP/1.1: ${error.message}` };

@@ -9,7 +9,7 @@ import { LIMITS, OWN_LIMITS } from "./limits.ts";
 import { NO_BODY, parserFault, requestOf } from "./requests.ts";
 
 /**
- * Serves on 127.0.0.1, where the machine has it on ::1, and on the addresses of the options. Port 0 takes any free one.
+ * Serves on 127.0.0.1, on ::1 if the machine has it, and on the addresses of the options. Port 0 takes any free port.
  * The service is made once the port is known, before the first request is read.
  */
 export async function serve(
@@ -56,25 +56,25 @@ function createHttpServer({ silenceMs, largerHeads }: ServerLimits): Server {
     requireHostHeader: false,
     noDelay: true,
   });
-  // 0 means all: Node would silently drop headers over its limit.
+  // 0 means no limit: Node would silently drop headers over its limit.
   server.maxHeadersCount = 0;
   server.timeout = silenceMs;
   return server;
 }
 
-/** The service, and its connections. */
+/** The service and the state of its connections. */
 type Connections = {
   readonly service: Service;
   readonly rests: Rests;
   readonly limits: ServerLimits;
-  /** Whether other machines may reach it: then each request tells whether it came to such an address. */
+  /** Whether other machines can reach the server; each request then tells whether it came from outside. */
   readonly isOpen: boolean;
 } & Pick<World, "after">;
 
-/** Passes every request to the service, by whichever event Node reports it, and answers what could not be read. */
+/** Passes every request to the service, whichever event of Node reports it, and answers unreadable requests. */
 function attach(server: Server, { service, rests, after, limits, isOpen }: Connections): void {
   const queues = new WeakMap<Socket, Queue>();
-  // A complete request is answered before anything after it on the connection: its work may already be done.
+  // A complete request is answered before anything after it on the connection, because its work may already be done.
   const afterPending = (socket: Socket): Promise<unknown> => {
     const whole = [...(queues.get(socket)?.pending ?? [])].filter(({ incoming }) => incoming.complete);
     return Promise.all(whole.map(({ response }) => closed(response)));
@@ -84,7 +84,7 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
     incoming.resume();
     writePast(incoming.socket, refusal, { after, isHead: incoming.method === "HEAD" });
   };
-  // A service must not throw; if it does, or its stream fails, only the connection ends, behind what was sent.
+  // A service must not throw. If it does, or its stream fails, only the connection ends, after the bytes already sent.
   const work = (entry: Pending): Promise<unknown> =>
     answer(service, entry, { limits, refuseUnread, rests }).catch(() => entry.incoming.socket.destroySoon());
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
@@ -107,7 +107,7 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
   };
   server.on("connection", (socket: Socket) => welcome(socket, { rests, isOpen }));
   server.on("request", take);
-  // While the service works nobody is silent: a long request may take its time.
+  // While the service is working, no timeout applies: a long request may take its time.
   server.on("timeout", (socket: Socket) => {
     const isServed = [...(queues.get(socket)?.pending ?? [])].some((entry) => entry.isServed);
     if (!isServed) socket.destroy();
@@ -129,7 +129,7 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     void afterPending(socket).then(async () => {
-      // Refused already: what it still sends is read to no end.
+      // The request was already refused; the rest of its bytes is ignored.
       if (socket.writableEnded && error.code !== "ECONNRESET") return;
       if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
       else

@@ -2,9 +2,10 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * Sends a stream as the body of an answer whose head is written, and returns when it has ended or the reader has gone.
- * A reader that takes nothing for `silenceMs` milliseconds loses its connection; a stream that has nothing to send may
- * take its time. A stream behind an answer that is over, as to HEAD, is asked for nothing. Throws what the stream throws.
+ * Sends a stream as the body of an answer whose head is written, and returns when the stream has ended or the reader
+ * has disconnected. A reader that takes nothing for `silenceMs` milliseconds loses its connection; a stream with
+ * nothing to send may take its time. If the answer is already complete, as for HEAD, nothing is read from the stream.
+ * Throws the errors of the stream.
  */
 export async function sendStream(
   body: AsyncIterable<Uint8Array>,
@@ -13,7 +14,7 @@ export async function sendStream(
   const { response, socket, silenceMs } = to;
   const gone = new Promise<"gone">((resolve) => void response.once("close", () => resolve("gone")));
   const chunks = body[Symbol.asyncIterator]();
-  // Who went before this began is not told of again.
+  // A disconnection before this point emits no further event.
   const isGone = (): boolean => response.closed || socket.destroyed;
   try {
     while (!isGone() && !response.writableEnded) {
@@ -28,7 +29,7 @@ export async function sendStream(
       if (!response.write(next.value)) await Promise.race([drained(response), gone]);
     }
   } finally {
-    // Not waited for: a stream that waits for something ends when that comes. What fails now has no reader to lose.
+    // Not awaited: a waiting stream ends when its wait does. Errors no longer matter, because there is no reader.
     Promise.resolve(chunks.return?.()).catch(() => undefined);
   }
 }
