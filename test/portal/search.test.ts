@@ -1,4 +1,6 @@
-import { expect, test } from "vitest";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
 import { createHarness } from "../support/harness.ts";
 import { signedIn, type Page, type Portal } from "../support/portal.ts";
 
@@ -127,4 +129,31 @@ test("orders list --search and open find the same", async () => {
   const to = new URL(opened.stdout.trim()).searchParams.get("to") ?? "";
   const anywhere = await portal.get(to.replace(/^\/portal\/k-[^/]+/, "/portal"));
   expect((await portal.get(anywhere.location ?? "")).location).toBe(`${portal.home}/checkouts/${ids.green}`);
+});
+
+test("a search of a large store says where it stopped and how to go on, and finds an order_id that is older", async () => {
+  const { harness, portal, sandbox, ids, find } = await openShop();
+  const file = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  onTestFinished(() => void file.close());
+  const insert = file.prepare(
+    `INSERT INTO checkouts (id, store_id, object, order_id, amount_minor, currency, payment_method, description,
+       status, created_at, expires_at)
+     VALUES (?, ?, 'order', ?, 450, 'EUR', 'alipay_plus', NULL, 'succeeded', 1768478400000, 9000000000000)`,
+  );
+  file.transaction(() => {
+    for (let number = 0; number < 20_000; number += 1) {
+      const id = `0199a3c4-5d00-7000-8000-${String(number).padStart(12, "0")}`;
+      insert.run(id, sandbox.ready.store_id, `many-${number}`);
+    }
+  })();
+  const stopped = await find("first harv");
+  expect(stopped.text).toContain("Looked through the newest 20,000 checkouts, back to 2026-01-15 12:00:00");
+  const [, on = ""] = /href="([^"]+)" rel="next">Look on in older checkouts</.exec(stopped.html) ?? [];
+  expect((await portal.get(on.replaceAll("&amp;", "&"))).html).toContain(`/checkouts/${ids.green}"`);
+  expect((await find("Cart-2201-green")).location).toBe(`${portal.home}/checkouts/${ids.green}`);
+  const { stdout } = await harness.run(["orders", "list", "--search", "harv"]);
+  expect(stdout).toMatch(
+    /^no matching orders among the newest 20000\nlooked through the newest 20000, back to 2026/,
+  );
+  expect((await find("many-1")).location).toMatch(/\/checkouts\/0199a3c4-5d00-7000-8000-0{11}1$/);
 });
