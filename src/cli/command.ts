@@ -10,40 +10,39 @@ import { createPrinter, type Printer } from "./printer.ts";
 import { EXIT, Refused, refusedUsage } from "./problem.ts";
 import { surroundingsOf, type Surroundings, type CommonOptions } from "./target/surroundings.ts";
 
-/** What a command gets beside its options. */
+/** Everything that a command gets beside its options. */
 export type Context = {
   readonly world: World;
   readonly printer: Printer;
   /** The version of this program. */
   readonly version: string;
-  /** What the command is about. */
+  /** The folder, sandbox, service and store that the command is about. */
   readonly around: Surroundings;
 };
 
-/** A command: what its help says, its options and how they go together, and the function that it is. */
+/** A command: its help, its options and their rules, and its function. */
 export type CommandSpec<Options> = OptionRules<Options> & {
   /** Name and arguments, as commander writes them: `get <id>`. */
   readonly name: string;
   readonly summary: string;
   /** Whole command lines, for the help. */
   readonly examples: readonly string[];
-  /** Default: none of its own. */
   readonly options?: readonly Option[];
-  /** Whether it is about a store, which `--store` names. Default: it is. */
+  /** False if the command has no `--store`, because it is not about one store. */
   readonly ofStore?: false;
-  /** Whether the first argument ends the options: what follows it is for another program. */
+  /** True if the words after the first argument belong to another program, as in `checkout exec`. */
   readonly passThrough?: true;
   /**
-   * Takes the options with the arguments beside them, in their order. Returns the exit code, its own or that of the
-   * program that it ran; why there is no result is thrown as `Refused`.
+   * Gets the options, then the arguments in their order. Returns the exit code: its own, or the one of the program that it
+   * ran. A failure is thrown as `Refused`.
    */
   readonly run: (context: Context, options: Options, ...args: string[]) => Promise<number>;
 };
 
-/** Where commands are registered, and how the program learns their exit code. */
+/** The place where commands are registered; `exit` receives their exit code. */
 export type Registry = Pick<Context, "world" | "version"> & { readonly exit: (code: number) => void };
 
-/** The command that others are registered below. */
+/** A command whose subcommands are registered. */
 export type Group = Registry & { readonly command: Command };
 
 /** Adds a command below a group. */
@@ -54,7 +53,7 @@ export function register<Options extends CommonOptions = CommonOptions>(
   registerOn({ ...group, command: group.command.command(spec.name) }, spec);
 }
 
-/** Makes a command of one that is there, such as a group that does something without a subcommand. */
+/** Gives an existing command an action, such as a group that also works without a subcommand. */
 export function registerOn<Options extends CommonOptions>(
   { command, world, version, exit }: Group,
   spec: Omit<CommandSpec<Options>, "name">,
@@ -80,7 +79,7 @@ export function registerOn<Options extends CommonOptions>(
   });
 }
 
-/** An option with a value that is parsed. The parser throws `invalidOption` where it makes no sense. */
+/** An option with a value. The parser throws `invalidOption` for a wrong value. */
 export function valueOption<Value>(
   flags: string,
   description: string,
@@ -110,7 +109,7 @@ export function repeatedOption<Value>(
   ]);
 }
 
-/** commander would repeat the whole value, which may hold a secret: what the parser says is enough. */
+/** commander would repeat the whole value, which may hold a secret; the message of the parser is enough. */
 function parsedOption<Value>(
   flags: string,
   description: string,
@@ -125,7 +124,7 @@ function parsedOption<Value>(
   });
 }
 
-/** A value that its option refuses, which is not repeated here. commander passes this error on as it is. */
+/** An option refused its value, which is not repeated here. commander passes this error on unchanged. */
 class RefusedValue extends CommanderError {
   readonly why: string;
 
@@ -135,7 +134,7 @@ class RefusedValue extends CommanderError {
   }
 }
 
-/** A parser of the core as one of an option. */
+/** Makes a parser of the core the parser of an option. */
 export function orInvalid<Value>(parse: (text: string) => Outcome<Value>): (text: string) => Value {
   return (text) => {
     const parsed = parse(text);
@@ -144,21 +143,21 @@ export function orInvalid<Value>(parse: (text: string) => Outcome<Value>): (text
   };
 }
 
-/** An option that is there or not. */
+/** An option without a value. */
 export function switchOption(flags: string, description: string): Option {
   return new Option(flags, description);
 }
 
-/** What a parser throws: its option's name is added, and it ends with a usage error. */
+/** The error that a parser throws; the name of its option is added, and the command ends with a usage error. */
 export function invalidOption(expected: string, got: string): InvalidArgumentError {
   return new InvalidArgumentError(`Expected ${expected}; got ${printableLiteral(got)}.`);
 }
 
-/** The variable takes an id alone: names are those of one sandbox. */
+/** The variable takes only an id, because a name is known in one sandbox only. */
 function storeOption(): Option {
   const option = valueOption(
     "--store <id|name>",
-    "the store (default: that of checkout stores use, or of the API key, or the first one)",
+    "id or name of the store (default: the store chosen with checkout stores use, else the API key's, else the first)",
   );
   return setting("CHECKOUT", option, "store-id");
 }
@@ -166,11 +165,17 @@ function storeOption(): Option {
 function commonOptions(): Option[] {
   return [
     switchOption("--json", "print the result as one line of JSON"),
-    switchOption("--no-color", "print no escape codes (default at TERM=dumb, or where NO_COLOR is set)"),
-    setting("CHECKOUT", valueOption("--dir <folder>", "the state folder (default: .checkout, found upward)")),
+    switchOption("--no-color", "print no escape codes (default: if NO_COLOR is set or TERM is dumb)"),
+    setting(
+      "CHECKOUT",
+      valueOption("--dir <folder>", "state folder (default: .checkout, here or in a parent folder)"),
+    ),
     setting(
       "CHECKOUT_SANDBOX",
-      switchOption("--trust-folder", "use a state folder that other users own, or can read or write"),
+      switchOption(
+        "--trust-folder",
+        "use a state folder that another user owns, or that others can read or write",
+      ),
     ),
   ];
 }
@@ -208,7 +213,7 @@ export function readVariable(option: Option, env: World["env"]): unknown {
   throw refusedUsage(message, "correct it, or unset it; nothing was sent");
 }
 
-/** Why the value of a variable is refused that stands for an option; undefined if it is taken. */
+/** Why an option refuses the value of its variable; undefined if the option takes it. */
 export function variableProblem(option: Option, text: string): string | undefined {
   const parsed = parseText(option, text);
   return parsed.ok ? undefined : parsed.refusal;

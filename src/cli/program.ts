@@ -16,11 +16,11 @@ Exit codes:
   0 done            4 credential or permission    7 unreachable, timeout, 5xx
   1 failed          5 conflict                  130 interrupted
   2 usage           6 rate limited
-  3 not ready, or with risks; unknown
-exec ends with the code of the command that it runs.
+  3 not ready, ready with risks, or unknown; config diff: different
+exec exits with the exit code of the command that it runs.
 
-A setting can come from a variable, which the help of its command names:
---base-url from CHECKOUT_BASE_URL, for example.
+Settings can also come from environment variables. The help of a command shows
+the variable of an option in brackets, such as [CHECKOUT_BASE_URL].
 The API key comes from CHECKOUT_API_KEY or .checkout/credentials.json, never
 from an option.`;
 
@@ -36,7 +36,7 @@ type Entry = {
 
 type Loaders = Readonly<Record<string, () => Promise<Registrar>>>;
 
-/** The commands of the sandbox, each loaded alone: scripts run some of them often, and a start is to be fast. */
+/** The commands of the sandbox. Each is loaded alone, because scripts run some of them often and a start must be fast. */
 const SANDBOX_COMMANDS: Loaders = {
   start: async () => (await import("./sandbox/start.ts")).registerSandboxStart,
   wait: async () => (await import("./sandbox/status.ts")).registerSandboxWait,
@@ -67,56 +67,56 @@ const SNAPSHOTS_COMMANDS: Loaders = {
   remove: async () => (await import("./snapshot/remove.ts")).registerSnapshotsRemove,
 };
 
-/** The command of a group that is typed; all of them where none is, for the help. */
+/** Loads the typed command of a group; if none is typed, all commands of the group, for its help. */
 function loadTyped(typed: ReadonlySet<string>, loaders: Loaders): Promise<readonly Registrar[]> {
   const named = Object.keys(loaders).filter((name) => typed.has(name));
   const names = named.length === 0 ? Object.keys(loaders) : named;
   return Promise.all(names.flatMap((name) => loaders[name]?.() ?? []));
 }
 
-/** Groups of commands: `checkout orders …`. Only the one that is typed is loaded, so that no command waits for another. */
+/** Groups of commands: `checkout orders …`. Only the typed group is loaded, so that no command waits for another. */
 const GROUPS: Readonly<Record<string, Entry>> = {
   sandbox: {
-    summary: "the service on this machine",
+    summary: "run and control the sandbox on this machine",
     load: (typed) => loadTyped(typed, SANDBOX_COMMANDS),
   },
   orders: {
-    summary: "one-time orders",
+    summary: "create, show and list one-time orders",
     load: (typed) => loadTyped(typed, ORDERS_COMMANDS),
   },
   sessions: {
-    summary: "hosted checkout sessions",
+    summary: "create, show and list hosted checkout sessions",
     load: (typed) => loadTyped(typed, SESSIONS_COMMANDS),
   },
   "return-origins": {
-    summary: "origins that customers may be sent back to",
+    summary: "manage the origins that customers may be sent back to",
     load: async () => [(await import("./order/return-origins.ts")).registerReturnOrigins],
   },
   endpoints: {
-    summary: "endpoints that events are delivered to, and their signing secrets",
+    summary: "manage webhook endpoints and their signing secrets",
     load: async () => [
       (await import("./webhook/endpoints.ts")).registerEndpoints,
       (await import("./webhook/endpoint-secrets.ts")).registerEndpointSecrets,
     ],
   },
   events: {
-    summary: "events: list them, wait for them, deliver them again",
+    summary: "list, show and replay events, or wait for them",
     load: async () => [(await import("./webhook/events.ts")).registerEvents],
   },
   deliveries: {
-    summary: "deliveries to endpoints, with the answers",
+    summary: "list deliveries and the answers of endpoints",
     load: async () => [(await import("./webhook/deliveries.ts")).registerDeliveries],
   },
   faults: {
-    summary: "faults on demand: of the API and of deliveries",
+    summary: "inject faults into the API and into deliveries",
     load: async () => [(await import("./fault/faults.ts")).registerFaults],
   },
   requests: {
-    summary: "the log of v1 requests and their answers",
+    summary: "list and show v1 requests and their answers",
     load: async () => [(await import("./request/requests.ts")).registerRequests],
   },
   checklist: {
-    summary: `check launch readiness: ${ITEM_COUNT} items with their evidence; exit 0 only when ready`,
+    summary: `check launch readiness: ${ITEM_COUNT} items with evidence; exit 0 only if ready`,
     load: async () => [
       (await import("./readiness/checklist.ts")).registerChecklist,
       (await import("./readiness/waive.ts")).registerChecklistWaive,
@@ -127,7 +127,7 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     ],
   },
   stores: {
-    summary: "the stores of the sandbox: make, list, show, choose and delete them",
+    summary: "create, list, show, choose and delete stores",
     load: async () => [
       (await import("./store/stores.ts")).registerStores,
       (await import("./store/show.ts")).registerStoresShow,
@@ -135,19 +135,19 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     ],
   },
   config: {
-    summary: "the configuration of the sandbox, as a file",
+    summary: "validate, compare, apply and export the configuration file",
     load: async () => [(await import("./config/commands.ts")).registerConfig],
   },
   keys: {
-    summary: "API keys of the store, and secrets for a new sandbox",
+    summary: "manage the store's API keys, and generate secrets for a new sandbox",
     load: async () => [(await import("./store/keys.ts")).registerKeys],
   },
   prices: {
-    summary: "the catalog: prices that orders name by their id",
+    summary: "manage the prices of the catalog",
     load: async () => [(await import("./store/prices.ts")).registerPrices],
   },
   capabilities: {
-    summary: "payment methods and currencies of the store",
+    summary: "list the store's payment methods and currencies",
     load: async () => [(await import("./store/show.ts")).registerCapabilities],
   },
   production: {
@@ -155,7 +155,7 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     load: async () => [(await import("./readiness/production.ts")).registerProduction],
   },
   admin: {
-    summary: "for the administrator: approvals, the production gate, the audit log",
+    summary: "act as the administrator: approvals, the production gate, the audit log",
     load: async () => [(await import("./readiness/admin.ts")).registerAdmin],
   },
   webhooks: {
@@ -163,15 +163,15 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     load: async () => [(await import("./webhook/webhooks.ts")).registerWebhooks],
   },
   portal: {
-    summary: "the portal in your browser; checkout open opens it",
+    summary: "end portal sign-ins (checkout open opens the portal)",
     load: async () => [(await import("./portal/sign-out.ts")).registerPortalSignOut],
   },
   snapshots: {
-    summary: "snapshots of a store or of the whole sandbox: take, list, restore and remove them",
+    summary: "create, list, restore and remove snapshots of a store or the whole sandbox",
     load: (typed) => loadTyped(typed, SNAPSHOTS_COMMANDS),
   },
   idempotency: {
-    summary: "the journal of idempotency keys (not of API keys)",
+    summary: "list, show and forget idempotency keys (not API keys)",
     load: async () => [(await import("./order/idempotency.ts")).registerIdempotency],
   },
 };
@@ -179,31 +179,31 @@ const GROUPS: Readonly<Record<string, Entry>> = {
 /** Commands without a group. */
 const COMMANDS: Readonly<Record<string, Entry>> = {
   env: {
-    summary: "print the variables of the running sandbox, for a shell, a .env file or CI",
+    summary: "print the running sandbox's variables for a shell, a .env file or CI",
     load: async () => [(await import("./sandbox/env.ts")).registerEnv],
   },
   listen: {
-    summary: "receive events, verify them, and forward them to your application",
+    summary: "receive events, verify them and forward them to your application",
     load: async () => [(await import("./listen/listen.ts")).registerListen],
   },
   exec: {
-    summary: "run a command with a fresh sandbox of its own: checkout exec -- npm test",
+    summary: "run a command with its own fresh sandbox: checkout exec -- npm test",
     load: async () => [(await import("./sandbox/exec.ts")).registerExec],
   },
   open: {
-    summary: "open the portal in your browser, or the page of an id, and sign in there",
+    summary: "open the portal in your browser, signed in",
     load: async () => [(await import("./portal/open.ts")).registerOpen],
   },
   trigger: {
-    summary: "make an event happen, on a real order or session",
+    summary: "cause an event on a real order or session",
     load: async () => [(await import("./webhook/trigger.ts")).registerTrigger],
   },
   explain: {
-    summary: "say what happened and why: of a request, an order, an event or a delivery",
+    summary: "explain what happened to a request, an order, an event or a delivery, and why",
     load: async () => [(await import("./request/explain.ts")).registerExplain],
   },
   assumptions: {
-    summary: "list the gaps of the interface, and which your integration relied on",
+    summary: "list the gaps in the interface, and the ones your integration relied on",
     load: async () => [(await import("./readiness/assumptions.ts")).registerAssumptions],
   },
   calibrate: {
@@ -211,11 +211,11 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => [(await import("./readiness/calibrate.ts")).registerCalibrate],
   },
   whoami: {
-    summary: "show which service, store and key the commands use, and where each comes from",
+    summary: "show the service, store and key that commands use, and where each comes from",
     load: async () => [(await import("./whoami.ts")).registerWhoami],
   },
   doctor: {
-    summary: "check everything that checkout depends on, with what to do; changes nothing",
+    summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
     load: async (_typed, registry) => {
       const { registerDoctor } = await import("./doctor/doctor.ts");
       return [registerDoctor(() => knownVariables(registry))];
@@ -223,7 +223,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
 };
 
-/** The whole command tree, with the groups that are typed filled in. */
+/** The whole command tree; only the typed groups have their commands. */
 export async function createProgram(registry: Registry): Promise<Command> {
   const { version, world } = registry;
   const { argv, stdout, stderr } = world;
@@ -231,16 +231,16 @@ export async function createProgram(registry: Registry): Promise<Command> {
     .description("The Hosted Checkout and Orders Service v1 on your own machine.")
     .version(version, "-v, --version", "print the version")
     .exitOverride()
-    // What stands behind a command is that command's own, also where one above it has an option of the same name.
+    // Options behind a command belong to that command, even if a parent command has an option of the same name.
     .enablePositionalOptions()
     .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP })
     .configureOutput({
       writeOut: (text) => stdout.write(text),
-      // In JSON the problem is the one line: the help of a group stays away.
+      // With --json, stderr has only the line of the problem: no help of a group.
       writeErr: (text) => void (isTyped(world, "json") || stderr.write(text)),
       getOutHelpWidth: () => widthOf(stdout),
       getErrHelpWidth: () => widthOf(stderr),
-      // The one catch of the command line prints what is wrong.
+      // cli/main.ts catches the error and prints it.
       outputError: () => undefined,
     })
     .addHelpText("after", GUIDE);
@@ -258,8 +258,8 @@ export async function createProgram(registry: Registry): Promise<Command> {
 }
 
 /**
- * A command line as commander takes it: what stands before or between the words of a command and belongs to every one
- * (`--json`, `--dir`, `--store`) comes behind them, and `help` at any of these places is `--help`.
+ * Rearranges a command line for commander: options of every command (`--json`, `--dir`, `--store`) that stand before or
+ * between the words of the command move behind them, and `help` in any of these places becomes `--help`.
  */
 export function arranged(program: Command, argv: readonly string[]): readonly string[] {
   const [words, common]: [string[], string[]] = [[], []];
@@ -278,16 +278,16 @@ export function arranged(program: Command, argv: readonly string[]): readonly st
   }
   const rest = argv.slice(at);
   const isUnknown = group.commands.length > 0 && rest[0]?.startsWith("-") === false;
-  // A word that is no command is said, and not answered with the help of another one.
+  // An unknown word is an error, even beside `help`.
   if (isUnknown) return [...words, ...rest.filter((word) => !HELP.has(word))];
-  // `orders create help`, where no word is taken for anything else.
+  // `orders create help` asks for help, because `create` takes no argument.
   if (rest[0] === "help" && group.registeredArguments.length === 0) helps = true;
   const takesCommon = group.options.some(({ long }) => long === "--json");
   return [...words, ...(helps ? ["--help"] : []), ...(takesCommon ? common : []), ...rest];
 }
 
 const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
-/** The options of every command, and of those that are about a store; and how many words each takes. */
+/** Options of every command, or of every command about a store, with the number of words that each takes. */
 const PLACES: ReadonlyMap<string, number> = new Map(
   Object.entries({
     "--json": 1,
@@ -298,10 +298,10 @@ const PLACES: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** A command of the tree, or a group of them, and its words. */
+/** A command or a group of the tree, and its words. */
 export type TypedCommand = { readonly words: readonly string[]; readonly command: Command };
 
-/** The groups and the command that were typed, as far as there are such: a hint does not repeat a mistyped word. */
+/** The typed groups and command, up to the first unknown word, so that a hint never repeats a typing error. */
 export function typedCommand(program: Command, argv: readonly string[]): TypedCommand {
   const words: string[] = [];
   let command = program;
@@ -314,7 +314,7 @@ export function typedCommand(program: Command, argv: readonly string[]): TypedCo
   return { words, command };
 }
 
-/** The words of every group and command. Loads all of them, each group alone, as `knownVariables` does. */
+/** The words of every group and command. Loads each group alone, as `knownVariables` does. */
 export async function commandPaths(registry: Registry): Promise<readonly (readonly string[])[]> {
   const paths: (readonly string[])[] = [];
   for (const name of [...Object.keys(GROUPS), ...Object.keys(COMMANDS)]) {
@@ -329,7 +329,7 @@ function pathsBelow(command: Command, path: readonly string[]): readonly (readon
   return [path, ...command.commands.flatMap((one) => pathsBelow(one, [...path, one.name()]))];
 }
 
-/** Every variable that the program reads. Loads all commands, each alone, because `typed` decides what a group has. */
+/** Every variable that the program reads. Loads each group alone, because `typed` decides which commands a group has. */
 export async function knownVariables(registry: Registry): Promise<KnownVariables> {
   const { OTHER_VARIABLES, variablesBelow } = await import("./variables.ts");
   const known = new Map(OTHER_VARIABLES);

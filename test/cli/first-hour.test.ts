@@ -158,7 +158,7 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["orders create --order-id a-2 --amount-minor 1999 --currency EUR", 2, /missing: --payment-method/],
   [`orders create --order-id a-2 --amount-minor 1999 ${PAY}`, 2, /missing: --currency/],
   ["orders create", 2, /missing: --order-id, --amount-minor, --currency, --payment-method/],
-  ["orders create --order-id a-2", 2, /give --order-id and --price-id/],
+  ["orders create --order-id a-2", 2, /use --order-id with --price-id/],
   ["orders create --price-id price_coffee", 2, /missing: --order-id.*add it/s],
   ["orders create --order-id", 2, /--order-id <id>.*argument missing/],
   ["orders create order-1", 2, /too many arguments/],
@@ -180,9 +180,9 @@ const BESIDE_SANDBOX: readonly Row[] = [
   [
     "orders create --order-id a-2 --price-id price_ticket",
     5,
-    /first sent with another request|another --order-id/,
+    /first sent with a different request|another --order-id/,
   ],
-  ["orders create --order-id a-2 --price-id price_coffee --new-attempt", 5, /use that checkout/],
+  ["orders create --order-id a-2 --price-id price_coffee --new-attempt", 5, /use the existing checkout/],
   ["orders create --order-id a-2 --price-id price_coffee --until paid", 2, /--until/],
   ["orders create --order-id a-2 --price-id price_coffee --until succeeded", 2, /--until needs --wait/],
   ["orders create --order-id a-3 --price-id price_coffee --idempotency-key short", 2, /8 to 128/],
@@ -216,7 +216,7 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["orders get", 2, /missing required argument 'id\|order_id'/],
   ["orders get paid-1", 0, /status +succeeded/],
   ["orders get nonsense", 1, /no order or session has the order_id "nonsense".*orders list and/s],
-  ["orders get two␣words", 1, /orders list and checkout sessions list show them/],
+  ["orders get two␣words", 1, /orders list and checkout sessions list show the ids/],
   ["orders get a-text-of-more-than-32-characters", 2, /expected the id of an order or session/],
   ["orders get 00000000", 1, /no order or session among the newest/],
   ["orders get 0199a3c4-5d00-7000-8000-00000000dead", 1, /orders list/],
@@ -229,7 +229,7 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["orders list --status succeeded", 0, /succeeded/],
   ["orders list --limit 0", 2, /whole number from 1 to 200/],
   ["orders list --order-id nothing", 0, /no matching orders/],
-  ["orders list --base-url https://pay.example/v1", 2, /listed by the sandbox alone/],
+  ["orders list --base-url https://pay.example/v1", 2, /only a sandbox lists orders/],
   ["orders", 2, /a command is missing/],
   ["sessions list", 0, /ID +STATUS/],
   ["sessions get PAID", 0, /status +succeeded/],
@@ -257,14 +257,14 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["endpoints add http://localhost:3002/hooks --events order.paid", 2, /order\.paid/],
   ["endpoints disable", 2, /missing required argument 'id'/],
   ["endpoints disable ENDPOINT", 0, /is disabled/],
-  ["endpoints enable ENDPOINT", 0, /gets events/],
+  ["endpoints enable ENDPOINT", 0, /is enabled: queued events/],
   ["endpoints remove nonsense", 2, /expected the id of an endpoint/],
   ["endpoints remove ffffffff", 1, /endpoints list/],
   ["endpoints delete ENDPOINT", 2, /unknown command 'delete'/],
   ["env", 0, /CHECKOUT_BASE_URL=/],
   ["endpoints rotate-secret ENDPOINT", 0, /signing_secret +whsec_/],
   ["endpoints secret ENDPOINT", 0, /^whsec_/],
-  ["endpoints secret", 2, /so name one/],
+  ["endpoints secret", 2, /name one of them/],
   ["events list", 0, /TYPE/],
   ["events get EVENT", 0, /event_id/],
   ["events get nonsense", 2, /expected the id of an event/],
@@ -291,10 +291,10 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["keys revoke KEY", 0, /revoked|refused/],
   ["prices list", 0, /price_coffee/],
   [`prices add tea --amount-minor 7.50 --currency eur ${PAY}`, 2, /7\.50 EUR is 750/],
-  [`prices add tea --amount-minor 750 --currency eur ${PAY}`, 0, /7\.50 EUR is in the catalog/],
+  [`prices add tea --amount-minor 750 --currency eur ${PAY}`, 0, /7\.50 EUR was added to the catalog/],
   ["prices add tea", 2, /missing: --amount-minor, --currency, --payment-method/],
   ["prices retire nothing", 1, /prices list/],
-  ["prices retire tea", 0, /no new order can name/],
+  ["prices retire tea", 0, /new orders cannot use it/],
   ["capabilities list", 0, /CAPABILITY/],
   ["stores list", 0, /Sandbox Store/],
   ["stores show", 0, /Sandbox Store/],
@@ -386,7 +386,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   // The store.
   [{ CHECKOUT_STORE_ID: NOT_HERE }, "orders list", 1, /there is no store .*dead.*stores list/s],
   [{ CHECKOUT_STORE_ID: "nonsense" }, "orders list", 2, /must be the id of a store; got "nonsense"/],
-  [{}, `${CREATE} --store nope`, 2, /there is no store "nope"; there is "Sandbox Store"/],
+  [{}, `${CREATE} --store nope`, 2, /there is no store "nope"; known stores: "Sandbox Store"/],
   // What is left in a shell and means another command, or nothing.
   [{ CHECKOUT_PORT: "none" }, "orders list", 0, /b-1/],
   [
@@ -413,7 +413,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{}, "events resend x", 2, /\(Did you mean events replay\?\)/],
   [{}, "up", 2, /\(Did you mean sandbox start\?\)/],
   [{}, "listen --forward 3000", 2, /write "http:\/\/localhost:3000"/],
-  [{}, "sessions get nonsense", 1, /checkout orders list and checkout sessions list show them/],
+  [{}, "sessions get nonsense", 1, /checkout orders list and checkout sessions list show the ids/],
   [{}, "orders cancel x", 2, /\(Did you mean sandbox pay\?\)/],
   [{}, "webhooks list", 2, /\(Did you mean one of endpoints list, events list, deliveries list\?\)/],
   [{ CHECKOUT_IDEMPOTENCY_KEY: "left-in-a-shell" }, CREATE, 0, /= the same order as before/],
@@ -470,6 +470,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{}, "faults remove nope", 2, /faults list/],
   [{}, "snapshots create ../x", 2, /1 to 64 of a-z/],
   [{}, "snapshots restore nope", 1, /snapshots list/],
+  [{}, "snapshots restore", 2, /missing: the name of a snapshot, or --file\n.*checkout snapshots list/],
   [{}, "idempotency forget nothing", 1, /idempotency list/],
   [{}, "stores delete Sandbox␣Store --yes", 5, /the first store of a sandbox is never deleted/],
   [{}, "sandbox reset", 2, /add --yes/],
@@ -583,7 +584,7 @@ const QUESTIONS: readonly (readonly [line: string, typed: NonNullable<CommandOpt
       ["must be alipay_plus or wechat_pay", "wechat_pay"],
     ],
   ],
-  ["sandbox reset", [["Delete everything", "yes"]]],
+  ["sandbox reset", [["Delete the whole history", "yes"]]],
   ["stores create --name Tea", []],
   ["stores delete Tea", [["Delete the store", "y"]]],
 ];
@@ -624,7 +625,7 @@ test("what does not answer is told with where its address comes from, and a wron
   const ID = "0199a3c4-5d00-7000-8000-00000000dead";
   const create = "orders create --order-id a-1 --price-id price_coffee";
   const from =
-    /the address is from CHECKOUT_BASE_URL; checkout sandbox start --port 4999 starts a sandbox there/;
+    /the address is from CHECKOUT_BASE_URL; to start a sandbox there: checkout sandbox start --port 4999/;
   const wrong = apiKey.endsWith("0") ? `${apiKey.slice(0, -1)}1` : `${apiKey.slice(0, -1)}0`;
   const here = { CHECKOUT_BASE_URL: ready.base_url };
   const rows: readonly (readonly [line: string, env: Record<string, string>, code: number, says: RegExp])[] =
@@ -636,7 +637,7 @@ test("what does not answer is told with where its address comes from, and a wron
         `${create} --base-url http://127.0.0.1:4998/v1`,
         away,
         7,
-        /is from --base-url; checkout sandbox start --port 4998/,
+        /is from --base-url; to start a sandbox there: checkout sandbox start --port 4998/,
       ],
       [
         "orders list",

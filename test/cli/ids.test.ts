@@ -169,7 +169,7 @@ test("of more than 10 the newest 10 are listed", async () => {
 test("what nothing has is not found, and what nothing can have is a usage error that asks nobody", async () => {
   const { harness, create, run } = await open();
   await create("order-10");
-  const shows = "checkout orders list and checkout sessions list show them";
+  const shows = "checkout orders list and checkout sessions list show the ids";
   for (const command of COMMANDS.filter((one) => one !== FINDS_MORE)) {
     for (const name of ["order-1", "ORDER-10", "order-10 ", "%"]) {
       const { code, stdout, stderr } = await run(command, name);
@@ -304,9 +304,9 @@ test("another service is asked by a whole id alone, and nothing else is sent to 
       const { code, stdout, stderr } = await run(`sessions get NAME ${flags}`.trim(), name, { env });
       expect([flags, name, code, stdout]).toEqual([flags, name, 2, ""]);
       expect(stderr).toContain(
-        `✗ "${name}" is no whole id, and the interface of ${host} states no list to find it in\n`,
+        `✗ "${name}" is not a whole id, and the interface of ${host} has no list to look it up in\n`,
       );
-      expect(stderr).toContain("  → type the id that orders create or sessions create has printed");
+      expect(stderr).toContain("  → use the id that orders create or sessions create has printed");
       expect(stderr.includes("CHECKOUT_CONTROL_TOKEN")).toBe(host.startsWith("127."));
     }
     expect(asked).toEqual([]);
@@ -318,11 +318,7 @@ test("another service is asked by a whole id alone, and nothing else is sent to 
     ]);
     if (host.startsWith("127.")) continue;
     const listed = await run(`orders get NAME ${flags}`.trim(), "order-1", { env });
-    expect([flags, listed.code, listed.stderr]).toEqual([
-      flags,
-      2,
-      expect.stringContaining("states no list"),
-    ]);
+    expect([flags, listed.code, listed.stderr]).toEqual([flags, 2, expect.stringContaining("has no list")]);
   }
   expect(asked).toEqual([]);
 });

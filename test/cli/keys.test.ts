@@ -240,8 +240,8 @@ test("the key of the folder and the last one of a store can be revoked, and it i
   const { said } = await type("keys list");
   const kept = String(said["kept_key_id"]);
   const text = await harness.run(["keys", "revoke", kept]);
-  expect(text.stdout).toContain("it is the key in credentials.json");
-  expect(text.stdout).toContain("nobody can call v1; make one: checkout keys create");
+  expect(text.stdout).toContain("credentials.json has this key");
+  expect(text.stdout).toContain("v1 refuses every request; create a key: checkout keys create");
   expect((await type(`keys revoke ${kept}`)).said).toMatchObject({ kept: true, keys_left: 0 });
   expect(await asked(sandbox.ready.api_key ?? "", "orders")).toBe("401 credential_invalid");
   const create = "orders create --order-id o-1 --price-id price_coffee".split(" ");
@@ -268,7 +268,7 @@ test("the variables leave out the key of the folder once it is revoked, and say 
     expect((await harness.run(["keys", "revoke", kept.kept_key_id, ...words])).code).toBe(0);
     const { code, stdout, stderr } = await harness.run(env);
     expect([code, stderr]).toEqual([0, expect.stringContaining("CHECKOUT_API_KEY is left out")]);
-    expect(stderr).toContain("is revoked; make another: checkout keys create");
+    expect(stderr).toContain("is revoked; create another: checkout keys create");
     expect(Object.keys(JSON.parse(stdout) as object)).toEqual([
       "CHECKOUT_BASE_URL",
       "CHECKOUT_STORE_ID",
@@ -342,7 +342,7 @@ test("a key of a drill is neither listed nor revoked by its id, and what is no k
   const id = String(database.prepare("SELECT id FROM credentials WHERE for_drill = 1").pluck().get());
   database.close();
   const rows = [
-    [`keys revoke ${id}`, 1, "there is no API key", "checkout keys list shows them"],
+    [`keys revoke ${id}`, 1, "there is no API key", "checkout keys list shows the keys"],
     ["keys revoke 0199a3c4-5d00-7000-8000-000000000001", 1, "there is no API key", "checkout keys list"],
     ["keys revoke abcd", 2, "expected the id of an API key", "checkout keys list"],
     ["keys create --scopes orders:read", 2, "orders:write or checkout_sessions:write", ""],

@@ -202,7 +202,7 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
   const created = json((await harness.run(createOrder("o-1~failed", "--wait", "--json"))).stdout);
   const { id } = created["data"] as { readonly id: string };
   const unknown = "0199a3c4-5d00-7000-8000-000000000001";
-  const again = "checkout orders list and checkout sessions list show them";
+  const again = "checkout orders list and checkout sessions list show the ids";
   const rows: readonly (readonly [argv: string[], next: string])[] = [
     [["refund"], "checkout --help"],
     [["orders", "crate", "--order-id", "x"], "checkout orders --help"],
@@ -226,7 +226,10 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
     [["sandbox", "pay", "nonsense", "--outcome", "failed"], again],
     [["sandbox", "pay", "0000aaaa"], `type the whole id; ${again}`],
     [["sandbox", "pay", unknown, "--outcome", "failed"], again],
-    [["checklist", "waive", "webhooks"], "add --reason <text> (why it can be done without, for the report)"],
+    [
+      ["checklist", "waive", "webhooks"],
+      "add --reason <text> (reason for skipping the drill, for the report)",
+    ],
     [["sessions", "get", id, "--until", "final"], "add --wait, or leave out --until"],
     [createOrder("o-2", "--new-attempt", "--idempotency-key", "abcdefgh"), "leave one of them out"],
     [["sandbox", "pay", id, "--outcome", "cancelled"], `checkout sessions get ${id} shows its state`],
@@ -507,7 +510,7 @@ test("what is waited for is told before its end, with where it is paid", async (
   for (const noun of ["orders", "sessions"]) {
     const create = [noun, "create", "--order-id", `${noun}-1`, "--price-id", "price_coffee", "--wait"];
     const { code, stdout, stderr } = await harness.run([...create, "--timeout", "1s"]);
-    const [, id = "", page = ""] = /^(\S+) is paid at (\S+)\n✗/.exec(stderr) ?? [];
+    const [, id = "", page = ""] = /^pay (\S+) at (\S+)\n✗/.exec(stderr) ?? [];
     expect([noun, code, stdout, new URL(page).pathname]).toEqual([noun, 7, "", `/pay/${id}`]);
     const asJson = await harness.run([...create, "--timeout", "1s", "--json"]);
     expect(JSON.parse(asJson.stderr)).toMatchObject({ id });
@@ -543,7 +546,7 @@ test("a browser that does not open is a warning with the address, and the order 
     expect([result.code, result.stdout]).toEqual([0, expect.stringContaining("o-1") as string]);
     const [page = ""] = harness.opened;
     const warning = `warning: no browser was opened (no browser\\u{1b}[2J); open ${page} by hand\n`;
-    const waits = argv.includes("--wait") ? `${page.replace(/.*\//, "")} is paid at ${page}\n` : "";
+    const waits = argv.includes("--wait") ? `pay ${page.replace(/.*\//, "")} at ${page}\n` : "";
     expect(result.stderr).toBe(warning + waits);
   };
   await check(...createOrder("o-1~succeeded", "--open"));

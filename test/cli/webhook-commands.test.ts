@@ -59,12 +59,12 @@ test("an endpoint is added with its secret, listed, switched off and on, and rem
   expect(rows[2]).toMatch(/enabled +http:\/\/localhost:3001\/ +\* +one at a time$/);
 
   expect((await shop.type(`endpoints disable ${id.toUpperCase()}`)).stdout).toContain(
-    "is disabled: events that happen meanwhile are not delivered later",
+    "is disabled: events that occur meanwhile are not delivered later",
   );
   expect((await shop.type("endpoints list")).stdout).toMatch(/disabled +\S+ +.* it was switched off\n/);
   expect(await shop.ask(`endpoints enable ${id}`)).toMatchObject({ id, state: "enabled", reason: null });
   expect((await shop.type(`endpoints remove ${id}`)).stdout).toBe(
-    `${HOOKS} is removed; its deliveries are given up\n`,
+    `${HOOKS} was removed; its pending deliveries are given up\n`,
   );
   expect(await shop.ask("endpoints list")).toMatchObject({ endpoints: [{ url: "http://localhost:3001/" }] });
 });
@@ -85,7 +85,7 @@ test("a secret is printed alone, for the environment, and not for one of several
   const [, second = ""] = /signing_secret {2}(\S+)/.exec(rotated.stdout) ?? [];
   expect(second).toMatch(SECRET);
   expect(second).not.toBe(first);
-  expect(rotated.stdout).toContain("old_secret      signs too for 24h\n  in force        2\n");
+  expect(rotated.stdout).toContain("old_secret      also signs for 24h\n  active          2\n");
   expect(await shop.ask(`endpoints secret ${id}`)).toEqual({
     endpoint_id: id,
     signing_secret: second,
@@ -102,7 +102,7 @@ test("a secret is printed alone, for the environment, and not for one of several
   const other = await shop.add("http://localhost:3001/");
   const several = await shop.type("endpoints secret");
   expect([several.code, several.stdout]).toEqual([2, ""]);
-  expect(several.stderr).toContain(`there are 2 endpoints, so name one: ${id} (${HOOKS}), ${other}`);
+  expect(several.stderr).toContain(`there are 2 endpoints; name one of them: ${id} (${HOOKS}), ${other}`);
   expect((await shop.type(`endpoints secret ${other}`)).stdout).toBe(`${first}\n`);
 });
 
@@ -179,7 +179,7 @@ test("faults of deliveries are asked for, listed in their order, used up, and re
     ],
   });
   const last = listed.stdout.split("\n")[2]?.slice(0, 8) ?? "";
-  expect((await shop.type(`faults remove ${last}`)).stdout).toContain("the fault delay is removed");
+  expect((await shop.type(`faults remove ${last}`)).stdout).toContain("the fault delay was removed");
   expect((await shop.type("faults clear")).stdout).toBe("removed: 2\n");
   expect((await shop.type("faults list")).stdout).toBe("no faults are scheduled\n");
   await shop.type(`endpoints test ${id} --wait`);
@@ -251,7 +251,7 @@ test("--wait waits for the next event that fits, and no longer than it may", asy
   const until = shop.harness.clock.now();
   const late = await shop.type("events list --type order.failed --wait --timeout 45s");
   expect([late.code, late.stdout]).toEqual([7, ""]);
-  expect(late.stderr).toContain("no matching event came; time is up");
+  expect(late.stderr).toContain("no matching event occurred; time is up");
   expect(late.stderr).toContain("→ continue to wait: checkout events list --since 6 --wait");
   expect(shop.harness.clock.now() - until).toBeGreaterThanOrEqual(45_000);
   expect(shop.harness.clock.now() - until).toBeLessThan(46_000);
@@ -273,7 +273,7 @@ test("an event is shown with its deliveries, its body byte for byte, and is wait
     "sequence    1",
   ])
     expect(shown.stdout).toContain(line);
-  expect(shown.stdout).toContain(`body        ${event?.body ?? ""}\n\nLAST TRY`);
+  expect(shown.stdout).toContain(`body        ${event?.body ?? ""}\n\nLAST ATTEMPT`);
   expect(shown.stdout).toMatch(new RegExp(`200 +succeeded +– +localhost:3000/hooks\n$`));
 
   const body = await shop.type(`events get ${eventId} --body`);
@@ -302,7 +302,7 @@ test("an event is shown with its deliveries, its body byte for byte, and is wait
     "",
     { error: { code: "wait_timeout" }, event_id: eventId, due: 1, next_at: expect.any(String) as string },
   ]);
-  expect(due.json.error?.message).toMatch(/1 of 3 deliveries of \S+ are due, the next at 2026-/);
+  expect(due.json.error?.message).toMatch(/1 of 3 deliveries of \S+ are still due, the next at 2026-/);
 });
 
 test("a replay goes to whom it is for, with the same bytes, and changes nothing", async () => {
@@ -314,12 +314,14 @@ test("a replay goes to whom it is for, with the same bytes, and changes nothing"
   const nobody = await shop.type(`events replay ${eventId}`);
   expect(nobody.code).toBe(5);
   expect(nobody.stderr).toContain("→ checkout endpoints list shows");
-  expect((await shop.type(`events get ${eventId}`)).stdout).toContain("no endpoint wanted it");
+  expect((await shop.type(`events get ${eventId}`)).stdout).toContain(
+    "no endpoint receives events of this type",
+  );
 
   const [one, two] = [await shop.add(near.url), await shop.add(far.url)];
   const replayed = await shop.type(`events replay ${eventId}`);
   expect(replayed.stdout).toBe(
-    `delivering again to ${one}\ndelivering again to ${two}\ncheckout events get ${eventId} --wait shows the result\n`,
+    `delivering again to ${one}\ndelivering again to ${two}\nto see the result: checkout events get ${eventId} --wait\n`,
   );
   expect(await shop.ask(`events replay ${eventId} --endpoint ${two}`)).toMatchObject({
     deliveries: [{ endpoint_id: two }],
@@ -341,7 +343,9 @@ test("deliveries are listed with their last try, by endpoint, event, checkout an
   await shop.advance(1);
   const wide = await shop.harness.run(["deliveries", "list"], { columns: 200 });
   const rows = wide.stdout.split("\n");
-  expect(rows[0]).toMatch(/^LAST TRY +RESULT +TRIES +STATE +NEXT TRY +CAUSE +TYPE +EVENT +ENDPOINT$/);
+  expect(rows[0]).toMatch(
+    /^LAST ATTEMPT +RESULT +ATTEMPTS +STATE +NEXT ATTEMPT +CAUSE +TYPE +EVENT +ENDPOINT$/,
+  );
   expect(
     rows.slice(1, -1).map((row) =>
       row
@@ -525,9 +529,9 @@ test("each mistake ends with what was expected, what came and what to type next"
       'expected the id of an endpoint, such as 0199a3c4-5d00-7000-8000-000000000001; got "1"',
       "endpoints remove 1",
     ],
-    [2, "checkout endpoints list shows them", "endpoints enable x"],
+    [2, "checkout endpoints list shows the endpoints", "endpoints enable x"],
     [1, `there is no endpoint ${UNKNOWN}`, `endpoints disable ${UNKNOWN}`],
-    [1, "checkout endpoints list shows them", `endpoints remove ${UNKNOWN}`],
+    [1, "checkout endpoints list shows the endpoints", `endpoints remove ${UNKNOWN}`],
     [1, `there is no endpoint ${UNKNOWN}`, `endpoints test ${UNKNOWN}`],
     [1, `there is no endpoint ${UNKNOWN}`, `endpoints secret ${UNKNOWN}`],
     [1, `there is no endpoint ${UNKNOWN}`, `endpoints rotate-secret ${UNKNOWN}`],
@@ -577,7 +581,7 @@ test("each mistake ends with what was expected, what came and what to type next"
       "events list --type order.paid",
     ],
     [2, "an event_id, or a position such as 0 or 42", "events list --since yesterday"],
-    [1, "checkout events list shows them", `events list --since ${UNKNOWN}`],
+    [1, "checkout events list shows the events", `events list --since ${UNKNOWN}`],
     [2, "from 1 to 1000", "events list --limit 0"],
     [1, 'has the order_id "nonsense"', "events list --checkout nonsense"],
     [2, "Expected an id such as", "deliveries list --endpoint nonsense"],

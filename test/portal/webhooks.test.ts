@@ -361,7 +361,7 @@ test("all that failed since a moment is delivered again, and nothing else", asyn
   const typed = await harness.run(["events", "replay-failed", "--since", "7d"]);
   expect([typed.code, typed.stdout]).toEqual([
     0,
-    "delivering 2 again\ncheckout deliveries list shows how they end\n",
+    "delivering 2 again\nto see the results: checkout deliveries list\n",
   ]);
   await settled();
   expect(hooks.got).toHaveLength(4);

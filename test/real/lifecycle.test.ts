@@ -116,7 +116,7 @@ test("an ephemeral sandbox can neither be detached nor used again, and what to d
       expect([line, refused.code, problemIn(refused).next]).toEqual([
         line,
         2,
-        'leave --ephemeral out, and name a folder to throw away: --dir "$(mktemp -d)"',
+        'leave --ephemeral out, and use a temporary folder: --dir "$(mktemp -d)"',
       ]);
     }
   }
@@ -161,7 +161,7 @@ test("what was given has to be as the live sandbox has it, field by field; what 
   const both = await typed("sandbox start --detach", { env });
   expect([both.code, both.stderr]).toEqual([
     2,
-    `✗ the sandbox that runs here (pid 1001) is served otherwise than asked for
+    `✗ the running sandbox (pid 1001) has different settings from the requested ones
   port        expected 1, live 4300
   rate_limit  expected off, live 5/s
   → leave these settings out, or run checkout sandbox stop first
@@ -325,7 +325,7 @@ test("a stop of a sandbox within a program leaves the program alone, also where 
     onTestFinished(() => sandbox.close());
     const stopped = await harness.run(["sandbox", "stop", "--json"], { world });
     if (port === null) {
-      expect([stopped.code, problemIn(stopped).next]).toEqual([1, expect.stringContaining("in its program")]);
+      expect([stopped.code, problemIn(stopped).next]).toEqual([1, expect.stringContaining("in the program")]);
       expect(await sandbox.store.events.list()).toEqual([]);
       continue;
     }

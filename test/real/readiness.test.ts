@@ -1010,7 +1010,7 @@ test("command lines that make no sense end with 2 or say what is missing, and ch
       ["checklist --item gate", 2, "production_credential or store_active"],
       ["checklist --item", 2, "argument missing"],
       ["checklist everything", 2, "too many arguments"],
-      ["checklist waive webhook --reason none", 2, "name one of: webhooks, duplicates, idempotency"],
+      ["checklist waive webhook --reason none", 2, "the drills are: webhooks, duplicates, idempotency"],
       ["checklist waive webhooks", 2, "missing: --reason"],
       ["checklist run duplicates --order-view http://localhost:3000/", 2, "--order-view needs --paid-when"],
       [

@@ -235,6 +235,18 @@ test("the whole sandbox is put back: stores that were deleted are there, and oth
   expect(again.code).toBe(0);
 });
 
+test("a file is restored without a name, and leaves no snapshot behind", async () => {
+  const { harness, run, order, first } = await openTwo();
+  await order(first, "o-1");
+  await run("snapshots create base --file base.snapshot");
+  await run("snapshots remove base");
+  await run("sandbox reset --yes");
+  const file = join(harness.cwd, "base.snapshot");
+  expect(await run(`snapshots restore --file ${file}`)).toContain(`(${first}) was restored from ${file}`);
+  expect(JSON.parse(await run("orders list --json"))).toMatchObject({ checkouts: [{ order_id: "o-1" }] });
+  expect(JSON.parse(await run("snapshots list --json"))).toMatchObject({ snapshots: [] });
+});
+
 test("a snapshot is restored by another sandbox: its first store is shown, its key is in force, webhooks are signed as before", async () => {
   const one = await openTwo();
   await one.order(one.first, "o-1");
@@ -461,7 +473,7 @@ test("the commands do the same while the sandbox does not run; names lead nowher
     await run(`snapshots restore ${name}`);
     expect([name, rowsOf(database, first)]).toEqual([name, taken]);
   }
-  expect(await run("snapshots remove all")).toContain("all is removed");
+  expect(await run("snapshots remove all")).toContain("all was removed");
   await run("snapshots restore all", 1);
   for (const name of ["../x", "a/b", "A", ".x", "x".repeat(65), "con fig"])
     for (const verb of ["create", "restore", "remove"])
@@ -622,7 +634,7 @@ test("a snapshot that takes the place of an older one says so", async () => {
     const name = isLive ? "live" : "stopped";
     const first = await run(`snapshots create ${name}`);
     const second = await run(`snapshots create ${name}`);
-    expect([isLive, first.includes("older"), second.includes(", in the place of an older one")]).toEqual([
+    expect([isLive, first.includes("older"), second.includes(", replacing an existing snapshot")]).toEqual([
       isLive,
       false,
       true,

@@ -109,7 +109,7 @@ test("what the interface states is relied on by everybody, and is no assumption"
   expect((await create({ order_id: "order-2", ...AMOUNT })).status).toBe(201);
   expect(await used(harness)).toEqual({});
   const { stdout } = await harness.run(["assumptions", "--used"]);
-  expect(stdout).toBe("no assumption was relied on yet\n");
+  expect(stdout).toBe("your integration has not relied on any assumption yet\n");
 });
 
 test("each is noted with the first request that relied on it, and never again", async () => {

@@ -385,8 +385,8 @@ test("exec adds the faults of profiles and files, for its command alone", async 
   expect(await commandsOf(harness).faults()).toEqual([]);
   await outer.stop();
   const rows = [
-    ["no-such", '"no-such" is neither a profile of faults nor a file'],
-    [fileOf("{"), "it is no JSON"],
+    ["no-such", '"no-such" is neither a fault profile nor a file'],
+    [fileOf("{"), "it is not JSON"],
     [fileOf('[{"action":"rain"}]'), "fault 1: action"],
     [fileOf('[{"action":"drop"},{"action":"drop","match":{"path":"/v1/orders"}}]'), "fault 2: match.path"],
   ] as const;

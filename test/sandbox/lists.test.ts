@@ -589,7 +589,7 @@ test("an end that two ids have is refused with both, one that none has is not th
     expect(foreign.stderr).toContain("among the newest 1000");
   }
   const named = { CHECKOUT_BASE_URL: "https://pay.example/v1" };
-  const none = "states no list";
+  const none = "has no list";
   const other =
     "--base-url names http://127.0.0.1:1/v1, and the sandbox of .checkout is http://127.0.0.1:4242/v1";
   for (const [line, env, said] of [
@@ -658,7 +658,7 @@ test("tables fit: columns go one after the other, and then the widest is cut; id
   expect((await tables(0)[1]) ?? "").toBe(await tables(80)[1]);
   expect((await tables(80)[0]) ?? "").toMatch(/^ID +STATUS +AMOUNT +ORDER ID\n.*\n.* (注文)+注?…$/);
   expect((await tables(200)[2]) ?? "").toMatch(
-    /^LAST TRY +RESULT +TRIES +STATE +NEXT TRY +CAUSE +TYPE +EVENT +ENDPOINT\n/,
+    /^LAST ATTEMPT +RESULT +ATTEMPTS +STATE +NEXT ATTEMPT +CAUSE +TYPE +EVENT +ENDPOINT\n/,
   );
-  expect((await tables(80)[2]) ?? "").toMatch(/^RESULT +STATE +NEXT TRY +EVENT +ENDPOINT\n.*…[^ ]+$/);
+  expect((await tables(80)[2]) ?? "").toMatch(/^RESULT +STATE +NEXT ATTEMPT +EVENT +ENDPOINT\n.*…[^ ]+$/);
 });

@@ -45,7 +45,7 @@ test("a price is added once, approved with its row in the audit log, and orders 
   expect(await type(add)).toEqual({ code: 0, said: { ...ADDED, added: true, missing_capabilities: [] } });
   expect(await acts()).toEqual(["approve_price | tea | approved when it was added to the sandbox"]);
   expect(await type(add)).toEqual({ code: 0, said: { ...ADDED, added: false, missing_capabilities: [] } });
-  expect(await text(add)).toBe("= the price tea of 7.00 EUR is there already; nothing was changed\n");
+  expect(await text(add)).toBe("= the price tea of 7.00 EUR exists already; nothing was changed\n");
   expect(await acts()).toHaveLength(1);
   const { code, said } = await type("orders create --order-id o-1 --price-id tea");
   expect([code, said]).toMatchObject([0, { data: { amount_minor: 700, currency: "EUR" } }]);
@@ -133,14 +133,14 @@ test("the administrator approves a price and takes it back, each with its row; n
     [order, 1, "which is not approved"],
     ["admin approve-price tea --note checked", 0, "tea is approved"],
     ["admin approve-price tea", 5, "is approved already"],
-    ["admin approve-price coffee", 1, "checkout prices list shows them"],
+    ["admin approve-price coffee", 1, "checkout prices list shows the prices"],
     [order, 0, "order created"],
     ["admin revoke-price tea", 0, "tea is not approved any more"],
     ["admin revoke-price tea", 5, "is not approved"],
     ["orders create --order-id o-2 --price-id tea", 1, "which is not approved"],
-    ["prices retire tea", 0, "no new order can name the price tea"],
+    ["prices retire tea", 0, "the price tea was retired: new orders cannot use it"],
     ["admin approve-price tea", 5, "is retired"],
-    ["prices retire tea", 0, "no new order"],
+    ["prices retire tea", 0, "new orders cannot use it"],
     ["prices retire coffee", 1, "the store has no price"],
   ] as const;
   for (const [line, code, said] of rows) {

@@ -562,7 +562,7 @@ test("nothing is reset without consent, or where the store is unknown", async ()
     (await sandbox.request({ path: `/v1/checkout-sessions/${id}` })).status;
   const refused = await harness.run(["sandbox", "reset"]);
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--yes")]);
-  const typed = (answer: string) => ({ typed: [["Delete everything", answer]] as const });
+  const typed = (answer: string) => ({ typed: [["Delete the whole history", answer]] as const });
   expect((await harness.run(["sandbox", "reset"], typed("n"))).code).toBe(130);
   expect((await harness.run(["sandbox", "reset", "--store", "nosuch", "--yes"])).code).toBe(1);
   expect(await there()).toBe(200);

@@ -23,7 +23,7 @@ export function registerConfig(group: Group): void {
   register<FileOptions>(group, {
     name: "validate",
     ofStore: false,
-    summary: "check the file, and the variables that it names; asks no sandbox",
+    summary: "check the file and the variables that it names, without a sandbox",
     examples: ["checkout config validate", "checkout config validate --file shop.json"],
     options: [fileOption()],
     run: runValidate,
@@ -31,7 +31,7 @@ export function registerConfig(group: Group): void {
   register<PruneOptions>(group, {
     name: "diff",
     ofStore: false,
-    summary: "show what apply would change in the live sandbox; exit 0 nothing, 3 something",
+    summary: "show what apply would change in the running sandbox; exit 0 if nothing, 3 if something",
     examples: ["checkout config diff", "checkout config diff --prune --json"],
     options: [fileOption(), pruneOption()],
     run: runDiff,
@@ -39,7 +39,7 @@ export function registerConfig(group: Group): void {
   register<PruneOptions>(group, {
     name: "apply",
     ofStore: false,
-    summary: "make the live sandbox be as the file says, in one transaction",
+    summary: "apply the file to the running sandbox, atomically",
     examples: ["checkout config apply", "checkout config apply --prune"],
     options: [fileOption(), pruneOption()],
     run: runApply,
@@ -47,7 +47,7 @@ export function registerConfig(group: Group): void {
   register(group, {
     name: "export",
     ofStore: false,
-    summary: "print the live sandbox as such a file, without secrets",
+    summary: "export the running sandbox as a configuration file, without secrets",
     examples: ["checkout config export > checkout.config.json"],
     run: runExport,
   });
@@ -56,14 +56,14 @@ export function registerConfig(group: Group): void {
 function fileOption() {
   const option = valueOption(
     "--file <file>",
-    "the configuration (default: checkout.config.json, found upward)",
+    "configuration file (default: checkout.config.json, here or in a parent folder)",
   );
-  // It is the same file as that of `sandbox start --config`.
+  // The same file, and so the same variable, as `sandbox start --config`.
   return setting("CHECKOUT_SANDBOX", option, "config");
 }
 
 function pruneOption() {
-  return switchOption("--prune", "remove what the lists of the file do not have");
+  return switchOption("--prune", "remove everything that is missing from the lists of the file");
 }
 
 async function runValidate({ world, printer }: Context, options: FileOptions): Promise<number> {

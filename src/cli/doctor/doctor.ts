@@ -43,7 +43,7 @@ export function registerDoctor(variables: Scene["variables"]) {
     register(group, {
       name: "doctor",
       ofStore: false,
-      summary: "check everything that checkout depends on, with what to do; changes nothing",
+      summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
       examples: ["checkout doctor", "checkout doctor --json"],
       run: (context, options) => runDoctor(context, options, variables),
     });

@@ -1,3 +1,4 @@
+import type { Option } from "commander";
 import { closestMatch } from "leven";
 import { iso } from "../../core/clock.ts";
 import { durationText, type SpanOrMoment } from "../../core/config/setting-text.ts";
@@ -42,7 +43,7 @@ export function registerFaults(group: Group): void {
   registerAdd(group);
   register(group, {
     name: "list",
-    summary: "list the faults that can still hit, oldest first",
+    summary: "list the active faults, oldest first",
     examples: ["checkout faults list", "checkout faults list --json"],
     run: calling("listFaults", {
       text: ({ faults }, { width }) =>
@@ -55,7 +56,7 @@ export function registerFaults(group: Group): void {
     examples: ["checkout faults remove <id>"],
     run: calling("removeFault", {
       id: "fault",
-      text: ({ fault }, { style }) => `${style.green("✓")} the fault ${fault.action} is removed`,
+      text: ({ fault }, { style }) => `${style.green("✓")} the fault ${fault.action} was removed`,
     }),
   });
   register(group, {
@@ -71,7 +72,7 @@ export function registerFaults(group: Group): void {
 function registerAdd(group: Group): void {
   register<AddOptions>(group, {
     name: "add [action]",
-    summary: `inject a fault; of v1: ${API_ACTIONS.join(", ")}; of deliveries: ${DELIVERY_ACTIONS.join(", ")}`,
+    summary: `inject a fault into v1 requests (${API_ACTIONS.join(", ")}) or into deliveries (${DELIVERY_ACTIONS.join(", ")})`,
     examples: [
       "checkout faults add lose_answer --path /v1/orders",
       "checkout faults add status --status 502 --order-id 'order-7*' --times 3",
@@ -80,50 +81,74 @@ function registerAdd(group: Group): void {
       "checkout faults add --profile flaky-network",
     ],
     options: [
-      valueOption("--profile <name>", FAULT_PROFILES.join(", "), parseChoice(FAULT_PROFILES)),
-      valueOption("--method <method>", "only requests with it: GET or POST", parseChoice(["GET", "POST"])),
-      valueOption("--path <path>", "only requests of this path of v1; * stands for any text"),
-      valueOption("--event <type|id>", "only deliveries of this event type, order.*, or of one event"),
-      valueOption("--endpoint <id>", "only deliveries to this endpoint", parseId),
-      valueOption("--order-id <pattern>", "only what is about this order_id; * stands for any text"),
-      valueOption("--nth <n>", "begin with the nth that matches (default: 1)", parseWhole(1, MAX_TIMES)),
-      valueOption("--probability <p>", "hit this share of what matches, 0 to 1 (default: 1)", parseShare),
-      valueOption("--seed <text>", "what --probability is decided by (default: drawn; faults list shows it)"),
       valueOption(
-        "--times <n>",
-        "number of requests or deliveries that it hits (default: 1; with --until any number)",
-        parseWhole(1, MAX_TIMES),
+        "--profile <name>",
+        `add a set of faults instead of one action: ${FAULT_PROFILES.join(", ")}`,
+        parseChoice(FAULT_PROFILES),
       ),
-      valueOption(
-        "--until <time>",
-        "end after 10m, or at a moment in ISO 8601, by the store's clock",
-        parseSpanOrMoment,
-      ),
+      ...matchOptions(),
       valueOption(
         "--status <status>",
-        `of status: 400 to 599 (default: ${PARAMETERS.status.default})`,
+        `for status: HTTP status, 400 to 599 (default: ${PARAMETERS.status.default})`,
         parseWhole(400, 599),
       ),
       valueOption(
         "--latency <duration>",
-        `of ${PARAMETERS.latencyMs.of.join(", ")} (default: ${durationText(PARAMETERS.latencyMs.default)})`,
+        `for ${PARAMETERS.latencyMs.of.join(", ")}: how long (default: ${durationText(PARAMETERS.latencyMs.default)})`,
         parseDuration,
       ),
       valueOption(
         "--retry-after <seconds>",
-        `of ${PARAMETERS.retryAfterS.of.join(", ")} (default: ${PARAMETERS.retryAfterS.default})`,
+        `for ${PARAMETERS.retryAfterS.of.join(", ")}: value of Retry-After, 0 to 3600 (default: ${PARAMETERS.retryAfterS.default})`,
         parseWhole(0, 3600),
       ),
     ],
     run: calling("addFault", {
       body: (options, { context, typed }) => requestOf(context, options, typed),
       nextAfter: {
-        not_found: "checkout endpoints list and checkout events list show them",
-        state_conflict: "checkout faults list shows them",
+        not_found: "checkout endpoints list and checkout events list show the ids",
+        state_conflict: "checkout faults list shows the faults",
       },
       text: ({ faults }, { width }) => faultLines(faults, width),
     }),
   });
+}
+
+/** The options that limit a fault to some requests or deliveries. */
+function matchOptions(): Option[] {
+  return [
+    valueOption(
+      "--method <method>",
+      "only requests with this method: GET or POST",
+      parseChoice(["GET", "POST"]),
+    ),
+    valueOption("--path <path>", "only requests to this path of v1; * matches any text"),
+    valueOption(
+      "--event <type|id>",
+      "only deliveries of this event type, of types such as order.*, or of this event",
+    ),
+    valueOption("--endpoint <id>", "only deliveries to this endpoint", parseId),
+    valueOption(
+      "--order-id <pattern>",
+      "only requests and deliveries with this order_id; * matches any text",
+    ),
+    valueOption("--nth <n>", "start with the nth match (default: 1)", parseWhole(1, MAX_TIMES)),
+    valueOption("--probability <p>", "share of matches to hit, 0 to 1 (default: 1)", parseShare),
+    valueOption(
+      "--seed <text>",
+      "random seed for --probability (default: a random one, which faults list shows)",
+    ),
+    valueOption(
+      "--times <n>",
+      "maximum number of requests or deliveries to hit (default: 1; with --until, no limit)",
+      parseWhole(1, MAX_TIMES),
+    ),
+    valueOption(
+      "--until <time>",
+      "end after a span such as 10m, or at an ISO 8601 time, by the store's clock",
+      parseSpanOrMoment,
+    ),
+  ];
 }
 
 async function gotAction(text: string): Promise<string> {
@@ -141,11 +166,11 @@ async function requestOf(
   const action = FAULT_ACTIONS.find((known) => known === text);
   const { profile, event, until, status, latency: latencyMs, retryAfter: retryAfterS, times, seed } = options;
   if (FAULT_PROFILES.some((known) => known === text))
-    throw refusedUsage(`${text} is a profile, and no action`, `checkout faults add --profile ${text}`);
+    throw refusedUsage(`${text} is a profile, not an action`, `checkout faults add --profile ${text}`);
   if (action === undefined && (text !== undefined || profile === undefined))
     throw refusedUsage(
       `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : await gotAction(text)}`,
-      "checkout faults add --help says what each is for",
+      "checkout faults add --help lists the actions and their options",
     );
   const { method, path, endpoint: endpointId, orderId, nth, probability } = options;
   const eventId = event === undefined ? undefined : idOf(event);
@@ -168,7 +193,7 @@ async function requestOf(
   return wanted;
 }
 
-/** The options by the fields that a refusal begins with. */
+/** The option for each field with which a refusal can begin. */
 const FLAGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     "match.method": "--method",
@@ -192,7 +217,7 @@ async function endOf(context: Context, until: SpanOrMoment | undefined): Promise
   return "at" in until ? until.at : await momentFromNow(context, until.spanMs);
 }
 
-/** Oldest first, in the order in which they are asked; a column that nothing stands in is left out. */
+/** Faults in the order in which they apply, oldest first; an empty column is left out. */
 function faultLines(faults: readonly FaultEntry[], width: number): Promise<string> {
   const columns = COLUMNS.filter(([, , isNeeded]) => isNeeded === undefined || faults.some(isNeeded));
   return table(
@@ -204,7 +229,7 @@ function faultLines(faults: readonly FaultEntry[], width: number): Promise<strin
 
 type Cell = (fault: FaultEntry) => string | number | null;
 
-/** The name of each column, its cell, and whether a fault needs it where not all do. */
+/** Each column: its name, its cell, and, unless it is always shown, whether a fault needs it. */
 const COLUMNS: readonly (readonly [name: string, cell: Cell, isNeeded?: (fault: FaultEntry) => boolean])[] = [
   ["ID", ({ id }) => shortId(id)],
   ["ACTION", ({ action }) => action],

@@ -4,10 +4,10 @@ import type { Context } from "../command.ts";
 import { attemptAsync } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 
-/** Faults that a command line asks for, as the control API takes them. */
+/** The faults of a command line, as requests of the control API. */
 export type WantedFaults = readonly RequestOf<"addFault">[];
 
-/** Faults of a store that end with the block that holds them, unless they are to stay. */
+/** Faults of a store that are removed at the end of the block that holds them, unless `stay` was called. */
 export function heldFaults(context: Context, target: ControlTarget) {
   const held: string[] = [];
   return {

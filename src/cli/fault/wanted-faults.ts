@@ -9,12 +9,12 @@ import type { WantedFaults } from "./held-faults.ts";
 import { refusedUsage, type Refused } from "../problem.ts";
 import { readNamedText } from "../../host/named-file.ts";
 
-/** A file of faults is written by hand. */
+/** Far more than any file of faults that is written by hand. */
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
 const NEXT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"action": "lose_answer"}]`;
 
-/** Reads profiles and files of faults, in their order. A file holds what the control API takes, once or in an array. */
+/** Reads profiles and files of faults, in their order. A file has one fault as the control API takes it, or an array. */
 export function readFaults({ world }: Context, names: readonly string[]): WantedFaults {
   return names.flatMap((name) => {
     const profile = FAULT_PROFILES.find((known) => known === name);
@@ -27,12 +27,12 @@ function faultsIn(world: Context["world"], name: string): WantedFaults {
   const text = readNamedText(world, name, { maxBytes: LARGEST_FILE_BYTES });
   if (!text.ok) {
     const { isMissing, why } = text.refusal;
-    throw refused(isMissing ? "is neither a profile of faults nor a file" : why);
+    throw refused(isMissing ? "is neither a fault profile nor a file" : why);
   }
   const wrong = (at: number, { message }: Refusal): Refused =>
     refused(`cannot be used: fault ${at + 1}: ${message}`);
   const json = parseJson(text.value);
-  if (json === undefined) throw refused("cannot be used: it is no JSON");
+  if (json === undefined) throw refused("cannot be used: it is not JSON");
   return [json].flat().map((one, at) => {
     const read = decodeRequest("addFault", one);
     if (!read.ok) throw wrong(at, read.refusal);

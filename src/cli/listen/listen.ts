@@ -23,7 +23,7 @@ import { fileFailure } from "../../host/failure.ts";
 export function registerListen(group: Group): void {
   register<ListenOptions>(group, {
     name: "listen",
-    summary: "receive events, verify them, and forward them to your application, until Ctrl-C",
+    summary: "receive events, verify them and forward them to your application, until Ctrl-C",
     examples: [
       "checkout listen --forward http://localhost:3000/hooks",
       "checkout listen --forward http://localhost:3000/hooks --route 'order.*=http://localhost:3001/orders' --since 10m",

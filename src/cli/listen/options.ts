@@ -30,7 +30,7 @@ import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { Refused, refusedUsage, usageProblem, type Problem } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 
-/** What comes first: what has waited, everything after an event, or everything of the last milliseconds. */
+/** The first events to receive: the waiting ones, those after an event, or those of the last milliseconds. */
 type Since = "last" | { readonly eventId: string } | { readonly spanMs: number };
 
 /** Options of `checkout listen`. */
@@ -51,11 +51,11 @@ export type ListenOptions = Omit<SecretOptions, "payloadFile"> & {
   readonly printSecret?: boolean;
 };
 
-/** What is forwarded where, and how. */
+/** Where and how events are forwarded. */
 export type ListenPlan = ForwardPlan & {
   readonly headers: readonly AddedHeader[];
   readonly allowedHosts: readonly string[];
-  /** Names of this listener in the Host header besides loopback. */
+  /** Accepted Host headers of this listener, beside loopback names. */
   readonly ownHosts: readonly string[];
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
@@ -63,21 +63,21 @@ export type ListenPlan = ForwardPlan & {
   readonly headerNames: HeaderNames;
 };
 
-/** How long a target has for its answer: less than the sandbox has for ours. */
+/** Timeout for a target's answer, shorter than the sandbox's timeout for ours. */
 const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** What `checkout listen` can be told. */
+/** The options of `checkout listen`. */
 export function listenOptions(): Option[] {
   const settings = [
-    valueOption("--forward <url>", "URL to forward events to (default: only show them)"),
+    valueOption("--forward <url>", "URL to forward events to (default: only print events)"),
     listOption(
       "--events <types>",
-      "only these event types: order.succeeded,checkout_session.* (default: all)",
+      "only these event types or patterns, such as order.succeeded,checkout_session.* (default: all)",
       parseType,
     ),
     repeatedOption(
       "--route <type=url>",
-      "URL for some event types: order.*=http://localhost:3000/orders; the first match wins (repeatable)",
+      "URL for some event types, such as order.*=http://localhost:3000/orders; the first match wins (repeatable)",
       parseRoute,
     ),
     repeatedOption(
@@ -92,28 +92,32 @@ export function listenOptions(): Option[] {
     ),
     listOption(
       "--allow-target <host>",
-      "another host that events may be forwarded to (default: this machine only; repeatable)",
+      "additional host that events may be forwarded to (default: this machine only; repeatable)",
       orInvalid(parseTargetHost),
     ),
     listOption(
       "--allow-host <host>",
-      "another allowed Host header, such as a tunnel's: HOST (without a port, or with that of listen) or HOST:PORT (default: this machine only; repeatable)",
+      "additional Host header to accept, such as a tunnel's: HOST (without a port, or with the listener's port) or HOST:PORT (default: this machine only; repeatable)",
       parseHost,
     ),
     valueOption("--ca <file>", "PEM file of CA certificates to trust for https targets"),
     switchOption("--insecure", "skip TLS certificate verification of https targets"),
-    valueOption("--port <port>", "port to listen on (default: any free one)", parseWhole(0, 65_535)),
-    switchOption("--exit-on-disconnect", "exit with 7 when the sandbox is disconnected"),
+    valueOption(
+      "--port <port>",
+      "port to listen on, or 0 for any free port (default: 0)",
+      parseWhole(0, 65_535),
+    ),
+    switchOption("--exit-on-disconnect", "exit 7 if the sandbox disconnects"),
     headerNamesOption(),
   ];
   return [
     ...settings.map((option) => setting("CHECKOUT_LISTEN", option)),
     valueOption(
-      "--since <what>",
-      "events to receive first: last (those that waited), 10m (the last 10 minutes), or all after an event id (default: last)",
+      "--since <start>",
+      "where to start: last (events that are waiting), a span such as 10m, or after an event_id (default: last)",
       parseSince,
     ),
-    switchOption("--print-secret", "print the signing secret of this listener and exit"),
+    switchOption("--print-secret", "print this listener's signing secret and exit"),
     secretOption(),
   ];
 }

@@ -13,7 +13,7 @@ import { checkoutFields, exchangeProblem, withExplanation } from "./exchange-rep
 import type { Settings } from "../target/service.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
-/** What the commands and their help call the two things that can be created. */
+/** Labels of the two create commands. */
 export type Noun = {
   readonly command: "orders" | "sessions";
   readonly endpoint: "orders" | "checkout-sessions";
@@ -21,14 +21,14 @@ export type Noun = {
   readonly example: string;
 };
 
-/** What `orders` commands create. */
+/** Labels of `orders create`. */
 export const ORDER: Noun = {
   command: "orders",
   endpoint: "orders",
   thing: "an order",
   example: "order-1001",
 };
-/** What `sessions` commands create. */
+/** Labels of `sessions create`. */
 export const SESSION: Noun = {
   command: "sessions",
   endpoint: "checkout-sessions",
@@ -36,17 +36,17 @@ export const SESSION: Noun = {
   example: "order-1002",
 };
 
-/** A create that came to its end. */
+/** A finished create. */
 type CreateReport = {
   readonly noun: Noun;
   readonly request: CreateRequest;
   readonly result: CreateResult;
-  /** Flags that name the service and the folder, so that the same ones are asked again. */
+  /** Flags that name the service and the folder again, for the command that resumes the create. */
   readonly where: Readonly<Record<string, string>>;
   readonly settings: Settings;
 };
 
-/** What a create brought, with what the client knows of it. */
+/** The result of a create: the checkout, its key, and how it was obtained. */
 export type Created = {
   readonly response: CheckoutResponse;
   readonly key: string;
@@ -54,7 +54,7 @@ export type Created = {
   readonly tries: number;
 };
 
-/** The checkout; refuses with the reason why there is none, the key that a retry must carry, and what to type. */
+/** The created checkout. If there is none, refuses with the reason, the key that a retry must carry, and the next step. */
 export function judgeCreate(context: Context, report: CreateReport): Created {
   const { result, settings } = report;
   const refused = (problem: Problem): Refused => new Refused(withExplanation(problem, settings));
@@ -62,7 +62,7 @@ export function judgeCreate(context: Context, report: CreateReport): Created {
   const { entry, exchange, journalFailure } = result;
   if (journalFailure !== undefined) {
     context.printer.trace(
-      `warning: the answer could not be recorded in the journal (${printable(journalFailure)}); running it again is safe`,
+      `warning: the answer could not be recorded in the journal (${printable(journalFailure)}); running the command again is safe`,
     );
   }
   if (exchange.end !== "success")
@@ -79,12 +79,12 @@ export function judgeCreate(context: Context, report: CreateReport): Created {
   return { response, key: entry.key, replayed, tries };
 }
 
-/** Prints a checkout that was created. */
+/** Prints the created checkout. */
 export function showCreated(context: Context, { response, key, replayed, tries }: Created): Promise<number> {
   const { style } = context.printer;
   const { status } = response.data;
   const mayBeRepeated = replayed && (status === "failed" || status === "cancelled" || status === "expired");
-  const next = `\n  ${style.cyan("→")} it is ${status}: add --new-attempt to create it again`;
+  const next = `\n  ${style.cyan("→")} its status is ${status}: add --new-attempt to create a new one`;
   return context.printer.result(
     { ...response, idempotency_key: key, replayed, tries },
     () =>
@@ -100,7 +100,7 @@ function headline({ printer: { style } }: Context, checkout: CheckoutWire, repla
   return `${style.green("=")} the same ${thing} as before; nothing new was created`;
 }
 
-/** A report for a person who copies into this shell. */
+/** A report whose commands are quoted for this shell. */
 type ReportInShell = CreateReport & { readonly shell: Shell };
 
 function createProblem(
@@ -112,7 +112,7 @@ function createProblem(
   const details = { ...problem.details, idempotency_key: sent.entry.key };
   if (sent.inDoubt) {
     const doubt =
-      "; the service may have created it, now or in an earlier run: run it again with the same key to find out; that never creates a second one";
+      "; the service may have created it, now or in an earlier run: to find out, run the command again with the same key, which never creates a second one";
     const code = exchange.end === "gave_up" ? "outcome_unknown" : problem.code;
     return {
       ...problem,
@@ -140,18 +140,18 @@ function nextAfterRefusal(
   const { code } = problem;
   if (code === "idempotency_key_reused") {
     return entry.attempt === null
-      ? "repeat the first request of that key exactly, or use another key"
-      : `${printableLiteral(request.order_id)} was first sent with another request: repeat that exactly, or use another --order-id`;
+      ? "repeat the first request with this key exactly, or use another key"
+      : `${printableLiteral(request.order_id)} was first sent with a different request: repeat that request exactly, or use another --order-id`;
   }
   if (code === "order_conflict") {
-    return "use that checkout, or another --order-id; once it failed, was cancelled or expired, add --new-attempt";
+    return "use the existing checkout, or another --order-id; once it has failed, expired or been cancelled, add --new-attempt";
   }
   return nextAfterError(problem) ?? `correct it and run checkout ${noun.command} create again`;
 }
 
 /**
- * The command that asks the service what became of this create: same service, same body, same key. A body that no command
- * line can hold was typed nonetheless, and is typed again.
+ * The command that finds out the result of this create: same service, same body, same key. If a value cannot be quoted for
+ * the shell, the user has to repeat the typed command.
  */
 function resumeCommand(
   { noun, request, where, shell }: ReportInShell,
@@ -168,13 +168,13 @@ function resumeCommand(
   return `run the same command again with the idempotency key ${printableLiteral(idempotencyKey)}; its values cannot be copied`;
 }
 
-/** The service answered about another checkout: the answer is not used, and the entry stays pending. */
+/** The service answered with another checkout: the answer is not used, and the entry stays pending. */
 function mismatch({ request }: CreateReport, entry: JournalEntry, got: CheckoutWire): Problem {
   const sum = formatAmount(got.amount_minor, got.currency);
   return {
     exitCode: EXIT.conflict,
     code: "answer_mismatch",
-    message: `the service answered with the ${got.object} ${got.id} of ${printableLiteral(got.order_id)} over ${sum}, which is not what was asked for`,
+    message: `the service answered with the ${got.object} ${got.id} of ${printableLiteral(got.order_id)} over ${sum}, which does not match the request`,
     next: `look in the merchant portal for ${printableLiteral(request.order_id)}; this service does not check which request a key belongs to`,
     details: { idempotency_key: entry.key },
   };
@@ -200,7 +200,7 @@ function notSent({ reason, entry }: KeyRefusal): Problem {
   return {
     exitCode: EXIT.conflict,
     code: "idempotency_key_too_old",
-    message: `${entry.key} was first sent on ${sent}: the service may have forgotten it, and sending it could make a second order`,
+    message: `${entry.key} was first sent on ${sent}: the service may have forgotten it, and sending it again could create a second order`,
     next: `${check}; if you want a new one, add --new-attempt`,
     details,
   };

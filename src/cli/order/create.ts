@@ -54,7 +54,7 @@ function registerCreate(group: Group, noun: Noun): void {
   const { command, example, thing } = noun;
   register<CreateOptions>(group, {
     name: "create",
-    summary: `create ${thing}; running it again prints the same one`,
+    summary: `create ${thing}; running it again returns the existing one`,
     examples: [
       `checkout ${command} create --order-id ${example} --amount-minor 1999 --currency EUR --payment-method alipay_plus`,
       `checkout ${command} create --order-id ${example} --price-id price_coffee`,
@@ -63,42 +63,45 @@ function registerCreate(group: Group, noun: Noun): void {
     ],
     options: [
       ...fieldOptions(group.world),
-      valueOption("--idempotency-key <key>", "use this key instead of the managed one"),
+      valueOption(
+        "--idempotency-key <key>",
+        "key to send instead of the managed one, 8 to 128 printable ASCII characters",
+      ),
       switchOption(
         "--new-attempt",
-        "create it again after it failed, was cancelled or expired: with a new managed key",
+        "create a new one, with a new managed key, after the last one failed, was cancelled or expired",
       ),
-      switchOption("--dry-run", "show the request that would be sent, and send nothing"),
-      switchOption("--open", "open the checkout_url in the browser"),
+      switchOption("--dry-run", "print the request without sending it"),
+      switchOption("--open", "open checkout_url in the browser"),
       ...waitOptions(),
       ...targetOptions(),
       showHeadersOption(),
     ],
     requires: [["until", "wait"]],
-    // A new attempt is a new managed key.
+    // A new attempt always has a new managed key.
     conflicts: [["newAttempt", "idempotencyKey"]],
     run: (context, options) => runCreate(context, options, noun),
   });
 }
 
-/** An option for each field of the body. */
+/** One option for each field of the body. */
 function fieldOptions(world: World): readonly Option[] {
   const options: Readonly<Record<CreateField, Option>> = {
-    order_id: valueOption("--order-id <id>", "your id for the purchase, 1 to 32 characters"),
+    order_id: valueOption("--order-id <id>", "your id of the order, 1 to 32 characters"),
     amount_minor: valueOption(
       "--amount-minor <n>",
-      "amount in minor units: 1999 is 19.99 EUR",
+      "amount in minor units, such as 1999 for 19.99 EUR",
       parseAmountMinor(world),
     ),
-    currency: valueOption("--currency <code>", "three letters, such as EUR", parseCurrency),
-    payment_method: valueOption("--payment-method <method>", "alipay_plus or wechat_pay"),
-    description: valueOption("--description <text>", "up to 128 characters"),
-    price_id: valueOption("--price-id <id>", "a catalog price, instead of amount, currency and method"),
+    currency: valueOption("--currency <code>", "currency code of three letters, such as EUR", parseCurrency),
+    payment_method: valueOption("--payment-method <method>", "payment method: alipay_plus or wechat_pay"),
+    description: valueOption("--description <text>", "description, up to 128 characters"),
+    price_id: valueOption("--price-id <id>", "catalog price, instead of amount, currency and payment method"),
   };
   return Object.values(options);
 }
 
-/** Creates, or creates again what is already there; exit 5 where the key or the order belongs to something else. */
+/** Creates, or gets what this create made before; exit 5 if the key or the order_id belongs to a different create. */
 async function runCreate(context: Context, options: CreateOptions, noun: Noun): Promise<number> {
   const { world } = context;
   const service = await connectTo(context);
@@ -115,7 +118,7 @@ async function runCreate(context: Context, options: CreateOptions, noun: Noun): 
   return printCreated(context, options, { ...wanted, created });
 }
 
-/** Prints the checkout as it was made, or as it ended where the command waits for that. */
+/** Prints the created checkout; with `--wait`, once its status is final. */
 async function printCreated(
   context: Context,
   options: CreateOptions,
@@ -124,17 +127,17 @@ async function printCreated(
   const { created, target, settings } = made;
   const { id, checkout_url: page } = created.response.data;
   if (options.wait !== true) await showCreated(context, await asItIsNow(context, made));
-  // Before the wait: the person pays meanwhile.
+  // Before the wait, so that the payer can pay.
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return EXIT.done;
-  context.printer.talk(printable(`${id} is paid at ${page}`));
+  context.printer.talk(printable(`pay ${id} at ${page}`));
   const response = await waitForEnd(context, options, { target, settings, id }).catch(
     reworded((problem) => afterCreate(problem, { id, page, key: created.key })),
   );
   return showCreated(context, { ...created, response });
 }
 
-/** A replay tells what was made; what became of it since is asked for. */
+/** A replay has the status of the creation, so the present status is retrieved. */
 async function asItIsNow(
   { world, printer }: Context,
   made: { readonly created: Created; readonly target: Target; readonly settings: Settings },
@@ -145,11 +148,11 @@ async function asItIsNow(
   const read = await retrieve(world, target, { id: created.response.data.id, policy });
   if (read.end === "success")
     return { ...created, response: { ...created.response, data: read.response.data } };
-  printer.trace("note: its status is that of its creation; the present one could not be read");
+  printer.trace("note: the status is the one at its creation; the present status could not be read");
   return created;
 }
 
-/** The wait failed, the create did not: what was made is not lost with it. */
+/** The wait failed, but the create succeeded: the problem names the created checkout. */
 function afterCreate(
   problem: Problem,
   { id, page, key }: { readonly id: string; readonly page: string; readonly key: string },
@@ -159,35 +162,34 @@ function afterCreate(
   return { ...problem, message, details, next: `checkout sessions get ${id} --wait` };
 }
 
-/** A key of the user's own must reach the service as it was typed, and is not managed. */
+/** Checks the user's own key, which must reach the service exactly as it was typed. */
 function checkOwnKey(key: string | null): void {
   if (key === null) return;
   const parsed = parseIdempotencyKey([key]);
   if (parsed.ok && key.trim() === key) return;
   const message = parsed.ok ? "--idempotency-key must not begin or end with a space" : parsed.refusal.message;
-  throw refusedUsage(message, "give a key of that form, or leave it out");
+  throw refusedUsage(message, "use a key of that form, or leave it out");
 }
 
-/** The request, with what was missing asked for where someone is there to answer. */
+/** The request; at a terminal, asks for the missing fields. */
 async function completeRequest(world: World, options: CreateFields): Promise<CreateRequest> {
   const missing = missingFlags(options);
   if (missing.length > 0 && !world.interactive) {
-    const next =
-      options.priceId === undefined ? "add what is missing, or give --order-id and --price-id" : "add it";
+    const next = options.priceId === undefined ? "add them, or use --order-id with --price-id" : "add it";
     throw refusedUsage(`missing: ${missing.join(", ")}${unreadOf(missing, world)}`, next);
   }
   if (missing.length === 0) return parseFields(options);
   return parseFields(await askForMissing(world, options));
 }
 
-/** Says of variables that are named like options that nothing reads them: an order is named where it is made. */
+/** Points out variables that are named like these options, which have no variable. */
 function unreadOf(flags: readonly string[], { env }: World): string {
   const unread = flags
     .map((flag) => variableNamed("CHECKOUT", flag.slice(2)))
     .filter((name) => (env[name] ?? "") !== "");
   return unread.length === 0
     ? ""
-    : `; ${unread.join(", ")} is not read here: what one order is has no variable`;
+    : `; ${unread.join(", ")} is not read: fields of an order have no variables`;
 }
 
 function missingFlags(options: CreateFields): string[] {
@@ -199,14 +201,14 @@ function missingFlags(options: CreateFields): string[] {
     .map((field) => `--${field.replaceAll("_", "-")}`);
 }
 
-/** The same check that the service makes, so that what it would refuse is not sent. */
+/** Makes the service's own check, so that a body that it would refuse is never sent. */
 function parseFields(fields: CreateFields): CreateRequest {
   const parsed = parseCreateRequest(bodyOf(fields));
   if (parsed.ok) return parsed.value;
   throw refusedUsage(parsed.refusal.message, "correct it; nothing was sent");
 }
 
-/** Shows what would be sent; makes no journal, and reads the one that is there. */
+/** Prints the request without sending it; creates no journal, but reads an existing one. */
 async function dryRun(
   { world, printer }: Context,
   wanted: { readonly intent: CreateIntent; readonly target: Target; readonly settings: Settings },

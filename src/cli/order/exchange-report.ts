@@ -8,7 +8,7 @@ import { fieldLines } from "../printer.ts";
 import { exitCodeOfStatus, interruptedProblem, type Problem } from "../problem.ts";
 import type { Settings } from "../target/service.ts";
 
-/** Why an exchange brought no checkout, as far as it does not depend on the command. */
+/** Why an exchange returned no checkout, without the parts that depend on the command. */
 export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>): Omit<Problem, "next"> {
   if (exchange.end === "interrupted") return interruptedProblem();
   const { status } = exchange;
@@ -25,9 +25,9 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
 }
 
 /**
- * The same refusal of a sandbox that can be asked, with the command that explains it in the store that was named; of a service
- * that does not answer, where its address comes from, and how a sandbox is started there; of an address that has no such
- * path, that it ends with /v1.
+ * Adds help to a problem. A refusal of a sandbox gets the command that explains it, in the named store. An unreachable
+ * service gets the source of its address, and how to start a sandbox there. An address without such a path gets the hint
+ * that it must end with /v1.
  */
 export function withExplanation(
   problem: Problem,
@@ -44,7 +44,7 @@ export function withExplanation(
     return { ...problem, next: `correct ${baseUrl.source}: the address of the API ends with /v1` };
   const id = problem.details?.["request_id"];
   if (!isExplained || id === undefined) return problem;
-  // Whose log it is in is known only of a key that the sandbox knows, as those that the folder keeps.
+  // A refused key of the environment belongs to no store, so no store's log has the request.
   const isOfNoStore = apiKey.source === "CHECKOUT_API_KEY" && KEY_REFUSED.has(problem.code);
   if (value !== null && isOfNoStore) return problem;
   const store = value !== null && source.startsWith("--") ? ` --store ${quote(value)}` : "";
@@ -58,15 +58,15 @@ const KEY_REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
   "production_approval_missing",
 ]);
 
-/** Where an address comes from, and what would answer there if it is one of this machine. */
+/** The source of an address, and, for an address of this machine, how to start a sandbox there. */
 function originOf(url: string, source: string): string {
   const { hostname, port, protocol } = new URL(url);
   const from = `the address is from ${source}`;
   if (!isLoopback(hostname) || protocol !== "http:") return from;
-  return `${from}; checkout sandbox start${port === "" ? "" : ` --port ${port}`} starts a sandbox there`;
+  return `${from}; to start a sandbox there: checkout sandbox start${port === "" ? "" : ` --port ${port}`}`;
 }
 
-/** A checkout's fields, for people. */
+/** The fields of a checkout as text. */
 export function checkoutFields(checkout: CheckoutWire, idempotencyKey?: string): string {
   return fieldLines([
     ["id", checkout.id],

@@ -7,26 +7,26 @@ import { EXIT, Refused, type Problem } from "../problem.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { stateFile } from "../../host/folder/files.ts";
 
-/** `checkout idempotency list|show|forget`: the journal of the keys that creates were sent with. */
+/** `checkout idempotency list|show|forget`: the journal of the idempotency keys that were sent. */
 export function registerIdempotency(group: Group): void {
   register(group, {
     name: "list",
     ofStore: false,
-    summary: "list the keys of creates, with their results",
+    summary: "list the idempotency keys that were sent, with their results",
     examples: ["checkout idempotency list", "checkout idempotency list --json"],
     run: (context) => withJournal(context, (journal) => list(context, journal)),
   });
   register(group, {
     name: "show <key>",
     ofStore: false,
-    summary: "show one key with the request it belongs to",
+    summary: "show an idempotency key with its request",
     examples: ["checkout idempotency show co-4f1d…-1"],
     run: (context, _options, key = "") => withJournal(context, (journal) => show(context, journal, key)),
   });
   register(group, {
     name: "forget <key>",
     ofStore: false,
-    summary: "remove a key from the journal; the service still knows it",
+    summary: "remove an idempotency key from the journal; the service still knows it",
     examples: ["checkout idempotency forget co-4f1d…-1"],
     run: (context, _options, key = "") => withJournal(context, (journal) => forget(context, journal, key)),
   });
@@ -52,7 +52,7 @@ function list({ printer }: Context, journal: Journal | undefined): Promise<numbe
   ]);
   return printer.result(entries.map(toJson), () =>
     rows.length === 0
-      ? "no create was sent from here yet"
+      ? "no order or session was created from this folder yet"
       : table(["STATE", "ORDER ID", "SENT (UTC)", "KEY"], rows, {
           width: printer.width,
           style: printer.style,
@@ -75,7 +75,8 @@ async function forget({ printer }: Context, journal: Journal | undefined, key: s
   if (journal?.forget(key) !== true) throw new Refused(unknownKey(key));
   return printer.result(
     { forgotten: key },
-    () => `${key} is forgotten here; the service still knows it, and the next run uses the attempt before it`,
+    () =>
+      `${key} was removed from the journal; the service still knows it, and the next run uses the previous attempt`,
   );
 }
 

@@ -2,12 +2,12 @@ import { isLoopback } from "../../core/loopback.ts";
 import type { World } from "../../world.ts";
 import type { Settings } from "../target/service.ts";
 
-/** The answer of a process on this machine; without it the journal counts as it is. */
+/** Timeout for the answer of a process on this machine; without an answer the journal is used unchanged. */
 const TIMEOUT_MS = 1000;
 
 /**
- * The instance of the sandbox that a create goes to (decision 96): told by the `run.json` of its folder, else by itself
- * where the environment has its control token. Null for another service, and where it cannot be known now.
+ * The instance of the sandbox that a create goes to (decision 96): from the `run.json` of its folder, or else from the
+ * sandbox itself if the environment has its control token. Null for another service, or if it cannot be found out.
  */
 export async function instanceOf(
   world: Pick<World, "env" | "send">,

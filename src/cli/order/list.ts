@@ -20,7 +20,7 @@ type ListOptions = NamedService & {
   readonly search?: string;
 };
 
-/** What is listed, as commands and texts call it. */
+/** The kind of checkouts to list, and the name of its commands. */
 type Listed = { readonly object: CheckoutObject; readonly command: "orders" | "sessions" };
 
 /** `checkout orders list`. */
@@ -44,11 +44,15 @@ function registerList(group: Group, { object, command }: Listed): void {
       `checkout ${command} list --search tea`,
     ],
     options: [
-      valueOption("--status <status>", STATUSES.join(", "), parseChoice(STATUSES)),
-      valueOption("--order-id <id>", "only of this order_id"),
-      valueOption("--search <text>", "only with this in the order_id or the description"),
-      valueOption("--limit <n>", "maximum number, 1 to 200 (default: 50)", parseWhole(1, 200)),
-      valueOption("--before <id|order_id>", "go on from here: only what was created before this one"),
+      valueOption(
+        "--status <status>",
+        `only ${command} with this status: ${STATUSES.join(", ")}`,
+        parseChoice(STATUSES),
+      ),
+      valueOption("--order-id <id>", `only ${command} with this order_id`),
+      valueOption("--search <text>", `only ${command} whose order_id or description contains this`),
+      valueOption("--limit <n>", `maximum number of ${command}, 1 to 200 (default: 50)`, parseWhole(1, 200)),
+      valueOption("--before <id|order_id>", `only ${command} created before this one, for the next page`),
       ...serviceOptions(),
     ],
     run: calling("listCheckouts", {
@@ -61,7 +65,7 @@ function registerList(group: Group, { object, command }: Listed): void {
         limit,
         before: await findIdOf(context, "checkout", before, target),
       }),
-      nextAfter: { session_not_found: `checkout ${command} list begins with the newest` },
+      nextAfter: { session_not_found: `to start with the newest: checkout ${command} list` },
       text: async (listed, printer, { context: { world } }) => {
         const { checkouts, nextBefore, searched, searchedBackTo } = listed;
         const rows = checkouts.length === 0 ? noneOf(command, listed) : await checkoutLines(listed, printer);
@@ -82,7 +86,7 @@ function noneOf(command: string, { searched }: AnswerOf<"listCheckouts">): strin
   return searched === null ? `no matching ${command}` : `no matching ${command} among the newest ${searched}`;
 }
 
-/** An order_id that has no checkout, and what tells why. */
+/** The line of an order_id whose creates were refused, with the command that explains it. */
 function refusedLine({
   orderId,
   requestId,
@@ -95,7 +99,7 @@ function refusedLine({
   return printable(`refused${times}: ${shownText(orderId)} (${why}); checkout explain ${requestId}`);
 }
 
-/** Orders or sessions, one a line, in their order, in lines of `width` places. */
+/** Orders or sessions, one per line, in the given order, in lines of `width` columns. */
 export function checkoutLines(
   { checkouts, now }: Pick<AnswerOf<"listCheckouts">, "checkouts" | "now">,
   { width, style }: Sheet,

@@ -11,23 +11,23 @@ import type { ServiceOptions } from "../target/surroundings.ts";
 import type { Settings } from "../target/service.ts";
 import { whileWaiting } from "../target/waiting.ts";
 
-/** What is created, where, and what the user means by it. */
+/** A create, and the labels of its command. */
 type ManagedCreate = { readonly noun: Noun; readonly intent: CreateIntent };
-/** The service of some creates. */
+/** The service that receives creates. */
 type Service = { readonly target: Target; readonly settings: Settings; readonly policy: RetryPolicy };
 
-/** Creates with the key that the journal of the state folder holds, and judges what came of it. */
+/** Creates with the key from the journal of the state folder, and judges the result. */
 export async function createManaged(
   context: Context,
   options: ServiceOptions,
   { noun, intent, ...service }: ManagedCreate & Service,
 ): Promise<Created> {
   const [created] = await createEach(context, options, { ...service, wanted: [{ noun, intent }] });
-  if (created === undefined) throw new Error("what is created is refused or there");
+  if (created === undefined) throw new Error("a create returns a checkout or is refused");
   return created;
 }
 
-/** The same of several, one after the other. */
+/** The same for several creates, one after the other. */
 export async function createEach(
   context: Context,
   options: ServiceOptions,
@@ -57,7 +57,7 @@ async function createWith(
   );
   const named = options.dir === undefined ? {} : { dir: settings.folder.value };
   const store = target.storeId === null ? {} : { store: target.storeId };
-  // The sandbox of the folder may be on another port by then, and is found again.
+  // The folder's sandbox needs no address: it is found again, even on another port.
   const address = target.locate === undefined ? { "base-url": target.baseUrl } : {};
   const { target: targetName } = settings;
   const service = targetName === undefined ? address : { target: targetName };

@@ -3,8 +3,8 @@ import type { World } from "../../world.ts";
 import type { Printer } from "../printer.ts";
 
 /**
- * Opens a page in the browser. Only http: and https: addresses go there: any other would make the system run a program
- * of the service's choice. What was not opened is a warning, never a failure: what the page belongs to is made already.
+ * Opens a page in the browser. Only http: and https: addresses are opened: with any other, the service could choose a
+ * program for the system to run. A failure is only a warning, because the page's checkout has been created.
  */
 export async function openPage(
   { world, printer }: { readonly world: Pick<World, "openBrowser">; readonly printer: Printer },
@@ -16,7 +16,7 @@ export async function openPage(
     printer.trace(`warning: ${shown} was not opened, because it is not an http: or https: address`);
     return;
   }
-  // As the parser spells it: ASCII, without the blanks and line breaks that it passes over.
+  // The normalized address: ASCII, without the blanks and line breaks that the parser ignores.
   const opened = await world.openBrowser(url.href);
   if (opened.ok) return;
   printer.trace(

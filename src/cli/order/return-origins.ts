@@ -16,8 +16,8 @@ import type { CommonOptions } from "../target/surroundings.ts";
 const NONE = "no return origin is registered; add one: checkout return-origins add http://localhost:3000";
 
 const nextAfter = {
-  state_conflict: "remove one that you no longer need: checkout return-origins remove <origin>",
-  not_found: "checkout return-origins list shows them",
+  state_conflict: "remove an origin that you no longer need: checkout return-origins remove <origin>",
+  not_found: "checkout return-origins list shows the origins",
 };
 
 type AddOptions = CommonOptions & { readonly path?: string };
@@ -26,7 +26,7 @@ type AddOptions = CommonOptions & { readonly path?: string };
 export function registerReturnOrigins(group: Group): void {
   register<AddOptions>(group, {
     name: "add <origin>",
-    summary: "add an origin that customers may be sent back to, or change its path",
+    summary: "add an origin that customers may be sent back to, or change the path of one",
     examples: [
       "checkout return-origins add https://shop.example",
       "checkout return-origins add http://localhost:3000 --path /thanks",
@@ -34,7 +34,7 @@ export function registerReturnOrigins(group: Group): void {
     options: [
       valueOption(
         "--path <path>",
-        "the page there that customers are sent back to (default: /)",
+        "path of the page that customers are sent back to (default: /)",
         orInvalid(parseReturnPath),
       ),
     ],
@@ -56,7 +56,7 @@ export function registerReturnOrigins(group: Group): void {
   });
   register(group, {
     name: "remove <origin>",
-    summary: "remove an origin, so that customers are no longer sent back to it",
+    summary: "remove an origin; customers are no longer sent back to it",
     examples: ["checkout return-origins remove http://localhost:3000"],
     run: calling("changeReturnOrigins", {
       body: (_options, { context, argument: origin }) => checked(context, { action: "remove", origin }),
@@ -68,14 +68,14 @@ export function registerReturnOrigins(group: Group): void {
 
 type Change = RequestOf<"changeReturnOrigins">;
 
-/** The service's own check comes first, so that what cannot be an origin is a usage error, sandbox or no sandbox. */
+/** Makes the service's own check first, so that a text that is no origin is a usage error even without a sandbox. */
 function checked({ world }: Context, change: Change): Change {
   const origin = parseReturnOrigin(change.origin);
   if (!origin.ok) throw refusedUsage(origin.refusal.message, nextAfterRefusal(change, shellOf(world.env)));
   return change;
 }
 
-/** An origin that was checked, as the service writes it. */
+/** A checked origin in the form in which the service returns it. */
 function originOf(text: string): string {
   const origin = parseReturnOrigin(text);
   return origin.ok ? origin.value : text;
@@ -91,7 +91,7 @@ function nextAfterRefusal(request: Change, shell: Shell): string {
 function addedText(all: readonly ReturnOrigin[], text: string): string {
   const origin = originOf(text);
   const [linked, added] = [all[0], all.find((one) => one.origin === origin)];
-  if (linked === undefined || added === undefined) throw new Error("what was added is listed");
+  if (linked === undefined || added === undefined) throw new Error("the added origin is not listed");
   const said = `customers may be sent back to ${returnText(added)}`;
   return linked === added ? said : `${said}; payment pages link to the first one, ${returnText(linked)}`;
 }

@@ -9,12 +9,12 @@ import { connectToSandbox } from "../target/connect.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { policyOf } from "../target/service.ts";
 
-/** The catalog price of what is made where none is named. */
+/** The catalog price of an order or session that is created without `--price-id`. */
 export const DEFAULT_PRICE = "price_coffee";
 
 const ORDER_ID_BYTES = 6;
 
-/** A create for what a command needs; without an order_id of the user's own it is for a new purchase each time. */
+/** The request for a checkout that a command needs; without the user's own order_id, each one is a new purchase. */
 export function requestFor(
   world: Pick<World, "randomBytes">,
   wanted: {
@@ -32,21 +32,21 @@ export function requestFor(
   throw refusedUsage(parsed.refusal.message, "correct it; nothing was sent");
 }
 
-/** Creates at the very sandbox that is then acted on, whatever service the environment names. */
+/** Creates in the sandbox that the command acts on, even if the environment names another service. */
 export async function createInSandbox(
   context: Context,
   options: ServiceOptions,
   { control, ...wanted }: WantedCreate & { readonly control: ControlTarget },
 ): Promise<Created> {
   const [created] = await createAllInSandbox(context, options, { wanted: [wanted], control });
-  if (created === undefined) throw new Error("what is created is refused or there");
+  if (created === undefined) throw new Error("a create returns a checkout or is refused");
   return created;
 }
 
-/** What is created: an order or a session, and of which terms. */
+/** The order or the session to create, with its terms. */
 type WantedCreate = { readonly noun: Noun; readonly request: CreateRequest };
 
-/** The same of several, one after the other. */
+/** The same for several creates, one after the other. */
 export async function createAllInSandbox(
   context: Context,
   options: ServiceOptions,
@@ -57,7 +57,7 @@ export async function createAllInSandbox(
   }: {
     readonly wanted: readonly WantedCreate[];
     readonly control: ControlTarget;
-    /** The User-Agent of the creates. Default: that of this program's commands. */
+    /** The User-Agent of the creates. Default: the one of all commands. */
     readonly agent?: string;
   },
 ): Promise<readonly Created[]> {

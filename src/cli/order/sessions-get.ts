@@ -18,7 +18,7 @@ import { whileWaiting } from "../target/waiting.ts";
 export function registerSessionsGet(group: Group): void {
   register<WaitOptions>(group, {
     name: "get <id|order_id>",
-    summary: "print the current state of a checkout session, or of an order",
+    summary: "show the current state of a checkout session or an order",
     examples: [
       "checkout sessions get 0199a3c4-5d00-7000-8000-000000000001",
       "checkout sessions get order-1001 --wait --until succeeded --timeout 5m",
@@ -29,7 +29,7 @@ export function registerSessionsGet(group: Group): void {
   });
 }
 
-/** Retrieves once, or until the checkout has ended; exit 1 where the id is unknown. */
+/** Retrieves once, or with `--wait` until the status is final; exit 1 if the id is unknown. */
 async function runSessionsGet(context: Context, options: WaitOptions, text = ""): Promise<number> {
   const service = await connectTo(context);
   const { target, settings } = service;
@@ -49,12 +49,12 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
   const problem = exchangeProblem(exchange);
   const known = problem.code === "session_not_found" || problem.code === "invalid_session_id";
   const next = known
-    ? `check the id${settings.isExplained ? ": checkout orders list and checkout sessions list show them" : ""}; checkout whoami shows which service and store were asked`
+    ? `check the id${settings.isExplained ? ": checkout orders list and checkout sessions list show the ids" : ""}; checkout whoami shows which service and store were asked`
     : (nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was asked");
   throw new Refused(withExplanation({ ...problem, next }, settings));
 }
 
-/** Only a sandbox finds an order_id or the end of an id: v1 states no list, and wants a UUID (interface 16). */
+/** Only a sandbox can look up an order_id or a short id: v1 has no list, and requires a UUID (interface 16). */
 async function idAt(context: Context, { target, settings }: Connected, text: string): Promise<string> {
   const id = idOf(text);
   if (id !== undefined) return id;
@@ -63,7 +63,7 @@ async function idAt(context: Context, { target, settings }: Connected, text: str
     return findId(context, "checkout", text, store);
   }
   const { host, hostname } = new URL(target.baseUrl);
-  const message = `${printableLiteral(text)} is no whole id, and the interface of ${host} states no list to find it in`;
-  const token = isLoopback(hostname) ? "; of a sandbox, set CHECKOUT_CONTROL_TOKEN" : "";
-  throw refusedUsage(message, `type the id that orders create or sessions create has printed${token}`);
+  const message = `${printableLiteral(text)} is not a whole id, and the interface of ${host} has no list to look it up in`;
+  const token = isLoopback(hostname) ? "; for a sandbox, set CHECKOUT_CONTROL_TOKEN" : "";
+  throw refusedUsage(message, `use the id that orders create or sessions create has printed${token}`);
 }

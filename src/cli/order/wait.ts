@@ -16,32 +16,32 @@ import { whileWaiting } from "../target/waiting.ts";
 
 const GOALS: readonly Goal[] = ["final", ...STATUSES];
 
-/** Options of commands that can wait for a checkout's end. */
+/** Options of commands that can wait for the status of a checkout. */
 export type WaitOptions = ServiceOptions & { readonly wait?: boolean; readonly until?: Goal };
 
-/** `--wait` and what it is for. */
+/** `--wait` and `--until`. */
 export function waitOptions(): Option[] {
   return [
     switchOption(
       "--wait",
-      `wait until the status is final; --timeout is then for the whole wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
+      `wait until the status is final; --timeout then limits the whole wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
     ),
     valueOption(
       "--until <status>",
-      "with --wait: the status to wait for, or final for any final one (default: final)",
+      "with --wait: status to wait for, or final for any final status (default: final)",
       parseChoice(GOALS),
     ),
   ];
 }
 
-/** How patient each try is: of a command that waits, `--timeout` is for the whole. */
+/** The policy of each request. In a command that waits, `--timeout` limits the whole wait instead. */
 export function tryPolicy(settings: Settings, { wait }: WaitOptions): RetryPolicy {
   const policy = policyOf(settings);
   if (wait !== true) return policy;
   return { ...policy, timeoutMs: Math.min(policy.timeoutMs, DEFAULT_RETRY_POLICY.timeoutMs) };
 }
 
-/** Waits for the end of a checkout; exit 7 where time is up, 1 where it ended otherwise. */
+/** Waits for a status of a checkout; exit 7 if time is up, exit 1 if another final status was reached. */
 export async function waitForEnd(
   context: Context,
   options: WaitOptions,
@@ -64,7 +64,8 @@ function report(
   if (result.end === "reached") return result.response;
   if (result.end === "failed") {
     const problem = exchangeProblem(result.exchange);
-    const next = nextAfterError(problem) ?? "run it again; checkout whoami shows which service was asked";
+    const next =
+      nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was asked";
     throw new Refused(withExplanation({ ...problem, next }, settings));
   }
   if (result.end === "unreachable_goal") {
@@ -76,14 +77,14 @@ function report(
       code: "ended_otherwise",
       message,
       details,
-      next: "the status is final",
+      next: "create a new one with --new-attempt, or wait for another status with --until",
     });
   }
   const next = `continue to wait: checkout sessions get ${id} --wait`;
   const found = result.response?.data;
   const message =
     found === undefined
-      ? "time is up, and no answer came"
+      ? "time is up, and the service did not answer"
       : `${id} still has the status ${found.status}; time is up`;
   const details = {
     id,

@@ -6,7 +6,7 @@ export function registerPortalSignOut(group: Group): void {
   register(group, {
     name: "sign-out",
     ofStore: false,
-    summary: "sign every browser out of the portal, and take back the links that nobody used",
+    summary: "sign every browser out of the portal, and revoke unused sign-in links",
     examples: ["checkout portal sign-out"],
     run: calling("endPortalSessions", {
       text: ({ ended }) => `${ended === 1 ? "1 browser was" : `${ended} browsers were`} signed out`,

@@ -21,7 +21,7 @@ type Act = {
 };
 
 const FIND_CAPABILITY = "checkout capabilities list shows them";
-const FIND_PRICE = "checkout prices list shows them";
+const FIND_PRICE = "checkout prices list shows the prices";
 
 const ACTS: readonly Act[] = [
   {
@@ -32,7 +32,7 @@ const ACTS: readonly Act[] = [
   },
   {
     name: "revoke-credential",
-    summary: "revoke the approval; this also closes an open gate",
+    summary: "revoke the approval of the production credential; this also closes an open gate",
     request: () => ({ action: "revoke_credential" }),
     done: "the approval of the production credential is revoked, and the production gate is closed",
   },
@@ -44,41 +44,41 @@ const ACTS: readonly Act[] = [
   },
   {
     name: "deactivate",
-    summary: "deactivate the store: it takes no new orders",
+    summary: "deactivate the store; it accepts no new orders",
     request: () => ({ action: "deactivate" }),
     done: "the store is inactive and takes no new orders",
   },
   {
     name: "enable-capability <name>",
-    summary: "enable a payment method or a currency of the store",
+    summary: "enable a payment method or a currency for the store",
     request: (subject) => ({ action: "enable_capability", subject: parseCurrency(subject) }),
     done: "is active",
     find: FIND_CAPABILITY,
   },
   {
     name: "disable-capability <name>",
-    summary: "disable a payment method or a currency of the store",
+    summary: "disable a payment method or a currency for the store",
     request: (subject) => ({ action: "disable_capability", subject: parseCurrency(subject) }),
     done: "is inactive",
     find: FIND_CAPABILITY,
   },
   {
     name: "approve-price <id>",
-    summary: "approve a price of the store's catalog, so that orders can name it",
+    summary: "approve a price of the store's catalog, so that orders can use it",
     request: (subject) => ({ action: "approve_price", subject }),
     done: "is approved",
     find: FIND_PRICE,
   },
   {
     name: "revoke-price <id>",
-    summary: "revoke the approval of a price: no new order can name it",
+    summary: "revoke the approval of a price; new orders cannot use it",
     request: (subject) => ({ action: "revoke_price", subject }),
     done: "is not approved any more",
     find: FIND_PRICE,
   },
   {
     name: "open-gate",
-    summary: "open the store's production gate, after production was requested and its credential approved",
+    summary: "open the store's production gate, once production is requested and its credential approved",
     request: () => ({ action: "open_gate" }),
     done: "the production gate is open; none of this affects production",
   },
@@ -121,7 +121,7 @@ export function registerAdmin(group: Group): void {
   }
   register(group, {
     name: "log",
-    summary: "print the audit log of the administrator's acts and the merchant's requests, oldest first",
+    summary: "print the audit log of administrator actions and merchant requests, oldest first",
     examples: ["checkout admin log", "checkout admin log --json"],
     run: calling("adminLog", {
       nextAfter: NEXT_AFTER,

@@ -9,16 +9,16 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 type AssumptionsOptions = CommonOptions & { readonly used?: boolean };
 
-const NONE_USED = "no assumption was relied on yet";
+const NONE_USED = "your integration has not relied on any assumption yet";
 
 /** `checkout assumptions`. */
 export function registerAssumptions(group: Group): void {
   register<AssumptionsOptions>(group, {
     name: "assumptions",
     summary:
-      "list the gaps of the interface, how they are decided here, and which your integration relied on",
+      "list the gaps in the interface, how the sandbox fills them, and the ones your integration relied on",
     examples: ["checkout assumptions", "checkout assumptions --used", "checkout assumptions --used --json"],
-    options: [switchOption("--used", "only those that were relied on")],
+    options: [switchOption("--used", "only assumptions that your integration relied on")],
     run: calling("assumptions", {
       json: (_shown, answer, { options }) =>
         encodeAnswer("assumptions", { ...answer, assumptions: listedOf(answer, options) }),
@@ -34,7 +34,7 @@ function listedOf({ assumptions }: AnswerOf<"assumptions">, { used }: Assumption
   return used === true ? assumptions.filter(({ reliedOn }) => reliedOn !== null) : assumptions;
 }
 
-/** One assumption: its heading, what was chosen, the setting that changes it, and whether something relied on it. */
+/** The lines of one assumption: its title, the choice, the setting that changes it, and whether it was relied on. */
 function lines(assumption: AssumptionEntry, style: Style): string {
   const { decision, title, chosen, setting } = assumption;
   const mark = assumption.reliedOn === null ? " " : style.green("✓");

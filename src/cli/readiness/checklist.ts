@@ -28,7 +28,7 @@ const POLL_MS = 1000;
 
 /** `checkout checklist`, and the group of its drills. */
 export function registerChecklist(group: Group): void {
-  // Options before `run` would be lost: those of a drill stand behind its name.
+  // Options before `run` would be lost: the options of a drill belong behind its name.
   group.command.hook("preSubcommand", (checklist, drill) => {
     const given = checklist.options.find(
       (option) => checklist.getOptionValueSource(option.attributeName()) === "cli",
@@ -37,7 +37,7 @@ export function registerChecklist(group: Group): void {
       checklist.error(`${given.long ?? ""} is before ${drill.name()}; put options after the drill's name`);
   });
   registerOn<ChecklistOptions>(group, {
-    summary: `check launch readiness: ${ITEM_COUNT} items with their evidence; exit 0 only when ready, without a risk`,
+    summary: `check launch readiness: ${ITEM_COUNT} items with evidence; exit 0 only if ready without risks`,
     examples: [
       "checkout checklist",
       "checkout checklist --json --junit readiness.xml",
@@ -49,26 +49,26 @@ export function registerChecklist(group: Group): void {
     options: [
       listOption(
         "--item <name>",
-        `show only this item; the verdict is still that of all ${ITEM_COUNT}: ${CHECKLIST_ITEMS.join(", ")} (repeatable)`,
+        `show only this item: ${CHECKLIST_ITEMS.join(", ")}; the verdict still covers all ${ITEM_COUNT} (repeatable)`,
         parseChoice(CHECKLIST_ITEMS),
       ),
       valueOption(
         "--junit <file>",
-        `also write all ${ITEM_COUNT} items as JUnit XML, which fails where the exit code is not 0`,
+        `also write all ${ITEM_COUNT} items as JUnit XML, which fails if the exit code is not 0`,
       ),
       switchOption("--markdown", "print the report as Markdown, for a pull request"),
       switchOption(
         "--allow-risks",
-        "exit 0 also when ready with risks, which the report names (default: 3); to remove one: pass the waived drill, run webhooks with --order-view, add the real return origin",
+        "exit 0 if ready with risks, which the report names (default: exit 3); to remove a risk, pass the skipped drill, run webhooks with --order-view, or add the real return origin",
       ),
-      switchOption("--watch", "print it again after every change, until Ctrl-C"),
+      switchOption("--watch", "print the report again after every change, until Ctrl-C"),
       setting(
         "CHECKOUT",
-        valueOption("--base-url <url>", "check another service, not the sandbox of this folder"),
+        valueOption("--base-url <url>", "check this service instead of the sandbox of this folder"),
       ),
       switchOption(
         "--probe",
-        "with --base-url: send requests to that service, which creates one order that is never paid (default: send nothing)",
+        "with --base-url: send requests to that service, which creates one unpaid order (default: send nothing)",
       ),
       setting(
         "CHECKOUT",
@@ -79,7 +79,7 @@ export function registerChecklist(group: Group): void {
         ),
       ),
     ],
-    // Each look of a watch would create an order.
+    // With --probe, each report of a watch would create an order.
     conflicts: [
       ["json", "markdown"],
       ["watch", "probe"],
@@ -88,7 +88,7 @@ export function registerChecklist(group: Group): void {
   });
 }
 
-/** What is not ready is a result, not a failure of the command: it is printed, and the exit code tells. */
+/** "Not ready" is a result, not a failure of the command: it is printed, and the exit code is 3. */
 async function runChecklist(context: Context, options: ChecklistOptions): Promise<number> {
   const look = await lookFor(context, options);
   using stop = untilStopped(context.world);
@@ -102,12 +102,12 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
 type Viewing = {
   readonly look: Look;
   readonly show: (report: ChecklistReport) => Promise<number>;
-  /** The report as far as it is shown. */
+  /** Narrows a report to the items that are shown. */
   readonly narrow: (report: ChecklistReport) => ChecklistReport;
   readonly signal: AbortSignal;
 };
 
-/** Shows what is there, and again whatever differs from it; ends with Ctrl-C, or where nothing can be seen any more. */
+/** Prints the report, and again after each change, until Ctrl-C or until the sandbox or service cannot be read any more. */
 async function watch(
   { sleep }: Pick<World, "sleep">,
   { look, show, narrow, signal }: Viewing,

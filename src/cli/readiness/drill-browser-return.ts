@@ -20,7 +20,7 @@ import { callAt, answered } from "../target/call.ts";
 
 type ReturnOptions = OrderViewOptions & { readonly returnUrl: string };
 
-/** It looks at one checkout, and pays another one, whose session comes back with the order of the first. */
+/** The drill needs two checkouts: an unpaid one, and a paid one whose session returns with the order of the first. */
 const LIMITS = { most: 2, runs: 2 } as const;
 const OWN = ["checkout_session", "checkout_session"] as const;
 
@@ -28,13 +28,13 @@ const OWN = ["checkout_session", "checkout_session"] as const;
 export function registerChecklistBrowserReturn(group: Group): void {
   registerDrill<ReturnOptions>(group, {
     name: "browser-return",
-    summary: "return to your page without paying, and check that your shop does not take it for a payment",
+    summary: "return to your page without paying, and check that your shop does not treat that as a payment",
     examples: [
       `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`,
       `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view-command 'bin/order-status {order_id}' --paid-when '^paid$' --checkout order-1001`,
     ],
     options: [
-      valueOption("--return-url <url>", "your page that customers return to, on this machine"),
+      valueOption("--return-url <url>", "URL of the page that customers return to, on this machine"),
       ...orderViewOptions(LIMITS),
     ],
     required: ["returnUrl"],
@@ -68,7 +68,7 @@ async function prepareReturn(
   };
 }
 
-/** What shows nothing is not kept: the last drill that showed something stands. */
+/** A drill without a verdict is not kept: the last drill with a verdict still counts. */
 async function keep(
   context: Context,
   control: ControlTarget,

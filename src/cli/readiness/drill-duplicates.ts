@@ -36,13 +36,13 @@ import { answered, callAt, type NextAfter } from "../target/call.ts";
 
 type DuplicatesOptions = OrderViewOptions & { readonly quick?: boolean; readonly restart?: string };
 
-/** What was shown, and the drill that keeps it; null where it was not kept. */
+/** The verdict of a drill, and the record of the drill; null if the drill was not recorded. */
 type Shown = { readonly judged: JudgedDrill; readonly drill: AnswerOf<"recordDuplicates"> | null };
 
-/** What the drill is about. */
+/** The sandbox of a drill, and the shop's view of its orders. */
 type Drilled = { readonly control: ControlTarget; readonly view: OrderViewSource };
 
-/** Each end once for orders, and once for sessions. */
+/** One checkout for each final status, for orders and for sessions. */
 const LIMITS = { most: 2 * ORDER_ENDS.length, runs: ORDER_ENDS.length } as const;
 
 /** `checkout checklist run duplicates`. */
@@ -50,7 +50,7 @@ export function registerChecklistDuplicates(group: Group): void {
   registerDrill<DuplicatesOptions>(group, {
     name: "duplicates",
     summary:
-      "pay orders, let others fail, expire and be cancelled, send their events twice, late and out of order, and check that your shop books once what was paid, and nothing else",
+      "send the events of paid, failed, expired and cancelled orders twice, late and out of order, and check that your shop books each paid order once, and no other order",
     examples: [
       `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`,
       `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
@@ -58,10 +58,13 @@ export function registerChecklistDuplicates(group: Group): void {
     ],
     options: [
       ...orderViewOptions(LIMITS),
-      switchOption("--quick", "leave out the event that comes again after more than 30 s, which is a risk"),
+      switchOption(
+        "--quick",
+        "skip the event that is sent again after more than 30 s; the checklist shows that as a risk",
+      ),
       valueOption(
         "--restart <command>",
-        "command that lets what runs your shop restart it, such as docker compose restart shop; the payment comes again after it (default: no restart)",
+        "command that makes a supervisor restart your shop, such as docker compose restart shop; the payment's event is then sent again (default: no restart)",
       ),
     ],
     ...ORDER_VIEW_RULES,

@@ -29,7 +29,7 @@ type IdempotencyOptions = CommonOptions & {
 
 /** Default timeout of the merchant's command, in milliseconds. */
 const COMMAND_TIMEOUT_MS = 120_000;
-/** Maximum number of last lines of a command's output that are shown. */
+/** How many of the last lines of a command's output are shown. */
 const LAST_LINES = 10;
 
 const EXAMPLE = 'checkout checklist run idempotency --client-command "node create-order.js"';
@@ -39,7 +39,7 @@ export function registerChecklistIdempotency(group: Group): void {
   registerDrill<IdempotencyOptions>(group, {
     name: "idempotency",
     summary:
-      "lose answers of your client's creates, kill it in one, and check that each purchase has one key and one order",
+      "lose answers to your client's creates, kill it during one, and check that each purchase has one key and one order",
     examples: [
       EXAMPLE,
       'checkout checklist run idempotency --client-command "npm run checkout-once" --command-timeout 5m',
@@ -48,7 +48,7 @@ export function registerChecklistIdempotency(group: Group): void {
     options: [
       valueOption(
         "--client-command <command>",
-        `command that creates one order, of CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY, and ends; it is run ${LEAST_RUNS} to ${MOST_RUNS} times, for ${PURCHASES} orders (default: run none, show the log)`,
+        `command that creates one order for CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY, and exits; it is run ${LEAST_RUNS} to ${MOST_RUNS} times, for ${PURCHASES} orders (default: run no command, only show the log)`,
       ),
       valueOption(
         "--command-timeout <duration>",

@@ -13,24 +13,24 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string; readonly orderView?: string };
 
-/** Receivers may take their time with each of the requests, in milliseconds. */
+/** Timeout of the whole drill, in milliseconds: an endpoint may answer each request slowly. */
 const TIMEOUT_MS = Object.keys(WEBHOOK_STEPS).length * 30_000;
 
 /** `checkout checklist run webhooks`. */
 export function registerChecklistWebhooks(group: Group): void {
   registerDrill<WebhookDrillOptions>(group, {
     name: "webhooks",
-    summary: "send valid and invalid webhooks to your endpoint, and check which it accepts and refuses",
+    summary: "send valid and invalid webhooks to your endpoint, and check which ones it accepts",
     examples: [
       "checkout checklist run webhooks --order-view http://localhost:3000/orders/{order_id}",
       "checkout checklist run webhooks",
       "checkout checklist run webhooks --endpoint 0199a3c4-5d00-7000-8000-000000000001 --json",
     ],
     options: [
-      valueOption("--endpoint <id>", "only this endpoint (default: all enabled ones)", parseId),
+      valueOption("--endpoint <id>", "only this endpoint (default: all enabled endpoints)", parseId),
       valueOption(
         "--order-view <view>",
-        "consent to send events of your newest order too, forged ones of every type; URL or command that shows you whether it changed (default: send webhook.test only)",
+        "URL or command that shows you whether an order changed; allows the drill to also send events of your newest order, including forged ones of every type (default: send webhook.test only)",
       ),
     ],
     prepare:
@@ -53,7 +53,7 @@ export function registerChecklistWebhooks(group: Group): void {
   });
 }
 
-/** Under a lease, so that the sandbox stops when this command is no more. */
+/** Runs under a lease, so that the sandbox stops the drill when this command ends. */
 async function runDrill(
   { world }: Context,
   control: ControlTarget,
@@ -79,7 +79,7 @@ function worstOf(drills: readonly EndpointDrill[]): EndpointDrill["verdict"] {
 }
 
 const NEXT_AFTER: NextAfter = {
-  not_found: "checkout endpoints list shows them",
+  not_found: "checkout endpoints list shows the endpoints",
   state_conflict:
     "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>",
 };

@@ -36,26 +36,25 @@ type DrillSpec<Options> = Omit<CommandSpec<Options>, "run"> & {
 
 type ReportOptions = { readonly all?: boolean };
 
-/** Exit 0 where it passed, 1 where it failed, 3 where nothing can be told. */
 const EXIT_CODES = { passed: EXIT.done, failed: EXIT.failed, unknown: EXIT.notReady } as const;
 
-/** Adds a drill below `checkout checklist run`, which whichever drill comes first makes. */
+/** Adds a drill below `checkout checklist run`, which the first drill creates. */
 export function registerDrill<Options extends ServiceOptions>(group: Group, spec: DrillSpec<Options>): void {
   const { command: checklist } = group;
   const command =
     checklist.commands.find((one) => one.name() === "run") ??
-    checklist.command("run").description("run a drill against your own code, and keep its result");
+    checklist.command("run").description("run a drill against your own code, and record its result");
   register<Options & ReportOptions>(
     { ...group, command },
     {
       ...spec,
-      options: [...(spec.options ?? []), switchOption("--all", "show the steps that held too")],
+      options: [...(spec.options ?? []), switchOption("--all", "also show the steps that held")],
       run: (context, options) => runDrill(context, options, spec.prepare),
     },
   );
 }
 
-/** What fails a drill is a result, not a failure of the command: it is printed, and the exit code tells. */
+/** A failed drill is a result, not a failure of the command: it is printed, and the exit code is 1. */
 async function runDrill<Options extends ServiceOptions>(
   context: Context,
   options: Options & ReportOptions,

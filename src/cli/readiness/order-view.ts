@@ -6,7 +6,7 @@ import { refusedUsage } from "../problem.ts";
 import { verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
-/** The options of a drill that asks the merchant about an order. */
+/** Options of a drill that asks the shop about an order. */
 export type OrderViewOptions = ServiceOptions & {
   readonly orderView?: string;
   readonly orderViewCommand?: string;
@@ -15,25 +15,29 @@ export type OrderViewOptions = ServiceOptions & {
   readonly create?: string;
 };
 
-/** The options of each such drill; `most` is how many checkouts of the shop it uses, and `runs` how often it lets one be made. */
+/** The options of each such drill: it uses at most `most` checkouts of the shop, and runs `--create` `runs` times. */
 export function orderViewOptions({ most, runs }: { readonly most: number; readonly runs: number }) {
   return [
     valueOption("--order-view <url>", "URL where your shop shows the status of {order_id} or {session_id}"),
-    valueOption("--order-view-command <command>", "the same, as a command that prints it"),
-    valueOption("--paid-when <regex>", "pattern that matches the answer if the order is paid", parsePattern),
+    valueOption("--order-view-command <command>", "command that prints the status, instead of --order-view"),
+    valueOption(
+      "--paid-when <regex>",
+      "regular expression that matches the status if the order is paid",
+      parsePattern,
+    ),
     repeatedOption(
       "--checkout <id|order_id>",
-      `an unpaid checkout that your shop created${most === 1 ? "" : ` (repeatable, up to ${most})`} (default: new ones)`,
+      `unpaid checkout that your shop created (default: ${most === 1 ? "a new one" : `new ones; repeatable, up to ${most}`})`,
       accept<string>,
     ),
     valueOption(
       "--create <command>",
-      `command of your shop that creates one, of CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY${runs === 1 ? "" : `; it is run ${runs} times`}`,
+      `command of your shop that creates a checkout for CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY${runs === 1 ? "" : `; it is run ${runs} times`}`,
     ),
   ];
 }
 
-/** How they go together. */
+/** The rules of these options. */
 export const ORDER_VIEW_RULES = {
   requires: [
     ["orderView", "paidWhen"],
@@ -45,7 +49,7 @@ export const ORDER_VIEW_RULES = {
   ],
 } as const satisfies Pick<CommandSpec<OrderViewOptions>, "requires" | "conflicts">;
 
-/** How to ask the merchant, as it was typed and checked; undefined where there is no view, without which nothing can be told. */
+/** The checked way to ask the shop about an order; undefined if none was given, so that the drill cannot have a verdict. */
 export function viewOf(
   { orderView, orderViewCommand, paidWhen }: OrderViewOptions,
   control: ControlTarget,
@@ -66,19 +70,19 @@ const NO_VIEW: DrillResult = {
   json: { verdict: "unknown", drill_id: null, steps: [], next: ADD_VIEW },
   text: ({ style }) =>
     [
-      `${verdictMark("unknown", style)} unknown: only your shop can say whether an order is paid for it; nothing was done`,
+      `${verdictMark("unknown", style)} unknown: only your shop can tell whether it treats an order as paid; nothing was done`,
       `  ${style.cyan("→")} ${ADD_VIEW}`,
     ].join("\n"),
 };
 
-/** A drill without a view: it does nothing, and says so. */
+/** A drill without a view of orders: it does nothing, and says so. */
 export const withoutView: ReadyDrill = () => Promise.resolve(NO_VIEW);
 
 function parsePattern(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch (error) {
-    // The engine says what is wrong with it.
+    // The message of the engine says what is wrong.
     throw invalidOption("a regular expression", `${text} (${error instanceof Error ? error.message : ""})`);
   }
 }

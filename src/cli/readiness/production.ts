@@ -20,8 +20,8 @@ export function registerProduction(group: Group): void {
       nextAfter: { state_conflict: "checkout checklist shows the status" },
       text: (_answer, { style }) =>
         [
-          `${style.green("✓")} production is requested; the administrator decides`,
-          "  checkout checklist shows what is missing",
+          `${style.green("✓")} production was requested; the administrator decides`,
+          "  to see what is missing: checkout checklist",
         ].join("\n"),
     }),
   });

@@ -16,19 +16,19 @@ const NAMES = DRILL_KINDS.map((kind) => DRILL_NAMES[kind]).join(", ");
 export function registerChecklistWaive(group: Group): void {
   register<WaiveOptions>(group, {
     name: "waive <drill>",
-    summary: `do without a drill for 7 days; the checklist shows it as a risk (${NAMES})`,
+    summary: `skip a drill for 7 days (${NAMES}); the checklist shows that as a risk`,
     examples: [
       'checkout checklist waive duplicates --reason "one item a customer; checked by hand"',
       'checkout checklist waive browser-return --reason "the shop has no return page"',
     ],
-    options: [valueOption("--reason <text>", "why it can be done without, for the report", parseNote)],
+    options: [valueOption("--reason <text>", "reason for skipping the drill, for the report", parseNote)],
     required: ["reason"],
     run: calling("waiveDrill", {
       body: ({ reason }, { argument }) => ({ drill: drillNamed(argument), reason }),
       text: ({ at }, { style }, { argument }) =>
         [
           `${style.green("✓")} the drill of ${argument} is waived until ${iso(at + EVIDENCE_MS)}`,
-          "  the checklist shows it as a risk; a passed drill removes it",
+          "  the checklist shows that as a risk until the drill passes",
         ].join("\n"),
     }),
   });
@@ -39,6 +39,6 @@ function drillNamed(name: string): DrillKind {
   if (drill !== undefined) return drill;
   throw refusedUsage(
     `there is no drill ${printableLiteral(name)}`,
-    `name one of: ${NAMES}; nothing was done`,
+    `the drills are: ${NAMES}; nothing was done`,
   );
 }

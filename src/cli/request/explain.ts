@@ -18,14 +18,18 @@ type ExplainOptions = CommonOptions & { readonly as?: ExplainedKind };
 export function registerExplain(group: Group): void {
   register<ExplainOptions>(group, {
     name: "explain <id|order_id>",
-    summary: "say what happened and why: of a request, a checkout, an order, an event or a delivery",
+    summary: "explain what happened to a request, a checkout, an order, an event or a delivery, and why",
     examples: [
       "checkout explain order-1001",
       "checkout explain <request_id>",
       "checkout explain <delivery_id> --json",
     ],
     options: [
-      valueOption("--as <kind>", "what the id is, where it could be several", parseChoice(EXPLAINED)),
+      valueOption(
+        "--as <kind>",
+        `kind of the id, if it could be several: ${EXPLAINED.join(", ")}`,
+        parseChoice(EXPLAINED),
+      ),
     ],
     run: runExplain,
   });
@@ -42,10 +46,10 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
   );
 }
 
-/** Commands of the sandbox itself, beside those of a store. */
+/** Commands that take no store. */
 const OF_NO_STORE = /^checkout (sandbox (start|logs)|doctor)\b/;
 
-/** A command that an explanation names, in the store that was named for the explanation. */
+/** A command of an explanation, with the store of the explanation. */
 export function inNamedStore(
   command: string,
   { store }: Pick<CommonOptions, "store">,
@@ -69,7 +73,7 @@ async function explain(context: Context, { as }: ExplainOptions, text: string): 
 
 const NEXT_AFTER = {
   not_found:
-    "checkout requests list and checkout events list show ids; the log of requests keeps the newest ones",
+    "checkout requests list and checkout events list show the ids; the request log keeps only the newest requests",
 } as const;
 
 async function explanationText(
@@ -109,10 +113,10 @@ async function explanationText(
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** Where the words of a line begin that goes on: behind its time. */
+/** The column at which a wrapped line continues: behind its time. */
 const TEXT_AT = "2026-01-01T00:00:00.000Z  ".length + 2;
 
-/** Reasons with their names, each wrapped behind its name. */
+/** Reasons, each wrapped behind its name. */
 function reasonLines(given: readonly Field[], wrap: Printer["wrap"]): string {
   const at = Math.max(...given.map(([label]) => label.length)) + 4;
   return fieldLines(given)
@@ -123,7 +127,7 @@ function reasonLines(given: readonly Field[], wrap: Printer["wrap"]): string {
 
 type Entry = AnswerOf<"explain">["entries"][number];
 
-/** A line, below its event for a delivery; each attempt has its own where one delivery is explained. */
+/** The lines of an entry. A delivery is indented below its event; an explained delivery has a line for each attempt. */
 function entryLines({ at, of, text, attempts = [] }: Entry, kind: ExplainedKind): readonly string[] {
   const line = timed(at, `${of === null ? "" : "  "}${text}`);
   return kind === "delivery" ? [line, ...attempts.map((one) => timed(one.at, `    ${one.text}`))] : [line];

@@ -31,34 +31,34 @@ type ListOptions = CommonOptions & {
 export function registerRequests(group: Group): void {
   register<ListOptions>(group, {
     name: "list",
-    summary: "list the newest v1 requests with their answers, oldest first; with -f also those that come",
+    summary: "list the newest v1 requests with their answers, oldest first; with -f, keep following",
     examples: [
       "checkout requests list --status 4xx",
       "checkout requests list --order-id order-1001 --since 10m",
       "checkout requests list -f",
     ],
     options: [
-      switchOption("-f, --follow", "go on with the requests that come, until Ctrl-C"),
+      switchOption("-f, --follow", "keep printing new requests, until Ctrl-C"),
       valueOption(
         "--status <status>",
-        "only this status: 404, 4xx, or 0 where no answer was sent",
+        "only requests with this status, such as 404 or 4xx, or 0 if no answer was sent",
         parseStatus,
       ),
-      valueOption("--method <method>", "only this method"),
-      valueOption("--path <path>", "only paths that begin with this"),
-      valueOption("--order-id <id>", "only requests of this order_id"),
+      valueOption("--method <method>", "only requests with this method"),
+      valueOption("--path <path>", "only requests whose path begins with this"),
+      valueOption("--order-id <id>", "only requests with this order_id"),
       valueOption(
         "--since <time>",
-        "only requests of the last 10m, or since a moment in ISO 8601",
+        "only requests since then: a span such as 10m before the store's time, or an ISO 8601 time",
         parseSpanOrMoment,
       ),
-      valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
+      valueOption("--limit <n>", "maximum number of requests, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
     ],
     run: runList,
   });
   register(group, {
     name: "get <request_id>",
-    summary: "show a v1 request; of a refused one also what was sent, secrets redacted",
+    summary: "show a v1 request; if it was refused, also its headers and body, secrets redacted",
     examples: ["checkout requests get <request_id>", "checkout requests get <request_id> --json"],
     run: calling("showRequest", { id: "request", text: requestText }),
   });
@@ -78,7 +78,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   );
 }
 
-/** A moment by the store's clock; a span is counted back from what that shows. */
+/** A moment by the store's clock; a span counts back from the store's time. */
 async function storeMoment(context: Context, since: SpanOrMoment): Promise<number> {
   if ("at" in since) return since.at;
   const { now } = await callSandbox(context, { name: "showClock", body: undefined });
@@ -86,8 +86,8 @@ async function storeMoment(context: Context, since: SpanOrMoment): Promise<numbe
 }
 
 /**
- * Shows what there is, and then one line for each request that comes, until Ctrl-C: also those after a restart of the
- * sandbox, which may have another port and another token then.
+ * Prints the existing requests, then one line for each new request, until Ctrl-C. Goes on after a restart of the sandbox,
+ * which may then have another port and another token.
  */
 async function follow(context: Context, query: RequestOf<"listRequests">): Promise<number> {
   const { world, printer } = context;
@@ -101,9 +101,9 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
     const body = { ...query, after, waitMs: isLost ? 0 : waitMs };
     const result = await callControl(world, target, { name: "listRequests", body, signal });
     if (signal.aborted) return EXIT.done;
-    // Only one that was there can come back.
+    // Only a sandbox that has answered before can come back.
     if (result.end === "unreachable" && waitMs > 0) {
-      if (!isLost) printer.talk("the sandbox is disconnected; its requests go on when it is back");
+      if (!isLost) printer.talk("the sandbox is disconnected; following continues when it is back");
       isLost = true;
       await world.sleep(LOOK_AGAIN_MS, signal);
       context.around.lookAgain();
@@ -120,7 +120,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
   }
 }
 
-/** How long a sandbox that is away is left alone. */
+/** How long to wait before looking for a disconnected sandbox again. */
 const LOOK_AGAIN_MS = 1000;
 
 /** A line for each request. */
@@ -133,7 +133,7 @@ function showCome({ printer }: Context, { requests, failure }: AnswerOf<"listReq
   }
 }
 
-/** One a line; what is left out to fit 80 columns is in `requests get`. The day is there where there are several. */
+/** One request per line; `requests get` has the columns that do not fit. The day is shown only if there are several days. */
 function requestLines(requests: readonly RequestEntry[], { width, style }: Sheet): Promise<string> {
   const days = new Set(requests.map(({ at }) => iso(at).slice(0, 10)));
   const from = days.size === 1 ? "2026-01-01T".length : 0;

@@ -14,7 +14,7 @@ const MOMENT = "a time such as 2026-12-24T18:00:00Z";
 export function registerSandboxClock(group: Group): void {
   const command = group.command
     .command("clock")
-    .description("the store's clock, for expiry and everything else that depends on time");
+    .description("show and move the store's clock, which decides what expires and what is due");
   const add = (name: string, summary: string, run: ReturnType<typeof calling>): void =>
     register(
       { ...group, command },
@@ -32,18 +32,18 @@ export function registerSandboxClock(group: Group): void {
   add("show", "show the store's time", calling("showClock", { text: clockText }));
   add(
     "freeze",
-    "freeze the clock",
+    "freeze the store's clock",
     moving(() => ({ action: "freeze" })),
   );
   add(
     "advance <span>",
-    "move it forward, and do everything that is due on the way, in order",
+    "advance the store's clock, and process in order everything that becomes due",
     moving(advanceBy),
   );
-  add("set <moment>", "set it to a time", moving(setTo));
+  add("set <moment>", "set the store's clock to a time", moving(setTo));
   add(
     "real",
-    "return to real time",
+    "return the store's clock to real time",
     moving(() => ({ action: "real" })),
   );
 }
@@ -53,7 +53,7 @@ async function clockText(clock: AnswerOf<"showClock">, { width }: Pick<Printer, 
   const left =
     undelivered === 0
       ? []
-      : [`${undelivered} due deliveries are not finished yet: checkout deliveries list --state due`];
+      : [`deliveries still due: ${undelivered}; checkout deliveries list --state due shows them`];
   const quiet = fired.length + delivered.length === 0;
   return [
     `${iso(now)}${frozen ? " (frozen)" : ""}`,
@@ -68,7 +68,7 @@ function advanceBy(text: string): RequestOf<"moveClock"> {
   return { action: "advance", byMs: by.value };
 }
 
-/** The service's own check, so that a day that does not exist is not read as another one. */
+/** Uses the service's own check, so that a day that does not exist is refused. */
 function setTo(text: string): RequestOf<"moveClock"> {
   const parsed = decodeRequest("moveClock", { action: "set", to: text });
   if (!parsed.ok) throw wrong(`expected ${MOMENT}; got ${printableLiteral(text)}`);

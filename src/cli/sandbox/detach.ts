@@ -1,5 +1,5 @@
-// How a sandbox runs in the background; its process: world/detached.ts, its log file: world/output.ts. What commands
-// ask the running one: core/control/sandbox.ts.
+// Runs a sandbox in the background. Its process: world/detached.ts; its log file: world/output.ts; the operations for
+// the running sandbox: core/control/sandbox.ts.
 import { parseJson } from "../../core/json.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { DetachedProcess, Starter, World } from "../../world.ts";
@@ -25,7 +25,7 @@ import { serveSandbox } from "../../host/serve.ts";
 import type { StartOptions } from "./serving-options.ts";
 import type { Ready } from "../../host/ready.ts";
 
-/** What a detached sandbox tells the command that started it. */
+/** The message of a detached sandbox to the command that started it. */
 type Told =
   | {
       readonly ready: Ready;
@@ -36,16 +36,16 @@ type Told =
     }
   | { readonly problem: Problem };
 
-/** How often a start looks again where another one was faster. */
+/** How often a start tries again after losing the race against another start. */
 const MAX_LOST_RACES = 10;
-/** How long a process that is to stop before it was ready may take. */
+/** How long a process may take to stop that was abandoned before it was ready. */
 const ABANDON_MS = 10_000;
-/** Lines of the log that are shown where a detached sandbox ended without a word. */
+/** How many of the last log lines are shown if a detached sandbox ended without a message. */
 const SHOWN_LOG_LINES = 5;
 
 /**
- * `start --detach` and `start --reuse`: uses the live sandbox of the folder, or else starts one, detached or by `serve`.
- * Of several starts at once one serves, and the others use it.
+ * `start --detach` and `start --reuse`: uses the running sandbox of the folder, or else starts one, detached or with
+ * `serve`. If several starts run at once, one of them serves and the others use its sandbox.
  */
 export async function startOrReuse(
   context: Context,
@@ -69,14 +69,14 @@ export async function startOrReuse(
 
 function refusedEphemeral({ detach }: StartOptions): Refused {
   const flag = detach === true ? "--detach" : "--reuse";
-  const why = `nobody could find it again: it keeps no state folder`;
+  const why = `a sandbox without a state folder could not be found again`;
   return refusedUsage(
     `${flag} and --ephemeral exclude each other: ${why}`,
-    'leave --ephemeral out, and name a folder to throw away: --dir "$(mktemp -d)"',
+    'leave --ephemeral out, and use a temporary folder: --dir "$(mktemp -d)"',
   );
 }
 
-/** Prints the ready line of the live sandbox; refuses where it is served otherwise than it was asked for. */
+/** Prints the ready line of the running sandbox; refuses if it runs with other settings than the requested ones. */
 async function useLive(
   context: Context,
   options: StartOptions,
@@ -89,11 +89,11 @@ async function useLive(
   const asked = { options: wanted, given };
   const { all, ofStores } = await liveDifferences(context, asked, { folder, live });
   if (all.length > 0) {
-    const apply = ofStores ? "; checkout config apply changes stores" : "";
+    const apply = ofStores ? "; to change stores: checkout config apply" : "";
     throw new Refused({
       exitCode: EXIT.usage,
       code: "settings_differ",
-      message: `the sandbox that runs here (pid ${description.pid}) is served otherwise than asked for`,
+      message: `the running sandbox (pid ${description.pid}) has different settings from the requested ones`,
       next: `leave these settings out, or run checkout sandbox stop first${apply}`,
       differences: all,
     });
@@ -112,7 +112,7 @@ async function useLive(
   );
 }
 
-/** A new link to the portal of a sandbox that runs; null where it has none. */
+/** A new sign-in link to the portal of a running sandbox; null if its portal is off. */
 async function newSignInUrl(world: World, { run, description }: Live): Promise<string | null> {
   if (description.portalUrl === null) return null;
   const { callControl } = await import("../../client/control/control.ts");
@@ -126,7 +126,7 @@ function warnHeldBack({ printer }: Context, why: string): void {
   printer.trace(`warning: no events are delivered: ${why}`);
 }
 
-/** Starts a process of its own, and prints what it tells: its ready line, or the problem that it met. */
+/** Starts a detached process, and prints its message: the ready line, or its problem. */
 async function startDetached(
   context: Context,
   options: StartOptions,
@@ -168,7 +168,7 @@ function aborted(signal: AbortSignal): Promise<"aborted"> {
   });
 }
 
-/** A process that is started detached, and stopped at the end of the block that holds it unless it was let go. */
+/** Starts a detached process, which is stopped at the end of the block that holds it unless it was let go. */
 function heldProcess(world: World, logFile: string): DetachedProcess & AsyncDisposable {
   const started = world.startDetached({ logFile });
   let isHeld = true;
@@ -187,7 +187,7 @@ function heldProcess(world: World, logFile: string): DetachedProcess & AsyncDisp
   };
 }
 
-/** What a process has written to its log since it was started: the last lines. */
+/** The last lines that a process has written to its log since it was started. */
 function logLines(
   { files }: World,
   { logFile, logged }: { readonly logFile: string; readonly logged: number },
@@ -206,11 +206,11 @@ function endedEarly(how: string, lines: readonly string[]): Problem {
     exitCode: EXIT.failed,
     code: "start_failed",
     message: `the sandbox ended before it was ready (${how})${end}`,
-    next: "run checkout sandbox logs, or start it here to see more: checkout sandbox start",
+    next: "run checkout sandbox logs, or start it in this terminal to see more: checkout sandbox start",
   };
 }
 
-/** Serves in a process that was started detached: tells its starter when it is ready, and stops where that has gone. */
+/** Serves in a detached process: tells its starter when it is ready, and stops if the starter has ended by then. */
 export async function serveDetached(
   context: Context,
   options: StartOptions,
@@ -243,7 +243,7 @@ export async function serveDetached(
         activeFaults,
         ...(heldBack === undefined ? {} : { heldBack }),
       };
-      // Who has started it lets it go when the ready line is printed.
+      // The starter lets this process go after it has printed the ready line.
       if (!(await starter.tell(JSON.stringify(told)))) throw new Refused(abandoned());
     },
     use: async ({ ready, stopRequested }) => {

@@ -12,18 +12,18 @@ type Format = (typeof FORMATS)[number];
 
 type EnvOptions = CommonOptions & { readonly format?: Format; readonly control?: boolean };
 
-const NONE_IS_KEPT = "credentials.json does not hold the key of this store";
+const NONE_IS_KEPT = "credentials.json has no key of this store";
 const KEPT_IS_REVOKED =
-  "the key of this store in credentials.json is revoked; make another: checkout keys create";
+  "the key of this store in credentials.json is revoked; create another: checkout keys create";
 
-/** What an application of a store needs, and the last four characters of its keys that are revoked. */
+/** Everything that an application of a store needs, and the last four characters of the store's revoked keys. */
 type Access = StoreAccess & { readonly revoked: readonly string[] };
 
 /** `checkout env`. */
 export function registerEnv(group: Group): void {
   register<EnvOptions>(group, {
     name: "env",
-    summary: "print the variables of the running sandbox, for a shell, a .env file or CI",
+    summary: "print the running sandbox's variables for a shell, a .env file or CI",
     examples: [
       'eval "$(checkout env)"',
       "checkout env --format fish | source",
@@ -33,8 +33,12 @@ export function registerEnv(group: Group): void {
       'checkout env --format github >> "$GITHUB_ENV"',
     ],
     options: [
-      valueOption("--format <format>", `${FORMATS.join(", ")} (default: sh)`, parseChoice(FORMATS)),
-      switchOption("--control", "add the control token, which runs the sandbox"),
+      valueOption(
+        "--format <format>",
+        `output format: ${FORMATS.join(", ")} (default: sh)`,
+        parseChoice(FORMATS),
+      ),
+      switchOption("--control", "include the control token, which gives control of the sandbox"),
     ],
     conflicts: [["json", "format"]],
     run: runEnv,
@@ -55,7 +59,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
     ...variablesOf({ ...access, apiKey }),
     ...(options.control === true ? { CHECKOUT_CONTROL_TOKEN: token } : {}),
   };
-  // It was hidden where it was used to find another store than the first.
+  // Finding a store other than the first hides the token.
   if (options.control === true) printer.reveal(token);
   if (apiKey === null)
     printer.trace(`warning: CHECKOUT_API_KEY is left out: ${isRevoked ? KEPT_IS_REVOKED : NONE_IS_KEPT}`);
@@ -63,7 +67,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   return printer.result(variables, () => environmentText(variables, options.format ?? "sh"));
 }
 
-/** The first store is described already; only another one is asked for, by a table of operations that takes a while to load. */
+/** The description of the sandbox covers its first store; only another store needs the operations, which load slowly. */
 async function accessTo(context: Context, options: EnvOptions, live: Live): Promise<Access> {
   const { version, around } = context;
   const { port, control_token: token } = live.run;
@@ -75,7 +79,7 @@ async function accessTo(context: Context, options: EnvOptions, live: Live): Prom
     return { baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revoked };
   }
   const { accessIn, revokedKeyEnds } = await import("../store/access.ts");
-  // What the environment says is what this command replaces.
+  // This command replaces the key and the store of the environment, so it must not read them.
   const ofFolder = { ...context, around: withoutOwnStore(context.around) };
   const target = { origin, token, version };
   const access = await accessIn(ofFolder, target);
@@ -83,7 +87,7 @@ async function accessTo(context: Context, options: EnvOptions, live: Live): Prom
   return { ...access, revoked };
 }
 
-/** Variables as a shell or a tool reads them; any value comes out as it is. */
+/** Variables in a form that a shell or a tool reads; every value arrives unchanged. */
 export function environmentText(variables: Readonly<Record<string, string>>, format: Format): string {
   if (format === "json") return JSON.stringify(variables);
   return Object.entries(variables)
@@ -91,7 +95,7 @@ export function environmentText(variables: Readonly<Record<string, string>>, for
     .join("\n");
 }
 
-/** How each format sets a variable. */
+/** The line that sets a variable, for each format. */
 const LINES: Readonly<Record<Exclude<Format, "json">, (name: string, value: string) => string>> = {
   sh: (name, value) => assignment(name, value, "sh"),
   fish: (name, value) => assignment(name, value, "fish"),
@@ -101,8 +105,8 @@ const LINES: Readonly<Record<Exclude<Format, "json">, (name: string, value: stri
 };
 
 /**
- * Bare where every reader takes it so; else in quotes that it does not hold, because no escape is read alike by all. No value of ours has
- * all three.
+ * Unquoted if every reader accepts that; otherwise in a kind of quotes that the value does not contain, because readers
+ * disagree about escapes. No value of ours contains all three kinds.
  */
 function dotenvValue(value: string): string {
   if (/^[\w.:/@%+,-]*$/.test(value)) return value;
@@ -110,7 +114,7 @@ function dotenvValue(value: string): string {
   return `${quote}${value}${quote}`;
 }
 
-/** A line that the value does not have. */
+/** A delimiter that does not occur in the value. */
 function delimiterFor(value: string): string {
   let delimiter = "CHECKOUT_END";
   while (value.includes(delimiter)) delimiter += "_";

@@ -26,7 +26,7 @@ type ExecOptions = CommonOptions &
     readonly keep?: boolean;
   };
 
-/** What `--store` says for a store that is made for this command. */
+/** The value of `--store` for a store that is created for this command. */
 const FRESH = "new";
 
 /** `checkout exec -- npm test`. */
@@ -34,7 +34,7 @@ export function registerExec(group: Group): void {
   register<ExecOptions>(group, {
     name: "exec <command> [arguments...]",
     ofStore: false,
-    summary: "run a command with a fresh sandbox of its own, and end with its exit code",
+    summary: "run a command with its own fresh sandbox, and exit with the command's exit code",
     examples: [
       "checkout exec -- npm test",
       "checkout exec --rate-limit 5/s -- node --test",
@@ -44,19 +44,20 @@ export function registerExec(group: Group): void {
     options: [
       valueOption(
         "--store <new|id|name>",
-        "use the sandbox that runs: a fresh store of it, or one that is there (default: a fresh sandbox)",
+        "use the running sandbox, with a new store or an existing one (default: a fresh sandbox)",
       ),
-      // A variable that tells the port of the folder's sandbox must not make this one take that port.
-      valueOption("--port <port>", "port to listen on (default: any free one)", parseWhole(0, 65_535)),
+      // No variable: the port of the folder's sandbox must not be taken by this one.
+      valueOption(
+        "--port <port>",
+        "port to listen on, or 0 for any free port (default: 0)",
+        parseWhole(0, 65_535),
+      ),
       repeatedOption(
         "--fault <profile|file>",
-        "faults of its store (checkout faults add --help)",
+        "faults to inject into its store: a profile (see checkout faults add --help) or a JSON file (repeatable)",
         accept<string>,
       ),
-      switchOption(
-        "--keep",
-        "keep what was made for the command: the store of --store new, or the sandbox until Ctrl-C",
-      ),
+      switchOption("--keep", "after the command, keep the store of --store new, or the sandbox until Ctrl-C"),
       ...[configOption(), ...servingSettings()].map((option) => setting("CHECKOUT_SANDBOX", option)),
     ],
     passThrough: true,
@@ -70,11 +71,11 @@ export function registerExec(group: Group): void {
 /** A program with its arguments. */
 type Program = { readonly program: string; readonly args: readonly string[] };
 
-/** What a shell adds to the number of the signal that ended a command. */
+/** The exit code of a command that a signal ended is this plus the number of the signal, as in a shell. */
 const KILLED_BY = 128;
 const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
-/** Runs a program beside a sandbox in memory. stdout is the program's alone. */
+/** Runs a program beside a sandbox in memory. Only the program writes to stdout. */
 async function runExec(context: Context, options: ExecOptions, { program, args }: Program): Promise<number> {
   const { world, printer } = context;
   // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
@@ -95,7 +96,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       const end = await world.runProgram({ program, args, env: environmentOf(served) });
       if (options.keep === true && stop.signal() === undefined) {
         const place = served.ready.portal_url ?? baseUrl;
-        printer.talk(`checkout exec: the command has ended; its sandbox stays until Ctrl-C: ${place}`);
+        printer.talk(`checkout exec: the command has ended; its sandbox runs until Ctrl-C: ${place}`);
         await stop.heard;
       }
       return endingOfProgram(program, end);
@@ -112,7 +113,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   return exitCode;
 }
 
-/** Runs a program in a store of a sandbox that runs, which goes on afterwards. */
+/** Runs a program in a store of the running sandbox, which keeps running afterwards. */
 async function runInStore(
   context: Context,
   options: ExecOptions & { readonly store: string },
@@ -122,12 +123,15 @@ async function runInStore(
   const settings = ["port", configOption().name(), ...servingSettings().map((option) => option.name())];
   const given = settings.find((name) => isTyped(world, name));
   if (given !== undefined) {
-    const message = `--store uses a sandbox that runs, which --${given} cannot change`;
+    const message = `--store uses the running sandbox, which --${given} cannot change`;
     throw refusedUsage(message, "leave one of the two out");
   }
   const isFresh = options.store === FRESH;
   if (options.keep === true && !isFresh)
-    throw refusedUsage(`the store ${printable(options.store)} is there, and stays`, "leave --keep out");
+    throw refusedUsage(
+      `the store ${printable(options.store)} exists already, and is never deleted`,
+      "leave --keep out",
+    );
   const stop = hearStop(world);
   const wanted = await faultsOf(context, options);
   const target = await sandboxTarget(context);
@@ -145,7 +149,7 @@ async function runInStore(
   return exitCode;
 }
 
-/** Deletes the store that was made for a program, or says where it is. The program's ending is not changed by it. */
+/** Deletes the store of a program, or says that it stays. Neither changes the exit code of the program. */
 async function leaveFresh(
   context: Context,
   target: ControlTarget & { readonly storeId: string },
@@ -153,15 +157,15 @@ async function leaveFresh(
 ): Promise<void> {
   const { storeId } = target;
   const byHand = `checkout stores delete ${storeId} --yes`;
-  if (keep) return context.printer.talk(`checkout exec: its store ${storeId} stays; ${byHand} deletes it`);
+  if (keep) return context.printer.talk(`checkout exec: the store ${storeId} stays; to delete it: ${byHand}`);
   const deleted = await attemptAsync(callAt(context, target, { name: "deleteStore", body: {} }));
   if (!deleted.ok)
     context.printer.trace(
-      `warning: its store was not deleted (${deleted.refusal.message}); ${byHand} does that`,
+      `warning: the store was not deleted (${deleted.refusal.message}); to delete it: ${byHand}`,
     );
 }
 
-/** Which signal asked the program and us to end, and when. */
+/** Records the first signal that asks the program and us to end. */
 function hearStop({ onStop }: World): {
   readonly signal: () => StopSignal | undefined;
   readonly heard: Promise<void>;
@@ -176,14 +180,14 @@ function hearStop({ onStop }: World): {
   return { signal: () => signal, heard };
 }
 
-/** The faults that the options name. What reads them is loaded only where there are some. */
+/** The faults that the options name. Their reader is loaded only if there are any. */
 async function faultsOf(context: Context, { fault: names }: ExecOptions): Promise<WantedFaults> {
   if (names === undefined) return [];
   const { readFaults } = await import("../fault/wanted-faults.ts");
   return readFaults(context, names);
 }
 
-/** A store that is made for a program, and left at the end of the block that holds it. */
+/** Creates a store for a program; the end of the block that holds it deletes the store, unless it is kept. */
 async function freshStore(
   context: Context,
   target: ControlTarget,
@@ -194,15 +198,15 @@ async function freshStore(
   return { ...made, baseUrl: `${target.origin}/v1`, [Symbol.asyncDispose]: leave };
 }
 
-/** The name of a store that is made for one command. */
+/** The name of a store that is created for one command. */
 const FRESH_NAME = "checkout exec";
 
 function noKey({ storeId }: StoreAccess): Refused {
   return new Refused({
     exitCode: EXIT.credential,
     code: "credential_missing",
-    message: `no file holds the API key of store ${storeId}, which was shown once`,
-    next: "checkout exec --store new makes a store of its own",
+    message: `no file has the API key of store ${storeId}, which was shown only once`,
+    next: "run it in a new store: checkout exec --store new",
   });
 }
 
@@ -224,12 +228,12 @@ function endingOfProgram(program: string, end: ProgramEnd): number {
         exitCode: EXIT.notExecutable,
         code: "command_not_executable",
         message: `${JSON.stringify(program)} cannot be run (${end.message})`,
-        next: "check that it is a program, and that you may execute it",
+        next: "check that it is a program and that you may execute it",
       });
   }
 }
 
-/** Variables that say where another service or its state is, and with which secrets. */
+/** Variables that name another service, its state or its secrets. */
 const ELSEWHERE = [
   "CHECKOUT_BASE_URL",
   "CHECKOUT_API_KEY",
@@ -245,7 +249,7 @@ function cleared(): Record<string, undefined> {
   return Object.fromEntries(ELSEWHERE.map((name) => [name, undefined]));
 }
 
-/** What the program finds in its environment: this sandbox, and nothing of another one. */
+/** The environment of the program: this sandbox's variables, and none of another sandbox. */
 function environmentOf({ ready }: Served): Record<string, string | undefined> {
   return {
     ...cleared(),
@@ -257,10 +261,10 @@ function environmentOf({ ready }: Served): Record<string, string | undefined> {
   };
 }
 
-/** How much of the log is kept, in characters: about 2,000 requests. */
+/** Maximum length of the kept log, in characters: about 2,000 requests. */
 const MAX_LOG_LENGTH = 256 * 1024;
 
-/** A log in memory; of a long one the end is kept, from the beginning of a line. */
+/** A log in memory. Of a long log only the end is kept, from the beginning of a line. */
 function keptLog(): LogStream & { readonly text: () => string } {
   let kept = "";
   let isWhole = true;
@@ -282,7 +286,7 @@ function keptLog(): LogStream & { readonly text: () => string } {
   };
 }
 
-/** A program that failed without a request has perhaps not used its environment. */
+/** Prints the log of a failed program. Without any request, the program may not have used its environment. */
 function showLog({ printer }: Context, text: string): void {
   printer.trace(text === "" ? "checkout exec: no request reached its sandbox" : text.trimEnd());
 }

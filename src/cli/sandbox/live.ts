@@ -8,14 +8,14 @@ import { noteVersion } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, type Problem } from "../problem.ts";
 import { readyOf, type Ready } from "../../host/ready.ts";
 
-/** A folder's sandbox that answers. */
+/** A folder's running sandbox with its own description. */
 export type Live = { readonly run: Run; readonly description: SandboxDescription };
 
-/** How long a sandbox may take to start where a command waits for it. */
+/** How long a command waits for a sandbox that is starting. */
 const START_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 
-/** The live sandbox of the folder with what it says of itself; undefined where none runs. Waits while it starts. */
+/** The running sandbox of the folder with its description; undefined if none runs. Waits while it starts. */
 export async function findLive(context: Context, signal?: AbortSignal): Promise<Live | undefined> {
   const { world, around } = context;
   const since = world.monotonic();
@@ -30,7 +30,7 @@ export async function findLive(context: Context, signal?: AbortSignal): Promise<
   }
 }
 
-/** What a live sandbox says of itself; says once if it is of another version. */
+/** Asks a running sandbox for its description; notes once if it has another version. */
 export async function describeRun(context: Context, run: Run): Promise<Live> {
   const { world } = context;
   noteVersionOf(context, run);
@@ -43,7 +43,7 @@ export async function describeRun(context: Context, run: Run): Promise<Live> {
     throw new Refused({
       exitCode: EXIT.failed,
       code: "other_version",
-      message: `the sandbox of this folder is of ${version} (pid ${run.pid}): ${message}`,
+      message: `the sandbox of this folder has ${version} (pid ${run.pid}): ${message}`,
       next: "run checkout sandbox stop, then start it with this version",
     });
   }
@@ -55,7 +55,7 @@ export async function describeRun(context: Context, run: Run): Promise<Live> {
   });
 }
 
-/** Says once that a sandbox is of another version than this command (decision 65). */
+/** Notes once that a sandbox has another version than this command (decision 65). */
 export function noteVersionOf(context: Context, { version }: Run): void {
   if (version !== context.version) noteVersion(context, version);
 }
@@ -69,7 +69,7 @@ function stillStarting({ pid }: Run): Problem {
   };
 }
 
-/** The ready line of a sandbox that runs already. */
+/** The ready line of a sandbox that is already running. */
 export function readyOfLive(
   { around }: Context,
   { run, description, signInUrl = null }: Live & { readonly signInUrl?: string | null },

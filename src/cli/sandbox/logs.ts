@@ -17,9 +17,9 @@ export function registerSandboxLogs(group: Group): void {
   register<LogsOptions>(group, {
     name: "logs",
     ofStore: false,
-    summary: "print the log of a sandbox that was started with --detach",
+    summary: "print the log of a sandbox started with --detach",
     examples: ["checkout sandbox logs", "checkout sandbox logs --follow", "checkout sandbox logs --json"],
-    options: [switchOption("-f, --follow", "go on with what is written from now on, until Ctrl-C")],
+    options: [switchOption("-f, --follow", "keep printing new lines, until Ctrl-C")],
     run: runLogs,
   });
 }
@@ -30,7 +30,7 @@ async function runLogs(context: Context, options: LogsOptions): Promise<number> 
   noteTarget(context, "folder");
   await checkLog(context, folder);
   using stop = untilStopped(world);
-  // Who read the lines may have gone.
+  // The reader of the lines may have ended.
   world.stdout.once("close", () => stop.abort());
   const log = readLog(world.files, folder);
   const lines = createLines(context);
@@ -44,13 +44,13 @@ async function runLogs(context: Context, options: LogsOptions): Promise<number> 
   return EXIT.done;
 }
 
-/** Refuses where there is no log to read, because the sandbox logs elsewhere or never ran detached. */
+/** Refuses if there is no log file, because the sandbox logs to a terminal or never ran detached. */
 async function checkLog(context: Context, folder: string): Promise<void> {
   const { world, around } = context;
   const live = around.run();
   if (live !== undefined && live.port !== null) {
     const described = await attemptAsync(describeRun(context, live));
-    // One that does not answer may have said why in its log.
+    // The log of a sandbox that does not answer may say why.
     if (described.ok && described.value.description.logFile === null) throw new Refused(inTerminal(live.pid));
   }
   if (world.files.exists(stateFile(folder, "log"))) return;
@@ -63,15 +63,15 @@ function inTerminal(pid: number): Problem {
   return {
     exitCode: EXIT.failed,
     code: "no_log_file",
-    message: `the sandbox that runs here (pid ${pid}) writes its log to the terminal that it was started in`,
-    next: "look there, or have it in a file: checkout sandbox stop; checkout sandbox start --detach",
+    message: `the running sandbox (pid ${pid}) writes its log to the terminal in which it was started`,
+    next: "look there, or restart it with a log file: checkout sandbox stop; checkout sandbox start --detach",
   };
 }
 
 type LogReader = {
-  /** What the older file holds. */
+  /** The content of the older file. */
   readonly older: () => readonly Uint8Array[];
-  /** What the log holds beyond what was read, also if it has started anew meanwhile. */
+  /** The content of the log that was not read yet, even if the log was rotated meanwhile. */
   readonly next: () => readonly Uint8Array[];
 };
 
@@ -87,7 +87,7 @@ function readLog({ readFrom }: World["files"], folder: string): LogReader {
     next: () => {
       const found = readFrom(path, offset);
       if (found === undefined) return [];
-      // It is shorter, so what it held has moved into the older file.
+      // The file is shorter than before, so its old content has moved into the older file.
       const isNew = found.size < offset;
       const parts = isNew ? [...older(offset), readFrom(path, 0)?.bytes ?? new Uint8Array(0)] : [found.bytes];
       offset = (isNew ? 0 : offset) + (parts.at(-1)?.length ?? 0);
@@ -96,7 +96,7 @@ function readLog({ readFrom }: World["files"], folder: string): LogReader {
   };
 }
 
-/** Prints whole lines of bytes that come in parts. */
+/** Collects bytes and prints each whole line. */
 function createLines({ printer }: Context) {
   let rest = Buffer.alloc(0);
   const print = (line: string): void => printer.line({ line }, () => printable(line));

@@ -13,12 +13,12 @@ type PayOptions = CommonOptions & { readonly outcome?: PayOutcome };
 export function registerSandboxPay(group: Group): void {
   register<PayOptions>(group, {
     name: "pay <id|order_id>",
-    summary: "pay an order or a session as the payer, or let it end otherwise",
+    summary: "pay an order or a session as the payer, or simulate another outcome",
     examples: ["checkout sandbox pay order-1001", "checkout sandbox pay <id> --outcome declined --json"],
     options: [
       valueOption(
         "--outcome <outcome>",
-        `${PAY_OUTCOMES.join(", ")} (default: succeeded)`,
+        `outcome to simulate: ${PAY_OUTCOMES.join(", ")} (default: succeeded)`,
         parseChoice(PAY_OUTCOMES),
       ),
     ],
@@ -36,6 +36,6 @@ export function registerSandboxPay(group: Group): void {
 
 function unmoved({ status, late }: AnswerOf<"pay">): string {
   return late
-    ? `the result came too late and was only recorded; the status stays ${status}`
+    ? `the result came too late: it was recorded, and the status stays ${status}`
     : `the status stays ${status}`;
 }

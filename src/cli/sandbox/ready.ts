@@ -6,25 +6,28 @@ import { shortPath } from "../../host/folder/state-folder.ts";
 import type { GivenSecrets } from "../../host/given-secrets.ts";
 import type { Ready } from "../../host/ready.ts";
 
-/** A start whose ready line could not be printed: nobody could use the sandbox, so it is stopped. */
+/** The problem of a start whose ready line could not be printed: without it nobody can use the sandbox, which is stopped. */
 export function unannounced(): Problem {
   return {
     exitCode: EXIT.failed,
     code: "output_failed",
     message: "the ready line could not be printed, so the sandbox was stopped",
-    next: "make room where the output goes, and start it again",
+    next: "make room for the output, and start it again",
   };
 }
 
-/** That faults are active, and what shows them. */
+/** The number of active faults, and the command that shows them. */
 export function activeFaultsText(count: number): string {
   return `${count} active: checkout faults list`;
 }
 
-/** How a sandbox that is ready runs; `detached` has its log file, which is null where a terminal has the log. */
+/** How a ready sandbox runs; `detached` is its log file, or null if its log goes to a terminal. */
 type Running = "foreground" | { readonly detached: string | null };
 
-/** The same for people, with four lines to copy, each short enough for 80 columns. The store is among them, so that keys are the same in every folder. */
+/**
+ * The ready line for people, with four lines to copy, each short enough for 80 columns. They include the store, so that
+ * managed idempotency keys are the same in every folder.
+ */
 export function banner(
   { world, printer: { style } }: Context,
   ready: Ready,
@@ -35,11 +38,11 @@ export function banner(
     activeFaults = 0,
   }: {
     readonly running?: Running;
-    /** How many faults can still hit (decision 94). */
+    /** The number of active faults (decision 94). */
     readonly activeFaults?: number;
-    /** Came from outside, so that it is known there; a banner often ends up in a log. */
+    /** Secrets that the environment gave. They are not shown, because a banner often ends up in a log. */
     readonly given?: Partial<Pick<GivenSecrets, "apiKey" | "signingSecret" | "controlToken">>;
-    /** How many endpoints sign with a secret of their own. */
+    /** How many endpoints sign with their own secret. */
     readonly ownSecrets?: number | undefined;
   } = {},
 ): string {
@@ -56,10 +59,10 @@ export function banner(
     ...(ready.sign_in_url === null ? [] : [["Portal", ready.sign_in_url] satisfies Field]),
     ["Merchant", ready.merchant_id],
     ["Store", ready.store_id],
-    ["API key", apiKey?.source ?? ready.api_key ?? "was shown once; it is not in credentials.json"],
+    ["API key", apiKey?.source ?? ready.api_key ?? "not in credentials.json (it was shown once)"],
     ["Signing secret", signingSecret?.source ?? ready.signing_secret],
     ...(ownSecrets === 0 ? [] : [["", ownSecretsText(ownSecrets)] satisfies Field]),
-    // No folder has it, from which the commands would read it.
+    // Without a folder, commands cannot read the token.
     ...(ready.data_dir === null
       ? [["Control token", controlToken?.source ?? ready.control_token] satisfies Field]
       : []),
@@ -84,7 +87,7 @@ export function banner(
   ].join("\n");
 }
 
-/** Whose the shown secret is, where endpoints have others. */
+/** Says that the secret is the store's, and how many endpoints sign with their own. */
 export function ownSecretsText(count: number): string {
   const others = count === 1 ? "an endpoint has its own" : `${count} have their own`;
   return `the store's; ${others}: checkout endpoints secret`;

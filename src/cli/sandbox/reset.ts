@@ -13,11 +13,14 @@ export function registerSandboxReset(group: Group): void {
   register<ResetOptions>(group, {
     name: "reset",
     ofStore: false,
-    summary: "delete everything that has happened; keys, prices, endpoints and other settings stay",
+    summary: "delete orders, events and all other history; keep keys, prices, endpoints and other settings",
     examples: ["checkout sandbox reset --yes", "checkout sandbox reset --store <id> --yes --json"],
     options: [
-      valueOption("--store <id|name>", "only this store (default: all stores of the sandbox)"),
-      switchOption("--yes", "do not ask"),
+      valueOption(
+        "--store <id|name>",
+        "id or name of the only store to reset (default: all stores of the sandbox)",
+      ),
+      switchOption("--yes", "skip the confirmation prompt"),
     ],
     run: calling("reset", {
       orStopped: true,
@@ -28,21 +31,21 @@ export function registerSandboxReset(group: Group): void {
       nextAfter: NEXT_AFTER,
       text: ({ stores }) =>
         stores
-          .map(({ storeId, name }) => `✓ ${printable(shownStoreName(name))} (${storeId}) is as new`)
+          .map(({ storeId, name }) => `✓ ${printable(shownStoreName(name))} (${storeId}) was reset`)
           .join("\n"),
     }),
   });
 }
 
 const NEXT_AFTER = {
-  not_found: "checkout stores list shows them",
-  state_conflict: "name it by its id",
+  not_found: "checkout stores list shows the stores",
+  state_conflict: "name the store by its id",
 } as const;
 
 async function agree({ world }: Context, { yes, store }: ResetOptions): Promise<void> {
   if (yes === true) return;
   const what = store === undefined ? "all stores" : `the store ${store}`;
   if (!world.interactive)
-    throw refusedUsage(`everything that has happened in ${what} would be deleted`, "add --yes");
-  return confirm(world, `Delete everything that has happened in ${printable(what)}?`);
+    throw refusedUsage(`the whole history of ${what} would be deleted`, "add --yes to confirm");
+  return confirm(world, `Delete the whole history of ${printable(what)}?`);
 }

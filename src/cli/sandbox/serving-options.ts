@@ -25,7 +25,7 @@ import { durationText, scheduleText } from "../../core/config/setting-text.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { type ServeOptions, DEFAULT_PORT } from "../../host/options.ts";
 
-/** How a sandbox is started. */
+/** Options of `sandbox start`. */
 export type StartOptions = CommonOptions &
   ServeOptions & {
     readonly ephemeral?: boolean;
@@ -34,32 +34,38 @@ export type StartOptions = CommonOptions &
     readonly reuse?: boolean;
   };
 
-/** How a sandbox of a folder can be served. */
+/** Settings of a sandbox that keeps its state in a folder. */
 export function folderSettings(): Option[] {
   return [
     valueOption(
       "--port <port>",
-      `port to listen on; 0 takes any free one (default: ${DEFAULT_PORT}, or the next free one)`,
+      `port to listen on, or 0 for any free port (default: ${DEFAULT_PORT}, or the next free port)`,
       parseWhole(0, 65_535),
     ),
     configOption(),
     switchOption("--ephemeral", "keep the state in memory only"),
-    switchOption("--adopt", "deliver events of a state that was copied or moved here, from now on"),
+    switchOption(
+      "--adopt",
+      "adopt a state folder that was copied or moved here, so that its events are delivered",
+    ),
     ...servingSettings(),
   ];
 }
 
-/** The configuration that a sandbox is set up by. */
+/** `--config`, the configuration file of a sandbox. */
 export function configOption(): Option {
-  return valueOption("--config <file>", "the configuration (default: checkout.config.json, found upward)");
+  return valueOption(
+    "--config <file>",
+    "configuration file (default: checkout.config.json, here or in a parent folder)",
+  );
 }
 
-/** How any sandbox can be served, also one that keeps nothing. */
+/** Settings of any sandbox, with or without a state folder. */
 export function servingSettings(): Option[] {
   return [
     valueOption(
       "--rate-limit <rate>",
-      `requests per second for each ${BUCKET_OWNER}: 5/s or off (default: ${DEFAULT_RATE_LIMIT.perSecond}/s)`,
+      `requests per second for each ${BUCKET_OWNER}, such as 5/s, or off (default: ${DEFAULT_RATE_LIMIT.perSecond}/s)`,
       parseRateLimit,
     ),
     valueOption(
@@ -69,59 +75,59 @@ export function servingSettings(): Option[] {
     ),
     listOption(
       "--allow-host <host>",
-      "another allowed Host header of the v1 API and the payment pages: HOST (without a port, or with that of the sandbox) or HOST:PORT (repeatable)",
+      "additional Host header to accept for the v1 API and the payment pages: HOST (without a port, or with the sandbox's port) or HOST:PORT (repeatable)",
       parseHost,
     ),
     listOption(
       "--allow-control-host <host>",
-      "another allowed Host header of the control API: HOST or HOST:PORT, as above (default: this machine only; repeatable)",
+      "additional Host header to accept for the control API: HOST or HOST:PORT, as above (default: this machine only; repeatable)",
       parseHost,
     ),
     listOption(
       "--allow-target <host>",
-      "another host that events may be sent to (default: this machine only; repeatable)",
+      "additional host that events may be sent to (default: this machine only; repeatable)",
       orInvalid(parseTargetHost),
     ),
     listOption(
       "--listen <address>",
-      "another address to listen on, such as 0.0.0.0; one that other machines reach needs --allow-host or --public-url (default: loopback only; repeatable)",
+      "additional address to listen on, such as 0.0.0.0; an address that other machines can reach requires --allow-host or --public-url (default: loopback only; repeatable)",
       orInvalid(parseListenAddress),
     ),
     valueOption(
       "--public-url <origin>",
-      "what payers reach the payment pages at, for checkout_url: a proxy, a tunnel, a container's host (default: this machine)",
+      "origin of the payment pages in checkout_url, such as a proxy, a tunnel or a container's host (default: this machine)",
       orInvalid(parsePublicUrl),
     ),
     valueOption(
       "--portal-url <origin>",
-      "what your browser reaches the portal at: beside --public-url it is off without one, whose host must be another (default: localhost)",
+      "origin at which your browser reaches the portal; with --public-url, the portal is off unless this names another host (default: localhost)",
       orInvalid(parsePortalUrl),
     ),
     valueOption(
       "--delivery-timeout <duration>",
-      `timeout for a receiver's answer to an event (default: ${durationText(DEFAULT_DELIVERY_TIMEOUT_MS)})`,
+      `timeout for an endpoint's answer to an event (default: ${durationText(DEFAULT_DELIVERY_TIMEOUT_MS)})`,
       parseDuration,
     ),
     valueOption(
       "--delivery-schedule <delays>",
-      `delay before each try of a delivery, 0s first (default: ${scheduleText(DEFAULT_DELIVERY_SCHEDULE)})`,
+      `delay before each attempt of a delivery, the first 0s (default: ${scheduleText(DEFAULT_DELIVERY_SCHEDULE)})`,
       parseDeliverySchedule,
     ),
     valueOption(
       "--deliveries-in-flight <n>",
-      `deliveries to one endpoint at once, of each order one (default: ${DEFAULT_DELIVERIES_IN_FLIGHT})`,
+      `maximum number of deliveries to one endpoint at once, 1 to ${MAX_DELIVERIES_IN_FLIGHT}; one at a time for each order (default: ${DEFAULT_DELIVERIES_IN_FLIGHT})`,
       parseWhole(1, MAX_DELIVERIES_IN_FLIGHT),
     ),
     valueOption(
       "--kept-requests <n>",
-      `v1 requests that are kept of each store, for requests list and explain; 0 for none (default: ${DEFAULT_KEPT_REQUESTS})`,
+      `maximum number of v1 requests to keep for each store, for requests list and explain, or 0 for none (default: ${DEFAULT_KEPT_REQUESTS})`,
       parseWhole(0, MAX_KEPT_REQUESTS),
     ),
     valueOption(
       "--log-format <format>",
-      "request log: text or json (default: text)",
+      "format of the request log: text or json (default: text)",
       parseChoice(["text", "json"]),
     ),
-    switchOption("--quiet", "no request log"),
+    switchOption("--quiet", "print no request log"),
   ];
 }

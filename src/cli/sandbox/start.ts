@@ -14,7 +14,7 @@ export function registerSandboxStart(group: Group): void {
   register<StartOptions>(group, {
     name: "start",
     ofStore: false,
-    summary: "run the whole v1 service on this machine, until Ctrl-C",
+    summary: "start the sandbox, the whole v1 service on this machine, until Ctrl-C",
     examples: [
       "checkout sandbox start",
       "checkout sandbox start --detach --reuse",
@@ -24,15 +24,15 @@ export function registerSandboxStart(group: Group): void {
       "checkout sandbox start --listen 0.0.0.0 --allow-host sandbox --public-url http://127.0.0.1:8080",
     ],
     options: [
-      switchOption("--detach", "start it in the background, and end when it is ready"),
-      switchOption("--reuse", "use the sandbox that runs in this folder, if one does"),
+      switchOption("--detach", "run in the background, and return when the sandbox is ready"),
+      switchOption("--reuse", "use the sandbox that is already running in this folder, if any"),
       ...folderSettings().map((option) => setting("CHECKOUT_SANDBOX", option)),
     ],
     run: runSandboxStart,
   });
 }
 
-/** Loads what a plain start does not need only where it is asked for. */
+/** Loads `detach.ts` only for the options that need it. */
 async function runSandboxStart(context: Context, options: StartOptions): Promise<number> {
   const { starter } = context.world;
   if (starter !== undefined) {
@@ -45,14 +45,14 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
   return startOrReuse(context, options, () => serveHere(context, options));
 }
 
-/** Starts the sandbox and returns when it was stopped by a signal and everything is on disk. */
+/** Starts the sandbox, and returns once a signal has stopped it and everything is on disk. */
 async function serveHere(context: Context, options: StartOptions): Promise<number> {
   const { world, printer } = context;
   // Registered first, so that a signal during start or stop is not lost.
   const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
   const folder = options.ephemeral === true ? undefined : context.around.folder();
   const configured = hosted(await withConfig(context, options));
-  // In a terminal a line fits 80 columns, and commands take the short id.
+  // A terminal gets short ids, which fit 80 columns and which commands accept.
   const ids = isTerminal(world.stderr) ? { shownId: shortId } : {};
   const served = await serveSandbox(context, configured, {
     place: { folder, log: world.stderr, ...ids },

@@ -24,7 +24,7 @@ import { describeRun, noteVersionOf } from "./live.ts";
 import { untilStopped } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-/** What is known of the sandbox of a folder; null is what nobody tells. */
+/** The status of a folder's sandbox; null: not known. */
 type Status = {
   readonly state: "running" | "starting" | "not_responding" | "stopped";
   readonly running: boolean;
@@ -38,9 +38,9 @@ type Status = {
   readonly active_faults: number | null;
   /** Changes with each start in memory, each reset and each restore. */
   readonly instance_id: string | null;
-  /** How it is served, by the names of the control API. */
+  /** Its settings, by the names of the control API. */
   readonly settings: Readonly<Record<string, unknown>> | null;
-  /** Why it tells nothing, where it runs. */
+  /** Why the rest is not known, although the sandbox runs. */
   readonly problem: string | null;
 };
 
@@ -49,7 +49,7 @@ export function registerSandboxStatus(group: Group): void {
   register(group, {
     name: "status",
     ofStore: false,
-    summary: "show whether the sandbox of this folder runs, and where; exit 0 if it does, 7 if not",
+    summary: "show whether this folder's sandbox is running, and where; exit 0 if it is, 7 if not",
     examples: ["checkout sandbox status", "checkout sandbox status --json"],
     run: runStatus,
   });
@@ -156,7 +156,7 @@ type WaitOptions = CommonOptions & { readonly baseUrl?: string; readonly timeout
 
 const DEFAULT_WAIT_MS = 30_000;
 const LOOK_EVERY_MS = 100;
-/** Timeout of one look. */
+/** Timeout of one health check. */
 const LOOK_MS = 2000;
 const MAX_HEALTH_BYTES = 64 * 1024;
 
@@ -165,7 +165,7 @@ export function registerSandboxWait(group: Group): void {
   register<WaitOptions>(group, {
     name: "wait",
     ofStore: false,
-    summary: "wait until the sandbox is ready; exit 7 if it is not in time",
+    summary: "wait until the sandbox is ready; exit 7 on timeout",
     examples: [
       "checkout sandbox wait",
       "checkout sandbox wait --timeout 2m --base-url http://127.0.0.1:4242/v1",
@@ -173,19 +173,22 @@ export function registerSandboxWait(group: Group): void {
     options: [
       valueOption(
         "--timeout <duration>",
-        `how long to wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
+        `maximum time to wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
         parseDuration,
       ),
       setting(
         "CHECKOUT",
-        valueOption("--base-url <url>", "the sandbox to wait for (default: that of this folder)"),
+        valueOption(
+          "--base-url <url>",
+          "base URL of the sandbox to wait for (default: this folder's sandbox)",
+        ),
       ),
     ],
     run: runWait,
   });
 }
 
-/** What a look has shown: the sandbox, ready, or why not. */
+/** The result of one health check: the address of the ready sandbox, or why it is not ready. */
 type Look = { readonly baseUrl: string; readonly run?: Run } | { readonly lacks: string };
 
 async function runWait(context: Context, options: WaitOptions): Promise<number> {
@@ -234,7 +237,7 @@ async function lookOnce(
   return { lacks: `${baseUrl}: /healthz answered ${sent.status}` };
 }
 
-/** The service that is named, or else the live sandbox of the folder as it is at this moment. */
+/** The named service, or else the running sandbox of the folder at this moment. */
 function whereIs({ around }: Context, options: WaitOptions): Look {
   if (options.baseUrl !== undefined) {
     const baseUrl = parseBaseUrl(options.baseUrl);

@@ -6,9 +6,9 @@ import { noteTarget } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, unlessRefused, type Problem } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
 
-/** How long a sandbox may take to stop: it gives requests in flight less than a second. */
+/** How long a sandbox may take to stop; it gives requests in flight less than a second. */
 const STOP_MS = 10_000;
-/** How long it may take to answer that it will. */
+/** How long it may take to answer the request to stop. */
 const ASK_MS = 2000;
 const LOOK_EVERY_MS = 20;
 
@@ -17,7 +17,7 @@ export function registerSandboxStop(group: Group): void {
   register(group, {
     name: "stop",
     ofStore: false,
-    summary: "stop the sandbox of this folder, and wait until it has ended; exit 0 also if none runs",
+    summary: "stop this folder's sandbox, and wait until it has ended; exit 0 even if none is running",
     examples: ["checkout sandbox stop", "checkout sandbox stop --dir /tmp/shop/.checkout --json"],
     run: runStop,
   });
@@ -40,8 +40,8 @@ async function runStop(context: Context): Promise<number> {
 }
 
 /**
- * Asks the very process of `run.json`, whose start was compared just before, over the control API, or else by a signal.
- * A program of the user's gets none: that would end all of it.
+ * Asks the process of `run.json`, whose start time was compared just before, over the control API, or else by a signal.
+ * A user's program that hosts a sandbox gets no signal, which would end the whole program.
  */
 async function askToStop(world: World, run: Run): Promise<void> {
   const refused = await callStop(world, run);
@@ -53,7 +53,7 @@ async function askToStop(world: World, run: Run): Promise<void> {
   throw new Refused(sent === "not_permitted" ? notPermitted(run) : notStopped(run, refused));
 }
 
-/** Calls the operation; returns why it does not stop, undefined where it does. */
+/** Calls the operation; returns why the sandbox does not stop, or undefined if it does. */
 async function callStop(world: World, { port, pid, ...run }: Run): Promise<string | undefined> {
   if (port === null) return run.is_guest === true ? "it has no port" : "it is still starting";
   const { callControl } = await import("../../client/control/control.ts");
@@ -61,10 +61,13 @@ async function callStop(world: World, { port, pid, ...run }: Run): Promise<strin
   const call = { name: "stopSandbox", body: { pid }, timeoutMs: ASK_MS } as const;
   const called = await callControl(world, target, call);
   if (called.end === "success") return undefined;
-  return called.end === "unreachable" ? called.message : "it does not take this request";
+  return called.end === "unreachable" ? called.message : "it refused the request";
 }
 
-/** Waits until the process has ended, unless it is a program of the user's, and the folder is free, or somebody else's. */
+/**
+ * Waits until the process has ended and the folder is free or taken by another sandbox. A user's program that hosts the
+ * sandbox need not end.
+ */
 async function waitUntilGone({ world, around }: Context, run: Run): Promise<void> {
   using stop = untilStopped(world);
   const { signal } = stop;
@@ -72,7 +75,7 @@ async function waitUntilGone({ world, around }: Context, run: Run): Promise<void
     around.lookAgain();
     const live = unlessRefused(around.run);
     const { pid, started, control_token: token } = run;
-    // A program can have started another one there by now, with a token of its own.
+    // The program may have started another sandbox there by now, with its own token.
     return live?.pid === pid && live.started === started && live.control_token === token;
   };
   const since = world.monotonic();
@@ -91,13 +94,12 @@ function notStopped({ pid, is_guest: isGuest }: Run, why: string): Problem {
     exitCode: EXIT.failed,
     code: "not_stopped",
     message: `the sandbox (pid ${pid}) did not stop: ${why}`,
-    next:
-      isGuest === true ? "close it in its program, which is not ended from here" : `end it yourself: ${by}`,
+    next: isGuest === true ? "close it in the program that hosts it" : `end it yourself: ${by}`,
   };
 }
 
 function notPermitted({ pid }: Run): Problem {
-  const message = `the sandbox (pid ${pid}) belongs to another user, and cannot be stopped from here`;
+  const message = `the sandbox (pid ${pid}) belongs to another user`;
   const next = "stop it as that user";
   return { exitCode: EXIT.failed, code: "not_permitted", message, next };
 }

@@ -22,14 +22,14 @@ type Created = AnswerOf<"createSnapshot">;
 export function registerSnapshotsCreate(group: Group): void {
   register<SnapshotOptions>(group, {
     name: "create <name>",
-    summary: "take a snapshot of a store, in the place of an older one of this name",
+    summary: "take a snapshot of a store, replacing an existing snapshot of this name",
     examples: [
       "checkout snapshots create before-launch",
       "checkout snapshots create base --all --file fixtures/base.snapshot",
     ],
     options: [
-      switchOption("--all", "of the whole sandbox, with all stores"),
-      fileOption("write it to this file too"),
+      switchOption("--all", "take a snapshot of the whole sandbox, with all stores"),
+      fileOption("also write the snapshot to this file"),
     ],
     run: runCreate,
   });
@@ -43,7 +43,7 @@ async function runCreate(context: Context, options: SnapshotOptions, name = ""):
     const { snapshot, replaced } = created;
     const { storeId, bytes } = snapshot;
     const what = storeId === null ? "the whole sandbox" : `store ${storeId}`;
-    return `✓ ${printable(name)}: ${what}, ${Math.ceil(bytes / 1024)} KiB${replaced ? ", in the place of an older one" : ""}`;
+    return `✓ ${printable(name)}: ${what}, ${Math.ceil(bytes / 1024)} KiB${replaced ? ", replacing an existing snapshot" : ""}`;
   });
 }
 
@@ -60,7 +60,7 @@ function create(context: Context, options: SnapshotOptions, name: string): Promi
   });
 }
 
-/** Takes a snapshot; where a file is named, it is there under its name once that one was written. */
+/** Takes a snapshot. With a file, the snapshot gets its name only after the file was written. */
 function writtenTo(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,

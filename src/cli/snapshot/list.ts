@@ -11,13 +11,13 @@ export function registerSnapshotsList(group: Group): void {
   register(group, {
     name: "list",
     ofStore: false,
-    summary: "list the snapshots of the sandbox, with what each of them holds",
+    summary: "list the snapshots of the sandbox and their contents",
     examples: ["checkout snapshots list", "checkout snapshots list --json"],
     run: calling("listSnapshots", {
       orStopped: true,
       text: ({ snapshots }, { width }) =>
         snapshots.length === 0
-          ? "There is no snapshot yet: checkout snapshots create <name>"
+          ? "there are no snapshots; take one: checkout snapshots create <name>"
           : table(["NAME", "HOLDS", "TAKEN", "KIB"], snapshots.map(rowOf), { width, drop: ["KIB", "TAKEN"] }),
     }),
   });

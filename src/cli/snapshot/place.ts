@@ -9,24 +9,28 @@ import { refusedUsage } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-/** The options of all commands of snapshots that act on one. */
+/** Options of the commands that act on one snapshot. */
 export type SnapshotOptions = CommonOptions & { readonly all?: boolean; readonly file?: string };
 
-/** What to type after a refusal. */
+/** The hint after each refusal. */
 export const NEXT_AFTER_SNAPSHOT = {
-  not_found: "checkout snapshots list shows them",
-  state_conflict: "checkout snapshots list shows what each of them holds",
+  not_found: "checkout snapshots list shows the snapshots",
+  state_conflict: "checkout snapshots list shows the contents of each snapshot",
   invalid_parameter: "take a new one: checkout snapshots create <name>",
 } as const;
 
-/** The option that names a file outside of the state folder. */
+/** `--file`, a file outside the state folder. */
 export function fileOption(description: string) {
   return valueOption("--file <path>", description);
 }
 
-/** A name that was typed, and whether the command is about the whole sandbox or the store that was named. */
-export function checkCommand(world: Pick<World, "argv">, { all }: SnapshotOptions, name: string): void {
-  if (!SNAPSHOT_NAME.test(name)) {
+/** Checks a typed name, and that `--all` and `--store` are not combined. */
+export function checkCommand(
+  world: Pick<World, "argv">,
+  { all }: SnapshotOptions,
+  name: string | undefined,
+): void {
+  if (name !== undefined && !SNAPSHOT_NAME.test(name)) {
     const expected = "1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit";
     throw refusedUsage(
       `the name of a snapshot must have ${expected}; got ${printableLiteral(name)}`,
@@ -37,38 +41,38 @@ export function checkCommand(world: Pick<World, "argv">, { all }: SnapshotOption
     throw refusedUsage("--all and --store exclude each other", "leave one of them out");
 }
 
-/** The snapshots of the folder of a sandbox, for a command that reads or writes a file beside them. */
+/** The snapshots in the folder of a sandbox, for a command with `--file`. */
 export function shelfOf({ world }: Pick<Context, "world">, folder: string | undefined): SnapshotFiles {
   if (folder !== undefined) return snapshotsIn(world, folder);
   const message =
-    "--file works with the sandbox of a state folder, and this one is of none of this machine's";
-  throw refusedUsage(message, "leave --file out: its snapshots are in its memory");
+    "--file works only with a sandbox that has a state folder on this machine, and this one has none";
+  throw refusedUsage(message, "leave --file out: this sandbox keeps its snapshots in memory");
 }
 
-/** The name that a command's snapshot has while it acts. `signal`: the command is to stop. */
+/** The name of a command's snapshot while the command acts. `signal` aborts when the command should stop. */
 export type ActingName = { readonly name: string; readonly signal?: AbortSignal };
 
 /**
- * Acts on a snapshot of another name, which takes the name once all has gone well: until then, and where anything fails,
- * an older one of the name stays as it was.
+ * Acts on a snapshot with a temporary name, which gets its own name after everything succeeded. Until then, and if anything
+ * fails, an existing snapshot of that name is unchanged. Without a name, the snapshot is removed afterwards.
  */
 export async function besideOlder<Value>(
   world: Pick<World, "freshId" | "onStop">,
-  { shelf, name }: { readonly shelf: SnapshotFiles; readonly name: string },
+  { shelf, name }: { readonly shelf: SnapshotFiles; readonly name: string | undefined },
   act: (beside: ActingName) => Promise<Value>,
 ): Promise<Value> {
   const beside = `unfinished-${world.freshId()}`;
   using stop = untilStopped(world);
   try {
     const done = await act({ name: beside, signal: stop.signal });
-    shelf.rename(beside, name);
+    if (name !== undefined) shelf.rename(beside, name);
     return done;
   } finally {
     shelf.remove(beside);
   }
 }
 
-/** The path of a file that was typed. */
+/** The path of a typed file. */
 export function typedPath({ cwd }: Pick<World, "cwd">, file: string): string {
   return resolve(cwd, file);
 }

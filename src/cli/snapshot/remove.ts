@@ -8,7 +8,7 @@ export function registerSnapshotsRemove(group: Group): void {
   register(group, {
     name: "remove <name>",
     ofStore: false,
-    summary: "remove a snapshot; what was restored from it stays",
+    summary: "remove a snapshot; state that was restored from it stays",
     examples: ["checkout snapshots remove before-launch"],
     run: calling("removeSnapshot", {
       orStopped: true,
@@ -17,7 +17,7 @@ export function registerSnapshotsRemove(group: Group): void {
         return { name };
       },
       nextAfter,
-      text: (_answer, _printer, { argument }) => `✓ ${printable(argument)} is removed`,
+      text: (_answer, _printer, { argument }) => `✓ ${printable(argument)} was removed`,
     }),
   });
 }

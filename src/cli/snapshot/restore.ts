@@ -6,7 +6,7 @@ import { printable } from "../../core/text.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { readCredentials } from "../../host/folder/state-folder.ts";
-import { EXIT, Refused } from "../problem.ts";
+import { EXIT, Refused, refusedUsage } from "../problem.ts";
 import { isStoreTyped } from "../target/named-store.ts";
 import {
   besideOlder,
@@ -28,24 +28,30 @@ type RestoreOptions = SnapshotOptions & { readonly adopt?: boolean };
 /** `checkout snapshots restore`. */
 export function registerSnapshotsRestore(group: Group): void {
   register<RestoreOptions>(group, {
-    name: "restore <name>",
-    summary: "put what a snapshot holds in the place of what is there",
+    name: "restore [name]",
+    summary: "restore a snapshot, replacing the current state",
     examples: [
       "checkout snapshots restore before-launch",
-      "checkout snapshots restore base --all --file fixtures/base.snapshot",
+      "checkout snapshots restore --all --file fixtures/base.snapshot",
       "checkout snapshots restore base --store <id> --json",
     ],
     options: [
-      switchOption("--all", "the whole sandbox; other stores are deleted"),
-      switchOption("--adopt", "deliver what is due in a snapshot of another sandbox"),
-      fileOption("take it from this file; once it is restored, it has this name"),
+      switchOption("--all", "restore the whole sandbox; stores that are not in the snapshot are deleted"),
+      switchOption("--adopt", "deliver the pending events of a snapshot of another sandbox"),
+      fileOption("restore from this file; with a name, also keep it as a snapshot of that name"),
     ],
     run: runRestore,
   });
 }
 
-async function runRestore(context: Context, options: RestoreOptions, name = ""): Promise<number> {
+async function runRestore(context: Context, options: RestoreOptions, name?: string): Promise<number> {
   const { world, printer } = context;
+  const { file } = options;
+  if (name === undefined && file === undefined)
+    throw refusedUsage(
+      "missing: the name of a snapshot, or --file",
+      "checkout snapshots list shows the snapshots",
+    );
   checkCommand(world, options, name);
   const restored = await restore(context, options, name);
   const { heldBack } = restored;
@@ -54,14 +60,14 @@ async function runRestore(context: Context, options: RestoreOptions, name = ""):
     restored.stores
       .map(
         ({ storeId, name: store }) =>
-          `✓ ${printable(shownStoreName(store))} (${storeId}) is as in ${printable(name)}`,
+          `✓ ${printable(shownStoreName(store))} (${storeId}) was restored from ${printable(name ?? file ?? "")}`,
       )
       .join("\n"),
   );
 }
 
-function restore(context: Context, options: RestoreOptions, name: string): Promise<Restored> {
-  // What a variable says of a store is about commands that have to act on one.
+function restore(context: Context, options: RestoreOptions, name: string | undefined): Promise<Restored> {
+  // The store of a variable is only for commands that have to act on one store.
   const isOfStore = isStoreTyped(context.world);
   return withSandbox<Restored>(context, async (target, folder) => {
     const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
@@ -88,21 +94,21 @@ function restore(context: Context, options: RestoreOptions, name: string): Promi
   });
 }
 
-/** Restores a snapshot that is there, or the one in a file, which is there under this name once it was restored. */
+/** Restores an existing snapshot, or the snapshot in a file, which is kept under the name, if there is one. */
 function takenFrom(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
-  { name, shelf }: { readonly name: string; readonly shelf: SnapshotFiles | undefined },
+  { name, shelf }: { readonly name: string | undefined; readonly shelf: SnapshotFiles | undefined },
   act: (taken: ActingName) => Promise<Restored>,
 ): Promise<Restored> {
-  if (file === undefined || shelf === undefined) return act({ name });
+  if (file === undefined || shelf === undefined) return act({ name: name ?? "" });
   const path = typedPath(world, file);
   const read = readNamed(world, path, { maxBytes: MAX_SNAPSHOT_BYTES });
   if (!read.ok) {
     const { isMissing, why } = read.refusal;
     const code = isMissing ? "file_missing" : "file_refused";
     const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${why}`;
-    throw new Refused({ exitCode: EXIT.failed, code, message, next: "name the file of a snapshot" });
+    throw new Refused({ exitCode: EXIT.failed, code, message, next: "check the path of --file" });
   }
   return besideOlder(world, { shelf, name }, (beside) => {
     shelf.write(beside.name, read.value);
@@ -110,13 +116,13 @@ function takenFrom(
   });
 }
 
-/** No key is in a snapshot: who has one of a store that was not here can use it, and commands have none. */
+/** A snapshot has no API keys: for a store that is new to this sandbox, the folder has no key either. */
 function noteKeys({ world, printer }: Context, folder: string | undefined, { stores }: Restored): void {
   const kept = folder === undefined ? undefined : readCredentials(world, folder);
   if (kept?.ok !== true) return;
   for (const { storeId } of stores)
     if (kept.value?.stores[storeId] === undefined)
       printer.trace(
-        `note: this folder has no API key of store ${storeId}; set CHECKOUT_API_KEY to one, or make one with checkout keys create`,
+        `note: this folder has no API key of store ${storeId}; set CHECKOUT_API_KEY to a key, or create one: checkout keys create`,
       );
 }

@@ -13,25 +13,28 @@ export function registerStoresDelete(group: Group): void {
   register<DeleteOptions>(group, {
     name: "delete <id|name>",
     ofStore: false,
-    summary: "delete a store with everything that belongs to it: keys, secrets, endpoints, orders, events",
+    summary: "delete a store with all its keys, secrets, endpoints, orders and events",
     examples: ["checkout stores delete <id>", "checkout stores delete <id> --yes --json"],
-    options: [switchOption("--yes", "do not ask")],
+    options: [switchOption("--yes", "skip the confirmation prompt")],
     run: calling("deleteStore", {
       target: async (context, { yes }, text = "") => {
         const { world } = context;
         const shown = printable(text);
         if (yes !== true && !world.interactive)
-          throw refusedUsage(`the store ${shown} would be deleted with all that belongs to it`, "add --yes");
+          throw refusedUsage(
+            `the store ${shown} would be deleted with everything in it`,
+            "add --yes to confirm",
+          );
         const target = await sandboxStore(context, text);
-        if (yes !== true) await confirm(world, `Delete the store ${shown} with all that belongs to it?`);
+        if (yes !== true) await confirm(world, `Delete the store ${shown} with everything in it?`);
         return target;
       },
       body: () => ({}),
       nextAfter: {
-        not_found: "checkout stores list shows them",
-        state_conflict: "checkout sandbox reset --store <id> deletes what has happened in it",
+        not_found: "checkout stores list shows the stores",
+        state_conflict: "to delete only its history: checkout sandbox reset --store <id>",
       },
-      text: ({ name, storeId }) => `✓ ${printable(name)} (${storeId}) is deleted`,
+      text: ({ name, storeId }) => `✓ ${printable(name)} (${storeId}) was deleted`,
     }),
   });
 }

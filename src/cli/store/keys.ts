@@ -14,8 +14,9 @@ import { unlessRefused } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 const KEPT_IS_REVOKED =
-  "it is the key in credentials.json: for the commands here, set CHECKOUT_API_KEY to another one";
-const NONE_LEFT = "the store has no other API key, so nobody can call v1; make one: checkout keys create";
+  "credentials.json has this key: to run commands in this folder, set CHECKOUT_API_KEY to another key";
+const NONE_LEFT =
+  "the store has no other API key, so v1 refuses every request; create a key: checkout keys create";
 
 type CreateOptions = CommonOptions & { readonly scopes?: readonly Scope[] };
 
@@ -23,12 +24,12 @@ type CreateOptions = CommonOptions & { readonly scopes?: readonly Scope[] };
 export function registerKeys(group: Group): void {
   register<CreateOptions>(group, {
     name: "create",
-    summary: "make another API key of the store, and print it this once",
+    summary: "create an API key of the store; it is shown only once",
     examples: ["checkout keys create", "checkout keys create --scopes orders:write,checkout_sessions:read"],
     options: [
       listOption(
         "--scopes <list>",
-        `what it may do: ${SCOPES.join(", ")} (default: all)`,
+        `scopes of the key, separated by commas: ${SCOPES.join(", ")} (default: all)`,
         parseChoice(SCOPES),
       ),
     ],
@@ -36,7 +37,7 @@ export function registerKeys(group: Group): void {
       body: ({ scopes }) => ({ scopes: scopes && [...new Set(scopes)] }),
       text: ({ keyId, apiKey, scopes }, { style }) =>
         [
-          `${style.green("✓")} the store has another API key; nothing shows it again`,
+          `${style.green("✓")} API key created; it is not shown again`,
           fieldLines([
             ["key_id", keyId],
             ["api_key", apiKey],
@@ -47,7 +48,7 @@ export function registerKeys(group: Group): void {
   });
   register(group, {
     name: "list",
-    summary: "list the API keys of the store, revoked ones too, by their last four characters",
+    summary: "list the API keys of the store, including revoked keys, by their last four characters",
     examples: ["checkout keys list", "checkout keys list --json"],
     run: calling("listKeys", {
       json: (shown, listed, { context }) => ({ ...shown, kept_key_id: keptOf(context, listed) }),
@@ -56,7 +57,7 @@ export function registerKeys(group: Group): void {
   });
   register(group, {
     name: "revoke <key_id>",
-    summary: "revoke an API key: the service refuses it from now on",
+    summary: "revoke an API key; the service refuses it from now on",
     examples: ["checkout keys revoke 0199a3c4-5d00-7000-8000-000000000001"],
     run: calling("revokeKey", {
       id: "key",
@@ -64,7 +65,7 @@ export function registerKeys(group: Group): void {
       json: (shown, revoked, { context }) => ({ ...shown, kept: isKept(context, revoked) }),
       text: (revoked, { style }, { context }) =>
         [
-          `${style.green("✓")} the API key …${revoked.lastFour} is revoked since ${iso(revoked.revokedAt)}`,
+          `${style.green("✓")} the API key …${revoked.lastFour} was revoked at ${iso(revoked.revokedAt)}`,
           ...(isKept(context, revoked) ? [`  ${KEPT_IS_REVOKED}`] : []),
           ...(revoked.keysLeft === 0 ? [`  ${NONE_LEFT}`] : []),
         ].join("\n"),
@@ -73,7 +74,7 @@ export function registerKeys(group: Group): void {
   register(group, {
     name: "generate",
     ofStore: false,
-    summary: "make secrets for a sandbox that is not there yet: an API key, a signing secret, both tokens",
+    summary: "generate secrets for a new sandbox: an API key, a signing secret and both tokens",
     examples: ["checkout keys generate > sandbox.env", "checkout keys generate --json"],
     run: runGenerate,
   });
@@ -107,12 +108,12 @@ function isKept(context: Context, { storeId, lastFour }: AnswerOf<"revokeKey">):
   return lastFour === endOfKeptKey(context, storeId);
 }
 
-/** The last four characters of the store's key in `credentials.json`; undefined where it has none that can be read. */
+/** The last four characters of the store's key in `credentials.json`; undefined if there is none or it cannot be read. */
 function endOfKeptKey({ around }: Context, storeId: string): string | undefined {
   return unlessRefused(around.credentials)?.stores[storeId]?.api_key.slice(-4);
 }
 
-/** Makes secrets that `sandbox start` takes from the environment. Nothing is kept, and no sandbox is needed. */
+/** Generates secrets that `sandbox start` takes from the environment. Stores nothing, and needs no sandbox. */
 async function runGenerate({ world, printer }: Context): Promise<number> {
   const made: Readonly<Record<SecretName, string>> = {
     apiKey: newApiKey(world),

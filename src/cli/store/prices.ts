@@ -21,8 +21,8 @@ type AddOptions = CommonOptions & {
 };
 
 const nextAfter = {
-  state_conflict: "checkout prices list shows what is there; for other terms take another id",
-  not_found: "checkout prices list shows them",
+  state_conflict: "checkout prices list shows the existing price; use another id for other terms",
+  not_found: "checkout prices list shows the prices",
 };
 
 const NONE = "the catalog is empty; add a price: checkout prices add --help";
@@ -39,15 +39,22 @@ export function registerPrices(group: Group): void {
     options: [
       valueOption(
         "--amount-minor <n>",
-        "amount in minor units: 1999 is 19.99 EUR",
+        "amount in minor units, such as 1999 for 19.99 EUR",
         parseAmountMinor(group.world),
       ),
-      valueOption("--currency <code>", "three letters, such as EUR", (text) =>
+      valueOption("--currency <code>", "currency code of three letters, such as EUR", (text) =>
         parseField("currency")(parseCurrency(text)),
       ),
-      valueOption("--payment-method <method>", PAYMENT_METHODS.join(" or "), parseChoice(PAYMENT_METHODS)),
-      valueOption("--description <text>", "up to 128 characters", parseField("description")),
-      switchOption("--unapproved", "leave it to the administrator: checkout admin approve-price <id>"),
+      valueOption(
+        "--payment-method <method>",
+        `payment method: ${PAYMENT_METHODS.join(" or ")}`,
+        parseChoice(PAYMENT_METHODS),
+      ),
+      valueOption("--description <text>", "description, up to 128 characters", parseField("description")),
+      switchOption(
+        "--unapproved",
+        "leave the approval to the administrator: checkout admin approve-price <id>",
+      ),
     ],
     required: ["amountMinor", "currency", "paymentMethod"],
     run: calling("addPrice", {
@@ -65,7 +72,7 @@ export function registerPrices(group: Group): void {
   });
   register(group, {
     name: "list",
-    summary: "list the catalog, with prices that are not approved or retired",
+    summary: "list the catalog, including unapproved and retired prices",
     examples: ["checkout prices list", "checkout prices list --json"],
     run: calling("listPrices", {
       text: ({ prices }, printer) => (prices.length === 0 ? NONE : priceLines(prices, printer)),
@@ -73,15 +80,15 @@ export function registerPrices(group: Group): void {
   });
   register(group, {
     name: "retire <id>",
-    summary: "retire a price: no new order can name it, and its id is not used again",
+    summary: "retire a price; new orders cannot use it, and its id cannot be used again",
     examples: ["checkout prices retire price_coffee"],
     run: calling("retirePrice", {
       body: (_options, { argument }) => ({
-        id: priceId(argument, "checkout prices list shows them; nothing was changed"),
+        id: priceId(argument, "checkout prices list shows the prices; nothing was changed"),
       }),
       nextAfter,
       text: ({ id }, { style }) =>
-        `${style.green("✓")} no new order can name the price ${printable(id)}; orders that did stay`,
+        `${style.green("✓")} the price ${printable(id)} was retired: new orders cannot use it; existing orders stay`,
     }),
   });
 }
@@ -94,7 +101,7 @@ function parseField(field: "currency" | "description"): (text: string) => string
   });
 }
 
-/** An id that a price can have, before anything is sent. */
+/** Checks the id of a price before anything is sent. */
 function priceId(id: string, next: string): string {
   const fault = fieldFault("price_id", id);
   if (fault !== undefined) throw refusedUsage(fault, next);
@@ -103,19 +110,19 @@ function priceId(id: string, next: string): string {
 
 function addedText({ id, amountMinor, currency, added }: AnswerOf<"addPrice">): string {
   const price = `the price ${printable(id)} of ${formatAmount(amountMinor, currency)}`;
-  return added ? `${price} is in the catalog` : `${price} is there already; nothing was changed`;
+  return added ? `${price} was added to the catalog` : `${price} exists already; nothing was changed`;
 }
 
-/** Why a create would be refused all the same. */
+/** Reasons why a create with this price would still be refused. */
 function lackLines({ approved, missingCapabilities }: AnswerOf<"addPrice">): readonly string[] {
   const lacks = missingCapabilities.join(" and ");
   return [
-    ...(approved ? [] : ["  it is not approved: checkout admin approve-price <id>"]),
+    ...(approved ? [] : ["  it is not approved yet: checkout admin approve-price <id>"]),
     ...(lacks === "" ? [] : [`  the store cannot be paid with ${lacks}: checkout capabilities list`]),
   ];
 }
 
-/** A catalog as a table, in lines of `width` places. */
+/** A catalog as a table, in lines of `width` columns. */
 export function priceLines(prices: readonly Price[], { width, style }: Sheet): Promise<string> {
   return table(
     ["PRICE", "AMOUNT", "METHOD", "APPROVED", "DESCRIPTION"],
@@ -130,7 +137,7 @@ export function priceLines(prices: readonly Price[], { width, style }: Sheet): P
   );
 }
 
-/** What is so or not, in a table. */
+/** The text of a boolean in a table. */
 export function yesOrNo(is: boolean): string {
   return is ? "yes" : "no";
 }

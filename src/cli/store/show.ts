@@ -26,7 +26,7 @@ export function registerStoresShow(group: Group): void {
 export function registerCapabilities(group: Group): void {
   register(group, {
     name: "list",
-    summary: "list the payment methods and currencies of the store, and whether they are active",
+    summary: "list the payment methods and currencies of the store, and whether each is active",
     examples: ["checkout capabilities list", "checkout capabilities list --json"],
     run: calling("storeSummary", {
       json: (_shown, { store, capabilities }) => ({ store_id: store.id, capabilities }),

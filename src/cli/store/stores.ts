@@ -20,16 +20,19 @@ export function registerStores(group: Group): void {
   register<CreateOptions>(group, {
     name: "create",
     ofStore: false,
-    summary: "make a store with an API key, a signing secret and a catalog of its own",
+    summary: "create a store with its own API key, signing secret and catalog",
     examples: [
       "checkout stores create --name 'Tea Shop'",
       "checkout stores create --name 'Tea Shop' --merchant new --json",
     ],
     options: [
-      valueOption("--name <name>", "1 to 64 characters; others may have it too (default: Sandbox Store)"),
+      valueOption(
+        "--name <name>",
+        "name, 1 to 64 characters, which need not be unique (default: Sandbox Store)",
+      ),
       valueOption(
         "--merchant <id|new>",
-        "the merchant that it belongs to, or a new one (default: that of the first store)",
+        "merchant of the store, or new for a new merchant (default: the merchant of the first store)",
         parseMerchant,
       ),
     ],
@@ -38,7 +41,7 @@ export function registerStores(group: Group): void {
         const body = { name, merchant };
         const fault = name === undefined ? undefined : storeNameFault(name);
         if (fault === undefined) return body;
-        throw refusedUsage(`--name ${fault}`, "correct it; no store was made");
+        throw refusedUsage(`--name ${fault}`, "correct it; no store was created");
       },
       nextAfter: { not_found: "checkout stores list --json shows the merchants" },
       text: (store, { style }) =>
@@ -51,14 +54,14 @@ export function registerStores(group: Group): void {
             ["api_key", store.apiKey],
             ["signing_secret", store.signingSecret],
           ]),
-          style.dim(`  checkout stores use ${store.storeId} lets the commands of this folder act on it`),
+          style.dim(`  to make it the default store of this folder: checkout stores use ${store.storeId}`),
         ].join("\n"),
     }),
   });
   register(group, {
     name: "list",
     ofStore: false,
-    summary: "list the stores of the sandbox, the first one first",
+    summary: "list the stores of the sandbox, oldest first",
     examples: ["checkout stores list", "checkout stores list --json"],
     run: calling("listStores", {
       text: ({ stores }, { width, style }) =>
@@ -78,7 +81,7 @@ export function registerStores(group: Group): void {
   register(group, {
     name: "use <id|name>",
     ofStore: false,
-    summary: "let the commands of this folder act on a store, where nothing else says which",
+    summary: "set the default store for this folder",
     examples: ["checkout stores use 'Tea Shop'", "checkout stores use <id>"],
     run: runUse,
   });
@@ -90,25 +93,25 @@ function parseMerchant(text: string): string {
   return id;
 }
 
-/** The folder remembers stores of its own sandbox alone. */
+/** The folder remembers only a store of its own sandbox. */
 async function runUse(context: Context, _options: CommonOptions, text = ""): Promise<number> {
   const { world, printer, around } = context;
   const target = await sandboxTarget(context);
   const folder = around.folder();
-  // One that cannot be read is refused, and not taken for another sandbox.
+  // Refuses an unreadable run.json, which must not count as another sandbox.
   around.run();
   if (!isOwn(around, target.origin)) {
-    const message = `CHECKOUT_BASE_URL names another sandbox than that of ${folder}`;
-    throw refusedUsage(message, "unset it, or name a store of that one with CHECKOUT_STORE_ID");
+    const message = `CHECKOUT_BASE_URL names another sandbox than the one of ${folder}`;
+    throw refusedUsage(message, "unset it, or name a store of that sandbox with CHECKOUT_STORE_ID");
   }
   const listed = await callAt(context, target, { name: "listStores", body: undefined });
   const known = listed.stores.map(({ storeId: id, name }) => ({ id, name }));
   const { id, name } = oneStore(known, text);
   writeChosenStore(world, folder, id);
   if (around.storeId !== undefined && around.storeId !== id)
-    printer.trace(`note: ${STORE_VARIABLE} names another store, and wins over this choice`);
+    printer.trace(`note: ${STORE_VARIABLE} names another store, and overrides this default`);
   return printer.result(
     { store_id: id, name },
-    () => `commands in this folder act on ${shownStoreName(name)} (${id})`,
+    () => `the default store of this folder is ${shownStoreName(name)} (${id})`,
   );
 }

@@ -1,4 +1,4 @@
-// What an id or an order_id on the command line names: `findId`; a kind of things is a row of its table.
+// Resolves an id or an order_id of the command line: `findId`. Each kind has a row in the table below.
 import { fieldFault } from "../../core/checkout/create-request.ts";
 import { iso } from "../../core/clock.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
@@ -12,38 +12,38 @@ import { inStoreOfKey } from "./store-of-key.ts";
 import { controlTarget, callFor } from "./control.ts";
 import type { CommonOptions } from "./surroundings.ts";
 
-/** How many of the newest of a store are searched for the end of an id. */
+/** A short id is searched among this many of a store's newest items. */
 const NEWEST = 1000;
-/** The largest part of a list of checkouts. */
+/** The largest page of a list of checkouts. */
 const MAX_CHECKOUTS = 200;
-/** How many are listed to choose from, at most. */
+/** The most candidates that a message lists. */
 const MAX_CHOICES = 10;
 
-/** What commands take the id of: its name, what shows the ids, and how the newest are listed. */
+/** The kinds of ids that commands take: the name, the command that shows the ids, and how the newest items are listed. */
 const KINDS = {
   checkout: {
     noun: "order or session",
-    shownBy: "checkout orders list and checkout sessions list show them",
+    shownBy: "checkout orders list and checkout sessions list show the ids",
     newest: listing("listCheckouts", (ending) => ({ q: ending, limit: MAX_CHECKOUTS }), checkoutsOf),
     ofOrder: listing("listCheckouts", (orderId) => ({ orderId, limit: MAX_CHOICES + 1 }), checkoutsOf),
   },
   event: {
     noun: "event",
-    shownBy: "checkout events list shows them",
+    shownBy: "checkout events list shows the events",
     newest: listing("listEvents", newestOnly, ({ events }) =>
       events.map(({ eventId: id, type: about }) => ({ id, about })),
     ),
   },
   delivery: {
     noun: "delivery",
-    shownBy: "checkout deliveries list shows them",
+    shownBy: "checkout deliveries list shows the deliveries",
     newest: listing("listDeliveries", newestOnly, ({ deliveries }) =>
       deliveries.map(({ id, type: about }) => ({ id, about })),
     ),
   },
   request: {
     noun: "request",
-    shownBy: "checkout requests list shows them",
+    shownBy: "checkout requests list shows the requests",
     newest: listing("listRequests", newestOnly, ({ requests }) => {
       const known = requests.map(({ requestId, method, path }) => [requestId, `${method} ${path}`] as const);
       // A replay has the id of the request that it repeats.
@@ -52,35 +52,35 @@ const KINDS = {
   },
   endpoint: {
     noun: "endpoint",
-    shownBy: "checkout endpoints list shows them",
+    shownBy: "checkout endpoints list shows the endpoints",
     newest: listing("listEndpoints", noBody, ({ endpoints }) =>
       endpoints.map(({ id, url: about }) => ({ id, about })),
     ),
   },
   fault: {
     noun: "fault",
-    shownBy: "checkout faults list shows them",
+    shownBy: "checkout faults list shows the faults",
     newest: listing("listFaults", noBody, ({ faults }) =>
       faults.map(({ id, action: about }) => ({ id, about })),
     ),
   },
   key: {
     noun: "API key",
-    shownBy: "checkout keys list shows them",
+    shownBy: "checkout keys list shows the keys",
     newest: listing("listKeys", noBody, ({ keys }) =>
       keys.map(({ keyId: id, lastFour }) => ({ id, about: `…${lastFour}` })),
     ),
   },
 };
 
-/** One of these. */
+/** A kind of id. */
 export type Kind = keyof typeof KINDS;
-/** Where to look; without a target the sandbox that the command is about. */
+/** Where to look. Default of the target: the sandbox that the command is about. */
 type Where = { readonly context: Context; readonly target: ControlTarget | undefined };
 
 /**
- * The id of what a text names (decision 104): the text is an id; or else an order_id; or else the last 8 characters of an
- * id among the store's newest 1,000. Refuses with exit 2 a text that can be none of these, and one that names several.
+ * The id that a text names (decision 104). The text is an id, or else an order_id, or else the last 8 characters of an id
+ * among the store's newest 1,000. Refuses with exit 2 a text that can be none of these, or that names several.
  */
 export async function findId(
   context: Context,
@@ -97,7 +97,7 @@ export async function findId(
   return found;
 }
 
-/** The same of what an option names; undefined where it is not given. */
+/** The same for the value of an option; undefined if the option is not given. */
 export async function findIdOf(
   context: Context,
   kind: Kind,
@@ -107,7 +107,7 @@ export async function findIdOf(
   return text === undefined ? undefined : findId(context, kind, text, target);
 }
 
-/** The order or session that has an order_id; undefined where none has it. Refuses with exit 2 one that several have. */
+/** The id of the order or session with an order_id; undefined if there is none. Refuses with exit 2 if there are several. */
 export async function findByOrderId(
   context: Context,
   text: string,
@@ -121,7 +121,7 @@ export async function findByOrderId(
   );
 }
 
-/** The whole id for a short one of a request, an order or session, an event or a delivery: of the first kind that has one. */
+/** The whole id for a short id, searched in this order: requests, orders and sessions, events, deliveries. */
 export async function findAnyByEnding(context: Context, text: string): Promise<string> {
   for (const kind of ["request", "checkout", "event", "delivery"] as const) {
     const found = await findByEnding({ context, target: undefined }, kind, text);
@@ -129,11 +129,11 @@ export async function findAnyByEnding(context: Context, text: string): Promise<s
   }
   const message = `no request, order, session, event or delivery ${noneEndsIn(text)}`;
   const next =
-    "type the whole id; checkout requests list, orders list, events list and deliveries list show them";
+    "type the whole id; checkout requests list, orders list, events list and deliveries list show the ids";
   throw new Refused({ exitCode: EXIT.failed, code: "not_found", message, next });
 }
 
-/** What shows the ids of a kind. */
+/** The hint that names the command which shows the ids of a kind. */
 export function shownBy(kind: Kind): string {
   return KINDS[kind].shownBy;
 }
@@ -187,7 +187,7 @@ function isOrderId(text: string): boolean {
   return fieldFault("order_id", text) === undefined;
 }
 
-/** How an operation lists things: `text` is what it filters by, if it does. */
+/** Lists candidates by an operation of the control API; `text` is the value of its filter, if it has one. */
 function listing<Name extends OperationName>(
   name: Name,
   body: (text: string) => RequestOf<Name>,
@@ -213,11 +213,11 @@ function checkoutsOf({ checkouts }: AnswerOf<"listCheckouts">): readonly Candida
   });
 }
 
-/** The service that options or variables name. */
+/** The options that name a service. */
 export type NamedService = CommonOptions & { readonly baseUrl?: string; readonly target?: string };
 
 /**
- * The sandbox, for a command that no operation of v1 serves. If the options or the environment name another service,
+ * The sandbox, for a command that has no counterpart in v1. If the options or the environment name another service,
  * `refusal` of that service is thrown, with exit 2.
  */
 export async function sandboxOnly(
@@ -228,16 +228,16 @@ export async function sandboxOnly(
   const { baseUrl, target: name } = options;
   if (name !== undefined) throw refusal(printableLiteral(name));
   const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  // The address is not shown whole: it may hold a password. One without a scheme has no host, and is told as that.
+  // The address may hold a password, so only its host is shown. An address without a scheme has no host and is refused later.
   if (url !== undefined && url.host !== "" && !isLoopback(url.hostname)) throw refusal(url.host);
   return inStoreOfKey(context, await controlTarget(context));
 }
 
-/** Refuses to list things of another service: v1 states no list. */
+/** The refusal of a command that lists things of another service: v1 has no list. */
 export function unlisted(things: string): (service: string) => Refused {
   return (service) =>
     refusedUsage(
-      `${things} are listed by the sandbox alone; the interface of ${service} states no list`,
-      "checkout sessions get <id> asks a service for one of them",
+      `only a sandbox lists ${things}; the interface of ${service} has no list`,
+      "to retrieve one from a service: checkout sessions get <id>",
     );
 }

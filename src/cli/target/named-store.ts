@@ -1,4 +1,4 @@
-// Which store a command is about: who names it, in which order. Its key: cli/target/identity.ts; the control API:
+// The store that a command is about, and its sources by rank. Its key: cli/target/identity.ts; the control API:
 // `inStore` in cli/target/control.ts.
 import { ownerOf, storesMeant, type Credentials } from "../../core/state-files.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -10,7 +10,7 @@ import { STORE_VARIABLE } from "./surroundings.ts";
 import { idOf } from "../parsers.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
-/** A store as something names it, and what: a flag its id or its name, the rest its id. */
+/** A store that is named by a source: by id or name in a flag, by id elsewhere. */
 export type NamedStore = {
   readonly text: string;
   readonly by: "flag" | "variable" | "choice" | "key";
@@ -18,19 +18,19 @@ export type NamedStore = {
   readonly source: string;
 };
 
-/** Where a store is looked for. */
+/** The place where a store is looked up. */
 type StoreScene = {
-  /** The merchant's copy of its keys; empty where they are of no use. */
+  /** The keys that the folder keeps; empty if they must not be used. */
   readonly credentials: Credentials;
-  /** Whether it is the sandbox of the folder: what the folder remembers is about no other one. */
+  /** Whether the sandbox is the folder's: the folder's default store counts only there. */
   readonly isOwn: boolean;
-  /** Whether the environment is about another service: its key and store are that one's. */
+  /** Whether the environment names another service, to which its key and store belong. */
   readonly isElsewhere: boolean;
 };
 
 /**
- * The store that a command is about, by rank: flag, environment, `checkout stores use`, the store of the API key in the
- * environment (decision 90). Undefined where nothing names one: then it is the first.
+ * The store that a command is about, by rank: flag, environment, `checkout stores use`, the store of the environment's API
+ * key (decision 90). Undefined if nothing names a store; then it is the first.
  */
 export function namedStore(
   { around, world }: Pick<Context, "around" | "world">,
@@ -49,12 +49,12 @@ export function namedStore(
   return { text: owner, by: "key", source: stateFile(location(), "credentials") };
 }
 
-/** Whether `--store` stands on the command line, and not in a variable. */
+/** Whether `--store` was typed, not set by a variable. */
 export function isStoreTyped({ argv }: Pick<World, "argv">): boolean {
   return isTyped({ argv }, "store");
 }
 
-/** The one store of a list that an id or a name means. Refuses none and several, with what there is. */
+/** The store of a list with an id or a name. Refuses none and several, and names the candidates. */
 export function oneStore<Named extends { readonly id: string; readonly name: string }>(
   stores: readonly Named[],
   text: string,
@@ -66,19 +66,19 @@ export function oneStore<Named extends { readonly id: string; readonly name: str
   return only;
 }
 
-/** A store that nothing knows by this name: exit 2. */
+/** The problem of an unknown store: exit 2. */
 export function unknownStore(
   text: string,
   known: readonly { readonly id: string; readonly name: string }[],
 ): Problem {
   const shown = known.slice(0, MAX_SHOWN).map(({ name }) => printableLiteral(name));
   const rest = known.length > MAX_SHOWN ? ", …" : "";
-  const there = known.length === 0 ? "" : `; there is ${shown.join(", ")}${rest}`;
+  const there = known.length === 0 ? "" : `; known stores: ${shown.join(", ")}${rest}`;
   return {
     exitCode: EXIT.usage,
     code: "store_unknown",
     message: `there is no store ${printableLiteral(text)}${there}`,
-    next: "checkout stores list shows them; name it by its id where its name is not known here",
+    next: "checkout stores list shows the stores; use the id of a store whose name is not known here",
   };
 }
 
@@ -89,17 +89,17 @@ function ambiguousStore(text: string, meant: readonly { readonly id: string }[])
     exitCode: EXIT.usage,
     code: "store_ambiguous",
     message: `${meant.length} stores have the name ${printableLiteral(text)}: ${ids.join(", ")}${rest}`,
-    next: "name it by its id",
+    next: "name the store by its id",
   };
 }
 
-/** How to find the stores of a sandbox. */
-export const STORES = "checkout stores list shows them";
+/** The hint after an unknown store. */
+export const STORES = "checkout stores list shows the stores";
 
-/** Most stores that a message names. */
+/** The most stores that a message names. */
 const MAX_SHOWN = 10;
 
-/** Whether a text is a store's id, and not a name that has to be looked up. */
+/** Whether a text is the id of a store, not a name to look up. */
 export function isStoreId(text: string): boolean {
   return idOf(text) !== undefined;
 }

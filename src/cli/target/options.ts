@@ -7,16 +7,20 @@ import { setting } from "../option-rules.ts";
 import { parseDuration, parseWhole } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 
-/** Which service is meant, and how patient the client is. */
+/** The options that name the service, with the timeout and the retries of the client. */
 export function targetOptions(): Option[] {
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
   const options = [
     valueOption(
       "--timeout <duration>",
-      `timeout of each try (default: ${durationText(timeoutMs)})`,
+      `timeout of each attempt (default: ${durationText(timeoutMs)})`,
       parseDuration,
     ),
-    valueOption("--retries <n>", `retries after the first try (default: ${retries})`, parseWhole(0, 100)),
+    valueOption(
+      "--retries <n>",
+      `retries after the first attempt, 0 to 100 (default: ${retries})`,
+      parseWhole(0, 100),
+    ),
   ];
   return [...serviceOptions(), allowEnvOption(), ...options.map((option) => setting("CHECKOUT", option))];
 }
@@ -24,7 +28,7 @@ export function targetOptions(): Option[] {
 function allowEnvOption(): Option {
   return repeatedOption(
     "--allow-env <name>",
-    "send this variable as the key of --target, from this folder to its address, now and later (decision 85)",
+    "allow this variable to be sent to --target as its API key; remembered for this folder and that address (repeatable)",
     parseVariableName,
   );
 }
@@ -34,34 +38,34 @@ function parseVariableName(text: string): Outcome<string> {
   return refuse("invalid_parameter", "Expected the name of a variable: letters, digits and _");
 }
 
-/** Which service is meant. */
+/** The options that name the service. */
 export function serviceOptions(): Option[] {
   const options = [
     valueOption(
       "--base-url <url>",
-      "the service, with its version segment (default: the live sandbox of this folder)",
+      "base URL of the service, with its version segment (default: the sandbox running in this folder)",
     ),
-    valueOption("--target <name>", "a service that checkout.config.json names"),
+    valueOption("--target <name>", "name of a service in checkout.config.json"),
   ];
   return options.map((option) => setting("CHECKOUT", option));
 }
 
-/** What a variable says of the client's patience, for commands that have no option for it; undefined: nothing. */
+/** The timeout or the retries that a variable sets, for commands without such an option; undefined if it is not set. */
 export function patienceIn(env: World["env"], name: "timeout" | "retries"): number | undefined {
   const option = targetOptions().find((candidate) => candidate.name() === name);
   const read = option === undefined ? undefined : readVariable(option, env);
   return typeof read === "number" ? read : undefined;
 }
 
-/** For commands that send. */
+/** `--show-headers`, for commands that send v1 requests. */
 export function showHeadersOption(): Option {
   return switchOption(
     "--show-headers",
-    "show requests and answers with their headers, secrets redacted, on stderr",
+    "print requests and answers with their headers to stderr, secrets redacted",
   );
 }
 
-/** Says of variables that have the letters of this one that nothing reads them; empty where none is set. */
+/** Points out variables that are a misspelling of this one and therefore never read; empty if there are none. */
 export function misspelt({ env }: Pick<World, "env">, variable: string): string {
   const letters = (name: string): string => name.replaceAll("_", "").toUpperCase();
   const set = Object.keys(env).filter((name) => (env[name] ?? "") !== "" && name !== variable);

@@ -21,20 +21,28 @@ type ListOptions = CommonOptions & {
 export function registerDeliveries(group: Group): void {
   register<ListOptions>(group, {
     name: "list",
-    summary: "list deliveries with their last try, newest first; --json has every try",
+    summary: "list deliveries with their last attempt, newest first; --json has every attempt",
     examples: [
       "checkout deliveries list --state due",
       "checkout deliveries list --order-id order-1001 --json",
       "checkout deliveries list --endpoint <id> --limit 10",
     ],
     options: [
-      valueOption("--endpoint <id>", "only to this endpoint", parseAnyId),
-      valueOption("--event <event_id>", "only of this event", parseAnyId),
-      valueOption("--checkout <id|order_id>", "only of this order or session"),
-      valueOption("--order-id <id>", "only of this order_id"),
-      valueOption("--state <state>", DELIVERY_STATES.join(", "), parseChoice(DELIVERY_STATES)),
-      valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
-      valueOption("--before <id>", "go on from here: next_before of the list before", parseId),
+      valueOption("--endpoint <id>", "only deliveries to this endpoint", parseAnyId),
+      valueOption("--event <event_id>", "only deliveries of this event", parseAnyId),
+      valueOption("--checkout <id|order_id>", "only deliveries of this order or session"),
+      valueOption("--order-id <id>", "only deliveries of this order_id"),
+      valueOption(
+        "--state <state>",
+        `only deliveries in this state: ${DELIVERY_STATES.join(", ")}`,
+        parseChoice(DELIVERY_STATES),
+      ),
+      valueOption(
+        "--limit <n>",
+        "maximum number of deliveries, 1 to 1000 (default: 100)",
+        parseWhole(1, 1000),
+      ),
+      valueOption("--before <id>", "next_before of the previous page, to show the next one", parseId),
     ],
     conflicts: [["checkout", "orderId"]],
     run: calling("listDeliveries", {

@@ -15,26 +15,26 @@ import type { CommonOptions } from "../target/surroundings.ts";
 type RotateOptions = CommonOptions & { readonly overlap?: Overlap };
 type SecretOptions = CommonOptions & { readonly format?: "env" };
 
-/** The variable that commands which sign or verify read it from. */
+/** The variable from which commands that sign or verify read the secret. */
 const VARIABLE = "CHECKOUT_SIGNING_SECRET";
 
-/** How long the secret before signs too, as it was typed and in milliseconds. */
+/** How long the old secret also signs, as it was typed and in milliseconds. */
 type Overlap = { readonly text: string; readonly milliseconds: number };
 
 const DEFAULT_OVERLAP: Overlap = { text: "24h", milliseconds: DEFAULT_OVERLAP_MS };
 
-const NEXT_AFTER: NextAfter = { not_found: "checkout endpoints list shows them" };
+const NEXT_AFTER: NextAfter = { not_found: "checkout endpoints list shows the endpoints" };
 
 /** `checkout endpoints rotate-secret|secret`. */
 export function registerEndpointSecrets(group: Group): void {
   register<RotateOptions>(group, {
     name: "rotate-secret <id>",
-    summary: "give an endpoint a new signing secret; the old one signs too during the overlap",
+    summary: "rotate an endpoint's signing secret; the old secret also signs during the overlap",
     examples: ["checkout endpoints rotate-secret <id>", "checkout endpoints rotate-secret <id> --overlap 0s"],
     options: [
       valueOption(
         "--overlap <span>",
-        `how long the old secret signs too, 0s to 30d (default: ${durationText(DEFAULT_OVERLAP_MS)})`,
+        `how long the old secret also signs, 0s to 30d (default: ${durationText(DEFAULT_OVERLAP_MS)})`,
         parseOverlap,
       ),
     ],
@@ -49,25 +49,31 @@ export function registerEndpointSecrets(group: Group): void {
       text: ({ inForce }, _printer, { options: { overlap = DEFAULT_OVERLAP } }) =>
         fieldLines([
           ["signing_secret", inForce[0] ?? null],
-          ["old_secret", overlap.milliseconds === 0 ? "is no longer used" : `signs too for ${overlap.text}`],
-          ["in force", inForce.length],
+          ["old_secret", overlap.milliseconds === 0 ? "is no longer used" : `also signs for ${overlap.text}`],
+          ["active", inForce.length],
         ]),
     }),
   });
   register<SecretOptions>(group, {
     name: "secret [id]",
-    summary: "print an endpoint's signing secret and nothing else (default: that of the only endpoint)",
+    summary: "print only the signing secret of an endpoint (default: the only endpoint)",
     examples: [
       "checkout endpoints secret",
       "checkout endpoints secret <id> --format env >> .env",
       "checkout endpoints secret | checkout webhooks sign --payload-file body.json --secret-file -",
     ],
-    options: [valueOption("--format <format>", `env: ${VARIABLE}=<secret>`, parseChoice(["env"]))],
+    options: [
+      valueOption(
+        "--format <format>",
+        `output format: env, for ${VARIABLE}=<secret> (default: the secret alone)`,
+        parseChoice(["env"]),
+      ),
+    ],
     run: runSecret,
   });
 }
 
-/** The newest secret in force: what a receiver is to be given. */
+/** Prints the newest active secret, the one that a receiver should verify with. */
 async function runSecret(context: Context, options: SecretOptions, text?: string): Promise<number> {
   const id = text === undefined ? await onlyEndpoint(context) : await findId(context, "endpoint", text);
   const shown = await callSandbox(context, {
@@ -82,7 +88,7 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
   return context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
 }
 
-/** The one endpoint that there is, beside those of `listen`. Refuses where there is none, and names them where there are several. */
+/** The only endpoint, not counting those of `listen` beside others. Refuses if there is none, or several, which it names. */
 async function onlyEndpoint(context: Context): Promise<string> {
   const { endpoints } = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const servers = endpoints.filter(({ kind }) => kind === "url");
@@ -93,11 +99,11 @@ async function onlyEndpoint(context: Context): Promise<string> {
   }
   if (more.length === 0) return only.id;
   const known = [only, ...more].map(({ id, url }) => `${id} (${printable(url)})`).join(", ");
-  const message = `there are ${more.length + 1} endpoints, so name one: ${known}`;
+  const message = `there are ${more.length + 1} endpoints; name one of them: ${known}`;
   throw refusedUsage(message, `checkout endpoints secret ${only.id}`);
 }
 
-/** The service's own check says how long is too long. */
+/** The longest overlap is set by the service's own check. */
 function parseOverlap(text: string): Overlap {
   const milliseconds = /^0(ms|s|m|h|d)?$/.test(text) ? 0 : durationOf(text);
   if (milliseconds === undefined || !isRequestOf("rotateSecret", { overlapMs: milliseconds }))

@@ -20,15 +20,16 @@ type AddOptions = CommonOptions & { readonly events?: readonly string[]; readonl
 const NONE = "there is no endpoint; add one: checkout endpoints add http://localhost:3000/hooks";
 
 const NEXT_AFTER: NextAfter = {
-  not_found: "checkout endpoints list shows them",
-  state_conflict: "checkout endpoints list shows their states; checkout endpoints enable <id> enables one",
+  not_found: "checkout endpoints list shows the endpoints",
+  state_conflict:
+    "checkout endpoints list shows the states; to enable an endpoint: checkout endpoints enable <id>",
 };
 
 /** `checkout endpoints add|list|remove|enable|disable|pause|test`. */
 export function registerEndpoints(group: Group): void {
   register<AddOptions>(group, {
     name: "add <url>",
-    summary: "add an endpoint that events are delivered to, and print its signing secret",
+    summary: "add an endpoint to deliver events to, and print its signing secret",
     examples: [
       "checkout endpoints add http://localhost:3000/hooks",
       "checkout endpoints add http://localhost:3000/hooks --events order.*,checkout_session.succeeded",
@@ -37,16 +38,19 @@ export function registerEndpoints(group: Group): void {
     options: [
       listOption(
         "--events <types>",
-        "event types or patterns such as order.* (default: all)",
+        "event types or patterns such as order.*, separated by commas (default: all)",
         (text) => text,
       ),
-      switchOption("--in-order", "one delivery at a time (default: several, those of one order in turn)"),
+      switchOption(
+        "--in-order",
+        "deliver one event at a time (default: several at once, but in order for each order)",
+      ),
     ],
     run: runAdd,
   });
   register(group, {
     name: "list",
-    summary: "list the endpoints, oldest first",
+    summary: "list endpoints, oldest first",
     examples: ["checkout endpoints list", "checkout endpoints list --json"],
     run: calling("listEndpoints", {
       text: ({ endpoints }, printer) => (endpoints.length === 0 ? NONE : endpointLines(endpoints, printer)),
@@ -67,14 +71,14 @@ export function registerEndpoints(group: Group): void {
   }
   register<WebhookWaitOptions>(group, {
     name: "test <id>",
-    summary: "deliver a webhook.test event to an endpoint; with --wait exit 1 if it was not accepted",
+    summary: "deliver a webhook.test event to an endpoint; with --wait, exit 1 if it is not accepted",
     examples: ["checkout endpoints test <id>", "checkout endpoints test <id> --wait"],
-    options: webhookWaitOptions("wait for the receiver's answer"),
+    options: webhookWaitOptions("wait for the endpoint's answer"),
     run: runTest,
   });
 }
 
-/** What can be done to an endpoint, and what is said of its address afterwards. */
+/** A change of an endpoint's state, and the text after the endpoint's address once it is done. */
 type Change = {
   readonly action: RequestOf<"setEndpointState">["action"];
   readonly summary: string;
@@ -84,27 +88,27 @@ type Change = {
 const CHANGES: readonly Change[] = [
   {
     action: "remove",
-    summary: "remove an endpoint, and give up its deliveries",
-    done: "is removed; its deliveries are given up",
+    summary: "remove an endpoint, and give up its pending deliveries",
+    done: "was removed; its pending deliveries are given up",
   },
   {
     action: "enable",
-    summary: "enable an endpoint: queued events are delivered, then new ones",
-    done: "gets events",
+    summary: "enable an endpoint; queued events are delivered first, then new ones",
+    done: "is enabled: queued events are delivered first, then new ones",
   },
   {
     action: "disable",
-    summary: "disable an endpoint: events that happen while it is disabled are not delivered later",
-    done: "is disabled: events that happen meanwhile are not delivered later",
+    summary: "disable an endpoint; events that occur meanwhile are not delivered later",
+    done: "is disabled: events that occur meanwhile are not delivered later",
   },
   {
     action: "pause",
-    summary: "pause an endpoint: its events wait until it is enabled",
+    summary: "pause an endpoint; its events wait until it is enabled",
     done: "is paused: its events wait until it is enabled",
   },
 ];
 
-/** What no event could ever match is a usage error, sandbox or no sandbox; so is an address that the sandbox refuses. */
+/** A pattern that no event type matches is a usage error, even without a sandbox; so is an address that the sandbox refuses. */
 async function runAdd(context: Context, options: AddOptions, url = ""): Promise<number> {
   const next = "correct it; no endpoint was added";
   const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);
@@ -112,7 +116,7 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   const added = await callSandbox(context, {
     name: "addEndpoint",
     body: { url, eventTypes: patterns.value, inOrder: options.inOrder },
-    nextAfter: { state_conflict: "checkout endpoints list shows them" },
+    nextAfter: { state_conflict: "checkout endpoints list shows the endpoints" },
   }).catch(
     reworded((problem) =>
       problem.code === "invalid_parameter" ? usageProblem(problem.message, next) : problem,
@@ -138,15 +142,15 @@ async function runTest(context: Context, options: WebhookWaitOptions, text = "")
   return context.printer.result(encodeAnswer("testEndpoint", tested), () =>
     [
       `webhook.test is being delivered: ${eventId}`,
-      `checkout events get ${eventId} --wait shows the result`,
+      `to see the result: checkout events get ${eventId} --wait`,
     ].join("\n"),
   );
 }
 
-/** Waits for the end of the first try: the tries after it can take a day. */
+/** Waits for the end of the first attempt only; later attempts can take a day. */
 async function awaitTest(context: Context, options: WebhookWaitOptions, eventId: string): Promise<number> {
   const shown = await eventOnceDelivered(context, options, { eventId, until: isAnswered });
-  // A fault may have added a second one.
+  // A fault may have added a second delivery.
   const delivery = shown.deliveries.find(({ cause }) => cause === "event");
   if (delivery === undefined || !isAnswered(shown.deliveries)) {
     const next = "checkout endpoints list shows whether the endpoint is enabled";
@@ -172,7 +176,7 @@ function notTaken({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): 
     exitCode: EXIT.failed,
     code: "not_delivered",
     message: `webhook.test was not accepted: ${result}`,
-    next: `checkout explain ${delivery.id} shows its answer and the likely cause; then: checkout events replay ${eventId}`,
+    next: `checkout explain ${delivery.id} shows the answer and the likely cause; then: checkout events replay ${eventId}`,
     details: { event_id: eventId, state: delivery.state, result },
   };
 }
@@ -191,7 +195,7 @@ function endpointLines(endpoints: readonly EndpointEntry[], { width, style }: Sh
   );
 }
 
-/** Whether it is enabled, and every attempt fails. */
+/** Whether the endpoint is enabled, but every attempt fails. */
 function isFailing({ state, failingSince }: EndpointEntry): boolean {
   return state === "enabled" && failingSince !== null;
 }

@@ -36,17 +36,17 @@ type GetOptions = WebhookWaitOptions & { readonly body?: boolean };
 type ReplayOptions = CommonOptions & { readonly endpoint?: string };
 type ReplayFailedOptions = CommonOptions & { readonly endpoint?: string; readonly since?: SpanOrMoment };
 
-/** How far `replay-failed` goes back where nothing else is said: a day. */
+/** The default of `replay-failed --since`: a day. */
 const DEFAULT_SINCE: SpanOrMoment = { spanMs: 24 * 3_600_000 };
 
-/** After which event: its id, or its place among all events. */
+/** An event, by its id or by its position among all events. */
 type Since = { readonly eventId: string } | { readonly position: number };
 
 /** `checkout events list|get|replay|replay-failed`. */
 export function registerEvents(group: Group): void {
   register<ListOptions>(group, {
     name: "list",
-    summary: "list events, oldest first; with --wait the next ones",
+    summary: "list events, oldest first; with --wait, wait for the next ones",
     examples: [
       "checkout events list --order-id order-1001",
       "checkout events list --type order.succeeded --limit 10",
@@ -54,12 +54,12 @@ export function registerEvents(group: Group): void {
       "checkout events list --checkout <id> --type order.succeeded --since 0 --wait",
     ],
     options: [
-      valueOption("--type <type>", "only this event type", parseChoice(EVENT_TYPES, AN_EVENT_TYPE)),
+      valueOption("--type <type>", "only events of this type", parseChoice(EVENT_TYPES, AN_EVENT_TYPE)),
       valueOption("--checkout <id|order_id>", "only events of this order or session"),
       valueOption("--order-id <id>", "only events of this order_id"),
-      valueOption("--since <event>", "only events after this one: an event_id or a position", parseSince),
-      valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
-      ...webhookWaitOptions("wait for the next matching event; with --since only if there is none yet"),
+      valueOption("--since <event>", "only events after this event_id or position", parseSince),
+      valueOption("--limit <n>", "maximum number of events, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
+      ...webhookWaitOptions("wait for the next matching event; with --since, only if there is none yet"),
     ],
     conflicts: [["checkout", "orderId"]],
     run: runList,
@@ -73,8 +73,8 @@ export function registerEvents(group: Group): void {
       "checkout events get <event_id> --body > body.json",
     ],
     options: [
-      switchOption("--body", "print the body byte for byte, and nothing else"),
-      ...webhookWaitOptions("wait until every delivery has succeeded or is given up"),
+      switchOption("--body", "print only the body, byte for byte"),
+      ...webhookWaitOptions("wait until every delivery has succeeded or was given up"),
     ],
     run: runGet,
   });
@@ -84,29 +84,35 @@ export function registerEvents(group: Group): void {
 function registerReplays(group: Group): void {
   register<ReplayOptions>(group, {
     name: "replay <event_id>",
-    summary: "deliver an event again: the same event_id and body, a new timestamp and signature",
+    summary: "deliver an event again, with the same event_id and body and a new timestamp and signature",
     examples: [
       "checkout events replay <event_id>",
       "checkout events replay <event_id> --endpoint 0199a3c4-5d00-7000-8000-000000000001",
     ],
-    options: [valueOption("--endpoint <id>", "only to this endpoint (default: all that want it)", parseId)],
+    options: [
+      valueOption(
+        "--endpoint <id>",
+        "only to this endpoint (default: every endpoint that receives its type)",
+        parseId,
+      ),
+    ],
     run: calling("replayEvent", {
       id: "event",
       body: ({ endpoint }) => ({ endpointId: endpoint }),
       nextAfter: {
-        not_found: "checkout events list and checkout endpoints list show them",
-        state_conflict: "checkout endpoints list shows their states and event types",
+        not_found: "checkout events list and checkout endpoints list show the ids",
+        state_conflict: "checkout endpoints list shows the states and event types of endpoints",
       },
       text: ({ deliveries }, _printer, { id }) =>
         [
           ...deliveries.map(({ endpointId }) => `delivering again to ${endpointId}`),
-          `checkout events get ${id} --wait shows the result`,
+          `to see the result: checkout events get ${id} --wait`,
         ].join("\n"),
     }),
   });
   register<ReplayFailedOptions>(group, {
     name: "replay-failed",
-    summary: "deliver again each event whose last delivery to an endpoint failed, 1000 at most",
+    summary: "deliver again each event whose last delivery to an endpoint failed, at most 1000",
     examples: [
       "checkout events replay-failed",
       "checkout events replay-failed --since 2h --endpoint <id>",
@@ -115,12 +121,12 @@ function registerReplays(group: Group): void {
     options: [
       valueOption(
         "--since <moment>",
-        "deliveries made since then: a span such as 2h, by the store's clock, or a moment in ISO 8601 (default: 24h)",
+        "only deliveries created since then: a span such as 2h before the store's time, or an ISO 8601 time (default: 24h)",
         parseSpanOrMoment,
       ),
       valueOption(
         "--endpoint <id>",
-        "only to this endpoint (default: all that are not disabled)",
+        "only to this endpoint (default: all endpoints that are not disabled)",
         parseAnyId,
       ),
     ],
@@ -147,7 +153,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   );
 }
 
-/** The place of the event that was named. One that waits for the next event and names none starts at the newest. */
+/** The position of the named event. A command that waits and names no event starts after the newest. */
 async function positionOf(context: Context, options: ListOptions): Promise<number | undefined> {
   const { since, wait } = options;
   if (since === undefined && wait !== true) return undefined;
@@ -172,7 +178,7 @@ async function nextEvents(
   const listed = answered(result);
   if (listed.events.length > 0) return listed;
   const next = `continue to wait: checkout events list --since ${query.since ?? 0} --wait, with the same filters`;
-  throw new Refused(timeIsUp("no matching event came", next, { since: query.since ?? 0 }));
+  throw new Refused(timeIsUp("no matching event occurred", next, { since: query.since ?? 0 }));
 }
 
 async function runGet(context: Context, options: GetOptions, text = ""): Promise<number> {
@@ -203,18 +209,18 @@ async function runReplayFailed(context: Context, options: ReplayFailedOptions): 
     name: "replayFailed",
     body: { since: from, endpointId },
     nextAfter: {
-      not_found: "checkout endpoints list shows them",
+      not_found: "checkout endpoints list shows the endpoints",
       state_conflict:
-        "checkout endpoints list shows their states; checkout endpoints enable <id> enables one",
+        "checkout endpoints list shows the states; to enable an endpoint: checkout endpoints enable <id>",
     },
   });
   const { replayed: count, more } = replayed;
   const next = more
-    ? "more have failed: the same command goes on"
-    : "checkout deliveries list shows how they end";
+    ? "more deliveries have failed: run the same command again for the next ones"
+    : "to see the results: checkout deliveries list";
   return context.printer.result(encodeAnswer("replayFailed", replayed), () =>
     count === 0
-      ? `nothing has failed for good since ${iso(from)}; checkout deliveries list --state due shows what is tried again`
+      ? `no delivery has failed for good since ${iso(from)}; checkout deliveries list --state due shows pending attempts`
       : `delivering ${count} again\n${next}`,
   );
 }
@@ -223,14 +229,14 @@ function isSettled(deliveries: readonly DeliveryEntry[]): boolean {
   return deliveries.every(({ state }) => state !== "due");
 }
 
-/** A retry can be hours away: the store's clock can be moved there. */
+/** A retry can be hours away; the hint says how to move the store's clock there. */
 function stillDue({ eventId, deliveries }: AnswerOf<"showEvent">): Problem {
   const due = deliveries.filter(({ state }) => state === "due");
   const times = due.flatMap(({ nextAt }) => nextAt ?? []);
-  const nextTry = times.length === 0 ? "soon" : iso(Math.min(...times));
-  const message = `${due.length} of ${deliveries.length} deliveries of ${eventId} are due, the next at ${nextTry}`;
-  const next = `continue to wait: checkout events get ${eventId} --wait; checkout sandbox clock advance <span> causes the next try, and checkout endpoints list shows whether its endpoint is enabled`;
-  return timeIsUp(message, next, { event_id: eventId, due: due.length, next_at: nextTry });
+  const nextAttempt = times.length === 0 ? "soon" : iso(Math.min(...times));
+  const message = `${due.length} of ${deliveries.length} deliveries of ${eventId} are still due, the next at ${nextAttempt}`;
+  const next = `continue to wait: checkout events get ${eventId} --wait; checkout sandbox clock advance <span> causes the next attempt, and checkout endpoints list shows whether its endpoint is enabled`;
+  return timeIsUp(message, next, { event_id: eventId, due: due.length, next_at: nextAttempt });
 }
 
 async function eventText(event: AnswerOf<"showEvent">, sheet: Sheet): Promise<string> {

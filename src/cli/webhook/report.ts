@@ -8,9 +8,9 @@ import type { DeliveryEntry, DispatchedEntry, EventEntry } from "../../core/cont
 import { isTaken } from "../../core/webhook/delivery.ts";
 import { checkoutWire } from "../../core/checkout/wire.ts";
 
-const COLUMNS = ["LAST TRY", "RESULT", "TRIES", "STATE", "NEXT TRY", "CAUSE"];
+const COLUMNS = ["LAST ATTEMPT", "RESULT", "ATTEMPTS", "STATE", "NEXT ATTEMPT", "CAUSE"];
 
-/** Deliveries of any events with their last try, one a line, in lines of `width` places. */
+/** Deliveries of any events with their last attempt, one per line, in lines of `width` columns. */
 export function deliveryLines(
   deliveries: readonly DeliveryEntry[],
   { width, style }: Sheet,
@@ -23,24 +23,24 @@ export function deliveryLines(
       shortId(delivery.eventId),
       addressOf(delivery),
     ]),
-    { width, style, middle: ["ENDPOINT"], drop: ["CAUSE", "TYPE", "TRIES", "LAST TRY"] },
+    { width, style, middle: ["ENDPOINT"], drop: ["CAUSE", "TYPE", "ATTEMPTS", "LAST ATTEMPT"] },
   );
 }
 
-/** The deliveries of one event with their last try, one a line, in lines of `width` places. */
+/** The deliveries of one event with their last attempt, one per line, in lines of `width` columns. */
 export async function deliveryLinesOfEvent(
   deliveries: readonly DeliveryEntry[],
   { width, style }: Sheet,
 ): Promise<string> {
-  if (deliveries.length === 0) return "  no endpoint wanted it";
+  if (deliveries.length === 0) return "  no endpoint receives events of this type";
   return table(
     [...COLUMNS, "ENDPOINT"],
     deliveries.map((delivery) => [...cells(delivery), addressOf(delivery)]),
-    { width, style, middle: ["ENDPOINT"], drop: ["CAUSE", "TRIES", "LAST TRY"] },
+    { width, style, middle: ["ENDPOINT"], drop: ["CAUSE", "ATTEMPTS", "LAST ATTEMPT"] },
   );
 }
 
-/** Events, one a line, in their order, in lines of `width` places. */
+/** Events, one per line, in the given order, in lines of `width` columns. */
 export function eventLines(events: readonly EventEntry[], width: number): Promise<string> {
   return table(
     ["AT", "TYPE", "ORDER ID", "EVENT"],
@@ -49,14 +49,14 @@ export function eventLines(events: readonly EventEntry[], width: number): Promis
   );
 }
 
-/** The order_id in an event's body; null where it is about no order. */
+/** The order_id in an event's body; null for an event without an order. */
 export function orderIdOf({ body }: Pick<EventEntry, "body">): string | null {
   const said = parseJson(body);
   const checkout = typeof said === "object" && said !== null && "data" in said ? said.data : undefined;
   return checkoutWire.safeParse(checkout).data?.order_id ?? null;
 }
 
-/** What came of a delivery's last try: the receiver's status, or why there is none. */
+/** The result of a delivery's last attempt: the endpoint's status, or why there is none. */
 export function resultOf({ attempts }: Pick<DeliveryEntry, "attempts">): string | null {
   const last = attempts.at(-1);
   if (last === undefined) return null;
@@ -65,8 +65,8 @@ export function resultOf({ attempts }: Pick<DeliveryEntry, "attempts">): string 
 }
 
 /**
- * What happened while a clock moved, one a line, in order of time: moves of checkouts, and deliveries that were tried.
- * The id is that of the checkout, or of the event.
+ * Everything that happened while a clock moved, one per line, in order of time: changes of checkouts, and attempts of
+ * deliveries. The id is the checkout's or the event's.
  */
 export function happeningLines(
   moves: readonly MoveEntry[],
@@ -87,13 +87,13 @@ export function happeningLines(
     isoOrNull(one.nextAt),
     shortId(one.eventId),
   ]);
-  // Of what happened at one moment, the move comes before the delivery that tells of it.
+  // At one moment, the change comes before the delivery of its event.
   const rows = [...moved, ...delivered].toSorted(([left], [right]) =>
     (left ?? "") < (right ?? "") ? -1 : Number((left ?? "") > (right ?? "")),
   );
-  return table(["AT", "ORDER ID OR EVENT TYPE", "WHAT HAPPENED", "NEXT TRY", "ID"], rows, {
+  return table(["AT", "ORDER ID OR EVENT TYPE", "WHAT HAPPENED", "NEXT ATTEMPT", "ID"], rows, {
     width,
-    drop: ["NEXT TRY"],
+    drop: ["NEXT ATTEMPT"],
     keep: ["AT", "ID"],
   });
 }
@@ -109,12 +109,12 @@ function cells(delivery: DeliveryEntry): (string | number | null)[] {
   return [isoOrNull(tried), resultOf(delivery), tries, state, isoOrNull(nextAt), cause];
 }
 
-/** Where it was sent to last, or the endpoint's id where it was not sent yet. */
+/** The address of the last attempt; before the first one, the endpoint's id. */
 function addressOf({ attempts, endpointId }: DeliveryEntry): string {
   return attempts.at(-1)?.url.replace(/^http:\/\//, "") ?? shortId(endpointId);
 }
 
-/** The moves of checkouts, one a line, in their order, in lines of `width` places. */
+/** Changes of checkouts, one per line, in the given order, in lines of `width` columns. */
 export function moveLines(moves: readonly MoveEntry[], width: number): Promise<string> {
   const rows = moves.map(({ at, orderId, from, to, checkoutId }) => [
     iso(at),
@@ -125,7 +125,7 @@ export function moveLines(moves: readonly MoveEntry[], width: number): Promise<s
   return table(["AT", "ORDER ID", "STATUS", "CHECKOUT"], rows, { width, keep: ["AT"] });
 }
 
-/** A cause of a failed verification, as a line below what failed. */
+/** The line with a cause, to print below the verification that failed. */
 export function causeLine({ code, message, proven }: Diagnosis, style: Style): string {
   return `  ${style.cyan("→")} ${proven ? "" : "Perhaps: "}${message} ${style.dim(`(${code})`)}`;
 }

@@ -2,18 +2,18 @@ import type { Context } from "../command.ts";
 import { callAt } from "../target/call.ts";
 import { sandboxIn, inStore } from "../target/control.ts";
 
-/** Signing secrets that belong together, and whose they are: `the endpoint http://localhost:3000/hooks`. */
+/** The signing secrets of one owner, such as `the endpoint http://localhost:3000/hooks`. */
 export type SecretsOf = {
   readonly owner: string;
-  /** Null: the store's. */
+  /** Null: the store is the owner. */
   readonly endpointId: string | null;
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
 };
 
 /**
- * The signing secrets of a store of the live sandbox: those of its endpoints, then its own, which its first endpoint
- * has too; undefined where no sandbox runs. None of them is printed from now on.
+ * The signing secrets of a store of the running sandbox: first its endpoints' secrets, then its own, which is also its
+ * first endpoint's; undefined if no sandbox runs. From now on the printer redacts them all.
  */
 export async function sandboxSecrets(context: Context): Promise<readonly SecretsOf[] | undefined> {
   const sandbox = sandboxIn(context);

@@ -12,14 +12,14 @@ export type SecretOptions = CommonOptions & {
   readonly secretFile?: string;
 };
 
-/** The variable that holds a signing secret: no flag takes one, so that it stands in no process list. */
+/** The variable of the signing secret. No option takes a secret, which would show up in process lists. */
 export const SECRET_VARIABLE = "CHECKOUT_SIGNING_SECRET";
 
 /** `--secret-file`. */
 export function secretOption(): Option {
   return valueOption(
     "--secret-file <file>",
-    `file with the signing secret, one per line during a rotation; - is standard input (else: ${SECRET_VARIABLE})`,
+    `file with the signing secret, one per line during a rotation, or - for standard input (default: ${SECRET_VARIABLE})`,
   );
 }
 
@@ -27,14 +27,14 @@ export function secretOption(): Option {
 export function headerNamesOption(): Option {
   return valueOption(
     "--header-names <names>",
-    "names of the headers, for a service with its own: event-id=X-Id,timestamp=X-Time,signature=X-Sign (default: Checkout-…)",
+    "header names of a service that has its own, such as event-id=X-Id,timestamp=X-Time,signature=X-Sign (default: Checkout-…)",
     orInvalid(parseHeaderNames),
   );
 }
 
 /**
- * The signing secrets that a command works with: the file's, or the variable's. Refuses where there are none, and where
- * payload and secret would both come from standard input. None of them is printed from now on.
+ * The signing secrets of a command, from the file or else from the variable. Refuses if there are none, or if body and
+ * secret would both come from standard input. From now on the printer redacts them.
  */
 export async function findSecrets(context: Context, options: SecretOptions): Promise<readonly string[]> {
   const given = await givenSecrets(context, options);
@@ -42,7 +42,7 @@ export async function findSecrets(context: Context, options: SecretOptions): Pro
   return given;
 }
 
-/** The same; undefined where neither is given. */
+/** The same; undefined if neither file nor variable is given. */
 export async function givenSecrets(
   { world, printer }: Context,
   options: SecretOptions,
@@ -58,7 +58,7 @@ export async function givenSecrets(
   return undefined;
 }
 
-/** Refuses secrets that nothing should be signed with; verifying says what is wrong with them by itself. */
+/** Refuses secrets that must not sign anything. Verifying needs no such check: its result names the fault. */
 export function checkSecrets(secrets: readonly string[]): void {
   const fault = secrets.map(secretFault).find(Boolean);
   if (fault !== undefined) throw refusedUsage(fault.message, SOURCES);
@@ -69,9 +69,9 @@ const SOURCES = `set ${SECRET_VARIABLE}, or name a file: --secret-file FILE (- i
 const ONE_STDIN = "--payload-file and --secret-file cannot both be standard input";
 const NOT_BOTH = `take one of them from a file, or the secret from ${SECRET_VARIABLE}`;
 
-/** Why there is none to work with. */
+/** The refusal of a command that has no signing secret. */
 export function noSecret(secretFile: string | undefined): Refused {
   const message =
     secretFile === undefined ? "there is no signing secret" : "--secret-file holds no signing secret";
-  return refusedUsage(message, `${SOURCES}; checkout endpoints secret prints that of an endpoint`);
+  return refusedUsage(message, `${SOURCES}; checkout endpoints secret prints the secret of an endpoint`);
 }

@@ -18,13 +18,13 @@ import type { ServiceOptions } from "../target/surroundings.ts";
 
 type TriggerOptions = ServiceOptions & { readonly orderId?: string; readonly priceId?: string };
 
-/** What is to happen, and to which kind of thing. */
+/** The wanted event: its type, the kind of checkout, and the status that causes it. */
 type Goal = { readonly type: string; readonly noun: Noun; readonly status: Status };
 type Checkout = AnswerOf<"inspectCheckout">;
 
 const TEST = "webhook.test";
 
-/** What the payer does for each status. After a declined attempt a checkout is pending: the payer may try again. */
+/** The payer's action that leads to each status. A declined attempt leaves a checkout pending: the payer may try again. */
 const ACTS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
   pending: "declined",
   succeeded: "succeeded",
@@ -37,7 +37,7 @@ const ACTS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
 export function registerTrigger(group: Group): void {
   register<TriggerOptions>(group, {
     name: "trigger <type>",
-    summary: "make an event happen, on a real order or session created for it",
+    summary: "cause an event on a real order or session, new or existing",
     examples: [
       "checkout trigger order.succeeded",
       "checkout trigger checkout_session.expired --price-id price_ticket",
@@ -45,11 +45,8 @@ export function registerTrigger(group: Group): void {
       "checkout trigger webhook.test",
     ],
     options: [
-      valueOption("--order-id <id>", "your id for the purchase, new or existing (default: a new one)"),
-      valueOption(
-        "--price-id <id>",
-        `the catalog price of a new order or session (default: ${DEFAULT_PRICE})`,
-      ),
+      valueOption("--order-id <id>", "order_id, new or existing (default: a new one)"),
+      valueOption("--price-id <id>", `catalog price of the new order or session (default: ${DEFAULT_PRICE})`),
     ],
     run: runTrigger,
   });
@@ -67,14 +64,14 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
     control,
   });
   const before = await inspect(context, control, response.data.id);
-  // Of something that was there already, only what happens now is shown.
+  // For an existing checkout, only the new events are shown.
   const isNew = orderId === undefined || !replayed;
   const known = isNew ? 0 : before.events.length;
   const after = await reach(context, control, { goal, checkout: before, known });
   return show(context, after, known);
 }
 
-/** A type that no order and no session can have is a usage error. */
+/** The goal of an event type; a type that neither orders nor sessions have is a usage error. */
 function goalOf(type: string): Goal {
   const [object, name] = type.split(".");
   const status = STATUSES.find((candidate) => candidate === name);
@@ -84,7 +81,7 @@ function goalOf(type: string): Goal {
   throw refusedUsage(message, "checkout trigger order.succeeded");
 }
 
-/** Acts in the payer's place until the last event is the one that was asked for. */
+/** Acts as the payer until the checkout has the wanted status. */
 async function reach(
   context: Context,
   control: ControlTarget,
@@ -108,7 +105,7 @@ function inspect(context: Context, control: ControlTarget, id: string): Promise<
   return callAt(context, control, { name: "inspectCheckout", id, body: undefined });
 }
 
-/** What has happened already does not happen again: only its event can be delivered again. */
+/** The checkout's status rules the event out; an earlier event can only be delivered again. */
 function tooLate({ type }: Goal, checkout: Checkout): Problem {
   const { id, orderId, status, events } = checkout;
   const last = events.at(-1)?.eventId ?? "<event_id>";
@@ -116,7 +113,7 @@ function tooLate({ type }: Goal, checkout: Checkout): Problem {
     exitCode: EXIT.conflict,
     code: "state_conflict",
     message: `${printableLiteral(orderId)} is already ${status}, so ${type} cannot happen`,
-    next: `leave out --order-id for a new one, or deliver its last event again: checkout events replay ${last}`,
+    next: `leave out --order-id to use a new one, or deliver the last event again: checkout events replay ${last}`,
     details: { id, status },
   };
 }

@@ -12,25 +12,25 @@ import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { whileWaiting } from "../target/waiting.ts";
 
-/** Options of commands that can wait for events or for what becomes of them. */
+/** Options of commands that can wait for events or their deliveries. */
 export type WebhookWaitOptions = CommonOptions & { readonly wait?: boolean; readonly timeout?: number };
 
-/** What to do where the sandbox knows no event of an id. */
-export const NEXT_AFTER_EVENT: NextAfter = { not_found: "checkout events list shows them" };
+/** The hint after an unknown event id. */
+export const NEXT_AFTER_EVENT: NextAfter = { not_found: "checkout events list shows the events" };
 
-/** `--wait` and how long; `what` says what for. */
+/** `--wait`, with `what` as its help, and `--timeout`. */
 export function webhookWaitOptions(what: string): Option[] {
   return [
     switchOption("--wait", what),
     valueOption(
       "--timeout <duration>",
-      `with --wait: timeout of the whole wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
+      `with --wait: maximum time to wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
       parseDuration,
     ),
   ];
 }
 
-/** An event once its deliveries are as they should be, or as it is when time is up: that is for the caller to see. */
+/** Waits until the deliveries of an event satisfy `until`, or time is up; the caller has to check which. */
 export async function eventOnceDelivered(
   context: Context,
   options: WebhookWaitOptions,
@@ -44,12 +44,12 @@ export async function eventOnceDelivered(
   return answered(shown, NEXT_AFTER_EVENT);
 }
 
-/** How long a command waits, in milliseconds. */
+/** The maximum time to wait, in milliseconds. */
 export function waitMsOf({ timeout }: WebhookWaitOptions): number {
   return timeout ?? DEFAULT_WAIT_MS;
 }
 
-/** What was waited for did not come: exit 7. */
+/** The problem of a wait that timed out: exit 7. */
 export function timeIsUp(
   message: string,
   next: string,

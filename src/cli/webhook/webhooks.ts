@@ -44,28 +44,29 @@ type SignFlags = SecretOptions & {
 
 /** `checkout webhooks verify|sign`: the signature of one webhook, without a service. */
 export function registerWebhooks(group: Group): void {
-  const payload = () => valueOption("--payload-file <file>", "the body, byte for byte; - is standard input");
+  const payload = () =>
+    valueOption("--payload-file <file>", "file with the body, byte for byte, or - for standard input");
   register<VerifyFlags>(group, {
     name: "verify",
-    summary: "verify the signature of one webhook, and say why it fails; exit 0 or 1",
+    summary: "verify the signature of a webhook, and explain why it fails; exit 0 if valid, 1 if not",
     examples: [
       "checkout webhooks verify --payload-file body.json --timestamp 1767225600 --signature 5d41… --secret-file secret.txt",
       "printenv SECRET | checkout webhooks verify --payload-file body.json --timestamp 1767225600 --signature 5d41… --secret-file -",
     ],
     options: [
       payload(),
-      valueOption("--timestamp <value>", `the header ${HEADERS.timestamp}, as it came`),
-      valueOption("--signature <value>", `the header ${HEADERS.signature}, as it came`),
+      valueOption("--timestamp <value>", `header ${HEADERS.timestamp}, as received`),
+      valueOption("--signature <value>", `header ${HEADERS.signature}, as received`),
       secretOption(),
       headerNamesOption(),
       valueOption(
         "--tolerance <duration>",
-        `tolerance of the timestamp, before and after now (default: ${durationText(DEFAULT_TOLERANCE_SECONDS * 1000)})`,
+        `maximum difference between the timestamp and now (default: ${durationText(DEFAULT_TOLERANCE_SECONDS * 1000)})`,
         parseTolerance,
       ),
       valueOption(
         "--now <moment>",
-        "verify as at this time: Unix seconds or 2026-12-24T18:00:00Z (default: now)",
+        "verify as of this time: Unix seconds, or a time such as 2026-12-24T18:00:00Z (default: now)",
         parseMoment,
       ),
     ],
@@ -75,15 +76,23 @@ export function registerWebhooks(group: Group): void {
   register<SignFlags>(group, {
     name: "sign",
     ofStore: false,
-    summary: "print the three headers that a webhook with this body carries, for curl -H @FILE",
+    summary: "print the three headers of a signed webhook, for curl -H @FILE",
     examples: [
       "checkout webhooks sign --payload-file body.json --secret-file secret.txt > headers.txt",
       "curl http://localhost:3000/hooks -H @headers.txt -H 'Content-Type: application/json' --data-binary @body.json",
     ],
     options: [
       payload(),
-      valueOption("--timestamp <seconds>", "Unix seconds (default: now)", parseTimestamp),
-      valueOption("--event-id <id>", "default: the event_id of the body, or a new one", parseEventId),
+      valueOption(
+        "--timestamp <seconds>",
+        "timestamp to sign, in Unix seconds (default: now)",
+        parseTimestamp,
+      ),
+      valueOption(
+        "--event-id <id>",
+        "event id to sign (default: the event_id of the body, or a new one)",
+        parseEventId,
+      ),
       secretOption(),
     ],
     required: ["payloadFile"],
@@ -91,7 +100,7 @@ export function registerWebhooks(group: Group): void {
   });
 }
 
-/** A signature that does not match is a result, not a failure of the command: it is printed, and the exit code tells. */
+/** A signature that does not match is a result, not a failure of the command: it is printed, and the exit code is 1. */
 async function runVerify(context: Context, options: VerifyFlags): Promise<number> {
   const { payloadFile, timestamp, signature, headerNames = HEADERS } = options;
   const sources = await secretsToTry(context, options);
@@ -107,7 +116,7 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
     const verdict = verifySignature({ ...request, secrets: source.inForce });
     return { source, verdict };
   });
-  // A signature that is too old was made with the secret, and one that does not match was not.
+  // A signature that is too old was made with this secret; a signature that does not match was not.
   const best =
     verdicts.find(({ verdict }) => verdict.ok) ??
     verdicts.find(({ verdict }) => !verdict.ok && verdict.code !== "signature_mismatch");
@@ -124,10 +133,10 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   return report(context, { verdict, causes, now: request.now, tried: sources });
 }
 
-/** Secrets that were given have no owner. */
+/** Signing secrets, with their owner unless the user gave them. */
 type Source = Pick<SecretsOf, "inForce" | "retired"> & Partial<SecretsOf>;
 
-/** The secrets that were given; else those of the sandbox that runs here. */
+/** The secrets that were given, or else the secrets of the running sandbox. */
 async function secretsToTry(context: Context, options: VerifyFlags): Promise<readonly Source[]> {
   const given = await givenSecrets(context, options);
   if (given !== undefined) return [{ inForce: given, retired: [] }];
@@ -159,7 +168,6 @@ type Report = {
   readonly verdict: SignatureVerdict;
   readonly causes: readonly Diagnosis[];
   readonly now: number;
-  /** Where the secrets came from. */
   readonly tried: readonly Source[];
 };
 
@@ -189,7 +197,7 @@ async function report({ printer }: Context, { verdict, causes, now, tried }: Rep
   return EXIT.failed;
 }
 
-/** The id that an event's body has, if a header can carry it. */
+/** The event_id of a body, if a header can carry it. */
 function eventIdOf(rawBody: Uint8Array): string | undefined {
   const body = parseJson(Buffer.from(rawBody).toString("utf8"));
   if (typeof body !== "object" || body === null || !("event_id" in body)) return undefined;
@@ -209,7 +217,7 @@ function parseTimestamp(text: string): number {
   return Number(text);
 }
 
-/** In seconds; 0 allows the same second alone. */
+/** In seconds; 0 allows only the same second. */
 function parseTolerance(text: string): number {
   const milliseconds = /^0(?:s|m|h)?$/.test(text) ? 0 : durationOf(text);
   if (milliseconds === undefined || milliseconds % 1000 !== 0)
@@ -217,7 +225,7 @@ function parseTolerance(text: string): number {
   return milliseconds / 1000;
 }
 
-/** In milliseconds. A day that does not exist is not read as another one. */
+/** In milliseconds. Refuses a day that does not exist. */
 function parseMoment(text: string): number {
   if (TIMESTAMP.test(text)) return Number(text) * 1000;
   const isMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text);
