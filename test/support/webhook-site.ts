@@ -50,10 +50,7 @@ export async function openWebhookSite(args: readonly string[] = []) {
   let orders = 0;
 
   const control = async <Data>(path: string, body?: object, method?: string): Promise<Told<Data>> => {
-    const { control_token: token } = JSON.parse(harness.readState("run.json")) as {
-      readonly control_token: string;
-    };
-    const headers = { Authorization: `Bearer ${token}` };
+    const headers = { Authorization: `Bearer ${site.sandbox.ready.control_token}` };
     const how = method === undefined ? {} : { method };
     const sent = body === undefined ? how : { body: JSON.stringify(body) };
     const answer = await site.sandbox.request({ path: `/__sandbox/stores/default${path}`, headers, ...sent });
