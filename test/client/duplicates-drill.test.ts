@@ -29,8 +29,8 @@ const DRILL = "checklist run duplicates";
 const EPHEMERAL = ["--ephemeral"];
 const VIEW = ["--order-view", "http://localhost:3000/orders/{order_id}", "--paid-when", "\\bpaid\\b"];
 
-async function openSite(plan: ShopPlan, args: readonly string[] = []) {
-  const site = await openWebhookSite(args);
+async function openSite(plan: ShopPlan, start: readonly string[] = []) {
+  const site = await openWebhookSite(start);
   const { ready } = site.sandbox();
   const env = {
     CHECKOUT_BASE_URL: ready.base_url,

@@ -81,6 +81,19 @@ test("a command that ends before its create is sent is named as a queue, and sho
   ]);
 });
 
+test("a command that ends with 0 and sends nothing may have left its create to a queue, which is said", async () => {
+  const harness = createHarness();
+  await harness.start();
+  installClient(harness, () => Promise.resolve(0));
+  const line = "checklist run idempotency --json --client-command client".split(" ");
+  const { code, stdout } = await harness.run(line);
+  const { steps } = JSON.parse(stdout) as Judged;
+  expect([code, steps.map(({ cause }) => cause)]).toEqual([
+    3,
+    [expect.stringMatching(/^sends its creates elsewhere, or none: .*leaves them to a queue or a daemon/)],
+  ]);
+});
+
 const drawn = <Name extends keyof Parts>(name: Name): fc.Arbitrary<readonly [string, Parts[Name]]> =>
   fc.constantFrom(...RIGHT_PARTS[name]);
 const right = fc.record({

@@ -228,7 +228,11 @@ function causeOfSilence(facts: IdempotencyFacts): string {
   const { ending, exitCode } = runOf(facts, "first") ?? NOT_RUN;
   if (ending === "not_run") return "the command could not be run";
   if (ending === "exited" && exitCode === 127) return "the shell does not know the command";
-  return "sends its creates elsewhere, or none: the address is in CHECKOUT_BASE_URL, and the API key in CHECKOUT_API_KEY";
+  const elsewhere =
+    "sends its creates elsewhere, or none: the address is in CHECKOUT_BASE_URL, and the API key in CHECKOUT_API_KEY";
+  return ending === "exited" && exitCode === 0
+    ? `${elsewhere}; or it leaves them to a queue or a daemon, and ends: give the drill a command that waits until the order is made (what it starts in the background ends with it)`
+    : elsewhere;
 }
 
 const NOT_RUN: ClientEnd = { ending: "not_run", exitCode: null };
