@@ -8,13 +8,13 @@ import { ownSecretsOf } from "../sandbox/webhook/endpoint-secrets.ts";
 import { holdOfSandbox } from "../sandbox/runtime/home.ts";
 import type { SeededStore } from "../sandbox/runtime/seed.ts";
 import type { Store } from "../store/store.ts";
-import type { Place, Host } from "./hosting.ts";
+import type { StateLocation, Host } from "./hosting.ts";
 
 /** The sandbox's description of itself, once its port is known. */
 export function describe(
   { world, version }: Host,
   options: ServeOptions,
-  found: { readonly port: number; readonly place: Place; readonly seeded: SeededStore } & {
+  found: { readonly port: number; readonly place: StateLocation; readonly seeded: SeededStore } & {
     readonly store: Store;
     readonly masterKey: Uint8Array;
     readonly folderHold: string | undefined;

@@ -20,7 +20,7 @@ export type Served = {
 };
 
 /** The state folder of a sandbox, and its log. */
-export type Place = {
+export type StateLocation = {
   /** The state folder; undefined: in memory only. */
   readonly folder: string | undefined;
   readonly log: LogStream;

@@ -10,7 +10,7 @@ import type { HostFailure } from "./failure.ts";
 import { retryWhileLocked, lostLog } from "./state.ts";
 import { requireOwnHost, noteOpened, listen } from "./listen.ts";
 import type { ServeOptions } from "./options.ts";
-import type { Place, Host, Purpose } from "./hosting.ts";
+import type { StateLocation, Host, Purpose } from "./hosting.ts";
 
 /** Requests in flight get this long to finish after a stop signal; the whole stop takes under 1 s. */
 const DRAIN_MS = 800;
@@ -19,7 +19,7 @@ const DRAIN_MS = 800;
 export async function serveSandbox<Value>(
   context: Host,
   options: ServeOptions,
-  { place, ...purpose }: Purpose<Value> & { readonly place: Place },
+  { place, ...purpose }: Purpose<Value> & { readonly place: StateLocation },
 ): Promise<Outcome<Value, HostFailure>> {
   const { world, isGuest } = context;
   const { folder } = place;

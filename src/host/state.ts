@@ -26,7 +26,7 @@ import type { Held, Host } from "./hosting.ts";
 import { type ServeOptions, type Setup, DEFAULT_PORT } from "./options.ts";
 
 /** The parts for making or reading the first store. */
-type Found = {
+type StateParts = {
   readonly held: Held;
   readonly store: Store;
   readonly maker: StoreMaker;
@@ -39,7 +39,7 @@ type Found = {
 export async function firstStore(
   context: Host,
   options: ServeOptions,
-  { held, store, maker, given, forgetStore }: Found,
+  { held, store, maker, given, forgetStore }: StateParts,
 ) {
   const { before, done } = await setUp(options, { ...maker, store });
   const made = await retryWhileLocked(async () => {
@@ -80,7 +80,7 @@ async function confirmStore(
 export function openState(
   world: GuestWorld,
   held: Held,
-  { given, credentials }: Pick<Found, "given" | "credentials">,
+  { given, credentials }: Pick<StateParts, "given" | "credentials">,
 ): Outcome<{ readonly store: Store; readonly masterKey: Uint8Array }, HostFailure> {
   const path = held === undefined ? IN_MEMORY : stateFile(held.path, "database");
   const hasFile = held === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, held.path);

@@ -8,7 +8,7 @@ import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
 import { snapshotsIn } from "./folder/snapshots.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
-import type { Held, Host, Place } from "./hosting.ts";
+import type { Held, Host, StateLocation } from "./hosting.ts";
 import type { PortlessService, Tokens } from "./listen.ts";
 import { openLogs } from "./logs.ts";
 import type { ServeOptions } from "./options.ts";
@@ -18,13 +18,13 @@ import { firstStore, openState, storeMaker } from "./state.ts";
 /** The source of a sandbox. */
 export type Source = {
   readonly held: Held;
-  readonly place: Place;
+  readonly place: StateLocation;
   readonly tokens: Tokens;
   readonly given: GivenSecrets;
 };
 
 /** A service without a port, with its resources. */
-type Made = {
+type MadeService = {
   readonly service: PortlessService;
   /** The key of the first store; null if it was not stored. */
   readonly apiKey: string | null;
@@ -40,7 +40,7 @@ export async function withService<Value>(
   context: Host,
   options: ServeOptions,
   { held, place, tokens, given }: Source,
-  use: (made: Made) => Promise<Outcome<Value, HostFailure>>,
+  use: (made: MadeService) => Promise<Outcome<Value, HostFailure>>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
   // Checked before anything is made: a new key must not replace a foreign file.

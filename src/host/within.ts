@@ -1,13 +1,13 @@
 import type { HttpBody, OutboundRequest, OutboundResult, Service } from "../world.ts";
 
 /** The result of a request, with the request's id. */
-export type Sent = OutboundResult & { readonly requestId: string };
+export type WithinResult = OutboundResult & { readonly requestId: string };
 
 /** Sends a request to a service in this process, as if a client had sent it over the network. */
 export async function sendWithin(
   answerTo: Service["answer"],
   { method, url, headers, body }: OutboundRequest,
-): Promise<Sent> {
+): Promise<WithinResult> {
   const { host, pathname, search } = new URL(url);
   const answer = await answerTo({
     method,

@@ -1,5 +1,5 @@
 import type { StoreClock } from "../core/clock.ts";
-import type { MetFault } from "../core/fault/operations.ts";
+import type { AppliedFault } from "../core/fault/operations.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import { reliedOnByRefusal, type Relied } from "../core/readiness/assumptions.ts";
@@ -10,13 +10,13 @@ import type { HttpResponse } from "../world.ts";
 export type Answer = HttpResponse & {
   readonly note?: string;
   readonly unlogged?: true;
-  readonly logged?: Logged;
+  readonly logged?: LogFields;
   /** How long it is held back before it is sent, in milliseconds (decision 94). */
   readonly delayMs?: number;
 };
 
 /** What the request log keeps of an answer, beside what everybody can see of it. */
-export type Logged = {
+export type LogFields = {
   /** The store of the caller's key; undefined where it has none. */
   readonly storeId: string | undefined;
   /** The clock of that store. */
@@ -27,11 +27,11 @@ export type Logged = {
   /** Whether a drill made the request by itself. */
   readonly byDrill?: true | undefined;
   /** The fault that the request has met. */
-  readonly fault?: MetFault;
+  readonly fault?: AppliedFault;
 };
 
 /** A refusal as an answer, with its code in the log. */
-export function answerRefusal(requestId: string, refusal: Refusal): Answer & { readonly logged: Logged } {
+export function answerRefusal(requestId: string, refusal: Refusal): Answer & { readonly logged: LogFields } {
   const decisions = reliedOnByRefusal(refusal.code);
   const logged = { storeId: undefined, orderId: null, decisions, refusal };
   return { ...refusalResponse(requestId, refusal), note: refusal.code, logged };

@@ -12,7 +12,7 @@ import type { Refusal } from "../core/outcome.ts";
 import { isUuid, printableLiteral } from "../core/text.ts";
 import { COMMAND_AGENT } from "../core/network/headers.ts";
 import { callControl, type ControlCall } from "../client/control/control.ts";
-import { sendWithin, type Sent } from "../host/within.ts";
+import { sendWithin, type WithinResult } from "../host/within.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
 import { storesHandlers } from "../sandbox/control/stores.ts";
 import { CheckoutError } from "./errors.ts";
@@ -132,7 +132,7 @@ function lost(message: string): CheckoutError {
 }
 
 /** Sends a request to the sandbox as a client's would arrive. */
-async function sendHere(running: Running, request: OutboundRequest): Promise<Sent> {
+async function sendHere(running: Running, request: OutboundRequest): Promise<WithinResult> {
   refuseClosed(running);
   const sent = await sendWithin(running.answer, request);
   // What fails while its sandbox is closed fails for that.

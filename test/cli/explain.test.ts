@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import { checkOf } from "../../src/core/explain/checks.ts";
 import { deliveryLines, endpointLabels } from "../../src/core/explain/deliveries.ts";
-import { likelyCause, type ToldDelivery } from "../../src/core/explain/delivery.ts";
+import { likelyCause, type StoryDelivery } from "../../src/core/explain/delivery.ts";
 import { DELIVERY_ERRORS } from "../../src/core/webhook/delivery.ts";
 import type { Service } from "../../src/world.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -31,7 +31,7 @@ type Explained = {
   readonly next: readonly string[];
 };
 
-const DUE: ToldDelivery = {
+const DUE: StoryDelivery = {
   id: "delivery",
   eventId: "event",
   endpointId: "endpoint",
@@ -546,7 +546,7 @@ test("an event and a delivery say why they did not arrive, and what to type", as
   const { deliveries } = JSON.parse(stdout) as { deliveries: { id: string; event_id: string }[] };
   const [delivery] = deliveries;
   const told = await explain(delivery?.id ?? "");
-  const lineOf = (one: ToldDelivery): readonly string[] =>
+  const lineOf = (one: StoryDelivery): readonly string[] =>
     deliveryLines({ id: "event", createdAt: 0 }, [one], {
       now: 0,
       labels: endpointLabels([one]),

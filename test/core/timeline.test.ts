@@ -4,9 +4,9 @@ import {
   storyLines,
   timelineOf,
   type CheckoutStory,
-  type ToldRequest,
+  type StoryRequest,
 } from "../../src/core/explain/timeline.ts";
-import type { ToldDelivery, ToldTry } from "../../src/core/explain/delivery.ts";
+import type { StoryDelivery, StoryAttempt } from "../../src/core/explain/delivery.ts";
 import { SEED, size } from "../support/campaign.ts";
 
 /** A clock that is moved: mostly forward, sometimes not at all, sometimes back. */
@@ -41,7 +41,7 @@ const history = fc.record({
   ends: fc.boolean(),
   endpoints: fc.integer({ min: 0, max: 4 }),
   tries: fc.array(
-    fc.constantFrom<Pick<ToldTry, "status" | "error">>(
+    fc.constantFrom<Pick<StoryAttempt, "status" | "error">>(
       { status: 204, error: null },
       { status: 500, error: null },
       { status: null, error: "timeout" },
@@ -67,7 +67,7 @@ function tell({
     return now;
   };
   const seen: { id: string; type: string; createdAt: number }[] = [];
-  const told: ToldRequest[] = [];
+  const told: StoryRequest[] = [];
   const request = (status: number): void => {
     const at = tick();
     told.push({
@@ -89,7 +89,7 @@ function tell({
   if (ends) seen.push({ id: "final", type: "order.failed", createdAt: tick() });
   for (let count = 0; count < requests; count += 1) request(200);
   const deliveries = seen.flatMap(({ id: eventId }) =>
-    Array.from({ length: endpoints }, (_, index): ToldDelivery => ({
+    Array.from({ length: endpoints }, (_, index): StoryDelivery => ({
       id: `${eventId}-${index}`,
       eventId,
       endpointId: `endpoint-${index}`,

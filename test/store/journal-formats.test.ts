@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { currentFormat, formatOf, type FileKind } from "../../src/store/connection/database.ts";
+import { currentFormat, schemaVersion, type FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { JOURNAL_FILE, openJournal, openSeenEvents } from "../../src/store/journal/journal.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -23,7 +23,7 @@ test("a journal of each format keeps its entries and its events, and is what a n
     const path = join(tempFolder(), "journal.db");
     const old = openDatabase(path, { kind: upTo(format) });
     if (!old.ok) throw new Error(old.refusal.message);
-    expect(formatOf(old.value)).toBe(format);
+    expect(schemaVersion(old.value)).toBe(format);
     old.value.exec(`
       INSERT INTO entries (key, service, store_id, endpoint, order_id, attempt, body, state, in_doubt, first_sent_at, updated_at)
         VALUES ('key-00001', 'https://shop.example', NULL, 'orders', 'o', 2, '{}', 'pending', 1, 5, 6);
@@ -61,7 +61,7 @@ test("a journal of each format keeps its entries and its events, and is what a n
     expect(readdirSync(join(path, "..")).toSorted()).toEqual(["journal.db", ...backups]);
     const migrated = openDatabase(path, { kind: JOURNAL_FILE });
     if (!migrated.ok) throw new Error(migrated.refusal.message);
-    expect(formatOf(migrated.value)).toBe(newest);
+    expect(schemaVersion(migrated.value)).toBe(newest);
     expect(migrated.value.prepare(schema).all()).toEqual(fresh.value.prepare(schema).all());
     expect(migrated.value.pragma("integrity_check", { simple: true })).toBe("ok");
     migrated.value.close();

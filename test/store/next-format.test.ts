@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { currentFormat, formatOf, type FileKind } from "../../src/store/connection/database.ts";
+import { currentFormat, schemaVersion, type FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { marker } from "../../src/store/connection/log-mark.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
@@ -64,7 +64,7 @@ test("the next formats are applied once, with a backup of the one before, also t
     const path = sandboxFile({ killed });
     for (let times = 0; times < 2; times += 1) {
       const migrated = open(path, NEXT_FORMATS);
-      expect(formatOf(migrated)).toBe(PRESENT + 2);
+      expect(schemaVersion(migrated)).toBe(PRESENT + 2);
       expect(migrated.prepare("SELECT label FROM labels").pluck().all()).toEqual(["label of o-1"]);
       expect(migrated.prepare("SELECT order_id, label FROM checkouts").raw().all()).toEqual([["o-1", null]]);
       expect(migrated.pragma("integrity_check", { simple: true })).toBe("ok");
@@ -72,7 +72,7 @@ test("the next formats are applied once, with a backup of the one before, also t
     }
     expect(readdirSync(join(path, "..")).toSorted()).toEqual(["sandbox.db", `sandbox.db.v${PRESENT}.backup`]);
     const backup = open(`${path}.v${PRESENT}.backup`, SANDBOX_FILE);
-    expect([formatOf(backup), backup.prepare("SELECT order_id FROM checkouts").pluck().all()]).toEqual([
+    expect([schemaVersion(backup), backup.prepare("SELECT order_id FROM checkouts").pluck().all()]).toEqual([
       PRESENT,
       ["o-1"],
     ]);
@@ -85,7 +85,7 @@ test("a format is applied whole or not at all: of one that fails nothing is left
   const broken = withNext(withNext(SANDBOX_FILE), "CREATE TABLE half (x INTEGER) STRICT; SELECT broken");
   expect(() => open(path, broken)).toThrow(/broken/);
   const left = open(path, withNext(SANDBOX_FILE));
-  expect(formatOf(left)).toBe(PRESENT + 1);
+  expect(schemaVersion(left)).toBe(PRESENT + 1);
   const tables = left
     .prepare("SELECT name FROM sqlite_schema WHERE name IN ('planted', 'half')")
     .pluck()
@@ -136,7 +136,7 @@ test("a snapshot is migrated in memory, its bytes stay as they are, and one of a
   const migrated = openImage(bytes, { kind: next, nativeBinding: undefined });
   if (!migrated.ok) throw new Error(migrated.refusal.message);
   const { connection, storeIds } = migrated.value;
-  expect([formatOf(connection), storeIds]).toEqual([PRESENT + 2, [STORE]]);
+  expect([schemaVersion(connection), storeIds]).toEqual([PRESENT + 2, [STORE]]);
   expect(connection.prepare("SELECT label FROM labels").pluck().all()).toEqual(["label of o-1"]);
   const later = withChecksum(connection.serialize());
   connection.close();

@@ -5,7 +5,7 @@ import { faultText } from "../../core/fault/fault.ts";
 import { ALL_EVENTS, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { cut, excerpt, printable, shownText } from "../../core/text.ts";
-import { causeText, type ToldTry } from "../../core/explain/delivery.ts";
+import { causeText, type StoryAttempt } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
 import { SIGNATURES } from "../../core/webhook/signature.ts";
 import { VERSION } from "../../version.ts";
@@ -167,7 +167,7 @@ function answerLines(result: DeliveryResult, style: Style): readonly string[] {
 }
 
 /** How the attempt of a target ended, as it is told of deliveries; undefined where there was none. */
-function endOf(result: DeliveryResult): Pick<ToldTry, "status" | "error"> | undefined {
+function endOf(result: DeliveryResult): Pick<StoryAttempt, "status" | "error"> | undefined {
   if (result.kind === "answered") return { status: result.status, error: null };
   if (result.kind !== "unanswered") return undefined;
   const { failure } = result;

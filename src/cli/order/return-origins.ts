@@ -4,7 +4,7 @@ import {
   meantPath,
   parseReturnOrigin,
   parseReturnPath,
-  returnText,
+  formatReturnOrigin,
   type ReturnOrigin,
 } from "../../core/checkout/return-origin.ts";
 import { quote, shellOf, type Shell } from "../../core/shell/quote.ts";
@@ -51,7 +51,7 @@ export function registerReturnOrigins(group: Group): void {
     run: calling("listReturnOrigins", {
       nextAfter,
       text: ({ returnOrigins: origins }) =>
-        origins.length === 0 ? NONE : origins.map(returnText).join("\n"),
+        origins.length === 0 ? NONE : origins.map(formatReturnOrigin).join("\n"),
     }),
   });
   register(group, {
@@ -92,6 +92,8 @@ function addedText(all: readonly ReturnOrigin[], text: string): string {
   const origin = originOf(text);
   const [linked, added] = [all[0], all.find((one) => one.origin === origin)];
   if (linked === undefined || added === undefined) throw new Error("the added origin is not listed");
-  const said = `customers may be sent back to ${returnText(added)}`;
-  return linked === added ? said : `${said}; payment pages link to the first one, ${returnText(linked)}`;
+  const said = `customers may be sent back to ${formatReturnOrigin(added)}`;
+  return linked === added
+    ? said
+    : `${said}; payment pages link to the first one, ${formatReturnOrigin(linked)}`;
 }

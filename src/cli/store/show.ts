@@ -1,5 +1,5 @@
 import { shownStoreName } from "../../core/config/store-name.ts";
-import { returnText } from "../../core/checkout/return-origin.ts";
+import { formatReturnOrigin } from "../../core/checkout/return-origin.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { calling } from "../calling.ts";
 import { register, type Group } from "../command.ts";
@@ -42,7 +42,7 @@ async function summaryLines(summary: AnswerOf<"storeSummary">, sheet: Sheet): Pr
     ["store", `${shownStoreName(store.name)} (${store.id})`],
     ["active", yesOrNo(store.active)],
     ...keys.map((key) => ["api_key", `…${key.lastFour}: ${key.scopes.join(", ")}`] as const),
-    ["return_origins", origins.length === 0 ? null : origins.map(returnText).join(", ")],
+    ["return_origins", origins.length === 0 ? null : origins.map(formatReturnOrigin).join(", ")],
     ["endpoints", endpoints],
   ]);
   return [fields, await capabilityLines(summary, sheet), await priceLines(prices, sheet)].join("\n\n");

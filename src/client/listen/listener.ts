@@ -1,7 +1,7 @@
 import { ERRORS } from "../../core/errors.ts";
 import { createMutex, type Mutex } from "../../core/mutex.ts";
 import { FAULT_HEADER, readFaultHeader } from "../../core/fault/fault.ts";
-import type { MetFault } from "../../core/fault/operations.ts";
+import type { AppliedFault } from "../../core/fault/operations.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { targetFor, type ForwardPlan } from "../../core/webhook/forwarding.ts";
 import { takeToken, type Bucket } from "../../core/rate-limit.ts";
@@ -66,7 +66,7 @@ export type HandledDelivery = {
   /** Why it is not verified, or what is wrong with it although it is. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
   /** The fault that the sender was asked for. */
-  readonly injected: MetFault | undefined;
+  readonly injected: AppliedFault | undefined;
   readonly result: DeliveryResult;
   /** The status that the sender got. */
   readonly answered: number;

@@ -43,7 +43,7 @@ type Answer<Name extends OperationName> = Promise<ControlResult<AnswerOf<Name>>>
 type Since = RequestOf<"registerListener">["since"];
 
 /** The state of a link. */
-type Place = LinkOptions & {
+type LinkState = LinkOptions & {
   readonly world: Pick<World, "send" | "sleep">;
   readonly registeredOnce: PromiseWithResolvers<void>;
   registering: Promise<unknown>;
@@ -56,9 +56,9 @@ type Place = LinkOptions & {
 };
 
 /** Connects a listener on this machine to the sandbox that `locate` finds at that moment. */
-export function createLink(world: Place["world"], options: LinkOptions): Link {
+export function createLink(world: LinkState["world"], options: LinkOptions): Link {
   const registeredOnce = Promise.withResolvers<void>();
-  const place: Place = {
+  const place: LinkState = {
     ...options,
     world,
     registeredOnce,
@@ -81,20 +81,20 @@ export function createLink(world: Place["world"], options: LinkOptions): Link {
   };
 }
 
-async function ask<Name extends OperationName>(place: Place, call: ControlCall<Name>): Answer<Name> {
+async function ask<Name extends OperationName>(place: LinkState, call: ControlCall<Name>): Answer<Name> {
   const target = place.locate();
   if (target === undefined) return { end: "unreachable", message: "no sandbox is there" };
   const onInstance = (instance: string): void => void (place.instance = instance);
   return callControl(place.world, { ...target, onInstance }, { timeoutMs: TIMEOUT_MS, ...call });
 }
 
-function register(place: Place, since?: Since): Answer<"registerListener"> {
+function register(place: LinkState, since?: Since): Answer<"registerListener"> {
   const registered = registerNow(place, since).finally(place.registeredOnce.resolve);
   place.registering = registered;
   return registered;
 }
 
-async function registerNow(place: Place, since: Since | undefined): Answer<"registerListener"> {
+async function registerNow(place: LinkState, since: Since | undefined): Answer<"registerListener"> {
   const { url, eventTypes, forward: forwardTo } = place;
   const body = { url, eventTypes, since, forwardTo };
   const registered = await ask(place, { name: "registerListener", body });
@@ -106,7 +106,7 @@ async function registerNow(place: Place, since: Since | undefined): Answer<"regi
 }
 
 /** Asked for each delivery, so that a secret that was just retired is no longer accepted. */
-async function secretsOf(place: Place): Promise<Secrets> {
+async function secretsOf(place: LinkState): Promise<Secrets> {
   // A delivery can arrive before the answer to the registration.
   await place.registeredOnce.promise;
   await place.registering;
@@ -116,7 +116,7 @@ async function secretsOf(place: Place): Promise<Secrets> {
 }
 
 /** Tries of one event never overlap at an endpoint (decision 93), so the open one is this one. */
-async function openTry(place: Place, eventId: string): Promise<Underway | undefined> {
+async function openTry(place: LinkState, eventId: string): Promise<Underway | undefined> {
   const body = { eventId, endpointId: place.endpointId };
   const listed = await ask(place, { name: "listDeliveries", body });
   const deliveries = listed.end === "success" ? listed.value.deliveries : [];
@@ -127,7 +127,7 @@ async function openTry(place: Place, eventId: string): Promise<Underway | undefi
   })[0];
 }
 
-async function nextTry(place: Place, tried: Underway): Promise<NextTry | undefined> {
+async function nextTry(place: LinkState, tried: Underway): Promise<NextTry | undefined> {
   for (let look = 0; look < MAX_LOOKS; look += 1) {
     await place.world.sleep(FIRST_WAIT_MS * 2 ** look);
     const shown = await ask(place, { name: "showEvent", id: tried.eventId, body: undefined });
@@ -141,7 +141,7 @@ async function nextTry(place: Place, tried: Underway): Promise<NextTry | undefin
   return undefined;
 }
 
-async function check(place: Place): Promise<ConnectionChange> {
+async function check(place: LinkState): Promise<ConnectionChange> {
   const { endpointId: id, url, leaving } = place;
   // A sandbox that is there answers when something changes.
   const waitMs = place.state === "connected" ? HOLD_MS : 0;
@@ -165,20 +165,20 @@ async function check(place: Place): Promise<ConnectionChange> {
   return { kind: "off", reason: reason ?? "it was switched off" };
 }
 
-async function reconnect(place: Place): Promise<ConnectionChange> {
+async function reconnect(place: LinkState): Promise<ConnectionChange> {
   const wasLost = place.state === "lost";
   const registered = await register(place);
   if (registered.end !== "success") return markLost(place);
   return wasLost ? { kind: "back" } : UNCHANGED;
 }
 
-function markLost(place: Place): ConnectionChange {
+function markLost(place: LinkState): ConnectionChange {
   const before = place.state;
   place.state = "lost";
   return before === "lost" ? UNCHANGED : { kind: "lost" };
 }
 
-async function leave(place: Place): Promise<void> {
+async function leave(place: LinkState): Promise<void> {
   place.state = "left";
   place.leaving.abort();
   const shown = await ask(place, { name: "showEndpoint", id: place.endpointId, body: {} });

@@ -152,15 +152,17 @@ export function meantPath(text: string): string | undefined {
 }
 
 /** The return address without the ids; the root path is left out. */
-export function returnText({ origin, path }: ReturnOrigin): string {
+export function formatReturnOrigin({ origin, path }: ReturnOrigin): string {
   return `${origin}${path === ROOT_PATH ? "" : path}`;
 }
 
-/** Whether a text is an address that `returnText` wrote. */
-export function isReturnText(text: string): boolean {
+/** Whether a text is an address that `formatReturnOrigin` wrote. */
+export function isFormattedReturnOrigin(text: string): boolean {
   const slash = text.indexOf("/", text.indexOf("://") + 3);
   const [origin, path] = slash < 0 ? [text, ROOT_PATH] : [text.slice(0, slash), text.slice(slash)];
-  return parseReturnOrigin(origin).ok && parseReturnPath(path).ok && returnText({ origin, path }) === text;
+  return (
+    parseReturnOrigin(origin).ok && parseReturnPath(path).ok && formatReturnOrigin({ origin, path }) === text
+  );
 }
 
 /** The origin that the user meant by a refused text; undefined if the text is ambiguous. */

@@ -95,13 +95,13 @@ export function wholePrice(wanted: WantedPrice): Price {
 }
 
 /** The context for planning a store of the file: its current state, if it exists, and its path in the file. */
-type Place = PlanOptions & {
+type PlanContext = PlanOptions & {
   readonly state: ConfigState;
   readonly now: StoreState | undefined;
   readonly path: FieldPath;
 };
 
-function changesOf(wanted: WantedStore, place: Place): PlannedChange[] {
+function changesOf(wanted: WantedStore, place: PlanContext): PlannedChange[] {
   return [
     storeChange(wanted, place),
     ...merchantChanges(wanted, place),
@@ -114,21 +114,21 @@ function changesOf(wanted: WantedStore, place: Place): PlannedChange[] {
   ];
 }
 
-function storeChange(wanted: WantedStore, { now }: Place): PlannedChange {
+function storeChange(wanted: WantedStore, { now }: PlanContext): PlannedChange {
   const { id: storeId, name } = wanted;
   if (now === undefined) return { ...head("add", "store", { storeId, name }), wanted };
   return { ...compared("store", { storeId, name }, [["name", now.name, name]]), wanted };
 }
 
 /** Renames an existing merchant; the name of a new merchant is set with its first store. */
-function merchantChanges({ id: storeId, merchant }: WantedStore, { state }: Place): PlannedChange[] {
+function merchantChanges({ id: storeId, merchant }: WantedStore, { state }: PlanContext): PlannedChange[] {
   const now = state.stores.find((store) => store.merchant.id === merchant?.id)?.merchant;
   if (merchant?.name === undefined || now === undefined) return [];
   const about = { storeId, name: merchant.id };
   return [compared("merchant", about, [["name", now.name, merchant.name]])];
 }
 
-function keyChanges({ id: storeId, apiKeys = [] }: WantedStore, { state }: Place): PlannedChange[] {
+function keyChanges({ id: storeId, apiKeys = [] }: WantedStore, { state }: PlanContext): PlannedChange[] {
   return apiKeys.map((apiKey) => {
     const action = state.keys.has(hashKey(apiKey)) ? "keep" : "add";
     return { ...head(action, "api_key", { storeId, name: `…${apiKey.slice(-4)}` }), apiKey };
@@ -138,7 +138,7 @@ function keyChanges({ id: storeId, apiKeys = [] }: WantedStore, { state }: Place
 /** A capability that is missing from the list is switched off, not removed, so that it can be switched on again. */
 function capabilityChanges(
   { id: storeId, capabilities = {} }: WantedStore,
-  { now }: Place,
+  { now }: PlanContext,
   kind: "payment_method" | "currency",
 ): PlannedChange[] {
   const names: readonly string[] | undefined =
@@ -156,7 +156,7 @@ function capabilityChanges(
   ];
 }
 
-function priceChanges({ id: storeId, prices }: WantedStore, { now, prune }: Place): PlannedChange[] {
+function priceChanges({ id: storeId, prices }: WantedStore, { now, prune }: PlanContext): PlannedChange[] {
   if (prices === undefined) return [];
   const known = now?.prices ?? [];
   const rest = known.filter(({ id }) => !prices.some((price) => price.id === id));
@@ -178,7 +178,10 @@ function priceChanges({ id: storeId, prices }: WantedStore, { now, prune }: Plac
   ];
 }
 
-function originChanges({ id: storeId, returnOrigins }: WantedStore, { now, prune }: Place): PlannedChange[] {
+function originChanges(
+  { id: storeId, returnOrigins }: WantedStore,
+  { now, prune }: PlanContext,
+): PlannedChange[] {
   if (returnOrigins === undefined) return [];
   const known = now?.returnOrigins ?? [];
   const rest = known.filter(({ origin }) => !returnOrigins.some((wanted) => wanted.origin === origin));
@@ -195,7 +198,10 @@ function originChanges({ id: storeId, returnOrigins }: WantedStore, { now, prune
   ];
 }
 
-function endpointChanges({ id: storeId, endpoints }: WantedStore, { now, prune }: Place): PlannedChange[] {
+function endpointChanges(
+  { id: storeId, endpoints }: WantedStore,
+  { now, prune }: PlanContext,
+): PlannedChange[] {
   if (endpoints === undefined) return [];
   const known = now?.endpoints ?? [];
   const rest = known.filter(({ url }) => !endpoints.some((endpoint) => canonicalUrl(endpoint.url) === url));
@@ -219,7 +225,7 @@ function endpointChanges({ id: storeId, endpoints }: WantedStore, { now, prune }
 }
 
 /** Refuses changes that no plan can make. */
-function checkStore(wanted: WantedStore, place: Place): Outcome<void> {
+function checkStore(wanted: WantedStore, place: PlanContext): Outcome<void> {
   const { now, state, path } = place;
   const { merchant, signingSecret, apiKeys = [] } = wanted;
   if (now !== undefined && merchant !== undefined && merchant.id !== now.merchant.id) {
@@ -242,7 +248,7 @@ function checkStore(wanted: WantedStore, place: Place): Outcome<void> {
   return checkLists(wanted, place);
 }
 
-function checkLists(wanted: WantedStore, { now, path, targets, prune }: Place): Outcome<void> {
+function checkLists(wanted: WantedStore, { now, path, targets, prune }: PlanContext): Outcome<void> {
   const { returnOrigins = [], endpoints = [], prices = [] } = wanted;
   for (const [at, { url }] of endpoints.entries()) {
     const target = parseTarget(url, targets);
@@ -276,26 +282,30 @@ function refuseField(code: ErrorCode, path: FieldPath, why: string): Outcome<nev
   return refuse(code, `${fieldText(path)}: ${why}`);
 }
 
-type About = Pick<ChangeEntry, "storeId" | "name">;
+type ChangeSubject = Pick<ChangeEntry, "storeId" | "name">;
 
 type Of<Kind> = Omit<ChangeEntry, "kind"> & { readonly kind: Kind };
 
 function head<Kind extends ChangeEntry["kind"]>(
   action: ChangeEntry["action"],
   kind: Kind,
-  about: About,
+  about: ChangeSubject,
 ): Of<Kind> {
   return { action, kind, ...about, differences: [] };
 }
 
-function surplus<Kind extends ChangeEntry["kind"]>(kind: Kind, about: About, prune: boolean): Of<Kind> {
+function surplus<Kind extends ChangeEntry["kind"]>(
+  kind: Kind,
+  about: ChangeSubject,
+  prune: boolean,
+): Of<Kind> {
   return head(prune ? "remove" : "unmanaged", kind, about);
 }
 
 /** A wanted item that already exists: kept, or changed in the fields that differ. */
 function compared<Kind extends ChangeEntry["kind"]>(
   kind: Kind,
-  about: About,
+  about: ChangeSubject,
   fields: readonly (readonly [field: string, from: Shown, to: Shown])[],
 ): Of<Kind> {
   const differences = fields

@@ -3,7 +3,7 @@ import { ERROR_CODES } from "../errors.ts";
 import { EXPLAINED } from "../explain/explained.ts";
 import { explanation } from "../explain/explanation.ts";
 import { parseStatuses, STATUSES_FORM } from "../request/statuses.ts";
-import { metFault } from "../fault/operations.ts";
+import { appliedFault } from "../fault/operations.ts";
 import { moment, namedMoment, nonEmpty, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
@@ -33,7 +33,7 @@ const logged = z.object({
   /** Numbers of the decisions that the answer relied on. */
   decisions: z.array(z.int()),
   /** The injected fault that was applied to it. */
-  fault: z.nullable(metFault),
+  fault: z.nullable(appliedFault),
   /** Whether a drill sent it itself, so that it is no evidence of the merchant's programs. */
   byDrill: z.boolean(),
 });

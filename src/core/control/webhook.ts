@@ -3,7 +3,7 @@ import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
 import { AN_EVENT_TYPE, EVENT_PATTERNS, EVENT_TYPES } from "../webhook/event-types.ts";
 import { TARGET_FORM } from "../webhook/target.ts";
 import { DELIVERY_ACTIONS } from "../fault/actions.ts";
-import { metFault } from "../fault/operations.ts";
+import { appliedFault } from "../fault/operations.ts";
 import { moment, namedMoment, storeOperation, whole, wholeInQuery, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
@@ -91,7 +91,7 @@ const delivery = z.object({
   nextAt: z.nullable(moment),
   createdAt: moment,
   /** The fault that delayed, dropped or duplicated it. */
-  fault: z.nullable(metFault),
+  fault: z.nullable(appliedFault),
   attempts: z.array(deliveryAttempt),
 });
 /** A delivery with its attempts, in the control API. */

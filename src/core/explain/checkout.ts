@@ -2,12 +2,12 @@ import type { Checkout } from "../checkout/checkout.ts";
 import { HIDDEN, type ShownFields } from "../checkout/wire.ts";
 import { iso } from "../clock.ts";
 import { formatAmount } from "../money.ts";
-import { causeText, likelyCause, type ToldDelivery } from "./delivery.ts";
+import { causeText, likelyCause, type StoryDelivery } from "./delivery.ts";
 import { english, type Say } from "../language.ts";
 import { shownText } from "../text.ts";
 import type { Explanation } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
-import { timelineOf, type CheckoutStory, type ToldStory } from "./timeline.ts";
+import { timelineOf, type CheckoutStory, type StoryMaterial } from "./timeline.ts";
 
 const REFUSES_NOTHING = {
   check: null,
@@ -23,12 +23,12 @@ const REFUSES_NOTHING = {
 const STATES = 10;
 
 /** A checkout with its story. */
-export type ToldCheckout = { readonly checkout: Checkout; readonly story: CheckoutStory };
+export type StoryCheckout = { readonly checkout: Checkout; readonly story: CheckoutStory };
 
 /** The whole story of a checkout. */
 export function explainCheckout(
-  { checkout, story }: ToldCheckout,
-  { requests, now }: Pick<ToldStory, "requests" | "now">,
+  { checkout, story }: StoryCheckout,
+  { requests, now }: Pick<StoryMaterial, "requests" | "now">,
   say: Say = english,
 ): Explanation {
   return {
@@ -46,8 +46,8 @@ export function explainCheckout(
 /** The story of an order: of each of its checkouts, oldest first, and of requests that made none. */
 export function explainOrder(
   orderId: string,
-  told: readonly ToldCheckout[],
-  { requests, now }: Pick<ToldStory, "requests" | "now">,
+  told: readonly StoryCheckout[],
+  { requests, now }: Pick<StoryMaterial, "requests" | "now">,
   say: Say = english,
 ): Explanation {
   const last = told.at(-1);
@@ -76,7 +76,7 @@ const RULE_OF_FINAL_STATES = 4;
 /** An event and each of its deliveries. */
 export function explainEvent(
   event: CheckoutStory["events"][number],
-  deliveries: readonly ToldDelivery[],
+  deliveries: readonly StoryDelivery[],
   now: number,
   say: Say = english,
 ): Explanation {
@@ -108,7 +108,7 @@ const SCHEDULE = 13;
 /** A delivery, with the likely cause of each failure. */
 export function explainDelivery(
   event: CheckoutStory["events"][number],
-  delivery: ToldDelivery,
+  delivery: StoryDelivery,
   now: number,
   say: Say = english,
 ): Explanation {
@@ -142,13 +142,13 @@ function summaryOf(checkout: Checkout, say: Say): string {
   return `${what} by ${checkout.paymentMethod}: ${SAID.status(checkout, say)}`;
 }
 
-function nextOf({ id, status }: Checkout, deliveries: readonly ToldDelivery[]): readonly string[] {
+function nextOf({ id, status }: Checkout, deliveries: readonly StoryDelivery[]): readonly string[] {
   const pays = status === "created" || status === "pending";
   return [...(pays ? [`checkout sandbox pay ${id} --outcome succeeded`] : []), ...helpOf(deliveries)];
 }
 
 /** Commands that help with the first failing delivery. */
-function helpOf(deliveries: readonly ToldDelivery[]): readonly string[] {
+function helpOf(deliveries: readonly StoryDelivery[]): readonly string[] {
   const failing = deliveries.find(({ state, tries }) => state !== "succeeded" && tries.length > 0);
   const last = failing?.tries.at(-1);
   const help = last && likelyCause(last)?.next;

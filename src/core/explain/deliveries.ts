@@ -1,7 +1,7 @@
 import type { DeliveryEntry } from "../control/webhook.ts";
 import type { Say } from "../language.ts";
 import { excerpt } from "../text.ts";
-import { causeText, isSuccess, type ToldDelivery, type ToldTry } from "./delivery.ts";
+import { causeText, isSuccess, type StoryDelivery, type StoryAttempt } from "./delivery.ts";
 import type { PendingEntry, StoryEntry } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
@@ -9,7 +9,7 @@ import { spanText } from "./span.ts";
 /**
  * The deliveries of an event to one endpoint, or to several with the same result: one line, with the attempts inside.
  */
-export type DeliveryLine = { readonly entry: StoryEntry; readonly deliveries: readonly ToldDelivery[] };
+export type DeliveryLine = { readonly entry: StoryEntry; readonly deliveries: readonly StoryDelivery[] };
 
 /** The store's time in milliseconds, the labels of endpoints, and the language of the lines. */
 type Telling = { readonly now: number; readonly labels: EndpointLabels; readonly say: Say };
@@ -23,7 +23,7 @@ const MAX_LABEL = 48;
 const ID_END = 4;
 
 /** Endpoint addresses, with the end of the id if two endpoints share an address. */
-export function endpointLabels(deliveries: readonly ToldDelivery[]): EndpointLabels {
+export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLabels {
   const urls = new Map(deliveries.map(({ endpointId, endpointUrl }) => [endpointId, endpointUrl]));
   const count = Map.groupBy(urls.values(), (url) => url);
   return new Map(
@@ -38,7 +38,7 @@ export function endpointLabels(deliveries: readonly ToldDelivery[]): EndpointLab
 /** The deliveries of an event as lines: one for each endpoint, and one for all endpoints with the same result. */
 export function deliveryLines(
   event: { readonly id: string; readonly createdAt: number },
-  deliveries: readonly ToldDelivery[],
+  deliveries: readonly StoryDelivery[],
   telling: Telling,
 ): readonly DeliveryLine[] {
   const pairs = [...Map.groupBy(deliveries, ({ endpointId }) => endpointId).values()];
@@ -70,7 +70,7 @@ export function deliveryLines(
 
 /** The pending attempts of deliveries, without deliveries that wait for something other than their time. */
 export function pendingAttempts(
-  deliveries: readonly ToldDelivery[],
+  deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,
   { labels, say }: Telling,
 ): readonly PendingEntry[] {
@@ -85,12 +85,12 @@ export function pendingAttempts(
  * Whether the next attempt happens by itself at a known time. A delivery behind earlier events of its checkout does not
  * qualify.
  */
-function isPending({ state, isHeld, tries }: ToldDelivery): boolean {
+function isPending({ state, isHeld, tries }: StoryDelivery): boolean {
   return state === "due" && !isHeld && tries.length > 0 && !tries.some(isUnderWay);
 }
 
 /** The shared text of several endpoints, if it applies to this one: accepted at the first attempt, or not sent yet. */
-function likeness(pair: readonly ToldDelivery[], telling: Telling): string | null {
+function likeness(pair: readonly StoryDelivery[], telling: Telling): string | null {
   const [delivery, second] = pair;
   if (delivery === undefined || second !== undefined || delivery.cause !== "event") return null;
   const [attempt, another] = delivery.tries;
@@ -100,7 +100,7 @@ function likeness(pair: readonly ToldDelivery[], telling: Telling): string | nul
 }
 
 /** The deliveries to one endpoint in words: first the original one, then replays and duplicates by their names. */
-function pairText(pair: readonly ToldDelivery[], telling: Telling): string {
+function pairText(pair: readonly StoryDelivery[], telling: Telling): string {
   return pair
     .map((delivery) => {
       const said = [resultsText(delivery.tries, telling), stateText(delivery, telling)].filter(
@@ -119,7 +119,7 @@ const CALLED: Readonly<Partial<Record<DeliveryEntry["cause"], (typeof SENTENCES.
 /**
  * The results of attempts in order, with equal ones counted: `timeout ×2, 500 ×4`; a single attempt with its duration.
  */
-function resultsText(attempts: readonly ToldTry[], telling: Telling): string {
+function resultsText(attempts: readonly StoryAttempt[], telling: Telling): string {
   const runs: { result: string; count: number }[] = [];
   for (const attempt of attempts) {
     const result = resultText(attempt, telling);
@@ -133,7 +133,7 @@ function resultsText(attempts: readonly ToldTry[], telling: Telling): string {
 }
 
 /** Why a delivery waits or ended without success; empty if the results say so. */
-function stateText({ state, nextAt, isHeld, tries }: ToldDelivery, { now, say }: Telling): string {
+function stateText({ state, nextAt, isHeld, tries }: StoryDelivery, { now, say }: Telling): string {
   if (state === "dropped") return say(SENTENCES.dropped);
   if (state === "failed") return say(SENTENCES.givenUp);
   if (state !== "due" || tries.some(isUnderWay)) return "";
@@ -143,7 +143,7 @@ function stateText({ state, nextAt, isHeld, tries }: ToldDelivery, { now, say }:
 }
 
 /** The beginning of the last answer and its likely cause, after a failure. */
-function whyText({ tries }: ToldDelivery, { say }: Telling): string {
+function whyText({ tries }: StoryDelivery, { say }: Telling): string {
   const last = tries.at(-1);
   const cause = last && causeText(last, say);
   return last === undefined || cause === undefined ? "" : `${quoted(last)} (${cause})`;
@@ -151,7 +151,7 @@ function whyText({ tries }: ToldDelivery, { say }: Telling): string {
 
 /** The attempts of a delivery, below its line; `where` names the endpoint if the line is about several. */
 function attemptEntries(
-  { tries }: ToldDelivery,
+  { tries }: StoryDelivery,
   telling: Telling,
   where?: string,
 ): NonNullable<StoryEntry["attempts"]> {
@@ -169,8 +169,8 @@ function attemptEntries(
 
 /** An attempt in words: the time since the previous one, the result, and the cause, unless it is the previous cause. */
 function attemptText(
-  attempt: ToldTry,
-  { before, where }: { readonly before: ToldTry | undefined; readonly where: string | undefined },
+  attempt: StoryAttempt,
+  { before, where }: { readonly before: StoryAttempt | undefined; readonly where: string | undefined },
   telling: Telling,
 ): string {
   const { number, startedAt } = attempt;
@@ -185,25 +185,25 @@ function attemptText(
   return `${to}attempt ${number}${later}: ${resultText(attempt, telling)}${tookText(attempt)}${quoted(attempt)}${why}`;
 }
 
-function resultText({ status, error }: ToldTry, { say }: Telling): string {
+function resultText({ status, error }: StoryAttempt, { say }: Telling): string {
   return String(status ?? error ?? say(SENTENCES.underWay));
 }
 
-function tookText({ milliseconds }: ToldTry): string {
+function tookText({ milliseconds }: StoryAttempt): string {
   return milliseconds === null ? "" : ` in ${milliseconds} ms`;
 }
 
 /** The beginning of an unsuccessful answer. */
-function quoted({ answer, status }: ToldTry): string {
+function quoted({ answer, status }: StoryAttempt): string {
   const said = answer === null || isSuccess(status) ? "" : excerpt(Buffer.from(answer).toString("utf8"));
   return said === "" ? "" : `, "${said}"`;
 }
 
-function isUnderWay({ status, error }: ToldTry): boolean {
+function isUnderWay({ status, error }: StoryAttempt): boolean {
   return status === null && error === null;
 }
 
-function labelOf(pair: readonly ToldDelivery[], { labels }: Telling): string {
+function labelOf(pair: readonly StoryDelivery[], { labels }: Telling): string {
   const id = pair[0]?.endpointId ?? "";
   return labels.get(id) ?? id;
 }

@@ -5,7 +5,7 @@ import type { Say, Words } from "../language.ts";
 import { SENTENCES } from "./sentences.ts";
 
 /** An attempt of a delivery, with the facts that a story shows. Times are milliseconds by the store's clock. */
-export type ToldTry = {
+export type StoryAttempt = {
   readonly number: number;
   readonly startedAt: number;
   readonly url: string;
@@ -18,7 +18,7 @@ export type ToldTry = {
 };
 
 /** A delivery with its attempts. */
-export type ToldDelivery = {
+export type StoryDelivery = {
   readonly id: string;
   readonly eventId: string;
   readonly endpointId: string;
@@ -29,7 +29,7 @@ export type ToldDelivery = {
   readonly nextAt: number;
   /** Whether it waits because its endpoint is paused. */
   readonly isHeld: boolean;
-  readonly tries: readonly ToldTry[];
+  readonly tries: readonly StoryAttempt[];
 };
 
 /** The likely cause of a failed attempt, and a helpful command. */
@@ -152,7 +152,7 @@ export function likelyCause({
   status,
   error,
   fault,
-}: Pick<ToldTry, "status" | "error" | "fault">): LikelyCause | undefined {
+}: Pick<StoryAttempt, "status" | "error" | "fault">): LikelyCause | undefined {
   if (fault !== null && (error !== null || status !== null) && !isSuccess(status))
     return { cause: SENTENCES.injected(fault), next: "checkout faults list" };
   if (error !== null) return CAUSES[error];

@@ -2,7 +2,7 @@ import type { Checkout } from "../checkout/checkout.ts";
 import { requestsFor, type CreateRequest } from "../checkout/create-request.ts";
 import { CREATE_PATHS, fingerprint } from "../checkout/idempotency-key.ts";
 import { faultText } from "../fault/fault.ts";
-import type { MetFault } from "../fault/operations.ts";
+import type { AppliedFault } from "../fault/operations.ts";
 import { parseJson } from "../json.ts";
 import { isReplay, keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
 import { redactKept } from "../request/redaction.ts";
@@ -11,7 +11,7 @@ import { printable } from "../text.ts";
 import { checkOf, type Check } from "./checks.ts";
 import type { Difference, Explanation } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
-import { requestEntry, type ToldRequest } from "./timeline.ts";
+import { requestEntry, type StoryRequest } from "./timeline.ts";
 
 /** The checkout that a request met: the one bound to its key, or the one of its order. */
 export type Met = Checkout & {
@@ -21,9 +21,9 @@ export type Met = Checkout & {
 
 /** Explains the answer of a request, and lists its replays. */
 export function explainRequest(
-  request: ToldRequest,
+  request: StoryRequest,
   met: Met | undefined,
-  replays: readonly ToldRequest[],
+  replays: readonly StoryRequest[],
   say: Say = english,
 ): Explanation {
   const { requestId, code, refused, fault, differences } = request;
@@ -79,7 +79,7 @@ const FAULTS = 94;
 /** Explains a request with a fault: the fault is why the client did not get the right answer. */
 function ofFault(
   { refused, code }: LoggedRequest,
-  fault: MetFault,
+  fault: AppliedFault,
   line: string,
 ): Pick<Explanation, "summary" | "decision" | "next"> {
   const why = code === null || refused === null ? "" : ` (${code}): ${refused.message}`;
@@ -98,7 +98,7 @@ function lineOf({ method, path, status, fault }: LoggedRequest, say: Say): strin
 }
 
 /** The relation between a request and its replays. */
-function afterOf(request: ToldRequest, replays: readonly ToldRequest[], say: Say): string {
+function afterOf(request: StoryRequest, replays: readonly StoryRequest[], say: Say): string {
   if (isReplay(request)) return say(SENTENCES.isReplay);
   return replays.length === 0 ? "" : say(SENTENCES.wasReplayed);
 }

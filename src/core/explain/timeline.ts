@@ -6,13 +6,13 @@ import type { LoggedRequest } from "../request/logged-request.ts";
 import { english, type Say, type Words } from "../language.ts";
 import { cut } from "../text.ts";
 import { deliveryLines, endpointLabels, pendingAttempts, type DeliveryLine } from "./deliveries.ts";
-import type { ToldDelivery } from "./delivery.ts";
+import type { StoryDelivery } from "./delivery.ts";
 import type { Difference, Explanation, PendingEntry, StoryEntry } from "./explanation.ts";
 import { inOrder, type Placed as PlacedLine } from "./order.ts";
 import { SENTENCES } from "./sentences.ts";
 
 /** A logged request, with further facts from the state. */
-export type ToldRequest = LoggedRequest & {
+export type StoryRequest = LoggedRequest & {
   /** Its Idempotency-Key; null if it had none, or if the key was not stored. */
   readonly key: string | null;
   /** How it differs from the first request of its key or order; empty if it was not refused for that. */
@@ -24,7 +24,7 @@ export type ToldRequest = LoggedRequest & {
 };
 
 /** An event of a story. */
-export type ToldEvent = { readonly id: string; readonly type: string; readonly createdAt: number };
+export type StoryEvent = { readonly id: string; readonly type: string; readonly createdAt: number };
 
 /** Everything that happened to a checkout, and everything pending. Times are milliseconds by the store's clock. */
 export type CheckoutStory = {
@@ -36,16 +36,16 @@ export type CheckoutStory = {
   }[];
   readonly views: readonly PageView[];
   /** In chronological order. */
-  readonly events: readonly ToldEvent[];
-  readonly deliveries: readonly ToldDelivery[];
+  readonly events: readonly StoryEvent[];
+  readonly deliveries: readonly StoryDelivery[];
   /** Expiry and settlement of the checkout. */
   readonly due: readonly Omit<PendingEntry, "text">[];
 };
 
 /** The material of a story: checkouts of one order, oldest first, and the requests for it in the order of the log. */
-export type ToldStory = {
+export type StoryMaterial = {
   readonly checkouts: readonly CheckoutStory[];
-  readonly requests: readonly ToldRequest[];
+  readonly requests: readonly StoryRequest[];
   /** The store's time, in milliseconds. */
   readonly now: number;
 };
@@ -53,8 +53,8 @@ export type ToldStory = {
 /** A line of a story with its subject, and the deliveries below it. */
 export type StoryLine = {
   readonly entry: StoryEntry;
-  readonly request?: ToldRequest | undefined;
-  readonly event?: ToldEvent | undefined;
+  readonly request?: StoryRequest | undefined;
+  readonly event?: StoryEvent | undefined;
   readonly under: readonly DeliveryLine[];
 };
 
@@ -68,7 +68,10 @@ const MAX_SHOWN = 40;
 /**
  * The story in time order, with the deliveries of each event below the event, and everything pending, soonest first.
  */
-export function timelineOf(story: ToldStory, say: Say = english): Pick<Explanation, "entries" | "pending"> {
+export function timelineOf(
+  story: StoryMaterial,
+  say: Say = english,
+): Pick<Explanation, "entries" | "pending"> {
   const entries = storyLines(story, say).flatMap(({ entry, under }) =>
     [entry].concat(under.map((one) => one.entry)),
   );
@@ -77,7 +80,7 @@ export function timelineOf(story: ToldStory, say: Say = english): Pick<Explanati
 
 /** The same lines with their subjects, for pages that show more than the text. */
 export function storyLines(
-  { checkouts, requests, now }: ToldStory,
+  { checkouts, requests, now }: StoryMaterial,
   say: Say = english,
 ): readonly StoryLine[] {
   const all = checkouts.flatMap((one) => one.deliveries);
@@ -97,7 +100,7 @@ export function storyLines(
 
 /** The pending entries of a story, soonest first. */
 export function pendingOf(
-  { checkouts, now }: Pick<ToldStory, "checkouts" | "now">,
+  { checkouts, now }: Pick<StoryMaterial, "checkouts" | "now">,
   say: Say = english,
 ): readonly PendingEntry[] {
   const all = checkouts.flatMap((one) => one.deliveries);
@@ -150,8 +153,8 @@ function apart(
  * The requests in the order of arrival. The log has them in the order of completion, so a request that finished before
  * an earlier one had started belongs behind a setback of the clock.
  */
-function requestChain(requests: readonly ToldRequest[], say: Say): readonly Placed[] {
-  const runs: ToldRequest[][] = [];
+function requestChain(requests: readonly StoryRequest[], say: Say): readonly Placed[] {
+  const runs: StoryRequest[][] = [];
   for (const request of requests) {
     const run = runs.at(-1);
     const before = run?.at(-1);
@@ -164,16 +167,16 @@ function requestChain(requests: readonly ToldRequest[], say: Say): readonly Plac
   );
 }
 
-function isFirst({ type }: ToldEvent): boolean {
+function isFirst({ type }: StoryEvent): boolean {
   return type.endsWith(".created");
 }
 
-function isPendingEvent({ type }: ToldEvent): boolean {
+function isPendingEvent({ type }: StoryEvent): boolean {
   return type.endsWith(".pending");
 }
 
 /** A logged request as a line of a story. */
-export function requestEntry(request: ToldRequest, say: Say): StoryEntry {
+export function requestEntry(request: StoryRequest, say: Say): StoryEntry {
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
   const said = status === 0 ? say(SENTENCES.noAnswer) : `${status}${code === null ? "" : ` ${code}`}`;
@@ -184,7 +187,7 @@ export function requestEntry(request: ToldRequest, say: Say): StoryEntry {
 }
 
 /** The differences, field by field: `: amount_minor 1999 → 2999`. */
-function differing({ differences }: ToldRequest, say: Say): string {
+function differing({ differences }: StoryRequest, say: Say): string {
   const nothing = say(SENTENCES.nothing);
   const texts = differences.map(
     ({ field, first, this: now }) =>
@@ -193,7 +196,7 @@ function differing({ differences }: ToldRequest, say: Say): string {
   return texts.length === 0 ? "" : `: ${texts.join(", ")}`;
 }
 
-function placedRequest(request: ToldRequest, say: Say): Placed {
+function placedRequest(request: StoryRequest, say: Say): Placed {
   return {
     entry: requestEntry(request, say),
     about: { request },
@@ -202,7 +205,7 @@ function placedRequest(request: ToldRequest, say: Say): Placed {
 }
 
 /** An event, with the attempt whose start it reports. */
-function placedEvent(event: ToldEvent, say: Say, attempt?: Attempt): Placed {
+function placedEvent(event: StoryEvent, say: Say, attempt?: Attempt): Placed {
   const { id, type, createdAt: at } = event;
   const began = attempt === undefined ? "" : `, ${say(SENTENCES.attempt(attempt.number))}`;
   const entry: StoryEntry = {

@@ -1,7 +1,7 @@
 import { fractionOf } from "../fraction.ts";
 import { isUuid } from "../text.ts";
 import { FAULT_ACTIONS, isApiAction, type ApiAction, type DeliveryAction } from "./actions.ts";
-import type { FaultEntry, MetFault } from "./operations.ts";
+import type { FaultEntry, AppliedFault } from "./operations.ts";
 
 /** A fault of a store that can still be applied. */
 export type Fault = FaultEntry & { readonly storeId: string };
@@ -24,19 +24,19 @@ export function isDeliveryFault(fault: Fault): fault is DeliveryFault {
 }
 
 /** The value of the header for a fault. */
-export function faultHeader({ id, action }: MetFault): string {
+export function faultHeader({ id, action }: AppliedFault): string {
   return `${action} ${id}`;
 }
 
 /** Parses the value of the header; undefined if it names no fault. */
-export function readFaultHeader(text: string): MetFault | undefined {
+export function readFaultHeader(text: string): AppliedFault | undefined {
   const [word = "", id = "", ...rest] = text.split(" ");
   const action = FAULT_ACTIONS.find((known) => known === word);
   return action === undefined || rest.length > 0 || !isUuid(id) ? undefined : { id, action };
 }
 
 /** A note that names the fault as the reason. */
-export function faultText({ id, action }: MetFault): string {
+export function faultText({ id, action }: AppliedFault): string {
   return `asked for by fault ${id} (${action})`;
 }
 

@@ -14,8 +14,8 @@ const action = z.enum(FAULT_ACTIONS);
 const pattern = nonEmpty(MAX_PATTERN);
 
 /** The fault that was applied to a request or a delivery. */
-export const metFault = z.object({ id: z.uuid(), action });
-export type MetFault = DomainOf<typeof metFault>;
+export const appliedFault = z.object({ id: z.uuid(), action });
+export type AppliedFault = DomainOf<typeof appliedFault>;
 
 /** Which requests or deliveries a fault applies to. Each kind has its own fields, and `orderId`. */
 const match = {
@@ -85,7 +85,7 @@ function orNull<Shape extends Readonly<Record<string, z.ZodMiniType>>>(shape: Sh
   return Object.fromEntries(fields) as OrNull<Shape>;
 }
 
-nameSchemas({ Fault: fault, MetFault: metFault });
+nameSchemas({ Fault: fault, MetFault: appliedFault });
 addRules(faultRequest, FAULT_RULES);
 
 /** The operations on injected faults (decision 94). */

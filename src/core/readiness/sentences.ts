@@ -120,6 +120,6 @@ export const READINESS = {
   ],
   moreFailed: (count: number) => [`${count} more steps failed`, `另有 ${count} 步未通过`],
   notFinished: ["it was not finished", "演练没有做完"],
-} satisfies { readonly [fact: string]: Told };
+} satisfies { readonly [fact: string]: ReadinessTexts };
 
-type Told = Words | ((...values: never[]) => Words) | Readonly<Record<string, Words>>;
+type ReadinessTexts = Words | ((...values: never[]) => Words) | Readonly<Record<string, Words>>;

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { CREATE_FIELDS, fieldFault } from "../checkout/create-request.ts";
 import { parseIdempotencyKey } from "../checkout/idempotency-key.ts";
-import { isReturnText, parseReturnOrigin, parseReturnPath } from "../checkout/return-origin.ts";
+import { isFormattedReturnOrigin, parseReturnOrigin, parseReturnPath } from "../checkout/return-origin.ts";
 import { isMoment } from "../clock.ts";
 import { givenId, merchantName, price } from "../config/schema.ts";
 import { drill } from "../control/drills.ts";
@@ -242,7 +242,7 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
     kind: CHECKED,
     number: CHECKED,
     at: moment,
-    target: orNull(text(isReturnText, "the address of a return origin")),
+    target: orNull(text(isFormattedReturnOrigin, "the address of a return origin")),
   },
 };
 

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { FAULT_HEADER, faultHeader, readFaultHeader } from "../fault/fault.ts";
-import type { MetFault } from "../fault/operations.ts";
+import type { AppliedFault } from "../fault/operations.ts";
 import { HEADERS, signHeaders } from "./signature.ts";
 
 /** The request to an endpoint, and the parts of it that the audit stores. */
@@ -24,7 +24,7 @@ type DeliveryParts = {
   /** Real time, in milliseconds, because receivers compare it with their clock (decision 18). */
   readonly realNow: number;
   /** The fault applied to it; null if none. */
-  readonly fault: MetFault | null;
+  readonly fault: AppliedFault | null;
 };
 
 /** Signs one attempt (interface 29; decision 12), with the injected fault, if any. */

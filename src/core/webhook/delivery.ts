@@ -73,7 +73,7 @@ export function isTaken(result: DeliveryResult): boolean {
 }
 
 /** A finished attempt: the number of attempts including it, a random number from 0 to below 1, and the store's time. */
-type EndOfTry = {
+type FinishedAttempt = {
   readonly tries: number;
   readonly schedule: DeliverySchedule;
   readonly jitter: number;
@@ -86,7 +86,7 @@ type EndOfTry = {
  */
 export function afterTry(
   result: DeliveryResult,
-  { tries, schedule, jitter, now }: EndOfTry,
+  { tries, schedule, jitter, now }: FinishedAttempt,
 ): DeliveryVerdict {
   if (isTaken(result)) return { state: "succeeded" };
   if ("status" in result && result.status === 410) return { state: "failed", gone: true };

@@ -19,7 +19,7 @@ import { refuseBrowsers } from "../../web/guard.ts";
 import { headerLines } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
-import { answerRefusal, type Answer, type Logged } from "../answer.ts";
+import { answerRefusal, type Answer, type LogFields } from "../answer.ts";
 import type { Area, AreaRoute, Call } from "../area.ts";
 import { callerOf, isByDrill, isOwnCommand, type RateLimiter } from "./caller.ts";
 import type { IdempotencyWatch } from "../readiness/idempotency-watch.ts";
@@ -83,7 +83,7 @@ function noteRefusal(
   { store, world, assumptions }: ApiContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
   decisions: Relied,
-): Pick<Logged, "storeId" | "clock" | "byDrill"> | undefined {
+): Pick<LogFields, "storeId" | "clock" | "byDrill"> | undefined {
   const caller = callerOf(store, request);
   if (caller === undefined) return undefined;
   const { storeId, clock } = caller;

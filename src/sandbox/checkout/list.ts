@@ -7,8 +7,8 @@ import { isUuid } from "../../core/text.ts";
 import {
   AFTER_ALL,
   type CheckoutFilter,
-  type Look,
-  type Place,
+  type SearchResult,
+  type CheckoutPosition,
   type Span,
 } from "../../store/checkout/checkout-lists.ts";
 import type { Store } from "../../store/store.ts";
@@ -34,10 +34,10 @@ type Lists = ReturnType<Store["checkoutLists"]>;
 /** Checkouts that an index has found, or those that a look through the newest ones has. */
 type Found = {
   /** The newest first, one more than the page shows where there are more. */
-  readonly places: readonly Place[];
+  readonly places: readonly CheckoutPosition[];
   /** What is older than a look went, and is shown all the same. */
-  readonly older?: readonly Place[];
-  readonly look?: Omit<Look, "places">;
+  readonly older?: readonly CheckoutPosition[];
+  readonly look?: Omit<SearchResult, "places">;
 };
 
 const DEFAULT_PAGE = 50;
@@ -116,7 +116,7 @@ function find(
 }
 
 /** The checkouts whose id a text is, or ends; undefined where it is none. */
-function byId(lists: Lists, storeId: string, text: string): readonly Place[] | undefined {
+function byId(lists: Lists, storeId: string, text: string): readonly CheckoutPosition[] | undefined {
   const id = text.toLowerCase();
   if (isUuid(text)) {
     const place = lists.placeOf(storeId, id);
@@ -127,7 +127,7 @@ function byId(lists: Lists, storeId: string, text: string): readonly Place[] | u
 }
 
 /** The checkouts of an order_id; undefined where they are too many to pick the newest of. */
-function ofOrder(lists: Lists, storeId: string, orderId: string): readonly Place[] | undefined {
+function ofOrder(lists: Lists, storeId: string, orderId: string): readonly CheckoutPosition[] | undefined {
   const places = lists.ofOrder(storeId, orderId, MAX_PICKED + 1);
   return places.length > MAX_PICKED ? undefined : places;
 }

@@ -18,7 +18,7 @@ export type ConfigContext = StoreMaker & { readonly store: Store; readonly targe
 type WantedConfig = { readonly stores: readonly WantedStore[]; readonly prune: boolean };
 
 /** The plan, and the stores that were made by it. */
-type Applied = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
+type ApplyResult = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
 
 /** What would change; changes nothing. */
 export function planConfig(
@@ -33,7 +33,7 @@ export function planConfig(
  * Makes the stores be as they are wanted (decision 84), within a transaction: what is refused is refused before the
  * first write.
  */
-export function applyConfig(context: ConfigContext, wanted: WantedConfig): Outcome<Applied> {
+export function applyConfig(context: ConfigContext, wanted: WantedConfig): Outcome<ApplyResult> {
   const planned = planConfig(context, wanted);
   if (!planned.ok) return planned;
   const made = new Map<string, NewStore>();

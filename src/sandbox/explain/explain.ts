@@ -5,11 +5,11 @@ import {
   explainDelivery,
   explainEvent,
   explainOrder,
-  type ToldCheckout,
+  type StoryCheckout,
 } from "../../core/explain/checkout.ts";
 import { differencesOf, explainRequest, refusedKey, type Met } from "../../core/explain/request.ts";
-import type { ToldDelivery } from "../../core/explain/delivery.ts";
-import type { CheckoutStory, ToldRequest, ToldStory } from "../../core/explain/timeline.ts";
+import type { StoryDelivery } from "../../core/explain/delivery.ts";
+import type { CheckoutStory, StoryRequest, StoryMaterial } from "../../core/explain/timeline.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
@@ -33,15 +33,15 @@ type ExplainContext = ServiceContext & {
 
 /** A delivery with its tries, as the state has them. */
 type ReadDelivery = Omit<Delivery, "tries"> &
-  Pick<ToldDelivery, "isHeld" | "endpointUrl"> & { readonly tries: readonly DeliveryAttempt[] };
+  Pick<StoryDelivery, "isHeld" | "endpointUrl"> & { readonly tries: readonly DeliveryAttempt[] };
 
 /** A checkout with its story, whose deliveries are whole. */
-type ReadCheckout = Pick<ToldCheckout, "checkout"> & {
+type ReadCheckout = Pick<StoryCheckout, "checkout"> & {
   readonly story: Omit<CheckoutStory, "deliveries"> & { readonly deliveries: readonly ReadDelivery[] };
 };
 
 /** The same with the requests on its order, at one time of its store's clock. */
-export type ReadStory = ReadCheckout & Pick<ToldStory, "requests" | "now">;
+export type ReadStory = ReadCheckout & Pick<StoryMaterial, "requests" | "now">;
 
 /** How many requests, checkouts and deliveries a story tells at most, the newest. */
 const MAX_TOLD = 1000;
@@ -87,9 +87,9 @@ function ofRequest({ context, storeId, id }: Looking): Explanation | undefined {
 
 /** A request of the log with what its key keeps of it. */
 type ReadRequest = {
-  readonly request: ToldRequest;
+  readonly request: StoryRequest;
   /** The newest of those that were answered with its bytes. */
-  readonly replays: readonly ToldRequest[];
+  readonly replays: readonly StoryRequest[];
   /** The checkout that it met. */
   readonly met: MetCheckout | undefined;
 };
@@ -117,7 +117,11 @@ export function noRequest(log: Pick<RequestLog, "failure">, id: string): Outcome
 }
 
 /** A request as its line tells it: `keys` are those of the checkouts that it can have created. */
-function toldRequest(request: LoggedRequest, met: Met | undefined, keys: readonly KeptAnswer[]): ToldRequest {
+function toldRequest(
+  request: LoggedRequest,
+  met: Met | undefined,
+  keys: readonly KeptAnswer[],
+): StoryRequest {
   const kept =
     request.status === 201 ? keys.find(({ requestId }) => requestId === request.requestId) : undefined;
   return {
@@ -227,7 +231,7 @@ function requestsOf(
   context: ExplainContext,
   storeId: string,
   { orderId, keys }: { readonly orderId: string; readonly keys: readonly KeptAnswer[] },
-): readonly ToldRequest[] {
+): readonly StoryRequest[] {
   const any = { statuses: null, method: null, path: null, after: null, from: null, ofMerchant: false };
   const found = context.requests.list(storeId, { ...any, orderId, limit: MAX_TOLD }).toReversed();
   return found.map((request) => {

@@ -15,7 +15,7 @@ import type { RequestFile } from "../../store/request/request-file.ts";
 import type { RequestBatch } from "../../store/request/requests.ts";
 import { splitTarget } from "../../web/http.ts";
 import type { HttpRequest, World } from "../../world.ts";
-import type { Answer, Logged } from "../answer.ts";
+import type { Answer, LogFields } from "../answer.ts";
 import type { AccessEntry } from "./access-log.ts";
 import { createArrivals, type Arrivals } from "./arrivals.ts";
 
@@ -66,7 +66,7 @@ export type RequestLog = {
 };
 
 /** The store that a request was about, and its clock; default: that of new stores. */
-type Owner = Pick<Logged, "storeId"> & { readonly clock?: StoreClock | undefined };
+type Owner = Pick<LogFields, "storeId"> & { readonly clock?: StoreClock | undefined };
 
 type RequestLogOptions = {
   readonly open: () => Outcome<RequestFile, { readonly message: string; readonly remedy: string }>;

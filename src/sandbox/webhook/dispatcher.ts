@@ -1,6 +1,6 @@
 import type { ServiceContext } from "../context.ts";
 import { storeTime } from "../at-store.ts";
-import { createLines, type DispatchContext, type EndedTry } from "./lines.ts";
+import { createLines, type DispatchContext, type FinishedAttempt } from "./lines.ts";
 import type { DispatchedEntry } from "../../core/control/webhook.ts";
 
 /**
@@ -21,8 +21,8 @@ export type Dispatcher = {
 /** Makes the dispatcher of a sandbox. Rows are its queue, so a crash loses nothing. */
 export function createDispatcher(context: DispatchContext, report: (error: unknown) => void): Dispatcher {
   const { store, world } = context;
-  const listeners = new Set<(ended: EndedTry) => void>();
-  const onEnded = (ended: EndedTry): void => listeners.forEach((listen) => listen(ended));
+  const listeners = new Set<(ended: FinishedAttempt) => void>();
+  const onEnded = (ended: FinishedAttempt): void => listeners.forEach((listen) => listen(ended));
   const { wake, idle, stop } = createLines(context, { report, onEnded });
   return {
     wake,
@@ -56,14 +56,14 @@ function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string
 
 /** Waits until each endpoint has had its expected number of tries. */
 function collectTries(
-  listeners: Set<(ended: EndedTry) => void>,
+  listeners: Set<(ended: FinishedAttempt) => void>,
   expected: ReadonlyMap<string, number>,
 ): { readonly complete: Promise<void>; readonly end: () => readonly DispatchedEntry[] } {
   const left = new Map(expected);
-  const tried: EndedTry[] = [];
+  const tried: FinishedAttempt[] = [];
   let complete = (): void => undefined;
   const completed = new Promise<void>((resolve) => (complete = resolve));
-  const listen = (ended: EndedTry): void => {
+  const listen = (ended: FinishedAttempt): void => {
     const { endpointId } = ended.dispatched;
     const count = left.get(endpointId);
     if (count === undefined) return;

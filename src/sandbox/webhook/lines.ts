@@ -7,7 +7,7 @@ import { createWorkers } from "../runtime/workers.ts";
 import { recordEnd, type RecordContext } from "./record-end.ts";
 import type { DispatchedEntry } from "../../core/control/webhook.ts";
 import { send, type Ended, type SendContext } from "./send.ts";
-import { NONE_TAKEN, takeDue, type Started, type Taken, type TakeContext } from "./take-due.ts";
+import { NO_DELIVERIES, takeDue, type Started, type Taken, type TakeContext } from "./take-due.ts";
 
 /** What deliveries need. */
 export type DispatchContext = TakeContext &
@@ -25,7 +25,7 @@ type Lines = {
 };
 
 /** A recorded end, with the place of its try among all that were started. */
-export type EndedTry = { readonly place: number; readonly dispatched: DispatchedEntry };
+export type FinishedAttempt = { readonly place: number; readonly dispatched: DispatchedEntry };
 
 /** What is on its way to one endpoint. */
 type Line = {
@@ -42,7 +42,7 @@ type Line = {
 };
 
 /** The recorded ends of tries, of how many that had ended, and the next tries to send. */
-type Step = Taken & { readonly recorded: readonly EndedTry[]; readonly ended: number };
+type Step = Taken & { readonly recorded: readonly FinishedAttempt[]; readonly ended: number };
 
 /** Delay after a failure, such as a locked database. */
 const RETRY_MS = 1000;
@@ -55,7 +55,7 @@ const QUIET_ITERATIONS = 50;
  */
 export function createLines(
   context: DispatchContext,
-  options: { readonly report: (error: unknown) => void; readonly onEnded: (ended: EndedTry) => void },
+  options: { readonly report: (error: unknown) => void; readonly onEnded: (ended: FinishedAttempt) => void },
 ): Lines {
   const { world } = context;
   const { report, onEnded } = options;
@@ -82,7 +82,7 @@ export function createLines(
     if (line.isFull && line.ended.length === 0) return;
     const expect = (realTime: number): void => alarm.expect(endpointId, realTime);
     const { ended, recorded, started, isFull } = await recordAndTake(context, line, {
-      take: (underWay) => (stopped ? NONE_TAKEN : takeDue(context, endpointId, { underWay, expect })),
+      take: (underWay) => (stopped ? NO_DELIVERIES : takeDue(context, endpointId, { underWay, expect })),
       isStopped: () => stopped,
       report,
     });

@@ -51,7 +51,7 @@ type Taking = {
 /** The tries that were taken to be sent now, and whether there is no room for more until one ends. */
 export type Taken = { readonly started: readonly Started[]; readonly isFull: boolean };
 /** Where nothing is sent. */
-export const NONE_TAKEN: Taken = { started: [], isFull: false };
+export const NO_DELIVERIES: Taken = { started: [], isFull: false };
 
 /**
  * Takes the due deliveries of an endpoint for which there is room beside those that are under way, and writes their
@@ -65,11 +65,11 @@ export function takeDue(
   const { store, world } = context;
   const endpoint = store.endpoints.find(endpointId);
   const clock = endpoint && store.clocks.of(endpoint.storeId);
-  if (endpoint === undefined || clock === undefined || endpoint.state !== "enabled") return NONE_TAKEN;
+  if (endpoint === undefined || clock === undefined || endpoint.state !== "enabled") return NO_DELIVERIES;
   // What is held back stays due, without a try.
-  if (context.heldBack(endpoint.storeId) !== undefined) return NONE_TAKEN;
+  if (context.heldBack(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   // The end of the drill wakes the dispatcher.
-  if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NONE_TAKEN;
+  if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   const now = storeNow(clock, world.now());
   let opened: EndpointSecrets | undefined;
   const secrets = (): EndpointSecrets => (opened ??= endpointSecrets(context, endpoint, now));

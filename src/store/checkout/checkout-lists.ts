@@ -5,7 +5,7 @@ import type { Connection } from "../connection/database.ts";
 import { COLUMNS_OF_CHECKOUT } from "./checkouts.ts";
 
 /** The position of a checkout among all checkouts, in the order of creation. */
-export type Place = number;
+export type CheckoutPosition = number;
 
 /** A filter of a store's checkouts; null matches everything. */
 export type CheckoutFilter = Pick<Checkout, "storeId"> & {
@@ -16,17 +16,17 @@ export type CheckoutFilter = Pick<Checkout, "storeId"> & {
 };
 
 /** A part of a list, newest first: checkouts before a position, and the maximum number. */
-export type Span = { readonly before: Place; readonly limit: number };
+export type Span = { readonly before: CheckoutPosition; readonly limit: number };
 
 /** The result of a search, and how far it went. */
-export type Look = {
-  readonly places: readonly Place[];
-  readonly last: Place | undefined;
+export type SearchResult = {
+  readonly places: readonly CheckoutPosition[];
+  readonly last: CheckoutPosition | undefined;
   readonly isWhole: boolean;
 };
 
 /** A position after all checkouts. */
-export const AFTER_ALL: Place = Number.MAX_SAFE_INTEGER;
+export const AFTER_ALL: CheckoutPosition = Number.MAX_SAFE_INTEGER;
 
 /** The number of newest checkouts among which the end of an id is searched. */
 const NEWEST_IDS = 1000;
@@ -46,17 +46,17 @@ export function checkoutLists(connection: Connection) {
 
   return {
     /** The position of a checkout; undefined if the store does not have the id. */
-    placeOf: (storeId: string, id: string): Place | undefined => sql.placeOf.get({ storeId, id }),
+    placeOf: (storeId: string, id: string): CheckoutPosition | undefined => sql.placeOf.get({ storeId, id }),
 
     /** The checkouts at these positions, newest first. One statement for all takes half the time of one for each. */
-    at: (places: readonly Place[]): Checkout[] => sql.at.all(JSON.stringify(places)),
+    at: (places: readonly CheckoutPosition[]): Checkout[] => sql.at.all(JSON.stringify(places)),
 
     /** The positions, of an unordered list, of the newest checkouts that pass a filter. */
-    pick: (places: readonly Place[], filter: CheckoutFilter, span: Span): Place[] =>
+    pick: (places: readonly CheckoutPosition[], filter: CheckoutFilter, span: Span): CheckoutPosition[] =>
       sql.pick.all({ ...filter, ...span, places: JSON.stringify(places) }),
 
     /** The positions of the newest checkouts of a kind; the filter's order_id is ignored. */
-    newest: (filter: CheckoutFilter, { before, limit }: Span): Place[] => {
+    newest: (filter: CheckoutFilter, { before, limit }: Span): CheckoutPosition[] => {
       const { storeId, status, object, paymentMethod } = filter;
       if (status === null && object === null && paymentMethod === null)
         return sql.newest.all({ storeId, before, limit });
@@ -65,18 +65,18 @@ export function checkoutLists(connection: Connection) {
     },
 
     /** The positions of the checkouts with this order_id; unordered. */
-    ofOrder: (storeId: string, orderId: string, limit: number): Place[] =>
+    ofOrder: (storeId: string, orderId: string, limit: number): CheckoutPosition[] =>
       sql.ofOrder.all({ storeId, orderId, limit }),
 
     /** The positions, among the newest checkouts, of those whose id ends with a text. */
-    endingIn: (storeId: string, ending: string): Place[] =>
+    endingIn: (storeId: string, ending: string): CheckoutPosition[] =>
       sql.endingIn.all({ storeId, ending, among: NEWEST_IDS }),
 
     /**
      * Searches the newest checkouts before a position for a text in their order_id or description (ASCII letters
      * without case). Null finds all. `last` is the oldest checkout examined, `isWhole` whether none is older.
      */
-    look: (filter: CheckoutFilter, text: string | null, { before, limit }: Span): Look => {
+    look: (filter: CheckoutFilter, text: string | null, { before, limit }: Span): SearchResult => {
       const { storeId } = filter;
       const newest = sql.newest.get({ storeId, before, limit: 1 });
       const [end, beyond] = sql.endOfLook.all({ storeId, before, skipped: MAX_LOOK - 1 });
@@ -90,13 +90,13 @@ export function checkoutLists(connection: Connection) {
     },
 
     /** The number of checkouts of the store from a position on, before another. */
-    count: (storeId: string, from: Place, before: Place): number =>
+    count: (storeId: string, from: CheckoutPosition, before: CheckoutPosition): number =>
       sql.count.get({ storeId, from, before }) ?? 0,
   };
 }
 
 /** Positions, the newest first. */
-function newestOf(places: readonly Place[]): Place[] {
+function newestOf(places: readonly CheckoutPosition[]): CheckoutPosition[] {
   return places.toSorted((left, right) => right - left);
 }
 
@@ -121,7 +121,7 @@ const MEANT = `(@status IS NULL OR status = @status) AND (@object IS NULL OR obj
 function prepare(connection: Connection) {
   return {
     placeOf: connection
-      .prepare<OfStore & Pick<Checkout, "id">, Place>(
+      .prepare<OfStore & Pick<Checkout, "id">, CheckoutPosition>(
         "SELECT rowid FROM checkouts WHERE id = @id AND store_id = @storeId",
       )
       .pluck(),
@@ -130,20 +130,20 @@ function prepare(connection: Connection) {
        WHERE rowid IN (SELECT value FROM json_each(?)) ORDER BY rowid DESC`,
     ),
     pick: connection
-      .prepare<CheckoutFilter & Span & { readonly places: string }, Place>(
+      .prepare<CheckoutFilter & Span & { readonly places: string }, CheckoutPosition>(
         `SELECT rowid FROM checkouts
          WHERE rowid IN (SELECT value FROM json_each(@places)) AND store_id = @storeId AND rowid < @before AND ${MEANT}
          ORDER BY rowid DESC LIMIT @limit`,
       )
       .pluck(),
     newest: connection
-      .prepare<OfStore & Span, Place>(
+      .prepare<OfStore & Span, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store
          WHERE store_id = @storeId AND rowid < @before ORDER BY rowid DESC LIMIT @limit`,
       )
       .pluck(),
     newestOfKind: connection
-      .prepare<OfStore & Kind & Span, Place>(
+      .prepare<OfStore & Kind & Span, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_kind
          WHERE store_id = @storeId AND status = @status AND object = @object AND payment_method = @paymentMethod
            AND rowid < @before
@@ -151,13 +151,13 @@ function prepare(connection: Connection) {
       )
       .pluck(),
     ofOrder: connection
-      .prepare<OfStore & Pick<Checkout, "orderId"> & Pick<Span, "limit">, Place>(
+      .prepare<OfStore & Pick<Checkout, "orderId"> & Pick<Span, "limit">, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_order
          WHERE store_id = @storeId AND order_id = @orderId LIMIT @limit`,
       )
       .pluck(),
     endingIn: connection
-      .prepare<OfStore & { readonly ending: string; readonly among: number }, Place>(
+      .prepare<OfStore & { readonly ending: string; readonly among: number }, CheckoutPosition>(
         `SELECT place FROM (
            SELECT rowid AS place, id FROM checkouts INDEXED BY checkouts_of_store
            WHERE store_id = @storeId ORDER BY rowid DESC LIMIT @among
@@ -169,9 +169,9 @@ function prepare(connection: Connection) {
 }
 
 /** From where to where a look reads, and what it looks for. */
-type Wanted = CheckoutFilter & {
-  readonly newest: Place;
-  readonly last: Place;
+type SearchQuery = CheckoutFilter & {
+  readonly newest: CheckoutPosition;
+  readonly last: CheckoutPosition;
   readonly like: string | null;
   readonly limit: number;
 };
@@ -184,25 +184,27 @@ function prepareLook(connection: Connection) {
     ORDER BY rowid DESC LIMIT @limit`;
   return {
     look: connection
-      .prepare<Wanted, Place>(`SELECT rowid FROM checkouts INDEXED BY checkouts_of_store WHERE ${found}`)
+      .prepare<SearchQuery, CheckoutPosition>(
+        `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store WHERE ${found}`,
+      )
       .pluck(),
     lookThroughAll: connection
-      .prepare<Wanted, Place>(`SELECT rowid FROM checkouts NOT INDEXED WHERE ${found}`)
+      .prepare<SearchQuery, CheckoutPosition>(`SELECT rowid FROM checkouts NOT INDEXED WHERE ${found}`)
       .pluck(),
     endOfLook: connection
-      .prepare<OfStore & Pick<Span, "before"> & { readonly skipped: number }, Place>(
+      .prepare<OfStore & Pick<Span, "before"> & { readonly skipped: number }, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store
          WHERE store_id = @storeId AND rowid < @before ORDER BY rowid DESC LIMIT 2 OFFSET @skipped`,
       )
       .pluck(),
     oldest: connection
-      .prepare<OfStore & Pick<Span, "before">, Place>(
+      .prepare<OfStore & Pick<Span, "before">, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store
          WHERE store_id = @storeId AND rowid < @before ORDER BY rowid LIMIT 1`,
       )
       .pluck(),
     count: connection
-      .prepare<OfStore & { readonly from: Place; readonly before: Place }, number>(
+      .prepare<OfStore & { readonly from: CheckoutPosition; readonly before: CheckoutPosition }, number>(
         `SELECT count(*) FROM checkouts INDEXED BY checkouts_of_store
          WHERE store_id = @storeId AND rowid >= @from AND rowid < @before`,
       )

@@ -3,9 +3,9 @@ import { columnsOf, prepareByPosition, lazily } from "../connection/statements.t
 import type { Connection } from "../connection/database.ts";
 
 /** A key with the stored answer of its create. */
-type BoundKey = StoredResponse & Place & { readonly checkoutId: string; readonly createdAt: number };
+type BoundKey = StoredResponse & KeyReference & { readonly checkoutId: string; readonly createdAt: number };
 type BoundAnswer = StoredResponse & Pick<BoundKey, "createdAt">;
-type Place = { readonly storeId: string; readonly key: string };
+type KeyReference = { readonly storeId: string; readonly key: string };
 /** A key of a checkout, and the answer that every request with the key got. */
 export type KeptAnswer = Pick<BoundKey, "key" | "fingerprint" | "requestId" | "body">;
 
@@ -35,7 +35,7 @@ export function idempotencyKeysTable(connection: Connection) {
   const select = connection.prepare<[string, string], BoundAnswer>(
     `SELECT ${BOUND_KEY.some("fingerprint", "status", "requestId", "body", "createdAt")} FROM idempotency_keys WHERE store_id = ? AND key = ?`,
   );
-  const remove = connection.prepare<Place>(
+  const remove = connection.prepare<KeyReference>(
     "DELETE FROM idempotency_keys WHERE store_id = @storeId AND key = @key",
   );
   const selectCheckout = connection

@@ -24,7 +24,7 @@ import {
 } from "./storage-failure.ts";
 
 /** The files of a database whose errors are explained. */
-export type Questioned = {
+export type DatabaseFiles = {
   readonly path: string;
   /** Reads database and log to the end without SQLite; throws the disk's error. Default: by name. */
   readonly readAll?: () => void;
@@ -38,7 +38,7 @@ export type Questioned = {
  * The cause of a database error; undefined if it is not a disk failure. The cause is stored for everyone who catches
  * the error later.
  */
-export function causeOf(files: Questioned, error: unknown): Cause | undefined {
+export function causeOf(files: DatabaseFiles, error: unknown): Cause | undefined {
   const named = causeOfError(error);
   if (named === undefined || !isSqliteError(error) || isFound(error)) return named;
   return noteCause(error, explained(files, error, named) ?? named);
@@ -48,7 +48,7 @@ export function causeOf(files: Questioned, error: unknown): Cause | undefined {
  * The cause that SQLite hides, determined by repeating the operation without SQLite; undefined if that reports nothing
  * else. SQLite does not say why it cannot open or extend a file, and reports a read that fails with EIO as damage.
  */
-function explained(files: Questioned, error: { readonly code: string }, named: Cause): Cause | undefined {
+function explained(files: DatabaseFiles, error: { readonly code: string }, named: Cause): Cause | undefined {
   const { path, readAll = () => readByName(path), isOpen = false, isSound } = files;
   const { code } = named.failure;
   if (code === "file_not_opened" || code === "file_read_only")

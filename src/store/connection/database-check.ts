@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import {
-  formatOf,
+  schemaVersion,
   inspectContent,
   inspectHead,
   lost,
@@ -59,7 +59,7 @@ export function checkDatabase(
     const refusal = orDamaged(path, options.kind, () => {
       const opened = (): Connection => {
         const connection = openImage(image, options);
-        format = formatOf(connection);
+        format = schemaVersion(connection);
         return connection;
       };
       const refused = inspectContent(path, options, opened);

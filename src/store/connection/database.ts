@@ -253,7 +253,7 @@ export function inspectContent(
   let connection: Connection | undefined;
   try {
     connection = open();
-    const refused = inspectFormat(formatOf(connection), path, kind);
+    const refused = inspectFormat(schemaVersion(connection), path, kind);
     if (refused !== undefined) return refused;
     if (!connection.memory && statSync(path).size > MAX_CHECKED_BYTES) return undefined;
     const verdict = String(connection.pragma("quick_check(1)", { simple: true }));
@@ -328,7 +328,7 @@ export function currentFormat({ firstFormat, migrations }: FileKind): number {
 }
 
 /** The schema version of a database. */
-export function formatOf(connection: Connection): number {
+export function schemaVersion(connection: Connection): number {
   return Number(connection.pragma("user_version", { simple: true }));
 }
 

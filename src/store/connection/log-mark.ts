@@ -68,7 +68,7 @@ export function isOwnLog(
   { logFile, databaseFile }: { readonly logFile: number; readonly databaseFile: number },
   marked: (format: number) => boolean,
 ): boolean {
-  const look = (): Look => {
+  const look = (): LogAndMark => {
     const log = readLog(logFile);
     return { log, database: readDatabase(databaseFile, log.page) };
   };
@@ -76,12 +76,12 @@ export function isOwnLog(
   return readLog(logFile).marks.length === 0 || !isForeignUnder(marked, look);
 }
 
-type Look = { readonly log: Log; readonly database: DatabaseMark };
+type LogAndMark = { readonly log: Log; readonly database: DatabaseMark };
 
 /**
  * A running process may change both files between two reads; an unchanged pair was left by a process that has ended.
  */
-function isForeignUnder(marked: (format: number) => boolean, look: () => Look): boolean {
+function isForeignUnder(marked: (format: number) => boolean, look: () => LogAndMark): boolean {
   let before = "";
   for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
     const found = look();

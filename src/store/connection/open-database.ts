@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { accept, isError, type Outcome } from "../../core/outcome.ts";
 import {
   currentFormat,
-  formatOf,
+  schemaVersion,
   IN_MEMORY,
   inspect,
   lost,
@@ -175,7 +175,7 @@ function flushFolder(folder: string): void {
 const REFUSED_FLUSH: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
 
 function migrate(connection: Connection, path: string, options: OpenOptions): void {
-  const format = formatOf(connection);
+  const format = schemaVersion(connection);
   if (format === currentFormat(options.kind)) return;
   backUp(connection, path, { ...options, backup: `${path}.v${format}.backup` });
   applyMigrations(connection, options.kind);
@@ -210,7 +210,7 @@ export function applyMigrations(connection: Connection, kind: FileKind): void {
     const format = kind.firstFormat + index;
     const step = connection.transaction(() => {
       // Read inside the transaction, because another process may have been faster.
-      if (formatOf(connection) >= format) return;
+      if (schemaVersion(connection) >= format) return;
       connection.exec(migration);
       connection.pragma(`user_version = ${format}`);
       // Its commit may be the only one in the log.

@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { causeOf, type Questioned } from "./cause.ts";
+import { causeOf, type DatabaseFiles } from "./cause.ts";
 import {
   IN_MEMORY,
   isMarked,
@@ -57,7 +57,7 @@ function watched(
     reader.pragma("user_version");
     return watchFiles(path, isMarked(kind));
   });
-  const files: Questioned = { path, readAll: watch.readAll, isOpen: true, isSound: askedOnce(reader) };
+  const files: DatabaseFiles = { path, readAll: watch.readAll, isOpen: true, isSound: askedOnce(reader) };
   findCauses(connection, files);
   const closeWith = (last: Connection): void => {
     for (const one of [connection, reader]) if (one !== last) one.close();
@@ -81,7 +81,7 @@ function askedOnce(reader: Connection): () => boolean {
 /**
  * Determines the cause of a statement's error where it is thrown, because the files may be closed where it is caught.
  */
-function findCauses(connection: Connection, files: Questioned): void {
+function findCauses(connection: Connection, files: DatabaseFiles): void {
   const watching =
     <Values extends unknown[], Value>(call: (...values: Values) => Value) =>
     (...values: Values): Value => {
@@ -115,7 +115,7 @@ function findCauses(connection: Connection, files: Questioned): void {
   });
 }
 
-function findingCause<Value>(files: Questioned, work: () => Value): Value {
+function findingCause<Value>(files: DatabaseFiles, work: () => Value): Value {
   try {
     return work();
   } catch (error) {

@@ -31,7 +31,7 @@ const HOLDING = `SELECT requests FROM request_batches
 const SUCCEEDED = '"code":null';
 
 /** A range of positions of a store's requests, without both ends. */
-type Between = { readonly storeId: string; readonly after: number; readonly before: number };
+type PositionRange = { readonly storeId: string; readonly after: number; readonly before: number };
 
 /** Requests of one store that are written together, in the order of their positions. */
 export type RequestBatch = { readonly storeId: string; readonly requests: readonly LoggedRequest[] };
@@ -191,10 +191,10 @@ function statements(connection: Connection) {
 function readBetween(
   connection: Connection,
   parsed: ReturnType<typeof batchReader>,
-): (span: Between, limit: number) => LoggedRequest[] {
+): (span: PositionRange, limit: number) => LoggedRequest[] {
   const batches = lazily(() =>
     connection
-      .prepare<Between, string>(
+      .prepare<PositionRange, string>(
         `SELECT requests FROM request_batches WHERE store_id = @storeId AND last > @after AND last <= ifnull(
            (SELECT min(last) FROM request_batches WHERE store_id = @storeId AND last >= @before), @before)
          ORDER BY last DESC`,

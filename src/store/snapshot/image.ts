@@ -13,7 +13,7 @@ import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
 import {
   APPLICATION_ID_OFFSET,
   currentFormat,
-  formatOf,
+  schemaVersion,
   HEADER_BYTES,
   IN_MEMORY,
   isMalformed,
@@ -239,7 +239,7 @@ function checkImage(
   bytes: Buffer,
 ): Outcome<SnapshotImage, SnapshotRefusal> {
   const { kind } = options;
-  const format = formatOf(connection);
+  const format = schemaVersion(connection);
   const newest = currentFormat(kind);
   if (format > newest)
     return refused(

@@ -1,7 +1,7 @@
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
 import { faultHeader, readFaultHeader } from "../../core/fault/fault.ts";
-import type { MetFault } from "../../core/fault/operations.ts";
+import type { AppliedFault } from "../../core/fault/operations.ts";
 import { columnsOf, lazily } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 import {
@@ -47,7 +47,7 @@ type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;
 /** As stored: the fault in the form of its header. */
 type Row = Omit<Delivery, "inOrder" | "fault"> & { readonly inOrder: number; readonly fault: string | null };
 /** The position of a delivery among the deliveries of its checkout to its endpoint. */
-type Place = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
+type SequencePosition = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
 
 /** The DDL of deliveries. */
 export const DELIVERIES_DDL = `
@@ -152,7 +152,7 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
     },
 
     /** Records the fault that was applied to an unsettled delivery. */
-    noteFault: (id: string, fault: MetFault): void =>
+    noteFault: (id: string, fault: AppliedFault): void =>
       void sql.noteFault.run({ id, fault: faultHeader(fault) }),
 
     /** Postpones a delivery, and lets the later events of its checkout overtake it. */
@@ -162,12 +162,12 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
     },
 
     /** Postpones the later events of a checkout until this delivery is due, because they cannot be sent before it. */
-    holdFollowers: ({ endpointId, checkoutId, sequence }: Place, nextAt: number): void => {
+    holdFollowers: ({ endpointId, checkoutId, sequence }: SequencePosition, nextAt: number): void => {
       if (checkoutId !== null) sql.holdFollowers.run({ endpointId, checkoutId, sequence, nextAt });
     },
 
     /** Makes the later events of a checkout due, after this delivery was settled. */
-    releaseFollowers: (delivery: Queue & Place, now: number): void => {
+    releaseFollowers: (delivery: Queue & SequencePosition, now: number): void => {
       const { endpointId, checkoutId, sequence } = delivery;
       if (checkoutId === null) return;
       const { changes } = sql.releaseFollowers.run({ endpointId, checkoutId, sequence, now });
@@ -212,7 +212,7 @@ function prepare(connection: Connection) {
       `INSERT INTO deliveries ${INSERTED.values}`,
     ),
     selectHeldUntil: connection
-      .prepare<Place, number | null>(
+      .prepare<SequencePosition, number | null>(
         `SELECT max(next_at) FROM deliveries INDEXED BY queued_deliveries
          WHERE ${IN_ORDER_IN_QUEUE} AND sequence < @sequence`,
       )
@@ -236,11 +236,11 @@ function prepare(connection: Connection) {
     postpone: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
       "UPDATE deliveries SET in_order = 0, next_at = @nextAt WHERE id = @id",
     ),
-    holdFollowers: connection.prepare<Place & Pick<Delivery, "nextAt">>(
+    holdFollowers: connection.prepare<SequencePosition & Pick<Delivery, "nextAt">>(
       `UPDATE deliveries INDEXED BY queued_deliveries SET next_at = @nextAt
        WHERE ${IN_ORDER_IN_QUEUE} AND sequence > @sequence AND next_at < @nextAt`,
     ),
-    releaseFollowers: connection.prepare<Place & EndpointAt>(
+    releaseFollowers: connection.prepare<SequencePosition & EndpointAt>(
       `UPDATE deliveries INDEXED BY queued_deliveries SET next_at = @now
        WHERE ${IN_ORDER_IN_QUEUE} AND sequence > @sequence AND tries = 0 AND next_at > @now`,
     ),

@@ -3,9 +3,9 @@ import type { DeliveryState } from "../../core/webhook/delivery.ts";
 import { columnsOf, lazily } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-type Told = DeliveryEntry["attempts"][number];
+type AttemptEntry = DeliveryEntry["attempts"][number];
 /** One attempt of a delivery, as audited. Times are milliseconds by the store's clock. */
-export type DeliveryAttempt = Omit<Told, "headers" | "bodySha256" | "answer"> & {
+export type DeliveryAttempt = Omit<AttemptEntry, "headers" | "bodySha256" | "answer"> & {
   readonly deliveryId: string;
   /** The sent headers, without the signature, as JSON. */
   readonly headers: string;
@@ -37,8 +37,11 @@ type NewAttempt = Pick<
   "deliveryId" | "number" | "startedAt" | "url" | "headers" | "bodyHash" | "fault"
 >;
 /** The last attempt of a delivery, as lists show it. */
-type LastTry = Pick<DeliveryAttempt, "number" | "startedAt" | "url" | "milliseconds" | "status" | "error">;
-type Place = Pick<DeliveryAttempt, "deliveryId" | "number">;
+type LastAttempt = Pick<
+  DeliveryAttempt,
+  "number" | "startedAt" | "url" | "milliseconds" | "status" | "error"
+>;
+type AttemptKey = Pick<DeliveryAttempt, "deliveryId" | "number">;
 
 /** The DDL of attempts of deliveries. */
 export const DELIVERY_ATTEMPTS_DDL = `
@@ -80,7 +83,7 @@ export function deliveryAttemptsTable(connection: Connection) {
     `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
      VALUES (@deliveryId, @number, @startedAt, @url, @headers, @bodyHash, @fault)`,
   );
-  const finish = connection.prepare<Place & AttemptEnd>(
+  const finish = connection.prepare<AttemptKey & AttemptEnd>(
     `UPDATE delivery_attempts SET finished_at = @finishedAt, milliseconds = @milliseconds, address = @address,
        status = @status, error = @error, answer = @answer, next_at = @nextAt
      WHERE delivery_id = @deliveryId AND number = @number AND finished_at IS NULL`,
@@ -104,7 +107,7 @@ export function deliveryAttemptsTable(connection: Connection) {
          SELECT max(number) FROM delivery_attempts WHERE delivery_id = delivery.id AND finished_at IS NOT NULL)`,
     ),
   );
-  const selectLast = connection.prepare<[string], LastTry>(
+  const selectLast = connection.prepare<[string], LastAttempt>(
     `SELECT number, started_at AS startedAt, url, milliseconds, status, error FROM delivery_attempts
      WHERE delivery_id = ? ORDER BY number DESC LIMIT 1`,
   );
@@ -128,14 +131,14 @@ export function deliveryAttemptsTable(connection: Connection) {
     start: (attempt: NewAttempt): void => void insert.run(attempt),
 
     /** Writes the end of an attempt; false if no such attempt is open. */
-    finish: ({ deliveryId, number }: Place, end: AttemptEnd): boolean =>
+    finish: ({ deliveryId, number }: AttemptKey, end: AttemptEnd): boolean =>
       finish.run({ ...end, deliveryId, number }).changes > 0,
 
     /** The attempts of a delivery, oldest first. */
     of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId),
 
     /** The last attempt of a delivery, without the sent and received bytes; undefined before the first one. */
-    last: (deliveryId: string): LastTry | undefined => selectLast.get(deliveryId),
+    last: (deliveryId: string): LastAttempt | undefined => selectLast.get(deliveryId),
 
     /** Attempts without an end; after a start, the attempts that the end of the last process interrupted. */
     open: (): DeliveryAttempt[] => selectOpen.all(),

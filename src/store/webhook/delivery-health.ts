@@ -3,7 +3,7 @@ import type { Connection } from "../connection/database.ts";
 import type { Delivery } from "./deliveries.ts";
 
 /** A filter of failed deliveries. */
-type FailedSince = Pick<Delivery, "endpointId"> & { readonly since: number; readonly limit: number };
+type FailedDeliveryFilter = Pick<Delivery, "endpointId"> & { readonly since: number; readonly limit: number };
 
 /** The results of the newest attempts to an endpoint, and the time of its next delivery. */
 export type EndpointHealth = {
@@ -37,7 +37,8 @@ export function deliveryHealth(connection: Connection) {
      * Events whose last delivery to an endpoint was created since a moment and failed, the newest first. Only the
      * newest 10,000 failed deliveries are examined.
      */
-    failedSince: (wanted: FailedSince): string[] => selectFailed.all({ ...wanted, look: LOOK_FAILED }),
+    failedSince: (wanted: FailedDeliveryFilter): string[] =>
+      selectFailed.all({ ...wanted, look: LOOK_FAILED }),
 
     /**
      * The results of an endpoint's attempts since a moment, from its newest 100 attempted deliveries in each state; and
@@ -99,7 +100,7 @@ function prepare(connection: Connection) {
       .pluck(),
     // A later delivery of the same event supersedes the failure.
     selectFailed: connection
-      .prepare<FailedSince & { readonly look: number }, string>(
+      .prepare<FailedDeliveryFilter & { readonly look: number }, string>(
         `SELECT failed_event FROM (
            SELECT rowid AS place, event_id AS failed_event, created_at AS failed_from
            FROM deliveries INDEXED BY deliveries_of_endpoint

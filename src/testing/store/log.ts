@@ -2,10 +2,10 @@ import type { GuestWorld } from "../../world.ts";
 import { checkFilter, checkOptions, type Fields } from "../call-options.ts";
 import { WaitError } from "../errors.ts";
 import type { Filter, Log } from "../types.ts";
-import { createNews, type News, type NewsSource } from "./news.ts";
+import { createLogUpdates, type LogUpdates, type LogUpdateSource } from "./news.ts";
 
 /** What a log reads, and how its items are named and shown. */
-export type LogSource<Item> = NewsSource<Item> & {
+export type LogSource<Item> = LogUpdateSource<Item> & {
   readonly world: Pick<GuestWorld, "sleep">;
   /** What its items are called, in the singular. */
   readonly noun: string;
@@ -24,7 +24,7 @@ const MAX_LINES = 20;
 /** A log that is read when it is asked, and waited for without looking again before something is written. */
 export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   const { world, open, noun, isClosed, names, line } = source;
-  const news = createNews(source);
+  const news = createLogUpdates(source);
   const matcher = (match: Parameters<Log<Item>["waitFor"]>[0]): ((item: Item) => boolean) => {
     if (typeof match === "string") return (item) => names(item).includes(match);
     if (typeof match === "function") return match as (item: Item) => boolean;
@@ -52,7 +52,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
       const { all, leave } = news.join();
       try {
         for (
-          let came: News<Item> | undefined = await all;
+          let came: LogUpdates<Item> | undefined = await all;
           came;
           came = await Promise.race([came.next, timeUp])
         ) {

@@ -1,8 +1,8 @@
 /** What was read of a log, and what comes after it. */
-export type News<Item> = { readonly items: readonly Item[]; readonly next: Promise<News<Item>> };
+export type LogUpdates<Item> = { readonly items: readonly Item[]; readonly next: Promise<LogUpdates<Item>> };
 
 /** How a log is read, and how one hears that there is more. */
-export type NewsSource<Item> = {
+export type LogUpdateSource<Item> = {
   /**
    * Begins to read: the first call returns all items, each later one those that came since, and those that may have
    * changed.
@@ -13,19 +13,19 @@ export type NewsSource<Item> = {
 };
 
 /** A log that is followed; its reading goes on with each write until it is left. */
-type Followed<Item> = { readonly coming: () => Promise<News<Item>>; readonly leave: () => void };
+type Followed<Item> = { readonly coming: () => Promise<LogUpdates<Item>>; readonly leave: () => void };
 
 /**
  * Follows a log for all who wait for something in it: after a write it is read once, however many they are, and not at all
  * while nobody waits.
  */
-export function createNews<Item>(source: NewsSource<Item>): {
+export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
   /** Joins them: first come all items that are there, then what is new, until one leaves. */
-  readonly join: () => { readonly all: Promise<News<Item>>; readonly leave: () => void };
+  readonly join: () => { readonly all: Promise<LogUpdates<Item>>; readonly leave: () => void };
 } {
   let followed: Followed<Item> | undefined;
   let waiting = 0;
-  const readAll = async (next: Promise<News<Item>>): Promise<News<Item>> => ({
+  const readAll = async (next: Promise<LogUpdates<Item>>): Promise<LogUpdates<Item>> => ({
     items: await source.open()(),
     next,
   });
@@ -48,10 +48,10 @@ export function createNews<Item>(source: NewsSource<Item>): {
   };
 }
 
-function follow<Item>({ open, follow: hear }: NewsSource<Item>): Followed<Item> {
+function follow<Item>({ open, follow: hear }: LogUpdateSource<Item>): Followed<Item> {
   const read = open();
   let written = Promise.withResolvers<void>();
-  const come = (): Promise<News<Item>> => {
+  const come = (): Promise<LogUpdates<Item>> => {
     const news = written.promise.then(async () => {
       // What is written while this reads is read once more.
       written = Promise.withResolvers();

@@ -2,7 +2,7 @@ import { STATUS_CODES, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { HttpResponse, ServerLimits, Service, World } from "../../world.ts";
 import { isWhole } from "../http.ts";
-import type { Pending, Rests } from "./connections.ts";
+import type { Pending, IdleConnections } from "./connections.ts";
 import { LIMITS } from "./limits.ts";
 import { bodyOf, requestOf } from "./requests.ts";
 import { sendStream } from "./stream.ts";
@@ -18,7 +18,7 @@ export async function answer(
     limits,
     refuseUnread,
     rests,
-  }: { readonly limits: ServerLimits; readonly refuseUnread: RefuseUnread; readonly rests: Rests },
+  }: { readonly limits: ServerLimits; readonly refuseUnread: RefuseUnread; readonly rests: IdleConnections },
 ): Promise<void> {
   const { incoming, response } = entry;
   const reading = bodyOf(incoming, limits);

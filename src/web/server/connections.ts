@@ -18,7 +18,7 @@ export type Pending = {
 export type Queue = { readonly pending: Set<Pending>; readonly waiting: Pending[] };
 
 /** Tracks idle connections, which can be closed to make room. */
-export type Rests = {
+export type IdleConnections = {
   /** A new connection, which may close another one. */
   readonly add: (socket: Socket) => void;
   /** All headers of a request have arrived, and no request of the connection is in progress. */
@@ -35,7 +35,7 @@ export type Rests = {
  * headers; otherwise the connection that has been idle longest, then the oldest whose body is incomplete; if all are
  * busy, the new one (decision 58).
  */
-export function restsOf(sockets: Set<Socket>, { connections }: ServerLimits): Rests {
+export function idleConnectionsOf(sockets: Set<Socket>, { connections }: ServerLimits): IdleConnections {
   const unheard = new Set<Socket>();
   const resting = new Set<Socket>();
   const unread = new Set<Socket>();
@@ -74,7 +74,7 @@ function first<Member>(members: ReadonlySet<Member>): Member[] {
 /** Sets up a new connection. `isOpen`: other machines may reach the server. */
 export function welcome(
   socket: Socket,
-  { rests, isOpen }: { readonly rests: Rests; readonly isOpen: boolean },
+  { rests, isOpen }: { readonly rests: IdleConnections; readonly isOpen: boolean },
 ): void {
   rests.add(socket);
   if (isOpen && !isLoopbackAddress(socket.localAddress ?? "")) OUTSIDE.add(socket);

@@ -4,7 +4,15 @@ import { listenAddresses } from "../../core/network/address.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Listener, ListenFailure, ListenOptions, ServerLimits, Service, World } from "../../world.ts";
 import { answer, writePast, type RefuseUnread } from "./answer.ts";
-import { isWorkedOn, restsOf, welcome, workOn, type Pending, type Queue, type Rests } from "./connections.ts";
+import {
+  isWorkedOn,
+  idleConnectionsOf,
+  welcome,
+  workOn,
+  type Pending,
+  type Queue,
+  type IdleConnections,
+} from "./connections.ts";
 import { LIMITS, OWN_LIMITS } from "./limits.ts";
 import { NO_BODY, parserFault, requestOf } from "./requests.ts";
 
@@ -33,7 +41,7 @@ export async function serve(
   }
   const service = makeService(port);
   const sockets = new Set<Socket>();
-  const rests = restsOf(sockets, limits);
+  const rests = idleConnectionsOf(sockets, limits);
   const isOpen = addresses.length > 0;
   for (const server of servers) attach(server, { service, rests, after, limits, isOpen });
   return accept({ port, close: (graceMs) => close(servers, sockets, { graceMs, after }) });
@@ -65,7 +73,7 @@ function createHttpServer({ silenceMs, largerHeads }: ServerLimits): Server {
 /** The service and the state of its connections. */
 type Connections = {
   readonly service: Service;
-  readonly rests: Rests;
+  readonly rests: IdleConnections;
   readonly limits: ServerLimits;
   /** Whether other machines can reach the server; each request then tells whether it came from outside. */
   readonly isOpen: boolean;

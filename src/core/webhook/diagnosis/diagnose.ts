@@ -11,7 +11,7 @@ import {
 } from "./signing-variants.ts";
 import { explain, type Diagnosis, type Finding } from "./causes.ts";
 import {
-  absentHeaders,
+  missingHeaders,
   ageFindings,
   bodyHints,
   secondsIn,
@@ -67,7 +67,7 @@ export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, re
   if (verdict.code === "secret_missing") return proven([{ code: "secret_missing" }]);
   const rawBody = bytesOf(options.rawBody);
   if (rawBody === undefined) return proven([{ code: "body_not_raw", detail: PARSED }]);
-  const absent = absentHeaders(options.headers, namesOf(options));
+  const absent = missingHeaders(options.headers, namesOf(options));
   if (absent.length > 0) return proven(absent);
   const age = ageFindings(options, namesOf(options).timestamp);
   if (verdict.code === "timestamp_too_old" || verdict.code === "timestamp_too_new") return proven(age);

@@ -13,7 +13,7 @@ const TIME_ZONE_MAX_SECONDS = 14 * 3600;
 const MAX_PARTS = 3;
 
 /** The two headers if they are missing, empty or repeated. */
-export function absentHeaders(headers: WebhookHeaders, names: HeaderNames): readonly Finding[] {
+export function missingHeaders(headers: WebhookHeaders, names: HeaderNames): readonly Finding[] {
   return (["timestamp", "signature"] as const).flatMap((kind): Finding[] => {
     const name = names[kind];
     const values = headerValues(headers, name);

@@ -5,7 +5,7 @@ import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
 import type { Checkout } from "../../../core/checkout/checkout.ts";
 import type { Attempt } from "../../../core/control/checkout.ts";
 import { PAGE_VIEWS } from "../../../core/checkout/page-view.ts";
-import { returnText } from "../../../core/checkout/return-origin.ts";
+import { formatReturnOrigin } from "../../../core/checkout/return-origin.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral } from "../../../core/text.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
@@ -132,7 +132,7 @@ function noteView(context: PagesContext, call: Call): Outcome<Answer> {
   const [offered] = context.store.returnOrigins.list(storeId);
   if (kind === "opened") context.pageViews.note(id, { kind, target: null });
   else if (kind === "returned" && offered !== undefined)
-    context.pageViews.note(id, { kind, target: returnText(offered) });
+    context.pageViews.note(id, { kind, target: formatReturnOrigin(offered) });
   else return refuse("invalid_parameter", `kind must be opened, or returned where there is a way back`);
   return accept({ ...emptyResponse(call.requestId), unlogged: true });
 }

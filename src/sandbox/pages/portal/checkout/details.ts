@@ -1,5 +1,5 @@
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
-import type { ToldEvent, ToldRequest } from "../../../../core/explain/timeline.ts";
+import type { StoryEvent, StoryRequest } from "../../../../core/explain/timeline.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { actForm, storePath } from "../forms.ts";
@@ -11,7 +11,7 @@ import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** What folds out of a request's line: where its page is, why it was refused, and its bytes as they are there. */
-export function requestMore(view: View, request: ToldRequest, checkout: Checkout): Html {
+export function requestMore(view: View, request: StoryRequest, checkout: Checkout): Html {
   const { requestId, at, storeAt, key, refused, differences } = request;
   return html`${facts([
     [WORDS.request, linkedId(view, `/requests/${requestId}`, requestId)],
@@ -26,7 +26,7 @@ export function requestMore(view: View, request: ToldRequest, checkout: Checkout
 export function eventMore(
   { store }: PortalContext,
   view: View,
-  { event, checkout }: { readonly event: ToldEvent; readonly checkout: Checkout },
+  { event, checkout }: { readonly event: StoryEvent; readonly checkout: Checkout },
 ): Html {
   const body = store.events.find(event.id)?.body ?? "";
   const action = storePath(view, `/checkouts/${checkout.id}/events/${event.id}/replay`);

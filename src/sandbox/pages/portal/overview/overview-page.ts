@@ -1,4 +1,4 @@
-import { causeText, type ToldTry } from "../../../../core/explain/delivery.ts";
+import { causeText, type StoryAttempt } from "../../../../core/explain/delivery.ts";
 import { saying } from "../../../../core/language.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
@@ -76,7 +76,7 @@ function failing(context: PortalContext, view: View, now: number): Html {
 }
 
 /** How the newest attempt to an endpoint ended, among its deliveries that are due and those that were given up. */
-function lastTry({ store }: PortalContext, { id, storeId }: Endpoint): ToldTry | undefined {
+function lastTry({ store }: PortalContext, { id, storeId }: Endpoint): StoryAttempt | undefined {
   const any = { storeId, endpointId: id, eventId: null, checkoutId: null, limit: MAX_SHOWN };
   const tries = (["due", "failed"] as const)
     .flatMap((state) => store.deliveries.list({ ...any, state }))

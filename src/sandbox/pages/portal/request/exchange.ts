@@ -2,7 +2,7 @@ import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { errorBody } from "../../../../core/checkout/wire.ts";
 import type { Difference } from "../../../../core/explain/explanation.ts";
 import { firstBody } from "../../../../core/explain/request.ts";
-import type { ToldRequest } from "../../../../core/explain/timeline.ts";
+import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import { curlOf } from "../../../../core/request/curl.ts";
 import { redactKept } from "../../../../core/request/redaction.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -14,7 +14,7 @@ import { TEXTS } from "./texts.ts";
  * The bytes of a request and of its answer, and the line that sends it again. The log keeps headers and body of refused
  * requests alone; of one that made `checkout`, its values are shown, and the answer that its key keeps.
  */
-export function requestDetails(request: ToldRequest, checkout?: Checkout): Html {
+export function requestDetails(request: StoryRequest, checkout?: Checkout): Html {
   const { method, path, refused } = request;
   const line = `${method} ${path}`;
   const repeated = repeatedParts(request, checkout);
@@ -55,7 +55,7 @@ type Parts = {
 
 /** What sends a request again: of one that was taken, as it had to be. Undefined where nobody knows its body. */
 function repeatedParts(
-  { method, key, answer, fingerprint, refused }: ToldRequest,
+  { method, key, answer, fingerprint, refused }: StoryRequest,
   checkout?: Checkout,
 ): Parts | undefined {
   const credential = ["Authorization", ""];
@@ -69,7 +69,7 @@ function repeatedParts(
   return { headers, body: kept, isRedacted: kept !== body };
 }
 
-function curlPart({ method, path, refused }: ToldRequest, repeated: Parts): Html {
+function curlPart({ method, path, refused }: StoryRequest, repeated: Parts): Html {
   const line = curlOf({ method, path, body: "", ...repeated });
   if (line === undefined) return html`<p class="hint">${TEXTS.noCurl}</p>`;
   const isChanged = repeated.isRedacted === true || (refused !== null && line.includes("…"));
@@ -77,7 +77,7 @@ function curlPart({ method, path, refused }: ToldRequest, repeated: Parts): Html
 }
 
 /** The answer: as its key keeps it, or made again. */
-function answerPart({ requestId, status, code, refused, answer }: ToldRequest): Html {
+function answerPart({ requestId, status, code, refused, answer }: StoryRequest): Html {
   if (status === 0) return html`<p class="hint">${TEXTS.notAnswered}</p>`;
   const body =
     code === null || refused === null ? answer : errorBody(requestId, { code, message: refused.message });

@@ -5,7 +5,7 @@ import type { Explanation } from "../../../../core/explain/explanation.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
 import { explainRequest } from "../../../../core/explain/request.ts";
-import type { ToldRequest } from "../../../../core/explain/timeline.ts";
+import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { saying, type Words } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -40,7 +40,7 @@ function newestOf({ store }: PortalContext, { storeId }: View, orderId: string |
   return orderId === null ? undefined : store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0];
 }
 
-function requestFacts(view: View, request: ToldRequest, checkout: Checkout | undefined): Html {
+function requestFacts(view: View, request: StoryRequest, checkout: Checkout | undefined): Html {
   const { requestId, at, storeAt, status, code, durationMs, orderId, fault, key } = request;
   const page =
     checkout === undefined
@@ -67,7 +67,7 @@ function requestFacts(view: View, request: ToldRequest, checkout: Checkout | und
 
 /** Why: the words of `checkout explain`, the rung of the ladder, what was expected, and what helps. */
 function whyPart(
-  { method, code, fault }: ToldRequest,
+  { method, code, fault }: StoryRequest,
   { summary, check, field, expected, received, rule, decision, next }: Explanation,
 ): Html {
   return html`<section>
