@@ -742,3 +742,26 @@ async function open(harness: Harness = createHarness()) {
   };
   return { harness, sandbox: { ...started, auth }, ready, post, explain };
 }
+
+test("what helps is never the explanation that one reads, is said once, and of a delivery is no list that has it", async () => {
+  const { harness, post, explain } = await open();
+  await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
+  const { requestId, id } = await post(TERMS);
+  const refused = await post({ ...TERMS, order_id: "order-2", price_id: "no-such" });
+  const priced = await post({ order_id: "order-3", price_id: "no-such" }, { "Idempotency-Key": "third-key" });
+  await harness.clock.sleep(1000);
+  const newest = async (list: string, key: string): Promise<string> =>
+    new RegExp(`"${key}":"([^"]+)"`).exec((await harness.run([list, "list", "--json"])).stdout)?.[1] ?? "";
+  const [event, delivery] = [await newest("events", "event_id"), await newest("deliveries", "id")];
+  for (const one of [requestId, refused.requestId, id, event, delivery, "order-1"]) {
+    const { next } = await explain(one);
+    expect([one, next.filter((line) => line.endsWith(` ${one}`) && line.includes("explain"))]).toEqual([
+      one,
+      [],
+    ]);
+    expect([one, new Set(next).size]).toEqual([one, next.length]);
+    expect([one, next.includes("checkout deliveries list")]).toEqual([one, false]);
+  }
+  // A price that cannot be named is refused for the form that names it.
+  expect(await explain(priced.requestId)).toMatchObject({ field: "price_id", rule: 10, decision: 7 });
+});
