@@ -10,7 +10,7 @@ import { checkFolder } from "../../host/folder/trust.ts";
 import type { HostFailure } from "../../host/failure.ts";
 import { attemptAsync, unlessRefused } from "../problem.ts";
 import type { KnownVariables } from "../variables.ts";
-import { sandboxIn, sandboxOfFolder, inStore } from "../target/control.ts";
+import { sandboxIn, sandboxOfFolder, resolveStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** Who serves a folder, as its run.json says. */
@@ -98,7 +98,7 @@ async function healthOf({ world }: Context, lock: Lock | undefined) {
 async function controlOf(context: Context): Promise<ControlTarget | undefined> {
   const target = unlessRefused(() => sandboxOfFolder(context)) ?? unlessRefused(() => sandboxIn(context));
   if (target === undefined) return undefined;
-  const found = await attemptAsync(inStore(context, { ...target, onOtherVersion: () => undefined }));
+  const found = await attemptAsync(resolveStore(context, { ...target, onOtherVersion: () => undefined }));
   return found.ok ? found.value : undefined;
 }
 

@@ -16,7 +16,7 @@ import { noteTarget } from "../target/notes.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import { NEXT_AFTER_EVENT } from "../webhook/wait.ts";
 import { callAt } from "../target/call.ts";
-import { callSandbox, controlTarget, sandboxIn, inStore, momentFromNow } from "../target/control.ts";
+import { callSandbox, controlTarget, sandboxIn, resolveStore, momentFromNow } from "../target/control.ts";
 import { fileFailure } from "../../host/failure.ts";
 
 /** `checkout listen`. */
@@ -82,7 +82,7 @@ async function targetIfThere(context: Context): Promise<ControlTarget | undefine
   const found = sandboxIn(context);
   if (found === undefined) return undefined;
   noteTarget(context, { url: found.origin });
-  return inStore(context, found);
+  return resolveStore(context, found);
 }
 
 /** A service of which nothing is known but its secrets, and which cannot be asked for anything. */

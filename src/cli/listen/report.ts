@@ -1,6 +1,6 @@
 import { iso, isoOrNull } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import type { DeliveryResult, HandledDelivery, NextTry } from "../../client/listen/listener.ts";
+import type { DeliveryResult, HandledDelivery, NextAttempt } from "../../client/listen/listener.ts";
 import { faultText } from "../../core/fault/fault.ts";
 import { ALL_EVENTS, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { parseStrictJson } from "../../core/json.ts";
@@ -205,7 +205,7 @@ function resultParts({ result, milliseconds, next }: HandledDelivery, { style, p
 }
 
 /** A span, not a moment: that would be one of the store's clock, beside those of this machine. */
-function nextText({ waitMs }: NextTry): string {
+function nextText({ waitMs }: NextAttempt): string {
   if (waitMs === null) return "given up";
   const [size, unit] = SPAN_UNITS.find(([unitMs]) => waitMs >= 2 * unitMs) ?? [SECOND_MS, "s"];
   return `next try in ${Math.round(waitMs / size)} ${unit}`;

@@ -14,7 +14,7 @@ import type { Settings } from "../target/service.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
 /** Labels of the two create commands. */
-export type Noun = {
+export type CheckoutKind = {
   readonly command: "orders" | "sessions";
   readonly endpoint: "orders" | "checkout-sessions";
   readonly thing: string;
@@ -22,14 +22,14 @@ export type Noun = {
 };
 
 /** Labels of `orders create`. */
-export const ORDER: Noun = {
+export const ORDER: CheckoutKind = {
   command: "orders",
   endpoint: "orders",
   thing: "an order",
   example: "order-1001",
 };
 /** Labels of `sessions create`. */
-export const SESSION: Noun = {
+export const SESSION: CheckoutKind = {
   command: "sessions",
   endpoint: "checkout-sessions",
   thing: "a checkout session",
@@ -38,7 +38,7 @@ export const SESSION: Noun = {
 
 /** A finished create. */
 type CreateReport = {
-  readonly noun: Noun;
+  readonly noun: CheckoutKind;
   readonly request: CreateRequest;
   readonly result: CreateResult;
   /** Flags that name the service and the folder again, for the command that resumes the create. */

@@ -17,7 +17,7 @@ import { chooseKey, type Intent, type LatestAttempt } from "../../core/checkout/
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { ORDER, SESSION, showCreated, type Created, type Noun } from "./create-report.ts";
+import { ORDER, SESSION, showCreated, type Created, type CheckoutKind } from "./create-report.ts";
 import { instanceOf } from "./instance.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { createManaged } from "./managed-create.ts";
@@ -50,7 +50,7 @@ export function registerSessionsCreate(group: Group): void {
   registerCreate(group, SESSION);
 }
 
-function registerCreate(group: Group, noun: Noun): void {
+function registerCreate(group: Group, noun: CheckoutKind): void {
   const { command, example, thing } = noun;
   register<CreateOptions>(group, {
     name: "create",
@@ -102,7 +102,7 @@ function fieldOptions(world: World): readonly Option[] {
 }
 
 /** Creates, or gets what this create made before; exit 5 if the key or the order_id belongs to a different create. */
-async function runCreate(context: Context, options: CreateOptions, noun: Noun): Promise<number> {
+async function runCreate(context: Context, options: CreateOptions, noun: CheckoutKind): Promise<number> {
   const { world } = context;
   const service = await connectTo(context);
   const { settings } = service;

@@ -2,7 +2,7 @@ import { create, type CreateIntent, type Target } from "../../client/api/client.
 import type { Journal } from "../../core/checkout/journal.ts";
 import type { RetryPolicy } from "../../client/api/retry.ts";
 import type { Context } from "../command.ts";
-import { judgeCreate, type Created, type Noun } from "./create-report.ts";
+import { judgeCreate, type Created, type CheckoutKind } from "./create-report.ts";
 import { hosted } from "../problem.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { instanceOf } from "./instance.ts";
@@ -12,7 +12,7 @@ import type { Settings } from "../target/service.ts";
 import { whileWaiting } from "../target/waiting.ts";
 
 /** A create, and the labels of its command. */
-type ManagedCreate = { readonly noun: Noun; readonly intent: CreateIntent };
+type ManagedCreate = { readonly noun: CheckoutKind; readonly intent: CreateIntent };
 /** The service that receives creates. */
 type Service = { readonly target: Target; readonly settings: Settings; readonly policy: RetryPolicy };
 

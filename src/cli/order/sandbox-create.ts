@@ -2,7 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import type { Created, Noun } from "./create-report.ts";
+import type { Created, CheckoutKind } from "./create-report.ts";
 import { createEach } from "./managed-create.ts";
 import { refusedUsage } from "../problem.ts";
 import { connectToSandbox } from "../target/connect.ts";
@@ -44,7 +44,7 @@ export async function createInSandbox(
 }
 
 /** The order or the session to create, with its terms. */
-type WantedCreate = { readonly noun: Noun; readonly request: CreateRequest };
+type WantedCreate = { readonly noun: CheckoutKind; readonly request: CreateRequest };
 
 /** The same for several creates, one after the other. */
 export async function createAllInSandbox(

@@ -10,11 +10,11 @@ import {
   NEXT_AFTER_SNAPSHOT as nextAfter,
   shelfOf,
   typedPath,
-  type ActingName,
+  type TemporaryName,
   type SnapshotOptions,
 } from "./place.ts";
 import { callAt } from "../target/call.ts";
-import { inStore } from "../target/control.ts";
+import { resolveStore } from "../target/control.ts";
 
 type Created = AnswerOf<"createSnapshot">;
 
@@ -50,7 +50,7 @@ async function runCreate(context: Context, options: SnapshotOptions, name = ""):
 function create(context: Context, options: SnapshotOptions, name: string): Promise<Created> {
   return withSandbox<Created>(context, async (target, folder) => {
     const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
-    const store = options.all === true ? target : await inStore(context, target);
+    const store = options.all === true ? target : await resolveStore(context, target);
     return writtenTo(context, options, { name, shelf }, ({ name: taken, signal }) => {
       const body = { name: taken };
       return options.all === true
@@ -65,7 +65,7 @@ function writtenTo(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
   { name, shelf }: { readonly name: string; readonly shelf: SnapshotFiles | undefined },
-  act: (taken: ActingName) => Promise<Created>,
+  act: (taken: TemporaryName) => Promise<Created>,
 ): Promise<Created> {
   if (file === undefined || shelf === undefined) return act({ name });
   return besideOlder(world, { shelf, name }, async (beside) => {

@@ -50,7 +50,7 @@ export function shelfOf({ world }: Pick<Context, "world">, folder: string | unde
 }
 
 /** The name of a command's snapshot while the command acts. `signal` aborts when the command should stop. */
-export type ActingName = { readonly name: string; readonly signal?: AbortSignal };
+export type TemporaryName = { readonly name: string; readonly signal?: AbortSignal };
 
 /**
  * Acts on a snapshot with a temporary name, which gets its own name after everything succeeded. Until then, and if anything
@@ -59,7 +59,7 @@ export type ActingName = { readonly name: string; readonly signal?: AbortSignal 
 export async function besideOlder<Value>(
   world: Pick<World, "freshId" | "onStop">,
   { shelf, name }: { readonly shelf: SnapshotFiles; readonly name: string | undefined },
-  act: (beside: ActingName) => Promise<Value>,
+  act: (beside: TemporaryName) => Promise<Value>,
 ): Promise<Value> {
   const beside = `unfinished-${world.freshId()}`;
   using stop = untilStopped(world);

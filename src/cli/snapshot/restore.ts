@@ -15,11 +15,11 @@ import {
   NEXT_AFTER_SNAPSHOT as nextAfter,
   shelfOf,
   typedPath,
-  type ActingName,
+  type TemporaryName,
   type SnapshotOptions,
 } from "./place.ts";
 import { callAt } from "../target/call.ts";
-import { inStore } from "../target/control.ts";
+import { resolveStore } from "../target/control.ts";
 import { readNamed } from "../../host/named-file.ts";
 
 type Restored = AnswerOf<"restoreSnapshot">;
@@ -71,7 +71,7 @@ function restore(context: Context, options: RestoreOptions, name: string | undef
   const isOfStore = isStoreTyped(context.world);
   return withSandbox<Restored>(context, async (target, folder) => {
     const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
-    const store = isOfStore ? await inStore(context, target) : target;
+    const store = isOfStore ? await resolveStore(context, target) : target;
     const all = options.all === true ? { all: true } : {};
     const adopt = options.adopt === true ? { adopt: true } : {};
     const done = await takenFrom(context, options, { name, shelf }, (taken) =>
@@ -99,7 +99,7 @@ function takenFrom(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
   { name, shelf }: { readonly name: string | undefined; readonly shelf: SnapshotFiles | undefined },
-  act: (taken: ActingName) => Promise<Restored>,
+  act: (taken: TemporaryName) => Promise<Restored>,
 ): Promise<Restored> {
   if (file === undefined || shelf === undefined) return act({ name: name ?? "" });
   const path = typedPath(world, file);

@@ -2,12 +2,12 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import type { StoreAccess } from "./variables.ts";
 import { callAt } from "../target/call.ts";
-import { inStore } from "../target/control.ts";
+import { resolveStore } from "../target/control.ts";
 import { isOwn } from "../target/surroundings.ts";
 
 /** What an application needs of the store that options and folder name: from its sandbox, and its key from the folder of that. */
 export async function accessIn(context: Context, sandbox: ControlTarget): Promise<StoreAccess> {
-  const target = await inStore(context, sandbox);
+  const target = await resolveStore(context, sandbox);
   const told = await callAt(context, target, { name: "storeAccess", body: undefined });
   const { storeId, signingSecret, ownSecrets } = told;
   const apiKey = keptKeyOf(context, target, storeId);

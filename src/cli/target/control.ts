@@ -54,14 +54,14 @@ export function callFor<Name extends OperationName>(
 
 /** The sandbox that a command acts on, and the store in it. */
 export async function controlTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
-  return inStore(context, await sandboxTarget(context, role));
+  return resolveStore(context, await sandboxTarget(context, role));
 }
 
 /**
  * A sandbox with the store that a command is about (decision 90); without one where it is the first. Only a name has to
  * be asked for.
  */
-export async function inStore(context: Context, target: ControlTarget): Promise<ControlTarget> {
+export async function resolveStore(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const named = storeOfFolder(context, target);
   if (named === undefined) return target;
   const { text, by, source } = named;

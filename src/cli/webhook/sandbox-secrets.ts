@@ -1,6 +1,6 @@
 import type { Context } from "../command.ts";
 import { callAt } from "../target/call.ts";
-import { sandboxIn, inStore } from "../target/control.ts";
+import { sandboxIn, resolveStore } from "../target/control.ts";
 
 /** The signing secrets of one owner, such as `the endpoint http://localhost:3000/hooks`. */
 export type SecretsOf = {
@@ -18,7 +18,7 @@ export type SecretsOf = {
 export async function sandboxSecrets(context: Context): Promise<readonly SecretsOf[] | undefined> {
   const sandbox = sandboxIn(context);
   if (sandbox === undefined) return undefined;
-  const target = await inStore(context, sandbox);
+  const target = await resolveStore(context, sandbox);
   const { signingSecret, name } = await callAt(context, target, { name: "storeAccess", body: undefined });
   const found: SecretsOf[] = [];
   const listed = await callAt(context, target, { name: "listEndpoints", body: undefined });

@@ -7,7 +7,7 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
-import { ORDER, SESSION, type Noun } from "../order/create-report.ts";
+import { ORDER, SESSION, type CheckoutKind } from "../order/create-report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";
 import { EXIT, Refused, refusedUsage, type Problem } from "../problem.ts";
@@ -19,7 +19,7 @@ import type { ServiceOptions } from "../target/surroundings.ts";
 type TriggerOptions = ServiceOptions & { readonly orderId?: string; readonly priceId?: string };
 
 /** The wanted event: its type, the kind of checkout, and the status that causes it. */
-type Goal = { readonly type: string; readonly noun: Noun; readonly status: Status };
+type Goal = { readonly type: string; readonly noun: CheckoutKind; readonly status: Status };
 type Checkout = AnswerOf<"inspectCheckout">;
 
 const TEST = "webhook.test";

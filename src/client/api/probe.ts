@@ -32,7 +32,7 @@ export async function probeService(
   target: Target,
   options: ProbeOptions,
 ): Promise<ServiceProbe> {
-  const ask = (request: ApiRequest): Promise<Asked> => askOnce(world, request, options);
+  const ask = (request: ApiRequest): Promise<ProbeResult> => askOnce(world, request, options);
   const { answer: retrieve } = await ask(retrieveRequest(target, world.uuid()));
   const presented = parseAuthorization([`Bearer ${target.apiKey}`]);
   const isLive = presented.ok && presented.value.kind === "live";
@@ -41,12 +41,12 @@ export async function probeService(
   return { retrieve, create: await probeCreate(target, name, ask) };
 }
 
-type Asked = { readonly answer: ProbeAnswer; readonly body: string };
+type ProbeResult = { readonly answer: ProbeAnswer; readonly body: string };
 
 async function probeCreate(
   target: Target,
   name: string,
-  ask: (request: ApiRequest) => Promise<Asked>,
+  ask: (request: ApiRequest) => Promise<ProbeResult>,
 ): Promise<CreateProbe> {
   const [orderId, key] = [`checklist-${name}`, `checkout-checklist-${name}`];
   const request = (amountMinor: number): ApiRequest => {
@@ -67,7 +67,7 @@ async function askOnce(
   { send, now }: ProbeWorld,
   request: ApiRequest,
   { timeoutMs, signal }: ProbeOptions,
-): Promise<Asked> {
+): Promise<ProbeResult> {
   const result = await send({ ...request, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
   return { answer: { ...read(result), at: now() }, body: result.ok ? result.body : "" };
 }

@@ -138,7 +138,7 @@ async function comeBackOtherwise(
   world: ReturnWorld,
   returning: Returning,
 ): Promise<ControlResult<ReturnFacts["otherwise"]>> {
-  for (const [way, visit] of Object.entries<Way>(OTHER_WAYS)) {
+  for (const [way, visit] of Object.entries<ReturnRequest>(OTHER_WAYS)) {
     await openPage(world, returning, visit);
     const view = viewOf(await readView(world, returning));
     if (view.says === "paid") return succeeded({ way, view });
@@ -185,7 +185,7 @@ async function comeBackToWhoAsks(
 }
 
 /** How a customer comes back: what is added to the address, by which method, from where. */
-type Way = {
+type ReturnRequest = {
   /** Default: the session of the order. */
   readonly session?: string;
   readonly query?: string;
@@ -205,12 +205,12 @@ const OTHER_WAYS = {
   "by POST": { method: "POST" },
   [`from your own site, with ${THIRD_QUERY}`]: { query: THIRD_QUERY, from: "shop" },
   "for the third time, reloaded from no other page": { from: "nowhere" },
-} satisfies Readonly<Record<string, Way>>;
+} satisfies Readonly<Record<string, ReturnRequest>>;
 
 async function openPage(
   world: ReturnWorld,
   { target, page, checkout, signal }: Returning,
-  { session = checkout.id, query = "", method = "GET", from }: Way,
+  { session = checkout.id, query = "", method = "GET", from }: ReturnRequest,
 ): Promise<Visit> {
   let url = `${returnPage(page, { ...checkout, id: session })}${query}`;
   const headers = { ...BROWSER_HEADERS, ...refererOf(from, { shop: new URL(page).origin, ...target }) };
@@ -244,7 +244,7 @@ async function openDespiteLimit(
 
 /** What a browser says of the page that it comes from. */
 function refererOf(
-  from: Way["from"],
+  from: ReturnRequest["from"],
   { shop, origin }: { readonly shop: string; readonly origin: string },
 ): Readonly<Record<string, string>> {
   if (from === "nowhere") return { "Sec-Fetch-Site": "none", "Cache-Control": "max-age=0" };

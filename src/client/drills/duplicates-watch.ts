@@ -35,10 +35,13 @@ const TIME_READINGS = 14;
 const TIME_PAUSE_MS = 5000;
 
 /** The last reading after a send, and what of the view stays still; undefined where that is not known. */
-type Looked = Pick<SendFact, "text"> & { readonly reading: Reading; readonly still: StillText | undefined };
+type Observation = Pick<SendFact, "text"> & {
+  readonly reading: Reading;
+  readonly still: StillText | undefined;
+};
 
 /** What of the view stays still before something is sent, what changed after the last send, and when. */
-type Rest = Pick<SendFact, "text"> & {
+type ViewBaseline = Pick<SendFact, "text"> & {
   readonly still: StillText | undefined;
   readonly changedAt: number | undefined;
 };
@@ -55,7 +58,7 @@ export async function restOf(
     last,
     isProven,
   }: { readonly known: StillText | undefined; readonly last: SendFact; readonly isProven: boolean },
-): Promise<Rest> {
+): Promise<ViewBaseline> {
   const { text } = last;
   const reading = await readView(world, look);
   if (known === undefined) return { ...(await settle(world, look)), text };
@@ -73,7 +76,7 @@ export async function restOf(
 }
 
 /** What stays still among readings, and when the last change was; undefined where there was none, or no rest. */
-async function settle(world: LookWorld, look: OrderLook): Promise<Omit<Rest, "text">> {
+async function settle(world: LookWorld, look: OrderLook): Promise<Omit<ViewBaseline, "text">> {
   await world.sleep(FULFIL_MS, look.signal);
   const texts: string[] = [];
   let changedAt: number | undefined;
@@ -109,7 +112,7 @@ export async function lookAfter(
     /** Whether a change was told apart from a clock before. */
     readonly isProven: boolean;
   },
-): Promise<Looked> {
+): Promise<Observation> {
   const { name, wasPaid, isRepeated, still, waitMs, isProven } = sent;
   if (!wasPaid) {
     const isPayment = DUPLICATE_SENDS[name].status === "succeeded";
@@ -140,7 +143,7 @@ async function explainChange(
     reading,
     isProven,
   }: { readonly still: StillText; readonly reading: Reading; readonly isProven: boolean },
-): Promise<Looked> {
+): Promise<Observation> {
   if (isProven) return { reading, still, text: "changed" };
   const isTime = areTimes(still, reading.text);
   const readings = [reading];

@@ -115,7 +115,7 @@ async function runUntilAnswered(
   world: DrillWorld,
   watched: Watched,
   run: RequestOf<"beginClientRun">,
-): Promise<ControlResult<Ran>> {
+): Promise<ControlResult<FinishedRun>> {
   for (let start = 1; ; start += 1) {
     const ran = await runOnce(world, watched, run);
     if (ran.end !== "success") return ran;
@@ -126,14 +126,14 @@ async function runUntilAnswered(
 }
 
 /** A run that has ended: whether a create came from it, an answer was kept from it, and it got one. */
-type Ran = {
+type FinishedRun = {
   readonly client: ShellResult;
   readonly hasCome: boolean;
   readonly hasLost: boolean;
   readonly isAnswered: boolean;
 };
 
-function clientOf(ran: ControlResult<Ran>): ControlResult<ShellResult> {
+function clientOf(ran: ControlResult<FinishedRun>): ControlResult<ShellResult> {
   return ran.end === "success" ? succeeded(ran.value.client) : ran;
 }
 
@@ -141,7 +141,7 @@ async function runOnce(
   world: DrillWorld,
   watched: Watched,
   run: RequestOf<"beginClientRun">,
-): Promise<ControlResult<Ran>> {
+): Promise<ControlResult<FinishedRun>> {
   const { control, lease, signal } = watched;
   const { id } = lease;
   const begun = await callControl(world, control, { name: "beginClientRun", id, body: run });

@@ -26,7 +26,7 @@ export type Secrets = {
 };
 
 /** The try of a delivery that is being sent now. */
-export type Underway = {
+export type AttemptInFlight = {
   readonly deliveryId: string;
   readonly eventId: string;
   readonly attempt: number;
@@ -34,7 +34,7 @@ export type Underway = {
 };
 
 /** When a failed delivery is tried again, by the store's clock, and how long after this try; null if it is given up. */
-export type NextTry = { readonly at: number | null; readonly waitMs: number | null };
+export type NextAttempt = { readonly at: number | null; readonly waitMs: number | null };
 
 /** The sender of the deliveries, as far as it can be asked. */
 export type DeliverySource = {
@@ -42,9 +42,9 @@ export type DeliverySource = {
   /** The instance that it was when it was last asked for anything; null if it has none, or none is known. */
   readonly instance: () => string | null;
   /** Undefined if unknown. */
-  readonly underway: (eventId: string) => Promise<Underway | undefined>;
+  readonly underway: (eventId: string) => Promise<AttemptInFlight | undefined>;
   /** Asked after the try was answered. Undefined if unknown. */
-  readonly nextTry: (tried: Underway) => Promise<NextTry | undefined>;
+  readonly nextTry: (tried: AttemptInFlight) => Promise<NextAttempt | undefined>;
 };
 
 /** The result of a delivery. `not_wanted`: its type was not asked for. `no_target`: it is shown and not forwarded. */
@@ -71,7 +71,7 @@ export type HandledDelivery = {
   /** The status that the sender got. */
   readonly answered: number;
   readonly milliseconds: number;
-  readonly next: NextTry | undefined;
+  readonly next: NextAttempt | undefined;
 };
 
 /** What a listener is made of. */

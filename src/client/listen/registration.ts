@@ -1,7 +1,7 @@
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
 import type { World } from "../../world.ts";
 import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../control/control.ts";
-import type { DeliverySource, NextTry, Secrets, Underway } from "./listener.ts";
+import type { DeliverySource, NextAttempt, Secrets, AttemptInFlight } from "./listener.ts";
 
 /** How the connection to the sandbox changed since the last check. */
 export type ConnectionChange =
@@ -116,7 +116,7 @@ async function secretsOf(place: LinkState): Promise<Secrets> {
 }
 
 /** Tries of one event never overlap at an endpoint (decision 93), so the open one is this one. */
-async function openTry(place: LinkState, eventId: string): Promise<Underway | undefined> {
+async function openTry(place: LinkState, eventId: string): Promise<AttemptInFlight | undefined> {
   const body = { eventId, endpointId: place.endpointId };
   const listed = await ask(place, { name: "listDeliveries", body });
   const deliveries = listed.end === "success" ? listed.value.deliveries : [];
@@ -127,7 +127,7 @@ async function openTry(place: LinkState, eventId: string): Promise<Underway | un
   })[0];
 }
 
-async function nextTry(place: LinkState, tried: Underway): Promise<NextTry | undefined> {
+async function nextTry(place: LinkState, tried: AttemptInFlight): Promise<NextAttempt | undefined> {
   for (let look = 0; look < MAX_LOOKS; look += 1) {
     await place.world.sleep(FIRST_WAIT_MS * 2 ** look);
     const shown = await ask(place, { name: "showEvent", id: tried.eventId, body: undefined });

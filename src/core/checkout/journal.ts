@@ -22,10 +22,10 @@ export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
 };
 
 /** A logical create of any attempt, at the current instance of the service; null if the instance is unknown. */
-type MeantCreate = Omit<LogicalCreate, "attempt"> & Pick<JournalEntry, "instance">;
+type CreateIdentity = Omit<LogicalCreate, "attempt"> & Pick<JournalEntry, "instance">;
 
 /** The create that the user means. */
-export type Intent = MeantCreate & {
+export type Intent = CreateIdentity & {
   readonly newAttempt: boolean;
   /** The user's own key, instead of a derived one. */
   readonly idempotencyKey: string | null;
@@ -45,7 +45,7 @@ export type KeyRefusal = { readonly reason: "other_create" | "too_old"; readonly
 
 /** The client's memory of its creates. Every change is on disk when the call returns. */
 export type Journal = {
-  readonly latestAttempt: (create: MeantCreate) => LatestAttempt | undefined;
+  readonly latestAttempt: (create: CreateIdentity) => LatestAttempt | undefined;
   /** Records that a create is about to be sent; returns the updated entry. */
   readonly begin: (intent: Intent, body: string, now: number) => Outcome<JournalEntry, KeyRefusal>;
   readonly settle: (key: string, settlement: Settlement, now: number) => void;

@@ -132,10 +132,10 @@ const storeSummary = z.object({
 
 /** Acts on one capability or price. */
 const ON_ONE = ["enable_capability", "disable_capability", "approve_price", "revoke_price"] as const;
-type OnOne = (typeof ON_ONE)[number];
-type OnStore = Exclude<(typeof ADMINISTRATOR_ACTIONS)[number], OnOne>;
+type SubjectAction = (typeof ON_ONE)[number];
+type StoreAction = Exclude<(typeof ADMINISTRATOR_ACTIONS)[number], SubjectAction>;
 const ON_STORE = ADMINISTRATOR_ACTIONS.filter(
-  (action): action is OnStore => !ON_ONE.some((one) => one === action),
+  (action): action is StoreAction => !ON_ONE.some((one) => one === action),
 );
 /** An act of an administrator. */
 export const actRequest = z.discriminatedUnion("action", [

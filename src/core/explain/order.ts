@@ -17,26 +17,26 @@ const ORDER = [
 ] as const;
 
 /** A line of a story, and its rank among the lines of the same time. */
-export type Placed<About> = {
+export type PlacedLine<Subject> = {
   readonly entry: StoryEntry;
   /** The subject of the line; undefined for acts and pages. */
-  readonly about?: About;
+  readonly about?: Subject;
   readonly place: (typeof ORDER)[number];
   /** A line of another chain that must come first. */
-  readonly after?: Placed<About> | undefined;
+  readonly after?: PlacedLine<Subject> | undefined;
 };
 
 /**
  * Merges chains of lines by time. Each chain is in chronological order. A time that goes back within a chain shows that
  * the clock was set back: once no chain can continue without that, a line says so, and times start again.
  */
-export function inOrder<About>(
-  chains: readonly (readonly Placed<About>[])[],
+export function inOrder<Subject>(
+  chains: readonly (readonly PlacedLine<Subject>[])[],
   say: Say,
-): readonly Pick<Placed<About>, "entry" | "about">[] {
+): readonly Pick<PlacedLine<Subject>, "entry" | "about">[] {
   const left = chains.filter((chain) => chain.length > 0).map((chain) => ({ chain, at: 0 }));
-  const told = new Set<Placed<About>>();
-  const lines: Pick<Placed<About>, "entry" | "about">[] = [];
+  const told = new Set<PlacedLine<Subject>>();
+  const lines: Pick<PlacedLine<Subject>, "entry" | "about">[] = [];
   let time = -Infinity;
   while (left.length > 0) {
     const heads = left.flatMap(({ chain, at }, index) => {
@@ -61,7 +61,7 @@ export function inOrder<About>(
   return lines;
 }
 
-function comesBefore(one: Placed<unknown>, other: Placed<unknown>): boolean {
+function comesBefore(one: PlacedLine<unknown>, other: PlacedLine<unknown>): boolean {
   const apart = one.entry.at - other.entry.at || ORDER.indexOf(one.place) - ORDER.indexOf(other.place);
   return apart < 0;
 }

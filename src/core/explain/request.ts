@@ -14,7 +14,7 @@ import { SENTENCES } from "./sentences.ts";
 import { requestEntry, type StoryRequest } from "./timeline.ts";
 
 /** The checkout that a request met: the one bound to its key, or the one of its order. */
-export type Met = Checkout & {
+export type ExistingCheckout = Checkout & {
   /** The fingerprint of its create; null if the key is forgotten. */
   readonly fingerprint: string | null;
 };
@@ -22,7 +22,7 @@ export type Met = Checkout & {
 /** Explains the answer of a request, and lists its replays. */
 export function explainRequest(
   request: StoryRequest,
-  met: Met | undefined,
+  met: ExistingCheckout | undefined,
   replays: readonly StoryRequest[],
   say: Say = english,
 ): Explanation {
@@ -159,7 +159,7 @@ export function refusedKey({ refused }: Pick<LoggedRequest, "refused">): string 
 /** How a refused request differs, field by field, from the request that made the existing checkout. */
 export function differencesOf(
   { path, refused }: Pick<LoggedRequest, "path" | "refused">,
-  met: Met | undefined,
+  met: ExistingCheckout | undefined,
 ): readonly Difference[] {
   if (refused === null || met === undefined) return [];
   const body = parseJson(refused.body);
@@ -177,19 +177,19 @@ export function differencesOf(
 const PATH = "path";
 
 /** The body of the request that made a checkout, reconstructed from its meaning. */
-export function firstBody(met: Met): CreateRequest {
+export function firstBody(met: ExistingCheckout): CreateRequest {
   const [body, ...others] = requestsFor(met);
   return others.find((other) => fingerprint(CREATE_PATHS[met.object], other) === met.fingerprint) ?? body;
 }
 
 /** The path and the fields of the request that made a checkout. */
-function firstRequest(met: Met): Map<string, string> {
+function firstRequest(met: ExistingCheckout): Map<string, string> {
   const fields = Object.entries({ path: CREATE_PATHS[met.object], ...firstBody(met) });
   // In the log's form, to be comparable.
   return new Map(fields.map(([field, value]) => [field, shown(keptField(value, met))]));
 }
 
-function keptField(value: unknown, { orderId }: Met): unknown {
+function keptField(value: unknown, { orderId }: ExistingCheckout): unknown {
   return typeof value === "string" ? redactKept(value, orderId) : value;
 }
 

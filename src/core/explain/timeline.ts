@@ -8,7 +8,7 @@ import { cut } from "../text.ts";
 import { deliveryLines, endpointLabels, pendingAttempts, type DeliveryLine } from "./deliveries.ts";
 import type { StoryDelivery } from "./delivery.ts";
 import type { Difference, Explanation, PendingEntry, StoryEntry } from "./explanation.ts";
-import { inOrder, type Placed as PlacedLine } from "./order.ts";
+import { inOrder, type PlacedLine } from "./order.ts";
 import { SENTENCES } from "./sentences.ts";
 
 /** A logged request, with further facts from the state. */
@@ -59,8 +59,8 @@ export type StoryLine = {
 };
 
 /** The subject of a line that can show more than its text. */
-type About = Pick<StoryLine, "request" | "event">;
-type Placed = PlacedLine<About>;
+type LineSubject = Pick<StoryLine, "request" | "event">;
+type OrderedLine = PlacedLine<LineSubject>;
 
 /** Maximum length of a key or a differing value in a line. */
 const MAX_SHOWN = 40;
@@ -120,7 +120,7 @@ export function pendingOf(
  * The life of one checkout in its necessary order: an attempt follows the creation, the first attempt makes the
  * checkout pending, and the last one ends it.
  */
-function lifeOf({ attempts, events }: CheckoutStory, say: Say): readonly Placed[] {
+function lifeOf({ attempts, events }: CheckoutStory, say: Say): readonly OrderedLine[] {
   const [created, later] = [events.filter(isFirst), events.filter((event) => !isFirst(event))];
   const [pending, final] = [later.filter(isPendingEvent), later.filter((event) => !isPendingEvent(event))];
   const [first = [], ...others] = attempts.map((one) => placedAttempt(one, say));
@@ -139,9 +139,9 @@ function lifeOf({ attempts, events }: CheckoutStory, say: Say): readonly Placed[
 /** Lines that are placed by their time alone: page views after the creation, late results after the end. */
 function apart(
   { views, lateResults }: CheckoutStory,
-  life: readonly Placed[],
+  life: readonly OrderedLine[],
   say: Say,
-): readonly (readonly Placed[])[] {
+): readonly (readonly OrderedLine[])[] {
   const [created, ended] = [life[0], life.at(-1)];
   return [
     ...views.map((view) => [{ ...placedView(view, say), after: created }]),
@@ -153,7 +153,7 @@ function apart(
  * The requests in the order of arrival. The log has them in the order of completion, so a request that finished before
  * an earlier one had started belongs behind a setback of the clock.
  */
-function requestChain(requests: readonly StoryRequest[], say: Say): readonly Placed[] {
+function requestChain(requests: readonly StoryRequest[], say: Say): readonly OrderedLine[] {
   const runs: StoryRequest[][] = [];
   for (const request of requests) {
     const run = runs.at(-1);
@@ -196,7 +196,7 @@ function differing({ differences }: StoryRequest, say: Say): string {
   return texts.length === 0 ? "" : `: ${texts.join(", ")}`;
 }
 
-function placedRequest(request: StoryRequest, say: Say): Placed {
+function placedRequest(request: StoryRequest, say: Say): OrderedLine {
   return {
     entry: requestEntry(request, say),
     about: { request },
@@ -205,7 +205,7 @@ function placedRequest(request: StoryRequest, say: Say): Placed {
 }
 
 /** An event, with the attempt whose start it reports. */
-function placedEvent(event: StoryEvent, say: Say, attempt?: Attempt): Placed {
+function placedEvent(event: StoryEvent, say: Say, attempt?: Attempt): OrderedLine {
   const { id, type, createdAt: at } = event;
   const began = attempt === undefined ? "" : `, ${say(SENTENCES.attempt(attempt.number))}`;
   const entry: StoryEntry = {
@@ -221,14 +221,17 @@ function placedEvent(event: StoryEvent, say: Say, attempt?: Attempt): Placed {
   return { entry, about: { event }, place: isPendingEvent(event) ? "pending" : "final" };
 }
 
-function placedView({ kind, at, target }: PageView, say: Say): Placed {
+function placedView({ kind, at, target }: PageView, say: Say): OrderedLine {
   const text = kind === "opened" ? SENTENCES.pageOpened : SENTENCES.browserReturned(target);
   return { entry: ofPayer("page", at, say(text)), place: kind };
 }
 
-function placedAttempt({ number, startedAt, outcome, finishedAt }: Attempt, say: Say): readonly Placed[] {
+function placedAttempt(
+  { number, startedAt, outcome, finishedAt }: Attempt,
+  say: Say,
+): readonly OrderedLine[] {
   const line = (at: number, text: Words): StoryEntry => ofPayer("attempt", at, say(text));
-  const started: Placed = { entry: line(startedAt, SENTENCES.attemptStarted(number)), place: "start" };
+  const started: OrderedLine = { entry: line(startedAt, SENTENCES.attemptStarted(number)), place: "start" };
   if (finishedAt === null) return [started];
   const ended = line(finishedAt, SENTENCES.attemptEnded(number, outcome, MAX_ATTEMPTS - number));
   return [started, { entry: ended, place: "finish" }];

@@ -102,12 +102,12 @@ function withoutCards(text: string, hides: (written: string) => unknown): string
 /** How much of the surrounding text can show that a number is not a card number. */
 const MAX_AROUND = 128;
 
-type Around = { readonly before: string; readonly after: string };
+type SurroundingText = { readonly before: string; readonly after: string };
 
 /**
  * A run of digits without its card numbers: `parts` has digits at even indexes and the gaps between them at odd ones.
  */
-function hideCards(run: string, around: Around, hides: (written: string) => unknown): string {
+function hideCards(run: string, around: SurroundingText, hides: (written: string) => unknown): string {
   const parts = run.split(GAPS);
   const last = parts.length - 1;
   let shown = "";
@@ -122,7 +122,7 @@ function hideCards(run: string, around: Around, hides: (written: string) => unkn
 }
 
 /** The index of the last group in the longest card number that begins at a group; undefined if there is none. */
-function endOfCard(parts: readonly string[], from: number, around: Around): number | undefined {
+function endOfCard(parts: readonly string[], from: number, around: SurroundingText): number | undefined {
   let digits = "";
   let found: number | undefined;
   for (let at = from; at < parts.length && digits.length < MAX_DIGITS; at += 2) {
@@ -136,7 +136,7 @@ function endOfCard(parts: readonly string[], from: number, around: Around): numb
 /**
  * Whether a group is part of a hexadecimal word, a decimal fraction or an amount. Only the first and last group can be.
  */
-function isOfOther(parts: readonly string[], at: number, { before, after }: Around): boolean {
+function isOfOther(parts: readonly string[], at: number, { before, after }: SurroundingText): boolean {
   const isFirst = at === 0;
   if (isFirst && NO_CARD_BEHIND.test(before)) return true;
   const isWordBefore = isFirst && !ESCAPE_AT_END.test(before);

@@ -7,7 +7,12 @@ import {
   explainOrder,
   type StoryCheckout,
 } from "../../core/explain/checkout.ts";
-import { differencesOf, explainRequest, refusedKey, type Met } from "../../core/explain/request.ts";
+import {
+  differencesOf,
+  explainRequest,
+  refusedKey,
+  type ExistingCheckout,
+} from "../../core/explain/request.ts";
 import type { StoryDelivery } from "../../core/explain/delivery.ts";
 import type { CheckoutStory, StoryRequest, StoryMaterial } from "../../core/explain/timeline.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
@@ -46,10 +51,10 @@ export type ReadStory = ReadCheckout & Pick<StoryMaterial, "requests" | "now">;
 /** How many requests, checkouts and deliveries a story tells at most, the newest. */
 const MAX_TOLD = 1000;
 
-type Looking = { readonly context: ExplainContext; readonly storeId: string; readonly id: string };
+type ExplainQuery = { readonly context: ExplainContext; readonly storeId: string; readonly id: string };
 
 /** Each kind by itself: undefined where the store has no such thing. In this order they are looked for. */
-const KINDS: Readonly<Record<ExplainedKind, (looking: Looking) => Promise<Explanation | undefined>>> = {
+const KINDS: Readonly<Record<ExplainedKind, (looking: ExplainQuery) => Promise<Explanation | undefined>>> = {
   request: (looking) => Promise.resolve(ofRequest(looking)),
   checkout: ofCheckout,
   event: (looking) => Promise.resolve(ofEvent(looking)),
@@ -78,7 +83,7 @@ export async function explain(
   return refuse("not_found", `this store has no ${what} ${printableLiteral(typed)}${why}`);
 }
 
-function ofRequest({ context, storeId, id }: Looking): Explanation | undefined {
+function ofRequest({ context, storeId, id }: ExplainQuery): Explanation | undefined {
   const told = tellRequest(context, storeId, id);
   if (!told.ok) return undefined;
   const { request, met, replays } = told.value;
@@ -108,7 +113,7 @@ export function tellRequest(context: ExplainContext, storeId: string, id: string
   });
 }
 
-type MetCheckout = Checkout & Met;
+type MetCheckout = Checkout & ExistingCheckout;
 
 /** The refusal of a request that the log does not have. */
 export function noRequest(log: Pick<RequestLog, "failure">, id: string): Outcome<never> {
@@ -119,7 +124,7 @@ export function noRequest(log: Pick<RequestLog, "failure">, id: string): Outcome
 /** A request as its line tells it: `keys` are those of the checkouts that it can have created. */
 function toldRequest(
   request: LoggedRequest,
-  met: Met | undefined,
+  met: ExistingCheckout | undefined,
   keys: readonly KeptAnswer[],
 ): StoryRequest {
   const kept =
@@ -164,14 +169,14 @@ function checkoutMet(
   return code === null ? store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0] : undefined;
 }
 
-async function ofCheckout({ context, storeId, id }: Looking): Promise<Explanation | undefined> {
+async function ofCheckout({ context, storeId, id }: ExplainQuery): Promise<Explanation | undefined> {
   const view = await viewCheckout(context, { storeId, checkoutId: id });
   if (!view.ok) return undefined;
   const told = tell(context, view.value);
   return explainCheckout(told, told);
 }
 
-type Viewed = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
+type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
 
 /**
  * A checkout that was read, with its story: the requests on its order until the next checkout of it was made; what was
@@ -179,7 +184,7 @@ type Viewed = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now"
  */
 export function tell(
   context: ExplainContext,
-  viewed: Viewed,
+  viewed: CheckoutFacts,
 ): ReadStory & {
   /** How many checkouts the order has, up to as many as a story tells. */
   readonly ofOrder: number;
@@ -200,7 +205,10 @@ export function tell(
   return { ...withStory(context, viewed), requests, now: viewed.now, ofOrder: siblings.length };
 }
 
-function withStory(context: ExplainContext, { checkout, attempts, lateResults }: Viewed): ReadCheckout {
+function withStory(
+  context: ExplainContext,
+  { checkout, attempts, lateResults }: CheckoutFacts,
+): ReadCheckout {
   const { store } = context;
   const { id, status, expiresAt } = checkout;
   const deliveries = store.deliveries.ofCheckout(id, MAX_TOLD).map((one) => readDelivery(context, one));
@@ -213,7 +221,7 @@ function withStory(context: ExplainContext, { checkout, attempts, lateResults }:
   return { checkout, story: { attempts, lateResults, views, events, deliveries, due } };
 }
 
-async function ofOrder(looking: Looking): Promise<Explanation | undefined> {
+async function ofOrder(looking: ExplainQuery): Promise<Explanation | undefined> {
   const { context, storeId, id: orderId } = looking;
   const checkouts = context.store.checkouts.ofOrder({ storeId, orderId, limit: MAX_TOLD });
   const keys = checkouts.flatMap(({ id }) => keysOf(context, id));
@@ -241,7 +249,7 @@ function requestsOf(
   });
 }
 
-function ofEvent({ context, storeId, id }: Looking): Explanation | undefined {
+function ofEvent({ context, storeId, id }: ExplainQuery): Explanation | undefined {
   const { store } = context;
   const event = store.events.find(id);
   if (event?.storeId !== storeId) return undefined;
@@ -250,7 +258,7 @@ function ofEvent({ context, storeId, id }: Looking): Explanation | undefined {
   return explainEvent(event, deliveries.toReversed(), storeTime(context, storeId));
 }
 
-function ofDelivery({ context, storeId, id }: Looking): Explanation | undefined {
+function ofDelivery({ context, storeId, id }: ExplainQuery): Explanation | undefined {
   const { store } = context;
   const delivery = store.deliveries.find(id);
   const event = delivery && store.events.find(delivery.eventId);

@@ -30,7 +30,7 @@ export type ApiFaultContext = ServiceContext & {
 };
 
 /** A request of v1 whose caller is known, and what it asks for. */
-type Asked = {
+type FaultableCall = {
   readonly call: Call;
   readonly caller: Pick<CredentialInStore, "storeId" | "clock">;
   /** Does what is asked. */
@@ -40,12 +40,12 @@ type Asked = {
 };
 
 /** Answers a request, with the fault that it meets, if any (decision 94). A store without faults costs one look. */
-export function underFaults(context: ApiFaultContext, asked: Asked): Promise<Outcome<Answer>> {
+export function underFaults(context: ApiFaultContext, asked: FaultableCall): Promise<Outcome<Answer>> {
   const faults = context.store.faults.of(asked.caller.storeId);
   return faults.some(isApiFault) ? meetFault(context, asked) : asked.work();
 }
 
-async function meetFault(context: ApiFaultContext, asked: Asked): Promise<Outcome<Answer>> {
+async function meetFault(context: ApiFaultContext, asked: FaultableCall): Promise<Outcome<Answer>> {
   const { call, caller, work, refuse } = asked;
   const { store, world } = context;
   const now = storeNow(caller.clock, world.now());
@@ -82,15 +82,18 @@ const INSTEAD = {
   lose_request: (_fault, requestId) => unanswered(requestId),
 } as const satisfies Readonly<Partial<Record<ApiAction, (fault: ApiFault, requestId: string) => Answer>>>;
 
-type Instead = keyof typeof INSTEAD;
+type SubstituteAction = keyof typeof INSTEAD;
 
-function isInstead(action: ApiAction): action is Instead {
+function isInstead(action: ApiAction): action is SubstituteAction {
   return action in INSTEAD;
 }
 
 /** What becomes of the answer once all is done: of every other action. */
 const AFTERWARDS: Readonly<
-  Record<Exclude<ApiAction, Instead>, (answer: Answer, fault: ApiFault, context: ApiFaultContext) => Answer>
+  Record<
+    Exclude<ApiAction, SubstituteAction>,
+    (answer: Answer, fault: ApiFault, context: ApiFaultContext) => Answer
+  >
 > = {
   latency: (answer, { latencyMs }) => ({ ...answer, delayMs: latencyMs ?? PARAMETERS.latencyMs.default }),
   lose_answer: (answer) => ({ ...answer, dropped: true }),
@@ -172,7 +175,7 @@ async function* slowly(whole: Uint8Array, pause: () => Promise<void>): AsyncIter
 }
 
 /** The order_id of a create, or of the checkout that is asked for. */
-function orderIdOf({ store }: ApiFaultContext, { call, caller }: Asked): string | null {
+function orderIdOf({ store }: ApiFaultContext, { call, caller }: FaultableCall): string | null {
   const { session_id: sessionId } = call.params;
   if (sessionId === undefined) return orderIdIn(Buffer.from(call.request.body).toString("utf8"));
   return store.checkouts.find(caller.storeId, sessionId.toLowerCase())?.orderId ?? null;

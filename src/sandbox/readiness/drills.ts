@@ -25,7 +25,7 @@ type Subject = Omit<CasesSubject, "order"> & {
 };
 
 /** Which endpoints are drilled, and whether events of orders are sent too. */
-type Wanted = { readonly endpointId?: string | undefined; readonly orderEvents?: boolean | undefined };
+type DrillTarget = { readonly endpointId?: string | undefined; readonly orderEvents?: boolean | undefined };
 
 /**
  * Drills one endpoint, or all enabled ones with an address: valid requests must be accepted, invalid ones refused. The
@@ -36,7 +36,7 @@ type Wanted = { readonly endpointId?: string | undefined; readonly orderEvents?:
 export async function runWebhookDrill(
   context: DrillsContext,
   storeId: string,
-  wanted: Wanted & { readonly leaseId?: string | undefined },
+  wanted: DrillTarget & { readonly leaseId?: string | undefined },
 ): Promise<Outcome<readonly EndpointDrill[]>> {
   const { leaseId } = wanted;
   const isWanted = (): Outcome<void> =>
@@ -75,7 +75,7 @@ export function insertDrill(
 function subjectsOf(
   context: DrillsContext,
   storeId: string,
-  { endpointId, orderEvents = false }: Wanted,
+  { endpointId, orderEvents = false }: DrillTarget,
 ): Promise<Outcome<readonly Subject[]>> {
   return atStore(context, storeId, (store, now) => {
     const drilled = receiversOf(context, storeId, endpointId);

@@ -15,7 +15,7 @@ import { drilledEndpoints, insertDrill, type DrillsContext } from "./drills.ts";
 /** The drills that send events themselves. */
 const SENDING: readonly DrillKind[] = ["duplicates", "browser_return"];
 
-type Sent = AnswerOf<"deliverForDrill">;
+type DeliveredEvents = AnswerOf<"deliverForDrill">;
 type Prepared = { readonly subject: string; readonly posts: readonly Outgoing[] };
 type Outgoing = Pick<Endpoint, "storeId" | "url"> & Pick<DeliveryRequest, "headers" | "body">;
 
@@ -28,11 +28,11 @@ export async function deliverForDrill(
   context: DrillsContext,
   storeId: string,
   wanted: RequestOf<"deliverForDrill">,
-): Promise<Outcome<Sent>> {
+): Promise<Outcome<DeliveredEvents>> {
   const prepared = await prepare(context, storeId, wanted);
   if (!prepared.ok) return prepared;
   const { subject, posts } = prepared.value;
-  const answers: Sent["answers"][number][] = [];
+  const answers: DeliveredEvents["answers"][number][] = [];
   // One endpoint after the other: a drill has few requests under way at the same time.
   for (const outgoing of posts) answers.push(answerOf(await postAsDelivery(context, outgoing)));
   return accept({ subject, answers });
@@ -129,7 +129,7 @@ function drilledNow(
       ]);
 }
 
-function answerOf({ result }: Posted): Sent["answers"][number] {
+function answerOf({ result }: Posted): DeliveredEvents["answers"][number] {
   if (result === "forbidden") return { status: null, error: "target_forbidden" };
   return result.ok
     ? { status: result.status, error: null }

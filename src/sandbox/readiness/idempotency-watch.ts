@@ -173,7 +173,7 @@ function comeOf(watch: Watch): AnswerOf<"endClientRun"> {
 }
 
 /** A create that is committed and not answered yet, and the owner of its key. */
-type Answered = {
+type CommittedCreate = {
   readonly request: HttpRequest;
   readonly requestId: string;
   readonly outcome: Outcome<Answer>;
@@ -182,9 +182,9 @@ type Answered = {
 };
 
 /** What is known after a create, and what it is answered with. */
-type Sight = { readonly watch: Watch; readonly answer: Outcome<Answer> | Promise<Outcome<Answer>> };
+type WatchResult = { readonly watch: Watch; readonly answer: Outcome<Answer> | Promise<Outcome<Answer>> };
 
-function sightOf(watch: Watch, answered: Answered): Sight {
+function sightOf(watch: Watch, answered: CommittedCreate): WatchResult {
   const { request, requestId, outcome, caller } = answered;
   const { current, credentialId } = watch;
   const isClient = caller?.id === credentialId;
@@ -244,14 +244,17 @@ function nextLoss({ current, seen, waitsUntil }: Watch, at: number): NextLoss | 
 }
 
 /** A create whose answer is taken. */
-type Losing = {
-  readonly answered: Answered;
+type LostAnswer = {
+  readonly answered: CommittedCreate;
   readonly answer: Answer;
   readonly create: Omit<SeenCreate, "lost" | "loss" | "early">;
   readonly loss: NextLoss;
 };
 
-function loseAnswer(before: Watch, { answered, answer, create, loss: { loss, early } }: Losing): Sight {
+function loseAnswer(
+  before: Watch,
+  { answered, answer, create, loss: { loss, early } }: LostAnswer,
+): WatchResult {
   const { request, requestId, at } = answered;
   const isToldToWait = loss === "rate_limited" && !early;
   const watch: Watch = {
@@ -263,7 +266,7 @@ function loseAnswer(before: Watch, { answered, answer, create, loss: { loss, ear
   const dropped = { ...answer, dropped: true, note: `${answer.note ?? ""}, answer dropped` } as const;
   const refusing = (refusal: Refusal): Outcome<Answer> =>
     accept({ ...answer, ...refusalResponse(requestId, refusal), note: `${refusal.code} by a drill` });
-  const taken: Readonly<Record<Loss, () => Sight["answer"]>> = {
+  const taken: Readonly<Record<Loss, () => WatchResult["answer"]>> = {
     reset: () => accept(dropped),
     silence: () => accept({ ...dropped, delayMs: SILENCE_MS }),
     // The second purchase goes on when its client has been killed.

@@ -36,7 +36,7 @@ export type Leases = {
 /** The drills that hold webhooks back. */
 const HOLDING: ReadonlySet<DrillKind> = new Set(["browser_return", "duplicates"]);
 
-type Held = {
+type OpenLease = {
   readonly lease: Lease;
   readonly undo: () => void | Promise<void>;
   /** Resolves when the lease has ended; `announce` lets it. */
@@ -55,7 +55,7 @@ export function createLeases(
     changed,
   }: { readonly report: (error: unknown) => void; readonly changed: (storeId: string) => void },
 ): Leases {
-  const held = new Map<string, Held>();
+  const held = new Map<string, OpenLease>();
 
   const finish = async (id: string): Promise<void> => {
     const one = held.get(id);

@@ -17,7 +17,7 @@ export type AccessEntry = {
 };
 
 /** One try of a delivery to an endpoint. */
-export type DeliveryTry = {
+export type DeliveryAttemptEntry = {
   readonly at: number;
   readonly url: string;
   /** What the receiver answered; null where it did not. */
@@ -41,7 +41,7 @@ export type LogStream = Pick<World["stderr"], "writableNeedDrain"> & {
 /** A log of answered requests, and of deliveries. */
 export type AccessLog = {
   readonly add: (entry: AccessEntry) => void;
-  readonly addDelivery: (delivery: DeliveryTry) => void;
+  readonly addDelivery: (delivery: DeliveryAttemptEntry) => void;
   readonly flush: () => void;
 };
 
@@ -65,11 +65,11 @@ export function createAccessLog(
 ): AccessLog {
   const { stream, shownId = (id) => id } = options;
   const isJson = options.format === "json";
-  const lineOf = (entry: AccessEntry | DeliveryTry): string => {
+  const lineOf = (entry: AccessEntry | DeliveryAttemptEntry): string => {
     if ("attempt" in entry) return isJson ? deliveryJson(entry) : deliveryText(entry);
     return isJson ? toJsonLine(entry) : toTextLine({ ...entry, requestId: shownId(entry.requestId) });
   };
-  let entries: (AccessEntry | DeliveryTry)[] = [];
+  let entries: (AccessEntry | DeliveryAttemptEntry)[] = [];
   let dropped = 0;
 
   const flush = (): void => {
@@ -84,7 +84,7 @@ export function createAccessLog(
     entries = [];
     dropped = 0;
   };
-  const add = (entry: AccessEntry | DeliveryTry): void => {
+  const add = (entry: AccessEntry | DeliveryAttemptEntry): void => {
     entries.push(entry);
     if (entries.length >= FLUSH_AT_LINES) flush();
     else if (entries.length === 1) world.after(FLUSH_AFTER_MS, flush);
@@ -124,13 +124,22 @@ function toJsonLine({ at, status, method, target, milliseconds, note, requestId 
   return `${jsonLine(line)}\n`;
 }
 
-function deliveryText({ at, url, status, error, type, milliseconds, attempt }: DeliveryTry): string {
+function deliveryText({ at, url, status, error, type, milliseconds, attempt }: DeliveryAttemptEntry): string {
   const { pathname, search } = new URL(url);
   const sent = `POST ${shownTarget(pathname + search)} ${status ?? error} ${type}`;
   return `${iso(at).slice(11)}  → ${printable(sent)} ${milliseconds} ms, attempt ${attempt}\n`;
 }
 
-function deliveryJson({ at, url, status, error, type, eventId, milliseconds, attempt }: DeliveryTry): string {
+function deliveryJson({
+  at,
+  url,
+  status,
+  error,
+  type,
+  eventId,
+  milliseconds,
+  attempt,
+}: DeliveryAttemptEntry): string {
   const line = {
     time: iso(at),
     delivery: type,

@@ -24,8 +24,8 @@ export type PortalSession = PortalPreferences & {
   readonly formToken: string;
 };
 
-/** The address that an act leads to. */
-type Led = Outcome<string>;
+/** The address after an act, or a refusal. */
+type RedirectOutcome = Outcome<string>;
 
 /** Where the portal is. */
 type PortalAddress = {
@@ -62,7 +62,11 @@ export type PortalAccess = {
    * Runs the act of a form. The same form of the same page is a double click: it leads where the first one does, and
    * runs nothing; not when that one was refused.
    */
-  readonly actOnce: (session: PortalSession, form: string, run: () => Promise<Led>) => Promise<Led>;
+  readonly actOnce: (
+    session: PortalSession,
+    form: string,
+    run: () => Promise<RedirectOutcome>,
+  ) => Promise<RedirectOutcome>;
   readonly signOut: (session: PortalSession) => void;
   /** Signs everybody out, and takes back the codes. Returns how many were signed in. */
   readonly endAll: () => number;
@@ -229,7 +233,7 @@ function createSessions({ freshId }: Pick<World, "freshId">) {
 
 /** The last forms that were sent, and where each has led to, or will. */
 function createActs(): Pick<PortalAccess, "numberPage" | "actOnce"> {
-  const acts = new Map<string, Promise<Led>>();
+  const acts = new Map<string, Promise<RedirectOutcome>>();
   let pages = 0;
   return {
     numberPage: () => String((pages += 1)),

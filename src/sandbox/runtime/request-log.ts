@@ -26,12 +26,12 @@ type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
 };
 
 /** What was asked, as far as it could be read. */
-type Asked = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
+type ReceivedRequest = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
 
 /** A request until its batch is written. Of one that was not refused no more is held than its row. */
-type Noted = { readonly owner: Owner | undefined; readonly cameAt: number } & (
+type PendingLogEntry = { readonly owner: Owner | undefined; readonly cameAt: number } & (
   | { readonly facts: Facts }
-  | { readonly request: Asked; readonly answer: Answer; readonly times: Times }
+  | { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times }
 );
 
 /** A row without what its batch adds. */
@@ -40,7 +40,7 @@ type Facts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
 /** The log of what v1 was asked and what it answered: of each store the newest requests (decision 86). */
 export type RequestLog = {
   /** Notes a request of v1 after its answer; other requests are not logged. Costs a place in a list. */
-  readonly note: (request: Asked, answer: Answer, times: Times) => void;
+  readonly note: (request: ReceivedRequest, answer: Answer, times: Times) => void;
   /** Newest first; everything that was answered is in it. After a position: the first ones that come after it. */
   readonly list: (storeId: string, filter: RequestFilter) => readonly LoggedRequest[];
   /** The newest before a position, newest first; default: of all. */
@@ -71,7 +71,7 @@ type Owner = Pick<LogFields, "storeId"> & { readonly clock?: StoreClock | undefi
 type RequestLogOptions = {
   readonly open: () => Outcome<RequestFile, { readonly message: string; readonly remedy: string }>;
   /** Whose a refused request is where its answer does not say so: by its key, else the first store's. */
-  readonly ownerOf: (request: Asked) => Owner;
+  readonly ownerOf: (request: ReceivedRequest) => Owner;
   /** How many requests of a store are kept; 0: none is noted, and what was kept before stays. */
   readonly kept: number;
   /**
@@ -104,7 +104,7 @@ export function createRequestLog(
   const arrivals = createArrivals<readonly LoggedRequest[]>(world);
   const positions = createPositions();
   const file = createLogFile(options);
-  let noted: Noted[] = [];
+  let noted: PendingLogEntry[] = [];
 
   const write = (): void => {
     const batch = noted;
@@ -258,7 +258,7 @@ function createPositions() {
 
 /** What was noted of each store, in its order, with the positions after the last one. */
 function batchesOf(
-  noted: readonly Noted[],
+  noted: readonly PendingLogEntry[],
   {
     ownerOf,
     lastOf,
@@ -284,7 +284,7 @@ function batchesOf(
 }
 
 /** What is held of a request. A create or a retrieve that succeeded has nothing in it that could be a secret but its order_id. */
-function notedOf(request: Asked, answer: Answer, times: Times): Noted {
+function notedOf(request: ReceivedRequest, answer: Answer, times: Times): PendingLogEntry {
   const { logged, status } = answer;
   const { storeId, clock } = logged ?? {};
   const owner = storeId === undefined ? undefined : { storeId, ...(clock === undefined ? {} : { clock }) };
@@ -330,7 +330,7 @@ function factsOf({
   answer,
   times,
 }: {
-  readonly request: Asked;
+  readonly request: ReceivedRequest;
   readonly answer: Answer;
   readonly times: Times;
 }): Facts {

@@ -111,12 +111,12 @@ export async function restoreSnapshot(
 }
 
 /** Stores of a snapshot, and whether all of the sandbox is replaced by them. */
-type Chosen = { readonly storeIds: readonly string[]; readonly isAll: boolean };
+type StoreSelection = { readonly storeIds: readonly string[]; readonly isAll: boolean };
 
 function chooseStores(
   { storeId, storeIds }: SnapshotImage,
   scope: SnapshotScope | "as_taken",
-): Outcome<Chosen> {
+): Outcome<StoreSelection> {
   if (typeof scope === "object") {
     if (storeIds.includes(scope.storeId)) return accept({ storeIds: [scope.storeId], isAll: false });
     return refuse(
@@ -132,7 +132,7 @@ function chooseStores(
 async function replaceStores(
   context: SnapshotContext,
   image: SnapshotImage,
-  { storeIds, isAll, hold }: Chosen & { readonly hold: "release" | "as_taken" | "hold" },
+  { storeIds, isAll, hold }: StoreSelection & { readonly hold: "release" | "as_taken" | "hold" },
 ): Promise<Outcome<Restored>> {
   const { store, world, masterKey, storeGate, assumptions, forgetStore } = context;
   const reseal = resealing(world, { from: image.key, to: masterKey });

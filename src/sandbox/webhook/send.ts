@@ -1,7 +1,7 @@
 import { parseRetryAfter } from "../../core/network/headers.ts";
 import type { DeliveryResult } from "../../core/webhook/delivery.ts";
 import type { World } from "../../world.ts";
-import type { AccessLog, DeliveryTry } from "../runtime/access-log.ts";
+import type { AccessLog, DeliveryAttemptEntry } from "../runtime/access-log.ts";
 import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";
 import type { Started } from "./take-due.ts";
 
@@ -50,7 +50,10 @@ async function sendSafely(
 }
 
 /** A try as the log shows it. */
-function shownTry({ endpoint, event, number, result, milliseconds }: Ended, at: number): DeliveryTry {
+function shownTry(
+  { endpoint, event, number, result, milliseconds }: Ended,
+  at: number,
+): DeliveryAttemptEntry {
   const outcome = outcomeOf(result, at);
   return {
     at,

@@ -7,7 +7,7 @@ import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
 import { endpointSecretsAt, type SecretsContext, type SecretsThen } from "./endpoint-secrets.ts";
 
 /** A try of a delivery as it was sent, made again from its audit. */
-export type SentTry = {
+export type SentAttempt = {
   /** Names and values, with the signature where that can be made again. */
   readonly headers: Readonly<Record<string, string>>;
   /** The bytes of the body; undefined where the audit says that others were sent. */
@@ -39,7 +39,7 @@ export function sentTry(
   context: SecretsContext,
   { endpointId, storeId, eventId }: Pick<Delivery, "endpointId" | "storeId" | "eventId">,
   attempt: Pick<DeliveryAttempt, "startedAt" | "headers" | "bodyHash">,
-): SentTry {
+): SentAttempt {
   const audited = { auditedHeaders: attempt.headers, bodyHash: attempt.bodyHash };
   const headers = auditedHeadersOf(audited);
   const then = endpointSecretsAt(context, { id: endpointId, storeId }, attempt.startedAt);

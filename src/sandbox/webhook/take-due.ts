@@ -39,7 +39,7 @@ export type Started = {
 const MAX_LOOKS = 100;
 
 /** What an endpoint's next deliveries are taken with: one reading of the clock, and its secrets, opened once. */
-type Taking = {
+type TakeOptions = {
   readonly endpoint: Endpoint;
   readonly clock: StoreClock;
   readonly now: number;
@@ -60,7 +60,7 @@ export const NO_DELIVERIES: Taken = { started: [], isFull: false };
 export function takeDue(
   context: TakeContext,
   endpointId: string,
-  options: { readonly underWay: number; readonly expect: Taking["expect"] },
+  options: { readonly underWay: number; readonly expect: TakeOptions["expect"] },
 ): Taken {
   const { store, world } = context;
   const endpoint = store.endpoints.find(endpointId);
@@ -94,7 +94,7 @@ export function takeDue(
  */
 function takeSome(
   context: TakeContext,
-  { clock, expect, ...taking }: Taking,
+  { clock, expect, ...taking }: TakeOptions,
   limit: number,
 ): { readonly taken: readonly Started[]; readonly goesOn: boolean } {
   const { store } = context;
@@ -154,7 +154,7 @@ function start(
     readonly delivery: NextDelivery;
     readonly fault: DeliveryFault | null;
   },
-  { endpoint, now, secrets }: Pick<Taking, "endpoint" | "now" | "secrets">,
+  { endpoint, now, secrets }: Pick<TakeOptions, "endpoint" | "now" | "secrets">,
 ): Started {
   const { store, world } = context;
   const { delivery, event, fault } = wanted;

@@ -79,7 +79,7 @@ export function checkoutsTable(connection: Connection) {
      WHERE store_id = @storeId AND order_id = @orderId AND (${LIVE_OR_ID}) > ''
      ORDER BY (${LIVE_OR_ID}) DESC LIMIT @limit`,
   );
-  const selectBeginning = connection.prepare<Beginning, { id: string }>(
+  const selectBeginning = connection.prepare<OrderIdPrefix, { id: string }>(
     `SELECT id FROM checkouts
      WHERE store_id = @storeId AND order_id >= @prefix AND order_id < @prefix || char(0x10FFFF) LIMIT @limit`,
   );
@@ -109,9 +109,9 @@ export function checkoutsTable(connection: Connection) {
     },
 
     /** The ids of the checkouts whose order_id begins with a text, up to a limit. */
-    ofOrdersFrom: (wanted: Beginning): string[] => selectBeginning.all(wanted).map(({ id }) => id),
+    ofOrdersFrom: (wanted: OrderIdPrefix): string[] => selectBeginning.all(wanted).map(({ id }) => id),
   };
 }
 
-type Beginning = { readonly storeId: string; readonly prefix: string; readonly limit: number };
+type OrderIdPrefix = { readonly storeId: string; readonly prefix: string; readonly limit: number };
 type OfOrder = { readonly storeId: string; readonly orderId: string; readonly limit: number };

@@ -23,7 +23,7 @@ type EventFilter = {
   readonly limit: number;
 };
 /** Events after a position and, optionally, from a moment on. */
-type LaterEvents = EventFilter & { readonly after: number; readonly from?: number };
+type EventsAfter = EventFilter & { readonly after: number; readonly from?: number };
 
 /** The DDL of events. */
 export const EVENTS_DDL = `
@@ -79,7 +79,7 @@ export function eventsTable(connection: Connection) {
     find: (id: string): StoredEvent | undefined => select.get(id),
 
     /** Events after a position, in the order of all events. */
-    after: ({ from = 0, ...filter }: LaterEvents): StoredEvent[] => {
+    after: ({ from = 0, ...filter }: EventsAfter): StoredEvent[] => {
       const { selectAfter, selectAfterOf, selectOfOrder, at } = lists();
       const { checkoutId, orderId } = filter;
       if (checkoutId !== null && orderId === undefined) return selectAfterOf.all({ ...filter, from });
@@ -120,7 +120,7 @@ function typesOf({ type }: EventFilter): readonly string[] {
 /** Each statement names the index that it uses: the store's events of a type, or a checkout's events. */
 function prepareLists(connection: Connection) {
   type OfType = EventFilter & { readonly type: string };
-  type Later = LaterEvents & { readonly from: number };
+  type Later = EventsAfter & { readonly from: number };
   type OfOrder = Later & { readonly orderId: string; readonly before: number };
   return {
     at: connection.prepare<[number], StoredEvent>(`SELECT ${EVENT.select} FROM events WHERE position = ?`),

@@ -44,7 +44,7 @@ const A_WHOLE_NUMBER: Words = ["a whole number", "整数"];
  * What the form of a new fault says. A duration, a share and an end are read as the command line reads them; an end in
  * 10m counts from the store's time.
  */
-export function readFault(
+export function parseFaultForm(
   fields: ReadonlyMap<string, string>,
   { context, view }: { readonly context: PortalContext; readonly view: View },
 ): Outcome<unknown> {

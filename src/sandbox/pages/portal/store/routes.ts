@@ -6,7 +6,7 @@ import { viewOf, type PortalContext, type View } from "../view.ts";
 import { catalogPage, readPrice } from "./catalog-page.ts";
 import { MAX_MOVE_MS, movePath } from "./clock-move.ts";
 import { clockPage, readMove } from "./clock-page.ts";
-import { faultsPage, readFault } from "./faults-page.ts";
+import { faultsPage, parseFaultForm } from "./faults-page.ts";
 import { keysPage, readScopes } from "./keys-page.ts";
 import { readOrigin, settingsPage } from "./settings-page.ts";
 import { connectPage } from "./connect-page.ts";
@@ -78,7 +78,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   page("/portal/{store_id}/faults", FAULTS),
   act("/portal/{store_id}/faults", {
     operation: "addFault",
-    parse: readFault,
+    parse: parseFaultForm,
     form: { page: FAULTS, names: { latency_ms: "latency" } },
   }),
   act("/portal/{store_id}/faults/{id}/remove", { operation: "removeFault" }),

@@ -5,7 +5,7 @@ import { HEADERS } from "../../../../core/webhook/signature.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
-import { sentTry, type SentTry, type Signing } from "../../../webhook/sent-try.ts";
+import { sentTry, type SentAttempt, type Signing } from "../../../webhook/sent-try.ts";
 import { answerBadge, bytes, commandLine, copyable, dated, facts, type Facts } from "../parts.ts";
 import type { PortalContext } from "../view.ts";
 import { WORDS } from "../texts.ts";
@@ -70,7 +70,7 @@ function withIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpoint
 }
 
 /** The line that checks the signature in a terminal, as at the moment when it was sent. */
-function checkLine({ eventId }: TriedDelivery, { headers, signing }: SentTry): Html {
+function checkLine({ eventId }: TriedDelivery, { headers, signing }: SentAttempt): Html {
   // The event has the bytes that were signed, and not those that the fault has put in their place.
   if (!signing.known || signing.fault === "changed_body") return html``;
   const [timestamp = "", signature = ""] = [headers[HEADERS.timestamp], headers[HEADERS.signature]];
