@@ -208,7 +208,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   calibrate: {
     summary: "compare a service with the sandbox's assumptions, and record the result",
-    load: async () => [(await import("./readiness/calibrate.ts")).registerCalibrate],
+    load: async () => [(await import("./calibration/calibrate.ts")).registerCalibrate],
   },
   whoami: {
     summary: "show the service, store and key that commands use, and where each comes from",
