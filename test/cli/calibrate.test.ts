@@ -136,6 +136,21 @@ test("nothing more is sent to a service with live money, or to none at all", asy
   }
 });
 
+test("assumptions show the verdict of the record in the folder, with its age", async () => {
+  const { harness } = await openService(replacing("order_conflict", "conflict"));
+  expect((await harness.run(["assumptions"])).stdout).not.toMatch(/confirmed|contradicted/);
+  expect((await harness.run(["calibrate", "--yes"])).code).toBe(0);
+  await harness.clock.sleep(3 * 86_400_000);
+  const { stdout } = await harness.run(["assumptions"]);
+  expect(stdout).toMatch(/ 5 {2}Idempotency\n(.*\n){1,4} +confirmed by http:\S+, 3 d ago/);
+  expect(stdout).toMatch(/ 8 {2}order_id\n(.*\n){1,4} +contradicted by http/);
+  expect(stdout).toMatch(/13 {2}Schedule\n(.*\n){1,4} +not observed at http/);
+  const { calibration: record } = JSON.parse((await harness.run(["assumptions", "--json"])).stdout) as {
+    readonly calibration: unknown;
+  };
+  expect(record).toEqual(JSON.parse(recordText(harness)));
+});
+
 test("what is unsafe, unasked or without a record sends nothing", async () => {
   const { harness, sent } = await openService();
   const key = "svc_test_0123456789abcdefghijklmnopqrstu";

@@ -1,7 +1,6 @@
 import { calibrate } from "../../client/calibrate.ts";
 import type { Target } from "../../client/api/client.ts";
 import {
-  calibration,
   differences,
   judgeCalibration,
   type CalibratedAssumption,
@@ -10,10 +9,10 @@ import {
 import { PROBES, type Answers } from "../../core/calibration/probes.ts";
 import { iso } from "../../core/clock.ts";
 import { isTestKeyForm, redactKey } from "../../core/credential.ts";
-import { parseJson } from "../../core/json.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { ASSUMPTIONS } from "../../core/readiness/assumptions.ts";
 import { printable } from "../../core/text.ts";
+import { DEFAULT_RECORD, recordAt } from "./record.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { EXIT, interruptedProblem, Refused, refusedUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
@@ -30,8 +29,6 @@ type CalibrateOptions = ServiceOptions & {
   readonly yes?: boolean;
 };
 
-const DEFAULT_FILE = "checkout.calibration.json";
-
 /** `checkout calibrate`. */
 export function registerCalibrate(group: Group): void {
   register<CalibrateOptions>(group, {
@@ -42,7 +39,7 @@ export function registerCalibrate(group: Group): void {
       "checkout calibrate --base-url https://test.example.com/v1 --check --yes",
     ],
     options: [
-      valueOption("--out <file>", `the record (default: ${DEFAULT_FILE})`),
+      valueOption("--out <file>", `the record (default: ${DEFAULT_RECORD})`),
       switchOption("--check", "compare with the record instead of writing it; exit 3 if they differ"),
       switchOption("--yes", "do not ask"),
       // A retry would hide what the service answers.
@@ -54,7 +51,7 @@ export function registerCalibrate(group: Group): void {
 
 async function runCalibrate(context: Context, options: CalibrateOptions): Promise<number> {
   const { world, printer } = context;
-  const path = typedPath(world, options.out ?? DEFAULT_FILE);
+  const path = typedPath(world, options.out ?? DEFAULT_RECORD);
   const record = options.check === true ? readRecord(context, path) : undefined;
   const { target, settings } = await connectTo(context);
   refuseUnsafe(target);
@@ -120,11 +117,10 @@ async function agree(
 }
 
 function readRecord({ world }: Context, path: string): Calibration {
-  const text = world.files.exists(path) ? world.files.read(path) : undefined;
-  const record = text === undefined ? undefined : calibration.safeParse(parseJson(text)).data;
+  const record = recordAt(world, path);
   if (record !== undefined) return record;
   throw refusedUsage(
-    text === undefined ? `there is no record ${path}` : `${path} is no record of a calibration`,
+    !world.files.exists(path) ? `there is no record ${path}` : `${path} is no record of a calibration`,
     "make one: checkout calibrate without --check, or name it with --out; nothing was sent",
   );
 }

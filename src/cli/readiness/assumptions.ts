@@ -1,9 +1,14 @@
+import { resolve } from "node:path";
+import type { Calibration } from "../../core/calibration/calibration.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import type { AssumptionEntry } from "../../core/control/readiness.ts";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
-import { register, switchOption, type Group } from "../command.ts";
+import { spanText } from "../../core/explain/span.ts";
+import { english } from "../../core/language.ts";
+import { register, switchOption, type Context, type Group } from "../command.ts";
+import { DEFAULT_RECORD, recordAt } from "../calibration/record.ts";
 import type { Style } from "../printer.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -20,11 +25,15 @@ export function registerAssumptions(group: Group): void {
     examples: ["checkout assumptions", "checkout assumptions --used", "checkout assumptions --used --json"],
     options: [switchOption("--used", "only assumptions that your integration relied on")],
     run: calling("assumptions", {
-      json: (_shown, answer, { options }) =>
-        encodeAnswer("assumptions", { ...answer, assumptions: listedOf(answer, options) }),
-      text: (answer, { style }, { options }) => {
+      json: (_shown, answer, { options, context }) => ({
+        ...encodeAnswer("assumptions", { ...answer, assumptions: listedOf(answer, options) }),
+        calibration: recordHere(context) ?? null,
+      }),
+      text: (answer, { style }, { options, context }) => {
         const assumptions = listedOf(answer, options);
-        return assumptions.length === 0 ? NONE_USED : assumptions.map((one) => lines(one, style)).join("\n");
+        const record = recordHere(context);
+        const shown = assumptions.map((one) => lines(one, { style, record, now: context.world.now() }));
+        return shown.length === 0 ? NONE_USED : shown.join("\n");
       },
     }),
   });
@@ -34,8 +43,18 @@ function listedOf({ assumptions }: AnswerOf<"assumptions">, { used }: Assumption
   return used === true ? assumptions.filter(({ reliedOn }) => reliedOn !== null) : assumptions;
 }
 
-/** The lines of one assumption: its title, the choice, the setting that changes it, and whether it was relied on. */
-function lines(assumption: AssumptionEntry, style: Style): string {
+/** The record that `checkout calibrate` left in the current folder. */
+function recordHere({ world }: Context): Calibration | undefined {
+  return recordAt(world, resolve(world.cwd, DEFAULT_RECORD));
+}
+
+type Look = { readonly style: Style; readonly record: Calibration | undefined; readonly now: number };
+
+/**
+ * The lines of one assumption: its title, the choice, the setting that changes it, whether it was relied on, and the
+ * verdict of a calibration with its age.
+ */
+function lines(assumption: AssumptionEntry, { style, record, now }: Look): string {
   const { decision, title, chosen, setting } = assumption;
   const mark = assumption.reliedOn === null ? " " : style.green("✓");
   return [
@@ -43,7 +62,20 @@ function lines(assumption: AssumptionEntry, style: Style): string {
     `      ${chosen}`,
     ...(setting === null ? [] : [`      ${style.dim(`setting: ${setting}`)}`]),
     `      ${style.dim(relianceOf(assumption))}`,
+    ...(record === undefined ? [] : [`      ${calibratedLine(record, { decision, style, now })}`]),
   ].join("\n");
+}
+
+function calibratedLine(
+  { service, at, assumptions }: Calibration,
+  { decision, style, now }: Pick<AssumptionEntry, "decision"> & Pick<Look, "style" | "now">,
+): string {
+  const found = assumptions.find((one) => one.decision === decision);
+  const verdict = found?.verdict ?? "not_observed";
+  const age = spanText(Math.max(0, now - Date.parse(at)), english);
+  if (verdict === "not_observed") return style.dim(`not observed at ${printable(service)}`);
+  const line = `${verdict} by ${printable(service)}, ${age} ago`;
+  return verdict === "contradicted" ? style.red(line) : style.dim(line);
 }
 
 function relianceOf({ reliedOn, shownBy }: AssumptionEntry): string {
