@@ -1,3 +1,4 @@
+import { english } from "../../src/core/language.ts";
 import { expect, test } from "vitest";
 import type { Checklist } from "../../src/core/control/readiness.ts";
 import { DUPLICATES_CAUSES } from "../../src/core/readiness/drills/duplicates-causes.ts";
@@ -170,8 +171,8 @@ test("a shop that knows its own orders alone is told within 2 s to name them", a
   const report = await site.drill([]);
   expect(site.harness.clock.now() - before).toBeLessThan(2000);
   const causes = new Set(report.steps.flatMap(({ cause }) => (cause === null ? [] : [cause])));
-  expect([report.code, [...causes]]).toEqual([3, [DUPLICATES_CAUSES.order_unknown]]);
-  expect(DUPLICATES_CAUSES.order_unknown).toContain("--checkout ID");
+  expect([report.code, [...causes]]).toEqual([3, [english(DUPLICATES_CAUSES.order_unknown)]]);
+  expect(english(DUPLICATES_CAUSES.order_unknown)).toContain("--checkout ID");
 });
 
 test("how long it takes, and how much of that it waits, is said before, and is so", async () => {

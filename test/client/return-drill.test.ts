@@ -1,3 +1,4 @@
+import { english } from "../../src/core/language.ts";
 import { expect, test } from "vitest";
 import { RETURN_CAUSES } from "../../src/core/readiness/drills/browser-return.ts";
 import type { DrillStep } from "../../src/core/control/drills.ts";
@@ -33,7 +34,7 @@ test("no page passes that takes a return for a payment, and each is told why", a
     Object.entries(BROKEN.browserReturn).map(([name, cause]) => ({
       name,
       code: 1,
-      cause: RETURN_CAUSES[cause],
+      cause: english(RETURN_CAUSES[cause]),
     })),
   );
 });

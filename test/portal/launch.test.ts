@@ -1,3 +1,4 @@
+import { english } from "../../src/core/language.ts";
 import { expect, test } from "vitest";
 import { CASE_NAMES, DRILL_CASES } from "../../src/core/readiness/drills/webhook.ts";
 import { openDrillSite } from "../support/drill-site.ts";
@@ -93,7 +94,7 @@ test("the drill of webhooks runs from the page: its steps, its verdict, and orde
   expect((await get()).text).toContain(`Sends ${CASE_NAMES.length} requests`);
   const page = await act("/webhooks");
   expect(page.text).toMatch(/http:\/\/localhost:3000\/hooks: passed, (\d+) of \1 steps/);
-  for (const name of CASE_NAMES) expect(page.text).toContain(`ok ${DRILL_CASES[name].title}`);
+  for (const name of CASE_NAMES) expect(page.text).toContain(`ok ${english(DRILL_CASES[name].title)}`);
   expect(itemOf(page, "webhook_verification")).toMatch(/passed localhost:3000\/hooks ?: (\d+) of \1 steps/);
   // Said once; the steps stay.
   expect((await get()).text).not.toContain("The drill has run");

@@ -4,7 +4,7 @@ import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import { whileLeased } from "../../client/control/lease.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
-import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook-causes.ts";
+import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
 import { drillLines, registerDrill, verdictMark, type DrillLook } from "./drill.ts";
 import { parseId } from "../parsers.ts";

@@ -1,5 +1,6 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { DrillStep } from "../../core/control/drills.ts";
+import { english } from "../../core/language.ts";
 import { stepTitle, type JudgedDrill, type StepTitles } from "../../core/readiness/drills/drill.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type CommandSpec, type Context, type Group } from "../command.ts";
@@ -138,7 +139,7 @@ async function stepLines(
   { titles, style, width }: Omit<Look, "all">,
 ): Promise<string[]> {
   if (steps.length === 0) return [];
-  const rows = steps.map(({ name, expected, got }) => [stepTitle(titles, name), expected, got]);
+  const rows = steps.map(({ name, expected, got }) => [english(stepTitle(titles, name)), expected, got]);
   const fit = { width: width - MARK_PLACES, wrap: true } as const;
   const [header = "", ...shown] = await tableRows(["STEP", "EXPECTED", "GOT"], rows, fit);
   const marked = shown.map((text, at) => {
@@ -152,7 +153,9 @@ async function stepLines(
 function noteLines(held: readonly DrillStep[], { titles, style }: Omit<Look, "width" | "all">): string[] {
   const notes = new Set(held.flatMap(({ cause }) => cause ?? []));
   return [...notes].map((note) => {
-    const names = held.filter((step) => step.cause === note).map(({ name }) => stepTitle(titles, name));
+    const names = held
+      .filter((step) => step.cause === note)
+      .map(({ name }) => english(stepTitle(titles, name)));
     const few = names.length > MAX_NAMED ? `${names.length} steps` : names.join("; ");
     return `  ${style.cyan("→")} ${printable(note)} ${style.dim(`(${printable(few)})`)}`;
   });

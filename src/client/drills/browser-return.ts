@@ -1,3 +1,5 @@
+import { english } from "../../core/language.ts";
+import { GOT, lostAnswer, PARTS } from "../../core/readiness/drill-sentences.ts";
 import { RETURN_WAYS, type ReturnFacts, type Visit } from "../../core/readiness/drills/browser-return.ts";
 import { returnPage } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
@@ -148,7 +150,10 @@ async function comeBackOtherwise(
     comeBackToWhoAsks(world, returning, id),
   );
   if (asked.end !== "success" || asked.value !== null) return asked;
-  return succeeded({ way: "in other ways", view: viewOf(await awaitPaid(world, returning, BELIEVE_MS)) });
+  return succeeded({
+    way: english(PARTS.otherWays),
+    view: viewOf(await awaitPaid(world, returning, BELIEVE_MS)),
+  });
 }
 
 /**
@@ -200,11 +205,11 @@ const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=succes
 const THIRD_QUERY = "&status=success&state=completed";
 
 const OTHER_WAYS = {
-  [`with ${PAID_QUERY}`]: { query: PAID_QUERY },
-  [`with ${OTHER_QUERY}`]: { query: OTHER_QUERY },
-  "by POST": { method: "POST" },
-  [`from your own site, with ${THIRD_QUERY}`]: { query: THIRD_QUERY, from: "shop" },
-  "for the third time, reloaded from no other page": { from: "nowhere" },
+  [english(PARTS.withQuery(PAID_QUERY))]: { query: PAID_QUERY },
+  [english(PARTS.withQuery(OTHER_QUERY))]: { query: OTHER_QUERY },
+  [english(PARTS.byPost)]: { method: "POST" },
+  [english(PARTS.fromShop(THIRD_QUERY))]: { query: THIRD_QUERY, from: "shop" },
+  [english(PARTS.reloaded)]: { from: "nowhere" },
 } satisfies Readonly<Record<string, ReturnRequest>>;
 
 async function openPage(
@@ -220,13 +225,14 @@ async function openPage(
   for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
     const how = method === "POST" && hops === 0 ? posted : { headers };
     const answer = await openDespiteLimit(world, target, { ...how, url, signal });
-    if (!answer.ok) return { arrived: false, got: `${answer.failure}: ${excerpt(answer.message)}` };
+    if (!answer.ok)
+      return { arrived: false, got: english(lostAnswer(answer.failure, excerpt(answer.message))) };
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
     if (location === undefined || !URL.canParse(location, url))
       return { arrived: answer.status >= 200 && answer.status < 300, got: String(answer.status) };
     url = new URL(location, url).href;
   }
-  return { arrived: false, got: `more than ${MAX_REDIRECTS} redirects` };
+  return { arrived: false, got: english(GOT.redirects(String(MAX_REDIRECTS))) };
 }
 
 /** Opens an address, and again after a pause where a rate limit refuses it: a customer would reload it. */

@@ -1,3 +1,5 @@
+import { english } from "../../core/language.ts";
+import { lostAnswer, QUOTED } from "../../core/readiness/drill-sentences.ts";
 import type { OrderView } from "../../core/readiness/drills/order-view.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { Outcome } from "../../core/outcome.ts";
@@ -119,7 +121,7 @@ async function askPage(
 ): Promise<Reading> {
   const headers = { Accept: "application/json,text/*;q=0.9" };
   const answer = await askLocally(world, target, { url, headers, signal });
-  if (!answer.ok) return unreadable(`${answer.failure}: ${excerpt(answer.message)}`);
+  if (!answer.ok) return unreadable(english(lostAnswer(answer.failure, excerpt(answer.message))));
   const { status, body } = answer;
   if (status === 404) return { says: "not_paid", got: "404", text: "", isMissing: true };
   if (status < 200 || status >= 300) return unreadable(String(status));
@@ -139,8 +141,10 @@ async function askCommand(
     signal,
   });
   if (ending === "exited" && exitCode === 0) return judgeText(stdout, view);
-  const how = ending === "exited" ? `exit code ${exitCode ?? "none"}` : ending;
-  return unreadable(`${how}: ${excerpt(stderr)}`);
+  const said = excerpt(stderr);
+  return unreadable(
+    english(ending === "exited" ? QUOTED.exited(`${exitCode ?? "none"}`, said) : lostAnswer(ending, said)),
+  );
 }
 
 function unreadable(got: string): Reading {

@@ -14,6 +14,7 @@ import type {
 import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
 import { duplicatesRisks } from "./drills/duplicates-scope.ts";
+import { drillWords } from "./drill-text.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 import { sentOrderEvents } from "./drills/webhook.ts";
 import { english, type Say, type Words } from "../language.ts";
@@ -225,7 +226,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
   const { duplicates: drill } = facts;
   const proof = proofOf({ kind: "duplicates", what, subject, changed, drill }, facts, say);
   if (proof.status !== "pass" || proof.risks.length > 0 || drill === null) return proof;
-  return { ...proof, risks: duplicatesRisks(drill.steps) };
+  return { ...proof, risks: duplicatesRisks(drill.steps).map((risk) => say(drillWords(risk))) };
 }
 
 /**

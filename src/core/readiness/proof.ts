@@ -1,8 +1,9 @@
 // What a drill proves, and for how long. Items that need the proof: core/readiness/checklist.ts.
 import { iso } from "../clock.ts";
-import type { DrillFact } from "../control/drills.ts";
+import type { DrillFact, DrillStep } from "../control/drills.ts";
 import type { Evidence, ReadinessFacts, Waiver } from "../control/readiness.ts";
 import type { Say, Words } from "../language.ts";
+import { drillWords } from "./drill-text.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
 import { READINESS } from "./sentences.ts";
 
@@ -101,7 +102,7 @@ function drillAs(what: string, { id, passed, steps, at }: DrillFact, say: Say): 
       at,
     },
     ...failed.slice(0, MAX_STEPS_SHOWN).map((step) => ({
-      what: say(READINESS.step(step.name, step.expected, step.got)),
+      what: stepSaid(step, say),
       reference: step.reference,
       at,
     })),
@@ -112,7 +113,12 @@ function drillAs(what: string, { id, passed, steps, at }: DrillFact, say: Say): 
 function failureOf({ steps }: DrillFact, say: Say): string {
   const failed = steps.find(({ passed }) => !passed);
   if (failed === undefined) return say(READINESS.notFinished);
-  return `${failed.name}: ${failed.cause ?? `expected ${failed.expected}; got ${failed.got}`}`;
+  const { name, cause } = failed;
+  return cause === null ? stepSaid(failed, say) : say(READINESS.stepCause(name, say(drillWords(cause))));
+}
+
+function stepSaid({ name, expected, got }: DrillStep, say: Say): string {
+  return say(READINESS.step(name, say(drillWords(expected)), say(drillWords(got))));
 }
 
 /** The command of a drill; its help if the drill needs arguments. */

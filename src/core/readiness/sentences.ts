@@ -118,6 +118,7 @@ export const READINESS = {
     `${name}: expected ${expected}; got ${got}`,
     `${name}：应为 ${expected}；实为 ${got}`,
   ],
+  stepCause: (name: string, cause: string) => [`${name}: ${cause}`, `步骤 ${name}：${cause}`],
   moreFailed: (count: number) => [`${count} more steps failed`, `另有 ${count} 步未通过`],
   notFinished: ["it was not finished", "演练没有做完"],
 } satisfies { readonly [fact: string]: ReadinessTexts };

@@ -1,3 +1,5 @@
+import { english, type Words } from "../../language.ts";
+import { EXPECTED, GOT, PARTS } from "../drill-sentences.ts";
 import type { JudgedDrill } from "./drill.ts";
 import { sayOf, type OrderView } from "./order-view.ts";
 
@@ -30,44 +32,69 @@ export type ReturnFacts = {
 
 /** How a customer comes back to a page that asks the service. */
 export const RETURN_WAYS = {
-  pending: "while the payment was pending",
-  otherSession: "with the session of another order, which is paid",
+  pending: english(PARTS.pending),
+  otherSession: english(PARTS.otherSession),
 } as const;
 
 /** The likely cause of a failed or unclear step. The list is closed. */
 export const RETURN_CAUSES = {
-  believes_return:
+  believes_return: [
     "It marks the order paid because the customer came back. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (Or --paid-when also matches an unpaid order: see what it got.)",
-  believes_other_return:
+    "因为顾客返回就把订单标为已支付。返回不能证明任何事，任何人都能打开该地址：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。（也可能 --paid-when 也匹配了未支付的订单：请看实际结果。）",
+  ],
+  believes_other_return: [
     "It marks the order paid because the customer came back in this way: with a status in the address, by POST, from a page of the shop, or once more. (Or it believes the first return, later than the drill looked.) Anybody can do each of these: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}.",
-  believes_pending:
+    "因为顾客以这种方式返回就把订单标为已支付：地址中带状态、用 POST、从商店的页面返回，或重复返回。（也可能相信了首次返回，只是晚于演练的查看。）任何人都能做到这些：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。",
+  ],
+  believes_pending: [
     "It marks the order paid because the customer came back while the payment was pending: it most likely asks the API, and takes pending for paid. The only attempt was declined. Only succeeded is paid.",
-  mixes_orders:
+    "支付尚在 pending 时顾客返回，就把订单标为已支付：很可能查询了 API，却把 pending 当作已支付。唯一一次支付尝试已被拒。只有 succeeded 才是已支付。",
+  ],
+  mixes_orders: [
     "The customer came back with the session of another order, which is paid, beside the order_id of this one, and it marks this one paid: it asks the API about the session in the address, and books the order in the address. Anybody can put the two together. Book the order_id that the API answers, or ask about the session that you have stored with the order.",
-  paid_without_asking:
+    "顾客返回时，地址中的会话属于另一个已支付的订单，order_id 则是本订单，本订单因此被标为已支付：查询 API 时用了地址中的会话，入账时用了地址中的订单。任何人都能把两者拼在一起。请为 API 返回的 order_id 入账，或查询与订单一起保存的会话。",
+  ],
+  paid_without_asking: [
     "It marks the order paid after the return of a customer who had paid, but it has not asked the API, and no webhook was sent: it most likely believes the return, later than the drill looked before. Wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (A view that asks with a command of this program shows what the service knows, not your shop.)",
-  paid_from_the_start:
+    "顾客支付后返回，订单就被标为已支付，但既没有查询 API，也没有推送过 webhook：很可能相信了返回，只是晚于演练之前的查看。请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。（如果视图用本程序的命令查询，显示的是本服务的结果，而不是您的商店的。）",
+  ],
+  paid_from_the_start: [
     "The view says paid before anybody has come back: --paid-when also matches an unpaid order (does paid match unpaid?), or the view shows another order.",
-  order_unknown:
+    "尚无人返回，视图就显示已支付：--paid-when 也匹配了未支付的订单（paid 是否匹配了 unpaid？），或视图显示的是另一个订单。",
+  ],
+  order_unknown: [
     "The view answers 404 for an order that the drill has made: your shop does not know orders that it has not created. Name an unpaid one of your shop: --checkout ID, or let it create one: --create CMD. (Or --order-view does not show the order of {order_id} or {session_id}.)",
-  own_order_unknown:
+    "对演练创建的订单，视图返回 404：您的商店不认识不是自己创建的订单。请指定您的商店的未支付订单：--checkout ID，或让商店创建：--create CMD。（也可能 --order-view 显示的不是 {order_id} 或 {session_id} 对应的订单。）",
+  ],
+  own_order_unknown: [
     "The view answers 404 for an order that your shop has made: --order-view does not show the order of {order_id} or {session_id}.",
-  never_paid:
+    "对您的商店创建的订单，视图返回 404：--order-view 显示的不是 {order_id} 或 {session_id} 对应的订单。",
+  ],
+  never_paid: [
     "The order was paid and the view does not say so, so its earlier answers prove nothing. The webhook, checkout_session.succeeded, was not sent (does checkout endpoints list show an endpoint that takes it?) or not accepted (see checkout deliveries list), your shop acts on order.succeeded alone, --paid-when does not match, or your shop does not know orders that it has not created: create one there, and name it with --checkout.",
-  view_unreadable:
+    "订单已支付，视图却没有显示，因此之前的回答不能证明什么。可能是 checkout_session.succeeded 的 webhook 没有推送（checkout endpoints list 中是否有接收它的接收端？）或没有被接受（见 checkout deliveries list），您的商店只处理 order.succeeded，--paid-when 不匹配，或您的商店不认识不是自己创建的订单：请在商店创建一个，并用 --checkout 指定。",
+  ],
+  view_unreadable: [
     "The view of the order could not be read: it must answer 2xx, or 404 for an unknown order; a command must exit with 0.",
-  view_limited:
+    "无法读取订单视图：视图必须返回 2xx，订单不存在时返回 404；如果是命令，退出码必须为 0。",
+  ],
+  view_limited: [
     "The view answered 429 again and again: a rate limit of yours keeps the drill from reading it. Raise the limit for this machine.",
-  page_unreachable: "The page did not open: --return-url must be the page that customers return to.",
-} as const;
+    "视图一再返回 429：您的频率限制使演练无法读取。请为本机提高限制。",
+  ],
+  page_unreachable: [
+    "The page did not open: --return-url must be the page that customers return to.",
+    "页面无法打开：--return-url 必须是顾客返回的页面。",
+  ],
+} as const satisfies Readonly<Record<string, Words>>;
 
 /** A cause of the closed list. */
 export type ReturnCause = keyof typeof RETURN_CAUSES;
 
 /** A step: what was seen in it, and why it does not pass; undefined if it does. */
 type ReturnStep = {
-  readonly title: string;
-  readonly expected: string;
+  readonly title: Words;
+  readonly expected: Words;
   /** Null where it did not come to that. */
   readonly got: (facts: ReturnFacts) => string | null;
   readonly cause: (facts: ReturnFacts) => ReturnCause | undefined;
@@ -76,8 +103,8 @@ type ReturnStep = {
 /** The steps of the drill, in their order. */
 export const RETURN_STEPS = {
   before_the_return: {
-    title: "before the return",
-    expected: "not paid",
+    title: ["before the return", "返回之前"],
+    expected: EXPECTED.unpaid,
     got: ({ before }) => sayOf(before),
     cause: ({ before, isUnknown, isOwn }) => {
       if (isUnknown) return isOwn ? "order_unknown" : "own_order_unknown";
@@ -85,18 +112,21 @@ export const RETURN_STEPS = {
     },
   },
   return_without_payment: {
-    title: "return without a payment",
-    expected: "not paid",
-    got: ({ unpaid }) => unpaid && `${sayOf(unpaid.view)}; page: ${unpaid.visit.got}`,
+    title: ["return without a payment", "未支付就返回"],
+    expected: EXPECTED.unpaid,
+    got: ({ unpaid }) => unpaid && english(GOT.andPage(sayOf(unpaid.view), unpaid.visit.got)),
     cause: ({ unpaid }) =>
       unpaid === null
         ? undefined
         : (cannotTell(unpaid) ?? (unpaid.view.says === "paid" ? "believes_return" : undefined)),
   },
   return_otherwise: {
-    title: "return while pending, with another session, with a status, by POST, from your site, three times",
-    expected: "not paid",
-    got: ({ otherwise }) => otherwise && `${sayOf(otherwise.view)}; returned ${otherwise.way}`,
+    title: [
+      "return while pending, with another session, with a status, by POST, from your site, three times",
+      "以各种方式返回：支付 pending 时、用另一会话、带状态、用 POST、从您的网站、三次返回",
+    ],
+    expected: EXPECTED.unpaid,
+    got: ({ otherwise }) => otherwise && english(GOT.returned(sayOf(otherwise.view), otherwise.way)),
     cause: ({ otherwise }) =>
       otherwise?.view.says === "paid"
         ? believedCause(otherwise)
@@ -105,16 +135,14 @@ export const RETURN_STEPS = {
           : readable(otherwise.view),
   },
   return_before_webhook: {
-    title: "return after payment, webhooks held",
-    expected: "not paid, or paid after asking the API",
-    got: ({ early }) =>
-      early &&
-      `${sayOf(early.view)}${early.view.says === "paid" && early.asked ? " (it has asked the API)" : ""}; page: ${early.visit.got}`,
+    title: ["return after payment, webhooks held", "支付后返回，webhook 暂缓推送"],
+    expected: EXPECTED.paidIfAsked,
+    got: ({ early }) => early && english(GOT.andPage(earlySaid(early), early.visit.got)),
     cause: (facts) => (facts.early === null ? undefined : (cannotTell(facts.early) ?? earlyCause(facts))),
   },
   after_the_webhook: {
-    title: "after the webhooks",
-    expected: "paid",
+    title: ["after the webhooks", "推送 webhook 之后"],
+    expected: EXPECTED.paid,
     got: ({ confirmed }) => confirmed && sayOf(confirmed),
     cause: ({ confirmed }) =>
       confirmed === null
@@ -133,8 +161,17 @@ export function judgeReturn(facts: ReturnFacts): JudgedDrill {
       const got = gotOf(facts);
       if (got === null) return [];
       const code = causeOf(facts);
-      const cause = code === undefined ? null : RETURN_CAUSES[code];
-      return [{ name, passed: cause === null, expected, got, cause, reference: facts.checkoutId }];
+      const cause = code === undefined ? null : english(RETURN_CAUSES[code]);
+      return [
+        {
+          name,
+          passed: cause === null,
+          expected: english(expected),
+          got,
+          cause,
+          reference: facts.checkoutId,
+        },
+      ];
     },
   );
   if (steps.every(({ passed }) => passed)) return { verdict: "passed", steps };
@@ -159,6 +196,11 @@ function earlyCause({ unpaid, otherwise, early }: ReturnFacts): ReturnCause | un
   if (unpaid?.view.says === "paid") return "believes_return";
   if (otherwise?.view.says === "paid") return believedCause(otherwise);
   return early.asked ? undefined : "paid_without_asking";
+}
+
+function earlySaid({ view, asked }: NonNullable<ReturnFacts["early"]>): string {
+  const said = sayOf(view);
+  return view.says === "paid" && asked ? english(GOT.hasAsked(said)) : said;
 }
 
 function cannotTell({ visit, view }: NonNullable<ReturnFacts["unpaid"]>): ReturnCause | undefined {

@@ -3,17 +3,18 @@
 // `isByDrill` in sandbox/api/caller.ts.
 import type { DrillFact, DrillStep, DrillVerdict } from "../../control/drills.ts";
 import { hash } from "node:crypto";
+import type { Words } from "../../language.ts";
 import type { Endpoint } from "../../webhook/endpoint.ts";
 
 /** What judging a drill amounts to. */
 export type JudgedDrill = { readonly verdict: DrillVerdict; readonly steps: readonly DrillStep[] };
 
 /** The steps of a kind of drill, each with what it is called for people. */
-export type StepTitles = Readonly<Record<string, { readonly title: string }>>;
+export type StepTitles = Readonly<Record<string, { readonly title: Words }>>;
 
 /** What a step is called for people; its name where an older version kept it. */
-export function stepTitle(steps: StepTitles, name: string): string {
-  return steps[name]?.title ?? name;
+export function stepTitle(steps: StepTitles, name: string): Words {
+  return steps[name]?.title ?? [name, name];
 }
 
 /** The result of a drill of a store. */

@@ -1,5 +1,7 @@
 import type { CheckoutObject } from "../../checkout/checkout.ts";
 import type { DrillStep } from "../../control/drills.ts";
+import { english, type Words } from "../../language.ts";
+import { GOT, OPEN, PARTS } from "../drill-sentences.ts";
 
 /** What happens to an order of the drill. Of each kind the first checkout is paid, the second fails, and so on. */
 export const ORDER_ENDS = ["paid", "failed", "declined", "expired", "cancelled"] as const;
@@ -22,79 +24,72 @@ export type DuplicatesScope = {
 
 /** A step that passes, and says what the others leave open; null where they leave nothing open. */
 type ScopeStep = {
-  readonly title: string;
+  readonly title: Words;
   readonly isRisk: boolean;
-  readonly say: (scope: DuplicatesScope) => { readonly got: string; readonly note: string } | null;
+  readonly say: (scope: DuplicatesScope) => { readonly got: Words; readonly note: Words } | null;
 };
 
-const KIND_NAMES = { order: "orders", checkout_session: "sessions" } as const;
-
-const ENDS_IN_WORDS = {
-  paid: "a payment",
-  failed: "a payment that fails",
-  declined: "a payment after a declined attempt, sent twice at once",
-  expired: "an order that expires",
-  cancelled: "an order that is cancelled",
-} as const satisfies Record<OrderEnd, string>;
+const KINDS = {
+  order: { only: GOT.onlyOrders, ends: PARTS.orders },
+  checkout_session: { only: GOT.onlySessions, ends: PARTS.sessions },
+} as const;
 
 /** What a pass leaves open. Of these steps the risks keep the checklist from being ready without a risk. */
 export const SCOPE_STEPS = {
   not_drilled: {
-    title: "ends that were not drilled",
+    title: ["ends that were not drilled", "没有演练的结束方式"],
     isRisk: true,
     say: (scope) => {
       const missing = kindsOf(scope).flatMap((kind) => {
-        const ends = missingEnds(scope, kind);
-        return ends.length === 0
-          ? []
-          : [`${KIND_NAMES[kind]}: ${ends.map((end) => ENDS_IN_WORDS[end]).join(", ")}`];
+        const ends = missingEnds(scope, kind).map((end) => english(PARTS[end]));
+        return ends.length === 0 ? [] : [english(KINDS[kind].ends(listOf(ends, PARTS.listed)))];
       });
       if (missing.length === 0) return null;
-      const note = `the drill of duplicates did not drill, of ${missing.join("; of ")}. Name ${ORDER_ENDS.length} unpaid checkouts of a kind, --checkout ID each, or let your shop make them: --create CMD`;
-      return { got: `${missing.length === 1 ? "one kind" : "both kinds"}: not all`, note };
+      const note = OPEN.notDrilled(listOf(missing, PARTS.ofBoth), String(ORDER_ENDS.length));
+      return { got: missing.length === 1 ? GOT.oneKind : GOT.bothKinds, note };
     },
   },
   only_one_kind: {
-    title: "the other kind of checkout",
+    title: ["the other kind of checkout", "另一类收款单"],
     isRisk: true,
     say: (scope) => (scope.sellsBoth ? oneKind(scope) : null),
   },
   one_kind: {
-    title: "the kind of checkout",
+    title: ["the kind of checkout", "收款单的类别"],
     isRisk: false,
     say: (scope) => (scope.sellsBoth ? null : oneKind(scope)),
   },
   status_alone: {
-    title: "how often the view says that it was booked",
+    title: ["how often the view says that it was booked", "视图显示的入账次数"],
     isRisk: true,
     say: ({ showsBookings }) =>
       showsBookings
         ? null
         : {
-            got: "no number",
-            note: "the view of the drill of duplicates shows a status alone, which cannot show a second booking: let it show how often the order was booked, such as bookings: 1",
+            got: GOT.noNumber,
+            note: OPEN.statusAlone,
           },
   },
   quick: {
-    title: "a payment again, after more than 30 s",
+    title: ["a payment again, after more than 30 s", "超过 30 秒后再次推送支付"],
     isRisk: true,
     say: ({ isQuick }) =>
       isQuick
         ? {
-            got: "left out",
-            note: "the drill of duplicates was run with --quick: whether a memory of events ends after 30 s was not shown",
+            got: GOT.leftOut,
+            note: OPEN.quick,
           }
         : null,
   },
   rate_limited: {
-    title: "the shop's rate limit",
+    title: ["the shop's rate limit", "商店的频率限制"],
     isRisk: false,
     say: ({ limited }) =>
       limited === 0
         ? null
         : {
-            got: `answered 429 ${limited === 1 ? "once" : `${limited} times`}`,
-            note: "the shop has a rate limit: what it refused was sent again after a pause, as a delivery would be",
+            got: limited === 1 ? GOT.limitedOnce : GOT.limited(String(limited)),
+            note: OPEN.rateLimited,
           },
   },
 } as const satisfies Readonly<Record<string, ScopeStep>>;
@@ -104,7 +99,8 @@ export function scopeSteps(scope: DuplicatesScope): DrillStep[] {
   return Object.entries<ScopeStep>(SCOPE_STEPS).flatMap(([name, { say }]) => {
     const said = say(scope);
     if (said === null) return [];
-    return [{ name, passed: true, expected: "", got: said.got, cause: said.note, reference: null }];
+    const [got, cause] = [english(said.got), english(said.note)];
+    return [{ name, passed: true, expected: "", got, cause, reference: null }];
   });
 }
 
@@ -120,11 +116,13 @@ const RISKS: ReadonlySet<string> = new Set(
 function oneKind(scope: DuplicatesScope): ReturnType<ScopeStep["say"]> {
   const [kind, other] = kindsOf(scope);
   if (kind === undefined || other !== undefined) return null;
-  const only = `only ${KIND_NAMES[kind]} were drilled`;
-  return {
-    got: only,
-    note: `${only} for duplicates${scope.sellsBoth ? ", and the store's log shows creates of both kinds" : ""}`,
-  };
+  const { only } = KINDS[kind];
+  const note = scope.sellsBoth ? OPEN.bothInLog : OPEN.oneKind;
+  return { got: only, note: note(english(only)) };
+}
+
+function listOf(texts: readonly string[], join: (one: string, other: string) => Words): string {
+  return texts.reduceRight((rest, text) => english(join(text, rest)));
 }
 
 function kindsOf({ orders }: DuplicatesScope): readonly CheckoutObject[] {

@@ -1,6 +1,8 @@
 import type { CheckoutObject } from "../../checkout/checkout.ts";
 import type { DeliveryError } from "../../webhook/delivery.ts";
 import type { DrillStep } from "../../control/drills.ts";
+import { english, type Words } from "../../language.ts";
+import { EXPECTED, GOT, PARTS } from "../drill-sentences.ts";
 import type { JudgedDrill } from "./drill.ts";
 import { DUPLICATES_CAUSES, DUPLICATES_FAILURES, type DuplicatesCause } from "./duplicates-causes.ts";
 import { scopeSteps, SCOPE_STEPS, type DuplicatesScope, type OrderEnd } from "./duplicates-scope.ts";
@@ -14,18 +16,36 @@ export type SentStatus = "created" | "pending" | "succeeded";
  * signed, to each endpoint that wants it; `at_once` sends it twice at the same moment.
  */
 export const DUPLICATE_SENDS = {
-  payment_first: { title: "the payment, before all other events", status: "succeeded" },
-  at_once: { title: "a payment after a declined attempt, twice at once", status: "succeeded" },
-  payment_again: { title: "the payment again", status: "succeeded" },
-  created_late: { title: "the creation, late", status: "created" },
-  pending_late: { title: "the start of the payment, late", status: "pending" },
-  payment_after_late: { title: "the payment, after the late ones", status: "succeeded" },
-  created_again: { title: "the creation again", status: "created" },
-  payment_last: { title: "the payment once more", status: "succeeded" },
-  after_others: { title: "the payment again, after eleven other events", status: "succeeded" },
-  after_a_while: { title: "a payment again, after more than 30 s", status: "succeeded" },
-  after_restart: { title: "the payment again, after a restart of your shop", status: "succeeded" },
-} as const satisfies Readonly<Record<string, { readonly title: string; readonly status: SentStatus }>>;
+  payment_first: {
+    title: ["the payment, before all other events", "支付事件先于其他所有事件"],
+    status: "succeeded",
+  },
+  at_once: {
+    title: ["a payment after a declined attempt, twice at once", "一次支付被拒后的支付，同时推送两次"],
+    status: "succeeded",
+  },
+  payment_again: { title: ["the payment again", "再次推送支付"], status: "succeeded" },
+  created_late: { title: ["the creation, late", "创建事件迟到"], status: "created" },
+  pending_late: { title: ["the start of the payment, late", "支付开始事件迟到"], status: "pending" },
+  payment_after_late: {
+    title: ["the payment, after the late ones", "迟到的事件之后再推送支付"],
+    status: "succeeded",
+  },
+  created_again: { title: ["the creation again", "再次推送创建"], status: "created" },
+  payment_last: { title: ["the payment once more", "又一次推送支付"], status: "succeeded" },
+  after_others: {
+    title: ["the payment again, after eleven other events", "在十一个其他事件之后再次推送支付"],
+    status: "succeeded",
+  },
+  after_a_while: {
+    title: ["a payment again, after more than 30 s", "超过 30 秒后再次推送支付"],
+    status: "succeeded",
+  },
+  after_restart: {
+    title: ["the payment again, after a restart of your shop", "商店重启后再次推送支付"],
+    status: "succeeded",
+  },
+} as const satisfies Readonly<Record<string, { readonly title: Words; readonly status: SentStatus }>>;
 
 /** The name of a send. */
 export type SendName = keyof typeof DUPLICATE_SENDS;
@@ -99,16 +119,16 @@ type Seen = {
 
 /** A step that looks at the views of some orders. */
 type ViewStep = {
-  readonly title: string;
-  readonly expected: string;
+  readonly title: Words;
+  readonly expected: Words;
   readonly see: (facts: DuplicatesFacts) => readonly Seen[];
 };
 type ViewSteps = Readonly<Record<string, ViewStep>>;
 
 const STEPS_BEFORE = {
   before_the_payment: {
-    title: "before the payments",
-    expected: "not paid",
+    title: ["before the payments", "支付之前"],
+    expected: EXPECTED.unpaid,
     see: ({ before }) =>
       before.map(({ cause, ...one }) => {
         const seen = unpaid(one, "paid_from_the_start");
@@ -116,38 +136,42 @@ const STEPS_BEFORE = {
       }),
   },
   forged_payment: {
-    title: "a forged payment, badly signed",
-    expected: "not paid",
+    title: ["a forged payment, badly signed", "伪造的支付，签名错误"],
+    expected: EXPECTED.unpaid,
     see: ({ forged }) => forged.map((one) => unpaid(one, "books_unverified")),
   },
   declined_attempt: {
-    title: "an attempt that was declined",
-    expected: "not paid",
+    title: ["an attempt that was declined", "被拒的支付尝试"],
+    expected: EXPECTED.unpaid,
     see: ({ declined }) => declined.map((one) => unpaid(one, "books_pending")),
   },
   before_its_events: {
-    title: "paid, and its events held back",
-    expected: "not paid, unless your shop has asked the API",
+    title: ["paid, and its events held back", "已支付，事件暂缓推送"],
+    expected: EXPECTED.unpaidUnlessAsked,
     see: ({ held }) => held.map(whileHeld),
   },
 } as const satisfies ViewSteps;
 
 const STEPS_AFTER = {
   forged_in_the_end: {
-    title: "orders that nobody has paid, after others were paid",
-    expected: "not paid",
+    title: ["orders that nobody has paid, after others were paid", "其他订单支付之后，无人支付的订单"],
+    expected: EXPECTED.unpaid,
     see: ({ unpaid: seen }) => seen.map((one) => unpaid(one, "paid_in_the_end")),
   },
-  payment_failed: endStep("failed", "a payment that failed", "books_failed"),
-  order_expired: endStep("expired", "an order that expired", "books_expired"),
-  order_cancelled: endStep("cancelled", "an order that was cancelled", "books_cancelled"),
+  payment_failed: endStep("failed", ["a payment that failed", "支付失败"], "books_failed"),
+  order_expired: endStep("expired", ["an order that expired", "订单过期"], "books_expired"),
+  order_cancelled: endStep("cancelled", ["an order that was cancelled", "订单取消"], "books_cancelled"),
 } as const satisfies ViewSteps;
+
+function ofSession([title, chinese]: Words): Words {
+  return [`${title} (session)`, `${chinese}（会话）`];
+}
 
 /** The sends to sessions, which are steps of their own. */
 const SESSION_SENDS = Object.fromEntries(
   SEND_NAMES.map((name) => [
     stepName(name, "checkout_session"),
-    { title: `${DUPLICATE_SENDS[name].title} (session)` },
+    { title: ofSession(DUPLICATE_SENDS[name].title) },
   ]),
 );
 
@@ -196,25 +220,25 @@ function viewSteps(
     const seen = see(facts);
     const told = seen.find(({ cause }) => cause !== undefined) ?? seen[0];
     if (told === undefined) return [];
-    const got = seen.length === 1 ? told.got : `${told.got} (1 of ${seen.length} orders)`;
+    const got = seen.length === 1 ? told.got : english(GOT.oneOf(told.got, String(seen.length)));
     return [{ step: stepOf(name, expected, { ...told, got }), cause: told.cause }];
   });
   return { steps: shown.map(({ step }) => step), causes: shown.map(({ cause }) => cause) };
 }
 
-function stepOf(name: string, expected: string, { cause, got, reference }: Seen): DrillStep {
-  const text = cause === undefined ? null : DUPLICATES_CAUSES[cause];
-  return { name, passed: text === null, expected, got, cause: text, reference };
+function stepOf(name: string, expected: Words, { cause, got, reference }: Seen): DrillStep {
+  const text = cause === undefined ? null : english(DUPLICATES_CAUSES[cause]);
+  return { name, passed: text === null, expected: english(expected), got, cause: text, reference };
 }
 
 function stepName(name: SendName, kind: CheckoutObject): string {
   return kind === "order" ? name : `${name}_session`;
 }
 
-function endStep(end: OrderEnd, title: string, cause: DuplicatesCause): ViewStep {
+function endStep(end: OrderEnd, title: Words, cause: DuplicatesCause): ViewStep {
   return {
     title,
-    expected: "not paid",
+    expected: EXPECTED.unpaid,
     // One that was paid before has not become so by its end.
     see: ({ ended, unpaid: before }) =>
       ended
@@ -236,7 +260,7 @@ function whileHeld({ view, askedBy, checkoutId: reference }: DuplicatesFacts["he
   const isPaid = view.says === "paid";
   if (isPaid && askedBy !== "shop") return { got: sayOf(view), reference, cause: "view_of_service" };
   return {
-    got: `${sayOf(view)}${isPaid ? " (it has asked the API)" : ""}`,
+    got: isPaid ? english(GOT.hasAsked(sayOf(view))) : sayOf(view),
     reference,
     cause: readable(view),
   };
@@ -316,24 +340,27 @@ function unpaidCause(sends: readonly SendFact[], at: number): DuplicatesCause | 
   return madePaid !== undefined && isPayment(madePaid) ? "lost_early_payment" : undefined;
 }
 
-function expectedOf(sends: readonly SendFact[], at: number): string {
+function expectedOf(sends: readonly SendFact[], at: number): Words {
   const send = sends[at];
-  if (send === undefined) return "";
-  if (isRepeated(sends, at)) return "2xx, paid, and the view unchanged";
-  if (send.wasPaid) return "2xx, still paid";
-  if (send.name === "at_once") return "paid, once";
-  return isPayment(send) ? "paid, now or when the others have come" : "2xx";
+  if (send === undefined) return ["", ""];
+  if (isRepeated(sends, at)) return EXPECTED.unchanged;
+  if (send.wasPaid) return EXPECTED.stillPaid;
+  if (send.name === "at_once") return EXPECTED.paidOnce;
+  return isPayment(send) ? EXPECTED.paidSoon : EXPECTED.accepted;
 }
 
-function gotOf(send: SendFact): string {
-  const { text, view } = send;
-  const changed: Partial<Record<SendFact["text"], string>> = {
-    changed: "; the view changed",
-    twice: "; the view shows it twice",
-    undone: "; the view shows no booking any more",
-  };
-  return `${answersOf(send)}; ${sayOf(view)}${changed[text] ?? ""}`;
+function gotOf({ answers, text, view }: SendFact): string {
+  const said = sayOf(view);
+  const seen = answers.length === 0 ? GOT.notWanted(said) : GOT.answered(answersOf(answers), said);
+  const tell = CHANGED[text];
+  return english(tell === undefined ? seen : tell(english(seen)));
 }
+
+const CHANGED: Partial<Readonly<Record<SendFact["text"], (seen: string) => Words>>> = {
+  changed: GOT.viewChanged,
+  twice: GOT.viewTwice,
+  undone: GOT.viewUndone,
+};
 
 /** Whether the event had come before and done its work, so that it has to change nothing. */
 function isRepeated(sends: readonly SendFact[], at: number): boolean {
@@ -351,11 +378,11 @@ function isAccepted({ answers }: SendFact): boolean {
   return answers.every(({ status }) => status !== null && status >= 200 && status < 300);
 }
 
-function answersOf({ answers }: SendFact): string {
+function answersOf(answers: SendFact["answers"]): string {
   const said = answers.map(({ status, error }) =>
-    status === null ? `no answer (${error ?? ""})` : String(status),
+    status === null ? english(GOT.noAnswer(error ?? "")) : String(status),
   );
-  return said.length === 0 ? "not wanted by any endpoint" : `answered ${[...new Set(said)].join(" and ")}`;
+  return [...new Set(said)].reduce((one, other) => english(PARTS.and(one, other)));
 }
 
 function readable({ says, got }: OrderView): DuplicatesCause | undefined {

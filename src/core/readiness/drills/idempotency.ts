@@ -2,7 +2,17 @@ import type { ClientRun } from "../names.ts";
 import type { CreateRequest } from "../../checkout/create-request.ts";
 import type { ClientEnd, DrillStep, SeenCreate, WatchedRun } from "../../control/drills.ts";
 import type { JudgedDrill } from "./drill.ts";
-import { errorRow, ERRORS } from "../../errors.ts";
+import { errorRow } from "../../errors.ts";
+import { english, type Words } from "../../language.ts";
+import { EXPECTED, GOT, QUOTED } from "../drill-sentences.ts";
+import {
+  AFTER_A_503,
+  AFTER_A_CRASH,
+  AFTER_A_LOSS,
+  IDEMPOTENCY_CAUSES,
+  OWN_ORDER_IDS,
+  type WrongRelation,
+} from "../idempotency-causes.ts";
 import { printableLiteral } from "../../text.ts";
 
 /** A run of the merchant's command, how it ended, and whether it was told that its order exists. */
@@ -36,7 +46,7 @@ const KEY_FAULTS: ReadonlySet<SeenCreate["result"]> = new Set([
 ]);
 
 /** What was seen in a step; a cause where it does not pass. */
-type Found = { readonly got: string; readonly reference?: string | null; readonly cause?: string };
+type Found = { readonly got: string; readonly reference?: string | null; readonly cause?: Words };
 
 /** What the steps look at once an answer was lost. */
 type Scene = {
@@ -53,82 +63,79 @@ type Again = { readonly made: SeenCreate; readonly killed: RunFact; readonly res
 
 /** A step; undefined where it did not come to that. */
 type IdempotencyStep = {
-  readonly title: string;
-  readonly expected: string;
+  readonly title: Words;
+  readonly expected: Words;
   readonly see: (scene: Scene) => Found | undefined;
 };
-
-const SAME_KEY = "the same key";
-const ENDS_WELL = "exit code 0 once its order is known to exist, and not before";
 
 /** The steps of the drill, in their order. */
 export const IDEMPOTENCY_STEPS = {
   answer_lost: {
-    title: "answer lost after the commit",
-    expected: "a create that succeeds",
-    see: ({ lost }) => ({ got: `${lost.result}, and its answer dropped`, reference: lost.requestId }),
+    title: ["answer lost after the commit", "提交后响应丢失"],
+    expected: EXPECTED.create,
+    see: ({ lost }) => ({ got: english(GOT.dropped(lost.result)), reference: lost.requestId }),
   },
-  tried_again: { title: "another try", expected: "another try", see: triedAgain },
+  tried_again: { title: ["another try", "再次尝试"], expected: EXPECTED.another, see: triedAgain },
   same_key: {
-    title: "same key",
-    expected: SAME_KEY,
+    title: ["same key", "相同的幂等键"],
+    expected: EXPECTED.sameKey,
     see: ({ lost, later }) =>
       later.length === 0 ? undefined : sameKey({ before: lost, later, wrong: AFTER_A_LOSS }),
   },
   one_order: {
-    title: "orders and sessions created",
-    expected: "1",
+    title: ["orders and sessions created", "创建的订单和会话数"],
+    expected: EXPECTED.one,
     see: ({ facts }) => oneOrder(facts.made.first),
   },
   client_ended: {
-    title: "end of the command",
-    expected: ENDS_WELL,
+    title: ["end of the command", "命令的结束"],
+    expected: EXPECTED.endsWell,
     see: ({ facts }) => clientEnded(runsOf(facts, "first")),
   },
   own_key: {
-    title: "a second purchase",
-    expected: "a second purchase, with another key",
+    title: ["a second purchase", "第二次购买"],
+    expected: EXPECTED.second,
     see: ({ ownKey }) => ownKey,
   },
   same_key_again: {
-    title: "killed when it was made, run again",
-    expected: SAME_KEY,
+    title: ["killed when it was made, run again", "订单创建时被终止，再次运行"],
+    expected: EXPECTED.sameKey,
     see: ({ facts, again }) => again && sameKeyAgain(facts, again),
   },
   one_order_again: {
-    title: "orders and sessions of it",
-    expected: "1",
+    title: ["orders and sessions of it", "该次购买的订单和会话数"],
+    expected: EXPECTED.one,
     see: ({ facts, again }) => again && oneOrder(facts.made.second),
   },
   restarted_ended: {
-    title: "end of the command run again",
-    expected: ENDS_WELL,
+    title: ["end of the command run again", "再次运行的命令的结束"],
+    expected: EXPECTED.endsWell,
     see: ({ facts, again }) => again && clientEnded(runsOf(facts, "restarted")),
   },
   same_key_busy: {
-    title: "a 503 after the commit, then a 429",
-    expected: `${SAME_KEY}, after Retry-After`,
+    title: ["a 503 after the commit, then a 429", "提交后返回 503，之后返回 429"],
+    expected: EXPECTED.sameKeyLater,
     see: ({ facts }) => sameKeyBusy(facts),
   },
   one_order_busy: {
-    title: "orders and sessions of it",
-    expected: "1",
+    title: ["orders and sessions of it", "该次购买的订单和会话数"],
+    expected: EXPECTED.one,
     see: ({ facts }) => (lostIn(facts, "between") === undefined ? undefined : oneOrder(facts.made.third)),
   },
   busy_ended: {
-    title: "end of the command after the 429",
-    expected: ENDS_WELL,
+    title: ["end of the command after the 429", "429 之后命令的结束"],
+    expected: EXPECTED.endsWell,
     see: ({ facts }) =>
       lostIn(facts, "between") === undefined ? undefined : clientEnded(runsOf(facts, "between")),
   },
   alike_keys: {
-    title: "purchases whose order_ids are alike",
-    expected: "a key for each",
+    title: ["purchases whose order_ids are alike", "order_id 相似的购买"],
+    expected: EXPECTED.keyEach,
     see: ({ facts }) => alikeKeys(facts),
   },
   other_body_refused: {
-    title: "another body with the key, sent by this drill",
-    expected: "409 idempotency_key_reused",
+    title: ["another body with the key, sent by this drill", "演练用同一幂等键发送不同的请求体"],
+    expected: EXPECTED.reused,
     see: ({ facts }) => otherBodyRefused(facts),
   },
 } as const satisfies Readonly<Record<string, IdempotencyStep>>;
@@ -160,7 +167,8 @@ const STEP_NAMES = Object.keys(IDEMPOTENCY_STEPS) as readonly StepName[];
 
 function stepOf(name: StepName, { got, reference = null, cause }: Found): DrillStep {
   const { expected } = IDEMPOTENCY_STEPS[name];
-  return { name, passed: cause === undefined, expected, got, cause: cause ?? null, reference };
+  const text = cause === undefined ? null : english(cause);
+  return { name, passed: text === null, expected: english(expected), got, cause: text, reference };
 }
 
 function sceneOf(facts: IdempotencyFacts, { lost, later }: Pick<Scene, "lost" | "later">): Scene {
@@ -206,33 +214,27 @@ const OTHER_DESCRIPTION = "another body under the same key";
 
 function nothingLost(facts: IdempotencyFacts): Found {
   const told = facts.seen.find(({ result }) => KEY_FAULTS.has(result)) ?? facts.seen.at(-1);
-  if (told === undefined) return { got: NO_CREATE, cause: causeOfSilence(facts) };
+  if (told === undefined) return { got: english(GOT.noCreate), cause: causeOfSilence(facts) };
   // Why the answer of a refused create cannot be dropped.
   return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
 }
 
-const NO_CREATE = "no create came in";
-
-function causeOfRefusal({ result }: SeenCreate): string {
-  return errorRow(result)?.cause ?? `sends a create that the service refuses: ${result}`;
+function causeOfRefusal({ result }: SeenCreate): Words {
+  return errorRow(result)?.cause ?? IDEMPOTENCY_CAUSES.refused(result);
 }
 
-function causeOfSilence(facts: IdempotencyFacts): string {
+function causeOfSilence(facts: IdempotencyFacts): Words {
   const { otherKeys, ownKey, hasOwnCommand } = facts;
   const [other] = otherKeys;
-  if (other !== undefined)
-    return `used key …${other}, the drill's is …${ownKey}: take the API key from CHECKOUT_API_KEY, not from a file of its own`;
-  if (hasOwnCommand) return "runs this program's own command, which shows nothing of a client of yours";
-  if (facts.hasLate)
-    return "ends before its create is sent, so a queue or a daemon sends it: give the drill a command that waits until the order is made";
+  if (other !== undefined) return IDEMPOTENCY_CAUSES.other_api_key(other, ownKey);
+  if (hasOwnCommand) return IDEMPOTENCY_CAUSES.own_command;
+  if (facts.hasLate) return IDEMPOTENCY_CAUSES.late;
   const { ending, exitCode } = runOf(facts, "first") ?? NOT_RUN;
-  if (ending === "not_run") return "the command could not be run";
-  if (ending === "exited" && exitCode === 127) return "the shell does not know the command";
-  const elsewhere =
-    "sends its creates elsewhere, or none: the address is in CHECKOUT_BASE_URL, and the API key in CHECKOUT_API_KEY";
+  if (ending === "not_run") return IDEMPOTENCY_CAUSES.not_run;
+  if (ending === "exited" && exitCode === 127) return IDEMPOTENCY_CAUSES.unknown_command;
   return ending === "exited" && exitCode === 0
-    ? `${elsewhere}; or it leaves them to a queue or a daemon, and ends: give the drill a command that waits until the order is made (what it starts in the background ends with it)`
-    : elsewhere;
+    ? IDEMPOTENCY_CAUSES.elsewhere_or_queued
+    : IDEMPOTENCY_CAUSES.elsewhere;
 }
 
 const NOT_RUN: ClientEnd = { ending: "not_run", exitCode: null };
@@ -240,17 +242,16 @@ const NOT_RUN: ClientEnd = { ending: "not_run", exitCode: null };
 function triedAgain({ facts, later }: Scene): Found {
   const [next] = later;
   if (next !== undefined) {
-    const how = next.start > 1 ? ", when the command was run again" : "";
-    return { got: `${later.length} more${how}`, reference: next.requestId };
+    const tell = next.start > 1 ? GOT.moreRunAgain : GOT.more;
+    return { got: english(tell(String(later.length))), reference: next.requestId };
   }
   const { ending, exitCode } = runOf(facts, "first") ?? NOT_RUN;
-  if (ending === "timeout") return { got: "none", cause: NO_TRY_IN_TIME };
-  return { got: "none", cause: exitCode === 0 ? GAVE_UP : FORGOTTEN };
+  if (ending === "timeout") return { got: english(GOT.none), cause: IDEMPOTENCY_CAUSES.no_try_in_time };
+  return {
+    got: english(GOT.none),
+    cause: exitCode === 0 ? IDEMPOTENCY_CAUSES.gave_up : IDEMPOTENCY_CAUSES.forgotten,
+  };
 }
-
-const NO_TRY_IN_TIME = "had not tried again before the timeout; --command-timeout gives it more time";
-const GAVE_UP =
-  "takes a lost connection for an answer: the order exists and the shop does not know it; send the same request with the same key again, or end with an exit code that is not 0";
 
 /** A third purchase whose answer is a 503 after the commit, and the next one a 429. */
 function sameKeyBusy(facts: IdempotencyFacts): Found | undefined {
@@ -260,26 +261,20 @@ function sameKeyBusy(facts: IdempotencyFacts): Found | undefined {
   const all = facts.seen.filter((create) => create.run === "between");
   if (lost === undefined) {
     const told = all.at(-1);
-    if (told === undefined) return { got: NO_CREATE, cause: ONE_PURCHASE };
+    if (told === undefined) return { got: english(GOT.noCreate), cause: IDEMPOTENCY_CAUSES.one_purchase };
     return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
   }
   const later = all.slice(all.indexOf(lost) + 1);
-  if (later.length === 0) return { got: "no other attempt", cause: TOOK_503 };
+  if (later.length === 0) return { got: english(GOT.noAttempt), cause: IDEMPOTENCY_CAUSES.took_503 };
   const found = sameKey({ before: lost, later, wrong: AFTER_A_503 });
   const early = later.filter((create) => create.early);
   if (found.cause !== undefined || early.length === 0) return found;
-  const got = `${found.got}; ${early.length} before Retry-After`;
-  return early.length > MAX_EARLY ? { ...found, got, cause: HAMMERS } : { ...found, got };
+  const got = english(GOT.early(found.got, String(early.length)));
+  return early.length > MAX_EARLY ? { ...found, got, cause: IDEMPOTENCY_CAUSES.hammers } : { ...found, got };
 }
 
 /** One that comes a little early has a clock or a backoff of its own. */
 const MAX_EARLY = 2;
-const HAMMERS =
-  "does not wait after a 429: it sends the next attempts before the time in Retry-After is over, which keeps the limiter closed; wait for Retry-After, then go on with the same key";
-const TOOK_503 =
-  "takes a 503 for a refusal: the order was made before it, and the shop does not know it; send the same request with the same key again";
-const ONE_PURCHASE =
-  "makes only one purchase: each run of the command has to make one, for the order_id in CHECKOUT_ORDER_ID";
 
 /** Purchases whose order_ids differ in little have different keys, and are all made. */
 function alikeKeys(facts: IdempotencyFacts): Found | undefined {
@@ -292,24 +287,21 @@ function alikeKeys(facts: IdempotencyFacts): Found | undefined {
     if (before === undefined) orders.set(idempotencyKey, orderId);
     else if (before !== orderId && (run === "alike" || run === "between"))
       return {
-        got: `one key for ${printableLiteral(before)} and ${printableLiteral(orderId)}`,
-        cause: ALIKE,
+        got: english(QUOTED.oneKeyFor(printableLiteral(before), printableLiteral(orderId))),
+        cause: IDEMPOTENCY_CAUSES.alike,
       };
   }
   const unmade = runs.find(({ answered }) => !answered);
-  if (unmade === undefined) return { got: "a key for each" };
+  if (unmade === undefined) return { got: english(EXPECTED.keyEach) };
   const told = facts.seen.findLast(({ run, orderId }) => run === "alike" && orderId === unmade.orderId);
-  if (told === undefined) return { got: NO_CREATE, cause: ONE_PURCHASE };
+  if (told === undefined) return { got: english(GOT.noCreate), cause: IDEMPOTENCY_CAUSES.one_purchase };
   return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
 }
-
-const ALIKE =
-  "makes one key of different order_ids: the second customer gets the first one's order, or a 409; make the key from the whole order_id as it is, or draw one for each purchase and store it";
 
 /** After the command was killed when its order was made, and was run again. */
 function sameKeyAgain({ seen }: IdempotencyFacts, { made, killed }: Again): Found {
   const later = seen.filter(({ run }) => run === "restarted");
-  if (later.length === 0) return { got: NO_CREATE, cause: FORGOTTEN };
+  if (later.length === 0) return { got: english(GOT.noCreate), cause: IDEMPOTENCY_CAUSES.forgotten };
   const wrong = made.orderId === killed.orderId ? AFTER_A_CRASH : OWN_ORDER_IDS;
   return sameKey({ before: made, later, wrong });
 }
@@ -330,66 +322,19 @@ function secondKey(
   const told = made ?? began.find(({ result }) => KEY_FAULTS.has(result)) ?? began.at(-1);
   if (told === undefined) {
     const cause =
-      killed.ending === "timeout"
-        ? "had not made a second purchase before the timeout; --command-timeout gives it more time"
-        : ONE_PURCHASE;
-    return { got: NO_CREATE, cause };
+      killed.ending === "timeout" ? IDEMPOTENCY_CAUSES.no_second_in_time : IDEMPOTENCY_CAUSES.one_purchase;
+    return { got: english(GOT.noCreate), cause };
   }
-  const found = { got: `${keyOf(lost, told)}: ${told.result}`, reference: told.requestId };
-  if (told.idempotencyKey === lost.idempotencyKey) return { ...found, cause: ONE_KEY_FOR_ALL };
+  const found = { got: keyAndResult(lost, told), reference: told.requestId };
+  if (told.idempotencyKey === lost.idempotencyKey)
+    return { ...found, cause: IDEMPOTENCY_CAUSES.one_key_for_all };
   return made === undefined ? { ...found, cause: causeOfRefusal(told) } : found;
 }
 
-const ONE_KEY_FOR_ALL =
-  "uses one key for different purchases (here their order_ids differ in the order of their digits alone): the second customer gets the first one's order, or a 409; make one key for each purchase, from the whole order_id or stored with it";
-const FORGOTTEN =
-  "does not finish what it had begun when it was killed: the order exists and the shop does not know it; write the purchase and its key down before the first try, and go on with it";
-
 /** How a later create relates to the one whose answer was lost. */
-type Relation =
-  | "right"
-  | "no_key"
-  | "other_path"
-  | "other_body"
-  | "second_create"
-  | "new_key"
-  | "new_purchase"
-  | "says_nothing";
+type Relation = "right" | WrongRelation;
 
-type Causes = Readonly<Record<Exclude<Relation, "right">, string>>;
-
-const AFTER_A_LOSS: Causes = {
-  no_key: ERRORS.idempotency_key_missing.cause,
-  other_path:
-    "sends the retry to another path with the key: an order and a session are different requests; send the same request again",
-  second_create:
-    "creates once more with a new key after it was told that its order exists: a retry queue or a double click behind it; ask whether the order is made before a new create",
-  other_body:
-    "sends another body with the key: something in it changes with each try, such as a time or a description",
-  new_key:
-    "makes a new key for each retry: make one key for each purchase, store it, and send it with every try; here order_conflict stops a second order, which the interface does not promise (decision 8)",
-  new_purchase: "makes a new key and a new order_id for each retry, so that each is a purchase of its own",
-  says_nothing: "gave up before a try was answered",
-};
-
-const AFTER_A_CRASH: Causes = {
-  ...AFTER_A_LOSS,
-  new_key:
-    "makes a new key when it is started again, for example from the time, the process or randomness: store the key with the purchase before the first try, or derive it from the purchase alone",
-  new_purchase: "makes another purchase when it is started again, with a new key and a new order_id",
-};
-
-const AFTER_A_503: Causes = {
-  ...AFTER_A_LOSS,
-  new_key:
-    "makes a new key after a 503 or a 429: either can come after the order was made, so the key must stay; here order_conflict stops a second order, which the interface does not promise (decision 8)",
-};
-
-const OWN_ORDER_IDS: Causes = {
-  ...AFTER_A_CRASH,
-  new_purchase:
-    "makes up an order_id at each start, so that a crash means a second purchase: CHECKOUT_ORDER_ID is the same when it is started again",
-};
+type Causes = Readonly<Record<WrongRelation, Words>>;
 
 function sameKey({
   before,
@@ -415,17 +360,18 @@ function sameKey({
     first("second_create");
   const right = first("right");
   if (wrong === undefined && right !== undefined) {
-    return { got: `${SAME_KEY}: replayed`, reference: right.requestId };
+    return { got: english(QUOTED.sameKey("replayed")), reference: right.requestId };
   }
   const shown = wrong ?? first("new_purchase") ?? first("says_nothing");
   if (shown === undefined || shown.relation === "right") throw new Error("a later create is right or wrong");
-  const got = `${keyOf(before, shown)}: ${shown.result}`;
+  const got = keyAndResult(before, shown);
   return { got, reference: shown.requestId, cause: causes[shown.relation] };
 }
 
-function keyOf(before: SeenCreate, { idempotencyKey: key }: SeenCreate): string {
-  if (key === null) return "no key";
-  return key === before.idempotencyKey ? SAME_KEY : `another key, ${printableLiteral(key)}`;
+function keyAndResult(before: SeenCreate, { idempotencyKey: key, result }: SeenCreate): string {
+  if (key === null) return english(GOT.noKey(result));
+  const isSame = key === before.idempotencyKey;
+  return english(isSame ? QUOTED.sameKey(result) : QUOTED.otherKey(printableLiteral(key), result));
 }
 
 function relationOf(before: SeenCreate, { result, idempotencyKey, orderId, path }: SeenCreate): Relation {
@@ -444,34 +390,28 @@ function relationOf(before: SeenCreate, { result, idempotencyKey, orderId, path 
 function oneOrder(made: number): Found {
   const got = String(made);
   if (made === 1) return { got };
-  const cause =
-    made === 0
-      ? "has made no order, although the service had answered that it did"
-      : "makes more than one order for one purchase: one for each try, or a second create";
+  const cause = made === 0 ? IDEMPOTENCY_CAUSES.no_order : IDEMPOTENCY_CAUSES.more_orders;
   return { got, cause };
 }
 
 /** How the starts of the command for a purchase ended: an exit code other than 0 is right as long as nothing is known. */
 function clientEnded(runs: readonly RunFact[]): Found {
   const blind = runs.find(({ exitCode, answered }) => exitCode === 0 && !answered);
-  if (blind !== undefined) return { got: "exit code 0, and no answer", cause: BLIND };
+  if (blind !== undefined) return { got: english(GOT.blind), cause: IDEMPOTENCY_CAUSES.blind };
   const { ending, exitCode, answered } = runs.at(-1) ?? { ...NOT_RUN, answered: false };
   if (ending === "timeout")
-    return { got: "killed, its time was up", cause: answered ? DAEMON : "does not end" };
-  if (exitCode === 0) return { got: "exit code 0" };
-  const got = exitCode === null ? "ended by a signal" : `exit code ${exitCode}`;
-  const cause =
-    "reports a failure although the order exists, so the shop tells the customer that it failed, or starts again";
+    return {
+      got: english(GOT.timeUp),
+      cause: answered ? IDEMPOTENCY_CAUSES.daemon : IDEMPOTENCY_CAUSES.endless,
+    };
+  if (exitCode === 0) return { got: english(GOT.exitCode("0")) };
+  const got = english(exitCode === null ? GOT.signal : GOT.exitCode(String(exitCode)));
+  const cause = IDEMPOTENCY_CAUSES.reports_failure;
   return { got, cause };
 }
 
-const BLIND =
-  "ends with exit code 0 although no attempt was answered: the shop takes the order for made, and knows neither its id nor its payment page";
-const DAEMON =
-  "does not end after its order was made: a daemon or a worker that waits for the next one; give the drill a command that makes one purchase and ends";
-
 /** The drill sends it: it shows what the service does, and what a client would get that mixes up its keys. */
 function otherBodyRefused({ refusedRequestId: reference }: IdempotencyFacts): Found {
-  if (reference !== null) return { got: "409 idempotency_key_reused", reference };
-  return { got: "no refusal", cause: "the service has seen no such request: it could not be reached" };
+  if (reference !== null) return { got: english(EXPECTED.reused), reference };
+  return { got: english(GOT.noRefusal), cause: IDEMPOTENCY_CAUSES.service_unreached };
 }

@@ -1,3 +1,6 @@
+import { english } from "../../language.ts";
+import { GOT, QUOTED } from "../drill-sentences.ts";
+
 /**
  * What the merchant's page says about the order; `unknown` if it could not be read. `got` is the answer, for people.
  */
@@ -5,8 +8,10 @@ export type OrderView = { readonly says: "paid" | "not_paid" | "unknown"; readon
 
 /** What a view said, for people. */
 export function sayOf({ says, got }: OrderView): string {
-  return `${says.replace("_", " ")}: ${got}`;
+  return english(SAID[says](got));
 }
+
+const SAID = { paid: QUOTED.paid, not_paid: QUOTED.unpaid, unknown: GOT.unknown } as const;
 
 /** What was shown while nothing happened: the parts of a text, null for each that changes by itself. */
 export type StillText = readonly (string | null)[];

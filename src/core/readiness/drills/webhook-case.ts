@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { CheckoutEvent } from "../../checkout/event.ts";
+import type { Words } from "../../language.ts";
 import type { HEADERS } from "../../webhook/signature.ts";
 import type { DrillCause, DrillNote } from "./webhook-advice.ts";
 
@@ -63,25 +64,25 @@ type OpenCase = {
 };
 
 /** A request of the drill: its title, what its answer must be, and what another answer tells of the merchant's code. */
-export type DrillCase = CaseRequest & { readonly title: string } & (GoodCase | BadCase | OpenCase);
+export type DrillCase = CaseRequest & { readonly title: Words } & (GoodCase | BadCase | OpenCase);
 
 /** A valid request. */
-export function good(title: string, untaken: GoodCase["untaken"], how: CaseRequest = {}) {
+export function good(title: Words, untaken: GoodCase["untaken"], how: CaseRequest = {}) {
   return { title, expected: "2xx", untaken, ...how } as const;
 }
 
 /** A request that must be refused in order. */
-export function bad(title: string, how: CaseRequest & WhyTaken) {
+export function bad(title: Words, how: CaseRequest & WhyTaken) {
   return { title, expected: "4xx", ...how } as const;
 }
 
 /** A request that the service never sends: frameworks may fail on it, or close the connection. */
-export function odd(title: string, how: CaseRequest & WhyTaken) {
+export function odd(title: Words, how: CaseRequest & WhyTaken) {
   return { title, expected: "not 2xx", ...how } as const;
 }
 
 /** A request about which the interface says nothing. */
-export function open(title: string, how: CaseRequest & Omit<OpenCase, "expected">) {
+export function open(title: Words, how: CaseRequest & Omit<OpenCase, "expected">) {
   return { title, expected: "2xx or 4xx", ...how } as const;
 }
 

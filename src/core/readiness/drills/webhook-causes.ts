@@ -1,9 +1,20 @@
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import type { DrillStep } from "../../control/drills.ts";
-import { excerpt, UUID } from "../../text.ts";
+import { english } from "../../language.ts";
+import { UUID } from "../../text.ts";
+import { EXPECTED, GOT } from "../drill-sentences.ts";
 import { adviceText, type DrillCause, type DrillNote } from "./webhook-advice.ts";
 import { CLAIMED_SECRETS } from "./webhook-forgeries.ts";
-import { CASE_NAMES, DRILL_CASES, FIRST_CASES, twinOf, type CaseName, type CaseResult } from "./webhook.ts";
+import {
+  CASE_NAMES,
+  DRILL_CASES,
+  FIRST_CASES,
+  NOT_SENT,
+  gotText,
+  twinOf,
+  type CaseName,
+  type CaseResult,
+} from "./webhook.ts";
 
 /** The kinds of answers. `limited`: 429. `unsent`: the drill had been stopped. */
 type Kind =
@@ -61,12 +72,6 @@ export type Drilled = {
   readonly probed: DrillCause | undefined;
 };
 
-/** The step that stands for all cases that were not sent. */
-const NOT_SENT = "not_sent";
-
-/** What each step is called for people. */
-export const WEBHOOK_STEPS = { ...DRILL_CASES, [NOT_SENT]: { title: "the rest of the drill" } };
-
 /**
  * The steps of a drill: for each case what was expected, what came, and the likely cause of a failure, or a note; and
  * one step for all that was not sent. The endpoint is that which the commands in them are for.
@@ -92,8 +97,8 @@ export function drillSteps(drilled: Drilled, endpointId: string): DrillStep[] {
   const left = names.find((name) => results.every((one) => one.name !== name));
   const why = left === undefined ? undefined : causes.get(left);
   if (why === undefined) return sent;
-  const got = `${names.length - sent.length} requests were not sent: the drill was given up`;
-  const rest = { name: NOT_SENT, passed: false, expected: "an answer", got, reference: null };
+  const got = english(GOT.notSent(String(names.length - sent.length)));
+  const rest = { name: NOT_SENT, passed: false, expected: english(EXPECTED.answer), got, reference: null };
   return [...sent, { ...rest, cause: adviceText(why, endpointId) }];
 }
 
@@ -490,10 +495,4 @@ function isForged(name: CaseName): boolean {
 /** Whether a refusal is right, or may be. */
 function isBad(name: CaseName): boolean {
   return DRILL_CASES[name].expected !== "2xx";
-}
-
-function gotText({ answer, milliseconds }: CaseResult): string {
-  if ("error" in answer) return `${answer.error} after ${milliseconds} ms: ${excerpt(answer.message)}`;
-  const body = answer.body === "" || answer.status < 300 ? "" : `: ${excerpt(answer.body)}`;
-  return `${answer.status} after ${milliseconds} ms${body}`;
 }

@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { HEADERS } from "../../webhook/signature.ts";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import { isRecord } from "../../json.ts";
+import type { Words } from "../../language.ts";
 import type { DrillCause } from "./webhook-advice.ts";
 import {
   bad,
@@ -19,15 +20,20 @@ const LARGE_BODY_BYTES = 100 * 1024;
 const MANY_SIGNATURES = 200;
 const LONG_SIGNATURE = 10 * 1024;
 const DIGITS = 64;
+const EMPTY_SECRET: Words = ["an empty secret", "空密钥"];
 
 type Header = "Content-Type" | "User-Agent" | "Authorization" | "X-Forwarded-For" | "Transfer-Encoding";
 
-/** A badly signed request that a receiver may believe because of the way it comes. */
-function carried(title: string, taken: DrillCause, how: NonNullable<DrillCase["how"]>) {
-  return odd(`badly signed, ${title}`, { taken, signature: wrong, how });
+function badlySigned([text, chinese]: Words): Words {
+  return [`badly signed, ${text}`, `签名错误，${chinese}`];
 }
 
-function under(title: string, taken: DrillCause, header: Header, value: string | undefined) {
+/** A badly signed request that a receiver may believe because of the way it comes. */
+function carried(title: Words, taken: DrillCause, how: NonNullable<DrillCase["how"]>) {
+  return odd(badlySigned(title), { taken, signature: wrong, how });
+}
+
+function under(title: Words, taken: DrillCause, header: Header, value: string | undefined) {
   return carried(title, taken, (request) => withHeaders(request, { [header]: value }));
 }
 
@@ -38,31 +44,47 @@ const LIVE = ({ data }: Event): Event => ({
 });
 
 /** A badly signed event that says something else of itself. */
-function claiming(title: string, change: (event: Event) => Readonly<Record<string, unknown>>) {
+function claiming(title: Words, change: (event: Event) => Readonly<Record<string, unknown>>) {
   const taken = "skips_by_content";
-  return bad(`badly signed, ${title}`, { taken, signature: wrong, sent: (body) => claim(body, change) });
+  return bad(badlySigned(title), { taken, signature: wrong, sent: (body) => claim(body, change) });
 }
 
 /** A badly signed request with another body. */
-function bearing(title: string, taken: DrillCause, sent: (body: string) => string) {
-  return odd(`badly signed, ${title}`, { taken, signature: wrong, sent });
+function bearing(title: Words, taken: DrillCause, sent: (body: string) => string) {
+  return odd(badlySigned(title), { taken, signature: wrong, sent });
 }
 
 /** How a forged request can come. */
 export const CARRIERS = {
-  as_put: carried("as PUT", "skips_methods", (request) => ({ ...request, method: "PUT" })),
-  as_patch: carried("as PATCH", "skips_methods", (request) => ({ ...request, method: "PATCH" })),
-  with_query: carried("with ?x=1 behind the path", "skips_paths", (request) => onPath(request, "?x=1")),
-  final_slash: carried("with a slash behind the path", "skips_paths", (request) => onPath(request, "/")),
-  empty_body: bearing("with an empty body", "skips_odd_bodies", () => ""),
-  json_array: bearing("as a JSON array", "skips_odd_bodies", (body) => `[${body}]`),
-  body_5_kb: bearing("with 5 kB of body", "skips_large", (body) => padded(body, SMALL_BODY_BYTES)),
-  body_100_kb: bearing("with 100 kB of body", "skips_large", (body) => padded(body, LARGE_BODY_BYTES)),
-  chunked: under("in chunks", "skips_encodings", "Transfer-Encoding", "chunked"),
-  gzip: carried("compressed with gzip", "skips_encodings", (request) =>
+  as_put: carried(["as PUT", "使用 PUT"], "skips_methods", (request) => ({ ...request, method: "PUT" })),
+  as_patch: carried(["as PATCH", "使用 PATCH"], "skips_methods", (request) => ({
+    ...request,
+    method: "PATCH",
+  })),
+  with_query: carried(["with ?x=1 behind the path", "路径后带 ?x=1"], "skips_paths", (request) =>
+    onPath(request, "?x=1"),
+  ),
+  final_slash: carried(["with a slash behind the path", "路径后带斜杠"], "skips_paths", (request) =>
+    onPath(request, "/"),
+  ),
+  empty_body: bearing(["with an empty body", "请求体为空"], "skips_odd_bodies", () => ""),
+  json_array: bearing(["as a JSON array", "请求体为 JSON 数组"], "skips_odd_bodies", (body) => `[${body}]`),
+  body_5_kb: bearing(["with 5 kB of body", "请求体 5 kB"], "skips_large", (body) =>
+    padded(body, SMALL_BODY_BYTES),
+  ),
+  body_100_kb: bearing(["with 100 kB of body", "请求体 100 kB"], "skips_large", (body) =>
+    padded(body, LARGE_BODY_BYTES),
+  ),
+  chunked: under(["in chunks", "分块传输"], "skips_encodings", "Transfer-Encoding", "chunked"),
+  gzip: carried(["compressed with gzip", "gzip 压缩"], "skips_encodings", (request) =>
     withHeaders({ ...request, body: gzipSync(request.body) }, { "Content-Encoding": "gzip" }),
   ),
-  no_content_type: under("without a content type", "skips_other_types", "Content-Type", undefined),
+  no_content_type: under(
+    ["without a content type", "没有内容类型"],
+    "skips_other_types",
+    "Content-Type",
+    undefined,
+  ),
   ...contentTypes({
     plain_text: "text/plain",
     json_charset: "application/json; charset=utf-8",
@@ -70,63 +92,89 @@ export const CARRIERS = {
     json_suffix: "application/cloudevents+json",
     octet_stream: "application/octet-stream",
   }),
-  other_agent: under("from another User-Agent", "skips_by_sender", "User-Agent", "Mozilla/5.0"),
-  no_agent: under("without a User-Agent", "skips_by_sender", "User-Agent", undefined),
-  authorization: under("with Authorization", "skips_by_sender", "Authorization", "Bearer 0000"),
-  forwarded: under("with X-Forwarded-For", "skips_by_sender", "X-Forwarded-For", "127.0.0.1"),
-  unknown_type: claiming("of a type that there is not", ({ type }) => ({
+  other_agent: under(
+    ["from another User-Agent", "User-Agent 不同"],
+    "skips_by_sender",
+    "User-Agent",
+    "Mozilla/5.0",
+  ),
+  no_agent: under(["without a User-Agent", "没有 User-Agent"], "skips_by_sender", "User-Agent", undefined),
+  authorization: under(
+    ["with Authorization", "带 Authorization"],
+    "skips_by_sender",
+    "Authorization",
+    "Bearer 0000",
+  ),
+  forwarded: under(
+    ["with X-Forwarded-For", "带 X-Forwarded-For"],
+    "skips_by_sender",
+    "X-Forwarded-For",
+    "127.0.0.1",
+  ),
+  unknown_type: claiming(["of a type that there is not", "事件类型不存在"], ({ type }) => ({
     type: `${String(type).split(".")[0] ?? ""}.refunded`,
   })),
-  other_family: claiming("of a type that is nothing like one", () => ({ type: "ping" })),
-  other_store: claiming("of another store", ELSEWHERE),
-  live: claiming("with livemode true", LIVE),
+  other_family: claiming(["of a type that is nothing like one", "类型格式不像事件类型"], () => ({
+    type: "ping",
+  })),
+  other_store: claiming(["of another store", "属于另一商店"], ELSEWHERE),
+  live: claiming(["with livemode true", "livemode 为 true"], LIVE),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** What a forged signature can look like. */
 export const SIGNATURE_FORMS = {
-  even_digits: bad("a signature of which every other digit is wrong, from the first on", {
-    taken: "by_part",
-    signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => otherDigits(one) + two),
-  }),
-  odd_digits: bad("a signature of which every other digit is wrong, from the second on", {
-    taken: "by_part",
-    signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => one + otherDigits(two)),
-  }),
-  swapped_digits: bad("the right signature with two digits swapped", {
+  even_digits: bad(
+    ["a signature of which every other digit is wrong, from the first on", "从首位起每隔一位错误的签名"],
+    {
+      taken: "by_part",
+      signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => otherDigits(one) + two),
+    },
+  ),
+  odd_digits: bad(
+    ["a signature of which every other digit is wrong, from the second on", "从第二位起每隔一位错误的签名"],
+    {
+      taken: "by_part",
+      signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => one + otherDigits(two)),
+    },
+  ),
+  swapped_digits: bad(["the right signature with two digits swapped", "正确签名交换两位数字"], {
     taken: "by_part",
     signature: (right) => right.replace(/(.)(?!\1)(.)/, "$2$1"),
   }),
-  swapped_bytes: bad("the right signature with two bytes swapped", {
+  swapped_bytes: bad(["the right signature with two bytes swapped", "正确签名交换两个字节"], {
     taken: "compares_unordered",
     signature: (right) => right.replace(/^((?:..)*?)(..)(?!\2)(..)/, "$1$3$2"),
   }),
-  reversed_digits: bad("the right signature backwards", {
+  reversed_digits: bad(["the right signature backwards", "正确签名倒序"], {
     taken: "compares_unordered",
     signature: (right) => Array.from(right).toReversed().join(""),
   }),
-  sorted_digits: bad("the digits of the right signature, sorted", {
+  sorted_digits: bad(["the digits of the right signature, sorted", "正确签名的数字排序后"], {
     taken: "compares_unordered",
     signature: (right) => Array.from(right).toSorted().join(""),
   }),
-  dots: odd(`a signature of ${DIGITS} dots`, {
+  dots: odd([`a signature of ${DIGITS} dots`, `${DIGITS} 个点号作为签名`], {
     taken: "matches_patterns",
     signature: () => ".".repeat(DIGITS),
   }),
-  percent: odd("% as the signature", { taken: "matches_patterns", signature: () => "%" }),
-  any_text: odd(".* as the signature", { taken: "matches_patterns", signature: () => ".*" }),
-  non_hex: odd(`a signature of ${DIGITS} letters that are no digits`, {
-    taken: "takes_malformed_signature",
-    signature: () => "z".repeat(DIGITS),
-  }),
-  many_signatures: odd(`${MANY_SIGNATURES} wrong signatures`, {
+  percent: odd(["% as the signature", "% 作为签名"], { taken: "matches_patterns", signature: () => "%" }),
+  any_text: odd([".* as the signature", ".* 作为签名"], { taken: "matches_patterns", signature: () => ".*" }),
+  non_hex: odd(
+    [`a signature of ${DIGITS} letters that are no digits`, `${DIGITS} 个非十六进制字母作为签名`],
+    {
+      taken: "takes_malformed_signature",
+      signature: () => "z".repeat(DIGITS),
+    },
+  ),
+  many_signatures: odd([`${MANY_SIGNATURES} wrong signatures`, `${MANY_SIGNATURES} 个错误签名`], {
     taken: "takes_malformed_signature",
     signature: (right) => Array.from({ length: MANY_SIGNATURES }, (_, at) => wrong(`${right}${at}`)).join(),
   }),
-  long_signature: odd("a signature of 10 kB", {
+  long_signature: odd(["a signature of 10 kB", "10 kB 的签名"], {
     taken: "takes_malformed_signature",
     signature: (right) => wrong(right).repeat(LONG_SIGNATURE / DIGITS),
   }),
-  doubled_signature: odd("two lines with wrong signatures", {
+  doubled_signature: odd(["two lines with wrong signatures", "两行错误签名"], {
     taken: "reads_doubled_headers",
     signature: wrong,
     how: (request) => {
@@ -138,116 +186,123 @@ export const SIGNATURE_FORMS = {
 
 /** Secrets that are none: what an unset variable is printed as, defaults, and what everybody knows. */
 export const GUESSED_SECRETS = {
-  secret_undefined: guessed("the text undefined", () => "undefined"),
-  secret_null: guessed("the text null", () => "null"),
-  secret_none: guessed("the text None", () => "None"),
-  secret_changeme: guessed("the text changeme", () => "changeme"),
-  secret_secret: guessed("the text secret", () => "secret"),
-  secret_test: guessed("the text test", () => "test"),
-  secret_promise: guessed("the text [object Promise]", () => "[object Promise]"),
-  secret_prefix: guessed("the text whsec_", () => "whsec_"),
-  secret_url: guessed("the URL of the endpoint", ({ url }) => url),
-  secret_store: guessed("the id of the store", ({ storeId }) => storeId),
+  secret_undefined: guessed(["the text undefined", "文本 undefined"], () => "undefined"),
+  secret_null: guessed(["the text null", "文本 null"], () => "null"),
+  secret_none: guessed(["the text None", "文本 None"], () => "None"),
+  secret_changeme: guessed(["the text changeme", "文本 changeme"], () => "changeme"),
+  secret_secret: guessed(["the text secret", "文本 secret"], () => "secret"),
+  secret_test: guessed(["the text test", "文本 test"], () => "test"),
+  secret_promise: guessed(["the text [object Promise]", "文本 [object Promise]"], () => "[object Promise]"),
+  secret_prefix: guessed(["the text whsec_", "文本 whsec_"], () => "whsec_"),
+  secret_url: guessed(["the URL of the endpoint", "接收端的 URL"], ({ url }) => url),
+  secret_store: guessed(["the id of the store", "商店的 id"], ({ storeId }) => storeId),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** What may choose the secret, and what it is where the chosen one is not set. */
 export const CLAIMED_SECRETS = {
-  live_empty: unset("livemode true", LIVE, ""),
-  live_undefined: unset("livemode true", LIVE, "undefined"),
-  live_null: unset("livemode true", LIVE, "null"),
-  live_none: unset("livemode true", LIVE, "None"),
-  other_store_empty: unset("another store", ELSEWHERE, ""),
-  other_store_undefined: unset("another store", ELSEWHERE, "undefined"),
-  other_store_null: unset("another store", ELSEWHERE, "null"),
-  other_store_none: unset("another store", ELSEWHERE, "None"),
+  live_empty: unset(["livemode true", "livemode 为 true"], LIVE, ""),
+  live_undefined: unset(["livemode true", "livemode 为 true"], LIVE, "undefined"),
+  live_null: unset(["livemode true", "livemode 为 true"], LIVE, "null"),
+  live_none: unset(["livemode true", "livemode 为 true"], LIVE, "None"),
+  other_store_empty: unset(["another store", "属于另一商店"], ELSEWHERE, ""),
+  other_store_undefined: unset(["another store", "属于另一商店"], ELSEWHERE, "undefined"),
+  other_store_null: unset(["another store", "属于另一商店"], ELSEWHERE, "null"),
+  other_store_none: unset(["another store", "属于另一商店"], ELSEWHERE, "None"),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** Timestamps that are none, rightly signed; and two of them, of which one is old. */
 export const TIMESTAMP_FORMS = {
-  timestamp_word: untimed("soon as the timestamp, rightly signed", "soon"),
-  timestamp_nan: untimed("NaN as the timestamp, rightly signed", "NaN"),
-  timestamp_empty: untimed("an empty timestamp, rightly signed", ""),
-  timestamp_left_out: odd("no timestamp, and none signed", {
+  timestamp_word: untimed(["soon as the timestamp, rightly signed", "时间戳为 soon，签名正确"], "soon"),
+  timestamp_nan: untimed(["NaN as the timestamp, rightly signed", "时间戳为 NaN，签名正确"], "NaN"),
+  timestamp_empty: untimed(["an empty timestamp, rightly signed", "时间戳为空，签名正确"], ""),
+  timestamp_left_out: odd(["no timestamp, and none signed", "没有时间戳，签名也不含时间戳"], {
     taken: "takes_malformed_timestamp",
     timestamp: "",
     without: ["timestamp"],
   }),
-  timestamp_undefined: odd("no timestamp, and undefined signed", {
+  timestamp_undefined: odd(["no timestamp, and undefined signed", "没有时间戳，签名内容为 undefined"], {
     taken: "takes_malformed_timestamp",
     timestamp: "undefined",
     without: ["timestamp"],
   }),
-  timestamp_old_and_new: twoTimes("signed an hour ago, with a second timestamp of now behind", (old, now) => [
-    old,
-    now,
-  ]),
-  timestamp_new_and_old: twoTimes("signed an hour ago, with a second timestamp of now before", (old, now) => [
-    now,
-    old,
-  ]),
+  timestamp_old_and_new: twoTimes(
+    ["signed an hour ago, with a second timestamp of now behind", "一小时前签名，其后另有当前时间戳"],
+    (old, now) => [old, now],
+  ),
+  timestamp_new_and_old: twoTimes(
+    ["signed an hour ago, with a second timestamp of now before", "一小时前签名，其前另有当前时间戳"],
+    (old, now) => [now, old],
+  ),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** What an event that was accepted lends to a forged one. */
 export const REUSES = {
-  known_event: bad("the first event again, badly signed", {
+  known_event: bad(["the first event again, badly signed", "再次推送第一个事件，签名错误"], {
     taken: "known_before_check",
     event: "first",
     signature: wrong,
   }),
-  reused_signature: bad("another event under the signature of the first", {
+  reused_signature: bad(["another event under the signature of the first", "另一事件沿用第一个事件的签名"], {
     taken: "remembers_signature",
     reused: true,
   }),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** Badly signed, of an order that there is not. */
-export const UNKNOWN_ORDER = bad("a forged payment of an order that there is not", {
-  taken: "skips_orders",
-  event: "payment",
-  signature: wrong,
-  sent: (body) => {
-    const { data } = JSON.parse(body) as {
-      readonly data: { readonly id: string; readonly order_id: string };
-    };
-    const { id, order_id: orderId } = data;
-    return body
-      .replaceAll(id, otherEnd(id))
-      .replaceAll(JSON.stringify(orderId), JSON.stringify(otherEnd(orderId)));
+export const UNKNOWN_ORDER = bad(
+  ["a forged payment of an order that there is not", "伪造的支付，订单不存在"],
+  {
+    taken: "skips_orders",
+    event: "payment",
+    signature: wrong,
+    sent: (body) => {
+      const { data } = JSON.parse(body) as {
+        readonly data: { readonly id: string; readonly order_id: string };
+      };
+      const { id, order_id: orderId } = data;
+      return body
+        .replaceAll(id, otherEnd(id))
+        .replaceAll(JSON.stringify(orderId), JSON.stringify(otherEnd(orderId)));
+    },
   },
-});
+);
 
 /** Badly signed, and older than what was accepted. */
-export const OLDER_EVENT = bad("a forged payment that says it is older than what was accepted", {
-  taken: "skips_orders",
-  event: "payment",
-  signature: wrong,
-  sent: (body) => claim(body, () => ({ sequence: 0 })),
-});
+export const OLDER_EVENT = bad(
+  ["a forged payment that says it is older than what was accepted", "伪造的支付，自称早于已接受的事件"],
+  {
+    taken: "skips_orders",
+    event: "payment",
+    signature: wrong,
+    sent: (body) => claim(body, () => ({ sequence: 0 })),
+  },
+);
 
 function contentTypes<Name extends string>(types: Readonly<Record<Name, string>>) {
   const rows = Object.entries<string>(types).map(([name, type]) => [
     name,
-    under(`as ${type}`, "skips_other_types", "Content-Type", type),
+    under([`as ${type}`, `内容类型为 ${type}`], "skips_other_types", "Content-Type", type),
   ]);
   return Object.fromEntries(rows) as Readonly<Record<Name, ReturnType<typeof under>>>;
 }
 
-function guessed(what: string, secret: Exclude<DrillCase["secret"], "another" | undefined>) {
-  return bad(`signed with ${what}`, { taken: "takes_guessed_secret", secret });
+function guessed(what: Words, secret: Exclude<DrillCase["secret"], "another" | undefined>) {
+  return bad([`signed with ${what[0]}`, `用${what[1]}签名`], { taken: "takes_guessed_secret", secret });
 }
 
 /** An event that says something of itself, signed with what anybody can guess. */
-function unset(claimed: string, change: (event: Event) => Event, secret: string) {
-  const title = `with ${claimed}, signed with ${secret === "" ? "an empty secret" : `the text ${secret}`}`;
+function unset(claimed: Words, change: (event: Event) => Event, secret: string) {
+  const [by, byChinese] = secret === "" ? EMPTY_SECRET : [`the text ${secret}`, `文本 ${secret}`];
+  const title = [`with ${claimed[0]}, signed with ${by}`, `${claimed[1]}，用${byChinese}签名`] as const;
   const signed = (body: string): string => claim(body, change);
   return bad(title, { taken: "chooses_secret", signed, secret: () => secret });
 }
 
-function untimed(title: string, timestamp: string) {
+function untimed(title: Words, timestamp: string) {
   return odd(title, { taken: "takes_malformed_timestamp", timestamp });
 }
 
-function twoTimes(title: string, order: (old: string, now: string) => readonly string[]) {
+function twoTimes(title: Words, order: (old: string, now: string) => readonly string[]) {
   return odd(title, {
     taken: "reads_doubled_headers",
     age: STALE_BY_SECONDS,

@@ -3,11 +3,11 @@ import type { ReadinessFacts } from "../../../../core/control/readiness.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
 import { RETURN_STEPS } from "../../../../core/readiness/drills/browser-return.ts";
+import { drillWords, failureWords } from "../../../../core/readiness/drill-text.ts";
 import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/drill.ts";
 import { DUPLICATES_STEPS } from "../../../../core/readiness/drills/duplicates.ts";
 import { IDEMPOTENCY_STEPS } from "../../../../core/readiness/drills/idempotency.ts";
-import { CASE_NAMES } from "../../../../core/readiness/drills/webhook.ts";
-import { WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook-causes.ts";
+import { CASE_NAMES, WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_MS } from "../../../../core/readiness/proof.ts";
 import type { DrillFact, DrillStep } from "../../../../core/control/drills.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -108,13 +108,11 @@ function runningWebhooks({ endpoint, total, results }: WebhookProgress): Html {
       <span class="hint">${endpoint.url}</span>
     </h2>
     <p>${TEXTS.sent(results.length, total)}</p>
-    <ol class="evidence" lang="en">
-      ${results.map(
-        ({ name, answer }) =>
-          html`<li>
-            ${WEBHOOK_STEPS[name].title}: ${"status" in answer ? String(answer.status) : answer.message}
-          </li>`,
-      )}
+    <ol class="evidence">
+      ${results.map(({ name, answer }) => {
+        const got = "status" in answer ? String(answer.status) : failureWords(answer.message);
+        return html`<li>${WEBHOOK_STEPS[name].title}: ${got}</li>`;
+      })}
     </ol>
   </section>`;
 }
@@ -194,11 +192,10 @@ function drillResult({
         TEXTS.step,
         html`${goodOrBad(step.passed, TEXTS.ok, TEXTS.notOk)} ${stepTitle(DRILLS[kind].steps, step.name)}`,
         "head",
-        "english",
       ],
-      [TEXTS.expected, step.expected, "named", "english"],
-      [WORDS.got, step.got, "named", "english"],
-      [TEXTS.cause, step.cause ?? "", "english"],
+      [TEXTS.expected, drillWords(step.expected), "named"],
+      [WORDS.got, drillWords(step.got), "named"],
+      [TEXTS.cause, drillWords(step.cause ?? "")],
     ]);
   const held = TEXTS.steps(right?.length ?? 0, steps.length);
   const isRight = wrong?.length === 0;

@@ -1,0 +1,106 @@
+import { ERRORS } from "../errors.ts";
+import type { Words } from "../language.ts";
+import {
+  EXPECTED,
+  FAILURES,
+  GOT,
+  lostAnswer,
+  OPEN,
+  PARTS,
+  QUOTED,
+  type DrillSentence,
+} from "./drill-sentences.ts";
+import { RETURN_CAUSES } from "./drills/browser-return.ts";
+import { DUPLICATES_CAUSES } from "./drills/duplicates-causes.ts";
+import { adviceSentences } from "./drills/webhook-advice.ts";
+import {
+  AFTER_A_503,
+  AFTER_A_CRASH,
+  AFTER_A_LOSS,
+  IDEMPOTENCY_CAUSES,
+  OWN_ORDER_IDS,
+} from "./idempotency-causes.ts";
+
+/**
+ * A text of a drill's step (what it expected or got, its cause) in both languages. Steps are stored and sent in English; a
+ * text that no version of ours wrote, such as the merchant's own, stays as it is.
+ */
+export function drillWords(text: string): Words {
+  return [text, told(text, WHOLE) ?? text];
+}
+
+/** What the network said, in both languages; a text of the system stays as it is. */
+export function failureWords(message: string): Words {
+  return [message, told(message, OF_FAILURES) ?? message];
+}
+
+/** Tells a text by the first sentence that it fits; undefined if it fits none. */
+function told(text: string, { fixed, shapes }: Sentences): string | undefined {
+  const known = fixed.get(text);
+  if (known !== undefined) return known;
+  for (const { pattern, tell, within } of shapes) {
+    const values = pattern.exec(text)?.slice(1);
+    if (values !== undefined) return tell(...values.map((value) => told(value, within()) ?? value))[1];
+  }
+  return undefined;
+}
+
+/** Sentences by their English: those with nothing in them, and the shapes of those with something. */
+type Sentences = { readonly fixed: ReadonlyMap<string, string>; readonly shapes: readonly Shape[] };
+
+type Shape = {
+  readonly pattern: RegExp;
+  readonly tell: (...values: string[]) => Words;
+  /** The sentences that its values may be. */
+  readonly within: () => Sentences;
+};
+
+function sentences(rows: readonly DrillSentence[], within: () => Sentences): Sentences {
+  const fixed = rows.filter((row) => typeof row !== "function");
+  const shapes = rows.filter((row) => typeof row === "function");
+  return {
+    fixed: new Map(fixed),
+    shapes: shapes.map((tell) => ({ pattern: patternOf(tell), tell, within })),
+  };
+}
+
+/** Matches the English of a sentence, each value of it as a group. */
+function patternOf(tell: (...values: string[]) => Words): RegExp {
+  const [english] = tell(...Array.from({ length: tell.length }, () => VALUE));
+  const source = english.split(VALUE).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
+  return new RegExp(`^${source.join("([^]*?)")}$`);
+}
+
+/** Stands for a value; no sentence has this character. */
+const VALUE = "\u{0}";
+
+const NOTHING = sentences([], () => NOTHING);
+const OF_FAILURES = sentences(rowsOf(FAILURES), () => NOTHING);
+const OF_QUOTES = sentences(rowsOf(QUOTED), () => OF_FAILURES);
+const OF_LOST = sentences([lostAnswer], () => OF_FAILURES);
+const OF_VIEWS = sentences(rowsOf(GOT), () => INSIDE);
+/** What may stand within another sentence. */
+const INSIDE: Sentences = [OF_VIEWS, OF_QUOTES, sentences(rowsOf(PARTS), () => INSIDE), OF_LOST].reduce(both);
+
+const CAUSES = [
+  ...[AFTER_A_LOSS, AFTER_A_CRASH, AFTER_A_503, OWN_ORDER_IDS, RETURN_CAUSES, DUPLICATES_CAUSES].flatMap(
+    rowsOf,
+  ),
+  ...rowsOf(IDEMPOTENCY_CAUSES),
+  ...Object.values(ERRORS).flatMap((row) => ("cause" in row ? [row.cause] : [])),
+  ...adviceSentences(),
+];
+const WHOLE = [
+  sentences([...rowsOf(EXPECTED), ...CAUSES, ...rowsOf(OPEN)], () => INSIDE),
+  OF_VIEWS,
+  OF_QUOTES,
+].reduce(both);
+
+function rowsOf(rows: Readonly<Record<string, DrillSentence>>): readonly DrillSentence[] {
+  return Object.values(rows);
+}
+
+/** The sentences of both, the first ones first. */
+function both(one: Sentences, other: Sentences): Sentences {
+  return { fixed: new Map([...other.fixed, ...one.fixed]), shapes: [...one.shapes, ...other.shapes] };
+}
