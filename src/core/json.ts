@@ -56,7 +56,7 @@ function findFault(text: string): ReturnType<typeof refuse> | undefined {
       if (colon === undefined) continue;
       const keys = open.at(-1);
       if (keys?.has(decoded))
-        return invalid(`the key ${printableLiteral(decoded)} stands twice in one object`);
+        return invalid(`the key ${printableLiteral(decoded)} appears twice in one object`);
       keys?.add(decoded);
       field = decoded;
     } else if (token === "{" || token === "[") {

@@ -294,7 +294,7 @@ test("a key that a file names and that was revoked is refused by config diff and
   ]) as object;
   expect(await config("diff")).toMatchObject({ code: 0, said: { same: true, changes: kept } });
   expect((await type(`keys revoke ${id}`)).code).toBe(0);
-  const message = expect.stringContaining("this API key was revoked; take another one") as string;
+  const message = expect.stringContaining("this API key was revoked; use another key") as string;
   const refused = { code: 1, said: { field: "stores[0].api_keys[0]", error: { message } } };
   for (const verb of ["diff", "apply"]) expect([verb, await config(verb)]).toMatchObject([verb, refused]);
 });

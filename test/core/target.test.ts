@@ -162,7 +162,7 @@ const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = 
     ],
   ],
   [/must not have a fragment/, ["http://localhost/#", "http://localhost/#a"]],
-  [/port 0 is none/, ["http://127.0.0.1:0/", "http://localhost:0/hooks"]],
+  [/port 0 cannot be used/, ["http://127.0.0.1:0/", "http://localhost:0/hooks"]],
   [
     /is the sandbox itself/,
     [

@@ -71,11 +71,11 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
   ["an open comment", "{ /* ", ":1:3", /comment has no end/],
   ["an open object", '{\n "sandbox": {', ":2:14", /closing brace/],
   ["text behind the end", "{}\n{}", ":2:1", /end of the file/],
-  ["no JSON", '{ "sandbox": nope }', ":1:14", /is no JSON value/],
+  ["no JSON", '{ "sandbox": nope }', ":1:14", /is not a JSON value/],
   ["too deep", `{ "a": ${"[".repeat(40)}`, ":1:23", /16 levels/],
   ["too deep by far", "[".repeat(150_000), ":1:17", /16 levels/],
   ["too long", " ".repeat(2_000_001), ":1:1", /2000000 characters/],
-  ["a key twice", '{\n "sandbox": {},\n "sandbox": {}\n}', "sandbox:3:2", /stands in this object before/],
+  ["a key twice", '{\n "sandbox": {},\n "sandbox": {}\n}', "sandbox:3:2", /appears twice in this object/],
   [
     "an unknown key",
     '{\n  "sandbox": {\n    "rate_limt": "5/s"\n  }\n}',
@@ -151,7 +151,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "a price twice",
     withShop((shop) => (shop["prices"] = [PRICE, PRICE])),
     "stores[0].prices[1].id:14:17",
-    /before/,
+    /appears twice/,
   ],
   [
     "an origin",
@@ -196,7 +196,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
         (shop["return_origins"] = ["https://a.example", { origin: "https://a.example", path: "/thanks" }]),
     ),
     "stores[0].return_origins[1]:25:9",
-    /before/,
+    /appears twice/,
   ],
   [
     "a schedule that begins late",
@@ -256,13 +256,13 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "an address twice",
     withShop((shop) => (shop["endpoints"] = [{ url: "http://localhost" }, { url: "http://localhost/" }])),
     "stores[0].endpoints[1].url:31:18",
-    /before/,
+    /appears twice/,
   ],
   [
     "two stores of one id",
     JSON.stringify({ stores: [TEA, { ...TEA, name: "x" }] }),
     "stores[1].id:1:82",
-    /before/,
+    /appears twice/,
   ],
   [
     "a key in the file",
@@ -613,7 +613,7 @@ test("what a sandbox refuses is said with its place, and changes nothing", async
   const before = harness.readState("sandbox.db-wal");
   const origins = Array.from({ length: 20 }, (_, at) => `http://localhost:${4000 + at}`);
   const rows = [
-    [[SHOP, { ...TEA, api_keys: [{ env: "SHOP_KEY" }] }], "stores[1].api_keys[0]", /is one of store/],
+    [[SHOP, { ...TEA, api_keys: [{ env: "SHOP_KEY" }] }], "stores[1].api_keys[0]", /belongs to store/],
     [
       [{ ...SHOP, name: "Newer", signing_secret: { env: "OTHER" } }],
       "stores[0].signing_secret",

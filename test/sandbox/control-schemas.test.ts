@@ -46,7 +46,7 @@ const NOT_FOR_ITS_FORM: Partial<Record<OperationName, RegExp>> = {
   addFault: /^until: expected a moment after/,
   moveClock: /^a clock goes no further/,
   applyConfig:
-    /stands in this list before|differs from the name of this merchant|must be a test key|is the same API key/,
+    /appears twice in this list|differs from the name of this merchant|must be a test key|is the same API key/,
 };
 /** Operations whose address is refused if its host is none of this machine, or its port is the sandbox's. */
 const SENDS: ReadonlySet<OperationName> = new Set(["addEndpoint", "registerListener", "applyConfig"]);

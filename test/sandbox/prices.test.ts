@@ -85,7 +85,7 @@ test("an id keeps its terms: another price under it is a conflict that names wha
   const { code, said } = await type(`prices add tea ${TEA}`);
   expect([code, said.error?.message]).toEqual([
     5,
-    expect.stringContaining("retired; its id is not used again"),
+    expect.stringContaining("and is retired; its id cannot be used again"),
   ]);
   const after = (await type("prices list")).said["prices"] as readonly Said[];
   expect(after.filter(({ id }) => id !== "tea")).toEqual(
@@ -114,7 +114,7 @@ test("a create tells why it cannot name a price, and what to do; a replay needs 
     ["price_of_nothing", "which is not in its catalog: see checkout prices list"],
     ["__proto__", "which is not in its catalog"],
     ["unseen", "which is not approved: see checkout admin approve-price"],
-    ["price_coffee", "which is retired: take another one of checkout prices list"],
+    ["price_coffee", "which is retired: choose another one from checkout prices list"],
   ] as const;
   for (const [priceId, why] of rows) {
     const { status, body } = await create(priceId, `a-new-purchase-${priceId}`);

@@ -51,10 +51,10 @@ function decideKnown(
   known: Price,
 ): Outcome<{ readonly price: Price; readonly added: boolean }> {
   const id = printableLiteral(known.id);
-  const there = `the price ${id} is there already`;
+  const there = `the price ${id} already exists`;
   if (known.retired)
     return refuse("state_conflict", [
-      `${there}, retired; its id is not used again`,
+      `${there} and is retired; its id cannot be used again`,
       `价格 ${id} 已停用；其 id 不再使用`,
     ]);
   const others = PRICE_TERMS.filter(([field]) => known[field] !== wanted[field]).map(
@@ -62,12 +62,12 @@ function decideKnown(
   );
   if (others.length > 0)
     return refuse("state_conflict", [
-      `${there}, with ${others.join("; ")}; a price keeps its terms`,
+      `${there}, with ${others.join("; ")}; the terms of a price cannot change`,
       `价格 ${id} 已存在，且条款不同（${others.join("; ")}）；价格的条款不可更改`,
     ]);
   if (wanted.approved && !known.approved)
     return refuse("state_conflict", [
-      `${there}, and not approved: see checkout admin approve-price`,
+      `${there} and is not approved: see checkout admin approve-price`,
       `价格 ${id} 已存在但未批准：见 checkout admin approve-price`,
     ]);
   return accept({ price: known, added: false });
@@ -75,6 +75,6 @@ function decideKnown(
 
 function whyNot(price: Price | undefined): string {
   if (price === undefined) return "which is not in its catalog: see checkout prices list";
-  if (price.retired) return "which is retired: take another one of checkout prices list";
+  if (price.retired) return "which is retired: choose another one from checkout prices list";
   return "which is not approved: see checkout admin approve-price";
 }

@@ -91,10 +91,7 @@ function merchantConflicts(stores: readonly Store[]): FieldFault[] {
 }
 
 /** Each name that is repeated. */
-export function repeated(
-  all: readonly Named[],
-  message = "stands in this list before; it may stand there once",
-): FieldFault[] {
+export function repeated(all: readonly Named[], message = "appears twice in this list"): FieldFault[] {
   return all
     .filter(([, name], at) => all.findIndex(([, other]) => other === name) < at)
     .map(([path]) => ({ path, message }));

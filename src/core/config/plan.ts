@@ -229,12 +229,13 @@ function checkStore(wanted: WantedStore, place: PlanContext): Outcome<void> {
   const { now, state, path } = place;
   const { merchant, signingSecret, apiKeys = [] } = wanted;
   if (now !== undefined && merchant !== undefined && merchant.id !== now.merchant.id) {
-    const why = `the store is there, of merchant ${now.merchant.id}; a store keeps its merchant`;
+    const why = `the store exists and belongs to merchant ${now.merchant.id}; a store keeps its merchant`;
     return refuseField("state_conflict", [...path, "merchant", "id"], why);
   }
   const other = now?.signingSecret;
   if (signingSecret !== undefined && other !== undefined && other !== signingSecret) {
-    const why = "the store is there, with another signing secret; one is taken only when the store is made";
+    const why =
+      "the store exists with another signing secret; a signing secret is set only when the store is created";
     return refuseField("state_conflict", [...path, "signing_secret"], why);
   }
   for (const [at, apiKey] of apiKeys.entries()) {
@@ -242,8 +243,8 @@ function checkStore(wanted: WantedStore, place: PlanContext): Outcome<void> {
     if (owner === undefined || (owner.storeId === wanted.id && !owner.isRevoked)) continue;
     const why = owner.isRevoked
       ? "this API key was revoked"
-      : `this API key is one of store ${owner.storeId}`;
-    return refuseField("state_conflict", [...path, "api_keys", at], `${why}; take another one`);
+      : `this API key belongs to store ${owner.storeId}`;
+    return refuseField("state_conflict", [...path, "api_keys", at], `${why}; use another key`);
   }
   return checkLists(wanted, place);
 }

@@ -58,7 +58,7 @@ export function readConfig(text: string): Outcome<ReadConfig, readonly ConfigFau
   const doubled = doubledKeys(tree).map((node) =>
     faultAt(source, node, {
       field: fieldText(pathOf(node)),
-      message: `${printableLiteral(node.value)} stands in this object before; a key may stand there once`,
+      message: `${printableLiteral(node.value)} appears twice in this object`,
     }),
   );
   if (doubled.length > 0) return failWith(doubled);
@@ -73,8 +73,8 @@ export function readConfig(text: string): Outcome<ReadConfig, readonly ConfigFau
 const A_LITERAL = `holds ${A_SECRET.split(":")[0] ?? "a secret"}: a secret never stands in the file; write { "env": "NAME" } for the variable that holds it`;
 
 const SYNTAX: Readonly<Partial<Record<ParseErrorCode, string>>> = {
-  1: "this is no JSON value",
-  2: "this is no number",
+  1: "this is not a JSON value",
+  2: "this is not a number",
   3: "the name of a field is expected, in double quotes, and no comma after the last field",
   4: "a value is expected",
   5: "a colon is expected",

@@ -203,7 +203,7 @@ export const checkoutOperations = {
   }),
   listPrices: storeOperation({
     path: "/prices",
-    summary: "Lists the store's catalog, with prices that are not approved or retired, by id",
+    summary: "Lists the store's catalog by id, including unapproved and retired prices",
     description:
       "Answers all prices of the store's catalog, ordered by id. A store without prices has an empty list.",
     answer: z.object({ storeId: z.uuid(), prices: z.array(price) }),
@@ -211,7 +211,7 @@ export const checkoutOperations = {
   addPrice: storeOperation({
     method: "POST",
     path: "/prices",
-    summary: "Adds a price to the catalog, approved unless it says otherwise; one that is there is kept",
+    summary: "Adds a price to the catalog, approved by default; an existing price stays unchanged",
     description:
       "Adds a price and answers it, with the capabilities that the store lacks for it. The same price again is kept; the same id with other terms, or a full catalog, is refused.",
     request: z.omit(wantedPrice, { retired: true }),

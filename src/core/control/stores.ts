@@ -123,7 +123,7 @@ export const storesOperations = {
   createStoreSnapshot: storeOperation({
     method: "POST",
     path: "/snapshots",
-    summary: "Takes a snapshot of a store, in the place of an older one of this name",
+    summary: "Takes a snapshot of a store, replacing an existing snapshot of this name",
     description:
       "Writes one store into a file of the state folder, and answers its size. An older snapshot of that name is replaced.",
     request: oneSnapshot,
@@ -132,7 +132,7 @@ export const storesOperations = {
   createSnapshot: sandboxOperation({
     method: "POST",
     path: "/snapshots",
-    summary: "Takes a snapshot of the whole sandbox, in the place of an older one of this name",
+    summary: "Takes a snapshot of the whole sandbox, replacing an existing snapshot of this name",
     description:
       "Writes all stores into a file of the state folder, and answers its size. An older snapshot of that name is replaced.",
     request: oneSnapshot,
@@ -148,7 +148,7 @@ export const storesOperations = {
   restoreStoreSnapshot: storeOperation({
     method: "POST",
     path: "/snapshots/restore",
-    summary: "Puts a store of a snapshot in the place of the one that is here; other stores stay as they are",
+    summary: "Replaces a store by its state in a snapshot; other stores stay unchanged",
     description:
       "Replaces one store by its state in a snapshot, in one transaction. Refuses an unknown snapshot, a damaged one, and one that does not hold this store.",
     request: restoreOne,
@@ -159,7 +159,7 @@ export const storesOperations = {
   restoreSnapshot: sandboxOperation({
     method: "POST",
     path: "/snapshots/restore",
-    summary: "Restores what a snapshot holds: a store, which is made if it is not here, or the whole sandbox",
+    summary: "Restores a snapshot: a store, which is created if it does not exist, or the whole sandbox",
     description:
       "Replaces one store or all stores by a snapshot, in one transaction, and answers the restored stores. Refuses an unknown or damaged snapshot, and with `all` the snapshot of a single store.",
     request: z.extend(restoreOne, {

@@ -62,7 +62,7 @@ export const CAUSES: Readonly<
   },
   bad_answer: {
     cause: [
-      "the answer is no HTTP: another program listens there, or it expects https",
+      "the answer is not HTTP: another program listens there, or it expects https",
       "响应不是 HTTP：监听该端口的是其他程序，或它要求 https",
     ],
     next: "checkout endpoints list",

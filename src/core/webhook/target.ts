@@ -118,7 +118,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
   const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
   if (port === 0)
     return refuse("invalid_parameter", [
-      "port 0 is none; give the port of your receiver",
+      "port 0 cannot be used; give the port of your receiver",
       "端口 0 无效；请填写接收端的端口",
     ]);
   if (addresses !== undefined && port === policy.ownPort) {
