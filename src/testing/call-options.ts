@@ -1,13 +1,13 @@
 import { printableLiteral } from "../core/text.ts";
 import { CheckoutError } from "./errors.ts";
 
-/** What an option of a call has to be, in words, and whether a value is that. */
+/** The rule of an option: the expected value in words, and the check of a value. */
 type Rule = readonly [expected: string, isRight: (value: unknown) => boolean];
 
-/** The longest time that a timer of Node's can have. */
+/** The longest timeout of a Node timer, in milliseconds. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** The options of each call that takes some, but for those that the control API checks. */
+/** The options of each call, except options that the control API checks. */
 const RULES = {
   create: new Map<string, Rule>([["idempotencyKey", ["a text", (value) => typeof value === "string"]]]),
   receiver: new Map<string, Rule>([
@@ -25,7 +25,7 @@ const RULES = {
   ]),
 } as const;
 
-/** Throws a CheckoutError where a caller without types gives a call what is no option of it. */
+/** Throws a CheckoutError for an unknown option or a wrong value, which only a caller without types can pass. */
 export function checkOptions(call: keyof typeof RULES, options: unknown): void {
   const rules = RULES[call];
   const known = (): string => [...rules.keys()].join(", ");
@@ -33,7 +33,8 @@ export function checkOptions(call: keyof typeof RULES, options: unknown): void {
     throw wrong(call, `the options must be an object with ${known()}; got ${printableLiteral(options)}`);
   for (const [name, value] of Object.entries(options)) {
     const rule = rules.get(name);
-    if (rule === undefined) throw wrong(call, `${printableLiteral(name)} is no option; known are ${known()}`);
+    if (rule === undefined)
+      throw wrong(call, `${printableLiteral(name)} is not an option; the options are ${known()}`);
     const [expected, isRight] = rule;
     if (value !== undefined && !isRight(value))
       throw wrong(call, `${name} must be ${expected}; got ${printableLiteral(value)}`);
@@ -41,8 +42,8 @@ export function checkOptions(call: keyof typeof RULES, options: unknown): void {
 }
 
 /**
- * The fields of an item that a filter can name: true where any value can stand. Null for items without fields. Of a union,
- * the fields of all its members.
+ * The fields of an item that a filter can name: true for a field that can have any value. Null for items without fields.
+ * A union has the fields of all its members.
  */
 export type Fields<Item> = Item extends object
   ? { readonly [Field in KeyOf<Item>]-?: true | FieldsBelow<ValueOf<Item, Field>> }
@@ -62,7 +63,7 @@ type ValueOf<Union, Field> = Union extends unknown
 
 type AnyFields = { readonly [field: string]: true | AnyFields };
 
-/** Throws a CheckoutError where a filter names a field that the items of a log do not have. */
+/** Throws a CheckoutError for a filter with a field that the items of a log do not have. */
 export function checkFilter(
   call: "list" | "waitFor",
   filter: unknown,
@@ -73,7 +74,7 @@ export function checkFilter(
       call,
       `a filter must be an object with fields of the ${noun}; got ${printableLiteral(filter)}`,
     );
-  // As `Fields` has it.
+  // The shape of `Fields`.
   if (fields !== null) checkFields(call, filter, { noun, at: "", fields: fields as AnyFields });
 }
 
@@ -88,7 +89,7 @@ function checkFields(
       const known = Object.keys(fields).map((field) => at + field);
       throw wrong(
         call,
-        `${printableLiteral(at + name)} is no field of the ${noun}; known are ${known.join(", ")}`,
+        `${printableLiteral(at + name)} is not a field of the ${noun}; the fields are ${known.join(", ")}`,
       );
     }
     if (below !== true && typeof value === "object" && value !== null)

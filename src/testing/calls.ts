@@ -19,15 +19,15 @@ import { CheckoutError } from "./errors.ts";
 import { refuseClosed, whileOpen, type Running } from "./running.ts";
 import type { StoreOptions } from "./types.ts";
 
-/** Calls of the sandbox in this process; each throws a CheckoutError where it is refused. */
+/** Calls of the sandbox in this process; a refused call throws a CheckoutError. */
 export type Calls = {
-  /** Any operation of the control API, on a store or on the sandbox. */
+  /** Calls an operation of the control API, on a store or on the sandbox. */
   readonly control: <Name extends OperationName>(
     call: ControlCall<Name> & { readonly storeId?: string },
   ) => Promise<AnswerOf<Name>>;
-  /** Makes a store without the way through HTTP and JSON, which takes as long: a suite makes one for each test. */
+  /** Creates a store without HTTP and JSON, which would double its time: a suite creates a store for each test. */
   readonly createStore: (wanted: StoreOptions) => Promise<AnswerOf<"createStore">>;
-  /** A create of v1. */
+  /** Creates an order or a session through v1. */
   readonly create: (request: {
     readonly path: string;
     readonly apiKey: string;
@@ -39,7 +39,7 @@ export type Calls = {
 /** Long enough for any answer: nothing here goes over a network. */
 const TIMEOUT_MS = 600_000;
 
-/** Calls by the clients of the command line, with a network that leads nowhere but to this sandbox. */
+/** Makes calls with the clients of the command line, over a network that reaches only this sandbox. */
 export function createCalls(running: Running): Calls {
   const { ready } = running;
   const origin = new URL(ready.base_url).origin;
@@ -82,7 +82,7 @@ export function createCalls(running: Running): Calls {
           Authorization: `Bearer ${apiKey}`,
           "Content-Type": "application/json",
           "Idempotency-Key": idempotencyKey,
-          // What the kit creates shows nothing of the merchant's own client.
+          // A create of the kit proves nothing about the merchant's own client.
           "User-Agent": COMMAND_AGENT,
         },
         body: JSON.stringify(body),
@@ -106,7 +106,7 @@ function refusal(running: Running, refused: ConstructorParameters<typeof Checkou
   return new CheckoutError(refused, cause === undefined ? {} : { cause });
 }
 
-/** A refusal as an answer of the sandbox would tell it. */
+/** A refusal in the form of an answer of the sandbox. */
 export function answered(
   { code, message }: Refusal,
   requestId = "",
@@ -114,13 +114,13 @@ export function answered(
   return { code, message, status: ERRORS[code].status, requestId };
 }
 
-/** What has no way to the sandbox: an id that none can be, or a request that only a caller without types can make. */
+/** Refuses a call that cannot be sent: a text that is no id, or a request that only a caller without types can make. */
 function refuseWrong<Name extends OperationName>(
   running: Running,
   { name, id, body }: ControlCall<Name>,
 ): void {
   if (id !== undefined && !isUuid(id)) {
-    const message = `${printableLiteral(id)} is no id: these are UUIDs; an order has one beside its order_id`;
+    const message = `${printableLiteral(id)} is not an id: ids are UUIDs; an order has one beside its order_id`;
     throw refusal(running, answered({ code: "not_found", message }));
   }
   const checked = checkRequest(name, body);
@@ -131,11 +131,11 @@ function lost(message: string): CheckoutError {
   return new CheckoutError({ status: 0, code: "connection_lost", message, requestId: "" });
 }
 
-/** Sends a request to the sandbox as a client's would arrive. */
+/** Sends a request to the sandbox in the form in which a client's request arrives. */
 async function sendHere(running: Running, request: OutboundRequest): Promise<WithinResult> {
   refuseClosed(running);
   const sent = await sendWithin(running.answer, request);
-  // What fails while its sandbox is closed fails for that.
+  // A request that fails while the sandbox closes gets that as its reason.
   if (sent.ok && sent.status === ERRORS.internal_error.status) refuseClosed(running);
   return sent;
 }

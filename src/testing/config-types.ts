@@ -1,4 +1,4 @@
-/** A configuration as `checkout.config.json` has it. */
+/** A configuration, in the form of `checkout.config.json`. */
 export type CheckoutConfig = {
   readonly $schema?: string | undefined;
   readonly sandbox?: SandboxConfig | undefined;
@@ -6,7 +6,7 @@ export type CheckoutConfig = {
   readonly targets?: Readonly<Record<string, TargetConfig>> | undefined;
 };
 
-/** How a sandbox is served. Durations are texts such as `30m`. */
+/** Settings of a sandbox. Durations are strings such as `30m`. */
 export type SandboxConfig = {
   readonly port?: number | undefined;
   readonly rate_limit?: string | undefined;
@@ -23,7 +23,7 @@ export type SandboxConfig = {
   readonly kept_requests?: number | undefined;
 };
 
-/** A store that is set up before the sandbox answers. */
+/** A store that exists before the sandbox answers its first request. */
 export type StoreConfig = {
   readonly id: string;
   readonly name: string;
@@ -64,7 +64,7 @@ export type PriceConfig = {
   readonly retired?: boolean | undefined;
 };
 
-/** A service that clients can be pointed at by name. */
+/** A service that `--target` can name. */
 export type TargetConfig = {
   readonly base_url: string;
   readonly api_key: SecretConfig;

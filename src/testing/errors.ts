@@ -1,14 +1,14 @@
-/** A refusal of the sandbox. */
+/** The sandbox refused a call, or did not answer it. */
 export class CheckoutError extends Error {
   override readonly name = "CheckoutError";
-  /** The HTTP status; 0 where there was no answer. */
+  /** The HTTP status; 0 if there was no answer. */
   readonly status: number;
   /**
-   * A code of the service's closed list; `connection_lost` where there was no answer, `bad_answer` where it was none of
-   * the service's: both come of faults.
+   * An error code of the service. `connection_lost` if there was no answer, and `bad_answer` if the answer was not valid;
+   * faults cause both.
    */
   readonly code: string;
-  /** The request's id, under which the log has it; empty where there was no answer, or nothing was asked. */
+  /** The id of the request in the request log; empty if no request was sent or no answer came. */
   readonly requestId: string;
 
   constructor(
@@ -27,15 +27,15 @@ export class CheckoutError extends Error {
   }
 }
 
-/** Passes over that something is not there; throws any other error. */
+/** Ignores the error `not_found`; throws any other error. */
 export function unlessGone(error: unknown): void {
   if (!(error instanceof CheckoutError) || error.code !== "not_found") throw error;
 }
 
-/** Why a sandbox did not start: an option that cannot be, or a state that cannot be used. */
+/** The sandbox did not start, because an option is wrong or its state cannot be used. */
 export class StartError extends Error {
   override readonly name = "StartError";
-  /** `usage`, `config_invalid`, or what is wrong with the state. */
+  /** `usage`, `config_invalid`, or the code of a problem with the state. */
   readonly code: string;
 
   constructor({
@@ -52,7 +52,7 @@ export class StartError extends Error {
   }
 }
 
-/** Nothing that matched came in time; the message lists what came. */
+/** No matching item arrived in time; the message lists the items that did. */
 export class WaitError extends Error {
   override readonly name = "WaitError";
 }

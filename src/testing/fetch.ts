@@ -2,13 +2,13 @@ import { answerFetch } from "../web/fetch.ts";
 import type { Running } from "./running.ts";
 import type { Sandbox } from "./types.ts";
 
-/** What leads on with a GET. Nothing here answers the others. */
+/** A redirect that is followed with a GET, the only kind that the sandbox answers. */
 const SEE_OTHER = 303;
 const MAX_REDIRECTS = 20;
 
 /**
- * `fetch` and a handler that lead to the sandbox alone. A redirect is followed within it; one that leads elsewhere is the
- * answer.
+ * `fetch` and a handler that reach only the sandbox. A redirect within the sandbox is followed; a redirect to another origin
+ * is returned as the answer.
  */
 export function createFetch(running: Running): Pick<Sandbox, "fetch" | "handler"> {
   const { ready, service, limits, isClosed } = running;

@@ -17,13 +17,13 @@ import { seededSource } from "./seeded.ts";
 import type { SandboxOptions } from "./types.ts";
 import type { ServeOptions } from "../host/options.ts";
 
-/** When the clocks of a seeded sandbox stand still by default. */
+/** The default of the frozen clocks of a seeded sandbox. */
 const START_OF_TIME = Date.UTC(2026, 0, 1);
 
-/** The world that the sandbox runs in, and how it is served. */
+/** The settings of a sandbox, and the world that it runs in. */
 type Read = RunningOptions & { readonly world: GuestWorld };
 
-/** Every option; a misspelled one would be taken for its default. */
+/** The names of all options. Any other name is refused: ignoring a misspelled option would use its default. */
 const NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
   "state",
   "port",
@@ -35,10 +35,11 @@ const NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
   "config",
 ]);
 
-/** Reads the options as the command line and the configuration have them, with the same checks. Throws a StartError. */
+/** Reads the options with the checks of the command line and the configuration. Throws a StartError. */
 export async function readOptions(guest: GuestWorld, options: SandboxOptions): Promise<Read> {
   const unknown = Object.keys(options).find((name) => !NAMES.has(name));
-  if (unknown !== undefined) throw wrong(unknown, `is no option; known are ${[...NAMES].join(", ")}`);
+  if (unknown !== undefined)
+    throw wrong(unknown, `is not an option; the options are ${[...NAMES].join(", ")}`);
   const { seed } = options;
   if (seed !== undefined && (typeof seed !== "string" || seed === "")) throw wrong("seed", "must be a text");
   const folder = folderOf(guest, options);
@@ -48,14 +49,14 @@ export async function readOptions(guest: GuestWorld, options: SandboxOptions): P
     ...settings,
     ...(options.port === undefined ? {} : { port: options.port }),
   };
-  // Ids of a seed are in a state that was made before: there they would come a second time.
+  // An existing state may already contain the ids of the seed, so the seed is not used for it.
   const isNew = folder === undefined || !guest.files.exists(stateFile(folder, "database"));
   const { renew, ...source } =
     seed === undefined || !isNew ? { renew: () => undefined } : seededSource(seed, frozenAt ?? START_OF_TIME);
   return {
     ...settings,
     rateLimit: settings.rateLimit ?? "off",
-    // Which of several receivers answers first is a matter of time.
+    // One delivery at a time: with several, the order of their answers would differ from run to run.
     ...(seed === undefined ? {} : { deliveriesInFlight: settings.deliveriesInFlight ?? 1 }),
     port: port ?? 0,
     quiet: true,
@@ -63,7 +64,7 @@ export async function readOptions(guest: GuestWorld, options: SandboxOptions): P
     folder,
     hasSocket: port !== null,
     renewSeed: renew,
-    // What the environment sets is for commands.
+    // The environment's settings are for commands, not for the kit.
     world: { ...guest, env: {}, ...source },
   };
 }
@@ -88,7 +89,7 @@ function folderOf(world: GuestWorld, { state = "memory" }: SandboxOptions): stri
   return folder;
 }
 
-/** When the clocks stand still; undefined where they run. */
+/** The time at which the clocks are frozen; undefined if they run. */
 function startOf({
   seed,
   now = seed === undefined ? "real" : iso(START_OF_TIME),
@@ -101,7 +102,7 @@ function startOf({
   }
 }
 
-/** The settings of the configuration, under those of the options. */
+/** The settings of the configuration; options override them. */
 async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<ServeOptions> {
   const given = settingsIn(options);
   const { config } = options;
@@ -117,7 +118,7 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
   );
 }
 
-/** The options that a configuration has too, read by its checks. */
+/** The options that a configuration also has, read with the checks of the configuration. */
 function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: SandboxOptions): ServeOptions {
   const sandbox = {
     ...(port === null ? {} : { port }),
@@ -131,7 +132,7 @@ function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: Sandbox
   throw wrong(camelCase(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");
 }
 
-/** Reads a span that a caller names, in milliseconds. Throws a TypeError. */
+/** Reads a span, in milliseconds. Throws a TypeError. */
 export function spanOf(span: string | number): number {
   const milliseconds = typeof span === "number" ? span : durationOf(span);
   if (milliseconds === undefined || !Number.isSafeInteger(milliseconds) || milliseconds <= 0)
@@ -141,7 +142,7 @@ export function spanOf(span: string | number): number {
   return milliseconds;
 }
 
-/** Reads a moment that a caller names, in milliseconds. Throws a TypeError. */
+/** Reads a time, in milliseconds. Throws a TypeError. */
 export function momentOf(moment: string | Date): number {
   const milliseconds = typeof moment === "string" ? Date.parse(moment) : moment.getTime();
   const isWhole = typeof moment !== "string" || WITH_ZONE.test(moment);
@@ -150,5 +151,5 @@ export function momentOf(moment: string | Date): number {
   return milliseconds;
 }
 
-/** Without a zone a time would be another one on each machine. */
+/** A time must have a zone: without it, the time would depend on the machine. */
 const WITH_ZONE = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/i;

@@ -11,22 +11,22 @@ import { EVENT_FIELDS } from "./store/logs.ts";
 import type { Running } from "./running.ts";
 import type { Endpoints, Received, Receiver, ReceiverOptions } from "./types.ts";
 
-/** A receiver of a store, as the sandbox ends it. */
+/** A running receiver of a store. */
 type OwnReceiver = {
   readonly storeId: string;
-  /** Forgets what it got. */
+  /** Clears the received webhooks. */
   readonly forget: () => void;
-  /** Ends it; its endpoint stays. */
+  /** Stops listening; the endpoint stays. */
   readonly end: () => Promise<void>;
 };
 
-/** The receivers of a sandbox that have not ended, whatever has become of their stores. */
+/** The running receivers of a sandbox, even those whose store was deleted. */
 export type Receivers = {
   readonly add: (own: OwnReceiver) => void;
   readonly drop: (own: OwnReceiver) => void;
-  /** Forgets what those of a store got; default: all of them. */
+  /** Clears the received webhooks of a store's receivers. Default: of all receivers. */
   readonly forget: (storeId?: string) => void;
-  /** Ends those of a store; default: all of them. */
+  /** Stops the receivers of a store. Default: all receivers. */
   readonly end: (storeId?: string) => Promise<void>;
 };
 
@@ -54,10 +54,10 @@ const RECEIVED_FIELDS = {
 } satisfies Fields<Received>;
 
 const ARRIVED = "arrived";
-/** How long an answer that is under way may take when a receiver ends. */
+/** How long a receiver that stops waits for requests in flight, in milliseconds. */
 const GRACE_MS = 100;
 
-/** Starts a receiver on a free loopback port, and adds it to the endpoints of a store. */
+/** Starts a receiver on a free loopback port, and adds it as an endpoint of a store. */
 export async function startReceiver(
   running: Running,
   {
@@ -78,7 +78,7 @@ export async function startReceiver(
   const { world, isClosed } = running;
   const received: Received[] = [];
   const arrivals = createArrivals(world);
-  // Asked for each time: a secret can be rotated.
+  // Read for each request, because a secret can be rotated.
   const secrets = async (): Promise<readonly string[]> => {
     const { inForce } = await calls.control({ name: "showSecret", storeId, id: endpointId, body: undefined });
     return inForce;
@@ -138,7 +138,7 @@ async function listen(
       try {
         return respond(await take(request));
       } catch (error) {
-        // The user's own answer failed, or the store has gone: as a server that fails. Attempts keep what it says.
+        // The user's `answer` failed, or the store was deleted: answers 500. The delivery's attempt records the message.
         return respond(
           500,
           `the answer of the receiver failed: ${isError(error) ? error.message : String(error)}`,
@@ -152,7 +152,7 @@ async function listen(
   return listening.value;
 }
 
-/** The status of an answer; 1xx is none. Throws where a caller without types has returned something else. */
+/** The status of an answer, from 200 to 599. Throws if a caller without types returned anything else. */
 function checkedStatus(status: unknown): number {
   if (typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599) return status;
   throw new Error(`it returned ${printableLiteral(status)}, where a status from 200 to 599 was expected`);

@@ -1,5 +1,5 @@
-// How the test kit starts a sandbox. Its types: testing/types.ts; a store: testing/store.ts; what a guest leaves
-// alone: `guestWorld` in world/real.ts; requests without a socket: web/fetch.ts.
+// Starts the sandbox of the test kit. Types: testing/types.ts; a store: testing/store.ts; the limits of a guest in the
+// user's process: `guestWorld` in world/real.ts; requests without a socket: web/fetch.ts.
 import type { LogStream } from "../sandbox/runtime/access-log.ts";
 import type { Ready } from "../host/ready.ts";
 import { serveSandbox } from "../host/serve.ts";
@@ -10,40 +10,40 @@ import { StartError } from "./errors.ts";
 import type { ServeOptions } from "../host/options.ts";
 import type { Served } from "../host/hosting.ts";
 
-/** A sandbox that answers in this process. */
+/** A sandbox that runs in this process. */
 export type Running = {
   readonly world: GuestWorld;
   readonly ready: Ready;
-  /** Where an application finds v1. */
+  /** The address of v1 for an application. */
   readonly baseUrl: string;
   readonly context: SandboxContext;
   readonly answer: (request: HttpRequest) => Promise<HttpResponse>;
   readonly service: Service;
   readonly limits: Partial<ServerLimits>;
-  /** What the log says of a request that failed; undefined where nothing failed. */
+  /** The line of the failure log about a request; undefined if the request did not fail. */
   readonly failureOf: (requestId: string) => string | undefined;
   readonly isClosed: () => boolean;
-  /** Stops it as a signal stops `checkout sandbox start`; resolves when everything is on disk. */
+  /** Stops the sandbox in the way a signal stops `checkout sandbox start`; resolves when everything is on disk. */
   readonly close: () => Promise<void>;
-  /** Ends every timer, wait and request that is left. */
+  /** Ends all remaining timers, waits and requests. */
   readonly end: () => void;
   readonly renewSeed: (position: number) => void;
 };
 
-/** Where the sandbox is served, and from what. */
+/** The settings of a sandbox, with its state folder, its socket and its seed. */
 export type RunningOptions = ServeOptions & {
-  /** The state folder; undefined: in memory. */
+  /** The state folder; undefined if the state is in memory. */
   readonly folder: string | undefined;
-  /** Whether it listens; otherwise it is reached only in this process. */
+  /** Whether the sandbox listens on a port; otherwise only this process can reach it. */
   readonly hasSocket: boolean;
-  /** Lets ids come from another seed; does nothing without one. */
+  /** Continues with ids of another seed; does nothing for a sandbox without a seed. */
   readonly renewSeed: (position: number) => void;
 };
 
-/** How much of the log of failures is kept, in lines. */
+/** Maximum number of lines of the failure log. */
 const MAX_LINES = 1000;
 
-/** Starts a sandbox by the way that `checkout sandbox start` goes. Throws a StartError. */
+/** Starts a sandbox with the code of `checkout sandbox start`. Throws a StartError. */
 export async function run(
   guest: { readonly world: GuestWorld; readonly end: () => void },
   { folder, hasSocket, renewSeed, ...options }: RunningOptions,
@@ -91,12 +91,12 @@ export async function run(
   };
 }
 
-/** Throws where the sandbox was closed: what is behind its context is then gone. */
+/** Throws if the sandbox was closed, because its context can no longer be used. */
 export function refuseClosed({ isClosed }: Running): void {
   if (isClosed()) throw closed();
 }
 
-/** Does something by the context of a sandbox. Throws the same where it was closed before that, or meanwhile. */
+/** Acts on the context of a sandbox. Throws the same error if the sandbox was closed before or meanwhile. */
 export async function whileOpen<Value>(running: Running, act: () => Promise<Value>): Promise<Value> {
   refuseClosed(running);
   try {
@@ -112,12 +112,12 @@ function closed(cause?: unknown): Error {
 
 const NOT_STARTED = { code: "internal_error", message: "it ended before it was ready", next: "report this" };
 
-/** The kit says nothing: what is wrong is thrown. */
+/** The kit prints nothing: it throws errors instead. */
 const SILENT = { talk: () => undefined, trace: () => undefined };
 
 type Lines = LogStream & { readonly find: (requestId: string) => string | undefined };
 
-/** The log of failures, in memory. */
+/** A failure log in memory. */
 function createLines(): Lines {
   const lines: string[] = [];
   return {
@@ -132,7 +132,7 @@ function createLines(): Lines {
 
 type Open = Pick<Running, "service" | "limits">;
 
-/** How the service is reached: always from here, and through a socket where there is to be one. */
+/** Makes the service reachable from this process, and also through a socket if the sandbox has one. */
 function createDoor(
   world: GuestWorld,
   hasSocket: boolean,
@@ -150,7 +150,7 @@ function createDoor(
       return Promise.resolve({ ok: true, value: { port: 0, close: () => Promise.resolve() } });
     },
     opened: () => {
-      if (open === undefined) throw new Error("what is ready listens");
+      if (open === undefined) throw new Error("a ready sandbox has its service");
       return open;
     },
   };

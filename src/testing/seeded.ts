@@ -1,11 +1,11 @@
-// Why a seed gives the same ids: a stream is named where an id is drawn, `world.uuid(storeId)`.
+// A seed gives the same ids in each run because each id is drawn from a named stream: `world.uuid(storeId)`.
 // test/real/kit-seed.test.ts compares whole runs.
 import { createHash } from "node:crypto";
 import type { World } from "../world.ts";
 
-/** Where ids, secrets and jitter come from. */
+/** The source of ids, secrets and jitter. */
 type Source = Pick<World, "uuid" | "random" | "randomBytes"> & {
-  /** Goes on with another seed, made of this one and of how far the state is: what is in it cannot come again. */
+  /** Continues with another seed, made from this seed and the position of the state, so that no id occurs twice. */
   readonly renew: (position: number) => void;
 };
 
@@ -14,9 +14,9 @@ const TIME_BYTES = 6;
 const UUID_BYTES = 16;
 
 /**
- * Ids, bytes and numbers from a seed: the same ones in each run, on every platform (decision 98). Each is a hash of the
- * seed, its kind, its stream and how many of that stream came before it, so streams do not change each other. The ids of a
- * stream are in the order in which they were made: their times go on from `startMs` by a millisecond.
+ * Ids, bytes and numbers from a seed, the same in each run and on every platform (decision 98). Each one is a hash of the
+ * seed, its kind, its stream and its number in that stream, so streams do not affect each other. The ids of a stream sort in
+ * the order in which they were drawn: the time of each is a millisecond after the one before, from `startMs` on.
  */
 export function seededSource(seed: string, startMs: number): Source {
   const counts = new Map<string, number>();
@@ -41,7 +41,7 @@ export function seededSource(seed: string, startMs: number): Source {
   };
 }
 
-/** A UUID v7 of a time, its other bits from these bytes. */
+/** A UUID v7 with a time, and its other bits from these bytes. */
 function uuidOf(milliseconds: number, bytes: Buffer): string {
   bytes.writeUIntBE(milliseconds, 0, TIME_BYTES);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);

@@ -14,14 +14,14 @@ import type { Identities, StoreIdentity } from "./store/identities.ts";
 import { restoreInto, snapshotOf } from "./store/snapshots.ts";
 import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store, StoreEnv, Timeline } from "./types.ts";
 
-/** What the handles of a sandbox's stores share. */
+/** The values that all store handles of a sandbox share. */
 type Shared = {
   readonly calls: Calls;
   readonly receivers: Receivers;
   readonly identities: Identities;
 };
 
-/** Makes a handle of a store that is known. The first store is emptied in place of a deletion. */
+/** Makes a handle of a known store. Disposing the handle deletes the store, but only resets the first store. */
 export function storeOf(running: Running, shared: Shared, storeId: string): Store {
   const { calls, receivers, identities } = shared;
   const identity = (): StoreIdentity => identities.of(storeId);
@@ -51,7 +51,7 @@ export function storeOf(running: Running, shared: Shared, storeId: string): Stor
   };
   return {
     id: storeId,
-    // A restore of another sandbox's snapshot changes them.
+    // Getters, because a restore of another sandbox's snapshot changes these values.
     get merchantId() {
       return identity().merchantId;
     },
@@ -120,7 +120,7 @@ function clockOf(calls: Calls, storeId: string): Clock {
 
 function endpointsOf(calls: Calls, storeId: string): Endpoints {
   return {
-    // An option that is not known goes along, and is refused.
+    // An unknown option is passed on, and the control API refuses it.
     add: async (url, { events, ...options } = {}) => {
       const body = { url, eventTypes: events, ...options };
       const added = await calls.control({ name: "addEndpoint", storeId, body });
@@ -140,7 +140,7 @@ function endpointOf({ id, url, eventTypes, inOrder, state, reason }: AnswerOf<"s
   return { id, url, events: eventTypes, inOrder, state, reason };
 }
 
-/** A story as its user reads it. How long things took is left out: it differs from run to run. */
+/** The timeline of an explanation, without durations, which differ from run to run. */
 function timelineFrom({ summary, entries, pending }: AnswerOf<"explain">): Timeline {
   const told = entries.map(({ at, what, id, of, status, durationMs, text, attempts = [] }) => ({
     at: new Date(at),

@@ -1,6 +1,6 @@
 /**
- * `hosted-checkout/testing`: the sandbox within a test suite. It runs in the suite's process, so it reads nothing of the
- * environment, writes nothing to its streams and hears none of its signals (decision 97).
+ * `hosted-checkout/testing`: the sandbox in a test suite. It runs in the process of the suite, so it does not read the
+ * environment, write to the standard streams or handle signals (decision 97).
  */
 import { guestWorld } from "../world/real.ts";
 import { createCalls, type Calls } from "./calls.ts";
@@ -55,7 +55,7 @@ export type {
   TargetConfig,
 } from "./config-types.ts";
 
-/** Starts a sandbox in this process. Rejects with a StartError where an option or a state cannot be used. */
+/** Starts a sandbox in this process. Rejects with a StartError if an option is wrong or the state cannot be used. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const guest = guestWorld();
   try {
@@ -82,7 +82,7 @@ function sandboxOf(running: Running, calls: Calls, identity: StoreIdentity): San
   const forget = (): void => receivers.forget();
   const { fetch: send, handler } = createFetch(running);
   const close = async (): Promise<void> => {
-    // First the sandbox: what it sends just now is still taken.
+    // The sandbox first: receivers still accept its deliveries in flight.
     await running.close();
     await receivers.end();
     running.end();
@@ -120,7 +120,7 @@ function sandboxOf(running: Running, calls: Calls, identity: StoreIdentity): San
   };
 }
 
-/** The first store. A folder that has lost its key gets a new one. */
+/** The first store. If its folder has lost the API key, a new key is created. */
 async function firstStore({ ready }: Running, calls: Calls): Promise<StoreIdentity> {
   const { store_id: id, merchant_id: merchantId, store_name: name, signing_secret: signingSecret } = ready;
   const apiKey = ready.api_key ?? (await calls.control({ name: "createKey", storeId: id, body: {} })).apiKey;

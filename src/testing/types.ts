@@ -1,136 +1,138 @@
-/** Types of `hosted-checkout/testing`. What goes over the wire has the wire's names; everything else is camelCase. */
+/** Types of `hosted-checkout/testing`. Bodies of v1 and of webhooks have the names of the wire; all else is camelCase. */
 import type { CheckoutConfig } from "./config-types.ts";
 import type { WebhookCheckout, WebhookCode, WebhookEvent } from "../core/webhook/webhook.ts";
 
-/** How a sandbox is started. */
+/** Options of `startSandbox`. */
 export type SandboxOptions = {
-  /** Default: memory. A folder keeps its state, and `checkout` commands can read it. */
+  /** Where the state is kept. A folder survives the process, and `checkout` commands can use it. Default: `memory`. */
   readonly state?: "memory" | { readonly folder: string };
   /**
-   * The port on loopback; 0 takes any free one. Null: no socket at all, only `sandbox.fetch` and `sandbox.handler` reach
-   * it. Default: 0; with a seed null, because a free port is another one in each run.
+   * The port on loopback, or 0 for any free port. Null opens no socket: only `sandbox.fetch` and `sandbox.handler` reach
+   * the sandbox. Default: 0; with a seed null, because a free port differs from run to run.
    */
   readonly port?: number | null;
   /**
-   * The same seed and the same sequence of calls give the same ids, secrets, times and bytes, but for those of a snapshot,
-   * which tells when it was taken. An endpoint gets one delivery at a time (more with `deliveries_in_flight` of a
-   * configuration), because which of several is answered first is a matter of time.
+   * The same seed and the same sequence of calls give the same ids, secrets, times and bytes, except the bytes of a
+   * snapshot, which contain the time at which it was taken. With a seed, an endpoint gets one delivery at a time (more with
+   * `deliveries_in_flight` of a configuration), because the order of concurrent answers would differ from run to run.
+   * Default: random.
    */
   readonly seed?: string;
   /**
-   * When the clock of every store stands still, ISO 8601; `real`: it runs. Default: `real`; with a seed
-   * 2026-01-01T00:00:00Z.
+   * The time at which the clock of every store is frozen, in ISO 8601, or `real` for running clocks. Default: `real`; with a
+   * seed `2026-01-01T00:00:00Z`.
    */
   readonly now?: string;
   /** Requests per second for each API key, such as `5/s`. Default: `off`. */
   readonly rateLimit?: string;
   /** How long a new checkout can be paid, from `5m` to `24h`. Default: `1h`. */
   readonly checkoutLifetime?: string;
-  /** Further hosts that events may be sent to. Default: this machine only. */
+  /** Additional hosts that events may be sent to. Default: this machine only. */
   readonly allowTargets?: readonly string[];
-  /** A configuration as `checkout.config.json` has it, or the path of its file. Default: none, and none is looked for. */
+  /** A configuration in the form of `checkout.config.json`, or the path of its file. Default: none; no file is searched. */
   readonly config?: string | CheckoutConfig;
 };
 
 /** A sandbox in this process. */
 export interface Sandbox extends AsyncDisposable {
   /**
-   * The address of v1, for `CHECKOUT_BASE_URL`. Without a socket it is that of the application which mounts the sandbox,
-   * if the configuration has its `public_url`.
+   * The address of v1, for `CHECKOUT_BASE_URL`. Without a socket, it begins with `public_url` of the configuration, if that
+   * is set: the origin of the application that mounts the sandbox.
    */
   readonly baseUrl: string;
-  /** Where the sandbox itself is asked, for its control API too; without a socket by `sandbox.fetch` alone. */
+  /** The origin of the sandbox, also for its control API; without a socket, only `sandbox.fetch` reaches it. */
   readonly origin: string;
+  /** The bearer token of the control API. */
   readonly controlToken: string;
-  /** Another one after each start in memory, each reset and each restore, whatever the seed. */
+  /** Changes with each start in memory, each reset and each restore, even with a seed. */
   readonly instanceId: string;
-  /** The first store; after a restore of a snapshot that has another one, that one. */
+  /** The first store; after a restore, the first store of the snapshot. */
   readonly store: Store;
-  /** Makes a store of its own, with its key and its secret: one for each test. */
+  /** Creates an isolated store with its own API key and signing secret, such as one for each test. */
   createStore(options?: StoreOptions): Promise<Store>;
-  /** Sends a request to this sandbox without a socket, and never anywhere else. */
+  /** Sends a request to this sandbox without a socket; never reaches any other server. */
   readonly fetch: typeof fetch;
   /**
-   * Answers a request, so that an application can mount the sandbox; its Host has to be allowed (`allow_hosts`). Rejects
-   * with a TypeError where a fault loses the answer: the application should then end the connection.
+   * Answers a request, so that an application can mount the sandbox; the Host of the request must be allowed
+   * (`allow_hosts`). Rejects with a TypeError if a fault loses the answer: the application should then close the connection.
    */
   handler(request: Request): Promise<Response>;
-  /** The whole sandbox as bytes, which any sandbox can restore. */
+  /** Takes a snapshot of the whole sandbox, which any sandbox can restore. */
   snapshot(): Promise<Uint8Array>;
   /**
-   * Puts the stores of a snapshot in place of all that are here, and returns their handles, that of the first store first.
-   * Handles of stores that are in it go on; those of another sandbox's have its secrets from then on, and a new key.
+   * Replaces all stores by the stores of a snapshot, and returns their handles, the first store first. Existing handles of
+   * stores in the snapshot stay valid. Stores of another sandbox's snapshot have its secrets, and a new API key.
    */
   restore(snapshot: Uint8Array): Promise<readonly Store[]>;
-  /** Deletes what has happened in all stores, and keeps what was set up. */
+  /** Deletes the orders, events and all other history of all stores; keeps keys, prices, endpoints and other settings. */
   reset(): Promise<void>;
-  /** Ends it with its receivers: no handle, timer, port or lock of it is left. */
+  /** Stops the sandbox and its receivers, and releases all their handles, timers, ports and locks. */
   close(): Promise<void>;
 }
 
-/** A new store. */
+/** Options of `createStore`. */
 export type StoreOptions = {
   /** Default: `Sandbox Store`. */
   readonly name?: string;
-  /** The id of a merchant that is there, or `new`. Default: that of the first store. */
+  /** The id of an existing merchant, or `new`. Default: the merchant of the first store. */
   readonly merchant?: string;
 };
 
-/** A store: what happens in it is seen in no other one. */
+/** A store, isolated from all other stores. */
 export interface Store extends AsyncDisposable {
   readonly id: string;
   readonly merchantId: string;
   readonly name: string;
   readonly apiKey: string;
   readonly signingSecret: string;
-  /** The environment of an application of the store. */
+  /** The environment variables of an application that uses the store. */
   readonly env: StoreEnv;
   readonly orders: Checkouts;
   readonly sessions: Checkouts;
-  /** Acts as the payer of an order or a session. Default: it succeeds. */
+  /** Pays an order or a session as the payer. Default of the outcome: `succeeded`. */
   pay(id: string, outcome?: PayOutcome): Promise<Checkout>;
   readonly clock: Clock;
   readonly faults: Faults;
   readonly endpoints: Endpoints;
-  /** What has happened since the store was made or reset. */
+  /** The events since the store was created or reset. */
   readonly events: Log<Event>;
-  /** Each event to each endpoint that wants it, with its tries. */
+  /** The deliveries of events to endpoints, with their attempts. */
   readonly deliveries: Log<Delivery>;
   /**
-   * What v1 was asked with a key of the store, and in the first store also without a key that is known: the newest 1,000
-   * requests.
+   * The newest 1,000 requests that v1 got with an API key of the store. The first store also has requests without a known
+   * key.
    */
   readonly requests: Log<LoggedRequest>;
   /** Starts a receiver on a free loopback port, and adds it as an endpoint of the store. */
   receiver(options?: ReceiverOptions): Promise<Receiver>;
   /**
-   * What happened to a request, a checkout, an event, a delivery or an order_id, as `checkout explain` tells it: in time
-   * order, but each delivery stands under its event with all its tries.
+   * The timeline of a request, a checkout, an event, a delivery or an order_id, as `checkout explain` shows it: in order of
+   * time, except that each delivery follows its event, with all its attempts.
    */
   timeline(id: string): Promise<Timeline>;
-  /** The store as bytes. */
+  /** Takes a snapshot of the store. */
   snapshot(): Promise<Uint8Array>;
-  /** Puts back what a snapshot of this store holds; that of another sandbox's store of this id too, with its secrets. */
+  /** Restores a snapshot of this store, or of another sandbox's store with the same id, including its secrets. */
   restore(snapshot: Uint8Array): Promise<void>;
-  /** Deletes what has happened in the store and what its receivers got; endpoints, keys and prices stay. */
+  /** Deletes the history of the store and the webhooks that its receivers got; endpoints, keys and prices stay. */
   reset(): Promise<void>;
   /** Deletes the store with everything in it, and closes its receivers. The first store can only be reset. */
   delete(): Promise<void>;
 }
 
-/** Orders, or checkout sessions, of a store; created through v1 with the key of the store. */
+/** The orders or the checkout sessions of a store; they are created through v1 with the API key of the store. */
 export type Checkouts = {
   readonly create: (
     input: CreateCheckout,
     options?: {
-      /** Default: a new one. */
+      /** Default: a new key. */
       readonly idempotencyKey?: string;
     },
   ) => Promise<Checkout>;
   readonly get: (id: string) => Promise<Checkout>;
 };
 
-/** The body of a create: a sum, or a price of the catalog. */
+/** The body of a create, with an amount or with a price of the catalog. */
 export type CreateCheckout =
   | {
       readonly order_id: string;
@@ -141,79 +143,79 @@ export type CreateCheckout =
     }
   | { readonly order_id: string; readonly price_id: string; readonly description?: string | undefined };
 
-/** An order or a checkout session as v1 shows it. */
+/** An order or a checkout session, in the form of v1. */
 export type Checkout = WebhookCheckout;
 
 /** The body of a webhook. */
 export type Event = WebhookEvent;
 
-/** What becomes of a payment. */
+/** The outcome of a payment. */
 export type PayOutcome = "succeeded" | "declined" | "failed" | "cancelled" | "expired";
 
-/** The clock of a store. Each act returns what it shows then. */
+/** The clock of a store. Each function returns the time that the clock shows afterwards. */
 export type Clock = {
   readonly now: () => Promise<Date>;
   readonly freeze: () => Promise<Date>;
-  /** Moves it by a span such as `30m`, or by milliseconds, and does what falls due on the way, deliveries too. */
+  /** Advances the clock by a span such as `30m`, or by milliseconds, and processes everything that falls due, even deliveries. */
   readonly advance: (span: string | number) => Promise<Date>;
   readonly set: (to: string | Date) => Promise<Date>;
-  /** Lets it run with the real time. */
+  /** Returns the clock to real time. */
   readonly real: () => Promise<Date>;
 };
 
-/** What goes wrong on purpose in a store. */
+/** The injected faults of a store. */
 export type Faults = {
   readonly add: (fault: Fault | FaultProfile) => Promise<{ readonly id: string }>;
-  /** Those that can still hit, oldest first. */
+  /** Lists the active faults, oldest first. */
   readonly list: () => Promise<readonly AddedFault[]>;
   readonly remove: (id: string) => Promise<void>;
   readonly clear: () => Promise<void>;
 };
 
-/** A fault: which requests of v1, or which deliveries, and what is done to them. */
+/** A fault of v1 requests or of deliveries: which ones it hits, and with which effect. */
 export type Fault = {
   readonly action: FaultAction;
-  /** What `status` answers. Default: 500. */
+  /** The HTTP status of the action `status`. Default: 500. */
   readonly status?: number;
   /**
    * How long `latency`, `slow_body`, `delay` and `reorder` take, in milliseconds. Default: 2000. The first two take real
-   * time; a delivery is held back by the clock of the store, so where that stands still until it is advanced.
+   * time. The other two hold a delivery back by the store's clock: if that is frozen, until it is advanced.
    */
   readonly latencyMs?: number;
-  /** What `rate_limit` answers as Retry-After. Default: 1. */
+  /** The Retry-After header of the action `rate_limit`, in seconds. Default: 1. */
   readonly retryAfterS?: number;
   readonly match?: FaultMatch;
-  /** How many it hits. Default: 1, or all until its end. */
+  /** Maximum number of requests or deliveries to hit. Default: 1; with `until`, no limit. */
   readonly times?: number;
   readonly until?: string | Date;
-  /** What its probability is decided by: the same seed hits the same ones. Default: a new one. */
+  /** The random seed for `probability`: the same seed hits the same matches. Default: random. */
   readonly seed?: string;
 };
 
-/** All faults of a name; the first one's id is returned. `webhook-storm` and `slow` hold deliveries back, as `delay` does. */
+/** A named set of faults; `add` returns the id of the first. `webhook-storm` and `slow` hold deliveries back like `delay`. */
 export type FaultProfile = {
   readonly profile: "lost-response" | "flaky-network" | "rate-limited" | "webhook-storm" | "slow";
-  /** As that of a fault. */
+  /** The random seed for all faults of the profile. Default: random. */
   readonly seed?: string;
 };
 
-/** Which requests of v1 (`method`, `path`), or which deliveries (`eventType`, `eventId`, `endpointId`). */
+/** Limits a fault to some v1 requests (`method`, `path`) or some deliveries (`eventType`, `eventId`, `endpointId`). */
 export type FaultMatch = {
   readonly storeId?: string;
   readonly method?: "GET" | "POST";
-  /** `*` stands for any text, as in `orderId`. */
+  /** `*` matches any text, here and in `orderId`. */
   readonly path?: string;
   readonly eventType?: string;
   readonly eventId?: string;
   readonly endpointId?: string;
   readonly orderId?: string;
-  /** The matching one that it begins with. Default: 1. */
+  /** The first match to hit. Default: 1. */
   readonly nth?: number;
-  /** The share that it hits, by the seed. */
+  /** The share of matches to hit, from 0 to 1, chosen by the seed. Default: all. */
   readonly probability?: number;
 };
 
-/** What is done to a request or its answer; from `duplicate` on, to a delivery. */
+/** The effect of a fault on a request or its answer, or, from `duplicate` on, on a delivery. */
 export type FaultAction =
   | "status"
   | "latency"
@@ -234,11 +236,11 @@ export type FaultAction =
   | "changed_body"
   | "old_secret";
 
-/** A fault that was added; what it does not need is null. */
+/** An added fault. Fields that do not apply are null. */
 export type AddedFault = {
   readonly id: string;
   readonly action: FaultAction;
-  /** What is null here does not matter. */
+  /** Fields that do not limit the fault are null. */
   readonly match: {
     readonly method: "GET" | "POST" | null;
     readonly path: string | null;
@@ -255,21 +257,21 @@ export type AddedFault = {
   readonly times: number | null;
   readonly until: Date | null;
   readonly seed: string;
-  /** How many have matched, and how many of them it has hit. */
+  /** The number of matches so far, and how many of them the fault has hit. */
   readonly matched: number;
   readonly applied: number;
   /** By the clock of the store. */
   readonly createdAt: Date;
 };
 
-/** Where the events of a store are delivered. */
+/** The endpoints to which the events of a store are delivered. */
 export type Endpoints = {
   readonly add: (
     url: string,
     options?: {
-      /** Types or patterns, such as `order.*`. Default: all. */
+      /** Event types or patterns such as `order.*`. Default: all. */
       readonly events?: readonly string[];
-      /** One event after the other, each with all its tries; otherwise several at once. */
+      /** Delivers one event after the other, each with all its attempts. Default: false, several at once. */
       readonly inOrder?: boolean;
     },
   ) => Promise<Endpoint & { readonly signingSecret: string }>;
@@ -277,14 +279,14 @@ export type Endpoints = {
   readonly remove: (id: string) => Promise<void>;
 };
 
-/** An endpoint. */
+/** An endpoint of a store. */
 export type Endpoint = {
   readonly id: string;
   readonly url: string;
   readonly events: readonly string[];
   readonly inOrder: boolean;
   readonly state: "enabled" | "paused" | "disabled";
-  /** Why it is paused or disabled. */
+  /** The reason why the endpoint is paused or disabled. */
   readonly reason: string | null;
 };
 
@@ -296,7 +298,7 @@ export type StoreEnv = {
   readonly CHECKOUT_SIGNING_SECRET: string;
 };
 
-/** What is looked for: the fields that are named have these values; of an object, the fields that it names. */
+/** Matches items whose fields have these values. An object matches by the fields that it names, a Date by its time. */
 export type Filter<Item> = Item extends readonly unknown[] | Date
   ? Item
   : Item extends object
@@ -307,9 +309,9 @@ export type Filter<Item> = Item extends readonly unknown[] | Date
 export type Log<Item> = {
   readonly list: (filter?: Filter<Item>) => Promise<Item[]>;
   /**
-   * The first that matches, of what is there already or comes in time. A text is the type of an event, of a delivery that
-   * has succeeded, of a received webhook, or the method and path of a request (`POST /v1/orders`), or an id. Rejects with
-   * what came instead, after 5 s of real time by default.
+   * Resolves to the first matching item, which may already be in the log or arrive later. A string matches an id, the type
+   * of an event, of a received webhook or of a delivery that has succeeded, or the method and path of a request
+   * (`POST /v1/orders`). Rejects with a WaitError that lists the other items after `timeoutMs` of real time, by default 5000.
    */
   readonly waitFor: (
     match: string | Filter<Item> | ((item: Item) => boolean),
@@ -333,16 +335,16 @@ export type Delivery = {
   readonly attempts: readonly DeliveryAttempt[];
 };
 
-/** One try of a delivery. */
+/** An attempt of a delivery. */
 export type DeliveryAttempt = {
   readonly number: number;
   readonly startedAt: Date;
   readonly finishedAt: Date | null;
-  /** The status that the receiver answered; null where it did not. */
+  /** The status of the endpoint's answer; null if there was no answer. */
   readonly status: number | null;
-  /** Why there was no answer. */
+  /** The reason why there was no answer. */
   readonly error: string | null;
-  /** The beginning of the receiver's answer. */
+  /** The beginning of the body of the endpoint's answer. */
   readonly answer: string | null;
   readonly headers: Readonly<Record<string, string>>;
 };
@@ -352,7 +354,7 @@ export type LoggedRequest = {
   readonly requestId: string;
   /** By the store's clock. */
   readonly at: Date;
-  /** The same by the real clock; in a sandbox whose clocks stand still, by that of the store. */
+  /** By the real clock; in a sandbox whose clocks are frozen, by the store's clock. */
   readonly realAt: Date;
   readonly method: string;
   readonly path: string;
@@ -362,82 +364,82 @@ export type LoggedRequest = {
   /** The message of a refusal. */
   readonly message: string | null;
   readonly orderId: string | null;
-  /** Measured, so it differs from run to run. */
+  /** Measured in real time, so it differs from run to run. */
   readonly durationMs: number;
-  /** The fault that it has met. */
+  /** The fault that hit the request. */
   readonly fault: { readonly id: string; readonly action: FaultAction } | null;
-  /** The decisions (docs/decisions.md) that its answer relied on. */
+  /** The decisions (docs/decisions.md) on which the answer relied. */
   readonly decisions: readonly number[];
 };
 
-/** How a receiver answers. */
+/** Options of `receiver`. */
 export type ReceiverOptions = {
   /**
-   * The status to answer, from 200 to 599. Default: 200 where the signature is right, else 400. Where it throws, or returns
-   * something else, the answer is a 500 that says so.
+   * Returns the status to answer, from 200 to 599. If it throws or returns anything else, the answer is 500, and its body
+   * gives the reason. Default: 200 for a valid signature, otherwise 400.
    */
   readonly answer?: (webhook: Received) => number | Promise<number>;
-  /** The events that it wants, as types or patterns. Default: all. */
+  /** Event types or patterns such as `order.*`. Default: all. */
   readonly events?: readonly string[];
 };
 
-/** A webhook that a receiver got. */
+/** A webhook that a receiver has received. */
 export type Received = {
-  /** Whether it was signed with the secret of its endpoint, by this machine's clock. */
+  /** Whether the signature is valid for the endpoint's secret, and its timestamp by this machine's clock. */
   readonly verified: boolean;
-  /** Why it was not. */
+  /** The code of a failed verification. */
   readonly problem: WebhookCode | null;
-  /** The same in a sentence. */
+  /** The reason of a failed verification, in a sentence. */
   readonly message: string | null;
-  /** The event of a verified webhook; null of any other. */
+  /** The event of a verified webhook; otherwise null. */
   readonly event: Event | null;
-  /** The type of that event. */
+  /** The type of `event`; otherwise null. */
   readonly type: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly rawBody: string;
 };
 
-/** A merchant's server on loopback, which verifies what it gets. */
+/** A merchant's server on loopback, which verifies the webhooks that it receives. */
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly endpointId: string;
-  /** Everything that it got, in the order of arrival. */
+  /** All webhooks received so far, in the order of arrival. */
   readonly received: readonly Received[];
   readonly waitFor: Log<Received>["waitFor"];
-  /** Ends it, and removes its endpoint. */
+  /** Stops the receiver, and removes its endpoint. */
   close(): Promise<void>;
 }
 
-/** A story, one entry for each thing that happened. */
+/** A timeline, with one entry for each request, event, delivery and other change. */
 export type Timeline = {
   readonly summary: string;
   readonly entries: readonly TimelineEntry[];
-  /** What is due, soonest first. */
+  /** Everything that is due later, soonest first. */
   readonly pending: readonly PendingEntry[];
-  /** The same as lines of text. */
+  /** The timeline as lines of text. */
   readonly toString: () => string;
 };
 
-/** Something that happens by itself when the store's clock comes to it. */
+/** Something that happens by itself when the store's clock reaches its time. */
 export type PendingEntry = {
   readonly at: Date;
   readonly what: "delivery" | "expiry" | "settlement";
   readonly text: string;
 };
 
-/** What happened, by the clock of the store. */
+/** An entry of a timeline. Times are by the store's clock. */
 export type TimelineEntry = {
-  /** Of a delivery: when its event happened. */
+  /** For a delivery, the time of its event. */
   readonly at: Date;
-  /** `clock`: the clock was set back, and times begin anew. */
+  /** `clock`: the clock was set back, so later entries can have earlier times. */
   readonly what: "request" | "event" | "delivery" | "attempt" | "late_result" | "page" | "clock";
-  /** The id of the request, event or delivery; null of the payer's acts, and of one line about several deliveries. */
+  /** The id of the request, event or delivery; null for actions of the payer, and for an entry about several deliveries. */
   readonly id: string | null;
-  /** The event of a delivery. */
+  /** For a delivery, the id of its event. */
   readonly of: string | null;
   readonly status: number | null;
   readonly text: string;
-  /** The attempts of a delivery. */
+  /** For a delivery, its attempts. */
   readonly attempts: readonly {
     readonly at: Date;
     readonly status: number | null;

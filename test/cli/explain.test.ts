@@ -94,7 +94,7 @@ const REFUSALS = [
 ] as const;
 
 test.each(REFUSALS)("a refusal is explained: $name", async (row) => {
-  const { post, explain } = await open();
+  const { harness, post, explain } = await open();
   const body = "body" in row ? row.body : TERMS;
   const { requestId } = await post(body, "headers" in row ? row.headers : {});
   const explained = await explain(requestId);
@@ -107,6 +107,12 @@ test.each(REFUSALS)("a refusal is explained: $name", async (row) => {
   if ("expected" in row) expect(explained.expected).toBe(row.expected);
   if ("decision" in row) expect(explained.decision).toBe(row.decision);
   if ("next" in row) expect(explained.next).toContain(row.next);
+  // The text begins with the cause, and ends with the rule and the decision.
+  const { stdout } = await harness.run(["explain", requestId], { columns: 500 });
+  const [first, last] = [stdout.split("\n")[0], stdout.trimEnd().split("\n").at(-1) ?? ""];
+  expect(first).toBe(explained.summary);
+  expect(last.match(/^See (interface \d+ and )?decision \d+$/)?.[0]).toBe(last);
+  if (explained.decision !== null) expect(last).toMatch(new RegExp(`decision ${explained.decision}$`));
 });
 
 test("every refusal says the field, what was expected and what came, each by itself, and what helps", async () => {

@@ -109,35 +109,35 @@ test("what a caller without types gets wrong is a CheckoutError that says what",
   const bytes = await store.snapshot();
   const { id } = await store.orders.create(ORDER);
   const wrong: Readonly<Record<string, () => Promise<unknown>>> = {
-    '"order-1" is no id': () => store.pay("order-1"),
-    '"../x" is no id': () => store.orders.get("../x"),
-    '"x" is no id': () => store.faults.remove("x"),
+    '"order-1" is not an id': () => store.pay("order-1"),
+    '"../x" is not an id': () => store.orders.get("../x"),
+    '"x" is not an id': () => store.faults.remove("x"),
     "outcome: Invalid option": () => store.pay(id, "paid" as "failed"),
     "action: Invalid option": () => store.faults.add({ action: "explode" as "status" }),
     "id: Invalid input": () => store.timeline(5 as unknown as string),
-    'create: "idempotency_key" is no option; known are idempotencyKey': () =>
+    'create: "idempotency_key" is not an option; the options are idempotencyKey': () =>
       store.orders.create(ORDER, { idempotency_key: "key-number-1" } as object),
     "create: idempotencyKey must be a text; got 5": () =>
       store.sessions.create(ORDER, { idempotencyKey: 5 as unknown as string }),
     'create: the options must be an object with idempotencyKey; got "key-number-1"': () =>
       store.orders.create(ORDER, "key-number-1" as unknown as object),
-    'receiver: "event" is no option; known are answer, events': () =>
+    'receiver: "event" is not an option; the options are answer, events': () =>
       store.receiver({ event: ["order.paid"] } as object),
     "receiver: answer must be a function that returns a status; got 500": () =>
       store.receiver({ answer: 500 as unknown as () => number }),
-    'waitFor: "timeout" is no option; known are timeoutMs': () =>
+    'waitFor: "timeout" is not an option; the options are timeoutMs': () =>
       store.events.waitFor("order.paid", { timeout: 1 } as object),
     "waitFor: timeoutMs must be milliseconds from 0 to 2147483647; got NaN": () =>
       store.requests.waitFor("order.paid", { timeoutMs: Number.NaN }),
-    'list: "typ" is no field of the event; known are event_id, type,': () =>
+    'list: "typ" is not a field of the event; the fields are event_id, type,': () =>
       store.events.list({ typ: "order.created" } as object),
-    'list: "data.order" is no field of the event; known are data.id,': () =>
+    'list: "data.order" is not a field of the event; the fields are data.id,': () =>
       store.events.list({ data: { order: "o" } }),
-    'list: "endpoint" is no field of the delivery; known are id, endpointId,': () =>
+    'list: "endpoint" is not a field of the delivery; the fields are id, endpointId,': () =>
       store.deliveries.list({ endpoint: "x" } as object),
-    'waitFor: "verb" is no field of the request; known are requestId,': () =>
+    'waitFor: "verb" is not a field of the request; the fields are requestId,': () =>
       store.requests.waitFor({ verb: "POST" } as object),
-    'list: "fault.what" is no field of the request; known are fault.id, fault.action': () =>
+    'list: "fault.what" is not a field of the request; the fields are fault.id, fault.action': () =>
       store.requests.list({ fault: { what: "reset" } } as object),
     'list: a filter must be an object with fields of the event; got "order.created"': () =>
       store.events.list("order.created" as unknown as object),
@@ -205,7 +205,7 @@ test("a receiver whose answer is no status says so in its own answer, which atte
     );
     expect(attempts[0]).toMatchObject({ status: 500, answer: expect.stringContaining(said) as string });
     await expect(receiver.waitFor({ typ: "x" } as object)).rejects.toThrow(
-      '"typ" is no field of the webhook',
+      '"typ" is not a field of the webhook',
     );
     await expect(store.deliveries.waitFor("order.created", { timeoutMs: 0 })).rejects.toThrow(
       'the last: 500 "the answer of the receiver failed: ',
@@ -252,7 +252,7 @@ test("a clock stands still from the start, moves as it is told, and a reset puts
 test("what cannot be an option is refused before anything is made", async () => {
   const folder = join(tempFolder(), "state");
   const rows: readonly (readonly [object, string])[] = [
-    [{ ports: 1 }, "ports is no option; known are state"],
+    [{ ports: 1 }, "ports is not an option; the options are state"],
     [{ port: 70_000 }, "port expected number to be <=65535"],
     [{ rateLimit: "fast" }, "rateLimit must be a rate such as 5/s"],
     [{ checkoutLifetime: "1s" }, "checkoutLifetime must be a duration"],

@@ -87,8 +87,6 @@ async function explanationText(
     ["field", field],
     ["expected", expected],
     ["received", received],
-    ["stated by", rule === null ? null : `interface ${rule}`],
-    ["decided by", decision === null ? null : `decision ${decision}`],
   ] as const;
   const given = reasons.filter(([, text]) => text !== null);
   const parts = [
@@ -109,8 +107,18 @@ async function explanationText(
       ? ""
       : ["Still to come", ...pending.map((one) => wrap(pendingLine(one), TEXT_AT))].join("\n"),
     next.map((command) => `  → ${printable(command)}`).join("\n"),
+    seeText(rule, decision),
   ];
   return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** The last line: the rule of INTERFACE.md and the decision that the explanation is based on. */
+function seeText(rule: number | null, decision: number | null): string {
+  const cited = [
+    ...(rule === null ? [] : [`interface ${rule}`]),
+    ...(decision === null ? [] : [`decision ${decision}`]),
+  ];
+  return cited.length === 0 ? "" : `See ${cited.join(" and ")}`;
 }
 
 /** The column at which a wrapped line continues: behind its time. */

@@ -3,26 +3,26 @@ import type { Calls } from "../calls.ts";
 import { refuseClosed, type Running } from "../running.ts";
 import type { Store } from "../types.ts";
 
-/** Who a store is, with its secrets. */
+/** The ids, the name and the secrets of a store. */
 export type StoreIdentity = Pick<Store, "id" | "merchantId" | "name" | "apiKey" | "signingSecret">;
 
-/** Who the stores are that a sandbox has, or had: one that was deleted comes back with a restore. */
+/** The identities of all stores that a sandbox has or had, because a restore can bring a deleted store back. */
 export type Identities = {
   readonly add: (identity: StoreIdentity) => void;
-  /** That of a store that is known. */
+  /** The identity of a known store. */
   readonly of: (storeId: string) => StoreIdentity;
-  /** Reads those of stores that were restored: a snapshot of another sandbox has its own secrets, and no key. */
+  /** Reads the identities of restored stores: a snapshot of another sandbox has other secrets, and no API key. */
   readonly renew: (storeIds: readonly string[]) => Promise<void>;
 };
 
-/** Keeps what handles of stores tell of them. */
+/** Keeps the identities for the handles of stores. */
 export function createIdentities(running: Running, calls: Calls): Identities {
   const known = new Map<string, StoreIdentity>();
   const keyOf = async (storeId: string): Promise<string> => {
     const apiKey = known.get(storeId)?.apiKey;
     refuseClosed(running);
     const { ownerOf } = running.context.store.credentials;
-    // One that was revoked stays the store's.
+    // A revoked key stays the key of the store.
     if (apiKey !== undefined && ownerOf(hashKey(apiKey))?.storeId === storeId) return apiKey;
     return (await calls.control({ name: "createKey", storeId, body: {} })).apiKey;
   };

@@ -4,24 +4,24 @@ import { WaitError } from "../errors.ts";
 import type { Filter, Log } from "../types.ts";
 import { createLogUpdates, type LogUpdates, type LogUpdateSource } from "./news.ts";
 
-/** What a log reads, and how its items are named and shown. */
+/** The source of a log, and how its items are matched and shown. */
 export type LogSource<Item> = LogUpdateSource<Item> & {
   readonly world: Pick<GuestWorld, "sleep">;
-  /** What its items are called, in the singular. */
+  /** The word for an item, in the singular. */
   readonly noun: string;
   readonly fields: Fields<Item>;
   readonly isClosed: () => boolean;
-  /** The texts that `waitFor` finds an item by. */
+  /** The strings by which `waitFor` matches an item. */
   readonly names: (item: Item) => readonly (string | null)[];
   /** An item as a line of an error. */
   readonly line: (item: Item) => string;
 };
 
 const DEFAULT_TIMEOUT_MS = 5000;
-/** How many items an error lists, the newest. */
+/** An error lists this many of the newest items. */
 const MAX_LINES = 20;
 
-/** A log that is read when it is asked, and waited for without looking again before something is written. */
+/** A log that is read on demand. `waitFor` reads it again only after something was written. */
 export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   const { world, open, noun, isClosed, names, line } = source;
   const news = createLogUpdates(source);
@@ -66,7 +66,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
         throw new WaitError(`no ${noun} ${wanted} within ${timeoutMs} ms; ${instead(came)}`);
       } catch (error) {
         if (!isClosed()) throw error;
-        throw new WaitError(`the sandbox was closed before the ${noun} came that was waited for`, {
+        throw new WaitError(`the sandbox was closed while waiting for the ${noun}`, {
           cause: error,
         });
       } finally {
@@ -77,7 +77,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   };
 }
 
-/** Whether a value has the fields of a filter, and below them those that it names. */
+/** Whether a value has the fields of a filter, and of its nested filters. */
 function fits<Value>(value: Value, filter: Filter<Value>): boolean {
   if (filter instanceof Date) return value instanceof Date && value.getTime() === filter.getTime();
   if (!isObject(filter)) return Object.is(value, filter);

@@ -8,12 +8,12 @@ import type { Fields } from "../call-options.ts";
 import { createLog, type LogSource } from "./log.ts";
 import type { Running } from "../running.ts";
 
-/** How many items one call reads at most. */
+/** Maximum number of items that one call reads. */
 const PAGE = 1000;
 
 type OfStore = { readonly calls: Calls; readonly storeId: string };
 
-/** The fields that each kind of items has: a filter by another one would find nothing. */
+/** The fields of events. A filter by any other field would match nothing, and is refused. */
 export const EVENT_FIELDS = {
   ...named(CHECKS.envelope),
   ...named(CHECKS.change),
@@ -65,7 +65,7 @@ export function eventLog(running: Running, { calls, storeId }: OfStore): Log<Eve
         for (let more = true; more;) {
           const body = { since: position, limit: PAGE };
           const { events } = await calls.control({ name: "listEvents", storeId, body });
-          // Written by us: the body of each event is one.
+          // The sandbox wrote these bodies, so each one is an event.
           found.push(...events.map((event) => parseJson(event.body) as Event));
           position = events.at(-1)?.position ?? position;
           more = events.length === PAGE;
@@ -79,7 +79,7 @@ export function eventLog(running: Running, { calls, storeId }: OfStore): Log<Eve
   });
 }
 
-/** The deliveries of a store. A type names one only when it has succeeded. */
+/** The deliveries of a store. A string matches only a delivery that has succeeded. */
 export function deliveryLog(running: Running, { calls, storeId }: OfStore): Log<Delivery> {
   return createLog<Delivery>({
     ...waiting(running, storeId),
@@ -100,13 +100,13 @@ export function deliveryLog(running: Running, { calls, storeId }: OfStore): Log<
   });
 }
 
-/** What v1 was asked in a store. */
+/** The v1 requests of a store. */
 export function requestLog(running: Running, { calls, storeId }: OfStore): Log<LoggedRequest> {
   return createLog<LoggedRequest>({
     ...waiting(running, storeId),
     noun: "request",
     fields: REQUEST_FIELDS,
-    // Woken when the log writes what it has collected, a tenth of a second after the request at the latest.
+    // Wakes when the log writes its collected requests, at most a tenth of a second after a request.
     follow: (hear) => running.context.requests.follow(storeId, hear),
     open: () => async () => {
       const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE } });
@@ -160,10 +160,10 @@ export function requestLine({ method, path, status, code, message }: LoggedReque
   );
 }
 
-/** A delivery as a line of text, with what its last finished try came to. */
+/** A delivery as a line of text, with the result of its last finished attempt. */
 export function deliveryLine({ type, state, tries, attempts }: Delivery): string {
   const last = attempts.findLast(({ finishedAt }) => finishedAt !== null);
   const answer = last?.answer ? ` ${printableLiteral(last.answer)}` : "";
   const said = last === undefined ? "" : `, the last: ${last.status ?? last.error ?? "no answer"}${answer}`;
-  return `${type} is ${state} after ${tries} ${tries === 1 ? "try" : "tries"}${said}`;
+  return `${type} is ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}${said}`;
 }

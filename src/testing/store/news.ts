@@ -1,26 +1,25 @@
-/** What was read of a log, and what comes after it. */
+/** Items that were read from a log, and the promise of the next ones. */
 export type LogUpdates<Item> = { readonly items: readonly Item[]; readonly next: Promise<LogUpdates<Item>> };
 
-/** How a log is read, and how one hears that there is more. */
+/** Reads a log, and notifies of new writes. */
 export type LogUpdateSource<Item> = {
   /**
-   * Begins to read: the first call returns all items, each later one those that came since, and those that may have
-   * changed.
+   * Opens a reader: its first call returns all items, each later call the items that are new or may have changed since.
    */
   readonly open: () => () => Promise<readonly Item[]>;
   /** Calls back when something is written, until the returned function is called. */
   readonly follow: (hear: () => void) => () => void;
 };
 
-/** A log that is followed; its reading goes on with each write until it is left. */
+/** A followed log, which is read after each write until `leave` is called. */
 type Followed<Item> = { readonly coming: () => Promise<LogUpdates<Item>>; readonly leave: () => void };
 
 /**
- * Follows a log for all who wait for something in it: after a write it is read once, however many they are, and not at all
- * while nobody waits.
+ * Follows a log for all waits together: after a write, the log is read once for all of them, and not at all if there are
+ * none.
  */
 export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
-  /** Joins them: first come all items that are there, then what is new, until one leaves. */
+  /** Joins as a wait: gets all existing items, then new ones, until `leave` is called. */
   readonly join: () => { readonly all: Promise<LogUpdates<Item>>; readonly leave: () => void };
 } {
   let followed: Followed<Item> | undefined;
@@ -33,7 +32,7 @@ export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
     join: () => {
       const joined = followed ?? follow(source);
       const next = joined.coming();
-      // What the first one reads is all; the others need what was read before they came.
+      // The first reader gets all items anyway; a later one also needs the items that were read before it joined.
       const all = followed === undefined ? next : readAll(next);
       followed = joined;
       waiting += 1;
@@ -53,13 +52,13 @@ function follow<Item>({ open, follow: hear }: LogUpdateSource<Item>): Followed<I
   let written = Promise.withResolvers<void>();
   const come = (): Promise<LogUpdates<Item>> => {
     const news = written.promise.then(async () => {
-      // What is written while this reads is read once more.
+      // A write during this read causes another read.
       written = Promise.withResolvers();
       const items = await read();
       coming = come();
       return { items, next: coming };
     });
-    // Who waits hears that it failed; it may be that nobody does just now.
+    // A wait gets the failure from its own await; without any wait, it must not be an unhandled rejection.
     news.catch(() => undefined);
     return news;
   };
