@@ -4,18 +4,18 @@ import type { AssumptionLog } from "./readiness/assumption-log.ts";
 import type { Arrivals } from "./runtime/arrivals.ts";
 import type { StoreGate } from "./runtime/store-gate.ts";
 
-/** What the verbs need: the state, time and ids, and the address that customers are sent to. */
+/** The context of all verbs: the state, time and ids, and the address of the payment pages. */
 export type ServiceContext = {
   readonly store: Store;
   readonly world: Pick<World, "now" | "uuid">;
   readonly checkoutOrigin: string;
   /** Lifetime of new checkouts (decision 10). */
   readonly checkoutLifetimeMs: number;
-  /** Called when something of a store is due at a time: milliseconds by the real clock. */
+  /** Called with the time at which something of a store becomes due, in milliseconds by the real clock. */
   readonly expectDue: (storeId: string, realTime: number) => void;
   /** Called when a delivery to an endpoint may be due. */
   readonly wakeDispatcher: (endpointId: string) => void;
-  /** Wakes those who wait for an event of a store, or for the end of a try of a delivery. */
+  /** Wakes waits for an event of a store, or for the end of a delivery's attempt. */
   readonly eventArrivals: Pick<Arrivals, "tell">;
   /** Keeps requests out of a store that is being erased. */
   readonly storeGate: StoreGate;

@@ -3,7 +3,7 @@ import type { World } from "../../world.ts";
 import { storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** How many faults of all stores can still hit. */
+/** The number of active faults of all stores. */
 export function countFaults(
   context: Pick<ServiceContext, "store"> & { readonly world: Pick<World, "now"> },
 ): number {
@@ -11,7 +11,7 @@ export function countFaults(
   return faults.filter((fault) => !isOver(fault, storeTime(context, fault.storeId))).length;
 }
 
-/** Removes the faults of a store that can no longer hit, and returns the others; runs inside a write. */
+/** Removes the faults of a store that are no longer active, and returns the active ones; runs inside a write. */
 export function forgetOver(
   { store }: Pick<ServiceContext, "store">,
   storeId: string,

@@ -23,23 +23,23 @@ import type { Call } from "../area.ts";
 import type { ServiceContext } from "../context.ts";
 import { takeFault } from "./take.ts";
 
-/** What faults of v1 need: `pause` ends early when the sandbox stops. */
+/** The context of faults of v1; `pause` ends early when the sandbox stops. */
 export type ApiFaultContext = ServiceContext & {
   readonly world: Pick<World, "now">;
   readonly pause: (milliseconds: number) => Promise<void>;
 };
 
-/** A request of v1 whose caller is known, and what it asks for. */
+/** A v1 request of a known caller, and its effect. */
 type FaultableCall = {
   readonly call: Call;
   readonly caller: Pick<CredentialInStore, "storeId" | "clock">;
-  /** Does what is asked. */
+  /** Handles the request. */
   readonly work: () => Promise<Outcome<Answer>>;
-  /** The answer to a refusal of it. */
+  /** Answers with a refusal. */
   readonly refuse: (refusal: Refusal) => Answer;
 };
 
-/** Answers a request, with the fault that it meets, if any (decision 94). A store without faults costs one look. */
+/** Answers a request, with the fault that hits it, if any (decision 94). A store without faults costs one check. */
 export function underFaults(context: ApiFaultContext, asked: FaultableCall): Promise<Outcome<Answer>> {
   const faults = context.store.faults.of(asked.caller.storeId);
   return faults.some(isApiFault) ? meetFault(context, asked) : asked.work();
@@ -71,7 +71,7 @@ async function meetFault(context: ApiFaultContext, asked: FaultableCall): Promis
   return accept(AFTERWARDS[action](answer, fault, context));
 }
 
-/** What is answered where nothing is done. */
+/** The answer of a fault that keeps the request from being handled. */
 const INSTEAD = {
   status: statusAnswer,
   rate_limit: ({ retryAfterS }, requestId) =>
@@ -88,7 +88,7 @@ function isInstead(action: ApiAction): action is SubstituteAction {
   return action in INSTEAD;
 }
 
-/** What becomes of the answer once all is done: of every other action. */
+/** The effect of all other faults on the answer, after the request was handled. */
 const AFTERWARDS: Readonly<
   Record<
     Exclude<ApiAction, SubstituteAction>,
@@ -105,7 +105,7 @@ const AFTERWARDS: Readonly<
     ),
 };
 
-/** The answer with its fault in the log and, where it arrives, in a header. */
+/** The answer with its fault, which is named in the log and, if the answer arrives, in a header. */
 function named(answer: Answer, fault: ApiFault): Answer {
   const { id, action } = fault;
   const { storeId, orderId = null, decisions = [] } = answer.logged ?? {};
@@ -117,7 +117,7 @@ function named(answer: Answer, fault: ApiFault): Answer {
   };
 }
 
-/** The code that a status has by itself; other statuses are answered as what stands before a service answers them. */
+/** The error code of a status; other statuses are answered like a proxy in front of the service answers them. */
 const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = Object.fromEntries(
   (
     [
@@ -163,7 +163,7 @@ async function* firstHalf(whole: Uint8Array): AsyncIterable<Uint8Array> {
   throw new Error("the rest of this body was asked to be lost");
 }
 
-/** Number of pieces that a slow body comes in. */
+/** Number of pieces of a slow body. */
 const PIECES = 16;
 
 async function* slowly(whole: Uint8Array, pause: () => Promise<void>): AsyncIterable<Uint8Array> {
@@ -174,7 +174,7 @@ async function* slowly(whole: Uint8Array, pause: () => Promise<void>): AsyncIter
   }
 }
 
-/** The order_id of a create, or of the checkout that is asked for. */
+/** The order_id of a create, or of the retrieved checkout. */
 function orderIdOf({ store }: ApiFaultContext, { call, caller }: FaultableCall): string | null {
   const { session_id: sessionId } = call.params;
   if (sessionId === undefined) return orderIdIn(Buffer.from(call.request.body).toString("utf8"));

@@ -5,7 +5,7 @@ import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
 import { takeFault } from "./take.ts";
 
-/** The fault that a try of a delivery meets (decision 45), used up once; undefined if none. Runs inside a write. */
+/** The fault that hits an attempt of a delivery (decision 45), counted once; undefined if none. Runs inside a write. */
 export function takeDeliveryFault(
   context: Pick<ServiceContext, "store">,
   { delivery, event }: { readonly delivery: Delivery; readonly event: StoredEvent },
@@ -13,7 +13,7 @@ export function takeDeliveryFault(
 ): DeliveryFault | undefined {
   const { store } = context;
   const { storeId } = delivery;
-  // What a fault has made meets no other.
+  // A delivery that a fault created is never hit by another fault.
   if (delivery.cause === "duplicate" || !store.faults.of(storeId).some(isDeliveryFault)) return undefined;
   const matches = (fault: Fault): fault is DeliveryFault =>
     isDeliveryFault(fault) &&
@@ -25,7 +25,7 @@ export function takeDeliveryFault(
   return takeFault(context, storeId, { now, matches });
 }
 
-/** One that has been held back is not held back again: else it might never leave. */
+/** A delivery that was held back is not held back again: otherwise it might never be sent. */
 function holdsBack({ action }: DeliveryFault): boolean {
   return action === "delay" || action === "reorder";
 }

@@ -10,18 +10,18 @@ import type { ServiceContext } from "../context.ts";
 import { eventOf } from "../webhook/endpoints.ts";
 import { forgetOver } from "./active.ts";
 
-/** What the verbs on faults need. */
+/** The context of the verbs on faults. */
 type FaultsContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
 };
 
-/** Maximum number of faults of a store: every request looks at all of them. */
+/** Maximum number of faults of a store, because every request checks all of them. */
 export const MAX_FAULTS = 100;
 const SEED_BYTES = 8;
 
 /**
- * Adds a fault, or those of a profile, with one seed. Refuses with `invalid_parameter` what does not go together, with
- * `not_found` an event or an endpoint that the store does not have, with `state_conflict` too many.
+ * Adds a fault, or the faults of a profile, with one seed. Refuses contradicting fields with `invalid_parameter`, an event or
+ * endpoint that the store does not have with `not_found`, and too many faults with `state_conflict`.
  */
 export function addFaults(
   context: FaultsContext,
@@ -55,7 +55,7 @@ export function addFaults(
   });
 }
 
-/** The faults of a store that can still hit, oldest first. */
+/** The active faults of a store, oldest first. */
 export function listFaults(
   context: Pick<FaultsContext, "store" | "world">,
   storeId: string,

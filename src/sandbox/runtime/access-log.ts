@@ -4,7 +4,7 @@ import { redactKept } from "../../core/request/redaction.ts";
 import { cut, jsonLine, printable, redactSecrets } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 
-/** One answered request. It holds only the order_id of the body, and nothing of the credential. */
+/** One answered request, with only the order_id of its body, and without its credential. */
 export type AccessEntry = {
   readonly at: number;
   readonly method: string;
@@ -16,13 +16,13 @@ export type AccessEntry = {
   readonly note: string;
 };
 
-/** One try of a delivery to an endpoint. */
+/** One attempt of a delivery to an endpoint. */
 export type DeliveryAttemptEntry = {
   readonly at: number;
   readonly url: string;
-  /** What the receiver answered; null where it did not. */
+  /** The status of the receiver's answer; null if there was none. */
   readonly status: number | null;
-  /** Why there is no answer. */
+  /** The reason why there was no answer. */
   readonly error: DeliveryError | null;
   readonly eventId: string;
   readonly type: string;
@@ -30,10 +30,10 @@ export type DeliveryAttemptEntry = {
   readonly attempt: number;
 };
 
-/** How lines are written. */
+/** The format of the lines. */
 export type LogFormat = "text" | "json";
 
-/** Where a log is written to. */
+/** The stream of a log. */
 export type LogStream = Pick<World["stderr"], "writableNeedDrain"> & {
   readonly write: (text: string) => unknown;
 };
@@ -51,8 +51,8 @@ const FLUSH_AT_LINES = 500;
 const MAX_TARGET_CODE_POINTS = 200;
 
 /**
- * Writes one line for each request and each try of a delivery, with a short delay; `flush` writes the rest. If the stream is blocked, lines are
- * dropped and counted, so that the log does not fill the memory.
+ * Writes one line for each request and each attempt of a delivery, with a short delay; `flush` writes the rest. If the
+ * stream is blocked, lines are dropped and counted, so that the log does not fill the memory.
  */
 export function createAccessLog(
   world: Pick<World, "after">,

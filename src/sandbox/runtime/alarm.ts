@@ -1,8 +1,8 @@
 import type { World } from "../../world.ts";
 
-/** A timer for many keys that runs the work of those that are due, and tries again after a failure. */
+/** A timer for many keys that runs the work of each due key, and repeats it after a failure. */
 type Alarm = {
-  /** The work of a key is due at this real time; of several times the earliest counts. */
+  /** Sets the real time at which the work of a key is due; the earliest time counts. */
   readonly expect: (key: string, realTime: number) => void;
   readonly stop: () => void;
 };
@@ -10,10 +10,10 @@ type Alarm = {
 /** Timers are wrong after a laptop slept or a clock was set; checking this often keeps the delay short. */
 const MAX_WAIT_MS = 60_000;
 
-/** Delay before the next try after a failure, such as a locked database. */
+/** Delay before the next attempt after a failure, such as a locked database. */
 const RETRY_MS = 1000;
 
-/** Keeps at most one timer; none while nothing is expected. What is not due costs nothing when it rings. */
+/** Keeps at most one timer, and none while nothing is expected. Keys that are not due cost nothing when it fires. */
 export function createAlarm(
   world: Pick<World, "now" | "after">,
   options: {

@@ -1,28 +1,28 @@
 import type { World } from "../../world.ts";
 
-/** What was written: an event, how a try of its delivery ended, or what somebody did. */
+/** A write of a store: an event, the end of a delivery's attempt, or another change. */
 export type Written = {
-  /** The checkout, or what else it is about; null where it is about the store. */
+  /** The id of the checkout or other object; null if the write is about the store. */
   readonly checkoutId: string | null;
 };
 
-/** Who waits for something of a store, and is woken by the write that concerns it. */
+/** The waits for writes of stores. */
 export type Arrivals<News = Written> = {
   /**
-   * Something of a store was written, or is being written: who waits reads after the transaction. Without news the store
-   * is being erased.
+   * Wakes the waits of a store for a write, also during its transaction: they read after it. Without news, the store is being
+   * erased.
    */
   readonly tell: (storeId: string, news?: News) => void;
   /** Resolves when something of a store was written, or time is up. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
-  /** Calls back with everything that is told of a store, until the returned function is called. */
+  /** Calls back with each write of a store, until the returned function is called. */
   readonly follow: (storeId: string, hear: (news: News | undefined) => void) => () => void;
-  /** Wakes everybody for the last time: nothing is waited for any more, because the sandbox stops. */
+  /** Wakes all waits for the last time, because the sandbox stops. */
   readonly end: () => void;
   readonly isOver: () => boolean;
 };
 
-/** Makes a place to wait, of which nobody waits yet. */
+/** Makes arrivals that nobody waits for yet. */
 export function createArrivals<News = Written>({ sleep }: Pick<World, "sleep">): Arrivals<News> {
   const waiting = new Map<string, Set<(news: News | undefined) => void>>();
   let over = false;

@@ -10,26 +10,26 @@ import type { ServiceContext } from "../context.ts";
 import type { World } from "../../world.ts";
 import type { Mutex } from "../../core/mutex.ts";
 
-/** What can be done to a store's clock (decision 18). Times and spans in milliseconds. */
+/** The moves of a store's clock (decision 18). Times and spans in milliseconds. */
 type ClockAct =
   | { readonly action: "show" | "freeze" | "real" }
   | { readonly action: "advance"; readonly byMs: number }
   | { readonly action: "set"; readonly to: number };
 
-/** The new time, and what happened on the way: changes of status and tries of deliveries, in order. */
+/** The new time, and the changes of status and the attempts of deliveries on the way, in order. */
 type ClockState = {
   readonly now: number;
   readonly frozen: boolean;
   readonly fired: readonly MoveEntry[];
   readonly delivered: readonly DispatchedEntry[];
-  /** Number of deliveries that are due and not finished, because receivers took longer than a move waits. */
+  /** Number of due deliveries that are not finished, because receivers took longer than a move waits. */
   readonly undelivered: number;
 };
 
 /** How long a move waits for receivers, in real milliseconds; slower deliveries continue after it. */
 const DRAIN_BUDGET_MS = 20_000;
 
-/** What moving a clock needs; due deliveries are sent too. */
+/** The context of moving a clock, which also sends due deliveries. */
 export type ClockContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "monotonic">;
   readonly dispatcher: Pick<Dispatcher, "drain">;
@@ -40,9 +40,9 @@ export type ClockContext = ServiceContext & {
 };
 
 /**
- * Moves a store's clock. Going forward does everything that is due on the way, each thing at its own time, and sends
- * due deliveries, before it returns. Going back undoes nothing. Refuses with `not_found` if there is no such store, and with
- * `invalid_parameter` a time beyond the year 9999.
+ * Moves a store's clock. A move forward processes everything that is due on the way, each item at its own time, and sends
+ * due deliveries, before it returns. A move back undoes nothing. Refuses with `not_found` if there is no such store, and a
+ * time beyond the year 9999 with `invalid_parameter`.
  */
 export function moveClock(
   context: ClockContext,
@@ -119,8 +119,8 @@ export function countDue({ store }: Pick<ServiceContext, "store">, storeId: stri
 }
 
 /**
- * Does what is due until a time, a part in each write. The clock moves in the same write: to the last item that was done,
- * and in the end to the new time. So nothing has happened in what is still to come for the store, also after a crash.
+ * Processes everything that is due until a time, a part in each write. The same write moves the clock: to the last processed
+ * item, and finally to the new time. So even after a crash, nothing has happened later than the store's time.
  */
 async function moveTo(
   context: ServiceContext,

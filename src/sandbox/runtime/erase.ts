@@ -1,5 +1,5 @@
-// What happens while a store is reset or deleted. Who waits meanwhile: sandbox/runtime/store-gate.ts; what is
-// deleted, in which order: store/erasures.ts.
+// Resets and deletes stores. Requests that wait meanwhile: sandbox/runtime/store-gate.ts; the deleted tables and their
+// order: store/erasures.ts.
 import type { ErasedStore } from "../../core/control/stores.ts";
 import type { StoreClock } from "../../core/clock.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
@@ -10,24 +10,24 @@ import { noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoreGate } from "./store-gate.ts";
 
-/** What an erasure needs: the tables, and everything that keeps something of a store elsewhere. */
+/** The context of an erasure: the tables, and everything else that keeps data of a store. */
 export type ErasureContext = {
   readonly store: Pick<Store, "write" | "erasures" | "stores" | "clocks" | "instance">;
   readonly world: Pick<World, "freshId" | "monotonic">;
   readonly storeGate: Pick<StoreGate, "alone">;
   readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
-  /** Forgets what other files keep of a store; runs again after a start if it was interrupted. */
+  /** Deletes the data of a store in other files; runs again at the next start if it was interrupted. */
   readonly forgetStore: (erasure: Erasure) => void;
-  /** Told after each commit that makes the sandbox another instance (decision 96). */
+  /** Called after each commit that gives the sandbox a new instance id (decision 96). */
   readonly instanceChanged: () => void;
-  /** The clock of a store that was reset; default: real time. */
+  /** The clock of a store after a reset. Default: real time. */
   readonly startClock?: StoreClock | undefined;
 };
 
 /**
- * Deletes everything that has happened in a store, named by its id or its name, or in all of them; what was set up stays.
- * Requests of these stores wait meanwhile. Refuses with `not_found`, and with `state_conflict` where several stores have
- * the name, or requests of one stay open.
+ * Deletes the history of a store, named by its id or its name, or of all stores; their settings stay. Requests of these
+ * stores wait meanwhile. Refuses with `not_found`, and with `state_conflict` if several stores have the name, or if requests
+ * of a store stay open.
  */
 export async function resetStores(
   context: ErasureContext,
@@ -39,7 +39,7 @@ export async function resetStores(
   const ids = chosen.value.map(({ storeId }) => storeId);
   return storeGate.alone(ids, async () => {
     const erasures = await store.write(() => {
-      // Some may have been deleted while this one waited.
+      // Stores may have been deleted while this reset waited.
       const there = ids.filter((id) => store.stores.names(id) !== undefined);
       const begun = there.map((storeId) => ({ storeId, kind: "reset" }) as const);
       for (const erasure of begun) store.erasures.begin(erasure);
@@ -48,16 +48,16 @@ export async function resetStores(
     });
     context.instanceChanged();
     await finishErasures(context, erasures);
-    // One whose deletion had been interrupted is gone now.
+    // A store whose deletion had been interrupted no longer exists.
     const left = chosen.value.filter(({ storeId }) => store.stores.names(storeId) !== undefined);
     return left.length === 0 && wanted !== undefined ? noStore(wanted) : accept(left);
   });
 }
 
 /**
- * Deletes a store with everything that belongs to it, and its merchant if that has no other one; nothing of it remains.
- * Requests of it wait meanwhile, and then there is no such store. Refuses with `not_found`, and with `state_conflict` for
- * the first store, or while requests of it stay open.
+ * Deletes a store with all of its data, and its merchant if the merchant has no other store. Requests of the store wait
+ * meanwhile, and are then refused because there is no such store. Refuses with `not_found`, and with `state_conflict` for
+ * the first store, or if requests of the store stay open.
  */
 export function deleteStore(context: ErasureContext, storeId: string): Promise<Outcome<ErasedStore>> {
   const { store, storeGate } = context;
@@ -83,8 +83,8 @@ function beginDeletion({ store }: ErasureContext, storeId: string): Outcome<Eras
 }
 
 /**
- * Ends erasures that were begun, in several transactions, so that other stores are answered in between. By default all of
- * them: for a start, before any request is answered.
+ * Finishes erasures in several transactions, so that other stores are answered in between. Default: all interrupted
+ * erasures, at a start, before any request is answered.
  */
 export async function finishErasures(
   {
@@ -113,7 +113,7 @@ export async function finishErasures(
   }
 }
 
-/** How long rows are deleted in one transaction: other stores' requests wait for it, and for its commit. */
+/** How long one transaction deletes rows, in milliseconds: requests of other stores wait for it and for its commit. */
 const MAX_TRANSACTION_MS = 15;
 
 function choose({ store }: ErasureContext, wanted: string | undefined): Outcome<readonly ErasedStore[]> {

@@ -6,30 +6,30 @@ import type { World } from "../../world.ts";
 import type { LogFormat, LogStream } from "./access-log.ts";
 import { isError } from "../../core/outcome.ts";
 
-/** A log of our own failures: the first of each kind in full, those that follow it as a count. */
+/** A log of our own failures: the first of each kind in full, later ones as a count. */
 type FailureLog = {
   /** Logs a failure under the id of its request, or under the name of the work that failed. */
   readonly report: (id: string, error: unknown) => void;
-  /** Writes the counts that are still to come. */
+  /** Writes the pending counts. */
   readonly flush: () => void;
 };
 
-/** How often a kind's count is written. A kind that did not come back meanwhile is written in full the next time. */
+/** How often the count of a kind is written. A kind that did not recur meanwhile is written in full the next time. */
 const COUNT_EVERY_MS = 10_000;
 
-/** What a failure is, and what makes another one the same kind. */
+/** A failure, and the properties that define its kind. */
 type Failure = {
   readonly kind: string;
   readonly code: string;
   readonly message: string;
-  /** Where the program failed; undefined where the disk did, because that is no bug. */
+  /** The place in the program; undefined for a failure of the disk, which is no bug. */
   readonly stack: string | undefined;
 };
 
-/** A kind that came lately: its first failure, and how many came after the time of its last line. */
+/** A recent kind: its first failure, and the number of failures since its last line. */
 type Streak = { readonly id: string; readonly failure: Failure; since: number; count: number };
 
-/** Makes the log. A disk that stays full writes one line for each interval, however many requests it fails. */
+/** Makes the log. A disk that stays full causes one line for each interval, however many requests fail. */
 export function createFailureLog(
   world: Pick<World, "now" | "after">,
   options: { readonly format: LogFormat; readonly stream: LogStream },

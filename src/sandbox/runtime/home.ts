@@ -1,7 +1,7 @@
 import { printable } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 
-/** What to do about a store that came with a snapshot of another sandbox. */
+/** The remedy for a store that came with a snapshot of another sandbox. */
 const FROM_ANOTHER =
   "came with a snapshot of another sandbox; checkout snapshots restore <name> --adopt delivers its events, as checkout sandbox start --adopt does";
 
@@ -10,7 +10,7 @@ export function holdOfStore({ store, folderHold }: HoldContext, storeId: string)
   return folderHold ?? (store.heldStores.isHeld(storeId) ? `this store ${FROM_ANOTHER}` : undefined);
 }
 
-/** Why nothing is delivered from the sandbox, or from some of its stores; undefined if all is. */
+/** Why nothing is delivered from the sandbox, or from some of its stores; undefined if deliveries are sent. */
 export function holdOfSandbox({ store, folderHold }: HoldContext): string | undefined {
   if (folderHold !== undefined) return folderHold;
   const [held, ...others] = store.heldStores.all();
@@ -25,10 +25,9 @@ type HoldContext = {
 };
 
 /**
- * Compares the folder that the state is in with the one that it belongs in (decision 71), and records the folder if none
- * was recorded yet, or if the state is adopted; with it the stores are that came with a snapshot of another sandbox. Returns
- * why nothing may be delivered: the state is a copy, was moved, or came from somebody else. Undefined if it is where it
- * belongs.
+ * Compares the folder of the state with the recorded folder (decision 71). Records the folder if none was recorded yet, or
+ * if the state is adopted, which also adopts stores of another sandbox's snapshot. Returns why nothing may be delivered: the
+ * state is a copy, was moved, or came from somebody else. Undefined if the folder is the recorded one.
  */
 export function settleHome(
   store: Pick<Store, "home" | "heldStores" | "write">,

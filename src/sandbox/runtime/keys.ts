@@ -1,5 +1,5 @@
-// How an API key is made or revoked; its form and hash: core/credential.ts. What the service keeps:
-// store/credentials.ts; the commands: cli/store/keys.ts.
+// Creates and revokes API keys. Their form and hash: core/credential.ts; their rows: store/credentials.ts; the commands:
+// cli/store/keys.ts.
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey, SCOPES, type Scope } from "../../core/credential.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { ShownKey } from "../../store/credentials.ts";
@@ -7,24 +7,24 @@ import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
 import { atStore, storeTime } from "../at-store.ts";
 
-/** What making and revoking keys needs. */
+/** The context of creating and revoking keys. */
 type KeyContext = {
   readonly store: Store;
   readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
 };
 
-/** Which key is wanted. */
+/** The properties of a new key. */
 type WantedKey = {
   readonly storeId: string;
-  /** Default: one that nobody can guess. */
+  /** The plaintext. Default: a random key. */
   readonly apiKey?: string;
   /** Default: every scope. */
   readonly scopes?: readonly Scope[];
-  /** Whether it is in force only while a drill runs. */
+  /** Whether the key is active only while a drill runs. */
   readonly forDrill?: boolean;
 };
 
-/** A key that was made, with its plaintext, which is kept nowhere here. */
+/** A new key with its plaintext, which is not stored. */
 type MadeKey = Pick<ShownKey, "id" | "lastFour" | "scopes"> & { readonly apiKey: string };
 
 /** Gives a store an API key, within a transaction; only its hash is stored (interface 24). */
@@ -44,8 +44,8 @@ export function makeKey(
 }
 
 /**
- * Revokes a key of a store: v1 refuses it from now on. One that was revoked before stays as it is. Returns it, with the
- * number of those that are left in force. Refuses with `not_found`, for another store's key and that of a drill too.
+ * Revokes a key of a store: v1 refuses it from now on. A revoked key is left unchanged. Returns the key, with the number of
+ * the store's active keys. Refuses with `not_found`, also for a key of another store or of a drill.
  */
 export function revokeKey(
   context: KeyContext,
@@ -62,12 +62,12 @@ export function revokeKey(
   });
 }
 
-/** Those of these keys that v1 takes. */
+/** The keys among these that v1 accepts. */
 export function inForce(keys: readonly ShownKey[]): readonly ShownKey[] {
   return keys.filter(({ revokedAt }) => revokedAt === null);
 }
 
-/** An API key that nobody can guess. */
+/** Generates a random API key. */
 export function newApiKey({ randomBytes }: Pick<World, "randomBytes">): string {
   return formatTestKey(randomBytes(API_KEY_RANDOM_BYTES));
 }

@@ -25,25 +25,25 @@ type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
   readonly secrets?: readonly string[];
 };
 
-/** What was asked, as far as it could be read. */
+/** A request, as far as it could be read. */
 type ReceivedRequest = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
 
-/** A request until its batch is written. Of one that was not refused no more is held than its row. */
+/** A request until its batch is written. Of a request that was not refused, only its row is held. */
 type PendingLogEntry = { readonly owner: Owner | undefined; readonly cameAt: number } & (
   | { readonly facts: Facts }
   | { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times }
 );
 
-/** A row without what its batch adds. */
+/** A row without the columns that its batch adds. */
 type Facts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
 
-/** The log of what v1 was asked and what it answered: of each store the newest requests (decision 86). */
+/** The log of v1 requests and their answers, with the newest requests of each store (decision 86). */
 export type RequestLog = {
-  /** Notes a request of v1 after its answer; other requests are not logged. Costs a place in a list. */
+  /** Notes a v1 request after its answer; other requests are not logged. Costs only an entry of a list. */
   readonly note: (request: ReceivedRequest, answer: Answer, times: Times) => void;
-  /** Newest first; everything that was answered is in it. After a position: the first ones that come after it. */
+  /** All answered requests, newest first. After a position: the first requests that follow it. */
   readonly list: (storeId: string, filter: RequestFilter) => readonly LoggedRequest[];
-  /** The newest before a position, newest first; default: of all. */
+  /** The newest requests before a position, newest first. Default: the newest of all. */
   readonly before: (storeId: string, position: number | undefined, limit: number) => readonly LoggedRequest[];
   readonly find: (storeId: string, requestId: string) => FoundRequest | undefined;
   /** The newest refused requests whose order_id has a text in it, newest first, as far as one look goes. */
@@ -51,7 +51,7 @@ export type RequestLog = {
     storeId: string,
     text: string,
   ) => { readonly requests: readonly LoggedRequest[]; readonly isWhole: boolean };
-  /** Why nothing is logged, and what helps; undefined where it is. */
+  /** Why nothing is logged, and the remedy; undefined if requests are logged. */
   readonly failure: () => string | undefined;
   /** The position of a store's newest request; 0 if it has none. */
   readonly last: (storeId: string) => number;
@@ -59,9 +59,9 @@ export type RequestLog = {
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
   /** Calls back with what was logged of a store, or with nothing where that was forgotten, until the returned function is called. */
   readonly follow: Arrivals<readonly LoggedRequest[]>["follow"];
-  /** Forgets what a store was asked until now. Positions go on growing. */
+  /** Deletes all requests of a store so far. Positions continue to grow. */
   readonly forget: (storeId: string) => void;
-  /** Writes what was noted, and ends. */
+  /** Writes the noted requests, and closes the log. */
   readonly close: () => void;
 };
 
@@ -79,11 +79,11 @@ type RequestLogOptions = {
    * real clock.
    */
   readonly startClock?: StoreClock | undefined;
-  /** Gets an error, or a sentence where it is no bug. */
+  /** Gets an error, or a sentence if the problem is not a bug. */
   readonly report: (problem: unknown) => void;
 };
 
-/** Requests are written together: a row for each would cost a create a tenth of its time. */
+/** Requests are written in batches: a write for each request would slow a create by a tenth. */
 const WRITE_AFTER_MS = 100;
 const WRITE_AT = 500;
 /** With how many files work is tried: a damaged one, and the new one. */
@@ -94,8 +94,8 @@ const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
 
 /**
- * A request log that opens its file with its first request, so that a start does not wait for it. What goes wrong is
- * reported, and costs the requests of that moment; a file that cannot be used is not asked again. No answer fails for it.
+ * A request log that opens its file with the first request, so that a start does not wait for it. Errors are reported and
+ * lose the requests of that moment; an unusable file is not tried again. No answer fails because of the log.
  */
 export function createRequestLog(
   world: Pick<World, "after" | "sleep">,
@@ -165,7 +165,7 @@ export function createRequestLog(
   };
 }
 
-/** The file of a log, which is opened when it is first asked for. */
+/** The file of a log, opened on first use. */
 function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "report">) {
   let file: RequestFile | "unusable" | undefined;
   let failure: string | undefined;
@@ -198,8 +198,8 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     return isNew;
   };
   /**
-   * The result of work on the file; undefined where there is none, or where it fails, which is reported. Where the file is
-   * damaged, the work is done with a new one.
+   * The result of work on the file; undefined if there is no file, or if the work fails, which is reported. If the file is
+   * damaged, the work is done with a new file.
    */
   const using = <Value>(work: (requests: RequestFile) => Value): Value | undefined => {
     for (let files = 0; files < MAX_FILES; files += 1) {
@@ -229,8 +229,8 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
 }
 
 /**
- * The last position that a store does not keep any more: a batch is kept whole for the newest of its requests. A log that
- * keeps none shows what was kept before.
+ * The last position that a store no longer keeps. A batch is kept whole as long as its newest request is kept. A log that
+ * keeps no requests still shows older ones.
  */
 function forgottenTo(
   requests: RequestFile,
@@ -288,7 +288,7 @@ function notedOf(request: ReceivedRequest, answer: Answer, times: Times): Pendin
   const { logged, status } = answer;
   const { storeId, clock } = logged ?? {};
   const owner = storeId === undefined ? undefined : { storeId, ...(clock === undefined ? {} : { clock }) };
-  // A request comes before what it makes, also in a story.
+  // A request comes before its checkout, also in a timeline.
   const cameAt = times.at - Math.ceil(times.milliseconds);
   if (logged === undefined || owner === undefined || logged.refusal !== undefined || !SUCCEEDED.has(status))
     return { owner, cameAt, request, answer, times };
@@ -308,14 +308,14 @@ function notedOf(request: ReceivedRequest, answer: Answer, times: Times): Pendin
   return { owner, cameAt, facts };
 }
 
-/** Statuses of creates and retrieves that did what was asked. */
+/** Statuses of successful creates and retrieves. */
 const SUCCEEDED: ReadonlySet<number> = new Set([200, 201]);
 
 function requestIdOf({ headers }: Answer): string {
   return headers["X-Request-Id"] ?? "";
 }
 
-/** Nothing fails for the log: no answer, and no erasure. */
+/** Errors of the log never fail a request or an erasure. */
 function reporting({ report }: Pick<RequestLogOptions, "report">, work: () => unknown): void {
   try {
     work();
@@ -324,7 +324,7 @@ function reporting({ report }: Pick<RequestLogOptions, "report">, work: () => un
   }
 }
 
-/** What is kept of a request that was not simply answered: without its secrets, and cut. */
+/** The stored details of a request that did not simply succeed, cut and without its secrets. */
 function factsOf({
   request,
   answer,

@@ -1,4 +1,4 @@
-// How a snapshot is taken and restored. Its rows: store/snapshot/rows.ts, store/snapshot/take.ts; checks before:
+// Takes and restores snapshots. Their rows: store/snapshot/rows.ts, store/snapshot/take.ts; checks before a restore:
 // store/snapshot/image.ts, core/snapshot/origin.ts, sandbox/snapshot/judge.ts; names and files:
 // sandbox/snapshot/named.ts, host/folder/snapshots.ts.
 import type { Restored } from "../../core/control/stores.ts";
@@ -13,7 +13,7 @@ import type { World } from "../../world.ts";
 import { judgeRows } from "../snapshot/judge.ts";
 import type { ErasureContext } from "./erase.ts";
 
-/** What taking and restoring snapshots needs: the tables, the key of their secrets, and what is told of new rows. */
+/** The context of taking and restoring snapshots: the tables, the key of their secrets, and callbacks for new rows. */
 export type SnapshotContext = Omit<ErasureContext, "store"> & {
   readonly store: Pick<
     Store,
@@ -21,31 +21,31 @@ export type SnapshotContext = Omit<ErasureContext, "store"> & {
   >;
   readonly world: Pick<World, "now" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
-  /** Where this sandbox may send to. */
+  /** The addresses to which this sandbox may send. */
   readonly targets: TargetPolicy;
-  /** Why nothing is delivered from a store; undefined if all is. */
+  /** Why nothing is delivered from a store; undefined if deliveries are sent. */
   readonly heldBack: (storeId: string) => string | undefined;
-  /** Does what is due in these stores, and sends what is due from them. */
+  /** Processes everything due in these stores, and sends their due deliveries. */
   readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
 };
 
-/** What taking a snapshot needs. */
+/** The context of taking a snapshot. */
 type TakingContext = Pick<SnapshotContext, "store" | "masterKey"> & {
   readonly world: Pick<World, "now" | "randomBytes">;
 };
 
 /**
- * The bytes of a snapshot of a store that is there, or of the whole sandbox (decision 95): a file that any sandbox can
- * restore. No master key, token or API key is in it; its signing secrets are sealed with a key of its own, which is.
- * Nothing else is done meanwhile.
+ * The bytes of a snapshot of an existing store, or of the whole sandbox (decision 95): a file that any sandbox can restore.
+ * The snapshot has no master key, token or API key; its signing secrets are sealed with its own key, which it contains.
+ * Blocks all other work meanwhile.
  */
 export function takeSnapshot(context: TakingContext, scope: SnapshotScope): Uint8Array {
   return context.store.snapshots.take(planOf(context, scope));
 }
 
 /**
- * The same of a state on disk, as it is at the moment of the call, written to a file beside other work (decision 105).
- * Returns what is known of it.
+ * The same for a state on disk, at the moment of the call, written to a file without blocking other work (decision 105).
+ * Returns the properties of the snapshot.
  */
 export async function writeSnapshot(
   context: TakingContext,
@@ -70,11 +70,11 @@ function planOf({ store, world, masterKey }: TakingContext, scope: SnapshotScope
   return { storeId, takenAt: world.now(), key, reseal, origin };
 }
 
-/** How a snapshot is restored. */
+/** Options of a restore. */
 type RestoreOptions = {
   /** Whether the due deliveries of a snapshot of another sandbox are sent. Default: they are held back. */
   readonly adopt?: boolean | undefined;
-  /** Whether an administrator asks, who may bring an approval of production along. Default: no. */
+  /** Whether an administrator restores, who may bring an approval of production along. Default: false. */
   readonly isAdministrator?: boolean;
 };
 
@@ -110,7 +110,7 @@ export async function restoreSnapshot(
   }
 }
 
-/** Stores of a snapshot, and whether all of the sandbox is replaced by them. */
+/** Stores of a snapshot, and whether they replace the whole sandbox. */
 type StoreSelection = { readonly storeIds: readonly string[]; readonly isAll: boolean };
 
 function chooseStores(
@@ -161,7 +161,7 @@ async function replaceStores(
   });
 }
 
-/** Runs a write that is undone, and refused, where rows of a snapshot do not fit here, or nowhere. */
+/** Runs a write that is undone and refused if rows of a snapshot are invalid or conflict with existing rows. */
 async function refusingUnfit<Value>(write: () => Promise<Value>): Promise<Outcome<Value>> {
   try {
     return accept(await write());

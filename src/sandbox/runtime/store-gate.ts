@@ -2,21 +2,21 @@ import type { Words } from "../../core/language.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 
-/** An open request. It is asked for its store only when one is erased, because that is seldom. */
+/** An open request. Its store is only looked up when a store is erased, which is rare. */
 export type Visit = {
-  /** Undefined where it is about no store, or about one that is not there. */
+  /** Undefined if the request is about no store, or about an unknown store. */
   readonly storeOf: () => string | undefined;
 };
 
-/** Keeps the requests of a store and its erasure apart (decision 91). */
+/** Keeps requests of a store from running during its erasure (decision 91). */
 export type StoreGate = {
   /**
-   * Lets a request in: at once, or with a promise where its store is closed. Refuses with `storage_unavailable` if it does
-   * not open in time.
+   * Lets a request in: at once, or with a promise if its store is closed. Refuses with `storage_unavailable` if the store
+   * does not open in time.
    */
   readonly enter: (visit: Visit) => Promise<Outcome<void>> | undefined;
   readonly leave: (visit: Visit) => void;
-  /** Whether a store is closed. A request that waits for something in it then answers without it. */
+  /** Whether a store is closed. A request that waits for something in the store then answers without it. */
   readonly isClosed: (storeId: string) => boolean;
   /**
    * Closes stores, waits until their open requests have ended, and runs work. Refuses with `state_conflict` if they take
@@ -28,7 +28,7 @@ export type StoreGate = {
   ) => Promise<Outcome<Value>>;
 };
 
-/** How long a request waits for its store, and an erasure for the requests of it. */
+/** How long a request waits for its store, and an erasure for the store's requests, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
 /** The refusal of a request whose store is being erased. */
@@ -37,7 +37,7 @@ export function refuseErased(): Outcome<never> {
   return refuse("storage_unavailable", message, { retryAfterSeconds: 1 });
 }
 
-/** A gate at which no store is closed. `closes` is called with each store that is closed: who waits for something in it looks again. */
+/** Makes a gate with all stores open. `closes` is called with each store that is closed, to wake the store's waits. */
 export function createStoreGate(
   world: Pick<World, "after" | "monotonic">,
   closes: (storeId: string) => void,
@@ -66,7 +66,7 @@ export function createStoreGate(
     return accept(undefined);
   }
 
-  /** Resolves when the open requests of these stores have ended; false where some go on for too long. */
+  /** Resolves when the open requests of these stores have ended; false if some take too long. */
   async function emptied(storeIds: ReadonlySet<string>): Promise<boolean> {
     const inside = new Set([...open].filter(({ storeOf }) => storeIds.has(storeOf() ?? "")));
     if (inside.size === 0) return true;
@@ -113,7 +113,7 @@ function firstOf(
   return closed.get(storeIds.find((storeId) => closed.has(storeId)) ?? "");
 }
 
-/** Whether an event comes within some milliseconds. */
+/** Whether a promise resolves within some milliseconds. */
 export function comesWithin(
   { after }: Pick<World, "after">,
   milliseconds: number,

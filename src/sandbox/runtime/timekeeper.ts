@@ -4,11 +4,11 @@ import { createAlarm } from "./alarm.ts";
 import { MAX_DUE_AT_ONCE, settleDue } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** Settles and expires checkouts when they are due. Reads do not rely on it: they check the time themselves. */
+/** Settles and expires checkouts when they are due. Reads do not rely on the timekeeper: they check the time themselves. */
 type Timekeeper = {
-  /** Something of a store is due at this real time. */
+  /** Called with the real time at which something of a store becomes due. */
   readonly expect: (storeId: string, realTime: number) => void;
-  /** Does what is due now in these stores, and sets the timer for the next item; for the start, and after a clock was moved. */
+  /** Processes everything due in these stores and sets the next timer, at the start and after a clock was moved. */
   readonly wake: (storeIds: readonly string[]) => Promise<void>;
   readonly stop: () => void;
 };
@@ -31,8 +31,8 @@ export function createTimekeeper(
 }
 
 /**
- * Does what is due in a store, as many items as are left for this write; returns the real time of the next item, if the
- * store's clock runs.
+ * Processes due items of a store, up to the number that is left for this write. Returns the real time of the next item, if
+ * the store's clock runs.
  */
 function catchUp(
   context: ServiceContext,

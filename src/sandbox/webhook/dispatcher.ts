@@ -4,15 +4,15 @@ import { createLines, type DispatchContext, type FinishedAttempt } from "./lines
 import type { DispatchedEntry } from "../../core/control/webhook.ts";
 
 /**
- * Sends due deliveries: several in flight to each endpoint, of each checkout one; endpoints in parallel (decisions 13,
- * 93).
+ * Sends due deliveries: to each endpoint several at once, but one at a time for each checkout; endpoints in parallel
+ * (decisions 13, 93).
  */
 export type Dispatcher = {
   /** A delivery to an endpoint may be due. */
   readonly wake: (endpointId: string) => void;
-  /** Checks all endpoints of these stores; for the start, and after a clock was moved. */
+  /** Checks all endpoints of these stores, at the start and after a clock was moved. */
   readonly wakeStores: (storeIds: readonly string[]) => void;
-  /** Sends all due deliveries of a store, waits at most this long, and returns the tries in the order of their starts. */
+  /** Sends all due deliveries of a store, waits at most this long, and returns the attempts in the order of their starts. */
   readonly drain: (storeId: string, budgetMs: number) => Promise<readonly DispatchedEntry[]>;
   /** Starts nothing new, and waits for running deliveries, at most this long. */
   readonly stop: (graceMs: number) => Promise<void>;
@@ -54,7 +54,7 @@ function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string
   return new Map(due.filter(([, count]) => count > 0));
 }
 
-/** Waits until each endpoint has had its expected number of tries. */
+/** Waits until each endpoint has had its expected number of attempts. */
 function collectTries(
   listeners: Set<(ended: FinishedAttempt) => void>,
   expected: ReadonlyMap<string, number>,
@@ -69,7 +69,7 @@ function collectTries(
     if (count === undefined) return;
     tried.push(ended);
     const { at, nextAt } = ended.dispatched;
-    // One that is made again at once is still due.
+    // A delivery whose attempt is repeated at once is still due.
     if (nextAt !== null && nextAt <= at) return;
     if (count === 1) left.delete(endpointId);
     else left.set(endpointId, count - 1);
@@ -86,7 +86,7 @@ function collectTries(
 }
 
 /**
- * Records that the last process ended during deliveries: each may have been received, and is sent again. Runs once,
+ * Records that the last process ended during some deliveries: they may have been received, and are sent again. Runs once,
  * before the first delivery.
  */
 export function recoverDeliveries(context: ServiceContext): Promise<void> {

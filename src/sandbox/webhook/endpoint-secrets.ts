@@ -3,7 +3,7 @@ import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { openSecret, type SealedSecret } from "../../core/sealed-secret.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** What is needed to read signing secrets (decision 16). */
+/** The context of reading signing secrets (decision 16). */
 export type SecretsContext = Pick<ServiceContext, "store"> & { readonly masterKey: Uint8Array };
 
 /** The signing secrets of an endpoint: active ones, newest first, and retired ones. */
@@ -24,15 +24,15 @@ export function endpointSecrets(
     : openedAt(own, { at: now, masterKey });
 }
 
-/** What an endpoint signed with at a moment of its store's clock, now over. */
+/** The secrets with which an endpoint signed at a past moment of its store's clock. */
 export type SecretsThen = EndpointSecrets & {
-  /** Whose they were. */
+  /** The owner of the secrets. */
   readonly owner: "endpoint" | "store";
-  /** Whether one began or ended at that very moment, so that nobody can tell which ones it were. */
+  /** Whether a secret began or ended at that very moment, so that the active secrets cannot be determined. */
   readonly isUncertain: boolean;
 };
 
-/** The secrets that an endpoint signed with at a moment of its store's clock, also if it was removed since. */
+/** The secrets with which an endpoint signed at a moment of its store's clock, even if it was removed since. */
 export function endpointSecretsAt(
   { store, masterKey }: SecretsContext,
   endpoint: Pick<Endpoint, "id" | "storeId">,
@@ -46,7 +46,7 @@ export function endpointSecretsAt(
   return { inForce, retired, owner: own.length === 0 ? "store" : "endpoint", isUncertain };
 }
 
-/** How many endpoints of a store sign with a secret of their own. */
+/** How many endpoints of a store sign with their own secret. */
 export function ownSecretsOf(
   { endpoints, signingSecrets }: Pick<ServiceContext["store"], "endpoints" | "signingSecrets">,
   storeId: string,
@@ -59,7 +59,7 @@ function storeSecret({ store, masterKey }: SecretsContext, storeId: string): End
   return { inForce: sealed === undefined ? [] : [open(sealed, masterKey)], retired: [] };
 }
 
-/** Of an endpoint's own secrets, newest first: those in force at a moment, and those that were over by then. */
+/** An endpoint's own secrets, newest first: the secrets that were active at a moment, and the ones that had ended. */
 function openedAt(
   own: ReturnType<SecretsContext["store"]["signingSecrets"]["ofEndpoint"]>,
   { at, masterKey }: { readonly at: number; readonly masterKey: Uint8Array },

@@ -18,7 +18,7 @@ import { enqueue } from "./outbox.ts";
 import { atEndpoint, atStore, endpointOf, type EndpointRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** What the verbs on endpoints need. */
+/** The context of the verbs on endpoints. */
 export type EndpointsContext = ServiceContext &
   SecretsContext & {
     readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
@@ -44,7 +44,7 @@ export function addEndpoint(
   wanted: {
     readonly url: string;
     readonly eventTypes?: readonly string[] | undefined;
-    /** Whether it gets one delivery at a time; default: several (decision 93). */
+    /** Whether the endpoint gets one delivery at a time. Default: several (decision 93). */
     readonly inOrder?: boolean | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets>> {
@@ -169,8 +169,8 @@ export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promi
 }
 
 /**
- * Delivers an event again with the same event_id and bytes (interface 32): to one endpoint, or to all enabled ones that
- * want it. Changes no status. Refuses with `not_found`, and with `state_conflict` if no endpoint can get it.
+ * Delivers an event again with the same event_id and bytes (interface 32), to one endpoint or to all enabled endpoints that
+ * receive its type. Changes no status. Refuses with `not_found`, and with `state_conflict` if no endpoint can get it.
  */
 export function replayEvent(
   context: EndpointsContext,
@@ -205,8 +205,9 @@ export function replayEvent(
 }
 
 /**
- * Delivers again what failed since a moment, oldest first: each event whose last delivery to an endpoint failed, to that
- * endpoint, if it is not disabled. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled.
+ * Repeats failed deliveries since a moment, oldest first: each event whose last delivery to an endpoint failed is delivered
+ * to that endpoint, unless it is disabled. Refuses with `not_found`, and with `state_conflict` if the named endpoint is
+ * disabled.
  */
 export function replayFailed(
   context: EndpointsContext,
@@ -280,10 +281,10 @@ function insert(context: EndpointsContext, wanted: NewEndpoint, now: number): En
   return { ...endpoint, secrets: endpointSecrets(context, endpoint, now) };
 }
 
-/** What is said of a new endpoint. */
+/** The properties of a new endpoint. */
 type NewEndpoint = Pick<Endpoint, "storeId" | "kind" | "url" | "eventTypes" | "inOrder">;
 
-/** Makes an endpoint within a transaction, enabled; its address and patterns have been checked. */
+/** Creates an enabled endpoint within a transaction; its address and patterns have been checked. */
 export function makeEndpoint(
   { store, world }: Pick<ServiceContext, "store" | "world">,
   wanted: NewEndpoint,
@@ -301,7 +302,7 @@ export function makeEndpoint(
   return endpoint;
 }
 
-/** Removes an endpoint within a transaction, with all that is on its way there. */
+/** Removes an endpoint and gives up its pending deliveries, within a transaction. */
 export function dropEndpoint(
   { deliveries, endpoints }: Pick<Store, "deliveries" | "endpoints">,
   id: string,

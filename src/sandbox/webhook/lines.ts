@@ -1,5 +1,5 @@
-// How many deliveries are in flight, and which is next. Each checkout has a queue to each endpoint, whose head is a
-// column: store/webhook/delivery-queues.ts. The connection: `keptRoute` in web/send.ts.
+// Limits the deliveries in flight to each endpoint, and picks the next ones. Each checkout has a queue to each endpoint,
+// whose head is a column: store/webhook/delivery-queues.ts. The connection: `keptRoute` in web/send.ts.
 import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import { createAlarm } from "../runtime/alarm.ts";
@@ -9,49 +9,48 @@ import type { DispatchedEntry } from "../../core/control/webhook.ts";
 import { send, type Ended, type SendContext } from "./send.ts";
 import { NO_DELIVERIES, takeDue, type Started, type Taken, type TakeContext } from "./take-due.ts";
 
-/** What deliveries need. */
+/** The context of sending deliveries. */
 export type DispatchContext = TakeContext &
   SendContext &
   RecordContext & { readonly world: Pick<World, "sleep" | "after" | "soon"> };
 
-/** The lines to all endpoints: each is woken by itself, and delays no other. */
+/** One line for each endpoint. Each line wakes alone and never delays another. */
 type Lines = {
   /** A delivery to an endpoint may be due. */
   readonly wake: (endpointId: string) => void;
-  /** Resolves when nothing is on its way to these endpoints, or to any. */
+  /** Resolves when no delivery is in flight to these endpoints. Default: to any endpoint. */
   readonly idle: (endpointIds?: readonly string[]) => Promise<void>;
-  /** Starts nothing new; what is on its way is still recorded. */
+  /** Starts no new attempts; attempts in flight are still recorded. */
   readonly stop: () => void;
 };
 
-/** A recorded end, with the place of its try among all that were started. */
+/** A recorded end, with the position of its attempt among all started attempts. */
 export type FinishedAttempt = { readonly place: number; readonly dispatched: DispatchedEntry };
 
-/** What is on its way to one endpoint. */
+/** The deliveries in flight to one endpoint. */
 type Line = {
   readonly sending: Set<Promise<void>>;
-  /** Tries that have ended and are not recorded yet. */
+  /** Attempts that have ended but are not recorded yet. */
   readonly ended: { readonly place: number; readonly end: Ended }[];
   /**
-   * The place of the newest try of each delivery that was started and is not recorded. After a restore a delivery can have
-   * an older one beside it, of the same number: what that one ended with says nothing of what was restored.
+   * The position of the newest attempt of each delivery that was started and is not recorded. After a restore, a delivery can
+   * also have an older attempt with the same number, whose end must not be recorded on the restored delivery.
    */
   readonly newest: Map<string, number>;
-  /** Whether there is no room for another try before one ends. */
+  /** Whether no attempt can start before another one ends. */
   isFull: boolean;
 };
 
-/** The recorded ends of tries, of how many that had ended, and the next tries to send. */
+/** The recorded ends, the number of attempts that had ended, and the next attempts to send. */
 type Step = Taken & { readonly recorded: readonly FinishedAttempt[]; readonly ended: number };
 
 /** Delay after a failure, such as a locked database. */
 const RETRY_MS = 1000;
-/** Number of iterations of the event loop without the end of a try after which none is expected soon: about 0.2 ms. */
+/** After this many iterations of the event loop without the end of an attempt, none is expected soon: about 0.2 ms. */
 const QUIET_ITERATIONS = 50;
 
 /**
- * Makes the lines. What is in flight stands in the rows of the tries; only how many there are, and the ends that are not
- * recorded yet, are in memory.
+ * Makes the lines. Attempts in flight are rows; only their number, and the ends that are not recorded yet, are in memory.
  */
 export function createLines(
   context: DispatchContext,
@@ -75,7 +74,7 @@ export function createLines(
   };
   const alarm = createAlarm(world, { ring: async (endpointIds) => endpointIds.forEach(wake), report });
 
-  /** One step: the ends of tries and the starts of the next ones share a transaction. */
+  /** One step: the ends of attempts and the starts of the next ones share a transaction. */
   async function deliverDue(endpointId: string): Promise<void> {
     const line = lines.get(endpointId) ?? newLine();
     lines.set(endpointId, line);
@@ -86,7 +85,7 @@ export function createLines(
       isStopped: () => stopped,
       report,
     });
-    // Those that ended meanwhile stand behind them.
+    // Attempts that ended meanwhile are behind them.
     forgetEnded(line, ended);
     line.isFull = isFull;
     for (const next of started) launch(line, next);
@@ -94,7 +93,7 @@ export function createLines(
     recorded.forEach(onEnded);
   }
 
-  /** Sends a try beside the others. Its end is recorded with those of others that have come by then. */
+  /** Sends an attempt beside others. Its end is recorded together with all other ends by then. */
   function launch(line: Line, started: Started): void {
     const place = (places += 1);
     line.newest.set(started.delivery.id, place);
@@ -123,7 +122,7 @@ export function createLines(
   };
 }
 
-/** Waits for the tries that are about to end. A commit takes longer than they do; with theirs in it, half as many do. */
+/** Waits for attempts that are about to end, so that one commit, which takes longer, records them together. */
 async function letOthersEnd({ soon }: Pick<World, "soon">, { sending, ended }: Line): Promise<void> {
   for (let quiet = 0; sending.size > 0 && quiet < QUIET_ITERATIONS; quiet += 1) {
     const before = ended.length;
@@ -143,13 +142,13 @@ function newLine(): Line {
   return { sending: new Set(), ended: [], newest: new Map(), isFull: false };
 }
 
-/** Takes out the first of the tries that have ended. */
+/** Removes and returns the first attempts that have ended. */
 function forgetEnded({ ended, newest }: Line, count: number): void {
   for (const { place, end } of ended.splice(0, count))
     if (newest.get(end.delivery.id) === place) newest.delete(end.delivery.id);
 }
 
-/** A sent try must be recorded: while the database cannot be written, it is tried again. */
+/** A sent attempt must be recorded: the write is repeated while the database cannot be written. */
 async function recordAndTake(
   context: DispatchContext,
   line: Line,

@@ -5,8 +5,8 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
 
 /**
- * Writes an event, and a delivery of it for each endpoint of its store that wants it; runs inside a write. A disabled
- * endpoint misses it, a paused one gets it later.
+ * Writes an event, and a delivery for each endpoint of its store that receives its type; runs inside a write. A disabled
+ * endpoint misses the event, a paused endpoint gets it later.
  */
 export function emit(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
   const { store } = context;
@@ -25,13 +25,13 @@ export function enqueue(
     readonly event: Omit<StoredEvent, "position">;
     readonly endpoint: Pick<Endpoint, "id">;
     readonly cause: DeliveryEntry["cause"];
-    /** When it is due; default: now. */
+    /** When the delivery is due. Default: now. */
     readonly dueAt?: number;
   },
   now: number,
 ): string {
   const { event, endpoint, cause, dueAt = now } = wanted;
-  // A duplicate is made when its delivery is sent, and that is a matter of time.
+  // A duplicate is created when its delivery is sent, so its id must not affect other ids of a seed.
   const id = world.uuid(cause === "duplicate" ? `${event.id} ${endpoint.id}` : event.storeId);
   store.deliveries.insert({
     id,

@@ -4,20 +4,20 @@ import { redactKept } from "../../core/request/redaction.ts";
 import { allowedAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 
-/** What sending to a receiver needs. */
+/** The context of sending to a receiver. */
 export type PostContext = {
   readonly world: Pick<World, "send" | "resolve" | "monotonic">;
   readonly targets: TargetPolicy;
   /** Timeout for a receiver's whole answer. */
   readonly deliveryTimeoutMs: number;
-  /** Why nothing is sent to the endpoints of a store (decisions 71, 95); undefined if all may be. */
+  /** Why nothing is sent to the endpoints of a store (decisions 71, 95); undefined if deliveries are sent. */
   readonly heldBack: (storeId: string) => string | undefined;
 };
 
 /** The result and its duration. `forbidden`: the policy does not allow the address, and nothing was sent. */
 export type Posted = { readonly result: OutboundResult | "forbidden"; readonly milliseconds: number };
 
-/** Sends to a receiver, outside of any transaction, at an address that the policy allows now (decision 14). */
+/** Sends to a receiver, outside any transaction, at an address that the policy allows now (decision 14). */
 export async function post(
   { world, targets, deliveryTimeoutMs, heldBack }: PostContext,
   {
@@ -49,13 +49,13 @@ export async function post(
     larger: "cut",
     addresses: addresses.value,
   });
-  // Answers are kept, and receivers send back or print what they got and know.
+  // Answers are stored, and receivers may echo the webhook or print their secrets.
   return end(
     result.ok ? { ...result, body: redactKept(result.body, orderIdIn(String(wanted.body))) } : result,
   );
 }
 
-/** A secret or a card number that begins within the kept part of an answer ends within this many bytes behind it. */
+/** A secret or card number that begins in the stored part of an answer ends within this many bytes behind it. */
 const MAX_SECRET_BYTES = 256;
 
 /** The reason why there was no answer. */

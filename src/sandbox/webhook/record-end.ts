@@ -14,12 +14,12 @@ import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
 import { outcomeOf, type Ended } from "./send.ts";
 
-/** What recording the end of a try needs. */
+/** The context of recording the end of an attempt. */
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
 
 /**
- * Writes how a try ended, and what follows from it for its delivery and its endpoint; runs inside a write. Undefined, and
- * nothing is written, where the try is gone: what was sent before a reset or a restore says nothing of what is there now.
+ * Writes the end of an attempt and its effects on the delivery and the endpoint; runs inside a write. Returns undefined and
+ * writes nothing if the attempt no longer exists, because it was sent before a reset or a restore.
  */
 export function recordEnd(context: RecordContext, ended: Ended): DispatchedEntry | undefined {
   const { store, world } = context;
@@ -36,7 +36,7 @@ export function recordEnd(context: RecordContext, ended: Ended): DispatchedEntry
     endpoint.url === ended.endpoint.url &&
     "error" in outcome &&
     outcome.error === "unreachable";
-  // As if it had never been sent, and made again at once: the next try has a connection of its own.
+  // The attempt is undone and repeated at once, over a fresh connection.
   const isFree = isPaused || wasKeptInVain(result);
   const tries = isFree ? delivery.tries : delivery.tries + 1;
   const verdict = isFree
@@ -47,7 +47,7 @@ export function recordEnd(context: RecordContext, ended: Ended): DispatchedEntry
         jitter: isTaken(outcome) ? 0 : jitterOf(deliveryId, tries),
         now,
       });
-  // It may have been dropped with its endpoint since.
+  // The delivery may have been dropped with its endpoint meanwhile.
   const isWanted = state === "due";
   const nextAt = isWanted && verdict.state === "due" ? verdict.nextAt : null;
   const status = "status" in outcome ? outcome.status : null;
@@ -83,7 +83,7 @@ export function recordEnd(context: RecordContext, ended: Ended): DispatchedEntry
   };
 }
 
-/** Disables an endpoint that answered 410, or has failed for too long (decision 13). */
+/** Disables an endpoint that answered 410 or has failed for too long (decision 13). */
 function judgeEndpoint(
   { store }: RecordContext,
   said: { readonly endpoint: Endpoint; readonly taken: boolean; readonly gone: boolean },
@@ -102,8 +102,8 @@ function judgeEndpoint(
 }
 
 /**
- * Whether a kept connection failed: the receiver may have closed it before it was used again, or said more on it than one
- * answer.
+ * Whether a kept connection failed: the receiver may have closed it before it was used again, or sent more than one answer
+ * on it.
  */
 function wasKeptInVain(result: Ended["result"]): boolean {
   if (result === "forbidden" || result.ok || result.onKept !== true) return false;

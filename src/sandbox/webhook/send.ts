@@ -5,19 +5,19 @@ import type { AccessLog, DeliveryAttemptEntry } from "../runtime/access-log.ts";
 import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";
 import type { Started } from "./take-due.ts";
 
-/** What sending a try needs. */
+/** The context of sending an attempt. */
 export type SendContext = PostContext & {
   readonly world: Pick<World, "now">;
-  /** Shows each try that was sent, or could not be. */
+  /** Logs each attempt, sent or not. */
   readonly log: Pick<AccessLog, "addDelivery">;
 };
 
-/** A try that has ended, before its end is on disk. */
+/** An attempt that has ended, before its end is on disk. */
 export type Ended = Started & Posted;
 
 /**
- * Sends one try, outside of any transaction, to an address that the policy allows now. A failure of ours is reported, and
- * ends the try as a lost connection does: it may have been sent, and nothing may wait for it for ever.
+ * Sends one attempt, outside any transaction, to an address that the policy allows now. A failure of our own is reported,
+ * and ends the attempt like a lost connection: it may have been sent, and nothing may wait for it forever.
  */
 export async function send(
   context: SendContext,
@@ -49,7 +49,7 @@ async function sendSafely(
   }
 }
 
-/** A try as the log shows it. */
+/** An attempt in the form of the log. */
 function shownTry(
   { endpoint, event, number, result, milliseconds }: Ended,
   at: number,
@@ -67,7 +67,7 @@ function shownTry(
   };
 }
 
-/** What a receiver did with a delivery; `realNow` is when. */
+/** The answer of a receiver to a delivery; `realNow` is its time. */
 export function outcomeOf(result: Posted["result"], realNow: number): DeliveryResult {
   if (result === "forbidden") return { error: "target_forbidden" };
   if (!result.ok) return { error: deliveryErrorOf(result) };

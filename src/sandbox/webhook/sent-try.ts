@@ -6,35 +6,35 @@ import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
 import { endpointSecretsAt, type SecretsContext, type SecretsThen } from "./endpoint-secrets.ts";
 
-/** A try of a delivery as it was sent, made again from its audit. */
+/** An attempt of a delivery as it was sent, reconstructed from its audit. */
 export type SentAttempt = {
-  /** Names and values, with the signature where that can be made again. */
+  /** Names and values, with the signature if it can be reconstructed. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The bytes of the body; undefined where the audit says that others were sent. */
+  /** The bytes of the body; undefined if the audit shows that other bytes were sent. */
   readonly body: string | undefined;
   readonly signing: Signing;
 };
 
 /**
- * With what a try was signed, which the audit does not keep. `rotated`: the endpoint's secret was changed at that very
- * moment. `unlike`: what is made again is not what the audit says was sent.
+ * The secrets with which an attempt was signed, which the audit does not keep. `rotated`: the endpoint's secret was changed
+ * at that very moment. `unlike`: the reconstruction does not match the audit.
  */
 export type Signing =
   | { readonly known: false; readonly why: "rotated" | "unlike" }
   | {
       readonly known: true;
       readonly owner: SecretsThen["owner"];
-      /** How many secrets were in force. */
+      /** The number of active secrets. */
       readonly secrets: number;
-      /** The fault that it met, which may have signed or changed it otherwise. */
+      /** The fault that hit the attempt, which may have changed its signature or its body. */
       readonly fault: FaultAction | null;
-      /** What a receiver with the secrets in force had to find when it was sent. */
+      /** The verdict of a receiver with the active secrets at the time of sending. */
       readonly verdict: SignatureVerdict;
-      /** Unix seconds at which it was sent. */
+      /** When the attempt was sent, in Unix seconds. */
       readonly sentAt: number;
     };
 
-/** Makes a try again as it was sent, with the function that sends; `undefined` as body and no signature where it cannot. */
+/** Reconstructs an attempt with the function that sends; without body and signature if that is not possible. */
 export function sentTry(
   context: SecretsContext,
   { endpointId, storeId, eventId }: Pick<Delivery, "endpointId" | "storeId" | "eventId">,

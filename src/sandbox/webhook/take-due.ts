@@ -12,7 +12,7 @@ import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./en
 import { enqueue } from "./outbox.ts";
 import type { PostContext } from "./post.ts";
 
-/** What taking due deliveries needs. */
+/** The context of taking due deliveries. */
 export type TakeContext = ServiceContext &
   SecretsContext &
   Pick<PostContext, "heldBack"> & {
@@ -21,41 +21,42 @@ export type TakeContext = ServiceContext &
     readonly deliveriesInFlight: number;
   };
 
-/** How a try is sent: over a connection that was kept, or a fresh one. */
+/** How an attempt is sent: over a kept connection, or a fresh one. */
 type Route = Pick<OutboundRequest, "connection">;
 
-/** A try to send now; its row is on disk. */
+/** An attempt to send now; its row is on disk. */
 export type Started = {
   readonly endpoint: Endpoint;
   readonly delivery: Delivery;
   readonly event: StoredEvent;
   readonly number: number;
   readonly request: DeliveryRequest;
-  /** How it is sent, beside what is sent where. */
+  /** The connection to use, and the effects of faults. */
   readonly route: Route;
 };
 
-/** Maximum number of looks for due deliveries in one write: each holds back or drops one at most. */
+/** Maximum number of searches for due deliveries in one write: each search holds back or drops at most one. */
 const MAX_LOOKS = 100;
 
-/** What an endpoint's next deliveries are taken with: one reading of the clock, and its secrets, opened once. */
+/** The values shared by all deliveries that are taken together: one reading of the clock, and the decrypted secrets. */
 type TakeOptions = {
   readonly endpoint: Endpoint;
   readonly clock: StoreClock;
   readonly now: number;
   readonly secrets: () => EndpointSecrets;
-  /** This endpoint has something to send at this real time. */
+  /** Called with the real time at which the endpoint next has something to send. */
   readonly expect: (realTime: number) => void;
 };
 
-/** The tries that were taken to be sent now, and whether there is no room for more until one ends. */
+/** The attempts to send now, and whether the endpoint is full until one of its attempts ends. */
 export type Taken = { readonly started: readonly Started[]; readonly isFull: boolean };
-/** Where nothing is sent. */
+
+/** The result if there is nothing to send. */
 export const NO_DELIVERIES: Taken = { started: [], isFull: false };
 
 /**
- * Takes the due deliveries of an endpoint for which there is room beside those that are under way, and writes their
- * tries; runs inside a write.
+ * Takes as many due deliveries of an endpoint as it may have in flight beside the present ones, and writes their attempts;
+ * runs inside a write.
  */
 export function takeDue(
   context: TakeContext,
@@ -66,7 +67,7 @@ export function takeDue(
   const endpoint = store.endpoints.find(endpointId);
   const clock = endpoint && store.clocks.of(endpoint.storeId);
   if (endpoint === undefined || clock === undefined || endpoint.state !== "enabled") return NO_DELIVERIES;
-  // What is held back stays due, without a try.
+  // Deliveries that are held back stay due, without an attempt.
   if (context.heldBack(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   // The end of the drill wakes the dispatcher.
   if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NO_DELIVERIES;
@@ -89,8 +90,8 @@ export function takeDue(
 }
 
 /**
- * Takes the next due deliveries, each of another checkout, up to the given number. `goesOn`: another look may find more,
- * because one was held back.
+ * Takes the next due deliveries, each of another checkout, up to the given number. `goesOn`: another search may find more,
+ * because a delivery was held back.
  */
 function takeSome(
   context: TakeContext,
@@ -109,7 +110,7 @@ function takeSome(
     const event = store.events.find(delivery.eventId);
     if (event === undefined) throw new Error(`delivery ${delivery.id} has no event`);
     const fault = takeDeliveryFault(context, { delivery, event }, now);
-    // It may have changed what comes next.
+    // The fault may have changed which delivery is next.
     if (fault !== undefined && holdBack(context, { delivery, fault }, now)) return { taken, goesOn: true };
     taken.push(start(context, { delivery, event, fault: fault ?? null }, taking));
   }
