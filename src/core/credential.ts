@@ -53,13 +53,13 @@ export function redactKey(apiKey: string): string {
 }
 
 /** The credential of a request: a test key, or the fact that it is a live one. */
-type Presented = { readonly kind: "test"; readonly apiKey: string } | { readonly kind: "live" };
+type PresentedKey = { readonly kind: "test"; readonly apiKey: string } | { readonly kind: "live" };
 
 /**
  * Reads the credential from the Authorization lines as they came (interface 22, 27). Refuses with `credential_missing`
  * or `credential_invalid`.
  */
-export function parseAuthorization(values: readonly string[]): Outcome<Presented> {
+export function parseAuthorization(values: readonly string[]): Outcome<PresentedKey> {
   const [value] = values;
   if (value === undefined) {
     return refuse("credential_missing", "the header Authorization: Bearer <API key> is missing");

@@ -9,7 +9,7 @@ type ErrorRow = {
   readonly meaning: string;
   /** The decision that a client relies on when it gets this code, besides the list itself (decision 4). */
   readonly decision?: number;
-  /** What to do next; a command may replace it by something more exact. */
+  /** The next step; a command may replace it by a more specific one. */
   readonly next?: string;
   /**
    * Whether the refusal proves that no order exists under the key: the service looks up the key before this check

@@ -10,7 +10,7 @@ export const PORT = "(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d\\d|655
 /** The allowed values of the Host header, lower case, with port; and the flag that adds one. */
 export type AllowedHosts = { readonly names: ReadonlySet<string>; readonly flag: string };
 
-/** The names of a server on a port, and those that the user added by a flag: `HOST` or `HOST:PORT`. */
+/** The names of a server on a port, and the names that the user added by a flag: `HOST` or `HOST:PORT`. */
 export function allowedHosts(
   port: number,
   {

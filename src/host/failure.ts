@@ -12,7 +12,7 @@ export type HostFailure = {
   /** A code of hosting or of the store. */
   readonly code: string;
   readonly message: string;
-  /** What to do next. */
+  /** The next step. */
   readonly next: string;
   readonly details?: Readonly<Record<string, string | number>>;
 };

@@ -51,4 +51,4 @@ export type Purpose<Value> = {
 };
 
 /** The folder that this process holds; undefined for a sandbox in memory. */
-export type Held = { readonly path: string; readonly run: Run } | undefined;
+export type HeldFolder = { readonly path: string; readonly run: Run } | undefined;

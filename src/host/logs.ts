@@ -8,7 +8,7 @@ import { IN_MEMORY } from "../store/connection/database.ts";
 import type { Store } from "../store/store.ts";
 import type { GuestWorld } from "../world.ts";
 import { stateFile } from "./folder/files.ts";
-import type { Held, StateLocation } from "./hosting.ts";
+import type { HeldFolder, StateLocation } from "./hosting.ts";
 import type { ServeOptions } from "./options.ts";
 
 /** Opens the logs: lines of requests, our own failures, and the v1 request log. */
@@ -20,7 +20,7 @@ export function openLogs(
     keptRequests: kept = DEFAULT_KEPT_REQUESTS,
     startClock,
   }: ServeOptions,
-  { held, store, place }: { readonly held: Held; readonly store: Store; readonly place: StateLocation },
+  { held, store, place }: { readonly held: HeldFolder; readonly store: Store; readonly place: StateLocation },
 ) {
   const { log: stream, shownId } = place;
   const failures = createFailureLog(world, { format, stream });

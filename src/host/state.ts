@@ -22,12 +22,12 @@ import { serves } from "./folder/owner-file.ts";
 import * as state from "./folder/state-folder.ts";
 import { otherSecret, type GivenSecrets } from "./given-secrets.ts";
 import { failed, type HostFailure, fileFailure } from "./failure.ts";
-import type { Held, Host } from "./hosting.ts";
+import type { HeldFolder, Host } from "./hosting.ts";
 import { type ServeOptions, type Setup, DEFAULT_PORT } from "./options.ts";
 
 /** The parts for making or reading the first store. */
 type StateParts = {
-  readonly held: Held;
+  readonly held: HeldFolder;
   readonly store: Store;
   readonly maker: StoreMaker;
   readonly given: GivenSecrets;
@@ -65,7 +65,7 @@ export async function firstStore(
  */
 async function confirmStore(
   world: GuestWorld,
-  held: Held,
+  held: HeldFolder,
   store: Store,
 ): Promise<Outcome<Credentials | undefined, HostFailure>> {
   const kept = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
@@ -79,7 +79,7 @@ async function confirmStore(
 /** The database and the key of a state, each checked; refuses parts that do not belong together. */
 export function openState(
   world: GuestWorld,
-  held: Held,
+  held: HeldFolder,
   { given, credentials }: Pick<StateParts, "given" | "credentials">,
 ): Outcome<{ readonly store: Store; readonly masterKey: Uint8Array }, HostFailure> {
   const path = held === undefined ? IN_MEMORY : stateFile(held.path, "database");
@@ -112,7 +112,7 @@ function forgetStart({ files }: Pick<World, "files">, database: string): void {
  */
 function checkedKey(
   world: GuestWorld,
-  { held, store, given }: { readonly held: Held; readonly store: Store; readonly given: GivenSecrets },
+  { held, store, given }: { readonly held: HeldFolder; readonly store: Store; readonly given: GivenSecrets },
 ): Outcome<Uint8Array, HostFailure> {
   const key = masterKeyOf(world, held, store);
   if (!key.ok) return key;
@@ -120,7 +120,7 @@ function checkedKey(
   return refusal === undefined ? key : refusedStore(refusal, { held, given });
 }
 
-function masterKeyOf(world: GuestWorld, held: Held, store: Store): Outcome<Uint8Array, HostFailure> {
+function masterKeyOf(world: GuestWorld, held: HeldFolder, store: Store): Outcome<Uint8Array, HostFailure> {
   if (held === undefined) return accept(world.randomBytes(MASTER_KEY_BYTES));
   return state.masterKey(world, held.path, store.stores.first() === undefined ? "empty" : "filled");
 }
@@ -129,7 +129,7 @@ function masterKeyOf(world: GuestWorld, held: Held, store: Store): Outcome<Uint8
 async function settleFolder(
   { world }: Host,
   { adopt = false }: ServeOptions,
-  { held, store }: { readonly held: Held; readonly store: Store },
+  { held, store }: { readonly held: HeldFolder; readonly store: Store },
 ): Promise<string | undefined> {
   if (held === undefined) return undefined;
   return settleHome(store, { path: world.files.realPath(held.path), adopt });
@@ -143,7 +143,7 @@ export function storeMaker(
     held,
     masterKey,
     given,
-  }: { readonly held: Held; readonly masterKey: Uint8Array; readonly given: GivenSecrets },
+  }: { readonly held: HeldFolder; readonly masterKey: Uint8Array; readonly given: GivenSecrets },
 ): StoreMaker {
   return { world, masterKey, given: secretsOf(given), startClock, ...keptKeys(world, held?.path) };
 }
@@ -180,7 +180,7 @@ export async function retryWhileLocked<Value>(
       return accept(await write());
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      if (tries < MAX_LOCKED_TRIES) continue;
+      if (tries < MAX_LOCKED_ATTEMPTS) continue;
       const { code, next } = error.failure;
       return failed({ code, message: `sandbox.db cannot be used: ${error.message}`, next });
     }
@@ -188,12 +188,12 @@ export async function retryWhileLocked<Value>(
 }
 
 /** Maximum number of attempts to write to a locked database at the start. */
-const MAX_LOCKED_TRIES = 5;
+const MAX_LOCKED_ATTEMPTS = 5;
 
 /** Why nothing is served: the configuration or the state's store is refused. */
 function refusedSeed(
   refusal: SeedRefusal | Refusal,
-  found: { readonly held: Held; readonly given: GivenSecrets; readonly setup: Setup | undefined },
+  found: { readonly held: HeldFolder; readonly given: GivenSecrets; readonly setup: Setup | undefined },
 ): Outcome<never, HostFailure> {
   if (typeof refusal === "string") return refusedStore(refusal, found);
   const { code, message } = refusal;
@@ -204,7 +204,7 @@ function refusedSeed(
 /** Why the state's store is not served. */
 function refusedStore(
   refusal: SeedRefusal,
-  { held, given: { apiKey, signingSecret } }: { readonly held: Held; readonly given: GivenSecrets },
+  { held, given: { apiKey, signingSecret } }: { readonly held: HeldFolder; readonly given: GivenSecrets },
 ): Outcome<never, HostFailure> {
   if (refusal === "other_api_key" && apiKey !== undefined) return otherSecret(apiKey, "API key");
   if (refusal === "other_signing_secret" && signingSecret !== undefined)

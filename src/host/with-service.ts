@@ -8,7 +8,7 @@ import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
 import { snapshotsIn } from "./folder/snapshots.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
-import type { Held, Host, StateLocation } from "./hosting.ts";
+import type { HeldFolder, Host, StateLocation } from "./hosting.ts";
 import type { PortlessService, Tokens } from "./listen.ts";
 import { openLogs } from "./logs.ts";
 import type { ServeOptions } from "./options.ts";
@@ -17,7 +17,7 @@ import { firstStore, openState, storeMaker } from "./state.ts";
 
 /** The source of a sandbox. */
 export type Source = {
-  readonly held: Held;
+  readonly held: HeldFolder;
   readonly place: StateLocation;
   readonly tokens: Tokens;
   readonly given: GivenSecrets;
@@ -94,6 +94,6 @@ function ofNewStores({ keepKey, keepKeySoon, keepName, startClock }: StoreMaker)
 }
 
 /** Removes a store from the files beside the database. */
-function forgetInFolder(world: GuestWorld, held: Held, { storeId, kind }: Erasure): void {
+function forgetInFolder(world: GuestWorld, held: HeldFolder, { storeId, kind }: Erasure): void {
   if (held !== undefined && kind === "delete") state.dropStore(world, held.path, storeId);
 }

@@ -12,10 +12,10 @@ export type Route = {
 };
 
 /** The matching row of a request, with the named segments of its path. */
-type Found<Row> = { readonly route: Row; readonly params: Readonly<Record<string, string>> };
+type RouteMatch<Row> = { readonly route: Row; readonly params: Readonly<Record<string, string>> };
 
 /** Finds the row of a request. Refuses with `not_found`, or with `method_not_allowed` and the allowed methods. */
-export type Router<Row> = (method: string, path: string) => Outcome<Found<Row>>;
+export type Router<Row> = (method: string, path: string) => Outcome<RouteMatch<Row>>;
 
 /**
  * A router of one table. `segments` are regular expressions for restricted named segments; `owner` is named in the

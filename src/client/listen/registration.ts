@@ -73,7 +73,7 @@ export function createLink(world: LinkState["world"], options: LinkOptions): Lin
     register: (since) => register(place, since),
     secrets: () => secretsOf(place),
     instance: () => place.instance,
-    underway: (eventId) => openTry(place, eventId),
+    underway: (eventId) => attemptInFlight(place, eventId),
     nextTry: (tried) => nextTry(place, tried),
     check: () => check(place),
     replay: (id) => ask(place, { name: "replayEvent", id, body: { endpointId: place.endpointId } }),
@@ -116,7 +116,7 @@ async function secretsOf(place: LinkState): Promise<Secrets> {
 }
 
 /** Tries of one event never overlap at an endpoint (decision 93), so the open one is this one. */
-async function openTry(place: LinkState, eventId: string): Promise<AttemptInFlight | undefined> {
+async function attemptInFlight(place: LinkState, eventId: string): Promise<AttemptInFlight | undefined> {
   const body = { eventId, endpointId: place.endpointId };
   const listed = await ask(place, { name: "listDeliveries", body });
   const deliveries = listed.end === "success" ? listed.value.deliveries : [];

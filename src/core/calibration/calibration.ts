@@ -13,7 +13,7 @@ const observed = z.object({ status: z.int(), body: z.unknown() });
 const assumption = z.object({
   decision: z.int(),
   verdict: z.enum(["confirmed", "contradicted", "not_observed"]),
-  /** What our decision says, or why it was not observed. */
+  /** The statement of our decision, or why it was not observed. */
   expected: z.string(),
   request: z.nullable(
     z.object({
@@ -25,10 +25,10 @@ const assumption = z.object({
   ),
   answer: z.nullable(observed),
 });
-/** The verdict on an assumption, with the request and the answer that it rests on. */
+/** The verdict on an assumption, with its request and answer as evidence. */
 export type CalibratedAssumption = z.infer<typeof assumption>;
 
-/** The record of a calibration, as `checkout.calibration.json` holds it. */
+/** The record of a calibration, the content of `checkout.calibration.json`. */
 export const calibration = z.object({
   service: z.string(),
   at: z.string(),
@@ -37,10 +37,10 @@ export const calibration = z.object({
 /** The service, the time of the run, and the verdicts. */
 export type Calibration = z.infer<typeof calibration>;
 
-/** A payment shows these; a calibration makes none. */
+/** Only a payment shows these, and a calibration makes none. */
 const NEED_A_PAYMENT: ReadonlySet<number> = new Set([10, 11, 12, 13, 16, 19, 88]);
 
-/** Judges all assumptions by the answers of a run; `run` is the text by which its order and keys are named. */
+/** Judges all assumptions by the answers of a run; `run` is the text in the names of its order and keys. */
 export function judgeCalibration(run: string, answers: Answers): readonly CalibratedAssumption[] {
   return ASSUMPTIONS.map(({ decision }) => judge(run, answers, decision));
 }
@@ -85,7 +85,7 @@ function shownRequest(run: string, request: ProbeRequest): CalibratedAssumption[
   return { method, path: withoutRun(run, path), headers, body: shown };
 }
 
-/** How much of a long body a record keeps, in characters. */
+/** The stored length of a long body, in characters. */
 const MAX_SHOWN = 300;
 
 function shortened(text: string): string {
@@ -95,7 +95,7 @@ function shortened(text: string): string {
 const UUID = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/gi;
 const URL_TEXT = /https?:\/\/[^\s"]+/g;
 
-/** A text without what differs between two runs: ids, addresses, and the names that this run has made. */
+/** A text without the parts that differ between two runs: ids, addresses, and the names that this run made. */
 function withoutRun(run: string, text: string): string {
   return text.replaceAll(URL_TEXT, "<url>").replaceAll(UUID, "<uuid>").replaceAll(run, "<run>");
 }

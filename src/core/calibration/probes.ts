@@ -4,7 +4,7 @@ import { isRecord, parseJson } from "../json.ts";
 /** A request of a calibration. */
 export type ProbeRequest = {
   readonly method: "GET" | "POST";
-  /** Behind the base URL: `/orders`. */
+  /** Relative to the base URL: `/orders`. */
   readonly path: string;
   /** Default: with the API key. */
   readonly credential?: "none";
@@ -14,7 +14,7 @@ export type ProbeRequest = {
   readonly body?: string;
 };
 
-/** An answer, with its body as bytes came and as JSON has it. */
+/** An answer, with its body as bytes and as JSON. */
 export type ProbeAnswer = {
   readonly status: number;
   readonly text: string;
@@ -31,12 +31,12 @@ export type Check = {
   readonly holds: (answer: ProbeAnswer, answers: Answers) => boolean;
 };
 
-/** One request, and the claims that its answer is held against. */
+/** One request, with the claims that its answer is compared with. */
 export type Probe = {
   readonly name: string;
-  /** What the request does, for whoever agrees to it. */
+  /** The effect of the request, for the user's consent. */
   readonly summary: string;
-  /** `run` is text that no other run has. */
+  /** `run` is a text unique to this run. */
   readonly request: (run: string, answers: Answers) => ProbeRequest;
   readonly checks: readonly Check[];
 };
@@ -77,7 +77,7 @@ function codeOf({ body }: ProbeAnswer): unknown {
   return isRecord(body["error"]) ? body["error"]["code"] : undefined;
 }
 
-/** The checkout of an answer; an empty one where there is none. */
+/** The checkout of an answer; an empty one if there is none. */
 export function checkoutOf(answer: ProbeAnswer | undefined): Readonly<Record<string, unknown>> {
   const data = answer?.body["data"];
   return isRecord(data) ? data : {};
@@ -87,7 +87,7 @@ const key1 = (run: string): string => keyOf(run);
 const key2 = (run: string): string => keyOf(run, 2);
 const short = (): string => "short";
 
-/** The probes in their order: 20 requests, of which the first alone creates something, and none is a payment. */
+/** The probes in order: 20 requests, of which only the first creates anything, and none is a payment. */
 export const PROBES: readonly Probe[] = [
   {
     name: FIRST_PROBE,
@@ -253,7 +253,7 @@ export const PROBES: readonly Probe[] = [
   },
 ];
 
-/** Reads an answer; its body is empty where it is no JSON object. */
+/** Parses an answer; its body is empty if it is not a JSON object. */
 export function readAnswer(status: number, text: string): ProbeAnswer {
   const body = parseJson(text);
   return { status, text, body: isRecord(body) ? body : {} };

@@ -23,7 +23,7 @@ export const MAX_ATTEMPTS = 5;
 /** The results of an attempt that the payment network can report. */
 export type AttemptResult = LateResult["result"];
 
-/** What can happen to a checkout. */
+/** A command for a checkout. */
 export type Command =
   | { readonly kind: "start" }
   | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }

@@ -1,4 +1,4 @@
-// Where a customer is sent back to is decided here. Who registers it: sandbox/checkout/return-origins.ts.
+// The rules for return addresses. Who registers them: sandbox/checkout/return-origins.ts.
 import type { Checkout } from "./checkout.ts";
 import type { Words } from "../language.ts";
 import { LOOPBACK_NAMES, PORT } from "../loopback.ts";

@@ -83,7 +83,7 @@ function wireOf(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
   } satisfies Required<CheckoutWire>;
 }
 
-/** The bytes of a success, around those of its checkout. */
+/** The bytes of a success, around the bytes of its checkout. */
 export function successBody(requestId: string, checkout: string): string {
   return `{"ok":true,"request_id":${JSON.stringify(requestId)},"data":${checkout}}`;
 }

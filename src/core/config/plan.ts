@@ -37,7 +37,7 @@ export type ConfigState = {
 };
 
 /** The value of a field, as a plan shows it; null if there is none. */
-type Shown = ChangeEntry["differences"][number]["from"];
+type ShownValue = ChangeEntry["differences"][number]["from"];
 
 /** A change with the data to be written. */
 export type PlannedChange = Omit<ChangeEntry, "kind"> &
@@ -307,7 +307,7 @@ function surplus<Kind extends ChangeEntry["kind"]>(
 function compared<Kind extends ChangeEntry["kind"]>(
   kind: Kind,
   about: ChangeSubject,
-  fields: readonly (readonly [field: string, from: Shown, to: Shown])[],
+  fields: readonly (readonly [field: string, from: ShownValue, to: ShownValue])[],
 ): Of<Kind> {
   const differences = fields
     .filter(([, from, to]) => from !== to)

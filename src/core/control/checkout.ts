@@ -124,7 +124,7 @@ const refusedOrder = z.object({
   at: moment,
   count: whole(1),
 });
-/** An order_id of which every create was refused. */
+/** An order_id whose creates were all refused. */
 export type RefusedOrder = DomainOf<typeof refusedOrder>;
 
 nameSchemas({

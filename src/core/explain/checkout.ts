@@ -70,7 +70,7 @@ export function explainOrder(
 
 /** The decision that an order_id is one purchase. */
 const ONE_PURCHASE = 8;
-/** The rule on what confirms a payment. */
+/** The rule on the confirmation of payments. */
 const RULE_OF_FINAL_STATES = 4;
 
 /** An event and each of its deliveries. */

@@ -12,7 +12,7 @@ import { spanText } from "./span.ts";
 export type DeliveryLine = { readonly entry: StoryEntry; readonly deliveries: readonly StoryDelivery[] };
 
 /** The store's time in milliseconds, the labels of endpoints, and the language of the lines. */
-type Telling = { readonly now: number; readonly labels: EndpointLabels; readonly say: Say };
+type LineContext = { readonly now: number; readonly labels: EndpointLabels; readonly say: Say };
 
 /** Labels of endpoints by their ids. */
 type EndpointLabels = ReadonlyMap<string, string>;
@@ -39,7 +39,7 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
 export function deliveryLines(
   event: { readonly id: string; readonly createdAt: number },
   deliveries: readonly StoryDelivery[],
-  telling: Telling,
+  telling: LineContext,
 ): readonly DeliveryLine[] {
   const pairs = [...Map.groupBy(deliveries, ({ endpointId }) => endpointId).values()];
   const alike = [...Map.groupBy(pairs, (pair) => likeness(pair, telling)).entries()].flatMap(([like, same]) =>
@@ -72,7 +72,7 @@ export function deliveryLines(
 export function pendingAttempts(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,
-  { labels, say }: Telling,
+  { labels, say }: LineContext,
 ): readonly PendingEntry[] {
   return deliveries.filter(isPending).map(({ eventId, endpointId, tries, nextAt }) => {
     const label = labels.get(endpointId) ?? endpointId;
@@ -90,7 +90,7 @@ function isPending({ state, isHeld, tries }: StoryDelivery): boolean {
 }
 
 /** The shared text of several endpoints, if it applies to this one: accepted at the first attempt, or not sent yet. */
-function likeness(pair: readonly StoryDelivery[], telling: Telling): string | null {
+function likeness(pair: readonly StoryDelivery[], telling: LineContext): string | null {
   const [delivery, second] = pair;
   if (delivery === undefined || second !== undefined || delivery.cause !== "event") return null;
   const [attempt, another] = delivery.tries;
@@ -100,7 +100,7 @@ function likeness(pair: readonly StoryDelivery[], telling: Telling): string | nu
 }
 
 /** The deliveries to one endpoint in words: first the original one, then replays and duplicates by their names. */
-function pairText(pair: readonly StoryDelivery[], telling: Telling): string {
+function pairText(pair: readonly StoryDelivery[], telling: LineContext): string {
   return pair
     .map((delivery) => {
       const said = [resultsText(delivery.tries, telling), stateText(delivery, telling)].filter(
@@ -119,7 +119,7 @@ const CALLED: Readonly<Partial<Record<DeliveryEntry["cause"], (typeof SENTENCES.
 /**
  * The results of attempts in order, with equal ones counted: `timeout ×2, 500 ×4`; a single attempt with its duration.
  */
-function resultsText(attempts: readonly StoryAttempt[], telling: Telling): string {
+function resultsText(attempts: readonly StoryAttempt[], telling: LineContext): string {
   const runs: { result: string; count: number }[] = [];
   for (const attempt of attempts) {
     const result = resultText(attempt, telling);
@@ -133,7 +133,7 @@ function resultsText(attempts: readonly StoryAttempt[], telling: Telling): strin
 }
 
 /** Why a delivery waits or ended without success; empty if the results say so. */
-function stateText({ state, nextAt, isHeld, tries }: StoryDelivery, { now, say }: Telling): string {
+function stateText({ state, nextAt, isHeld, tries }: StoryDelivery, { now, say }: LineContext): string {
   if (state === "dropped") return say(SENTENCES.dropped);
   if (state === "failed") return say(SENTENCES.givenUp);
   if (state !== "due" || tries.some(isUnderWay)) return "";
@@ -143,7 +143,7 @@ function stateText({ state, nextAt, isHeld, tries }: StoryDelivery, { now, say }
 }
 
 /** The beginning of the last answer and its likely cause, after a failure. */
-function whyText({ tries }: StoryDelivery, { say }: Telling): string {
+function whyText({ tries }: StoryDelivery, { say }: LineContext): string {
   const last = tries.at(-1);
   const cause = last && causeText(last, say);
   return last === undefined || cause === undefined ? "" : `${quoted(last)} (${cause})`;
@@ -152,7 +152,7 @@ function whyText({ tries }: StoryDelivery, { say }: Telling): string {
 /** The attempts of a delivery, below its line; `where` names the endpoint if the line is about several. */
 function attemptEntries(
   { tries }: StoryDelivery,
-  telling: Telling,
+  telling: LineContext,
   where?: string,
 ): NonNullable<StoryEntry["attempts"]> {
   return tries.map((attempt, index) => {
@@ -171,7 +171,7 @@ function attemptEntries(
 function attemptText(
   attempt: StoryAttempt,
   { before, where }: { readonly before: StoryAttempt | undefined; readonly where: string | undefined },
-  telling: Telling,
+  telling: LineContext,
 ): string {
   const { number, startedAt } = attempt;
   const to = where === undefined ? "" : `${where}, `;
@@ -185,7 +185,7 @@ function attemptText(
   return `${to}attempt ${number}${later}: ${resultText(attempt, telling)}${tookText(attempt)}${quoted(attempt)}${why}`;
 }
 
-function resultText({ status, error }: StoryAttempt, { say }: Telling): string {
+function resultText({ status, error }: StoryAttempt, { say }: LineContext): string {
   return String(status ?? error ?? say(SENTENCES.underWay));
 }
 
@@ -203,7 +203,7 @@ function isUnderWay({ status, error }: StoryAttempt): boolean {
   return status === null && error === null;
 }
 
-function labelOf(pair: readonly StoryDelivery[], { labels }: Telling): string {
+function labelOf(pair: readonly StoryDelivery[], { labels }: LineContext): string {
   const id = pair[0]?.endpointId ?? "";
   return labels.get(id) ?? id;
 }

@@ -1,9 +1,9 @@
 import type { Words } from "../language.ts";
 
-/** A sentence of a drill, by the texts that stand in it. Steps are stored in English, and read back by `drillWords`. */
+/** A sentence of a drill, from the texts in it. Steps are stored in English, and translated by `drillWords`. */
 export type DrillSentence = Words | ((...values: string[]) => Words);
 
-/** What a step expects. */
+/** Expected results of steps. */
 export const EXPECTED = {
   paid: ["paid", "已支付"],
   unpaid: ["not paid", "未支付"],
@@ -32,7 +32,7 @@ export const EXPECTED = {
   reused: ["409 idempotency_key_reused", "409 idempotency_key_reused"],
 } as const satisfies Readonly<Record<string, Words>>;
 
-/** What a step got, around what stands in it: its values are told in their turn. The longer ones first. */
+/** Results of steps, with translatable values. Longer sentences come first. */
 export const GOT = {
   andPage: (view, page) => [`${view}; page: ${page}`, `${view}；页面：${page}`],
   returned: (view, way) => [`${view}; returned ${way}`, `${view}；返回方式：${way}`],
@@ -76,7 +76,7 @@ export const GOT = {
   onlySessions: ["only sessions were drilled", "只演练了会话"],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** What a step got, around the merchant's own text, which stays as it is. */
+/** Results of steps with the merchant's own text, which stays unchanged. */
 export const QUOTED = {
   sameKey: (result) => [`the same key: ${result}`, `相同的幂等键：${result}`],
   otherKey: (key, result) => [`another key, ${key}: ${result}`, `另一个幂等键 ${key}：${result}`],
@@ -116,7 +116,7 @@ export const OPEN = {
   oneKind: (only) => [`${only} for duplicates`, `重复推送${only}`],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** What stands in a list, or is one. */
+/** Items of a list, and lists. */
 export const PARTS = {
   paid: ["a payment", "支付"],
   failed: ["a payment that fails", "支付失败"],
@@ -135,18 +135,18 @@ export const PARTS = {
   otherSession: ["with the session of another order, which is paid", "使用另一个已支付订单的会话"],
   fromShop: (query) => [`from your own site, with ${query}`, `从您自己的网站，带 ${query}`],
   withQuery: (query) => [`with ${query}`, `带 ${query}`],
-  // Last, because they fit the most.
+  // Last, because these match the most texts.
   ofBoth: (one, other) => [`${one}; of ${other}`, `${one}；${other}`],
   listed: (first, rest) => [`${first}, ${rest}`, `${first}、${rest}`],
   and: (one, other) => [`${one} and ${other}`, `${one} 和 ${other}`],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** A request that failed, with what the network says. */
+/** A failed request, with the message of the network. */
 export function lostAnswer(failure: string, message: string): Words {
   return [`${failure}: ${message}`, `${failure}：${message}`];
 }
 
-/** What the network says instead of an answer; texts of the system stay as they are. */
+/** Messages of the network without an answer; texts of the system stay unchanged. */
 export const FAILURES = {
   timeout: (ms) => [`no whole answer within ${ms} ms`, `${ms} 毫秒内没有完整的响应`],
   upgraded: ["status 101 is no answer to this request", "状态 101 不是对该请求的响应"],

@@ -22,19 +22,19 @@ import {
 } from "./idempotency-causes.ts";
 
 /**
- * A text of a drill's step (what it expected or got, its cause) in both languages. Steps are stored and sent in English; a
- * text that no version of ours wrote, such as the merchant's own, stays as it is.
+ * A text of a drill's step (expected result, result or cause) in both languages. Steps are stored and sent in English;
+ * a text that no version of ours wrote, such as the merchant's own, stays unchanged.
  */
 export function drillWords(text: string): Words {
   return [text, told(text, WHOLE) ?? text];
 }
 
-/** What the network said, in both languages; a text of the system stays as it is. */
+/** A message of the network in both languages; a text of the system stays unchanged. */
 export function failureWords(message: string): Words {
   return [message, told(message, OF_FAILURES) ?? message];
 }
 
-/** Tells a text by the first sentence that it fits; undefined if it fits none. */
+/** Translates a text by the first matching sentence; undefined if none matches. */
 function told(text: string, { fixed, shapes }: Sentences): string | undefined {
   const known = fixed.get(text);
   if (known !== undefined) return known;
@@ -45,13 +45,13 @@ function told(text: string, { fixed, shapes }: Sentences): string | undefined {
   return undefined;
 }
 
-/** Sentences by their English: those with nothing in them, and the shapes of those with something. */
+/** Sentences by their English text: fixed ones, and patterns for those with values. */
 type Sentences = { readonly fixed: ReadonlyMap<string, string>; readonly shapes: readonly Shape[] };
 
 type Shape = {
   readonly pattern: RegExp;
   readonly tell: (...values: string[]) => Words;
-  /** The sentences that its values may be. */
+  /** The sentences that its values can be. */
   readonly within: () => Sentences;
 };
 
@@ -64,7 +64,7 @@ function sentences(rows: readonly DrillSentence[], within: () => Sentences): Sen
   };
 }
 
-/** Matches the English of a sentence, each value of it as a group. */
+/** Matches the English text of a sentence, with a group for each value. */
 function patternOf(tell: (...values: string[]) => Words): RegExp {
   const [english] = tell(...Array.from({ length: tell.length }, () => VALUE));
   const source = english.split(VALUE).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
@@ -79,7 +79,7 @@ const OF_FAILURES = sentences(rowsOf(FAILURES), () => NOTHING);
 const OF_QUOTES = sentences(rowsOf(QUOTED), () => OF_FAILURES);
 const OF_LOST = sentences([lostAnswer], () => OF_FAILURES);
 const OF_VIEWS = sentences(rowsOf(GOT), () => INSIDE);
-/** What may stand within another sentence. */
+/** Texts that can be part of another sentence. */
 const INSIDE: Sentences = [OF_VIEWS, OF_QUOTES, sentences(rowsOf(PARTS), () => INSIDE), OF_LOST].reduce(both);
 
 const CAUSES = [
@@ -100,7 +100,7 @@ function rowsOf(rows: Readonly<Record<string, DrillSentence>>): readonly DrillSe
   return Object.values(rows);
 }
 
-/** The sentences of both, the first ones first. */
+/** The sentences of both, with the first argument's first. */
 function both(one: Sentences, other: Sentences): Sentences {
   return { fixed: new Map([...other.fixed, ...one.fixed]), shapes: [...one.shapes, ...other.shapes] };
 }

@@ -2,7 +2,7 @@ import { ERRORS } from "../errors.ts";
 import type { Words } from "../language.ts";
 import type { DrillSentence } from "./drill-sentences.ts";
 
-/** How a later create relates to the one whose answer was lost, where it is wrong. */
+/** The wrong relations of a later create to the create whose answer was lost. */
 export type WrongRelation =
   | "no_key"
   | "other_path"
@@ -14,7 +14,7 @@ export type WrongRelation =
 
 type RelationCauses = Readonly<Record<WrongRelation, Words>>;
 
-/** What is wrong with a create that repeats one whose answer was lost. */
+/** The cause for each wrong repetition of a create whose answer was lost. */
 export const AFTER_A_LOSS: RelationCauses = {
   no_key: ERRORS.idempotency_key_missing.cause,
   other_path: [
@@ -62,7 +62,7 @@ export const AFTER_A_503: RelationCauses = {
   ],
 };
 
-/** The same after a crash of a client that makes its order_ids itself. */
+/** The same after a crash of a client that generates its own order_ids. */
 export const OWN_ORDER_IDS: RelationCauses = {
   ...AFTER_A_CRASH,
   new_purchase: [

@@ -1,7 +1,7 @@
 import { printfOf, quoteToCopy } from "../shell/quote.ts";
 
 /** A v1 request to be repeated. */
-type Repeated = {
+type RequestToRepeat = {
   readonly method: string;
   /** With the version, which is part of the base URL: `/v1/orders`. */
   readonly path: string;
@@ -21,7 +21,7 @@ const PLAIN_PATH = /^[\w\-./%~]*$/;
  * `$CHECKOUT_API_KEY`, the base URL `$CHECKOUT_BASE_URL`. Undefined if no command line can hold the path or the
  * headers, for example a header with a NUL.
  */
-export function curlOf({ method, path, headers, body }: Repeated): string | undefined {
+export function curlOf({ method, path, headers, body }: RequestToRepeat): string | undefined {
   const below = path.replace(/^\/v1(?=\/|$)/, "");
   const how = method === (body === "" ? "GET" : "POST") ? [] : ["-X", quoteToCopy(method)];
   const sent = sentHeaders(headers).flatMap((header) => ["-H", header]);

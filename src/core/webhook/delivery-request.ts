@@ -73,7 +73,7 @@ export function auditedHeadersOf({
   return JSON.parse(auditedHeaders) as Record<string, string>;
 }
 
-/** The secrets to sign with: the active ones, a retired one, or one that never existed. */
+/** The secrets to sign with: the active ones, a retired one, or an invented one. */
 function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts): readonly string[] {
   const never = `whsec_${hash("sha256", `never a secret, ${eventId}`, "base64url")}`;
   if (fault?.action === "bad_signature") return [never];

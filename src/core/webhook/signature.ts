@@ -31,13 +31,13 @@ export const SIGNATURES = new RegExp(`^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,${MAX_SIG
 const SECRET = /^[\x21-\x7e]+$/;
 const API_KEY_PREFIX = "svc_";
 
-type Signed = { readonly timestamp: string; readonly rawBody: Uint8Array };
+type SignedContent = { readonly timestamp: string; readonly rawBody: Uint8Array };
 
 /**
  * The hex digest of a delivery (interface 29): HMAC-SHA256 over the bytes of the timestamp header, a dot, and the raw
  * body. The key is the UTF-8 bytes of the whole secret as it is shown, `whsec_` included.
  */
-export function signatureOf(secret: string, { timestamp, rawBody }: Signed): string {
+export function signatureOf(secret: string, { timestamp, rawBody }: SignedContent): string {
   return createHmac("sha256", secret).update(`${timestamp}.`).update(rawBody).digest("hex");
 }
 
@@ -200,7 +200,7 @@ function oneHeader<const Kind extends "timestamp" | "signature">(
 }
 
 /** Compares every candidate under every secret, without an early exit, each in constant time. */
-function matches(secrets: readonly string[], candidates: readonly string[], signed: Signed): boolean {
+function matches(secrets: readonly string[], candidates: readonly string[], signed: SignedContent): boolean {
   // The candidates are known to be 64 digits, so their text is compared: decoding hex would accept garbage.
   const results = secrets.flatMap((secret) => {
     const expected = Buffer.from(signatureOf(secret, signed));

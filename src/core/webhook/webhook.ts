@@ -111,7 +111,8 @@ export type WebhookTest = WebhookEnvelope & { readonly type: "webhook.test"; rea
 export type WebhookEvent = WebhookChange | WebhookTest;
 
 /**
- * Whether a value can be that of a field.
+ * Checks the value of a field.
+ *
  * @internal
  */
 export type Check = (value: unknown) => boolean;

@@ -1,7 +1,7 @@
 import type { Run } from "../../core/state-files.ts";
 import type { Store } from "../../store/store.ts";
 import * as state from "./state-folder.ts";
-import type { Held, Host } from "../hosting.ts";
+import type { HeldFolder, Host } from "../hosting.ts";
 
 /**
  * The `run.json` of a folder that this process holds. `renew` writes it again after a reset or restore has changed its
@@ -9,7 +9,7 @@ import type { Held, Host } from "../hosting.ts";
  */
 export function runFile(
   { world, version }: Pick<Host, "world" | "version">,
-  held: Held,
+  held: HeldFolder,
   { store, report }: { readonly store: Store; readonly report: (work: string, error: unknown) => void },
 ) {
   let served: Pick<Run, "port"> | undefined;

@@ -1,7 +1,7 @@
 import { storeNow } from "../../core/clock.ts";
 import { reliedOnByTaking } from "../../core/readiness/assumptions.ts";
 import {
-  afterTry,
+  afterAttempt,
   isHopeless,
   isTaken,
   jitterOf,
@@ -41,7 +41,7 @@ export function recordEnd(context: RecordContext, ended: Ended): DispatchedEntry
   const tries = isFree ? delivery.tries : delivery.tries + 1;
   const verdict = isFree
     ? ({ state: "due", nextAt: now } as const)
-    : afterTry(outcome, {
+    : afterAttempt(outcome, {
         tries,
         schedule: context.deliveryScheduleMs,
         jitter: isTaken(outcome) ? 0 : jitterOf(deliveryId, tries),

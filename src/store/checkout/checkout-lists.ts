@@ -168,7 +168,7 @@ function prepare(connection: Connection) {
   };
 }
 
-/** From where to where a look reads, and what it looks for. */
+/** The range of a search, and the searched text. */
 type SearchQuery = CheckoutFilter & {
   readonly newest: CheckoutPosition;
   readonly last: CheckoutPosition;

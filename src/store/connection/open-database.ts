@@ -182,8 +182,8 @@ function migrate(connection: Connection, path: string, options: OpenOptions): vo
 }
 
 /** Thrown if the disk returned other bytes than were written. */
-class NotKept extends Error {
-  override readonly name = "NotKept";
+class CorruptCopy extends Error {
+  override readonly name = "CorruptCopy";
   readonly code = "EIO";
 }
 
@@ -197,7 +197,7 @@ function backUp(
     connection.prepare("VACUUM INTO ?").run(unfinished);
     openAnd(unfinished, options, renewMark).close();
     const refused = inspect(unfinished, options);
-    if (refused !== undefined) throw new NotKept(`the backup is not whole: ${refused.message}`);
+    if (refused !== undefined) throw new CorruptCopy(`the backup is not whole: ${refused.message}`);
     flush(unfinished);
     renameSync(unfinished, backup);
     flushFolder(dirname(path));

@@ -123,7 +123,7 @@ function readRefused(
     let read = 0;
     for (const batch of newestHolding.iterate({ storeId, after, holds: null })) {
       for (const line of batch.split("\n").toReversed()) {
-        // Most lines are of what succeeded, and need not be parsed.
+        // Most lines are of successful requests, and need not be parsed.
         if (line.includes(SUCCEEDED)) continue;
         if (read >= most || requests.length >= limit) return { requests, isWhole: false };
         read += 1;
@@ -165,7 +165,7 @@ export function countUnreadable(connection: Connection): number {
   return count;
 }
 
-type Held = { readonly storeId: string; readonly after: number; readonly holds: string | null };
+type TextQuery = { readonly storeId: string; readonly after: number; readonly holds: string | null };
 
 function statements(connection: Connection) {
   return {
@@ -179,8 +179,8 @@ function statements(connection: Connection) {
     last: connection
       .prepare<[string], number | null>("SELECT max(last) FROM request_batches WHERE store_id = ?")
       .pluck(),
-    newestHolding: connection.prepare<Held, string>(`${HOLDING} ORDER BY last DESC`).pluck(),
-    oldestHolding: connection.prepare<Held, string>(`${HOLDING} ORDER BY last`).pluck(),
+    newestHolding: connection.prepare<TextQuery, string>(`${HOLDING} ORDER BY last DESC`).pluck(),
+    oldestHolding: connection.prepare<TextQuery, string>(`${HOLDING} ORDER BY last`).pluck(),
   };
 }
 

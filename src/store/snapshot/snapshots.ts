@@ -5,7 +5,7 @@ import type { Clearing } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
 import { chooseHeads } from "../webhook/delivery-queues.ts";
 import { hasOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage, type SnapshotRefusal } from "./image.ts";
-import { SECRETS, snapshotTaker, type Taken } from "./take.ts";
+import { SECRETS, snapshotTaker, type SnapshotSource } from "./take.ts";
 import {
   copiedTables,
   insertRows,
@@ -35,11 +35,14 @@ export class SnapshotDamage extends Error {
 }
 
 /** Options of copying rows. `clearing` deletes all rows of a store; `changed` is called after each change. */
-type Options = Omit<Taken, "connection"> & {
+type Options = Omit<SnapshotSource, "connection"> & {
   readonly clearing: Clearing;
   readonly changed: () => void;
 };
-type Copying = Options & { readonly connection: Connection; readonly tables: () => readonly CopiedTable[] };
+type CopyContext = Options & {
+  readonly connection: Connection;
+  readonly tables: () => readonly CopiedTable[];
+};
 
 /**
  * Snapshots of stores (decision 95): rows are copied table by table between this database and another one of the same
@@ -69,7 +72,7 @@ export function snapshotsTable(connection: Connection, options: Options) {
 }
 
 function restore(
-  { connection, tables, clearing, changed }: Copying,
+  { connection, tables, clearing, changed }: CopyContext,
   { connection: image }: SnapshotImage,
   { rows: of, storeIds, gone, reseal }: Replacement,
 ): void {

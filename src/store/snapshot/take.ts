@@ -27,7 +27,7 @@ type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
 };
 
 /** The database of which a snapshot is taken. */
-export type Taken = {
+export type SnapshotSource = {
   readonly connection: Connection;
   readonly nativeBinding: string | undefined;
   /** Whether its files are still the opened ones. */
@@ -37,7 +37,7 @@ export type Taken = {
 };
 
 /** Takes snapshots; `end` aborts those in progress. */
-export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: Taken) {
+export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: SnapshotSource) {
   const options = { kind: SNAPSHOT_FILE, nativeBinding };
   const underWay = new Set<Generator<void, boolean>>();
   return {

@@ -7,7 +7,7 @@ import type { Connection } from "../connection/database.ts";
 import {
   DELIVERY_QUEUES_DDL,
   deliveryQueues,
-  hasOpenTry,
+  hasOpenAttempt,
   IN_ORDER_IN_QUEUE,
   type Queue,
 } from "./delivery-queues.ts";
@@ -270,7 +270,7 @@ function prepareNext(connection: Connection) {
   return connection.prepare<Pick<Delivery, "endpointId"> & { readonly limit: number }, NextRow>(
     `SELECT ${DELIVERY.select}, EXISTS (SELECT 1 FROM delivery_attempts WHERE delivery_id = head.id) AS wasTried
      FROM deliveries AS head INDEXED BY head_deliveries
-     WHERE endpoint_id = @endpointId AND state = 'due' AND is_head = 1 AND NOT ${hasOpenTry("head")}
+     WHERE endpoint_id = @endpointId AND state = 'due' AND is_head = 1 AND NOT ${hasOpenAttempt("head")}
      ORDER BY next_at, rowid LIMIT @limit`,
   );
 }

@@ -60,7 +60,7 @@ export function deliveryQueues(connection: Connection) {
   ].map(
     (which) => `SELECT * FROM (
       SELECT rowid AS place, next_at AS nextAt, sequence, in_order AS inOrder, is_head AS isHead,
-        ${hasOpenTry("deliveries")} AS isUnderWay
+        ${hasOpenAttempt("deliveries")} AS isUnderWay
       FROM deliveries INDEXED BY queued_deliveries
       WHERE endpoint_id = @endpointId AND ${QUEUE} = @queue AND state = 'due' AND ${which} LIMIT 1)`,
   );
@@ -104,6 +104,6 @@ export function chooseHeads(connection: Connection, storeId: string): void {
 }
 
 /** The condition that a delivery of this name has an attempt without a recorded end. */
-export function hasOpenTry(delivery: string): string {
+export function hasOpenAttempt(delivery: string): string {
   return `EXISTS (SELECT 1 FROM delivery_attempts AS open WHERE open.delivery_id = ${delivery}.id AND open.finished_at IS NULL)`;
 }

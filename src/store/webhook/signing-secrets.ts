@@ -5,7 +5,7 @@ import type { Scheduler } from "../connection/group-commit.ts";
 import { remembered } from "../connection/remembered.ts";
 
 /** The owner of a secret, and its times in milliseconds by the store's clock. */
-type SecretPlace = {
+type SecretOwner = {
   readonly createdAt: number;
   /** Null for the secret of the store itself. */
   readonly endpointId: string | null;
@@ -14,7 +14,7 @@ type SecretPlace = {
 };
 
 /** A secret with its owner and its times. */
-type PlacedSecret = SealedSecret & SecretPlace;
+type OwnedSecret = SealedSecret & SecretOwner;
 
 /** The DDL of signing secrets. */
 export const SIGNING_SECRETS_DDL = `
@@ -32,16 +32,16 @@ CREATE INDEX signing_secrets_of_endpoint ON signing_secrets (endpoint_id) WHERE 
 CREATE INDEX signing_secrets_of_store ON signing_secrets (store_id);
 `;
 
-const SECRET = columnsOf<PlacedSecret>("signing_secrets", SIGNING_SECRETS_DDL);
+const SECRET = columnsOf<OwnedSecret>("signing_secrets", SIGNING_SECRETS_DDL);
 
 /** Signing secrets, sealed with the master key (decision 16); cached briefly, because every delivery needs them. */
 export function signingSecretsTable(connection: Connection, scheduler: Scheduler) {
-  const insert = connection.prepare<PlacedSecret>(`INSERT INTO signing_secrets ${SECRET.values}`);
+  const insert = connection.prepare<OwnedSecret>(`INSERT INTO signing_secrets ${SECRET.values}`);
   const retire = connection.prepare<{ readonly endpointId: string; readonly at: number }>(
     `UPDATE signing_secrets SET retired_at = @at
      WHERE endpoint_id = @endpointId AND (retired_at IS NULL OR retired_at > @at)`,
   );
-  const selectOfEndpoint = connection.prepare<[string], PlacedSecret>(
+  const selectOfEndpoint = connection.prepare<[string], OwnedSecret>(
     `SELECT ${SECRET.select} FROM signing_secrets WHERE endpoint_id = ? ORDER BY rowid DESC`,
   );
   const selectCurrent = connection.prepare<[string], SealedSecret>(
@@ -49,13 +49,13 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
      WHERE store_id = ? AND endpoint_id IS NULL AND retired_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1`,
   );
 
-  const ofEndpoint = remembered(scheduler, (id): readonly PlacedSecret[] => selectOfEndpoint.all(id));
+  const ofEndpoint = remembered(scheduler, (id): readonly OwnedSecret[] => selectOfEndpoint.all(id));
   const current = remembered(scheduler, (id): SealedSecret | undefined => selectCurrent.get(id));
   const forget = (): void => [ofEndpoint, current].forEach((one) => one.forget());
 
   return {
     /** Adds a secret of a store, or of one endpoint, with an optional end. */
-    insert: (secret: SealedSecret, place: SecretPlace): void => {
+    insert: (secret: SealedSecret, place: SecretOwner): void => {
       forget();
       insert.run({ ...secret, ...place });
     },

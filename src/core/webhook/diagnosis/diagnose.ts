@@ -32,9 +32,9 @@ export type DiagnoseOptions = VerifyOptions & {
 /** Maximum number of bytes to hash in search of a cause: less than a second of work for any request. */
 const MAX_HASHED_BYTES = 64 * 1024 * 1024;
 /** Cost of an attempt in addition to its body, in bytes hashed. */
-const BYTES_PER_TRY = 512;
+const BYTES_PER_ATTEMPT = 512;
 /** The time of an attempt besides its hashing, as the number of bytes that could be hashed in it. */
-const TRY_TIME_BYTES = 8 * 1024;
+const ATTEMPT_TIME_BYTES = 8 * 1024;
 /** The approximate number of variants of a body. */
 const VARIANTS = 64;
 /** Maximum number of causes that are combined. */
@@ -61,7 +61,7 @@ export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
  * that the caller can stop.
  */
 export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, readonly Diagnosis[]> {
-  yield options.rawBody instanceof Uint8Array ? options.rawBody.length : BYTES_PER_TRY;
+  yield options.rawBody instanceof Uint8Array ? options.rawBody.length : BYTES_PER_ATTEMPT;
   const verdict = verifySignature(options);
   if (verdict.ok) return [];
   if (verdict.code === "secret_missing") return proven([{ code: "secret_missing" }]);
@@ -126,11 +126,11 @@ function* prove(
   if (request.rawBody.length <= MAX_VARIED_BYTES) yield request.rawBody.length * VARIANTS;
   let hashed = 0;
   for (const { findings, key, parts } of trials(options, request)) {
-    const length = parts.reduce((sum, part) => sum + part.length, BYTES_PER_TRY);
+    const length = parts.reduce((sum, part) => sum + part.length, BYTES_PER_ATTEMPT);
     const cost = length * request.candidates.length;
     hashed += cost;
     if (hashed > MAX_HASHED_BYTES) return undefined;
-    yield cost + TRY_TIME_BYTES * request.candidates.length;
+    yield cost + ATTEMPT_TIME_BYTES * request.candidates.length;
     const right = request.candidates.find((candidate) => isDigestOf(candidate, key, parts));
     if (right !== undefined) return [...right.findings, ...findings];
   }
