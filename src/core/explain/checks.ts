@@ -100,7 +100,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   rate_limited: {
     name: RATE,
     rule: 33,
-    expected: ["a new try after the seconds of Retry-After", "按 Retry-After 的秒数等待后重试"],
+    expected: ["another attempt after the seconds of Retry-After", "按 Retry-After 的秒数等待后重试"],
     next: ["checkout sandbox start --rate-limit <rate>"],
   },
   environment_not_allowed: {
@@ -161,7 +161,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     rule: 21,
     field: "Idempotency-Key",
     expected: [
-      "a new try when the first request of this key has its answer",
+      "another attempt once the first request of this key has its answer",
       "等该幂等键的首个请求得到响应后再重试",
     ],
   },
