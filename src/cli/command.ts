@@ -33,8 +33,8 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   /** True if the words after the first argument belong to another program, as in `checkout exec`. */
   readonly passThrough?: true;
   /**
-   * Gets the options, then the arguments in their order. Returns the exit code: its own, or the one of the program that it
-   * ran. A failure is thrown as `Refused`.
+   * Gets the options, then the arguments in their order. Returns the exit code: its own, or the one of the program that
+   * it ran. A failure is thrown as `Refused`.
    */
   readonly run: (context: Context, options: Options, ...args: string[]) => Promise<number>;
 };

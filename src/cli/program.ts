@@ -36,7 +36,9 @@ type Entry = {
 
 type Loaders = Readonly<Record<string, () => Promise<Registrar>>>;
 
-/** The commands of the sandbox. Each is loaded alone, because scripts run some of them often and a start must be fast. */
+/**
+ * The commands of the sandbox. Each is loaded alone, because scripts run some of them often and a start must be fast.
+ */
 const SANDBOX_COMMANDS: Loaders = {
   start: async () => (await import("./sandbox/start.ts")).registerSandboxStart,
   wait: async () => (await import("./sandbox/status.ts")).registerSandboxWait,
@@ -329,7 +331,9 @@ function pathsBelow(command: Command, path: readonly string[]): readonly (readon
   return [path, ...command.commands.flatMap((one) => pathsBelow(one, [...path, one.name()]))];
 }
 
-/** Every variable that the program reads. Loads each group alone, because `typed` decides which commands a group has. */
+/**
+ * Every variable that the program reads. Loads each group alone, because `typed` decides which commands a group has.
+ */
 export async function knownVariables(registry: Registry): Promise<KnownVariables> {
   const { OTHER_VARIABLES, variablesBelow } = await import("./variables.ts");
   const known = new Map(OTHER_VARIABLES);

@@ -1,19 +1,21 @@
 import type { World } from "../world.ts";
 
-/** How often something is looked at, and for how long. Times in milliseconds. */
+/** How often and how long to poll. Times in milliseconds. */
 type PollOptions<Seen> = {
   readonly isEnough: (seen: Seen) => boolean;
-  /** Timeout of all looks together; what was seen last is the result then. */
+  /** Timeout of the whole poll, which then returns the last result. */
   readonly waitMs: number;
   readonly firstPauseMs: number;
-  /** Each pause is 1.5 times the one before, up to this. Default: all are the same. */
+  /** Each pause is 1.5 times the previous one, up to this maximum. Default: all pauses are equal. */
   readonly maxPauseMs?: number;
   readonly signal: AbortSignal;
 };
 
 const PAUSE_GROWTH = 1.5;
 
-/** Looks at least once, and until it has seen enough or time is up; an abort ends a pause. Returns what it saw last. */
+/**
+ * Polls at least once, until the result is sufficient or time is up; an abort ends a pause. Returns the last result.
+ */
 export async function poll<Seen>(
   world: Pick<World, "sleep" | "monotonic">,
   look: () => Promise<Seen>,

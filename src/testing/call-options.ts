@@ -42,8 +42,8 @@ export function checkOptions(call: keyof typeof RULES, options: unknown): void {
 }
 
 /**
- * The fields of an item that a filter can name: true for a field that can have any value. Null for items without fields.
- * A union has the fields of all its members.
+ * The fields of an item that a filter can name: true for a field that can have any value. Null for items without
+ * fields. A union has the fields of all its members.
  */
 export type Fields<Item> = Item extends object
   ? { readonly [Field in KeyOf<Item>]-?: true | FieldsBelow<ValueOf<Item, Field>> }

@@ -4,8 +4,8 @@ export class CheckoutError extends Error {
   /** The HTTP status; 0 if there was no answer. */
   readonly status: number;
   /**
-   * An error code of the service. `connection_lost` if there was no answer, and `bad_answer` if the answer was not valid;
-   * faults cause both.
+   * An error code of the service. `connection_lost` if there was no answer, and `bad_answer` if the answer was not
+   * valid; faults cause both.
    */
   readonly code: string;
   /** The id of the request in the request log; empty if no request was sent or no answer came. */

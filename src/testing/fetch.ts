@@ -7,8 +7,8 @@ const SEE_OTHER = 303;
 const MAX_REDIRECTS = 20;
 
 /**
- * `fetch` and a handler that reach only the sandbox. A redirect within the sandbox is followed; a redirect to another origin
- * is returned as the answer.
+ * `fetch` and a handler that reach only the sandbox. A redirect within the sandbox is followed; a redirect to another
+ * origin is returned as the answer.
  */
 export function createFetch(running: Running): Pick<Sandbox, "fetch" | "handler"> {
   const { ready, service, limits, isClosed } = running;

@@ -138,7 +138,7 @@ async function listen(
       try {
         return respond(await take(request));
       } catch (error) {
-        // The user's `answer` failed, or the store was deleted: answers 500. The delivery's attempt records the message.
+        // The user's `answer` failed, or the store was deleted: answers 500. The attempt records the message.
         return respond(
           500,
           `the answer of the receiver failed: ${isError(error) ? error.message : String(error)}`,

@@ -14,9 +14,10 @@ const TIME_BYTES = 6;
 const UUID_BYTES = 16;
 
 /**
- * Ids, bytes and numbers from a seed, the same in each run and on every platform (decision 98). Each one is a hash of the
- * seed, its kind, its stream and its number in that stream, so streams do not affect each other. The ids of a stream sort in
- * the order in which they were drawn: the time of each is a millisecond after the one before, from `startMs` on.
+ * Ids, bytes and numbers from a seed, the same in each run and on every platform (decision 98). Each one is a hash of
+ * the seed, its kind, its stream and its number in that stream, so streams do not affect each other. The ids of a
+ * stream sort in the order in which they were drawn: the time of each is a millisecond after the one before, from
+ * `startMs` on.
  */
 export function seededSource(seed: string, startMs: number): Source {
   const counts = new Map<string, number>();

@@ -1,4 +1,6 @@
-/** Types of `hosted-checkout/testing`. Bodies of v1 and of webhooks have the names of the wire; all else is camelCase. */
+/**
+ * Types of `hosted-checkout/testing`. Bodies of v1 and of webhooks have the names of the wire; all else is camelCase.
+ */
 import type { CheckoutConfig } from "./config-types.ts";
 import type { WebhookCheckout, WebhookCode, WebhookEvent } from "../core/webhook/webhook.ts";
 
@@ -7,20 +9,20 @@ export type SandboxOptions = {
   /** Where the state is kept. A folder survives the process, and `checkout` commands can use it. Default: `memory`. */
   readonly state?: "memory" | { readonly folder: string };
   /**
-   * The port on loopback, or 0 for any free port. Null opens no socket: only `sandbox.fetch` and `sandbox.handler` reach
-   * the sandbox. Default: 0; with a seed null, because a free port differs from run to run.
+   * The port on loopback, or 0 for any free port. Null opens no socket: only `sandbox.fetch` and `sandbox.handler`
+   * reach the sandbox. Default: 0; with a seed null, because a free port differs from run to run.
    */
   readonly port?: number | null;
   /**
    * The same seed and the same sequence of calls give the same ids, secrets, times and bytes, except the bytes of a
-   * snapshot, which contain the time at which it was taken. With a seed, an endpoint gets one delivery at a time (more with
-   * `deliveries_in_flight` of a configuration), because the order of concurrent answers would differ from run to run.
-   * Default: random.
+   * snapshot, which contain the time at which it was taken. With a seed, an endpoint gets one delivery at a time (more
+   * with `deliveries_in_flight` of a configuration), because the order of concurrent answers would differ from run to
+   * run. Default: random.
    */
   readonly seed?: string;
   /**
-   * The time at which the clock of every store is frozen, in ISO 8601, or `real` for running clocks. Default: `real`; with a
-   * seed `2026-01-01T00:00:00Z`.
+   * The time at which the clock of every store is frozen, in ISO 8601, or `real` for running clocks. Default: `real`;
+   * with a seed `2026-01-01T00:00:00Z`.
    */
   readonly now?: string;
   /** Requests per second for each API key, such as `5/s`. Default: `off`. */
@@ -29,15 +31,17 @@ export type SandboxOptions = {
   readonly checkoutLifetime?: string;
   /** Additional hosts that events may be sent to. Default: this machine only. */
   readonly allowTargets?: readonly string[];
-  /** A configuration in the form of `checkout.config.json`, or the path of its file. Default: none; no file is searched. */
+  /**
+   * A configuration in the form of `checkout.config.json`, or the path of its file. Default: none; no file is searched.
+   */
   readonly config?: string | CheckoutConfig;
 };
 
 /** A sandbox in this process. */
 export interface Sandbox extends AsyncDisposable {
   /**
-   * The address of v1, for `CHECKOUT_BASE_URL`. Without a socket, it begins with `public_url` of the configuration, if that
-   * is set: the origin of the application that mounts the sandbox.
+   * The address of v1, for `CHECKOUT_BASE_URL`. Without a socket, it begins with `public_url` of the configuration, if
+   * that is set: the origin of the application that mounts the sandbox.
    */
   readonly baseUrl: string;
   /** The origin of the sandbox, also for its control API; without a socket, only `sandbox.fetch` reaches it. */
@@ -54,17 +58,20 @@ export interface Sandbox extends AsyncDisposable {
   readonly fetch: typeof fetch;
   /**
    * Answers a request, so that an application can mount the sandbox; the Host of the request must be allowed
-   * (`allow_hosts`). Rejects with a TypeError if a fault loses the answer: the application should then close the connection.
+   * (`allow_hosts`). Rejects with a TypeError if a fault loses the answer: the application should then close the
+   * connection.
    */
   handler(request: Request): Promise<Response>;
   /** Takes a snapshot of the whole sandbox, which any sandbox can restore. */
   snapshot(): Promise<Uint8Array>;
   /**
-   * Replaces all stores by the stores of a snapshot, and returns their handles, the first store first. Existing handles of
-   * stores in the snapshot stay valid. Stores of another sandbox's snapshot have its secrets, and a new API key.
+   * Replaces all stores by the stores of a snapshot, and returns their handles, the first store first. Existing handles
+   * of stores in the snapshot stay valid. Stores of another sandbox's snapshot have its secrets, and a new API key.
    */
   restore(snapshot: Uint8Array): Promise<readonly Store[]>;
-  /** Deletes the orders, events and all other history of all stores; keeps keys, prices, endpoints and other settings. */
+  /**
+   * Deletes the orders, events and all other history of all stores; keeps keys, prices, endpoints and other settings.
+   */
   reset(): Promise<void>;
   /** Stops the sandbox and its receivers, and releases all their handles, timers, ports and locks. */
   close(): Promise<void>;
@@ -99,15 +106,15 @@ export interface Store extends AsyncDisposable {
   /** The deliveries of events to endpoints, with their attempts. */
   readonly deliveries: Log<Delivery>;
   /**
-   * The newest 1,000 requests that v1 got with an API key of the store. The first store also has requests without a known
-   * key.
+   * The newest 1,000 requests that v1 got with an API key of the store. The first store also has requests without a
+   * known key.
    */
   readonly requests: Log<LoggedRequest>;
   /** Starts a receiver on a free loopback port, and adds it as an endpoint of the store. */
   receiver(options?: ReceiverOptions): Promise<Receiver>;
   /**
-   * The timeline of a request, a checkout, an event, a delivery or an order_id, as `checkout explain` shows it: in order of
-   * time, except that each delivery follows its event, with all its attempts.
+   * The timeline of a request, a checkout, an event, a delivery or an order_id, as `checkout explain` shows it: in
+   * order of time, except that each delivery follows its event, with all its attempts.
    */
   timeline(id: string): Promise<Timeline>;
   /** Takes a snapshot of the store. */
@@ -156,7 +163,10 @@ export type PayOutcome = "succeeded" | "declined" | "failed" | "cancelled" | "ex
 export type Clock = {
   readonly now: () => Promise<Date>;
   readonly freeze: () => Promise<Date>;
-  /** Advances the clock by a span such as `30m`, or by milliseconds, and processes everything that falls due, even deliveries. */
+  /**
+   * Advances the clock by a span such as `30m`, or by milliseconds, and processes everything that falls due, even
+   * deliveries.
+   */
   readonly advance: (span: string | number) => Promise<Date>;
   readonly set: (to: string | Date) => Promise<Date>;
   /** Returns the clock to real time. */
@@ -178,8 +188,8 @@ export type Fault = {
   /** The HTTP status of the action `status`. Default: 500. */
   readonly status?: number;
   /**
-   * How long `latency`, `slow_body`, `delay` and `reorder` take, in milliseconds. Default: 2000. The first two take real
-   * time. The other two hold a delivery back by the store's clock: if that is frozen, until it is advanced.
+   * How long `latency`, `slow_body`, `delay` and `reorder` take, in milliseconds. Default: 2000. The first two take
+   * real time. The other two hold a delivery back by the store's clock: if that is frozen, until it is advanced.
    */
   readonly latencyMs?: number;
   /** The Retry-After header of the action `rate_limit`, in seconds. Default: 1. */
@@ -192,7 +202,10 @@ export type Fault = {
   readonly seed?: string;
 };
 
-/** A named set of faults; `add` returns the id of the first. `webhook-storm` and `slow` hold deliveries back like `delay`. */
+/**
+ * A named set of faults; `add` returns the id of the first. `webhook-storm` and `slow` hold deliveries back like
+ * `delay`.
+ */
 export type FaultProfile = {
   readonly profile: "lost-response" | "flaky-network" | "rate-limited" | "webhook-storm" | "slow";
   /** The random seed for all faults of the profile. Default: random. */
@@ -309,9 +322,10 @@ export type Filter<Item> = Item extends readonly unknown[] | Date
 export type Log<Item> = {
   readonly list: (filter?: Filter<Item>) => Promise<Item[]>;
   /**
-   * Resolves to the first matching item, which may already be in the log or arrive later. A string matches an id, the type
-   * of an event, of a received webhook or of a delivery that has succeeded, or the method and path of a request
-   * (`POST /v1/orders`). Rejects with a WaitError that lists the other items after `timeoutMs` of real time, by default 5000.
+   * Resolves to the first matching item, which may already be in the log or arrive later. A string matches an id, the
+   * type of an event, of a received webhook or of a delivery that has succeeded, or the method and path of a request
+   * (`POST /v1/orders`). Rejects with a WaitError that lists the other items after `timeoutMs` of real time, by default
+   * 5000.
    */
   readonly waitFor: (
     match: string | Filter<Item> | ((item: Item) => boolean),
@@ -375,8 +389,8 @@ export type LoggedRequest = {
 /** Options of `receiver`. */
 export type ReceiverOptions = {
   /**
-   * Returns the status to answer, from 200 to 599. If it throws or returns anything else, the answer is 500, and its body
-   * gives the reason. Default: 200 for a valid signature, otherwise 400.
+   * Returns the status to answer, from 200 to 599. If it throws or returns anything else, the answer is 500, and its
+   * body gives the reason. Default: 200 for a valid signature, otherwise 400.
    */
   readonly answer?: (webhook: Received) => number | Promise<number>;
   /** Event types or patterns such as `order.*`. Default: all. */
@@ -433,7 +447,9 @@ export type TimelineEntry = {
   readonly at: Date;
   /** `clock`: the clock was set back, so later entries can have earlier times. */
   readonly what: "request" | "event" | "delivery" | "attempt" | "late_result" | "page" | "clock";
-  /** The id of the request, event or delivery; null for actions of the payer, and for an entry about several deliveries. */
+  /**
+   * The id of the request, event or delivery; null for actions of the payer, and for an entry about several deliveries.
+   */
   readonly id: string | null;
   /** For a delivery, the id of its event. */
   readonly of: string | null;

@@ -14,7 +14,9 @@ const LARGEST_FILE_BYTES = 1024 * 1024;
 
 const NEXT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"action": "lose_answer"}]`;
 
-/** Reads profiles and files of faults, in their order. A file has one fault as the control API takes it, or an array. */
+/**
+ * Reads profiles and files of faults, in their order. A file has one fault as the control API takes it, or an array.
+ */
 export function readFaults({ world }: Context, names: readonly string[]): WantedFaults {
   return names.flatMap((name) => {
     const profile = FAULT_PROFILES.find((known) => known === name);

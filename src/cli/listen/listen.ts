@@ -58,7 +58,10 @@ async function runListen(context: Context, options: ListenOptions): Promise<numb
   return await runSession(context, session, stopping);
 }
 
-/** The sandbox of this folder; a service where a secret file names its secret, or the environment and no sandbox is here. */
+/**
+ * The sandbox of this folder; a service where a secret file names its secret, or the environment and no sandbox is
+ * here.
+ */
 async function senderOf(context: Context, options: ListenOptions): Promise<Sender> {
   if (options.secretFile !== undefined) return serviceOf(context, options);
   const given = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
@@ -126,7 +129,10 @@ async function sinceOf(
   return { at: await momentFromNow(context, -since.spanMs, target) };
 }
 
-/** The memory of what was forwarded: in the folder's journal, or where there is no folder, in this process; closed at the end of the block that holds it. */
+/**
+ * The memory of what was forwarded: in the folder's journal, or where there is no folder, in this process; closed at
+ * the end of the block that holds it.
+ */
 function openSeen({ world, printer, around }: Context, options: ListenOptions): SeenEvents & Disposable {
   const folder = around.folder();
   if (!world.files.exists(folder)) return held(rememberSeenEvents());

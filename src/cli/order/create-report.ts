@@ -54,7 +54,9 @@ export type Created = {
   readonly tries: number;
 };
 
-/** The created checkout. If there is none, refuses with the reason, the key that a retry must carry, and the next step. */
+/**
+ * The created checkout. If there is none, refuses with the reason, the key that a retry must carry, and the next step.
+ */
 export function judgeCreate(context: Context, report: CreateReport): Created {
   const { result, settings } = report;
   const refused = (problem: Problem): Refused => new Refused(withExplanation(problem, settings));
@@ -150,8 +152,8 @@ function nextAfterRefusal(
 }
 
 /**
- * The command that finds out the result of this create: same service, same body, same key. If a value cannot be quoted for
- * the shell, the user has to repeat the typed command.
+ * The command that finds out the result of this create: same service, same body, same key. If a value cannot be quoted
+ * for the shell, the user has to repeat the typed command.
  */
 function resumeCommand(
   { noun, request, where, shell }: ReportInShell,

@@ -26,8 +26,8 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
 
 /**
  * Adds help to a problem. A refusal of a sandbox gets the command that explains it, in the named store. An unreachable
- * service gets the source of its address, and how to start a sandbox there. An address without such a path gets the hint
- * that it must end with /v1.
+ * service gets the source of its address, and how to start a sandbox there. An address without such a path gets the
+ * hint that it must end with /v1.
  */
 export function withExplanation(
   problem: Problem,

@@ -107,7 +107,9 @@ type Viewing = {
   readonly signal: AbortSignal;
 };
 
-/** Prints the report, and again after each change, until Ctrl-C or until the sandbox or service cannot be read any more. */
+/**
+ * Prints the report, and again after each change, until Ctrl-C or until the sandbox or service cannot be read any more.
+ */
 async function watch(
   { sleep }: Pick<World, "sleep">,
   { look, show, narrow, signal }: Viewing,

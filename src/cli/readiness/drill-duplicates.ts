@@ -99,7 +99,9 @@ function drillWith(context: Context, options: DuplicatesOptions, { control, view
   };
 }
 
-/** Runs the shop's command, which has to end. What it starts itself ends with it: a supervisor has to start the shop. */
+/**
+ * Runs the shop's command, which has to end. What it starts itself ends with it: a supervisor has to start the shop.
+ */
 async function restartShop({ world }: Context, commandLine: string, signal: AbortSignal): Promise<void> {
   const command = {
     commandLine,

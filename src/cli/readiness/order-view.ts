@@ -49,7 +49,9 @@ export const ORDER_VIEW_RULES = {
   ],
 } as const satisfies Pick<CommandSpec<OrderViewOptions>, "requires" | "conflicts">;
 
-/** The checked way to ask the shop about an order; undefined if none was given, so that the drill cannot have a verdict. */
+/**
+ * The checked way to ask the shop about an order; undefined if none was given, so that the drill cannot have a verdict.
+ */
 export function viewOf(
   { orderView, orderViewCommand, paidWhen }: OrderViewOptions,
   control: ControlTarget,

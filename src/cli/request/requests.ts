@@ -86,8 +86,8 @@ async function storeMoment(context: Context, since: SpanOrMoment): Promise<numbe
 }
 
 /**
- * Prints the existing requests, then one line for each new request, until Ctrl-C. Goes on after a restart of the sandbox,
- * which may then have another port and another token.
+ * Prints the existing requests, then one line for each new request, until Ctrl-C. Goes on after a restart of the
+ * sandbox, which may then have another port and another token.
  */
 async function follow(context: Context, query: RequestOf<"listRequests">): Promise<number> {
   const { world, printer } = context;
@@ -133,7 +133,10 @@ function showCome({ printer }: Context, { requests, failure }: AnswerOf<"listReq
   }
 }
 
-/** One request per line; `requests get` has the columns that do not fit. The day is shown only if there are several days. */
+/**
+ * One request per line; `requests get` has the columns that do not fit. The day is shown only if there are several
+ * days.
+ */
 function requestLines(requests: readonly RequestEntry[], { width, style }: Sheet): Promise<string> {
   const days = new Set(requests.map(({ at }) => iso(at).slice(0, 10)));
   const from = days.size === 1 ? "2026-01-01T".length : 0;

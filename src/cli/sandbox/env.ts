@@ -67,7 +67,9 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   return printer.result(variables, () => environmentText(variables, options.format ?? "sh"));
 }
 
-/** The description of the sandbox covers its first store; only another store needs the operations, which load slowly. */
+/**
+ * The description of the sandbox covers its first store; only another store needs the operations, which load slowly.
+ */
 async function accessTo(context: Context, options: EnvOptions, live: Live): Promise<Access> {
   const { version, around } = context;
   const { port, control_token: token } = live.run;

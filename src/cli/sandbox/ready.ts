@@ -6,7 +6,10 @@ import { shortPath } from "../../host/folder/state-folder.ts";
 import type { GivenSecrets } from "../../host/given-secrets.ts";
 import type { Ready } from "../../host/ready.ts";
 
-/** The problem of a start whose ready line could not be printed: without it nobody can use the sandbox, which is stopped. */
+/**
+ * The problem of a start whose ready line could not be printed: without it nobody can use the sandbox, which is
+ * stopped.
+ */
 export function unannounced(): Problem {
   return {
     exitCode: EXIT.failed,

@@ -53,8 +53,8 @@ export function shelfOf({ world }: Pick<Context, "world">, folder: string | unde
 export type TemporaryName = { readonly name: string; readonly signal?: AbortSignal };
 
 /**
- * Acts on a snapshot with a temporary name, which gets its own name after everything succeeded. Until then, and if anything
- * fails, an existing snapshot of that name is unchanged. Without a name, the snapshot is removed afterwards.
+ * Acts on a snapshot with a temporary name, which gets its own name after everything succeeded. Until then, and if
+ * anything fails, an existing snapshot of that name is unchanged. Without a name, the snapshot is removed afterwards.
  */
 export async function besideOlder<Value>(
   world: Pick<World, "freshId" | "onStop">,

@@ -108,7 +108,9 @@ function isKept(context: Context, { storeId, lastFour }: AnswerOf<"revokeKey">):
   return lastFour === endOfKeptKey(context, storeId);
 }
 
-/** The last four characters of the store's key in `credentials.json`; undefined if there is none or it cannot be read. */
+/**
+ * The last four characters of the store's key in `credentials.json`; undefined if there is none or it cannot be read.
+ */
 function endOfKeptKey({ around }: Context, storeId: string): string | undefined {
   return unlessRefused(around.credentials)?.stores[storeId]?.api_key.slice(-4);
 }

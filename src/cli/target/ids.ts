@@ -19,7 +19,9 @@ const MAX_CHECKOUTS = 200;
 /** The most candidates that a message lists. */
 const MAX_CHOICES = 10;
 
-/** The kinds of ids that commands take: the name, the command that shows the ids, and how the newest items are listed. */
+/**
+ * The kinds of ids that commands take: the name, the command that shows the ids, and how the newest items are listed.
+ */
 const KINDS = {
   checkout: {
     noun: "order or session",
@@ -79,8 +81,8 @@ export type Kind = keyof typeof KINDS;
 type Where = { readonly context: Context; readonly target: ControlTarget | undefined };
 
 /**
- * The id that a text names (decision 104). The text is an id, or else an order_id, or else the last 8 characters of an id
- * among the store's newest 1,000. Refuses with exit 2 a text that can be none of these, or that names several.
+ * The id that a text names (decision 104). The text is an id, or else an order_id, or else the last 8 characters of an
+ * id among the store's newest 1,000. Refuses with exit 2 a text that can be none of these, or that names several.
  */
 export async function findId(
   context: Context,
@@ -107,7 +109,10 @@ export async function findIdOf(
   return text === undefined ? undefined : findId(context, kind, text, target);
 }
 
-/** The id of the order or session with an order_id; undefined if there is none. Refuses with exit 2 if there are several. */
+/**
+ * The id of the order or session with an order_id; undefined if there is none. Refuses with exit 2 if there are
+ * several.
+ */
 export async function findByOrderId(
   context: Context,
   text: string,
@@ -228,7 +233,7 @@ export async function sandboxOnly(
   const { baseUrl, target: name } = options;
   if (name !== undefined) throw refusal(printableLiteral(name));
   const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  // The address may hold a password, so only its host is shown. An address without a scheme has no host and is refused later.
+  // The address may hold a password, so only its host is shown. Without a scheme it has no host, and is refused later.
   if (url !== undefined && url.host !== "" && !isLoopback(url.hostname)) throw refusal(url.host);
   return inStoreOfKey(context, await controlTarget(context));
 }

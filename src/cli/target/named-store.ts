@@ -29,8 +29,8 @@ type StoreScene = {
 };
 
 /**
- * The store that a command is about, by rank: flag, environment, `checkout stores use`, the store of the environment's API
- * key (decision 90). Undefined if nothing names a store; then it is the first.
+ * The store that a command is about, by rank: flag, environment, `checkout stores use`, the store of the environment's
+ * API key (decision 90). Undefined if nothing names a store; then it is the first.
  */
 export function namedStore(
   { around, world }: Pick<Context, "around" | "world">,

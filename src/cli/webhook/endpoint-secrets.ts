@@ -88,7 +88,10 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
   return context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
 }
 
-/** The only endpoint, not counting those of `listen` beside others. Refuses if there is none, or several, which it names. */
+/**
+ * The only endpoint, not counting those of `listen` beside others. Refuses if there is none, or several, which it
+ * names.
+ */
 async function onlyEndpoint(context: Context): Promise<string> {
   const { endpoints } = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const servers = endpoints.filter(({ kind }) => kind === "url");

@@ -108,7 +108,10 @@ const CHANGES: readonly Change[] = [
   },
 ];
 
-/** A pattern that no event type matches is a usage error, even without a sandbox; so is an address that the sandbox refuses. */
+/**
+ * A pattern that no event type matches is a usage error, even without a sandbox; so is an address that the sandbox
+ * refuses.
+ */
 async function runAdd(context: Context, options: AddOptions, url = ""): Promise<number> {
   const next = "correct it; no endpoint was added";
   const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);

@@ -24,7 +24,9 @@ type Checkout = AnswerOf<"inspectCheckout">;
 
 const TEST = "webhook.test";
 
-/** The payer's action that leads to each status. A declined attempt leaves a checkout pending: the payer may try again. */
+/**
+ * The payer's action that leads to each status. A declined attempt leaves a checkout pending: the payer may try again.
+ */
 const ACTS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
   pending: "declined",
   succeeded: "succeeded",

@@ -10,42 +10,42 @@ export type Target = {
   /** With the version segment, without a slash at the end: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
   /**
-   * The base URL at this moment, for a sandbox whose port can move and whose key nobody else may get; undefined while it
-   * is not there. Default: `baseUrl`, always.
+   * Finds the present base URL of a sandbox whose port can change and whose key no other server may get; undefined
+   * while the sandbox does not run. Default: always `baseUrl`.
    */
   readonly locate?: () => string | undefined;
   readonly apiKey: string;
-  /** The proxy that its requests go through, with its user name and password. Default: none. */
+  /** The proxy for requests to the service, with user name and password. Default: none. */
   readonly proxy?: string | undefined;
-  /** What stands for the service in a managed key: its base URL, or LOCAL_SANDBOX. */
+  /** The name of the service in managed keys: its base URL, or LOCAL_SANDBOX. */
   readonly service: string;
   /** The store of the key, if known; managed keys are derived from it. */
   readonly storeId: string | null;
   /**
-   * The instance of the sandbox, if it is one and known (decision 96). No key is derived from it, so that a create whose
-   * sandbox cannot be asked has the key that it had.
+   * The instance id of a sandbox, if known (decision 96). No key is derived from it, so that a create keeps its key
+   * while the sandbox cannot be asked.
    */
   readonly instance?: string | null;
-  /** The User-Agent of its requests. Default: that of this program's commands. */
+  /** The User-Agent of the requests. Default: the one of all commands. */
   readonly agent?: string;
 };
 
-/** What the client needs of the world. */
+/** The parts of the world that the client uses. */
 export type ClientWorld = Pick<World, "send" | "sleep" | "random" | "now">;
 
-/** A create as its user means it. */
+/** A create that the user wants. */
 export type CreateIntent = Pick<Intent, "newAttempt" | "idempotencyKey"> & {
   readonly endpoint: "orders" | "checkout-sessions";
   readonly request: CreateRequest;
 };
 
-/** How a create ended, with the key that every later try must use. */
+/** The result of a create, with the key that every later attempt must use. */
 export type CreateResult =
   | {
       readonly end: "sent";
       readonly entry: JournalEntry;
       readonly exchange: Exchange;
-      /** Whether the service may have made a checkout without our knowledge, in this run or an earlier one. */
+      /** Whether the service may have created a checkout without our knowledge, in this run or an earlier one. */
       readonly inDoubt: boolean;
       /** The answer is about a different checkout. */
       readonly mismatch: boolean;
@@ -60,7 +60,7 @@ export type CreateResult =
 
 /**
  * Creates an order or a session, and never two for one intent: the key is in the journal before the first byte is
- * sent, and is the same on every try and on every later run of the command.
+ * sent, and is the same on every attempt and on every later run of the command.
  */
 export async function create(
   world: ClientWorld,
@@ -96,7 +96,7 @@ function settle(
   }
 }
 
-/** Whether a checkout is the one that was asked for. */
+/** Whether a checkout matches the request. */
 function answers({ endpoint, request }: CreateIntent, checkout: CheckoutWire): boolean {
   const object = endpoint === "orders" ? "order" : "checkout_session";
   if (checkout.object !== object || checkout.order_id !== request.order_id) return false;
@@ -104,7 +104,7 @@ function answers({ endpoint, request }: CreateIntent, checkout: CheckoutWire): b
   return checkout.amount_minor === request.amount_minor && checkout.currency === request.currency;
 }
 
-/** Asks for the current state of a session, or of an order by its id (decision 9). */
+/** Retrieves the current state of a session or an order by its id (decision 9). */
 export function retrieve(
   world: ClientWorld,
   target: Target,

@@ -1,22 +1,22 @@
 /** Number of retries and timeout of a request. Times in milliseconds. */
 export type RetryPolicy = {
-  /** Tries beyond the first. */
+  /** Attempts after the first one. */
   readonly retries: number;
-  /** Timeout of each try, from the first byte sent to the last byte received. */
+  /** Timeout of each attempt, from the first byte sent to the last byte received. */
   readonly timeoutMs: number;
 };
 
-/** Default: long enough for a restart of the service, not for a person. */
+/** The default policy: long enough for a restart of the service, short enough for a person who waits. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 5, timeoutMs: 10_000 };
 
 const BASE_DELAY_MS = 200;
 const MAX_DELAY_MS = 5000;
-/** If `Retry-After` is longer, the command ends and says when to try again. */
+/** If `Retry-After` is longer than this, the command ends and says when to repeat it. */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
 /**
- * The pause before the next try: exponential from 200 ms, capped at 5 s, the upper half of it random so that many
- * clients do not come back together; never shorter than the service asked for. `failedTries` counts from 1.
+ * The pause before the next attempt: exponential from 200 ms, capped at 5 s, its upper half random so that clients do
+ * not return all at once; never shorter than the service requested. `failedTries` counts from 1.
  */
 export function retryDelayMs(failedTries: number, hints: { random: number; retryAfterMs: number }): number {
   const ceiling = Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** (failedTries - 1));

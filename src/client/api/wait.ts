@@ -6,7 +6,7 @@ import { poll } from "../poll.ts";
 import { retrieve, type ClientWorld, type Target } from "./client.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 
-/** What a wait is for: any final status, or a certain one. */
+/** The goal of a wait: any final status, or a certain status. */
 export type Goal = "final" | Status;
 
 /** How a wait ended. `unreachable_goal`: the status is final and not the expected one. */

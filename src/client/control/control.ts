@@ -26,13 +26,13 @@ export type ControlTarget = {
   readonly version: string;
   /** Called with the version of the sandbox, if it is another one; undefined if it tells none, as the first ones. */
   readonly onOtherVersion?: (sandboxVersion: string | undefined) => void;
-  /** Called with the instance of the sandbox, by each answer that tells it (decision 96). */
+  /** Called with the instance id of the sandbox, for each answer that has it (decision 96). */
   readonly onInstance?: (instance: string) => void;
-  /** How it is reached. Default: over the network. */
+  /** Sends the requests. Default: over the network. */
   readonly send?: World["send"];
-  /** Default: the sandbox's first store. */
+  /** The store of the calls. Default: the sandbox's first store. */
   readonly storeId?: string | undefined;
-  /** Timeout of calls that have none of their own; default: 30 s. What the sandbox waits on request comes on top. */
+  /** Timeout of calls without their own timeout. Default: 30 s. A requested wait of the sandbox is added. */
   readonly timeoutMs?: number | undefined;
 };
 
@@ -40,7 +40,7 @@ export type ControlTarget = {
 export type ControlResult<Value> =
   | { readonly end: "success"; readonly value: Value }
   | { readonly end: "refusal"; readonly status: number; readonly error: ErrorResponse["error"] }
-  /** The sandbox is of another version, and has no such operation or another answer. */
+  /** The sandbox has another version, without this operation or with another answer. */
   | { readonly end: "other_version"; readonly sandboxVersion: string; readonly neededVersion: string }
   | { readonly end: "unreachable"; readonly message: string }
   | { readonly end: "interrupted" };
@@ -53,7 +53,7 @@ export function succeeded<Value>(value: Value): ControlResult<Value> {
 type Received = Extract<OutboundResult, { ok: true }>;
 
 const TIMEOUT_MS = 30_000;
-/** Moving the clock delivers events, and receivers may be slow; a store may hold any number of rows. */
+/** Operations that may take long: moving a clock delivers events to slow receivers, and a store may have many rows. */
 const LONG_TIMEOUT_MS = 600_000;
 const LONG: ReadonlySet<OperationName> = new Set(["moveClock", "reset", "deleteStore"]);
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
@@ -63,7 +63,7 @@ export type ControlCall<Name extends OperationName> = {
   readonly name: Name;
   readonly id?: string;
   readonly body: RequestOf<Name>;
-  /** Timeout for the whole answer; default: that of the target, 10 min for what may take long. */
+  /** Timeout for the whole answer. Default: the timeout of the target; 10 min for operations that may take long. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 };
@@ -94,7 +94,9 @@ export function controlRequest<Name extends OperationName>(
   };
 }
 
-/** Of what may take long it is fixed: what has begun goes on in the sandbox. */
+/**
+ * The timeout of operations that may take long is fixed, because a started operation continues in the sandbox anyway.
+ */
 function timeoutOf<Name extends OperationName>(
   name: Name,
   body: RequestOf<Name>,
@@ -106,7 +108,7 @@ function timeoutOf<Name extends OperationName>(
   return usualMs + (typeof waitMs === "number" ? waitMs : 0);
 }
 
-/** What became of a call. */
+/** The result of a call. */
 export function readSent<Name extends OperationName>(
   target: ControlTarget,
   name: Name,
@@ -125,7 +127,7 @@ function readAnswer<Name extends OperationName>(
   const value = decodeAnswer(name, answer);
   const refused = errorResponse.safeParse(answer).data;
   const told = headers[VERSION_HEADER.toLowerCase()];
-  // Who is not admitted is told no version.
+  // A refused caller does not learn the version.
   if (told === undefined ? value !== undefined : told !== version) onOtherVersion?.(told);
   const instance = headers[INSTANCE_HEADER.toLowerCase()];
   if (instance !== undefined && instance !== "") onInstance?.(instance);

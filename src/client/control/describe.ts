@@ -8,8 +8,8 @@ const TIMEOUT_MS = 5000;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /**
- * Asks a sandbox what it is, without loading the table of all operations, for commands that scripts run often. Refuses
- * with a sentence: the sandbox did not answer, or is of a version that does not tell this.
+ * Asks a sandbox for its description, without loading the table of all operations, for commands that scripts run often.
+ * Refuses with a sentence if the sandbox did not answer, or has a version without this operation.
  */
 export async function describeLive(
   { send }: Pick<World, "send">,

@@ -3,21 +3,21 @@ import { parseJson } from "../../core/json.ts";
 import type { World } from "../../world.ts";
 import { callControl, controlRequest, readSent, type ControlResult, type ControlTarget } from "./control.ts";
 
-/** A lease that is held: its id, and its store. */
+/** A held lease, with its id and its store. */
 export type HeldLease = AnswerOf<"openLease">;
 
-/** What a lease is for, and until when it can be interrupted. */
+/** The drill of a lease, its timeout, and the signal that interrupts its opening. */
 type WantedLease = RequestOf<"openLease"> & { readonly signal: AbortSignal };
 
 type LeaseWorld = Pick<World, "send" | "after">;
 
-/** Timeout until a lease is held, in milliseconds. */
+/** Timeout for opening a lease, in milliseconds. */
 const OPEN_TIMEOUT_MS = 30_000;
 
 /**
- * Runs part of a drill while this command holds a lease over an open connection, and ends the lease afterwards, whatever
- * has happened. A result counts only if the lease was held to the end. Should this command be killed, its connection is
- * closed, and the sandbox ends the lease itself (decision 66). `signal` interrupts only the opening.
+ * Runs part of a drill while this command holds a lease over an open connection, and always ends the lease afterwards.
+ * A result counts only if the lease was held to the end. If this command is killed, its connection closes, and the
+ * sandbox ends the lease itself (decision 66). `signal` interrupts only the opening.
  */
 export async function whileLeased<Value>(
   world: LeaseWorld,
@@ -42,7 +42,7 @@ export async function whileLeased<Value>(
   return result.end === "success" && ended.end !== "success" ? ended : result;
 }
 
-/** Returns when the lease is held; its answer goes on until it ends. */
+/** Returns when the lease is held; the answer that holds it stays open until the lease ends. */
 async function open(
   world: LeaseWorld,
   target: ControlTarget,

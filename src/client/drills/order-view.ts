@@ -9,19 +9,19 @@ import type { OutboundResult, World } from "../../world.ts";
 import { poll } from "../poll.ts";
 import type { ControlTarget } from "../control/control.ts";
 
-/** How to ask the merchant about an order: a URL or a command with `{order_id}` and `{session_id}`. */
+/** The shop's view of an order: a URL or a command with `{order_id}` and `{session_id}`. */
 export type OrderViewSource = {
   readonly from: { readonly url: string } | { readonly commandLine: string };
   /** The pattern that matches the answer if the order is paid. */
   readonly paidWhen: RegExp;
 };
 
-/** The checkout whose order is looked at. */
+/** The checkout whose order is viewed. */
 export type Buyer = Pick<Checkout, "id" | "orderId">;
 
 /**
- * What the merchant says of an order, with the whole text of its answer; empty where it could not be read. `isMissing`: a
- * 404.
+ * What the merchant says of an order, with the whole text of its answer; empty where it could not be read. `isMissing`:
+ * a 404.
  */
 export type Reading = OrderView & { readonly text: string; readonly isMissing: boolean };
 

@@ -11,7 +11,7 @@ export type ForwardOptions = {
   /** Timeout for the target's whole answer. */
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
-  /** The names of the headers of deliveries: they go on. */
+  /** The names of the signature headers, which are forwarded. */
   readonly headerNames: HeaderNames;
 };
 
@@ -83,7 +83,7 @@ async function addressesOf(
   return addresses.ok ? addresses.value : addresses.refusal.message;
 }
 
-/** The headers to forward. The delivery was verified, so each signed header is there once. */
+/** The headers to forward. A verified delivery has each signed header exactly once. */
 function ownHeaders(
   { rawHeaders }: HttpRequest,
   { eventId, timestamp, signature }: HeaderNames,

@@ -17,15 +17,15 @@ import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
 import { forward, type Forwarded, type ForwardOptions } from "./forward.ts";
 import { createCauseSearch, type CauseSearch } from "./search.ts";
 
-/** Signing secrets: the active ones, newest first, and those that were rotated out. */
+/** Signing secrets: active ones, newest first, and ones that were rotated out. */
 export type Secrets = {
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
-  /** What the sender's clock showed when it was asked; null where that is the real time, or nobody can say. */
+  /** The time of the sender's clock when it was asked; null if that is the real time, or not known. */
   readonly storeTime: number | null;
 };
 
-/** The try of a delivery that is being sent now. */
+/** The attempt of a delivery that is being sent now. */
 export type AttemptInFlight = {
   readonly deliveryId: string;
   readonly eventId: string;
@@ -33,21 +33,24 @@ export type AttemptInFlight = {
   readonly cause: DeliveryEntry["cause"];
 };
 
-/** When a failed delivery is tried again, by the store's clock, and how long after this try; null if it is given up. */
+/**
+ * The time of the next attempt, by the store's clock, and its delay after this attempt; null if the delivery is given
+ * up.
+ */
 export type NextAttempt = { readonly at: number | null; readonly waitMs: number | null };
 
-/** The sender of the deliveries, as far as it can be asked. */
+/** The sender of the deliveries, with the operations that it may offer. */
 export type DeliverySource = {
   readonly secrets: () => Promise<Secrets>;
-  /** The instance that it was when it was last asked for anything; null if it has none, or none is known. */
+  /** The instance id of the sender at the last request; null if it has none or it is not known. */
   readonly instance: () => string | null;
   /** Undefined if unknown. */
   readonly underway: (eventId: string) => Promise<AttemptInFlight | undefined>;
-  /** Asked after the try was answered. Undefined if unknown. */
+  /** Asked after the attempt was answered. Undefined if unknown. */
   readonly nextTry: (tried: AttemptInFlight) => Promise<NextAttempt | undefined>;
 };
 
-/** The result of a delivery. `not_wanted`: its type was not asked for. `no_target`: it is shown and not forwarded. */
+/** The result of a delivery. `not_wanted`: its type was not requested. `no_target`: it is printed but not forwarded. */
 export type DeliveryResult =
   | { readonly kind: "not_verified"; readonly causes: readonly Diagnosis[] }
   | { readonly kind: "duplicate" | "not_wanted" | "no_target" }
@@ -58,14 +61,14 @@ export type DeliveryResult =
 export type HandledDelivery = {
   /** Milliseconds by the real clock. */
   readonly at: number;
-  /** The same by the clock of the store that sent it, where that is another one; else null. */
+  /** The same by the clock of the sending store; null if that is the real time. */
   readonly storeAt: number | null;
   readonly request: HttpRequest;
   readonly claims: Claims;
   readonly verified: boolean;
-  /** Why it is not verified, or what is wrong with it although it is. */
+  /** Why the delivery is not verified, or its fault if it is verified. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
-  /** The fault that the sender was asked for. */
+  /** The injected fault of the delivery. */
   readonly injected: AppliedFault | undefined;
   readonly result: DeliveryResult;
   /** The status that the sender got. */
@@ -74,13 +77,13 @@ export type HandledDelivery = {
   readonly next: NextAttempt | undefined;
 };
 
-/** What a listener is made of. */
+/** The options of a listener. */
 type ListenerOptions = {
   readonly source: DeliverySource;
   readonly seen: Pick<SeenEvents, "has" | "add">;
   readonly plan: ForwardPlan;
   readonly forwarding: ForwardOptions;
-  /** The names that senders may call this listener by. */
+  /** Accepted Host headers of this listener. */
   readonly hosts: AllowedHosts;
   /** Paths that accept deliveries. */
   readonly paths: readonly string[];
@@ -96,26 +99,26 @@ type ListenerOptions = {
 /** A listener as a service. */
 export type WebhookListener = {
   readonly service: Service;
-  /** Searches for no more causes, and resolves when everything that was answered is reported. */
+  /** Stops searching for causes, and resolves when all answered requests are reported. */
   readonly settled: () => Promise<void>;
 };
 
 /** Maximum number of deliveries at once; their bodies are in memory. */
 const MAX_IN_FLIGHT = 32;
-/** Limit for asking the sender about, and reporting, what no sender signed: the port may be open to the internet. */
+/** Limit for look-ups and reports about unsigned requests, because the port may be open to the internet. */
 const STRAYS = { perSecond: 1, burst: 60 };
 
-/** What nobody signed is read only up to this size, in bytes: events are small. */
+/** Maximum size of an unsigned request that is read, in bytes: events are small. */
 const MAX_READ_UNSIGNED = 64 * 1024;
 const NO_BODY = new Uint8Array();
 
 type Context = ListenerOptions & {
   readonly world: Pick<World, "now" | "monotonic" | "send" | "resolve" | "soon">;
   readonly search: CauseSearch;
-  /** Whether the limit allows to ask and tell about a request that is not signed. */
+  /** Whether the limit allows a look-up and a report about an unsigned request. */
   readonly mayLookCloser: () => boolean;
   /**
-   * Deliveries of one event run one after the other, so that a retry that overtakes its first try is found as a
+   * Deliveries of one event run one after the other, so that a retry that overtakes the first attempt counts as a
    * duplicate.
    */
   readonly inTurn: Mutex;
@@ -124,7 +127,7 @@ type Context = ListenerOptions & {
 };
 
 /**
- * Receives deliveries: verifies each over its raw bytes, forwards those that the target has not accepted yet, and
+ * Receives deliveries: verifies each one over its raw bytes, forwards it unless the target has already accepted it, and
  * answers with the target's answer, so that the sender retries when it should. Unverified requests never reach a
  * target.
  */
@@ -147,7 +150,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
       pending.add(done);
     },
   };
-  // The answer says nothing of this listener's paths and targets: it goes to anybody.
+  // The answer reveals nothing about this listener's paths and targets, because anybody can get it.
   const stray = (status: keyof typeof STRAY, why: string): HttpResponse => {
     if (context.mayLookCloser()) options.onStray(`${why}; answered ${status}`);
     return STRAY[status];
@@ -182,7 +185,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
   };
 }
 
-/** Answers to what is no delivery. */
+/** The answers to requests that are not deliveries. */
 const STRAY = {
   400: plain(400, "not a valid request"),
   403: plain(403, "not allowed here"),
@@ -237,7 +240,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   return eventId === undefined ? work() : context.inTurn(eventId, work);
 }
 
-/** Answers at once what nobody signed; why that is so is searched and reported afterwards. */
+/** Answers an unsigned request at once; its cause is searched and reported afterwards. */
 async function refuseUnverified(
   { world, source, search, later, onHandled, mayLookCloser, headerNames }: Context,
   arrived: Omit<Received, "claims">,
@@ -245,12 +248,12 @@ async function refuseUnverified(
 ): Promise<HttpResponse> {
   const { since, ...told } = arrived;
   const [eventId] = headerValues(arrived.request.rawHeaders, headerNames.eventId);
-  // One look-up, where the sender may be ours: it is known there only until the answer.
+  // One look-up if the sender may be ours: the sandbox knows the open attempt only until the answer.
   const tried = eventId !== undefined && mayLookCloser() ? await source.underway(eventId) : undefined;
   const response = answerOf({ kind: "not_verified", causes: [] });
   const milliseconds = Math.round(world.monotonic() - since);
   const report = async (): Promise<void> => {
-    // Behind the answer, and behind what has arrived meanwhile.
+    // After the answer, and after requests that arrived meanwhile.
     await new Promise<void>((resolve) => world.soon(resolve));
     const [causes, next] = await Promise.all([
       search.causesOf(asked),
@@ -271,18 +274,18 @@ async function handle(context: Context, received: Received): Promise<DeliveryRes
   const target = targetFor(plan, received.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
   const eventId = eventIdOf(context, received);
-  // Asked for its secrets for this delivery: so it is the one that sent it.
+  // The secrets were requested for this delivery, so this sender has sent it.
   const event = eventId === undefined ? undefined : { eventId, instance: source.instance() };
   const again = event !== undefined && seen.has(event);
   // Only the sender knows whether this is a requested replay or a duplicate.
   if (again && (await source.underway(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
   const forwarded = await forward(world, { request: received.request, url: target.url }, forwarding);
-  // Not before: an event that no target accepted must come again.
+  // Only now: an event that no target accepted must be delivered again.
   if (event !== undefined && isTaken(forwarded)) seen.add(event, world.now());
   return { ...forwarded, again };
 }
 
-/** Answers, and reports: at once, or, if it will be tried again, when the sender says when. */
+/** Answers and reports a delivery: at once, or, if there is another attempt, once the sender has told its time. */
 async function answerAndReport(
   context: Context,
   received: Received,
@@ -338,7 +341,7 @@ function isTaken(forwarded: Forwarded): boolean {
   return forwarded.kind === "answered" && forwarded.status < 300;
 }
 
-/** The event id of the signed body; if it has none, that of the header, which is not signed. */
+/** The event id of the signed body; if the body has none, the id in the header, which is not signed. */
 function eventIdOf(
   { headerNames }: Pick<Context, "headerNames">,
   { claims, request }: Pick<HandledDelivery, "claims" | "request">,

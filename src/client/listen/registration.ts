@@ -3,13 +3,13 @@ import type { World } from "../../world.ts";
 import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../control/control.ts";
 import type { DeliverySource, NextAttempt, Secrets, AttemptInFlight } from "./listener.ts";
 
-/** How the connection to the sandbox changed since the last check. */
+/** The change of the connection to the sandbox since the last check. */
 export type ConnectionChange =
   | { readonly kind: "unchanged" | "lost" | "back" | "taken_over" }
   /** The sandbox no longer delivers here; `reason` says why. */
   | { readonly kind: "off"; readonly reason: string };
 
-/** A listener's registration with a sandbox. It is always the same endpoint, also when addresses change. */
+/** A listener's registration with a sandbox. It is always the same endpoint, even if addresses change. */
 export type Link = DeliverySource & {
   /** Registers the listener's address; deliveries start. */
   readonly register: (since?: Since) => Answer<"registerListener">;
@@ -26,7 +26,8 @@ const TIMEOUT_MS = 5000;
 /** How long the sandbox holds a check while nothing changes, in milliseconds. */
 const HOLD_MS = 10_000;
 /**
- * The result of a try is on disk shortly after the answer. It is polled this often, with the delay doubled each time.
+ * The result of an attempt is on disk shortly after the answer. It is polled this often, with the delay doubled each
+ * time.
  */
 const MAX_LOOKS = 8;
 const FIRST_WAIT_MS = 10;
@@ -115,7 +116,7 @@ async function secretsOf(place: LinkState): Promise<Secrets> {
   return place.secrets;
 }
 
-/** Tries of one event never overlap at an endpoint (decision 93), so the open one is this one. */
+/** Attempts of one event never overlap at an endpoint (decision 93), so the open attempt is this one. */
 async function attemptInFlight(place: LinkState, eventId: string): Promise<AttemptInFlight | undefined> {
   const body = { eventId, endpointId: place.endpointId };
   const listed = await ask(place, { name: "listDeliveries", body });
@@ -143,7 +144,7 @@ async function nextTry(place: LinkState, tried: AttemptInFlight): Promise<NextAt
 
 async function check(place: LinkState): Promise<ConnectionChange> {
   const { endpointId: id, url, leaving } = place;
-  // A sandbox that is there answers when something changes.
+  // A running sandbox answers when something changes.
   const waitMs = place.state === "connected" ? HOLD_MS : 0;
   const shown = await ask(place, {
     name: "showEndpoint",
@@ -183,7 +184,7 @@ async function leave(place: LinkState): Promise<void> {
   place.leaving.abort();
   const shown = await ask(place, { name: "showEndpoint", id: place.endpointId, body: {} });
   if (shown.end !== "success" || shown.value.url !== place.url) return;
-  // One that a drill holds is enabled afterwards.
+  // An endpoint that a drill pauses is enabled again afterwards.
   if (shown.value.state !== "enabled" && shown.value.pausedBy !== "drill") return;
   await ask(place, { name: "setEndpointState", id: place.endpointId, body: { action: "pause" } });
 }

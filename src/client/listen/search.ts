@@ -4,25 +4,25 @@ import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { diagnoseInSteps, type DiagnoseOptions } from "../../core/webhook/diagnosis/diagnose.ts";
 import type { World } from "../../world.ts";
 
-/** Searches for the causes of requests that were refused. */
+/** Searches for the causes of refused requests. */
 export type CauseSearch = {
-  /** The causes of one; none if there is no time for it: too many wait, or the budget is spent. */
+  /** The causes of a request; none if too many requests wait or the budget is spent. */
   readonly causesOf: (request: DiagnoseOptions) => Promise<readonly Diagnosis[]>;
-  /** Gives up what is being searched and what waits. */
+  /** Ends the current search and drops the waiting requests. */
   readonly stop: () => void;
 };
 
 const MIB = 1024 * 1024;
-/** What searches may hash, in bytes: some seconds of work after a pause, then a small part of one core. */
+/** The budget of searches, in hashed bytes: some seconds of work after a pause, then a small part of one core. */
 const BUDGET: RateLimit = { perSecond: 64 * MIB, burst: 1024 * MIB };
-/** Bytes that a search hashes before other work may run; it takes some milliseconds. */
+/** Bytes that a search hashes before it yields to other work, which takes some milliseconds. */
 const SLICE_BYTES = MIB;
 /** Maximum number of requests that wait to be searched; their bodies are in memory. */
 const MAX_WAITING = 16;
 
 /**
- * Searches one request after the other, in slices between which deliveries are handled: anybody may send what is not
- * signed, and must not slow down what is. The work is bounded by a budget of bytes hashed.
+ * Searches one request after the other, in slices between which deliveries are handled: anybody can send unsigned
+ * requests, which must not slow down signed ones. A budget of hashed bytes bounds the work.
  */
 export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = BUDGET): CauseSearch {
   const inTurn = createMutex();

@@ -1,9 +1,9 @@
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 
-/** Maximum number of events in memory, without a disk or when it fails; the oldest are forgotten first. */
+/** Maximum number of events in memory, if there is no disk or it fails; the oldest are dropped first. */
 const MAX_REMEMBERED = 100_000;
 
-/** A memory of events that ends with the process. */
+/** A record of seen events that ends with the process. */
 export function rememberSeenEvents(): SeenEvents {
   const remembered = new Map<string, string | null>();
   return {
@@ -20,7 +20,9 @@ export function rememberSeenEvents(): SeenEvents {
   };
 }
 
-/** A memory that also works while the disk fails: an event was forwarded, even if that cannot be recorded. */
+/**
+ * A record of seen events that also works while the disk fails: a forwarded event counts even if it cannot be recorded.
+ */
 export function keepDespiteFailure(kept: SeenEvents, report: (error: unknown) => void): SeenEvents {
   const remembered = rememberSeenEvents();
   const attempt = <Value>(work: () => Value, otherwise: Value): Value => {

@@ -20,8 +20,8 @@ export const MAX_FAULTS = 100;
 const SEED_BYTES = 8;
 
 /**
- * Adds a fault, or the faults of a profile, with one seed. Refuses contradicting fields with `invalid_parameter`, an event or
- * endpoint that the store does not have with `not_found`, and too many faults with `state_conflict`.
+ * Adds a fault, or the faults of a profile, with one seed. Refuses contradicting fields with `invalid_parameter`, an
+ * event or endpoint that the store does not have with `not_found`, and too many faults with `state_conflict`.
  */
 export function addFaults(
   context: FaultsContext,

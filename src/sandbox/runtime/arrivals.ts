@@ -9,8 +9,8 @@ export type Written = {
 /** The waits for writes of stores. */
 export type Arrivals<News = Written> = {
   /**
-   * Wakes the waits of a store for a write, also during its transaction: they read after it. Without news, the store is being
-   * erased.
+   * Wakes the waits of a store for a write, also during its transaction: they read after it. Without news, the store is
+   * being erased.
    */
   readonly tell: (storeId: string, news?: News) => void;
   /** Resolves when something of a store was written, or time is up. */

@@ -40,9 +40,9 @@ export type ClockContext = ServiceContext & {
 };
 
 /**
- * Moves a store's clock. A move forward processes everything that is due on the way, each item at its own time, and sends
- * due deliveries, before it returns. A move back undoes nothing. Refuses with `not_found` if there is no such store, and a
- * time beyond the year 9999 with `invalid_parameter`.
+ * Moves a store's clock. A move forward processes everything that is due on the way, each item at its own time, and
+ * sends due deliveries, before it returns. A move back undoes nothing. Refuses with `not_found` if there is no such
+ * store, and a time beyond the year 9999 with `invalid_parameter`.
  */
 export function moveClock(
   context: ClockContext,
@@ -119,8 +119,8 @@ export function countDue({ store }: Pick<ServiceContext, "store">, storeId: stri
 }
 
 /**
- * Processes everything that is due until a time, a part in each write. The same write moves the clock: to the last processed
- * item, and finally to the new time. So even after a crash, nothing has happened later than the store's time.
+ * Processes everything that is due until a time, a part in each write. The same write moves the clock: to the last
+ * processed item, and finally to the new time. So even after a crash, nothing has happened later than the store's time.
  */
 async function moveTo(
   context: ServiceContext,

@@ -26,8 +26,8 @@ export type ErasureContext = {
 
 /**
  * Deletes the history of a store, named by its id or its name, or of all stores; their settings stay. Requests of these
- * stores wait meanwhile. Refuses with `not_found`, and with `state_conflict` if several stores have the name, or if requests
- * of a store stay open.
+ * stores wait meanwhile. Refuses with `not_found`, and with `state_conflict` if several stores have the name, or if
+ * requests of a store stay open.
  */
 export async function resetStores(
   context: ErasureContext,
@@ -56,8 +56,8 @@ export async function resetStores(
 
 /**
  * Deletes a store with all of its data, and its merchant if the merchant has no other store. Requests of the store wait
- * meanwhile, and are then refused because there is no such store. Refuses with `not_found`, and with `state_conflict` for
- * the first store, or if requests of the store stay open.
+ * meanwhile, and are then refused because there is no such store. Refuses with `not_found`, and with `state_conflict`
+ * for the first store, or if requests of the store stay open.
  */
 export function deleteStore(context: ErasureContext, storeId: string): Promise<Outcome<ErasedStore>> {
   const { store, storeGate } = context;

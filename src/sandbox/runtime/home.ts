@@ -25,9 +25,9 @@ type HoldContext = {
 };
 
 /**
- * Compares the folder of the state with the recorded folder (decision 71). Records the folder if none was recorded yet, or
- * if the state is adopted, which also adopts stores of another sandbox's snapshot. Returns why nothing may be delivered: the
- * state is a copy, was moved, or came from somebody else. Undefined if the folder is the recorded one.
+ * Compares the folder of the state with the recorded folder (decision 71). Records the folder if none was recorded yet,
+ * or if the state is adopted, which also adopts stores of another sandbox's snapshot. Returns why nothing may be
+ * delivered: the state is a copy, was moved, or came from somebody else. Undefined if the folder is the recorded one.
  */
 export function settleHome(
   store: Pick<Store, "home" | "heldStores" | "write">,

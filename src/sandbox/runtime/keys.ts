@@ -1,5 +1,5 @@
-// Creates and revokes API keys. Their form and hash: core/credential.ts; their rows: store/credentials.ts; the commands:
-// cli/store/keys.ts.
+// Creates and revokes API keys. Their form and hash: core/credential.ts; their rows: store/credentials.ts; the
+// commands: cli/store/keys.ts.
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey, SCOPES, type Scope } from "../../core/credential.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { ShownKey } from "../../store/credentials.ts";
@@ -44,8 +44,8 @@ export function makeKey(
 }
 
 /**
- * Revokes a key of a store: v1 refuses it from now on. A revoked key is left unchanged. Returns the key, with the number of
- * the store's active keys. Refuses with `not_found`, also for a key of another store or of a drill.
+ * Revokes a key of a store: v1 refuses it from now on. A revoked key is left unchanged. Returns the key, with the
+ * number of the store's active keys. Refuses with `not_found`, also for a key of another store or of a drill.
  */
 export function revokeKey(
   context: KeyContext,

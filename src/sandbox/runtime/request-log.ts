@@ -57,7 +57,10 @@ export type RequestLog = {
   readonly last: (storeId: string) => number;
   /** Resolves when a request of a store was logged, its requests were forgotten, or time is up. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
-  /** Calls back with what was logged of a store, or with nothing where that was forgotten, until the returned function is called. */
+  /**
+   * Calls back with what was logged of a store, or with nothing where that was forgotten, until the returned function
+   * is called.
+   */
   readonly follow: Arrivals<readonly LoggedRequest[]>["follow"];
   /** Deletes all requests of a store so far. Positions continue to grow. */
   readonly forget: (storeId: string) => void;
@@ -75,8 +78,8 @@ type RequestLogOptions = {
   /** How many requests of a store are kept; 0: none is noted, and what was kept before stays. */
   readonly kept: number;
   /**
-   * The clock that new stores have. Where it stands still, so do the times of the log; default: requests are logged by the
-   * real clock.
+   * The clock that new stores have. Where it stands still, so do the times of the log; default: requests are logged by
+   * the real clock.
    */
   readonly startClock?: StoreClock | undefined;
   /** Gets an error, or a sentence if the problem is not a bug. */
@@ -94,8 +97,8 @@ const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
 
 /**
- * A request log that opens its file with the first request, so that a start does not wait for it. Errors are reported and
- * lose the requests of that moment; an unusable file is not tried again. No answer fails because of the log.
+ * A request log that opens its file with the first request, so that a start does not wait for it. Errors are reported
+ * and lose the requests of that moment; an unusable file is not tried again. No answer fails because of the log.
  */
 export function createRequestLog(
   world: Pick<World, "after" | "sleep">,
@@ -198,8 +201,8 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     return isNew;
   };
   /**
-   * The result of work on the file; undefined if there is no file, or if the work fails, which is reported. If the file is
-   * damaged, the work is done with a new file.
+   * The result of work on the file; undefined if there is no file, or if the work fails, which is reported. If the file
+   * is damaged, the work is done with a new file.
    */
   const using = <Value>(work: (requests: RequestFile) => Value): Value | undefined => {
     for (let files = 0; files < MAX_FILES; files += 1) {
@@ -229,8 +232,8 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
 }
 
 /**
- * The last position that a store no longer keeps. A batch is kept whole as long as its newest request is kept. A log that
- * keeps no requests still shows older ones.
+ * The last position that a store no longer keeps. A batch is kept whole as long as its newest request is kept. A log
+ * that keeps no requests still shows older ones.
  */
 function forgottenTo(
   requests: RequestFile,
@@ -240,7 +243,9 @@ function forgottenTo(
   return kept === 0 ? 0 : requests.last(storeId) - kept;
 }
 
-/** The positions of each store's requests. They only grow, also where the file has forgotten them, or is another one. */
+/**
+ * The positions of each store's requests. They only grow, also where the file has forgotten them, or is another one.
+ */
 function createPositions() {
   const highest = new Map<string, number>();
   /** The last one that was written, also by another process. */
@@ -283,7 +288,10 @@ function batchesOf(
   });
 }
 
-/** What is held of a request. A create or a retrieve that succeeded has nothing in it that could be a secret but its order_id. */
+/**
+ * What is held of a request. A create or a retrieve that succeeded has nothing in it that could be a secret but its
+ * order_id.
+ */
 function notedOf(request: ReceivedRequest, answer: Answer, times: Times): PendingLogEntry {
   const { logged, status } = answer;
   const { storeId, clock } = logged ?? {};

@@ -35,17 +35,17 @@ type TakingContext = Pick<SnapshotContext, "store" | "masterKey"> & {
 };
 
 /**
- * The bytes of a snapshot of an existing store, or of the whole sandbox (decision 95): a file that any sandbox can restore.
- * The snapshot has no master key, token or API key; its signing secrets are sealed with its own key, which it contains.
- * Blocks all other work meanwhile.
+ * The bytes of a snapshot of an existing store, or of the whole sandbox (decision 95): a file that any sandbox can
+ * restore. The snapshot has no master key, token or API key; its signing secrets are sealed with its own key, which it
+ * contains. Blocks all other work meanwhile.
  */
 export function takeSnapshot(context: TakingContext, scope: SnapshotScope): Uint8Array {
   return context.store.snapshots.take(planOf(context, scope));
 }
 
 /**
- * The same for a state on disk, at the moment of the call, written to a file without blocking other work (decision 105).
- * Returns the properties of the snapshot.
+ * The same for a state on disk, at the moment of the call, written to a file without blocking other work (decision
+ * 105). Returns the properties of the snapshot.
  */
 export async function writeSnapshot(
   context: TakingContext,
@@ -81,9 +81,10 @@ type RestoreOptions = {
 /**
  * Puts the stores of a snapshot in the place of those that are here, in one transaction, after the requests of these
  * stores have ended: one store, which is made if it is not here, or all, and then no other store is left. `as_taken`:
- * what the snapshot holds. What is due in a snapshot that another sandbox took, or somebody changed, is held back unless it
- * is adopted, and each of its rows has to be one that an act would have written (decision 95). Refuses with `invalid_parameter` what is no snapshot or a newer one's, and with
- * `state_conflict` what is not in it, what another store here has already, or while requests of a store stay open.
+ * what the snapshot holds. What is due in a snapshot that another sandbox took, or somebody changed, is held back
+ * unless it is adopted, and each of its rows has to be one that an act would have written (decision 95). Refuses with
+ * `invalid_parameter` what is no snapshot or a newer one's, and with `state_conflict` what is not in it, what another
+ * store here has already, or while requests of a store stay open.
  */
 export async function restoreSnapshot(
   context: SnapshotContext,

@@ -11,16 +11,16 @@ export type Visit = {
 /** Keeps requests of a store from running during its erasure (decision 91). */
 export type StoreGate = {
   /**
-   * Lets a request in: at once, or with a promise if its store is closed. Refuses with `storage_unavailable` if the store
-   * does not open in time.
+   * Lets a request in: at once, or with a promise if its store is closed. Refuses with `storage_unavailable` if the
+   * store does not open in time.
    */
   readonly enter: (visit: Visit) => Promise<Outcome<void>> | undefined;
   readonly leave: (visit: Visit) => void;
   /** Whether a store is closed. A request that waits for something in the store then answers without it. */
   readonly isClosed: (storeId: string) => boolean;
   /**
-   * Closes stores, waits until their open requests have ended, and runs work. Refuses with `state_conflict` if they take
-   * too long; the stores then open again.
+   * Closes stores, waits until their open requests have ended, and runs work. Refuses with `state_conflict` if they
+   * take too long; the stores then open again.
    */
   readonly alone: <Value>(
     storeIds: readonly string[],

@@ -4,7 +4,9 @@ import { createAlarm } from "./alarm.ts";
 import { MAX_DUE_AT_ONCE, settleDue } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** Settles and expires checkouts when they are due. Reads do not rely on the timekeeper: they check the time themselves. */
+/**
+ * Settles and expires checkouts when they are due. Reads do not rely on the timekeeper: they check the time themselves.
+ */
 type Timekeeper = {
   /** Called with the real time at which something of a store becomes due. */
   readonly expect: (storeId: string, realTime: number) => void;
@@ -31,8 +33,8 @@ export function createTimekeeper(
 }
 
 /**
- * Processes due items of a store, up to the number that is left for this write. Returns the real time of the next item, if
- * the store's clock runs.
+ * Processes due items of a store, up to the number that is left for this write. Returns the real time of the next item,
+ * if the store's clock runs.
  */
 function catchUp(
   context: ServiceContext,

@@ -12,7 +12,10 @@ export type Dispatcher = {
   readonly wake: (endpointId: string) => void;
   /** Checks all endpoints of these stores, at the start and after a clock was moved. */
   readonly wakeStores: (storeIds: readonly string[]) => void;
-  /** Sends all due deliveries of a store, waits at most this long, and returns the attempts in the order of their starts. */
+  /**
+   * Sends all due deliveries of a store, waits at most this long, and returns the attempts in the order of their
+   * starts.
+   */
   readonly drain: (storeId: string, budgetMs: number) => Promise<readonly DispatchedEntry[]>;
   /** Starts nothing new, and waits for running deliveries, at most this long. */
   readonly stop: (graceMs: number) => Promise<void>;
@@ -86,8 +89,8 @@ function collectTries(
 }
 
 /**
- * Records that the last process ended during some deliveries: they may have been received, and are sent again. Runs once,
- * before the first delivery.
+ * Records that the last process ended during some deliveries: they may have been received, and are sent again. Runs
+ * once, before the first delivery.
  */
 export function recoverDeliveries(context: ServiceContext): Promise<void> {
   const { store, world } = context;

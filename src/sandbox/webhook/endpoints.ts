@@ -169,8 +169,9 @@ export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promi
 }
 
 /**
- * Delivers an event again with the same event_id and bytes (interface 32), to one endpoint or to all enabled endpoints that
- * receive its type. Changes no status. Refuses with `not_found`, and with `state_conflict` if no endpoint can get it.
+ * Delivers an event again with the same event_id and bytes (interface 32), to one endpoint or to all enabled endpoints
+ * that receive its type. Changes no status. Refuses with `not_found`, and with `state_conflict` if no endpoint can get
+ * it.
  */
 export function replayEvent(
   context: EndpointsContext,
@@ -205,9 +206,9 @@ export function replayEvent(
 }
 
 /**
- * Repeats failed deliveries since a moment, oldest first: each event whose last delivery to an endpoint failed is delivered
- * to that endpoint, unless it is disabled. Refuses with `not_found`, and with `state_conflict` if the named endpoint is
- * disabled.
+ * Repeats failed deliveries since a moment, oldest first: each event whose last delivery to an endpoint failed is
+ * delivered to that endpoint, unless it is disabled. Refuses with `not_found`, and with `state_conflict` if the named
+ * endpoint is disabled.
  */
 export function replayFailed(
   context: EndpointsContext,

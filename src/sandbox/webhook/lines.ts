@@ -1,5 +1,5 @@
-// Limits the deliveries in flight to each endpoint, and picks the next ones. Each checkout has a queue to each endpoint,
-// whose head is a column: store/webhook/delivery-queues.ts. The connection: `keptRoute` in web/send.ts.
+// Limits the deliveries in flight to each endpoint, and picks the next ones. Each checkout has a queue to each
+// endpoint, whose head is a column: store/webhook/delivery-queues.ts. The connection: `keptRoute` in web/send.ts.
 import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import { createAlarm } from "../runtime/alarm.ts";
@@ -33,8 +33,9 @@ type Line = {
   /** Attempts that have ended but are not recorded yet. */
   readonly ended: { readonly place: number; readonly end: Ended }[];
   /**
-   * The position of the newest attempt of each delivery that was started and is not recorded. After a restore, a delivery can
-   * also have an older attempt with the same number, whose end must not be recorded on the restored delivery.
+   * The position of the newest attempt of each delivery that was started and is not recorded. After a restore, a
+   * delivery can also have an older attempt with the same number, whose end must not be recorded on the restored
+   * delivery.
    */
   readonly newest: Map<string, number>;
   /** Whether no attempt can start before another one ends. */
@@ -50,7 +51,8 @@ const RETRY_MS = 1000;
 const QUIET_ITERATIONS = 50;
 
 /**
- * Makes the lines. Attempts in flight are rows; only their number, and the ends that are not recorded yet, are in memory.
+ * Makes the lines. Attempts in flight are rows; only their number, and the ends that are not recorded yet, are in
+ * memory.
  */
 export function createLines(
   context: DispatchContext,

@@ -5,8 +5,8 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
 
 /**
- * Writes an event, and a delivery for each endpoint of its store that receives its type; runs inside a write. A disabled
- * endpoint misses the event, a paused endpoint gets it later.
+ * Writes an event, and a delivery for each endpoint of its store that receives its type; runs inside a write. A
+ * disabled endpoint misses the event, a paused endpoint gets it later.
  */
 export function emit(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
   const { store } = context;

@@ -18,8 +18,8 @@ import { outcomeOf, type Ended } from "./send.ts";
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
 
 /**
- * Writes the end of an attempt and its effects on the delivery and the endpoint; runs inside a write. Returns undefined and
- * writes nothing if the attempt no longer exists, because it was sent before a reset or a restore.
+ * Writes the end of an attempt and its effects on the delivery and the endpoint; runs inside a write. Returns undefined
+ * and writes nothing if the attempt no longer exists, because it was sent before a reset or a restore.
  */
 export function recordEnd(context: RecordContext, ended: Ended): DispatchedEntry | undefined {
   const { store, world } = context;
@@ -102,8 +102,8 @@ function judgeEndpoint(
 }
 
 /**
- * Whether a kept connection failed: the receiver may have closed it before it was used again, or sent more than one answer
- * on it.
+ * Whether a kept connection failed: the receiver may have closed it before it was used again, or sent more than one
+ * answer on it.
  */
 function wasKeptInVain(result: Ended["result"]): boolean {
   if (result === "forbidden" || result.ok || result.onKept !== true) return false;

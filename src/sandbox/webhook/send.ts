@@ -16,8 +16,8 @@ export type SendContext = PostContext & {
 export type Ended = Started & Posted;
 
 /**
- * Sends one attempt, outside any transaction, to an address that the policy allows now. A failure of our own is reported,
- * and ends the attempt like a lost connection: it may have been sent, and nothing may wait for it forever.
+ * Sends one attempt, outside any transaction, to an address that the policy allows now. A failure of our own is
+ * reported, and ends the attempt like a lost connection: it may have been sent, and nothing may wait for it forever.
  */
 export async function send(
   context: SendContext,

@@ -16,8 +16,8 @@ export type SentAttempt = {
 };
 
 /**
- * The secrets with which an attempt was signed, which the audit does not keep. `rotated`: the endpoint's secret was changed
- * at that very moment. `unlike`: the reconstruction does not match the audit.
+ * The secrets with which an attempt was signed, which the audit does not keep. `rotated`: the endpoint's secret was
+ * changed at that very moment. `unlike`: the reconstruction does not match the audit.
  */
 export type Signing =
   | { readonly known: false; readonly why: "rotated" | "unlike" }

@@ -55,8 +55,8 @@ export type Taken = { readonly started: readonly Started[]; readonly isFull: boo
 export const NO_DELIVERIES: Taken = { started: [], isFull: false };
 
 /**
- * Takes as many due deliveries of an endpoint as it may have in flight beside the present ones, and writes their attempts;
- * runs inside a write.
+ * Takes as many due deliveries of an endpoint as it may have in flight beside the present ones, and writes their
+ * attempts; runs inside a write.
  */
 export function takeDue(
   context: TakeContext,
@@ -90,8 +90,8 @@ export function takeDue(
 }
 
 /**
- * Takes the next due deliveries, each of another checkout, up to the given number. `goesOn`: another search may find more,
- * because a delivery was held back.
+ * Takes the next due deliveries, each of another checkout, up to the given number. `goesOn`: another search may find
+ * more, because a delivery was held back.
  */
 function takeSome(
   context: TakeContext,

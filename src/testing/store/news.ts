@@ -15,8 +15,8 @@ export type LogUpdateSource<Item> = {
 type Followed<Item> = { readonly coming: () => Promise<LogUpdates<Item>>; readonly leave: () => void };
 
 /**
- * Follows a log for all waits together: after a write, the log is read once for all of them, and not at all if there are
- * none.
+ * Follows a log for all waits together: after a write, the log is read once for all of them, and not at all if there
+ * are none.
  */
 export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
   /** Joins as a wait: gets all existing items, then new ones, until `leave` is called. */

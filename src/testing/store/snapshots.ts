@@ -19,8 +19,9 @@ export async function snapshotOf(running: Running, scope: Scope): Promise<Uint8A
 }
 
 /**
- * Restores a snapshot of a store, or of the whole sandbox, and returns the ids of its stores; `forget` clears the received
- * webhooks. Later ids come from another seed, because the snapshot may contain ids of this one. Throws a CheckoutError.
+ * Restores a snapshot of a store, or of the whole sandbox, and returns the ids of its stores; `forget` clears the
+ * received webhooks. Later ids come from another seed, because the snapshot may contain ids of this one. Throws a
+ * CheckoutError.
  */
 export async function restoreInto(
   running: Running,
