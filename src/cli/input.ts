@@ -3,7 +3,7 @@ import type { World } from "../world.ts";
 import { MAX_INPUT_BYTES, readNamed, type Unread } from "../host/named-file.ts";
 import { refusedUsage } from "./problem.ts";
 
-/** Stands for standard input where a file is asked for. */
+/** The file name that means standard input. */
 export const STDIN = "-";
 
 /** The bytes of a file, or of standard input for `-`. Refuses what is not there, cannot be read or is over 16 MiB. */

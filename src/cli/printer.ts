@@ -9,41 +9,41 @@ import { wrapped } from "./wrap.ts";
 /** A labelled value of a result, for people. */
 export type Field = readonly [label: string, value: string | number | null];
 
-/** Styles of text; each leaves the text as it is where there is no colour. */
+/** Styles of text; without colours, each returns the text unchanged. */
 export type Style = Readonly<
   Record<"bold" | "dim" | "red" | "yellow" | "green" | "cyan", (text: string) => string>
 >;
 
-/** Where commands write: data on stdout, talk on stderr. Commands never ask whether the output is JSON; the printer knows. */
+/** The output of commands: results on stdout, messages on stderr. Only the printer knows whether the output is JSON. */
 export type Printer = {
   /** Styles for a result that is shown to people. */
   readonly style: Style;
-  /** How many places a line of a result has. */
+  /** The number of columns of a line. */
   readonly width: number;
   /**
    * A line of a result, in several lines where a terminal is too narrow for it: all but the first begin with `indent`
    * blanks. Where nobody looks at it a line stays one.
    */
   readonly wrap: (line: string, indent: number) => string;
-  /** The result of a command, which ends with it: one line of JSON, or the text. */
+  /** Prints the final result of a command: one line of JSON, or the text. */
   readonly result: (value: unknown, text: () => string | Promise<string>) => Promise<number>;
-  /** One of many results of a command that goes on, at once: one line of JSON, or the text. */
+  /** Prints one of many results at once: one line of JSON, or the text. */
   readonly line: (value: unknown, text: () => string) => void;
   /**
    * JSON byte for byte, without a newline of its own, in every mode: what is piped on must not change. A terminal gets
    * the same value with what could act on it written as \uXXXX.
    */
   readonly exact: (text: string) => number;
-  /** Talk beside the result; silent in JSON mode. */
+  /** Prints a message beside the result; silent in JSON mode. */
   readonly talk: (text: string) => void;
-  /** What was asked for beside the result, on stderr in every mode. */
+  /** Prints requested details or warnings on stderr, in every mode. */
   readonly trace: (text: string) => void;
   /** The same, each text once. */
   readonly traceOnce: (text: string) => void;
   readonly problem: (problem: Problem) => void;
-  /** Replaces a secret in everything that is printed from now on: a service may send it back. */
+  /** Redacts a secret in all later output, because a service may echo it. */
   readonly hide: (secret: string) => void;
-  /** Prints a secret after all: the user asked this command for it. */
+  /** Stops redacting a secret, because the user asked this command for it. */
   readonly reveal: (secret: string) => void;
   /** Hides a password, which may be short. */
   readonly hidePassword: (password: string) => void;
@@ -55,7 +55,7 @@ const MIN_SECRET = 8;
 /** Who says what may be printed. */
 type Talker = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
-/** A printer for one command line. What looks like a secret never reaches stderr. */
+/** Makes the printer of one command line. Text that looks like a secret never reaches stderr. */
 export function createPrinter(
   world: Pick<World, "stdout" | "stderr" | "env"> & Partial<Pick<World, "argv" | "starter">>,
   options: { readonly json: boolean },
@@ -132,7 +132,7 @@ function hintsAsTyped(text: string, world: Pick<World, "env">, wrap: Printer["wr
   );
 }
 
-/** A command alone is never broken: it is there to be copied. */
+/** A line that is only a command is never broken, because it is there to be copied. */
 function hintLine(arrow: string, next: string, wrap: Printer["wrap"]): string {
   const isCommand = /^(npx )?checkout [a-z]/.test(next) && !/[:;,] /.test(next);
   return isCommand ? arrow + next : wrap(arrow + next, HINT_INDENT);
@@ -218,7 +218,7 @@ export function isPlain({ argv = [], env }: Talker): boolean {
   return env["TERM"] === "dumb" && !env["FORCE_COLOR"];
 }
 
-/** Whether a person reads it. */
+/** Whether a person reads the stream. */
 export function isTerminal(stream: object): boolean {
   return "isTTY" in stream && stream.isTTY === true;
 }

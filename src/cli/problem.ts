@@ -19,10 +19,10 @@ export const EXIT = {
   notFound: 127,
   interrupted: 130,
 } as const;
-/** One of them. */
+/** An exit code. */
 type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Why a command did not do what it was asked. It ends with what to type or do next. */
+/** Why a command failed, with the next step for the user. */
 export type Problem = {
   readonly exitCode: ExitCode;
   /** A code of the service's closed list, or one of the command line's own. */
@@ -31,16 +31,16 @@ export type Problem = {
   readonly next: string;
   /** Further facts, for JSON and as lines below the message. */
   readonly details?: Readonly<Record<string, string | number>>;
-  /** What is otherwise than it was asked for, field by field. */
+  /** The fields that differ from the requested ones. */
   readonly differences?: readonly Difference[];
-  /** What can have been meant, to choose from. */
+  /** The candidates that the user can choose from. */
   readonly candidates?: readonly Candidate[];
 };
 
-/** Something with an id, and what a person knows it by. */
+/** A candidate: its id, and a description for a person. */
 export type Candidate = { readonly id: string; readonly about: string };
 
-/** A field that was expected to be otherwise than it is, both as they are typed. */
+/** A field that differs, with its expected and its present value in the form in which they are typed. */
 export type Difference = { readonly field: string; readonly expected: string; readonly live: string };
 
 /** A problem on its way to the one place that prints it: thrown anywhere in a command, caught by `register`. */
@@ -59,7 +59,7 @@ export function refusedUsage(message: string, next: string): Refused {
   return new Refused(usageProblem(message, next));
 }
 
-/** What work brings, for who goes on after its refusal. */
+/** The outcome of work, for a caller that goes on after a refusal. */
 export function attempt<Value>(work: () => Value): Outcome<Value, Problem> {
   try {
     return accept(work());
@@ -68,18 +68,18 @@ export function attempt<Value>(work: () => Value): Outcome<Value, Problem> {
   }
 }
 
-/** What is found; undefined where it is refused, for who does without it then. */
+/** The result of work, or undefined if it is refused, for a caller that can do without it. */
 export function unlessRefused<Value>(find: () => Value): Value | undefined {
   const found = attempt(find);
   return found.ok ? found.value : undefined;
 }
 
-/** What work brings that has begun, for who goes on after its refusal. */
+/** The outcome of started work, for a caller that goes on after a refusal. */
 export function attemptAsync<Value>(work: Promise<Value>): Promise<Outcome<Value, Problem>> {
   return work.then(accept, (error: unknown) => ({ ok: false, refusal: problemIn(error) }));
 }
 
-/** Says a refusal in other words: `work.catch(reworded((problem) => …))`. */
+/** Changes the problem of a refusal: `work.catch(reworded((problem) => …))`. */
 export function reworded(change: (problem: Problem) => Problem): (error: unknown) => never {
   return (error) => {
     throw new Refused(change(problemIn(error)));
@@ -100,13 +100,13 @@ export function usageProblem(message: string, next: string): Problem {
 /** The message of `noSandbox`, without the folder. */
 export const NO_SANDBOX = "no sandbox is running here";
 
-/** A command needs the live sandbox of the folder, and there is none: exit 7. `why` says what it needs it for. */
+/** The problem of a command that needs the folder's running sandbox, with the reason `why`: exit 7. */
 export function noSandbox(folder: string, why: string): Problem {
   const message = `${NO_SANDBOX} (${folder}), and ${why}`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
 }
 
-/** A command is about the live sandbox of the folder, and there is none: exit 7. */
+/** The problem of a command about the folder's running sandbox: exit 7. */
 export function notRunning(folder: string): Problem {
   const message = `${NO_SANDBOX} (${folder})`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
@@ -117,7 +117,7 @@ export function problemOf({ kind, ...failure }: HostFailure): Problem {
   return { exitCode: kind === "usage" ? EXIT.usage : EXIT.failed, ...failure };
 }
 
-/** What hosting brings; throws why it brings nothing. */
+/** The result of hosting; throws its failure as a refusal. */
 export function hosted<Value>(outcome: Outcome<Value, HostFailure>): Value {
   if (outcome.ok) return outcome.value;
   throw new Refused(problemOf(outcome.refusal));

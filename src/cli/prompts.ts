@@ -8,7 +8,7 @@ import { parseCurrency } from "./parsers.ts";
 import { isPlain } from "./printer.ts";
 import { interruptedProblem, Refused, refusedUsage } from "./problem.ts";
 
-/** The fields of a create, as far as they are known. */
+/** The known fields of a create. */
 export type CreateFields = {
   readonly [Field in CreateField as DomainName<Field>]?: Field extends "amount_minor" ? number : string;
 };
@@ -20,20 +20,20 @@ export function bodyOf(fields: CreateFields): Readonly<Record<string, unknown>> 
   return Object.fromEntries(given.filter(([name, value]) => names.has(name) && value !== undefined));
 }
 
-/** Asks for what a create needs and does not have, once what it has is right. Talks on stderr: stdout is for the result. */
+/** Asks for the missing fields of a create, after checking the given ones. Prompts on stderr: stdout is for the result. */
 export async function askForMissing(world: World, fields: CreateFields): Promise<CreateFields> {
   const fault = firstFault(fields);
   if (fault !== undefined) throw refusedUsage(fault, "correct it; nothing was sent");
   return unlessInterrupted(world, (questions) => ask(questions, fields), "; nothing was sent");
 }
 
-/** Asks whether to go on; refuses where the answer is no. `left` says what that leaves behind. */
+/** Asks for a confirmation; refuses if the answer is no. `left` tells what happens then. */
 export async function confirm(world: World, message: string, left = "; nothing was changed"): Promise<void> {
   const isAgreed = await unlessInterrupted(world, (questions) => questions.confirm(message), left);
   if (!isAgreed) throw new Refused(interruptedProblem(left));
 }
 
-/** What can be asked at a terminal. */
+/** The questions at a terminal. */
 type Questions = {
   readonly text: (question: TextQuestion) => Promise<string>;
   /** One of these values, by its name. */
@@ -43,7 +43,7 @@ type Questions = {
 
 type TextQuestion = {
   readonly message: string;
-  /** True, or what is wrong with an answer. */
+  /** True, or the fault of an answer. */
   readonly validate: (answer: string) => true | string;
   readonly suggested?: string;
 };

@@ -4,14 +4,14 @@ import type { Printer, Style } from "./printer.ts";
 /** Text of which each character takes one place: ASCII, and the marks of our own. */
 const PLAIN = /^[ -~–→…]*$/;
 const GAP = "  ";
-/** Where a terminal does not know how wide it is. */
+/** The width of a table if the terminal's width is not known. */
 const USUAL_WIDTH = 80;
 /** A column is not cut below this. */
 const MIN_CUT_WIDTH = 8;
 /** Nor one of `cut`, as long as another one can be left out. */
 const MIN_FIRST_CUT_WIDTH = 16;
 
-/** How a table is made to fit; what it does not show is in the JSON. */
+/** The rules to make a table fit; columns that it leaves out are in the JSON. */
 type Fit = {
   /** The places of a line; 0 where they are not known. */
   readonly width: number;
@@ -29,7 +29,7 @@ type Fit = {
   readonly wrap?: true;
 };
 
-/** How wide a table may be, and its colours. */
+/** The width of a table, and its colours. */
 export type Sheet = Pick<Printer, "width"> & Partial<Pick<Printer, "style">>;
 
 type Row = readonly string[];
@@ -201,7 +201,7 @@ function widthsOf(cells: readonly Row[], widthOf: WidthOf): number[] {
   return (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ""))));
 }
 
-/** How many places a line of columns takes. */
+/** The width of a line of columns. */
 function sumOf(widths: readonly number[]): number {
   return widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length);
 }

@@ -27,7 +27,7 @@ export function isAllowed(world: PersonalWorld, use: AllowedUse, own: string): b
   return read.value.variables.some((one) => isSame(one, use));
 }
 
-/** Keeps a permission. Where that fails the command goes on, and says that it will ask again. */
+/** Stores a permission. If that fails, the command goes on, and says that it will ask again. */
 export function keepAllowed({ world, printer }: Pick<Context, "world" | "printer">, use: AllowedUse): void {
   const kept = tryToKeep(world, use);
   const where = `${use.name} may be sent to ${use.origin} from ${printable(use.folder)}`;

@@ -10,7 +10,7 @@ import type { Live } from "../sandbox/live.ts";
 import type { GivenSecret, GivenSecrets } from "../../host/given-secrets.ts";
 import type { ServeOptions } from "../../host/options.ts";
 
-/** What a start asks for. */
+/** The requested start options. */
 type Wanted = {
   /** With the settings and the stores of the configuration (`withConfig`). */
   readonly options: ServeOptions;
@@ -18,8 +18,8 @@ type Wanted = {
 };
 
 /**
- * What a start asks for and a live sandbox has otherwise: settings, secrets, and what its configuration would change
- * (decision 75). What nobody asked for is not compared. No secret is shown.
+ * The differences between the requested start options and a running sandbox: settings, secrets, and the changes that the
+ * configuration would make (decision 75). Options that were not requested are not compared. No secret is shown.
  */
 export async function liveDifferences(
   context: Context,
@@ -109,7 +109,7 @@ function shown({ action, kind, name, differences }: ChangeEntry): readonly Diffe
   }));
 }
 
-/** What the live sandbox would change to have these stores. The table of all operations is loaded only here. */
+/** The changes that the running sandbox would make to have these stores. Only here the table of all operations is loaded. */
 async function planAt(
   context: Context,
   stores: readonly WantedStore[],

@@ -3,12 +3,12 @@ import { printable } from "../../core/text.ts";
 import { changedText } from "../../host/config/changes.ts";
 import type { Style } from "../printer.ts";
 
-/** A setting of the live sandbox that the file has otherwise. */
+/** A setting that differs between the file and the running sandbox. */
 export type SettingDifference = { readonly field: string; readonly from: string; readonly to: string };
 
 const SIGNS = { add: "+", change: "~", remove: "-", unmanaged: "?" } as const;
 
-/** A plan, line by line; what stays is only counted. */
+/** A plan, one line for each change; unchanged items are only counted. */
 export function planText(changes: readonly ChangeEntry[], style: Style): string {
   const shown = changes.filter(({ action }) => action !== "keep");
   const kept = changes.length - shown.length;
