@@ -20,7 +20,7 @@ export function bodyOf(fields: CreateFields): Readonly<Record<string, unknown>> 
   return Object.fromEntries(given.filter(([name, value]) => names.has(name) && value !== undefined));
 }
 
-/** Asks for the missing fields of a create, after checking the given ones. Prompts on stderr: stdout is for the result. */
+/** Asks for the missing fields of a create, after checking the given ones. Prompts on stderr, not on stdout. */
 export async function askForMissing(world: World, fields: CreateFields): Promise<CreateFields> {
   const fault = firstFault(fields);
   if (fault !== undefined) throw refusedUsage(fault, "correct it; nothing was sent");

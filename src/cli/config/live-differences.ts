@@ -18,7 +18,7 @@ type Wanted = {
 };
 
 /**
- * The differences between the requested start options and a running sandbox: settings, secrets, and the changes that the
+ * The differences between the requested start options and a running sandbox: settings, secrets, and changes that the
  * configuration would make (decision 75). Options that were not requested are not compared. No secret is shown.
  */
 export async function liveDifferences(
@@ -109,7 +109,7 @@ function shown({ action, kind, name, differences }: ChangeEntry): readonly Diffe
   }));
 }
 
-/** The changes that the running sandbox would make to have these stores. Only here the table of all operations is loaded. */
+/** The changes that would give the running sandbox these stores. Only here the table of operations is loaded. */
 async function planAt(
   context: Context,
   stores: readonly WantedStore[],
