@@ -669,6 +669,32 @@ test("events can be waited for, and are told in their order after a position", a
   expect((await site.control("/endpoints?what=1")).error?.code).toBe("invalid_parameter");
 });
 
+test("events that wait for an earlier one of their order say when they can be sent: not before that one", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  shop.answers = () => 500;
+  await site.addEndpoint(shop.url);
+  const id = await site.order("failing");
+  await site.pay(id, "succeeded");
+  await site.advance(1);
+  const ofOrder = async (orderId: string) => {
+    const deliveries = await site.deliveries(`?order_id=${orderId}`);
+    return deliveries.map(({ type, tries, next_at: next }) => ({ type, tries, next }));
+  };
+  const failing = await ofOrder("failing");
+  const first = failing.find(({ type }) => type === "order.created");
+  expect(failing.map(({ tries }) => tries)).toEqual([0, 0, 1]);
+  expect(new Set(failing.map(({ next }) => next))).toEqual(new Set([first?.next]));
+  await site.control("/faults", { action: "delay", latency_ms: 60_000, match: { order_id: "late" } });
+  shop.answers = () => 200;
+  await site.pay(await site.order("late"), "succeeded");
+  const late = await ofOrder("late");
+  expect(late.map(({ tries }) => tries)).toEqual([0, 0, 0]);
+  expect(new Set(late.map(({ next }) => next)).size).toBe(1);
+  await site.advance(120_000);
+  expect((await ofOrder("late")).map(({ tries }) => tries)).toEqual([1, 1, 1]);
+});
+
 test("deliveries can be waited for, as they are to be", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
