@@ -1,0 +1,108 @@
+import { createServer } from "node:http";
+import { expect, test } from "vitest";
+import { part, SEED } from "../support/campaign.ts";
+import { listenUntilEnd, readBody } from "../support/http-receiver.ts";
+import { signedInBrowser } from "../support/portal-browser.ts";
+import { handOn, untilDeadEnd, type HandCount } from "../support/portal-hand.ts";
+import { PORTAL_TASKS, RECEIVERS, type PortalTask, type TaskStore } from "../support/portal-tasks.ts";
+import { openShop, type Shop } from "../support/shop.ts";
+
+/** How a browser says that a form was refused with 400; it is no error of the page. */
+const REFUSED = /^Failed to load resource: the server responded with a status of 400/;
+
+/** How a task went. */
+type TaskResult = {
+  readonly task: PortalTask;
+  readonly clicks: number;
+  readonly ms: number;
+  readonly deadEnds: readonly string[];
+};
+
+/** A new store of the sandbox for a task. */
+async function storeFor(
+  { sandbox }: Shop,
+  name: string,
+  receivers: string,
+): Promise<{ readonly storeId: string; readonly store: TaskStore }> {
+  const { base_url, control_token } = sandbox.ready;
+  const post = async (url: string, token: string, body: unknown, key?: string): Promise<unknown> => {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      ...(key === undefined ? {} : { "idempotency-key": key }),
+    };
+    return (await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).json();
+  };
+  const stores = `${new URL(base_url).origin}/__sandbox/stores`;
+  const made = (await post(stores, control_token, { name: name.slice(0, 60) })) as {
+    readonly data: { readonly store_id: string; readonly api_key: string };
+  };
+  const { store_id: storeId, api_key: apiKey } = made.data;
+  let orders = 0;
+  const usual = {
+    amount_minor: 1999,
+    currency: "EUR",
+    payment_method: "alipay_plus",
+    description: "Two concert tickets",
+  };
+  const store: TaskStore = {
+    order: async (order, key) => {
+      orders += 1;
+      await post(`${base_url}/orders`, apiKey, { ...usual, ...order }, key ?? `order-number-${orders}`);
+    },
+    receiver: (path) => `${receivers}${path}`,
+    endpoint: async (path) => {
+      await post(`${stores}/${storeId}/endpoints`, control_token, { url: `${receivers}${path}` });
+    },
+  };
+  return { storeId, store };
+}
+
+/** Does a task in a store and a browser profile of its own. */
+async function resultOf(shop: Shop, task: PortalTask, receivers: string): Promise<TaskResult> {
+  const { storeId, store } = await storeFor(shop, task.name, receivers);
+  await task.prepare?.(store);
+  const { page } = await signedInBrowser(shop, { viewport: { width: 1440, height: 900 } });
+  await page.goto(`${shop.sandbox.ready.portal_url ?? ""}/${storeId}/start`);
+  shop.complaints.length = 0;
+  const count: HandCount = { clicks: 0, refusals: 0, deadEnds: [] };
+  const hand = handOn(page, count);
+  const begun = performance.now();
+  await untilDeadEnd(count, async () => {
+    await task.act(hand, store);
+    await hand.sees(task.ends);
+  });
+  const ms = Math.round(performance.now() - begun);
+  const expected = shop.complaints.filter((one) => REFUSED.test(one)).length <= count.refusals;
+  const errors = shop.complaints.filter((one) => !expected || !REFUSED.test(one));
+  await page.context().close();
+  return { task, clicks: count.clicks, ms, deadEnds: [...count.deadEnds, ...errors] };
+}
+
+test(`people do in the portal what they come for by clicking, and meet no dead end (seed ${SEED})`, async () => {
+  const shop = await openShop();
+  const port = await listenUntilEnd(
+    createServer((request, response) => {
+      const status = Object.entries(RECEIVERS).find(([path]) => path === request.url)?.[1] ?? 404;
+      void readBody(request).then(() => response.writeHead(status).end());
+    }),
+  );
+  const results: TaskResult[] = [];
+  for (const task of part(PORTAL_TASKS, 2))
+    results.push(await resultOf(shop, task, `http://127.0.0.1:${port}`));
+  const rows = results.map(
+    ({ task, clicks, ms, deadEnds }) =>
+      `${task.name.padEnd(48)} ${String(clicks).padStart(2)} clicks ${String(ms).padStart(6)} ms  ${deadEnds.length} dead ends`,
+  );
+  process.stdout.write(`${rows.join("\n")}\n`);
+  const wrong = results
+    .filter(({ task, clicks, deadEnds }) => deadEnds.length > 0 || clicks > task.mostClicks)
+    .map(({ task, clicks, deadEnds }) => ({
+      name: task.name,
+      clicks,
+      mostClicks: task.mostClicks,
+      deadEnds,
+    }));
+  expect(results.length).toBeGreaterThan(5);
+  expect(wrong).toEqual([]);
+});

@@ -1,0 +1,292 @@
+import type { Hand } from "./portal-hand.ts";
+
+/** A store that a task is done in, as its merchant's programs use it. */
+export type TaskStore = {
+  /** Creates an order of v1, over a usual one; its answer may be a refusal. */
+  readonly order: (order: Readonly<Record<string, unknown>>, key?: string) => Promise<void>;
+  /** Adds an endpoint whose receiver answers so: each path is an answer. */
+  readonly endpoint: (path: keyof typeof RECEIVERS) => Promise<void>;
+  readonly receiver: (path: keyof typeof RECEIVERS) => string;
+};
+
+/** The receivers of the tasks by their paths: the status that each answers with. */
+export const RECEIVERS = { "/takes": 204, "/fails": 500 } as const;
+
+/** One errand in the portal: it begins on the first page of a store, and ends when a text is in sight. */
+export type PortalTask = {
+  readonly name: string;
+  /** Upper bound of clicks. */
+  readonly mostClicks: number;
+  readonly prepare?: (store: TaskStore) => Promise<void>;
+  readonly act: (hand: Hand, store: TaskStore) => Promise<void>;
+  readonly ends: string | RegExp;
+};
+
+/** Addresses that no endpoint can have. */
+const WRONG_URLS = [
+  "localhost:3000/hooks",
+  "/hooks",
+  "ftp://localhost/hooks",
+  "http://",
+  "http://localhost:99999/hooks",
+  "http://user:word@localhost:3000/hooks",
+  "http://localhost:3000/hooks#part",
+  "http://0x7f.1/hooks",
+] as const;
+
+const refusedOrder = async ({ order }: TaskStore): Promise<void> => {
+  await order({ order_id: "order-1001" });
+  await order({ order_id: "order-1002", amount_minor: 0 });
+};
+
+const failingDelivery = async ({ order, endpoint }: TaskStore): Promise<void> => {
+  await endpoint("/fails");
+  await order({ order_id: "order-1001" });
+};
+
+const openOrder = ({ order }: TaskStore): Promise<void> => order({ order_id: "order-1001" });
+
+/** What people come to the portal for. */
+export const PORTAL_TASKS: readonly PortalTask[] = [
+  {
+    name: "find why an order was refused, by the list",
+    mostClicks: 2,
+    prepare: refusedOrder,
+    act: async (hand) => {
+      await hand.menu("Requests");
+      await hand.row("order-1002");
+    },
+    ends: /: amount_minor must be an integer from 1 .*; got 0$/,
+  },
+  {
+    name: "find why an order was refused, by search",
+    mostClicks: 2,
+    prepare: refusedOrder,
+    act: (hand) => hand.search("order-1002"),
+    ends: /: amount_minor must be an integer from 1 .*; got 0$/,
+  },
+  {
+    name: "find why a delivery fails",
+    mostClicks: 2,
+    prepare: failingDelivery,
+    act: async (hand) => {
+      await hand.menu("Webhooks");
+      await hand.row("order.created");
+    },
+    ends: /^the receiver failed: look at its own log/,
+  },
+  {
+    name: "replay an event",
+    mostClicks: 3,
+    prepare: failingDelivery,
+    act: async (hand) => {
+      await hand.menu("Webhooks");
+      await hand.row("order.created");
+      await hand.click("Replay");
+    },
+    ends: /^Delivered again at .*: 500/,
+  },
+  {
+    name: "decline a payment",
+    mostClicks: 3,
+    prepare: openOrder,
+    act: async (hand) => {
+      await hand.menu("Checkouts");
+      await hand.click("order-1001");
+      await hand.click("Decline");
+    },
+    ends: /^Done at .*: pending · declined, 4 attempts left$/,
+  },
+  {
+    name: "let an order expire by the clock",
+    mostClicks: 3,
+    prepare: openOrder,
+    act: async (hand) => {
+      await hand.menu("Clock");
+      await hand.click("+6h");
+      await hand.click(/1 expired/);
+    },
+    ends: "by the clock",
+  },
+  {
+    name: "compare the two requests of a 409",
+    mostClicks: 2,
+    prepare: async ({ order }) => {
+      await order({ order_id: "order-1001" }, "the-same-key");
+      await order({ order_id: "order-1001", amount_minor: 2999 }, "the-same-key");
+    },
+    act: async (hand) => {
+      await hand.menu("Requests");
+      await hand.row("409");
+      await hand.sees(/^1999$/);
+    },
+    ends: /^2999$/,
+  },
+  {
+    name: "add an endpoint after eight wrong addresses",
+    mostClicks: 11,
+    act: async (hand, { receiver }) => {
+      await hand.menu("Webhooks");
+      for (const url of WRONG_URLS) {
+        await hand.type("url", url);
+        await hand.isRefused("Add the endpoint", "url");
+      }
+      await hand.type("url", receiver("/takes"));
+      await hand.click("Add the endpoint");
+    },
+    ends: /: 204/,
+  },
+  {
+    name: "run the webhook drill and read its cause",
+    mostClicks: 3,
+    prepare: ({ endpoint }) => endpoint("/takes"),
+    act: async (hand) => {
+      await hand.menu("Launch");
+      await hand.click("Run the drill now");
+      await hand.click(/\d+ of \d+ steps/, "details.result");
+    },
+    ends: /^It answers 2xx to everything/,
+  },
+  {
+    name: "pause an endpoint and enable it",
+    mostClicks: 4,
+    prepare: ({ endpoint }) => endpoint("/takes"),
+    act: async (hand) => {
+      await hand.menu("Webhooks");
+      await hand.click(/\/takes$/);
+      await hand.click("Pause");
+      await hand.sees(/^paused$/);
+      await hand.click("Enable");
+    },
+    ends: /^enabled$/,
+  },
+  {
+    name: "rotate the secret of an endpoint",
+    mostClicks: 4,
+    prepare: ({ endpoint }) => endpoint("/takes"),
+    act: async (hand) => {
+      await hand.menu("Webhooks");
+      await hand.click(/\/takes$/);
+      await hand.click("Rotate the secret");
+      await hand.click("Make a new secret");
+    },
+    ends: "It is shown this once.",
+  },
+  {
+    name: "add a price that is refused first",
+    mostClicks: 6,
+    act: async (hand) => {
+      await hand.menu("Catalog");
+      await hand.type("price_id", "oolong");
+      await hand.type("amount_minor", "7.50");
+      await hand.type("currency", "EUR");
+      await hand.isRefused("Add the price", "amount_minor");
+      await hand.type("amount_minor", "750");
+      await hand.click("Add the price");
+    },
+    ends: /^oolong$/,
+  },
+  {
+    name: "add a fault by its action and see it hit",
+    mostClicks: 5,
+    act: async (hand, { order }) => {
+      await hand.menu("Faults");
+      await hand.click("status", "#add");
+      await hand.click("Add the fault");
+      await order({ order_id: "order-1001" });
+      await hand.menu("Requests");
+      await hand.row("order-1001");
+    },
+    ends: /^POST \/v1\/orders .*fault/,
+  },
+  {
+    name: "make a key and revoke it",
+    mostClicks: 4,
+    act: async (hand) => {
+      await hand.menu("Keys");
+      await hand.click("Make the key");
+      await hand.sees("The new API key, shown once");
+      await hand.click("Revoke", "tbody tr:last-child");
+      await hand.click("Revoke this key");
+    },
+    ends: /^revoked$/,
+  },
+  {
+    name: "switch the language",
+    mostClicks: 1,
+    act: (hand) => hand.click("中文"),
+    ends: "首次接入",
+  },
+  {
+    name: "find an order by a part of its description",
+    mostClicks: 2,
+    prepare: async ({ order }) => {
+      await order({ order_id: "order-1001", description: "Two concert tickets" });
+      await order({ order_id: "order-1002", description: "Oolong from the high mountain" });
+    },
+    act: (hand) => hand.search("high mountain"),
+    ends: "Oolong from the high mountain",
+  },
+  {
+    name: "pay on the payment page and return",
+    mostClicks: 6,
+    prepare: openOrder,
+    act: async (hand) => {
+      await hand.menu("Checkouts");
+      await hand.click("order-1001");
+      const tab = await hand.openTab(/Open payment page/);
+      await tab.click(/^\s*Pay with Alipay/);
+      await tab.click("Open the sandbox wallet here");
+      await tab.click(/^\s*Pay €19.99/);
+      await tab.sees("Payment successful");
+      await tab.page.close();
+    },
+    ends: /order\.succeeded/,
+  },
+  {
+    name: "create a test order from the empty list",
+    mostClicks: 2,
+    act: async (hand) => {
+      await hand.menu("Checkouts");
+      await hand.click("Create a test order");
+    },
+    ends: /^The test order .* was created\.$/,
+  },
+  {
+    name: "take a snapshot and restore it",
+    mostClicks: 6,
+    prepare: openOrder,
+    act: async (hand, { order }) => {
+      await hand.menu("Stores");
+      await hand.type("name", "before-the-sale", "form[action$='/snapshots']");
+      await hand.click("Snapshot of this store");
+      await order({ order_id: "order-1002" });
+      await hand.click("Restore", "#snapshots tr:has-text('before-the-sale')");
+      await hand.click("Restore this snapshot");
+      await hand.menu("Checkouts");
+      await hand.misses("order-1002");
+    },
+    ends: "order-1001",
+  },
+  {
+    name: "skip a drill for a week",
+    mostClicks: 4,
+    act: async (hand) => {
+      await hand.menu("Launch");
+      await hand.click("Skip for 7 days", "#drill-duplicates");
+      await hand.type("reason", "Our shop books by hand", "#drill-duplicates");
+      await hand.click("Waive this drill", "#drill-duplicates");
+    },
+    ends: /Our shop books by hand/,
+  },
+  {
+    name: "sign out everywhere",
+    mostClicks: 3,
+    act: async (hand) => {
+      await hand.click("This browser");
+      await hand.click("Sign out everywhere");
+      await hand.click("Sign every browser out");
+    },
+    ends: /Type this in a terminal/,
+  },
+];
