@@ -11,6 +11,7 @@ import {
   spanOrMomentOf,
   type SpanOrMoment,
 } from "../core/config/setting-text.ts";
+import { english } from "../core/language.ts";
 import { expectedAmount } from "../core/money.ts";
 import { codePointLength, isUuid, printableLiteral } from "../core/text.ts";
 import type { DeliverySchedule } from "../core/webhook/delivery.ts";
@@ -103,7 +104,7 @@ export function parseAmountMinor({ argv }: Pick<World, "argv">): (text: string) 
       .join(" ")
       .match(/(?<=--currency[ =])[a-z]{3}\b/i)?.[0];
     const expected = expectedAmount(text, parseCurrency(typed ?? "EUR"));
-    if (expected !== undefined) throw invalidOption(expected, text);
+    if (expected !== undefined) throw invalidOption(english(expected), text);
     return Number(text);
   };
 }

@@ -1,3 +1,5 @@
+import type { Words } from "./language.ts";
+
 /**
  * The currencies that have more or fewer than two decimals in ISO 4217, which payment services follow. Intl follows
  * cash: it gives HUF, IDR and COP no decimals.
@@ -55,19 +57,28 @@ export function minorUnitsOf(text: string, currency: string): number | undefined
  * The expected form, for a text that is not an amount in minor units, with the likely meaning if the text has decimals.
  * Undefined if the text is valid.
  */
-export function expectedAmount(text: string, currency: string): string | undefined {
+export function expectedAmount(text: string, currency: string): Words | undefined {
   const meant = minorUnitsOf(text, currency);
   if (meant !== undefined && meant !== 0)
-    return `${WHOLE_AMOUNT}, in minor units: ${formatAmount(meant, currency)} is ${meant}`;
+    return [
+      `${WHOLE_AMOUNT[0]}, in minor units: ${formatAmount(meant, currency)} is ${meant}`,
+      `${WHOLE_AMOUNT[1]}，以最小货币单位计：${formatAmount(meant, currency)} 即 ${meant}`,
+    ];
   const places = currencyDecimals(currency);
   if (meant === undefined && /^\d+[.,]\d+$/.test(text) && places !== undefined)
-    return `${WHOLE_AMOUNT}, in minor units: ${currency} has ${places === 0 ? "no" : places} decimals`;
+    return [
+      `${WHOLE_AMOUNT[0]}, in minor units: ${currency} has ${places === 0 ? "no" : places} decimals`,
+      `${WHOLE_AMOUNT[1]}，以最小货币单位计：${currency} ${places === 0 ? "没有小数" : `有 ${places} 位小数`}`,
+    ];
   return /^\d{1,16}$/.test(text) && Number(text) > 0 && Number(text) <= Number.MAX_SAFE_INTEGER
     ? undefined
     : WHOLE_AMOUNT;
 }
 
-const WHOLE_AMOUNT = `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
+const WHOLE_AMOUNT = [
+  `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`,
+  `1 到 ${Number.MAX_SAFE_INTEGER} 的整数`,
+] as const;
 
 /** An amount in minor units, formatted exactly: `1999` in `EUR` is `19.99 EUR`. */
 export function formatAmount(amountMinor: number, currency: string): string {

@@ -78,6 +78,8 @@ export function redactValues(text: string, secrets: readonly string[]): string {
 
 /** A description of the texts for which `holdsSecret` is true. */
 export const A_SECRET = "an API key, a signing secret or a token: it is kept, logged and sent on";
+/** The same in Chinese. */
+export const A_SECRET_ZH = "API 密钥、签名密钥或令牌：它会被保存、记录并发送";
 
 /** Whether a text holds an API key, a signing secret or a token, or a large part of one, judged by its form. */
 export function holdsSecret(text: string): boolean {

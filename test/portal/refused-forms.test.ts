@@ -1,48 +1,8 @@
 import { expect, test } from "vitest";
 import { createHarness } from "../support/harness.ts";
+import { PRICE, WRONG_FORMS } from "../support/wrong-forms.ts";
 import { signedIn, textOf, type Page, type Portal } from "../support/portal.ts";
 
-type Fields = Readonly<Record<string, string>>;
-
-/** A form, what is wrong in it, and the field that is; empty: the sentence stands at the form as a whole. */
-type Row = readonly [path: string, fields: Fields, field: string, said: RegExp];
-
-const PRICE = { price_id: "oolong", amount_minor: "700", currency: "EUR", payment_method: "alipay_plus" };
-const WRONG_URLS = [
-  "3000",
-  "localhost:3000/hooks",
-  "ftp://localhost/hooks",
-  "http://user@localhost:3000/",
-  "http://localhost:3000/#hooks",
-  "http://127.1:3000/hooks",
-  "https://example.com/hooks",
-  "http://localhost:4242/hooks",
-] as const;
-
-const ROWS: readonly Row[] = [
-  ["/clock", { action: "advance", by: "soon" }, "by", /expected a duration/],
-  ["/clock", { action: "advance", by: "900d" }, "by", /./],
-  ["/clock", { action: "set", to: "tomorrow" }, "to", /expected a moment/],
-  ["/clock", { action: "set", to: "2026-02-30T12:00:00Z" }, "to", /expected a moment/],
-  ["/faults", { action: "status", status: "many" }, "status", /expected a whole number/],
-  ["/faults", { action: "status", status: "200" }, "status", /400/],
-  ["/faults", { action: "status", latency: "2s" }, "latency", /is for/],
-  ["/faults", { action: "delay", latency: "2 s" }, "latency", /expected a duration/],
-  ["/faults", { action: "delay", until: "soon" }, "until", /expected a span/],
-  ["/faults", { action: "delay", probability: "2" }, "probability", /from 0 to 1/],
-  ["/faults", { action: "delay", nth: "0" }, "nth", /./],
-  ["/faults", { action: "delay", path: "/v1/orders" }, "path", /is for deliveries/],
-  ["/catalog", { ...PRICE, amount_minor: "7.00" }, "amount_minor", /700/],
-  ["/catalog", { ...PRICE, amount_minor: "0" }, "amount_minor", /./],
-  ["/catalog", { ...PRICE, currency: "euro" }, "currency", /./],
-  ["/catalog", { ...PRICE, price_id: "" }, "price_id", /./],
-  ["/catalog", { ...PRICE, price_id: "price_coffee" }, "price_id", /price_coffee/],
-  ["/keys", {}, "scopes", /./],
-  ["/settings/return-origins", { origin: "shop.example" }, "origin", /begin with https/],
-  ["/settings/return-origins", { origin: "https://shop.example", path: "x" }, "path", /begin with a slash/],
-  ...WRONG_URLS.map((url): Row => ["/webhooks/endpoints", { url }, "url", /./]),
-  ["/webhooks/endpoints", { url: "http://localhost:3009/", "type order.x": "on" }, "types", /order\.x/],
-];
 /** The page that each form is on, where its address is not that of the form. */
 const PAGES: Readonly<Record<string, string>> = {
   "/settings/return-origins": "/settings",
@@ -66,7 +26,7 @@ test.each(["en", "zh"])(
   async (language) => {
     const portal = await openPortal();
     await portal.post("/portal/preferences", { language, back: portal.home });
-    for (const [path, fields, field, said] of ROWS) {
+    for (const [path, fields, field, said] of WRONG_FORMS) {
       const page = await portal.get(`${portal.home}${PAGES[path] ?? path}`);
       const refused = await portal.post(`${portal.home}${path}`, fields);
       const where = JSON.stringify([path, fields]);

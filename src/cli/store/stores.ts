@@ -39,7 +39,7 @@ export function registerStores(group: Group): void {
     run: calling("createStore", {
       body: ({ name, merchant }) => {
         const body = { name, merchant };
-        const fault = name === undefined ? undefined : storeNameFault(name);
+        const fault = name === undefined ? undefined : storeNameFault(name)?.[0];
         if (fault === undefined) return body;
         throw refusedUsage(`--name ${fault}`, "correct it; no store was created");
       },

@@ -1,5 +1,7 @@
 // To add a field: its row here; its effect: core/config/plan.ts, sandbox/config/apply.ts. A setting of the start
 // also has its row in core/config/settings.ts, and a field of `servedSettings` in core/control/sandbox.ts.
+import { errorWords, messageWords } from "../issue-words.ts";
+import type { Words } from "../language.ts";
 import * as z from "zod/mini";
 import {
   MAX_CHECKOUT_LIFETIME_MS,
@@ -20,7 +22,7 @@ import { isTestKey, TEST_KEY_FORM } from "../credential.ts";
 import { isSigningSecret, SIGNING_SECRET_FORM } from "../sealed-secret.ts";
 import { upTo, whole, type DomainOf } from "../control/operation.ts";
 import { wireSchema } from "../control/wire-names.ts";
-import type { Outcome } from "../outcome.ts";
+import { wordsOf, type Outcome } from "../outcome.ts";
 import { parseListenAddress } from "../network/address.ts";
 import { parsePortalUrl, parsePublicUrl } from "../network/public-url.ts";
 import { rateLimitText, type RateLimit } from "../rate-limit.ts";
@@ -36,6 +38,7 @@ import {
 import { MAX_DELIVERIES_IN_FLIGHT, MAX_TRIES, type DeliverySchedule } from "../webhook/delivery.ts";
 import {
   A_SECRET,
+  A_SECRET_ZH,
   codePointLength,
   holdsSecret,
   printable,
@@ -68,10 +71,16 @@ const isLine = (text: string, minimum: number, maximum: number): boolean =>
 
 const line = (minimum: number, maximum: number) =>
   z.string().check(
-    z.refine((text) => !holdsSecret(text), `must be free of ${A_SECRET}`),
+    z.refine(
+      (text) => !holdsSecret(text),
+      errorWords([`must be free of ${A_SECRET}`, `不得包含${A_SECRET_ZH}`]),
+    ),
     z.refine(
       (text) => isLine(text, minimum, maximum),
-      `must have ${minimum} to ${maximum} characters, and no invisible ones`,
+      errorWords([
+        `must have ${minimum} to ${maximum} characters, and no invisible ones`,
+        `应为 ${minimum} 到 ${maximum} 个字符，且没有不可见字符`,
+      ]),
     ),
     z.meta({
       minLength: minimum,
@@ -84,11 +93,11 @@ const line = (minimum: number, maximum: number) =>
 type Form = Readonly<Record<string, unknown>>;
 
 /** A text with its fault, and with the valid form for a JSON Schema. */
-const judged = (faultOf: (text: string) => string | undefined, form: Form) =>
+const judged = (faultOf: (text: string) => Words | undefined, form: Form) =>
   z.string().check(
     z.superRefine((text, context) => {
-      const message = faultOf(text);
-      if (message !== undefined) context.addIssue({ code: "custom", message });
+      const fault = faultOf(text);
+      if (fault !== undefined) context.addIssue({ code: "custom", ...messageWords(fault) });
     }),
     z.meta(form),
   );
@@ -103,7 +112,7 @@ export const merchantName = line(1, 64);
 const checked = (parse: (text: string) => Outcome<unknown>, form: Form = {}) =>
   judged((text) => {
     const read = parse(text);
-    return read.ok ? undefined : read.refusal.message;
+    return read.ok ? undefined : wordsOf(read.refusal);
   }, form);
 
 /** The same, with the parser's result as its value. */
@@ -126,7 +135,10 @@ const duration = (minimum: number, maximum: number) =>
           const milliseconds = durationOf(text) ?? 0;
           return milliseconds >= minimum && milliseconds <= maximum;
         },
-        `must be a duration such as 10s or 30m, from ${durationText(minimum)} to ${durationText(maximum)}`,
+        errorWords([
+          `must be a duration such as 10s or 30m, from ${durationText(minimum)} to ${durationText(maximum)}`,
+          `应为 10s 或 30m 这样的时长，从 ${durationText(minimum)} 到 ${durationText(maximum)}`,
+        ]),
       ),
     ),
     z.number(),

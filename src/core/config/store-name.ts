@@ -1,5 +1,7 @@
+import type { Words } from "../language.ts";
 import {
   A_SECRET,
+  A_SECRET_ZH,
   codePointLength,
   escapeCodePoint,
   holdsSecret,
@@ -28,19 +30,37 @@ const STYLED =
   "\\u00a0\\u017f\\u1680\\u2000-\\u200a\\u202f\\u205f\\u2102\\u210a-\\u2113\\u2115\\u2119-\\u211d\\u2124\\u2128\\u212a\\u212c-\\u2131\\u2133\\u2134\\u2139\\u2145-\\u2149\\u2160\\u2164\\u2169\\u216c-\\u2170\\u2174\\u2179\\u217c-\\u217f\\u3000\\uff10-\\uff19\\uff21-\\uff3a\\uff41-\\uff5a\u{1ccd6}-\u{1ccf9}\u{1d400}-\u{1d6a3}\u{1d7ce}-\u{1d7ff}\u{1fbf0}-\u{1fbf9}";
 
 /** Rules for the name of a store: a pattern that breaks the rule, for a JSON Schema, and the words of the refusal. */
-const NOT_A_NAME: readonly (readonly [pattern: string, rule: string])[] = [
-  ["^ | $|  ", "neither begin nor end with a blank, nor have two in a row"],
+const NOT_A_NAME: readonly (readonly [pattern: string, rule: Words])[] = [
+  [
+    "^ | $|  ",
+    ["neither begin nor end with a blank, nor have two in a row", "不得以空格开头或结尾，也不得有连续空格"],
+  ],
   // Words that `--store` does not read as a name, and words that look like them.
-  ["^(?:[dD][eE][fF][aA][uU][lL][tT]|[nN][eE][wW])$", "be neither default nor new, in upper case either"],
-  [UUID_PATTERN, "be no id"],
-  [`[${STYLED}]`, "have plain letters, digits and blanks: full-width and styled ones look like others"],
+  [
+    "^(?:[dD][eE][fF][aA][uU][lL][tT]|[nN][eE][wW])$",
+    ["be neither default nor new, in upper case either", "不得为 default 或 new，大小写均不可"],
+  ],
+  [UUID_PATTERN, ["be no id", "不得为 id"]],
+  [
+    `[${STYLED}]`,
+    [
+      "have plain letters, digits and blanks: full-width and styled ones look like others",
+      "只能使用普通的字母、数字和空格：全角或花体字符与其他字符相似",
+    ],
+  ],
   [
     `[${LATIN}].*[${RESEMBLING}]|[${RESEMBLING}].*[${LATIN}]`,
-    "not have Latin letters beside letters of a script that look like them",
+    [
+      "not have Latin letters beside letters of a script that look like them",
+      "不得混用拉丁字母和与其相似的其他文字的字母",
+    ],
   ],
   [
     `^[ -@\\[-\`{-~]*[${TWINS}][ -@\\[-\`{-~${TWINS}]*$`,
-    "not have letters alone that look like Latin ones and are none",
+    [
+      "not have letters alone that look like Latin ones and are none",
+      "不得全部由形似拉丁字母的其他文字的字母组成",
+    ],
   ],
 ];
 /** Characters that look like others. */
@@ -59,12 +79,17 @@ export const STORE_NAME_FORM = {
  * The rule that the name of a store breaks; undefined for a valid name (decision 114). A name can be typed in place of
  * the id, so it must not be an id, nor look like another name.
  */
-export function storeNameFault(text: string): string | undefined {
-  if (holdsSecret(text)) return `must be free of ${A_SECRET}`;
+export function storeNameFault(text: string): Words | undefined {
+  if (holdsSecret(text)) return [`must be free of ${A_SECRET}`, `不得包含${A_SECRET_ZH}`];
   if (text === "" || codePointLength(text) > MAX_LENGTH || printable(text) !== text)
-    return `must have 1 to ${MAX_LENGTH} characters, and no invisible ones`;
+    return [
+      `must have 1 to ${MAX_LENGTH} characters, and no invisible ones`,
+      `应为 1 到 ${MAX_LENGTH} 个字符，且没有不可见字符`,
+    ];
   const broken = RULES.find(([pattern]) => pattern.test(text));
-  return broken === undefined ? undefined : `must ${broken[1]}`;
+  if (broken === undefined) return undefined;
+  const [rule, chinese] = broken[1];
+  return [`must ${rule}`, chinese];
 }
 
 /**

@@ -1,3 +1,4 @@
+import { errorWords } from "../issue-words.ts";
 import * as z from "zod/mini";
 import { iso } from "../clock.ts";
 import { codePointLength } from "../text.ts";
@@ -102,7 +103,10 @@ export function whole(minimum: number, maximum?: number) {
 /** A text with a maximum length in code points, as JSON Schema counts. */
 export function upTo(maxLength: number) {
   return z.string().check(
-    z.refine((text) => codePointLength(text) <= maxLength, `expected at most ${maxLength} characters`),
+    z.refine(
+      (text) => codePointLength(text) <= maxLength,
+      errorWords([`expected at most ${maxLength} characters`, `最多 ${maxLength} 个字符`]),
+    ),
     z.meta({ maxLength }),
   );
 }
@@ -115,7 +119,10 @@ export function nonEmpty(maxLength: number) {
 /** A whole number in a query: a text of digits, as in JSON. */
 export function wholeInQuery(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
   const text = z.string().check(
-    z.refine((digits) => /^(?:0|[1-9]\d*)$/.test(digits), "expected a whole number"),
+    z.refine(
+      (digits) => /^(?:0|[1-9]\d*)$/.test(digits),
+      errorWords(["expected a whole number", "应为整数"]),
+    ),
     z.meta({ type: "integer", minimum, maximum }),
   );
   return z.codec(text, whole(minimum, maximum), {

@@ -1,6 +1,7 @@
 // To add an operation: its row in the file of its subject here, its handler in the file with that name in
 // sandbox/control/. A new subject: `SUBJECTS`. A shape that two operations share gets its name by `nameSchemas`; types
 // follow from schemas.
+import { chineseIn } from "../issue-words.ts";
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
@@ -131,6 +132,7 @@ function chineseOf(issue: z.core.$ZodIssue): string {
     case "unrecognized_keys":
       return `没有名为 ${issue.keys.join("、")} 的字段`;
     case "custom":
+      return chineseIn(issue) ?? "无效";
     case "invalid_element":
     case "invalid_key":
     case "invalid_union":

@@ -1,3 +1,4 @@
+import { errorWords } from "../issue-words.ts";
 import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
 import { EXPLAINED } from "../explain/explained.ts";
@@ -67,7 +68,10 @@ export const requestOperations = {
       /** `404` or `4xx`; `0` for no answer. */
       status: z.optional(
         z.string().check(
-          z.refine((text) => parseStatuses(text) !== undefined, "expected a status such as 404, 4xx, or 0"),
+          z.refine(
+            (text) => parseStatuses(text) !== undefined,
+            errorWords(["expected a status such as 404, 4xx, or 0", "应为 404、4xx 或 0 这样的状态码"]),
+          ),
           z.meta(STATUSES_FORM),
         ),
       ),

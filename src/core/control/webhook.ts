@@ -1,3 +1,4 @@
+import { errorWords } from "../issue-words.ts";
 import * as z from "zod/mini";
 import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
 import { AN_EVENT_TYPE, EVENT_PATTERNS, EVENT_TYPES } from "../webhook/event-types.ts";
@@ -236,7 +237,10 @@ export const webhookOperations = {
       since: z.optional(wholeInQuery(0)),
       type: z.optional(
         z.string().check(
-          z.refine((type) => EVENT_TYPES.includes(type), `expected ${AN_EVENT_TYPE}`),
+          z.refine(
+            (type) => EVENT_TYPES.includes(type),
+            errorWords([`expected ${AN_EVENT_TYPE}`, `应为事件类型，例如 ${EVENT_TYPES[0]}`]),
+          ),
           z.meta({ enum: EVENT_TYPES }),
         ),
       ),

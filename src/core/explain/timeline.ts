@@ -180,9 +180,9 @@ export function requestEntry(request: StoryRequest, say: Say): StoryEntry {
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
   const said = status === 0 ? say(SENTENCES.noAnswer) : `${status}${code === null ? "" : ` ${code}`}`;
-  const keyed = key === null ? "" : `, key ${cut(key, MAX_SHOWN)}`;
+  const keyed = key === null ? "" : say(SENTENCES.byKey(cut(key, MAX_SHOWN)));
   const met = fault === null ? "" : `, ${faultText(fault)}`;
-  const text = `${method} ${path}: ${said} in ${durationMs} ms${keyed}${met}${differing(request, say)}`;
+  const text = `${method} ${path}: ${say(SENTENCES.tookMs(said, durationMs))}${keyed}${met}${differing(request, say)}`;
   return { at, what: "request", id, of: null, status, durationMs, text };
 }
 

@@ -14,6 +14,7 @@ import type {
 import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
 import { duplicatesRisks } from "./drills/duplicates-scope.ts";
+import { reasonWords } from "../webhook/endpoint.ts";
 import { drillWords } from "./drill-text.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 import { sentOrderEvents } from "./drills/webhook.ts";
@@ -188,7 +189,7 @@ function webhookItem(facts: ReadinessFacts, say: Say): Finding {
   const paused: Evidence[] = known
     .filter(({ state }) => state === "paused")
     .map(({ id, url, reason }) => ({
-      what: say(READINESS.endpointPaused(url, reason ?? "")),
+      what: say(READINESS.endpointPaused(url, say(reasonWords(reason ?? "")))),
       reference: id,
       at: null,
     }));

@@ -1,4 +1,5 @@
 import type { EndpointEntry } from "../control/webhook.ts";
+import type { Words } from "../language.ts";
 
 /** The state of an endpoint: enabled, paused or disabled. */
 export type EndpointState = Endpoint["state"];
@@ -21,6 +22,26 @@ export const DISABLED_BY_ANSWERS = {
 /** The reason of an endpoint whose `checkout listen` is disconnected. */
 export const LISTENER_AWAY = "its listener went away";
 
+const BY_REQUEST = "it was paused by request";
+const heldByDrill = (name: string): string => `checkout checklist run ${name} holds its events back`;
+
+/** The reasons in Chinese, by their English text, which is stored. */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  [DISABLED_BY_HAND.off, "已手动停用"],
+  [DISABLED_BY_HAND.removed, "已删除"],
+  [DISABLED_BY_ANSWERS.gone, "接收端返回了 410 Gone"],
+  [DISABLED_BY_ANSWERS.hopeless, "120 小时内没有推送成功"],
+  [LISTENER_AWAY, "监听程序已断开"],
+  [BY_REQUEST, "已手动暂停"],
+]);
+
+/** The reason of an endpoint's state in both languages. */
+export function reasonWords(reason: string): Words {
+  const [, drill] = /^checkout checklist run (\S+) holds its events back$/.exec(reason) ?? [];
+  if (drill !== undefined) return [reason, `checkout checklist run ${drill} 暂缓推送其事件`];
+  return [reason, REASONS.get(reason) ?? reason];
+}
+
 /**
  * The current state of an endpoint; `heldBy` is the drill that holds back the store's webhooks, if one does (decision
  * 66).
@@ -28,12 +49,11 @@ export const LISTENER_AWAY = "its listener went away";
 export function endpointNow(endpoint: Endpoint, heldBy: string | undefined): EndpointNow {
   const { state, reason } = endpoint;
   if (state === "enabled" && heldBy !== undefined) {
-    const held = `checkout checklist run ${heldBy} holds its events back`;
-    return { ...endpoint, state: "paused", reason: held, pausedBy: "drill" };
+    return { ...endpoint, state: "paused", reason: heldByDrill(heldBy), pausedBy: "drill" };
   }
   if (state !== "paused") return { ...endpoint, pausedBy: null };
   const pausedBy = reason === LISTENER_AWAY ? "listener" : "request";
-  return { ...endpoint, reason: reason ?? "it was paused by request", pausedBy };
+  return { ...endpoint, reason: reason ?? BY_REQUEST, pausedBy };
 }
 
 /** Whether a reason is valid for a state of an endpoint. */

@@ -63,7 +63,10 @@ export async function listCheckouts(
   const lists = context.store.checkoutLists();
   const before = query.before === undefined ? AFTER_ALL : lists.placeOf(storeId, query.before);
   if (before === undefined)
-    return refuse("session_not_found", `there is no checkout ${query.before} to go on from`);
+    return refuse("session_not_found", [
+      `there is no checkout ${query.before} to go on from`,
+      `没有可以继续的收款单 ${query.before}`,
+    ]);
   const { status = null, object = null, paymentMethod = null, orderId = null, limit = DEFAULT_PAGE } = query;
   const filter = { storeId, status, object, paymentMethod, orderId };
   const found = find(lists, filter, { text: query.q, span: { before, limit: limit + 1 } });

@@ -94,7 +94,10 @@ export const webhookHandlers = {
     const { store } = context;
     const { before, limit = DEFAULT_PAGE, waitMs } = body;
     if (before !== undefined && store.deliveries.find(before)?.storeId !== storeId)
-      return refuse("not_found", `there is no delivery ${before} to go on from`);
+      return refuse("not_found", [
+        `there is no delivery ${before} to go on from`,
+        `没有可以继续的推送 ${before}`,
+      ]);
     const found = await onceThere(context, { storeId, waitMs }, () =>
       listDeliveries(store, { storeId, ...body, limit: limit + 1 }),
     );

@@ -117,8 +117,11 @@ type MetCheckout = Checkout & ExistingCheckout;
 
 /** The refusal of a request that the log does not have. */
 export function noRequest(log: Pick<RequestLog, "failure">, id: string): Outcome<never> {
-  const why = log.failure() ?? "it keeps the newest ones";
-  return refuse("not_found", `the request log of this store has no request ${id}; ${why}`);
+  const failure = log.failure();
+  return refuse("not_found", [
+    `the request log of this store has no request ${id}; ${failure ?? "it keeps the newest ones"}`,
+    `本商店的请求日志中没有请求 ${id}；${failure ?? "日志只保留最新的请求"}`,
+  ]);
 }
 
 /** A request as its line tells it: `keys` are those of the checkouts that it can have created. */

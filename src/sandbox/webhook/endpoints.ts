@@ -1,5 +1,5 @@
 import { ALL_EVENTS, parseEventTypes, wants } from "../../core/webhook/event-types.ts";
-import { DISABLED_BY_HAND, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { DISABLED_BY_HAND, reasonWords, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { recordTestEvent } from "../../core/checkout/event.ts";
 import { accept, inField, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import {
@@ -352,8 +352,9 @@ export function eventOf(
 }
 
 function isOff({ id, reason }: Endpoint): Outcome<never> {
+  const [why, chinese] = reasonWords(reason ?? DISABLED_BY_HAND.off);
   return refuse("state_conflict", [
-    `endpoint ${id} is disabled: ${reason ?? DISABLED_BY_HAND.off}; enable it first`,
-    `接收端 ${id} 已停用：${reason ?? DISABLED_BY_HAND.off}；请先启用`,
+    `endpoint ${id} is disabled: ${why}; enable it first`,
+    `接收端 ${id} 已停用：${chinese}；请先启用`,
   ]);
 }

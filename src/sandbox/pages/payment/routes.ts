@@ -155,7 +155,10 @@ function showWallet(render: (shown: PageContext, attempt: Attempt) => Html): Sho
   return (_context, shown, call) => {
     const attempt = shown.view.attempts.find(({ number }) => number === attemptIn(call));
     return attempt === undefined
-      ? refuse("not_found", `checkout ${checkoutIdIn(call)} has no attempt ${call.params["attempt"]}`)
+      ? refuse("not_found", [
+          `checkout ${checkoutIdIn(call)} has no attempt ${call.params["attempt"]}`,
+          `收款单 ${checkoutIdIn(call)} 没有支付尝试 ${call.params["attempt"]}`,
+        ])
       : accept(render(shown, attempt));
   };
 }
@@ -170,10 +173,10 @@ function readOwnForm(
   const fields = readForm(call.request);
   if (!fields.ok || isFormToken(masterKey, checkoutIdIn(call), fields.value.get("token") ?? ""))
     return fields;
-  return refuse(
-    "origin_not_allowed",
+  return refuse("origin_not_allowed", [
     "the form does not carry the token of this checkout; load its page again",
-  );
+    "表单没有本收款单的令牌；请重新加载页面",
+  ]);
 }
 
 /** The wallet of the attempt if there is one, else the checkout's page. */
@@ -190,7 +193,10 @@ function walletAct(fields: ReadonlyMap<string, string>, call: Call): Outcome<Pay
   const attempt = attemptIn(call);
   if (outcome !== undefined && attempt !== null) return accept(actOf(outcome, attempt));
   const got = printableLiteral(field ?? null);
-  return refuse("invalid_parameter", `outcome must be one of ${WALLET_OUTCOMES.join(", ")}; got ${got}`);
+  return refuse("invalid_parameter", [
+    `outcome must be one of ${WALLET_OUTCOMES.join(", ")}; got ${got}`,
+    `outcome 应为 ${WALLET_OUTCOMES.join("、")} 之一；收到 ${got}`,
+  ]);
 }
 
 function actOf(outcome: WalletOutcome, attempt: number): PayerAct {

@@ -57,26 +57,31 @@ const DRILLS: Readonly<
   },
 };
 
-/** What a drill of webhooks has found, a line for each endpoint; also where nothing was kept. */
+/** The findings of a webhook drill, a line for each endpoint, also for endpoints of which nothing was kept. */
 export function foundLines({ drills }: AnswerOf<"runWebhookDrill">): string {
   return drills
-    .map(({ url, verdict, steps }) => {
-      const passed = steps.filter((step) => step.passed).length;
-      const nothing = "it could not be reached, so nothing is known about it, and nothing was kept";
-      return `${url}: ${verdict === "unknown" ? nothing : `${verdict}, ${passed} of ${steps.length} steps`}`;
-    })
+    .map(({ url, verdict, steps }) =>
+      [verdict, steps.filter((step) => step.passed).length, steps.length, url].join(" "),
+    )
     .join("\n");
 }
 
-/** What the drill that was just run has found. */
+/** The findings of the drill that has just run. */
 export function ranLines({ shownOnce }: View): Html {
   if (shownOnce === undefined) return html``;
   return html`<div class="notice" role="status">
     <strong>${TEXTS.ran}</strong>
-    <ul class="evidence" lang="en">
-      ${shownOnce.split("\n").map((line) => html`<li>${line}</li>`)}
+    <ul class="evidence">
+      ${shownOnce.split("\n").map((line) => html`<li>${foundLine(line)}</li>`)}
     </ul>
   </div>`;
+}
+
+function foundLine(line: string): Html {
+  const [verdict, passed = "", all = "", url = ""] = line.split(" ");
+  if (verdict === "unknown") return html`${TEXTS.nothingKnown(url)}`;
+  const result = verdict === "passed" ? TEXTS.drillPassed : TEXTS.drillFailed;
+  return html`${url}: ${result}, ${TEXTS.steps(Number(passed), Number(all))}`;
 }
 
 /** The drills that run now, with what they have seen so far. */

@@ -75,6 +75,10 @@ export const TEXTS = {
     "同时发送最新订单的伪造事件（正确的接收端会拒绝）",
   ],
   ran: ["The drill has run", "演练已完成"],
+  nothingKnown: (url: string) => [
+    `${url}: it could not be reached, so nothing is known about it, and nothing was kept`,
+    `${url}：无法连接，因此情况未知，没有保存结果`,
+  ],
   needsShell: ["Run it in a terminal", "在终端中运行"],
   notRequested: [
     "Production was not requested yet. A request opens nothing: the administrator decides.",

@@ -35,8 +35,8 @@ export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown>
     return refuse(
       "invalid_parameter",
       [
-        `amount_minor: expected ${expected}; got ${printableLiteral(text)}`,
-        `amount_minor：应为 ${expected}；收到 ${printableLiteral(text)}`,
+        `amount_minor: expected ${expected[0]}; got ${printableLiteral(text)}`,
+        `amount_minor：应为 ${expected[1]}；收到 ${printableLiteral(text)}`,
       ],
       { field: "amount_minor" },
     );

@@ -1,3 +1,4 @@
+import { reasonWords } from "../../../../core/webhook/endpoint.ts";
 import { ALL_EVENTS, EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
 import type { EndpointNow } from "../../../../core/webhook/endpoint.ts";
 import type { EndpointEntry } from "../../../../core/control/webhook.ts";
@@ -86,7 +87,7 @@ export function endpointState({
   const isFailing = state === "enabled" && failingSince !== null;
   const kind = isFailing ? "bad" : { enabled: "good", paused: "warn", disabled: "bad" }[state];
   const by = pausedBy === null ? "" : html` <span class="hint">${TEXTS.pausedBy[pausedBy]}</span>`;
-  const why = reason === null ? "" : html` <span class="hint why" lang="en">${reason}</span>`;
+  const why = reason === null ? "" : html` <span class="hint why">${reasonWords(reason)}</span>`;
   const since =
     failingSince === null
       ? ""

@@ -1,0 +1,213 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import type { DrillStep } from "../../src/core/control/drills.ts";
+import { english, type Words } from "../../src/core/language.ts";
+import { EXPECTED, GOT, OPEN, QUOTED, type DrillSentence } from "../../src/core/readiness/drill-sentences.ts";
+import { RETURN_CAUSES, RETURN_STEPS } from "../../src/core/readiness/drills/browser-return.ts";
+import type { StepTitles } from "../../src/core/readiness/drills/drill.ts";
+import { DUPLICATES_CAUSES } from "../../src/core/readiness/drills/duplicates-causes.ts";
+import { DUPLICATES_STEPS } from "../../src/core/readiness/drills/duplicates.ts";
+import { IDEMPOTENCY_STEPS } from "../../src/core/readiness/drills/idempotency.ts";
+import { adviceSentences } from "../../src/core/readiness/drills/webhook-advice.ts";
+import { WEBHOOK_STEPS } from "../../src/core/readiness/drills/webhook.ts";
+import { AFTER_A_LOSS, IDEMPOTENCY_CAUSES } from "../../src/core/readiness/idempotency-causes.ts";
+import type { DrillKind } from "../../src/core/readiness/names.ts";
+import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+import { portalPages } from "../support/portal-addresses.ts";
+import { signedIn, textOf } from "../support/portal.ts";
+import { WRONG_FORMS } from "../support/wrong-forms.ts";
+import { askPortal, portalHost, signIn } from "../support/portal-sign-in.ts";
+
+type Rows = Readonly<Record<string, DrillSentence>>;
+
+/** What failed drills of each kind can say, in the fewest steps. */
+const FAILED: Readonly<Record<DrillKind, readonly [steps: StepTitles, causes: readonly string[]]>> = {
+  webhook: [WEBHOOK_STEPS, adviceSentences().map(inEnglish)],
+  duplicates: [DUPLICATES_STEPS, [...said(DUPLICATES_CAUSES), ...said(OPEN)]],
+  idempotency: [IDEMPOTENCY_STEPS, [...said(IDEMPOTENCY_CAUSES), ...said(AFTER_A_LOSS)]],
+  browser_return: [RETURN_STEPS, said(RETURN_CAUSES)],
+};
+
+function inEnglish(row: DrillSentence): string {
+  const words: Words = typeof row === "function" ? row(...["1", "2", "3"].slice(0, row.length)) : row;
+  return english(words);
+}
+
+function said(rows: Rows): readonly string[] {
+  return Object.values(rows).map(inEnglish);
+}
+
+function failedSteps(kind: DrillKind): readonly DrillStep[] {
+  const [titles, causes] = FAILED[kind];
+  const names = Object.keys(titles);
+  const [expected, got] = [said(EXPECTED), [...said(GOT), ...said(QUOTED)]];
+  return Array.from({ length: Math.max(names.length, causes.length, got.length) }, (_, at) => ({
+    name: names[at % names.length] ?? "",
+    passed: false,
+    expected: expected[at % expected.length] ?? "",
+    got: got[at % got.length] ?? "",
+    cause: causes[at % causes.length] ?? null,
+    reference: null,
+  }));
+}
+
+/** Writes a failed drill of each kind, as a drill of this version would. */
+function writeDrills({ cwd }: Harness, { storeId, endpoint }: { storeId: string; endpoint: string }): void {
+  const database = new Database(join(cwd, ".checkout/sandbox.db"));
+  const insert = database.prepare(
+    "INSERT INTO drills (id, store_id, kind, subject, passed, steps, at) VALUES (?, ?, ?, ?, 0, ?, ?)",
+  );
+  for (const [at, kind] of (Object.keys(FAILED) as DrillKind[]).entries())
+    insert.run(
+      `0199a3c4-5d00-7000-8000-00000000000${at}`,
+      storeId,
+      kind,
+      kind === "webhook" ? `${endpoint} ` : "",
+      JSON.stringify(failedSteps(kind)),
+      Date.UTC(2026, 0, 15, 11),
+    );
+  database.close();
+}
+
+/** Three or more Latin words in a row. */
+const SENTENCE = /(?<![\w/.-])[A-Za-z][a-z']*(?: [A-Za-z][a-z']*){2,}/g;
+/** Code, what was sent, and what is quoted from v1 and from the interface. */
+const OF_CODE = /<(pre|code|script|style)\b.*?<\/\1>|<(\w+)[^>]* lang="en"[^>]*>.*?<\/\2>/gs;
+const COMMAND = /\bcheckout(?: [a-z-]+)+/g;
+const NAMED = /(?:title|aria-label|placeholder|alt|data-\w+)="([^"]*)"/g;
+
+/** The English sentences of a page: in its text, and in what is read of its elements. */
+function englishIn(html: string, quoted: readonly string[]): readonly string[] {
+  const shown = html.replace(OF_CODE, " ");
+  const names = Array.from(shown.matchAll(NAMED), ([, name = ""]) => name);
+  const text = `${textOf(shown.replace(/<[^>]*>/g, "$& · "))} · ${names.join(" · ")}`;
+  const own = quoted.reduce((rest, one) => rest.replaceAll(one, "…"), text);
+  return own.replaceAll(COMMAND, "").match(SENTENCE) ?? [];
+}
+
+/** Descriptions of the first prices, which are those of a merchant. */
+const MERCHANT_TEXTS = ["A bento box", "A concert ticket"];
+const TERMS = { order_id: "1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+
+/** A store in which something of everything has happened, and a browser that reads Chinese. */
+async function openShop() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const portal = await signedIn(harness, sandbox);
+  await portal.post("/portal/preferences", { language: "zh", back: portal.home });
+  const answer = { status: 500, headers: {}, body: "no" };
+  harness.occupy(3000, { answer: () => Promise.resolve({ ...answer }), refuse: () => answer });
+  const messages: string[] = [];
+  const create = async (key: string, body: object): Promise<string> => {
+    const headers = { "Idempotency-Key": key };
+    const made = await sandbox.request({ path: "/v1/orders", headers, body: JSON.stringify(body) });
+    const { data, error } = JSON.parse(String(made.body)) as {
+      readonly data?: { readonly id: string };
+      readonly error?: { readonly message: string };
+    };
+    if (error !== undefined) messages.push(error.message, ...error.message.split("; "));
+    return data?.id ?? "";
+  };
+  const run = async (line: string): Promise<string> => {
+    const { code, stdout, stderr } = await harness.run(line.split(" "));
+    expect([line, code, stderr]).toEqual([line, 0, expect.anything()]);
+    return stdout;
+  };
+  return { harness, sandbox, portal, answer, messages, create, run };
+}
+
+test("no page of the portal in Chinese has an English sentence of ours", async () => {
+  const { harness, sandbox, portal, answer, messages, create, run } = await openShop();
+  const { home } = portal;
+  const found: (readonly [string, readonly string[]])[] = [];
+  const read = (where: string, html: string): void => {
+    const sentences = englishIn(html, [...MERCHANT_TEXTS, ...messages]);
+    if (sentences.length > 0) found.push([where, sentences]);
+  };
+  const act = async (path: string, fields: Readonly<Record<string, string>> = {}): Promise<void> => {
+    const page = await portal.act(`${home}${path}`, fields);
+    expect([path, page.status]).toEqual([path, 200]);
+    read(path, page.html);
+  };
+  for (const page of ["start", "overview", "checkouts", "requests", "webhooks", "webhooks/events"])
+    read(`empty ${page}`, (await portal.get(`${home}/${page}`)).html);
+
+  await act("/webhooks/endpoints", { url: "http://localhost:3000/hooks" });
+  const listed = JSON.parse(await run("endpoints list --json")) as { endpoints: { id: string }[] };
+  const endpoint = listed.endpoints[0]?.id ?? "";
+  await run("endpoints add http://127.0.0.1:9/hooks");
+  const checkout = await create("the-first-key", TERMS);
+  await create("the-first-key", { ...TERMS, amount_minor: 1 });
+  await create("another-key", { ...TERMS, currency: "euro" });
+  const other = await create("a-third-key", { ...TERMS, order_id: "1002" });
+  await act(`/checkouts/${checkout}/pay`, { outcome: "declined" });
+  await act(`/checkouts/${other}/pay`, { outcome: "cancelled" });
+  await act("/faults", { action: "status", status: "503", times: "2" });
+  await act("/faults", { action: "delay", latency: "2s" });
+  await act("/clock", { action: "advance", by: "20m" });
+  await act(`/webhooks/endpoints/${endpoint}/test`);
+  await act(`/webhooks/endpoints/${endpoint}/state`, { action: "pause" });
+  read("paused", (await portal.get(`${home}/webhooks`)).html);
+  await act(`/webhooks/endpoints/${endpoint}/state`, { action: "disable" });
+  read("disabled", (await portal.get(`${home}/webhooks`)).html);
+  answer.status = 204;
+  await act(`/webhooks/endpoints/${endpoint}/state`, { action: "enable" });
+  await act("/launch/waivers", { drill: "duplicates", reason: "无" });
+  await act("/launch/production", { note: "请开放" });
+  const { store_id: storeId } = sandbox.ready;
+  writeDrills(harness, { storeId, endpoint });
+
+  type Listed = Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>;
+  const ids = async (what: string, name: string): Promise<readonly string[]> =>
+    ((JSON.parse(await run(`${what} list --json`)) as Listed)[what] ?? []).map((row) => row[name] ?? "");
+  const several = {
+    checkouts: [checkout, other],
+    requests: await ids("requests", "request_id"),
+    deliveries: await ids("deliveries", "id"),
+    endpoints: await ids("endpoints", "id"),
+    events: await ids("events", "event_id"),
+  };
+  const most = Math.max(...Object.values(several).map(({ length }) => length));
+  const pages = Array.from({ length: Math.min(most, 12) }, (_, at) => {
+    const pick = Object.fromEntries(
+      Object.entries(several).map(([name, all]) => [name, all[at % all.length] ?? ""]),
+    );
+    const fixed = { store_id: storeId, portal: storeId, admin: storeId, anything: "start" };
+    return portalPages(PORTAL.routes, { ...pick, ...fixed });
+  }).flat();
+  const { cookie } = await signIn(harness, sandbox, "administrator");
+  const administrator = {
+    Authorization: "",
+    Host: portalHost(sandbox),
+    Cookie: cookie,
+    "Accept-Language": "zh",
+  };
+  const addresses = [...new Set(pages.map(({ address }) => address))];
+  for (const address of addresses) {
+    const isAdmin = address.startsWith("/portal/admin");
+    const html = isAdmin
+      ? String((await askPortal(sandbox, { path: address, headers: administrator })).body)
+      : (await portal.get(address)).html;
+    read(address, html);
+  }
+  const launch = await portal.get(`${home}/launch`);
+  for (const cause of ["对所有请求都返回 2xx", "很可能每次推送都会入账", "把 503 当作拒绝", "因为顾客返回"])
+    expect(launch.text).toContain(cause);
+  const unknown = "00000000-0000-7000-8000-00000000dead";
+  for (const path of [
+    "checkouts",
+    "requests",
+    "webhooks/events",
+    "webhooks/deliveries",
+    "webhooks/endpoints",
+  ])
+    read(`unknown ${path}`, (await portal.get(`${home}/${path}/${unknown}`)).html);
+  for (const [path, fields] of WRONG_FORMS) {
+    const refused = await portal.post(`${home}${path}`, fields);
+    read(JSON.stringify([path, fields]), refused.html);
+  }
+  expect(addresses.length).toBeGreaterThan(25);
+  expect(found).toEqual([]);
+});

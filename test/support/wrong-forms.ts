@@ -1,0 +1,49 @@
+/** The fields of a form, by their names. */
+export type Fields = Readonly<Record<string, string>>;
+
+/** A form, what is wrong in it, and the field that is; empty: the sentence stands at the form as a whole. */
+export type WrongForm = readonly [path: string, fields: Fields, field: string, said: RegExp];
+
+/** A valid price, but for its method. */
+export const PRICE = {
+  price_id: "oolong",
+  amount_minor: "700",
+  currency: "EUR",
+  payment_method: "alipay_plus",
+};
+const WRONG_URLS = [
+  "3000",
+  "localhost:3000/hooks",
+  "ftp://localhost/hooks",
+  "http://user@localhost:3000/",
+  "http://localhost:3000/#hooks",
+  "http://127.1:3000/hooks",
+  "https://example.com/hooks",
+  "http://localhost:4242/hooks",
+] as const;
+
+/** Forms of which one field is wrong, each under its path of the store. */
+export const WRONG_FORMS: readonly WrongForm[] = [
+  ["/clock", { action: "advance", by: "soon" }, "by", /expected a duration/],
+  ["/clock", { action: "advance", by: "900d" }, "by", /./],
+  ["/clock", { action: "set", to: "tomorrow" }, "to", /expected a moment/],
+  ["/clock", { action: "set", to: "2026-02-30T12:00:00Z" }, "to", /expected a moment/],
+  ["/faults", { action: "status", status: "many" }, "status", /expected a whole number/],
+  ["/faults", { action: "status", status: "200" }, "status", /400/],
+  ["/faults", { action: "status", latency: "2s" }, "latency", /is for/],
+  ["/faults", { action: "delay", latency: "2 s" }, "latency", /expected a duration/],
+  ["/faults", { action: "delay", until: "soon" }, "until", /expected a span/],
+  ["/faults", { action: "delay", probability: "2" }, "probability", /from 0 to 1/],
+  ["/faults", { action: "delay", nth: "0" }, "nth", /./],
+  ["/faults", { action: "delay", path: "/v1/orders" }, "path", /is for deliveries/],
+  ["/catalog", { ...PRICE, amount_minor: "7.00" }, "amount_minor", /700/],
+  ["/catalog", { ...PRICE, amount_minor: "0" }, "amount_minor", /./],
+  ["/catalog", { ...PRICE, currency: "euro" }, "currency", /./],
+  ["/catalog", { ...PRICE, price_id: "" }, "price_id", /./],
+  ["/catalog", { ...PRICE, price_id: "price_coffee" }, "price_id", /price_coffee/],
+  ["/keys", {}, "scopes", /./],
+  ["/settings/return-origins", { origin: "shop.example" }, "origin", /begin with https/],
+  ["/settings/return-origins", { origin: "https://shop.example", path: "x" }, "path", /begin with a slash/],
+  ...WRONG_URLS.map((url): WrongForm => ["/webhooks/endpoints", { url }, "url", /./]),
+  ["/webhooks/endpoints", { url: "http://localhost:3009/", "type order.x": "on" }, "types", /order\.x/],
+];
