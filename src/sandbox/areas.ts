@@ -74,7 +74,9 @@ const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
 /** The rest: the page at the root, the health check, and the refusal of unknown paths. */
 const REST: Area<RestContext> = {
   routes: REST_ROUTES,
-  find: createRouter(REST_ROUTES, { owner: "the API is under /v1; this server" }),
+  find: createRouter(REST_ROUTES, {
+    owner: ["the API is under /v1; this server", "API 在 /v1 下；本服务器"],
+  }),
   requestIds: "rest",
   admit: () => accept(undefined),
   storeOf: () => undefined,

@@ -1,3 +1,4 @@
+import type { Words } from "../core/language.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 
@@ -23,7 +24,7 @@ export type Router<Row> = (method: string, path: string) => Outcome<RouteMatch<R
  */
 export function createRouter<Row extends Route>(
   routes: readonly Row[],
-  { owner, segments = {} }: { readonly owner: string; readonly segments?: Readonly<Record<string, string>> },
+  { owner, segments = {} }: { readonly owner: Words; readonly segments?: Readonly<Record<string, string>> },
 ): Router<Row> {
   const compiled = routes.map((route) => ({
     route,
@@ -37,10 +38,15 @@ export function createRouter<Row extends Route>(
     }
     const shown = printableLiteral(path);
     const found = compiled.flatMap(({ taken, read }) => (read(path) === undefined ? [] : taken));
-    if (found.length === 0) return refuse("not_found", `${owner} has no ${shown}`);
+    if (found.length === 0)
+      return refuse("not_found", [`${owner[0]} has no ${shown}`, `${owner[1]}没有 ${shown}`]);
     const allow = [...found, "OPTIONS"];
-    const message = `${shown} takes ${allow.join(", ")}; got ${printableLiteral(method)}`;
-    return refuse("method_not_allowed", message, { allow: allow.join(", ") });
+    const got = printableLiteral(method);
+    const said = [
+      `${shown} takes ${allow.join(", ")}; got ${got}`,
+      `${shown} 只接受 ${allow.join("、")}；收到 ${got}`,
+    ] as const;
+    return refuse("method_not_allowed", said, { allow: allow.join(", ") });
   };
 }
 

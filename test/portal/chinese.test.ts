@@ -17,7 +17,7 @@ import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { portalPages } from "../support/portal-addresses.ts";
 import { signedIn, textOf } from "../support/portal.ts";
-import { WRONG_FORMS } from "../support/wrong-forms.ts";
+import { WRONG_FORMS, type Fields } from "../support/wrong-forms.ts";
 import { askPortal, portalHost, signIn } from "../support/portal-sign-in.ts";
 
 type Rows = Readonly<Record<string, DrillSentence>>;
@@ -118,6 +118,40 @@ async function openShop() {
   return { harness, sandbox, portal, answer, messages, create, run };
 }
 
+/** Acts that are refused on a page of their own, or in a form that few open. */
+function refusedActs({
+  checkout,
+  endpoint,
+}: Readonly<Record<"checkout" | "endpoint", string>>): readonly (readonly [string, Fields])[] {
+  const unknown = "00000000-0000-7000-8000-00000000dead";
+  const names = ["new", "茶  店", "Ｔea", unknown, "x".repeat(65)];
+  return [
+    ...names.map((name) => ["/stores", { name }] as const),
+    ["/snapshots", { name: "../x" }],
+    ["/snapshots/remove", { name: "nothing" }],
+    ["/snapshots/restore", { name: "nothing" }],
+    ["/launch/production", {}],
+    ["/launch/waivers", { drill: "browser_return", reason: "" }],
+    ["/launch/waivers", { drill: "everything", reason: "无" }],
+    ["/launch/waivers", { drill: "webhook", reason: "无".repeat(2000) }],
+    [`/checkouts/${checkout}/pay`, { outcome: "everything" }],
+    [`/checkouts/${unknown}/pay`, { outcome: "succeeded" }],
+    [`/checkouts/${checkout}/events/${unknown}/replay`, {}],
+    [`/webhooks/events/${unknown}/replay`, {}],
+    [`/webhooks/endpoints/${unknown}/test`, {}],
+    [`/webhooks/endpoints/${endpoint}/state`, { action: "everything" }],
+    [`/webhooks/endpoints/${endpoint}/rotate`, { overlap_ms: "-1" }],
+    [`/faults/${unknown}/remove`, {}],
+    ["/faults", { action: "status", status: "503", times: "0" }],
+    ["/faults", { action: "everything" }],
+    ["/clock", { action: "everything" }],
+    ["/settings/return-origins", { origin: "https://localhost/x?y" }],
+    ["/keys", { scopes: "everything" }],
+    ["/delete", { name: "nothing" }],
+    ["/nothing", {}],
+  ];
+}
+
 test("no page of the portal in Chinese has an English sentence of ours", async () => {
   const { harness, sandbox, portal, answer, messages, create, run } = await openShop();
   const { home } = portal;
@@ -154,6 +188,7 @@ test("no page of the portal in Chinese has an English sentence of ours", async (
   read("disabled", (await portal.get(`${home}/webhooks`)).html);
   answer.status = 204;
   await act(`/webhooks/endpoints/${endpoint}/state`, { action: "enable" });
+  await act("/launch/webhooks");
   await act("/launch/waivers", { drill: "duplicates", reason: "无" });
   await act("/launch/production", { note: "请开放" });
   const { store_id: storeId } = sandbox.ready;
@@ -192,6 +227,10 @@ test("no page of the portal in Chinese has an English sentence of ours", async (
       : (await portal.get(address)).html;
     read(address, html);
   }
+  for (const text of ["100", "nothing", "hooks", "order"]) {
+    const { location, html } = await portal.get(`${home}/find?q=${text}`);
+    read(`find ${text}`, location === undefined ? html : (await portal.get(location)).html);
+  }
   const launch = await portal.get(`${home}/launch`);
   for (const cause of ["对所有请求都返回 2xx", "很可能每次推送都会入账", "把 503 当作拒绝", "因为顾客返回"])
     expect(launch.text).toContain(cause);
@@ -204,9 +243,11 @@ test("no page of the portal in Chinese has an English sentence of ours", async (
     "webhooks/endpoints",
   ])
     read(`unknown ${path}`, (await portal.get(`${home}/${path}/${unknown}`)).html);
-  for (const [path, fields] of WRONG_FORMS) {
+  for (const [path, fields] of [...WRONG_FORMS, ...refusedActs({ checkout, endpoint })]) {
     const refused = await portal.post(`${home}${path}`, fields);
-    read(JSON.stringify([path, fields]), refused.html);
+    const where = JSON.stringify([path, fields]);
+    if (refused.status < 400) found.push([where, ["it was accepted"]]);
+    read(where, refused.html);
   }
   expect(addresses.length).toBeGreaterThan(25);
   expect(found).toEqual([]);

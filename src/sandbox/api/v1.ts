@@ -66,7 +66,7 @@ const ROUTES: readonly AreaRoute<ApiContext>[] = [
 /** Everything under `/v1/`. */
 export const V1: Area<ApiContext> = {
   routes: ROUTES,
-  find: createRouter(ROUTES, { owner: "v1" }),
+  find: createRouter(ROUTES, { owner: ["v1", "v1 "] }),
   requestIds: "v1",
   admit: (_context, request) => refuseBrowsers(request),
   storeOf: ({ store }, request) => callerOf(store, request)?.storeId,

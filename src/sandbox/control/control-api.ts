@@ -46,7 +46,7 @@ const SEGMENTS = { store_id: `${DEFAULT_STORE}|${UUID}`, id: UUID };
 
 const ROUTES: readonly ControlRoute[] = OPERATION_NAMES.map(routeOf);
 
-const find = createRouter(ROUTES, { owner: "the control API", segments: SEGMENTS });
+const find = createRouter(ROUTES, { owner: ["the control API", "控制 API "], segments: SEGMENTS });
 
 /** Everything under `/__sandbox/`: browser, token, route, role, store, body. */
 export const CONTROL: Area<ControlContext, ControlRole> = {

@@ -21,7 +21,7 @@ const ROUTES: readonly AreaRoute<PagesContext>[] = [
 export const PAGES: Area<PagesContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, {
-    owner: "the payment page",
+    owner: ["the payment page", "支付页面"],
     segments: { checkout_id: UUID.replaceAll("a-f", "a-fA-F"), attempt: "[1-9]" },
   }),
   requestIds: "pages",

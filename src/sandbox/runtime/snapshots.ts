@@ -120,13 +120,16 @@ function chooseStores(
 ): Outcome<StoreSelection> {
   if (typeof scope === "object") {
     if (storeIds.includes(scope.storeId)) return accept({ storeIds: [scope.storeId], isAll: false });
-    return refuse(
-      "state_conflict",
+    return refuse("state_conflict", [
       `the snapshot does not hold store ${scope.storeId}: ${storeIds.join(", ")}`,
-    );
+      `快照不包含商店 ${scope.storeId}：${storeIds.join("、")}`,
+    ]);
   }
   if (scope === "all" && storeId !== null)
-    return refuse("state_conflict", `the snapshot holds only store ${storeId}, not the whole sandbox`);
+    return refuse("state_conflict", [
+      `the snapshot holds only store ${storeId}, not the whole sandbox`,
+      `快照只包含商店 ${storeId}，而不是整个沙箱`,
+    ]);
   return accept({ storeIds, isAll: storeId === null });
 }
 
@@ -169,15 +172,15 @@ async function refusingUnfit<Value>(write: () => Promise<Value>): Promise<Outcom
   } catch (error) {
     if (error instanceof SnapshotDamage) return unfit(`it is damaged: ${error.message}`);
     if (!(error instanceof SnapshotConflict)) throw error;
-    return refuse(
-      "state_conflict",
+    return refuse("state_conflict", [
       `a store of this sandbox has an id or a key of the snapshot (${error.message}); nothing was changed`,
-    );
+      `本沙箱的某个商店与快照的 id 或密钥相同（${error.message}）；没有做任何更改`,
+    ]);
   }
 }
 
 function unfit(why: string): Outcome<never> {
-  return refuse("invalid_parameter", `the snapshot cannot be restored: ${why}`);
+  return refuse("invalid_parameter", [`the snapshot cannot be restored: ${why}`, `无法恢复快照：${why}`]);
 }
 
 /** Seals the same secret with another key. A secret that its key does not open was changed by another program. */

@@ -20,9 +20,13 @@ export async function createSnapshot(
   const { store, snapshotShelf: shelf } = context;
   if (scope !== "all" && store.stores.names(scope.storeId) === undefined) return noStore(scope.storeId);
   if (store.erasures.pending().length > 0)
-    return refuse("storage_unavailable", "a store is being reset or deleted; try again", {
-      retryAfterSeconds: 1,
-    });
+    return refuse(
+      "storage_unavailable",
+      ["a store is being reset or deleted; try again", "有商店正在重置或删除；请重试"],
+      {
+        retryAfterSeconds: 1,
+      },
+    );
   const replaced = shelf.size(name) !== undefined;
   const facts = await takeInto(context, name, scope);
   return accept({ snapshot: named(name, shelf.size(name) ?? 0, facts), replaced });
@@ -67,7 +71,10 @@ export async function restoreNamed(
   { scope, adopt }: { readonly scope: SnapshotScope | "as_taken"; readonly adopt?: boolean | undefined },
 ): Promise<Outcome<Restored>> {
   if ((context.snapshotShelf.size(name) ?? 0) > MAX_SNAPSHOT_BYTES)
-    return refuse("invalid_parameter", `the snapshot cannot be restored: ${TOO_LARGE}`);
+    return refuse("invalid_parameter", [
+      `the snapshot cannot be restored: ${TOO_LARGE}`,
+      "快照过大，无法恢复",
+    ]);
   const bytes = context.snapshotShelf.read(name);
   return bytes === undefined ? noSnapshot(name) : restoreSnapshot(context, scope, bytes, { adopt });
 }
@@ -89,5 +96,5 @@ function unreadable(name: string, bytes: number, problem: string): NamedSnapshot
 }
 
 function noSnapshot(name: string): Outcome<never> {
-  return refuse("not_found", `there is no snapshot ${name}`);
+  return refuse("not_found", [`there is no snapshot ${name}`, `没有快照 ${name}`]);
 }

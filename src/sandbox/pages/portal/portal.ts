@@ -49,7 +49,7 @@ const ROUTES = TABLE.map(guarded);
 const NAMES = new Set(TABLE.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
 
 const find = createRouter(ROUTES, {
-  owner: "the portal",
+  owner: ["the portal", "门户"],
   segments: { store_id: UUID, id: UUID, anything: `(?!(?:${[...NAMES].join("|")})$)[^/]+` },
 });
 

@@ -53,10 +53,10 @@ export function readNamed(
   const name = context.store.stores.names(storeId)?.store;
   const got = (fields.get("name") ?? "").trim();
   if (name === undefined || got === name || got === shownStoreName(name)) return accept(storeId);
-  const wanted = `the name of the store, ${printableLiteral(shownStoreName(name))}`;
+  const wanted = printableLiteral(shownStoreName(name));
   return refuse("invalid_parameter", [
-    `expected ${wanted}; got ${printableLiteral(got)}; nothing was changed`,
-    `应为 ${wanted}；收到 ${printableLiteral(got)}；未作任何更改`,
+    `expected the name of the store, ${wanted}; got ${printableLiteral(got)}; nothing was changed`,
+    `应为商店名称 ${wanted}；收到 ${printableLiteral(got)}；未作任何更改`,
   ]);
 }
 
