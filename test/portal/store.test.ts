@@ -379,9 +379,11 @@ test("a store is reset and deleted only when its name is typed", async () => {
 });
 
 test("a snapshot is taken, told of when asked, restored and removed", async () => {
-  const { portal, home, act, create, get, read, refused } = await openPortal();
+  const { portal, act, create, get, read, refused } = await openPortal();
   await create("order-1");
-  await act("/snapshots", { name: "before" });
+  expect((await act("/snapshots", { name: "before" })).text).toContain("The snapshot before was taken.");
+  const again = await act("/snapshots", { name: "before" });
+  expect(again.text).toContain("The snapshot before was taken, in the place of the older one.");
   expect((await act("/snapshots/all", { name: "everything" })).text).toContain("everything");
   await create("order-2");
   expect((await get("/stores")).text).toContain("before");
@@ -390,7 +392,9 @@ test("a snapshot is taken, told of when asked, restored and removed", async () =
     /everything the whole sandbox 2026-01-15 12:00:00 \d+ KiB/,
   );
   const restored = await portal.post("/portal/snapshots/restore", { name: "before" });
-  expect(restored.location).toBe(`${home}/stores`);
+  expect(restored.location).toMatch(/\/stores\?said=[\w-]+$/);
+  const { text } = await portal.get(restored.location ?? "");
+  expect(text).toContain("The snapshot was restored: this store is as it was then.");
   type Orders = { checkouts: { order_id: string }[] };
   expect((await read<Orders>("orders", "list")).checkouts.map(({ order_id: id }) => id)).toEqual(["order-1"]);
   await create("order-3");

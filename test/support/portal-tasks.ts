@@ -260,9 +260,11 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
       await hand.menu("Stores");
       await hand.type("name", "before-the-sale", "form[action$='/snapshots']");
       await hand.click("Snapshot of this store");
+      await hand.sees("The snapshot before-the-sale was taken.");
       await order({ order_id: "order-1002" });
       await hand.click("Restore", "#snapshots tr:has-text('before-the-sale')");
       await hand.click("Restore this snapshot");
+      await hand.sees(/^The snapshot was restored: /);
       await hand.menu("Checkouts");
       await hand.misses("order-1002");
     },

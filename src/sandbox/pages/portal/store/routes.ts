@@ -1,8 +1,9 @@
+import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { accept, mapped, type Outcome } from "../../../../core/outcome.ts";
 import { noStore } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
 import { act, page, pageOf, sentOn, showing, type PortalRoute } from "../route.ts";
-import { viewOf, type PortalContext, type View } from "../view.ts";
+import { viewOf, type PortalContext, type Said, type View } from "../view.ts";
 import { catalogPage, readPrice } from "./catalog-page.ts";
 import { MAX_MOVE_MS, movePath } from "./clock-move.ts";
 import { clockPage, readMove } from "./clock-page.ts";
@@ -12,6 +13,7 @@ import { readOrigin, settingsPage } from "./settings-page.ts";
 import { connectPage } from "./connect-page.ts";
 import { isConnected } from "./first-steps.ts";
 import { readNamed, readStore, storesPage } from "./stores-page.ts";
+import { STORES_TEXTS } from "./texts.ts";
 
 type Fields = ReadonlyMap<string, string>;
 
@@ -107,17 +109,20 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     operation: "createStoreSnapshot",
     read: nameIn,
     leadsTo: toStores,
+    says: saysTaken,
   }),
   act("/portal/{store_id}/snapshots/all", {
     operation: "createSnapshot",
     read: nameIn,
     leadsTo: toStores,
+    says: saysTaken,
   }),
   // Not below a store, as `reset`: it waits until nobody is in the stores that it replaces.
   act("/portal/snapshots/restore", {
     operation: "restoreSnapshot",
     read: nameIn,
     leadsTo: (_view, { stores }) => storesOf(stores),
+    says: saysRestored,
   }),
   act("/portal/{store_id}/snapshots/remove", {
     operation: "removeSnapshot",
@@ -144,6 +149,18 @@ function toFirstPage(path: string): PortalRoute {
 
 function toStores(view: View): string {
   return storePath(view, "/stores");
+}
+
+function saysTaken({ snapshot: { name }, replaced }: AnswerOf<"createSnapshot">): Said {
+  const { taken, takenAgain } = STORES_TEXTS.cameOf;
+  return { words: replaced ? takenAgain(name) : taken(name), tone: "good" };
+}
+
+function saysRestored({ stores, heldBack }: AnswerOf<"restoreSnapshot">): Said {
+  const { restored, restoredHeldBack } = STORES_TEXTS.cameOf;
+  return heldBack === null
+    ? { words: restored(stores.length), tone: "good" }
+    : { words: restoredHeldBack(stores.length), tone: "warn" };
 }
 
 function nameIn(fields: Fields): unknown {
