@@ -128,7 +128,7 @@ function chineseOf(issue: z.core.$ZodIssue): string {
     case "too_big":
       return `不得大于 ${issue.maximum}${unitOf(issue.origin)}`;
     case "invalid_format":
-      return `格式应为 ${issue.format}`;
+      return issue.format === "regex" ? "格式不正确" : `格式应为 ${issue.format}`;
     case "unrecognized_keys":
       return `没有名为 ${issue.keys.join("、")} 的字段`;
     case "custom":
