@@ -148,11 +148,11 @@ test("the page of a delivery tells each try as it was sent, why it failed, and w
   expect(failed.text).toContain("TypeError: order is undefined");
   expect(failed.text).toContain("the receiver failed: look at its own log");
   expect(failed.text).toContain("Signed with the store’s signing secret. The signature verifies.");
-  expect(failed.text).toContain("the next try is due at");
+  expect(failed.text).toContain("the next attempt is due at");
   await advance(10_000);
   await settled();
   const taken = await portal.get(`${webhooks}/deliveries/${id}`);
-  expect(taken.text).toContain("Try 2");
+  expect(taken.text).toContain("Attempt 2");
   expect(taken.text).toContain("Nothing: it was taken.");
   // The line for the terminal says the same.
   const [, line = ""] = /(checkout webhooks verify [^<]+)</.exec(taken.html) ?? [];
