@@ -356,8 +356,9 @@ test("the real program, with a real shop and a real command", async () => {
   expect([drilled.code, drilled.stderr]).toEqual([0, ""]);
   const report = JSON.parse(drilled.stdout) as Report;
   expect(report.steps[3]?.got).toMatch(/^paid: .* \(it has asked the API\); page: 200$/);
-  const gets = Array.from({ length: 3 }, () => "GET navigate");
-  expect(visits).toEqual([...gets, "POST navigate", ...gets]);
+  const gets = (length: number): string[] => Array.from({ length }, () => "GET navigate");
+  // Unpaid in six ways, while the payment is pending, with the session of another order, and after the payment.
+  expect(visits).toEqual([...gets(3), "POST navigate", ...gets(5)]);
   // The service's own word, by a command of this program, is not the shop's.
   const command = `'${process.execPath}' '${PROGRAM}' sessions get {session_id} --json`;
   const byCommand = ["--order-view-command", command, "--paid-when", '"status":"succeeded"'];
