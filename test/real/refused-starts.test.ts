@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { newApiKey } from "../../src/sandbox/runtime/keys.ts";
@@ -97,7 +97,10 @@ const REFUSED: readonly Refused[] = [
  * a log of no bytes, which SQLite makes to read a database.
  */
 function bytesOf(folder: string): Readonly<Record<string, string>> {
-  const files = readdirSync(folder)
+  // A kill can leave a folder in which a file was being made.
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
     .filter((name) => name !== "run.json" && !name.endsWith("-shm"))
     .toSorted()
     .map((name) => [name, readFileSync(join(folder, name)).toString("base64")] as const);

@@ -269,7 +269,9 @@ function allSchemas(): Readonly<Record<string, Json>> {
       Object.assign(jsonSchema, rulesOf(zodSchema));
     },
   });
+  // By name: the order in which they were first asked for depends on who asked.
+  const sorted = Object.entries(schemas).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return Object.fromEntries(
-    Object.entries(schemas).map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema]),
+    sorted.map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema]),
   );
 }

@@ -94,7 +94,11 @@ function row(
     [WORDS.created, timeOf(createdAt, now)],
     [TEXTS.order, html`${page}${kind}`, "head"],
     [WORDS.amount, amount(checkout), "number"],
-    [WORDS.status, html`${statusBadge(status)} ${last.what === "created" ? "" : lastWords(view, last, now)}`],
+    [
+      WORDS.status,
+      html`${statusBadge(status)}
+      ${last.what === "created" ? html`<span class="last"></span>` : lastWords(view, last, now)}`,
+    ],
     [TEXTS.columnMethod, PAYMENT_TEXTS.method[paymentMethod]],
     [TEXTS.answer, lastAnswers(answers)],
     [TEXTS.age, ago(createdAt, now), "number", "named"],
