@@ -26,8 +26,8 @@ export default defineConfig({
     // No assertion: it ends what hangs. Every wait of a test gives up earlier, and says what it waited for.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    // One more than cores, because some wait. More of them are slower: each is interrupted by the others.
-    maxWorkers: availableParallelism() + 1,
+    // Three more than cores, because drills and shops mostly wait: 328 s where one more took 400 s (2 cores, idle).
+    maxWorkers: availableParallelism() + 3,
     // A worker loads the program once, and not for each file: a sixth of all processor time. No test keeps anything in a
     // module, or changes one.
     isolate: false,

@@ -10,6 +10,7 @@ export const LONG: readonly string[] = [
   "real/whole-shops",
   "real/payment-page",
   "real/idempotency-drill",
+  "real/scenarios",
   "real/executable",
   "real/drill-kill",
   "real/portal-axe",
