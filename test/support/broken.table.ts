@@ -394,7 +394,7 @@ export const BROKEN: {
     },
     "the order id without zeros is the key": ALIKE,
     "the order id without its signs and in capitals is the key": ALIKE,
-    "one of seven keys": ALIKE,
+    "one of four keys": ALIKE,
     "the process in the description": {
       same_key_again: "sends another body with ",
       restarted_ended: FAILURE,

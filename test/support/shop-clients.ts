@@ -355,10 +355,10 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
     client: keyedBy(({ orderId }) => `key-${orderId.replaceAll(/\W/g, "").toUpperCase()}`),
   },
   {
-    name: "one of seven keys",
+    name: "one of four keys",
     client: keyedBy(({ orderId }) => {
-      const sum = Array.from(orderId).reduce((all, one) => (all * 31 + Number(one.codePointAt(0))) % 7, 0);
-      return `bucket-${sum}-of-seven`;
+      const sum = Array.from(orderId).reduce((all, one) => (all * 31 + Number(one.codePointAt(0))) % 4, 0);
+      return `bucket-${sum}-of-four`;
     }),
   },
   {
