@@ -1,6 +1,7 @@
 import {
   checkoutOf,
   FIRST_PROBE,
+  probeHeaders,
   PROBES,
   readAnswer,
   type Answers,
@@ -62,18 +63,12 @@ function ask(
   { baseUrl, apiKey, proxy }: Target,
   { request, timeoutMs, signal }: { request: ProbeRequest; timeoutMs: number; signal: AbortSignal },
 ): Promise<OutboundResult> {
-  const { method, path, credential, idempotencyKey, contentType = "application/json", body } = request;
-  const headers = {
-    "User-Agent": COMMAND_AGENT,
-    ...(credential === "none" ? {} : { Authorization: `Bearer ${apiKey}` }),
-    ...(idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey }),
-    ...(body === undefined ? {} : { "Content-Type": contentType }),
-  };
+  const { method, path, body } = request;
   const sent = body === undefined ? {} : { body };
   return send({
     method,
     url: `${baseUrl}${path}`,
-    headers,
+    headers: { "User-Agent": COMMAND_AGENT, ...probeHeaders(request, `Bearer ${apiKey}`) },
     ...sent,
     proxy,
     timeoutMs,

@@ -1,6 +1,8 @@
 import * as z from "zod/mini";
 import { ASSUMPTIONS } from "../readiness/assumptions.ts";
+import { UUID } from "../text.ts";
 import {
+  probeHeaders,
   PROBES,
   type Answers,
   type Check,
@@ -75,14 +77,12 @@ function judge(run: string, answers: Answers, decision: number): CalibratedAssum
 }
 
 function shownRequest(run: string, request: ProbeRequest): CalibratedAssumption["request"] {
-  const { method, path, credential, idempotencyKey, contentType = "application/json", body } = request;
-  const headers = {
-    ...(credential === "none" ? {} : { Authorization: "Bearer <API key>" }),
-    ...(idempotencyKey === undefined ? {} : { "Idempotency-Key": withoutRun(run, idempotencyKey) }),
-    ...(body === undefined ? {} : { "Content-Type": contentType }),
-  };
+  const { method, path, body } = request;
+  const headers = Object.entries(probeHeaders(request, "Bearer <API key>")).map(
+    ([name, value]) => [name, withoutRun(run, value)] as const,
+  );
   const shown = body === undefined ? null : shortened(withoutRun(run, body));
-  return { method, path: withoutRun(run, path), headers, body: shown };
+  return { method, path: withoutRun(run, path), headers: Object.fromEntries(headers), body: shown };
 }
 
 /** The stored length of a long body, in characters. */
@@ -92,12 +92,12 @@ function shortened(text: string): string {
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}… (${text.length} characters)`;
 }
 
-const UUID = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/gi;
+const ANY_UUID = new RegExp(UUID, "gi");
 const URL_TEXT = /https?:\/\/[^\s"]+/g;
 
 /** A text without the parts that differ between two runs: ids, addresses, and the names that this run made. */
 function withoutRun(run: string, text: string): string {
-  return text.replaceAll(URL_TEXT, "<url>").replaceAll(UUID, "<uuid>").replaceAll(run, "<run>");
+  return text.replaceAll(URL_TEXT, "<url>").replaceAll(ANY_UUID, "<uuid>").replaceAll(run, "<run>");
 }
 
 function normalized(run: string, value: unknown): unknown {

@@ -61,8 +61,24 @@ const orderIdOf = (run: string): string => `calibrate-${run}`;
 const keyOf = (run: string, number = 1): string => `calibrate-${run}-${number}`;
 const refusedId = "calibrate-refused";
 
-function createOrder(key: (run: string) => string, body: (run: string) => string): Probe["request"] {
-  return (run) => ({ method: "POST", path: "/orders", idempotencyKey: key(run), body: body(run) });
+function createOrder(
+  key: (run: string) => string,
+  body: (run: string) => string,
+  more: Partial<ProbeRequest> = {},
+): Probe["request"] {
+  return (run) => ({ method: "POST", path: "/orders", idempotencyKey: key(run), body: body(run), ...more });
+}
+
+/** The headers of a request, with the credential as it is given. */
+export function probeHeaders(
+  { credential, idempotencyKey, contentType = "application/json", body }: ProbeRequest,
+  authorization: string,
+): Readonly<Record<string, string>> {
+  return {
+    ...(credential === "none" ? {} : { Authorization: authorization }),
+    ...(idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey }),
+    ...(body === undefined ? {} : { "Content-Type": contentType }),
+  };
 }
 
 function refusal(decision: number, status: number, code: ErrorCode): Check {
@@ -130,12 +146,7 @@ export const PROBES: readonly Probe[] = [
   {
     name: "other-path",
     summary: "sends the same body with the same key to /checkout-sessions",
-    request: (run) => ({
-      method: "POST",
-      path: "/checkout-sessions",
-      idempotencyKey: keyOf(run),
-      body: sum(orderIdOf(run)),
-    }),
+    request: createOrder(key1, (run) => sum(orderIdOf(run)), { path: "/checkout-sessions" }),
     checks: [refusal(5, 409, "idempotency_key_reused")],
   },
   {
@@ -182,13 +193,7 @@ export const PROBES: readonly Probe[] = [
   {
     name: "plain-text",
     summary: "sends a body as text/plain",
-    request: (run) => ({
-      method: "POST",
-      path: "/orders",
-      idempotencyKey: keyOf(run, 2),
-      contentType: "text/plain",
-      body: sum(refusedId),
-    }),
+    request: createOrder(key2, () => sum(refusedId), { contentType: "text/plain" }),
     checks: [refusal(6, 400, "unsupported_content_type")],
   },
   {
@@ -212,7 +217,7 @@ export const PROBES: readonly Probe[] = [
   {
     name: "no-credential",
     summary: "sends a create without the API key",
-    request: (run) => ({ ...createOrder(key2, () => sum(refusedId))(run, new Map()), credential: "none" }),
+    request: createOrder(key2, () => sum(refusedId), { credential: "none" }),
     checks: [refusal(4, 401, "credential_missing")],
   },
   {
@@ -230,7 +235,7 @@ export const PROBES: readonly Probe[] = [
   {
     name: "credential-before-key",
     summary: "sends a short key without the API key",
-    request: (run) => ({ ...createOrder(short, () => sum(refusedId))(run, new Map()), credential: "none" }),
+    request: createOrder(short, () => sum(refusedId), { credential: "none" }),
     checks: [refusal(3, 401, "credential_missing")],
   },
   {
