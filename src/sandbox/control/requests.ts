@@ -5,6 +5,7 @@ import { parseStatuses } from "../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import { explain, noRequest } from "../explain/explain.ts";
 import type { ControlActs, HandlersOf } from "./handler.ts";
+import { lookUntil } from "../runtime/arrivals.ts";
 
 const DEFAULT_PAGE = 100;
 
@@ -29,11 +30,12 @@ export const requestHandlers = {
  * came since the last one.
  */
 async function awaitRequests(
-  { requests: log, storeGate, world }: ControlActs,
+  context: ControlActs,
   storeId: string,
   query: RequestOf<"listRequests">,
 ): Promise<readonly LoggedRequest[]> {
-  const { status, waitMs = 0 } = query;
+  const { requests: log } = context;
+  const { status, waitMs } = query;
   const filter = {
     statuses: status === undefined ? null : (parseStatuses(status) ?? null),
     method: query.method?.toUpperCase() ?? null,
@@ -43,14 +45,21 @@ async function awaitRequests(
     from: query.from ?? null,
     limit: query.limit ?? DEFAULT_PAGE,
   };
-  const until = world.monotonic() + waitMs;
-  for (let after = query.after ?? null; ;) {
-    const found = log.list(storeId, { ...filter, after });
-    const left = until - world.monotonic();
-    if (found.length > 0 || left <= 0 || storeGate.isClosed(storeId)) return found.toReversed();
-    after = log.last(storeId);
-    await log.next(storeId, left);
-  }
+  let after = query.after ?? null;
+  const newestFirst = await lookUntil(
+    context,
+    { storeId, waitMs },
+    {
+      look: () => {
+        const found = log.list(storeId, { ...filter, after });
+        if (found.length === 0) after = log.last(storeId);
+        return found;
+      },
+      isEnough: (found) => found.length > 0,
+      next: (left) => log.next(storeId, left),
+    },
+  );
+  return newestFirst.toReversed();
 }
 
 /** A request as it is told: at the store's time, as everything that happens in a store. */

@@ -21,6 +21,7 @@ import {
   testEndpoint,
 } from "../webhook/endpoints.ts";
 import type { ControlActs, HandlersOf } from "./handler.ts";
+import { lookUntil } from "../runtime/arrivals.ts";
 
 /** Default length of a list. */
 const DEFAULT_PAGE = 100;
@@ -121,22 +122,22 @@ function movedTime({ store, world }: ControlActs, storeId: string): number | nul
 const LOOK_MS = 1000;
 
 /** An endpoint, at once or as soon as it is not enabled any more at the address that is named. */
-async function endpointOnceChanged(
+function endpointOnceChanged(
   context: ControlActs,
   { storeId, id: endpointId }: { readonly storeId: string; readonly id: string },
-  { url, waitMs = 0 }: RequestOf<"showEndpoint">,
+  { url, waitMs }: RequestOf<"showEndpoint">,
 ): Promise<Outcome<EndpointNow>> {
-  const { store, world, eventArrivals, storeGate } = context;
-  const until = world.monotonic() + waitMs;
-  for (;;) {
-    const found = endpointOf(store, { storeId, endpointId });
-    if (!found.ok) return found;
-    const now = asItIsNow(context, found.value);
-    const left = until - world.monotonic();
-    const isSame = now.state === "enabled" && now.url === url;
-    if (!isSame || left <= 0 || storeGate.isClosed(storeId) || eventArrivals.isOver()) return accept(now);
-    await eventArrivals.next(storeId, Math.min(left, LOOK_MS));
-  }
+  const { store, eventArrivals } = context;
+  return lookUntil<Outcome<EndpointNow>>(
+    context,
+    { storeId, waitMs },
+    {
+      look: () => mapped(endpointOf(store, { storeId, endpointId }), (found) => asItIsNow(context, found)),
+      isEnough: (now) => !now.ok || now.value.state !== "enabled" || now.value.url !== url,
+      next: (left) => eventArrivals.next(storeId, Math.min(left, LOOK_MS)),
+      isOver: eventArrivals.isOver,
+    },
+  );
 }
 
 /** Without `since` the newest events. Each look reads only what came since the last one. */
@@ -151,24 +152,28 @@ function awaitEvents(
   return onceThere(context, { storeId, waitMs }, () => {
     const wanted = { storeId, type, checkoutId, orderId, limit };
     const found = after === undefined ? events.latest(wanted) : events.after({ ...wanted, after });
-    after = events.lastPosition();
+    if (found.length === 0) after = events.lastPosition();
     return found;
   });
 }
 
 /** What `look` finds, as soon as it finds something; nothing where nothing came in time, or the store is being erased. */
-async function onceThere<Found>(
-  { world, eventArrivals, storeGate }: ControlActs,
-  { storeId, waitMs = 0 }: { readonly storeId: string; readonly waitMs: number | undefined },
+function onceThere<Found>(
+  context: ControlActs,
+  { storeId, waitMs }: { readonly storeId: string; readonly waitMs: number | undefined },
   look: () => readonly Found[],
 ): Promise<readonly Found[]> {
-  const until = world.monotonic() + waitMs;
-  for (;;) {
-    const found = look();
-    const left = until - world.monotonic();
-    if (found.length > 0 || left <= 0 || storeGate.isClosed(storeId) || eventArrivals.isOver()) return found;
-    await eventArrivals.next(storeId, left);
-  }
+  const { eventArrivals } = context;
+  return lookUntil(
+    context,
+    { storeId, waitMs },
+    {
+      look,
+      isEnough: (found) => found.length > 0,
+      next: (left) => eventArrivals.next(storeId, left),
+      isOver: eventArrivals.isOver,
+    },
+  );
 }
 
 function listDeliveries(

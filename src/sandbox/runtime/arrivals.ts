@@ -1,4 +1,5 @@
 import type { World } from "../../world.ts";
+import type { StoreGate } from "./store-gate.ts";
 
 /** A write of a store: an event, the end of a delivery's attempt, or another change. */
 export type Written = {
@@ -49,4 +50,33 @@ export function createArrivals<News = Written>({ sleep }: Pick<World, "sleep">):
     },
     follow,
   };
+}
+
+/** How a request looks for its result, and what it waits for between two looks. */
+type Looks<Result> = {
+  readonly look: () => Result;
+  /** Whether a result is worth an answer before the time is up. */
+  readonly isEnough: (result: Result) => boolean;
+  /** Resolves when another look may find more, at the latest after so many milliseconds. */
+  readonly next: (leftMs: number) => Promise<void>;
+  /** Whether nothing is waited for any more. Default: never. */
+  readonly isOver?: () => boolean;
+};
+
+/** Looks again and again until a result is enough. The last result counts when the time is up or the store is being erased. */
+export async function lookUntil<Result>(
+  {
+    world,
+    storeGate,
+  }: { readonly world: Pick<World, "monotonic">; readonly storeGate: Pick<StoreGate, "isClosed"> },
+  { storeId, waitMs = 0 }: { readonly storeId: string; readonly waitMs: number | undefined },
+  { look, isEnough, next, isOver = () => false }: Looks<Result>,
+): Promise<Result> {
+  const until = world.monotonic() + waitMs;
+  for (;;) {
+    const result = look();
+    const left = until - world.monotonic();
+    if (isEnough(result) || left <= 0 || storeGate.isClosed(storeId) || isOver()) return result;
+    await next(left);
+  }
 }
