@@ -11,7 +11,7 @@ export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotShelf: 
 
 const TOO_LARGE = "it is larger than 2 GiB, which no snapshot is";
 
-/** Takes a snapshot under a name, in the place of an older one. Refuses with `not_found`, and while a store is erased. */
+/** Takes a snapshot under a name, replacing an older one. Refuses with `not_found`, and while a store is erased. */
 export async function createSnapshot(
   context: NamedSnapshotsContext,
   name: string,

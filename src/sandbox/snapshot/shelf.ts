@@ -5,7 +5,7 @@ export type SnapshotShelf = {
   readonly size: (name: string) => number | undefined;
   /** Undefined where there is none of this name. Throws for one that is larger than `MAX_SNAPSHOT_BYTES`. */
   readonly read: (name: string) => Uint8Array | undefined;
-  /** Puts a snapshot under a name, in the place of an older one: whoever reads gets the one or the other, whole. */
+  /** Puts a snapshot under a name, replacing an older one: whoever reads gets the one or the other, whole. */
   readonly write: (name: string, bytes: Uint8Array) => void;
   /** The same of a file that `fill` writes at a path, and that is flushed beside other work; undefined in memory. */
   readonly fill:
