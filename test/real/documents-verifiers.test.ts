@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
@@ -14,26 +14,11 @@ import { verifyWebhook } from "../../src/webhooks.ts";
 import { pageText } from "../support/documents.ts";
 import { createHarness } from "../support/harness.ts";
 import { hasLanguage, type TestedLanguage } from "../support/machine.ts";
+import { VECTORS, VECTORS_FILE, type SignatureVector } from "../support/signature-vectors.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 const express = createRequire(import.meta.url)("express") as () => RequestListener;
 const VERIFYING = pageText("docs/verifying.md");
-const VECTORS = join(ROOT, "fixtures/signatures.json");
-const { vectors } = JSON.parse(readFileSync(VECTORS, "utf8")) as {
-  readonly vectors: readonly Vector[];
-};
-
-type Vector = {
-  readonly description: string;
-  readonly secrets: readonly string[];
-  readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body_base64: string;
-  readonly now: number;
-  readonly tolerance_seconds: number;
-  readonly expected: string;
-};
-
 /** A language: its program, what is around the block of the page, and how a file is run. */
 type Language = {
   readonly name: TestedLanguage;
@@ -146,7 +131,7 @@ public static void main(String[] args) throws Exception {
 ];
 
 /** A case for a language that reads no JSON by itself: each value of a list stands behind a dot. */
-function asLine({ secrets, headers, ...vector }: Vector): string {
+function asLine({ secrets, headers, ...vector }: SignatureVector): string {
   const list = (values: readonly string[]): string =>
     values.map((value) => `.${Buffer.from(value).toString("base64")}`).join("");
   const valuesOf = (header: string): string[] =>
@@ -156,7 +141,7 @@ function asLine({ secrets, headers, ...vector }: Vector): string {
 }
 
 test("the verifiers that the documents show in other languages agree with every vector", async () => {
-  expect(vectors.length).toBe(104);
+  expect(VECTORS.length).toBe(104);
   const folder = tempFolder();
   for (const { name, program, args, file, around } of LANGUAGES) {
     const block = new RegExp(`\`\`\`${name}\n([\\s\\S]*?)\`\`\``).exec(VERIFYING)?.[1] ?? "";
@@ -170,12 +155,15 @@ test("the verifiers that the documents show in other languages agree with every 
     if (!hasLanguage(name)) continue;
     const path = join(folder, file);
     writeFileSync(path, around(block));
-    writeFileSync(join(folder, "cases.txt"), vectors.map(asLine).join(""));
+    writeFileSync(join(folder, "cases.txt"), VECTORS.map(asLine).join(""));
     // Go would keep what it builds in the home of whoever runs the tests, where nothing may be writable.
     const env = { ...process.env, GOCACHE: join(import.meta.dirname, "../../node_modules/.cache/go") };
-    const { stdout } = await promisify(execFile)(program, [...args, path, VECTORS], { env, cwd: folder });
-    const verdicts = (JSON.parse(stdout) as boolean[]).map((isGenuine, at) => [vectors[at], isGenuine]);
-    const expected = vectors.map((vector) => [vector, vector.expected === "valid"]);
+    const { stdout } = await promisify(execFile)(program, [...args, path, VECTORS_FILE], {
+      env,
+      cwd: folder,
+    });
+    const verdicts = (JSON.parse(stdout) as boolean[]).map((isGenuine, at) => [VECTORS[at], isGenuine]);
+    const expected = VECTORS.map((vector) => [vector, vector.expected === "valid"]);
     expect([name, verdicts]).toEqual([name, expected]);
   }
   expect(SIGNATURES.source).toContain("[0-9a-f]{64}");
