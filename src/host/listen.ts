@@ -27,6 +27,7 @@ export type PortlessService = Pick<
   | "forgetStore"
   | "instanceChanged"
   | "snapshotShelf"
+  | "calibration"
   | "isAsleep"
 > &
   Tokens & { readonly describe: (port: number) => SandboxDescription };

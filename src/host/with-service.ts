@@ -6,6 +6,7 @@ import type { GuestWorld } from "../world.ts";
 import { describe } from "./description.ts";
 import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
+import { calibrationPath, readCalibration } from "./folder/calibration-record.ts";
 import { snapshotsIn } from "./folder/snapshots.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
 import type { HeldFolder, Host, StateLocation } from "./hosting.ts";
@@ -76,6 +77,7 @@ export async function withService<Value>(
       forgetStore,
       instanceChanged: run.renew,
       snapshotShelf: held === undefined ? shelfInMemory() : snapshotsIn(world, held.path),
+      calibration: () => readCalibration(world, calibrationPath(world, held?.path)),
       describe: (port) => describe(context, options, { port, place, seeded, store, masterKey, folderHold }),
     };
     const isUsed = (): void => void (end = store.close);

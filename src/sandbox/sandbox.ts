@@ -1,3 +1,4 @@
+import type { Calibration } from "../core/calibration/calibration.ts";
 import type { SandboxDescription } from "../core/control/sandbox.ts";
 import { allowedHosts, localOrigin } from "../core/loopback.ts";
 import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/address.ts";
@@ -86,6 +87,8 @@ export type SandboxOptions = {
   readonly forgetStore: ErasureContext["forgetStore"];
   readonly instanceChanged: ErasureContext["instanceChanged"];
   readonly snapshotShelf: SnapshotShelf;
+  /** The calibration record of the project; undefined if there is none. */
+  readonly calibration: () => Calibration | undefined;
   /** Nothing that is due is done: what becomes due waits for the next start. */
   readonly isAsleep?: boolean;
   /** Called for our own failures, with the request_id that the caller got. */

@@ -1,10 +1,15 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { calibration, type CalibratedAssumption } from "../../src/core/calibration/calibration.ts";
+import {
+  calibration,
+  type CalibratedAssumption,
+  type Calibration,
+} from "../../src/core/calibration/calibration.ts";
 import { PROBES } from "../../src/core/calibration/probes.ts";
 import type { OutboundRequest, OutboundResult } from "../../src/world.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
+import { signedIn } from "../support/portal.ts";
 
 const RECORD = "checkout.calibration.json";
 const OBSERVABLE = [2, 3, 4, 5, 6, 7, 8, 9, 20];
@@ -22,7 +27,7 @@ const TOO_LARGE: Answer = {
 /** A sandbox as the service, and all that is sent to its API; `drift` changes answers. */
 async function openService(drift: Drift = (answer) => answer) {
   const harness = createHarness();
-  await harness.start();
+  const sandbox = await harness.start();
   const sent: OutboundRequest[] = [];
   harness.setFault(async (request, pass) => {
     if (!request.url.includes("/v1/")) return pass();
@@ -32,7 +37,7 @@ async function openService(drift: Drift = (answer) => answer) {
     const answer = await pass();
     return answer.ok ? drift(answer, request) : answer;
   });
-  return { harness, sent };
+  return { harness, sandbox, sent };
 }
 
 const recordText = ({ cwd }: Harness): string => readFileSync(join(cwd, RECORD), "utf8");
@@ -136,19 +141,49 @@ test("nothing more is sent to a service with live money, or to none at all", asy
   }
 });
 
-test("assumptions show the verdict of the record in the folder, with its age", async () => {
-  const { harness } = await openService(replacing("order_conflict", "conflict"));
-  expect((await harness.run(["assumptions"])).stdout).not.toMatch(/confirmed|contradicted/);
-  expect((await harness.run(["calibrate", "--yes"])).code).toBe(0);
+test("assumptions, the checklist and the portal show the verdicts of the project's record, with its age", async () => {
+  const { harness, sandbox } = await openService(replacing("order_conflict", "conflict"));
+  const portal = await signedIn(harness, sandbox);
+  const shown = async (args: readonly string[]): Promise<string> => (await harness.run(args)).stdout;
+  const page = async (path: string): Promise<string> => (await portal.get(portal.home + path)).text;
+  expect(await shown(["assumptions"])).not.toMatch(/confirmed|contradicted/);
+  expect(await shown(["checklist"])).not.toContain("Calibrated");
+  expect(await page("/launch")).not.toContain("Calibrated");
+  // From a folder of the project, whose record stands beside the state.
+  const cwd = join(harness.cwd, "src");
+  mkdirSync(cwd);
+  expect((await harness.run(["calibrate", "--yes"], { cwd })).code).toBe(0);
   await harness.clock.sleep(3 * 86_400_000);
-  const { stdout } = await harness.run(["assumptions"]);
-  expect(stdout).toMatch(/ 5 {2}Idempotency\n(.*\n){1,4} +confirmed by http:\S+, 3 d ago/);
-  expect(stdout).toMatch(/ 8 {2}order_id\n(.*\n){1,4} +contradicted by http/);
-  expect(stdout).toMatch(/13 {2}Schedule\n(.*\n){1,4} +not observed at http/);
-  const { calibration: record } = JSON.parse((await harness.run(["assumptions", "--json"])).stdout) as {
-    readonly calibration: unknown;
-  };
-  expect(record).toEqual(JSON.parse(recordText(harness)));
+  const assumptions = await shown(["assumptions"]);
+  expect(assumptions).toMatch(/ 5 {2}Idempotency\n(.*\n){1,4} +confirmed by http:\S+, 3 d ago/);
+  expect(assumptions).toMatch(/ 8 {2}order_id\n(.*\n){1,4} +contradicted by http/);
+  expect(assumptions).toMatch(/13 {2}Schedule\n(.*\n){1,4} +not observed at http/);
+  const record = JSON.parse(recordText(harness)) as Calibration;
+  expect(JSON.parse(await shown(["assumptions", "--json"]))).toMatchObject({ calibration: record });
+  const counts = "8 confirmed, 1 contradicted, 14 not observed";
+  const checklist = await shown(["checklist"]);
+  expect(checklist).toMatch(
+    /Calibrated with http:\S+, 3 d ago: 8 confirmed, 1 contradicted \(8 order_id\), 14 not/,
+  );
+  expect(await shown(["checklist", "--markdown"])).toContain("Calibrated with http");
+  const { service, at } = record;
+  const not_observed = [1, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 37, 38, 88];
+  expect(JSON.parse(await shown(["checklist", "--json"]))).toMatchObject({
+    calibration: { service, at, confirmed: [2, 3, 4, 5, 6, 7, 9, 20], contradicted: [8], not_observed },
+  });
+  expect(await page("/launch")).toContain(`Calibrated with ${service} 3d ago · ${counts}`);
+  expect(await page("/launch/assumptions")).toMatch(/8 · order_id .* contradicted 3d ago/);
+});
+
+test("a file that is no record is as none", async () => {
+  const { harness, sandbox } = await openService();
+  const portal = await signedIn(harness, sandbox);
+  const broken = JSON.stringify({ service: "x", at: "yesterday", assumptions: [] });
+  for (const content of ["", "[]", broken]) {
+    writeFileSync(join(harness.cwd, RECORD), content);
+    expect((await harness.run(["checklist"])).stdout).not.toContain("Calibrated");
+    expect((await portal.get(`${portal.home}/launch`)).status).toBe(200);
+  }
 });
 
 test("what is unsafe, unasked or without a record sends nothing", async () => {

@@ -750,6 +750,7 @@ test("a report names the items by their titles, in their order", () => {
     service: "",
     storeId: STORE,
     judgedAt: NOW,
+    calibration: null,
   } as const;
   const shown = [...reportMarkdown(report).matchAll(/^- ✅ \*\*(.+)\*\*/gm)];
   expect(shown.map(([, title]) => title)).toEqual(titles);
@@ -772,6 +773,7 @@ test("JUnit has a failure or an error exactly where the exit code is not 0", () 
       service: "http://127.0.0.1:4242/v1",
       storeId: STORE,
       judgedAt: NOW,
+      calibration: null,
     } as const;
     expect([facts, allowRisks, isReady(report, { allowRisks })]).toEqual([facts, allowRisks, ready]);
     const xml = junitXml(report, { allowRisks });
@@ -992,6 +994,7 @@ test("nothing from outside is markup, a mention or a secret in a published repor
     service: hostile,
     storeId: null,
     judgedAt: NOW,
+    calibration: { record: { service: hostile, at: new Date(NOW).toISOString(), assumptions: [] }, ageMs: 0 },
   };
   const xml = junitXml(report, { allowRisks: false });
   expect(xml).not.toMatch(/<b>|<\/failure><b|abcdefgh|[\u202e\ufffe]|]]>/);

@@ -10,12 +10,14 @@ import { PROBES, type Answers } from "../../core/calibration/probes.ts";
 import { iso } from "../../core/clock.ts";
 import { isTestKeyForm, redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
-import { ASSUMPTIONS } from "../../core/readiness/assumptions.ts";
+import { english } from "../../core/language.ts";
+import { titleOf } from "../../core/readiness/assumptions.ts";
 import { printable } from "../../core/text.ts";
-import { DEFAULT_RECORD, recordAt } from "./record.ts";
+import { recordPath } from "./record.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { EXIT, interruptedProblem, Refused, refusedUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
+import { CALIBRATION_FILE, readCalibration } from "../../host/folder/calibration-record.ts";
 import { typedPath } from "../snapshot/place.ts";
 import { untilStopped } from "../stopping.ts";
 import { connectTo } from "../target/connect.ts";
@@ -39,9 +41,9 @@ export function registerCalibrate(group: Group): void {
       "checkout calibrate --base-url https://test.example.com/v1 --check --yes",
     ],
     options: [
-      valueOption("--out <file>", `the record (default: ${DEFAULT_RECORD})`),
+      valueOption("--out <file>", `the record (default: ${CALIBRATION_FILE} in the project's folder)`),
       switchOption("--check", "compare with the record instead of writing it; exit 3 if they differ"),
-      switchOption("--yes", "do not ask"),
+      switchOption("--yes", "skip the confirmation prompt"),
       // A retry would hide what the service answers.
       ...targetOptions().filter((option) => option.name() !== "retries"),
     ],
@@ -51,7 +53,7 @@ export function registerCalibrate(group: Group): void {
 
 async function runCalibrate(context: Context, options: CalibrateOptions): Promise<number> {
   const { world, printer } = context;
-  const path = typedPath(world, options.out ?? DEFAULT_RECORD);
+  const path = options.out === undefined ? recordPath(context) : typedPath(world, options.out);
   const record = options.check === true ? readRecord(context, path) : undefined;
   const { target, settings } = await connectTo(context);
   refuseUnsafe(target);
@@ -117,7 +119,7 @@ async function agree(
 }
 
 function readRecord({ world }: Context, path: string): Calibration {
-  const record = recordAt(world, path);
+  const record = readCalibration(world, path);
   if (record !== undefined) return record;
   throw refusedUsage(
     !world.files.exists(path) ? `there is no record ${path}` : `${path} is no record of a calibration`,
@@ -143,8 +145,7 @@ function shown(assumptions: readonly CalibratedAssumption[]): string {
 }
 
 function titled({ decision }: CalibratedAssumption): string {
-  const [title] = ASSUMPTIONS.find((one) => one.decision === decision)?.title ?? [""];
-  return `${String(decision).padStart(2)} ${title}`;
+  return `${String(decision).padStart(2)} ${english(titleOf(decision))}`;
 }
 
 function gotOf(answer: CalibratedAssumption["answer"]): string {

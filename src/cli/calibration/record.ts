@@ -1,11 +1,13 @@
-import { calibration, type Calibration } from "../../core/calibration/calibration.ts";
-import { parseJson } from "../../core/json.ts";
-import type { World } from "../../world.ts";
+import type { Calibration } from "../../core/calibration/calibration.ts";
+import { calibrationPath, readCalibration } from "../../host/folder/calibration-record.ts";
+import type { Context } from "../command.ts";
 
-/** The name of the record of a calibration, in the current folder. */
-export const DEFAULT_RECORD = "checkout.calibration.json";
+/** The path of the calibration record that a command writes and reads by default. */
+export function recordPath({ world, around }: Context): string {
+  return calibrationPath(world, around.location());
+}
 
-/** The record of a calibration in a file; undefined if there is none, or if the file is no such record. */
-export function recordAt({ files }: Pick<World, "files">, path: string): Calibration | undefined {
-  return files.exists(path) ? calibration.safeParse(parseJson(files.read(path) ?? "")).data : undefined;
+/** The calibration record of the project; undefined if there is none. */
+export function projectCalibration(context: Context): Calibration | undefined {
+  return readCalibration(context.world, recordPath(context));
 }

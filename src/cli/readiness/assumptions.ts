@@ -1,5 +1,4 @@
-import { resolve } from "node:path";
-import type { Calibration } from "../../core/calibration/calibration.ts";
+import { calibrationAge, verdictOn, type Calibration } from "../../core/calibration/calibration.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import type { AssumptionEntry } from "../../core/control/readiness.ts";
@@ -7,8 +6,8 @@ import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { spanText } from "../../core/explain/span.ts";
 import { english } from "../../core/language.ts";
-import { register, switchOption, type Context, type Group } from "../command.ts";
-import { DEFAULT_RECORD, recordAt } from "../calibration/record.ts";
+import { register, switchOption, type Group } from "../command.ts";
+import { projectCalibration } from "../calibration/record.ts";
 import type { Style } from "../printer.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -27,11 +26,11 @@ export function registerAssumptions(group: Group): void {
     run: calling("assumptions", {
       json: (_shown, answer, { options, context }) => ({
         ...encodeAnswer("assumptions", { ...answer, assumptions: listedOf(answer, options) }),
-        calibration: recordHere(context) ?? null,
+        calibration: projectCalibration(context) ?? null,
       }),
       text: (answer, { style }, { options, context }) => {
         const assumptions = listedOf(answer, options);
-        const record = recordHere(context);
+        const record = projectCalibration(context);
         const shown = assumptions.map((one) => lines(one, { style, record, now: context.world.now() }));
         return shown.length === 0 ? NONE_USED : shown.join("\n");
       },
@@ -41,11 +40,6 @@ export function registerAssumptions(group: Group): void {
 
 function listedOf({ assumptions }: AnswerOf<"assumptions">, { used }: AssumptionsOptions) {
   return used === true ? assumptions.filter(({ reliedOn }) => reliedOn !== null) : assumptions;
-}
-
-/** The record that `checkout calibrate` left in the current folder. */
-function recordHere({ world }: Context): Calibration | undefined {
-  return recordAt(world, resolve(world.cwd, DEFAULT_RECORD));
 }
 
 type Look = { readonly style: Style; readonly record: Calibration | undefined; readonly now: number };
@@ -67,12 +61,12 @@ function lines(assumption: AssumptionEntry, { style, record, now }: Look): strin
 }
 
 function calibratedLine(
-  { service, at, assumptions }: Calibration,
+  record: Calibration,
   { decision, style, now }: Pick<AssumptionEntry, "decision"> & Pick<Look, "style" | "now">,
 ): string {
-  const found = assumptions.find((one) => one.decision === decision);
-  const verdict = found?.verdict ?? "not_observed";
-  const age = spanText(Math.max(0, now - Date.parse(at)), english);
+  const { service } = record;
+  const verdict = verdictOn(record, decision);
+  const age = spanText(calibrationAge(record, now), english);
   if (verdict === "not_observed") return style.dim(`not observed at ${printable(service)}`);
   const line = `${verdict} by ${printable(service)}, ${age} ago`;
   return verdict === "contradicted" ? style.red(line) : style.dim(line);

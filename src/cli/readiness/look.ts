@@ -1,3 +1,5 @@
+import { calibrationAge } from "../../core/calibration/calibration.ts";
+import { projectCalibration } from "../calibration/record.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { PROBE_TERMS, probeService } from "../../client/api/probe.ts";
@@ -68,8 +70,14 @@ function elsewhere(context: Context, options: LookOptions, place: ServicePlace):
 function sandboxLook(context: Context, control: ControlTarget): Look {
   return async (signal) => {
     const judged = await callAt(context, control, { name: "checklist", body: undefined, signal });
-    return { ...judged, source: "sandbox", service: `${control.origin}/v1` };
+    return { ...judged, source: "sandbox", service: `${control.origin}/v1`, ...calibrated(context) };
   };
+}
+
+function calibrated(context: Context): Pick<ChecklistReport, "calibration"> {
+  const record = projectCalibration(context);
+  if (record === undefined) return { calibration: null };
+  return { calibration: { record, ageMs: calibrationAge(record, context.world.now()) } };
 }
 
 /** A service is asked nothing unless that was said, because one of the questions is an order. */
@@ -78,7 +86,14 @@ function serviceLook(context: Context, options: LookOptions, { service, settings
   const report = (probe: ServiceProbe | null): ChecklistReport => {
     const address = quote(service, shellOf(world.env));
     const judged = judgeService(probe, `checkout checklist --probe --base-url ${address}`);
-    return { ...judged, source: "service", service, storeId: null, judgedAt: world.now() };
+    return {
+      ...judged,
+      source: "service",
+      service,
+      storeId: null,
+      judgedAt: world.now(),
+      ...calibrated(context),
+    };
   };
   if (options.probe !== true) return () => Promise.resolve(report(null));
   const target = connect(context, settings);

@@ -1,5 +1,10 @@
 import { iso } from "../../core/clock.ts";
-import { evidenceLine, verdictLine, type ChecklistReport } from "../../core/readiness/report.ts";
+import {
+  calibrationLine,
+  evidenceLine,
+  verdictLine,
+  type ChecklistReport,
+} from "../../core/readiness/report.ts";
 import type { ChecklistItem } from "../../core/control/readiness.ts";
 import { english } from "../../core/language.ts";
 import { ITEM_TITLES } from "../../core/readiness/names.ts";
@@ -13,12 +18,16 @@ type Look = Pick<Printer, "style" | "wrap">;
 /** A report for people: each item with its reason, its evidence, its risks and, where it does not pass, what to type next. */
 export function checklistText(report: ChecklistReport, { style, wrap }: Look): string {
   const { items, service, storeId, judgedAt } = report;
+  const calibrated = calibrationLine(report);
   const where = storeId === null ? service : `store ${storeId} at ${service}`;
   return [
     style.bold(wrap(`Launch checklist of ${printable(where)}, ${iso(judgedAt)}`, 2)),
     "",
     ...items.map((item) => `${itemLines(item, { style, wrap }).join("\n")}\n`),
     style.bold(verdictLine(report)),
+    ...(calibrated === undefined
+      ? []
+      : [wrap(`${printable(calibrated)}; checkout assumptions shows each`, 2)]),
     style.dim(english(READINESS.testMode)),
   ].join("\n");
 }

@@ -33,11 +33,34 @@ export type CalibratedAssumption = z.infer<typeof assumption>;
 /** The record of a calibration, the content of `checkout.calibration.json`. */
 export const calibration = z.object({
   service: z.string(),
-  at: z.string(),
+  at: z.string().check(z.refine((at) => !Number.isNaN(Date.parse(at)))),
   assumptions: z.array(assumption),
 });
 /** The service, the time of the run, and the verdicts. */
 export type Calibration = z.infer<typeof calibration>;
+
+/** The age of a calibration, in milliseconds. */
+export function calibrationAge({ at }: Calibration, now: number): number {
+  return Math.max(0, now - Date.parse(at));
+}
+
+/** The verdict of a calibration on a decision. */
+export function verdictOn({ assumptions }: Calibration, decision: number): CalibratedAssumption["verdict"] {
+  return assumptions.find((one) => one.decision === decision)?.verdict ?? "not_observed";
+}
+
+/** The decisions with each verdict of a calibration. */
+export function verdictsOf({
+  assumptions,
+}: Calibration): Readonly<Record<CalibratedAssumption["verdict"], readonly number[]>> {
+  const of = (verdict: CalibratedAssumption["verdict"]): readonly number[] =>
+    assumptions.filter((one) => one.verdict === verdict).map(({ decision }) => decision);
+  return {
+    confirmed: of("confirmed"),
+    contradicted: of("contradicted"),
+    not_observed: of("not_observed"),
+  };
+}
 
 /** Only a payment shows these, and a calibration makes none. */
 const NEED_A_PAYMENT: ReadonlySet<number> = new Set([10, 11, 12, 13, 16, 19, 88]);

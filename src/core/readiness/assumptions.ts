@@ -256,6 +256,11 @@ export const ASSUMPTIONS: readonly Assumption[] = [
   },
 ];
 
+/** The heading of a decision that is an assumption; empty if it is none. */
+export function titleOf(decision: number): Words {
+  return ASSUMPTIONS.find((one) => one.decision === decision)?.title ?? ["", ""];
+}
+
 /** Numbers of the decisions that an integration relied on. */
 export type Relied = readonly number[];
 

@@ -1,6 +1,9 @@
+import { verdictsOf, type Calibration } from "../calibration/calibration.ts";
 import { iso } from "../clock.ts";
 import type { Checklist, ChecklistItem, Evidence } from "../control/readiness.ts";
+import { spanText } from "../explain/span.ts";
 import { english } from "../language.ts";
+import { titleOf } from "./assumptions.ts";
 import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
 import { READINESS } from "./sentences.ts";
 import { printable, redactSecrets } from "../text.ts";
@@ -15,10 +18,20 @@ export type ChecklistReport = Checklist & {
   readonly storeId: string | null;
   /** Milliseconds: by the store's clock for a sandbox, by this machine's clock for a service. */
   readonly judgedAt: number;
+  /** The calibration record of the project, and its age in milliseconds; null if there is none. */
+  readonly calibration: { readonly record: Calibration; readonly ageMs: number } | null;
 };
 
 /** The JSON form of a report. */
-export function reportJson({ verdict, source, service, storeId, judgedAt, items }: ChecklistReport) {
+export function reportJson({
+  verdict,
+  source,
+  service,
+  storeId,
+  judgedAt,
+  items,
+  calibration,
+}: ChecklistReport) {
   return {
     verdict,
     source,
@@ -26,6 +39,7 @@ export function reportJson({ verdict, source, service, storeId, judgedAt, items 
     store_id: storeId,
     judged_at: iso(judgedAt),
     livemode: false,
+    calibration: calibration === null ? null : calibrationJson(calibration.record),
     items: items.map(({ name, status, reason, evidence, assumptions, next }) => ({
       name,
       title: english(ITEM_TITLES[name]),
@@ -36,6 +50,23 @@ export function reportJson({ verdict, source, service, storeId, judgedAt, items 
       next,
     })),
   };
+}
+
+function calibrationJson(record: Calibration) {
+  const { service, at } = record;
+  return { service, at, ...verdictsOf(record) };
+}
+
+/** The project's calibration in one line: the service, its age, and the verdicts, with the contradicted decisions. */
+export function calibrationLine({ calibration }: ChecklistReport): string | undefined {
+  if (calibration === null) return undefined;
+  const { record, ageMs } = calibration;
+  const { confirmed, contradicted, not_observed: unobserved } = verdictsOf(record);
+  const named =
+    contradicted.length === 0
+      ? ""
+      : ` (${contradicted.map((decision) => `${decision} ${english(titleOf(decision))}`).join(", ")})`;
+  return `Calibrated with ${record.service}, ${spanText(ageMs, english)} ago: ${confirmed.length} confirmed, ${contradicted.length} contradicted${named}, ${unobserved.length} not observed`;
 }
 
 /** The JSON form of a piece of evidence. */
@@ -133,6 +164,7 @@ function testCase(item: ChecklistItem, fault: Fault | undefined): string {
 /** The report as Markdown, for a pull request: everything from outside is plain text, without mentions. */
 export function reportMarkdown(report: ChecklistReport): string {
   const { items, service, storeId, judgedAt } = report;
+  const calibrated = calibrationLine(report);
   const of = storeId === null ? "" : `store ${code(storeId)} at `;
   return [
     `## Launch checklist: ${english(READINESS.verdict[report.verdict]).toLowerCase()}`,
@@ -140,6 +172,7 @@ export function reportMarkdown(report: ChecklistReport): string {
     `${verdictLine(report)}. Judged ${iso(judgedAt)}, ${of}${code(service)}. ${english(READINESS.testMode)}`,
     "",
     ...items.flatMap(markdownItem),
+    ...(calibrated === undefined ? [] : ["", markdown(calibrated)]),
   ].join("\n");
 }
 

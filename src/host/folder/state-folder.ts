@@ -22,7 +22,7 @@ import { claimFile, removeTakeovers, serves } from "./owner-file.ts";
 import { failed, type HostFailure } from "../failure.ts";
 
 /** The folder's name in a project (decision 54). */
-const FOLDER_NAME = ".checkout";
+export const FOLDER_NAME = ".checkout";
 
 /** The options that choose a command's state folder and its checks. */
 type FolderOptions = TrustOptions & { readonly dir?: string };

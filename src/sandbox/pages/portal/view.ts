@@ -1,4 +1,5 @@
 import type { Html, Text } from "../../../web/html.ts";
+import type { Calibration } from "../../../core/calibration/calibration.ts";
 import type { Language, Words } from "../../../core/language.ts";
 import { languageOf } from "../../../web/language.ts";
 import type { World } from "../../../world.ts";
@@ -11,6 +12,8 @@ import type { PagesContext } from "../payment/routes.ts";
 export type PortalContext = ControlContext &
   PagesContext & {
     readonly portal: PortalAccess;
+    /** The calibration record of the project; undefined if there is none. */
+    readonly calibration: () => Calibration | undefined;
     readonly world: Pick<World, "after">;
     /** Called for our own failures, with the request_id that the caller got. */
     readonly report: (requestId: string, error: unknown) => void;

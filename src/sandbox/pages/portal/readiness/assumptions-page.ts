@@ -1,4 +1,5 @@
 import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
+import { verdictOn, type Calibration } from "../../../../core/calibration/calibration.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
@@ -6,6 +7,7 @@ import { storePath } from "../forms.ts";
 import { ago, empty, linked, table, type Row } from "../parts.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
+import { calibrationNotice } from "./calibration.ts";
 import { TEXTS } from "./texts.ts";
 
 /**
@@ -21,15 +23,27 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
     const since = uses.get(one.decision);
     return since === undefined ? [] : [{ ...one, since }];
   });
+  const record = context.calibration();
   const none = empty(TEXTS.noAssumptions, "checkout assumptions --used");
   const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof used)[number]): Row => [
     [WORDS.decision, html`${String(decision)} · ${title}`, "head"],
     [TEXTS.chosen, html`${chosen}`],
     [TEXTS.shownBy, html`${shownBy ?? ""}`],
     [TEXTS.first, ago(since, now), "named"],
+    ...(record === undefined ? [] : [calibratedCell(record, decision, context.world.now())]),
   ];
   const main = html`<p class="hint">${TEXTS.assumptionsHint}</p>
-    ${table(TEXTS.assumptions, used, rowOf, { none })}
+    ${calibrationNotice(context)} ${table(TEXTS.assumptions, used, rowOf, { none })}
     <p>${linked(storePath(view, "/launch"), FRAME_TEXTS.launch)}</p>`;
   return accept({ title: TEXTS.assumptions, main, live: { kind: "store" } });
 }
+
+/** The verdict on a decision, with its age by this machine's clock, which the calibration was dated by. */
+function calibratedCell(record: Calibration, decision: number, now: number): Row[number] {
+  const verdict = verdictOn(record, decision);
+  const badge = html`<span class="badge ${TONES[verdict]}">${TEXTS.verdicts[verdict]}</span>`;
+  const cell = verdict === "not_observed" ? badge : html`${badge} ${ago(Date.parse(record.at), now)}`;
+  return [TEXTS.calibration, cell, "named"];
+}
+
+const TONES = { confirmed: "good", contradicted: "bad", not_observed: "" } as const;

@@ -19,6 +19,7 @@ import type { DrillFact } from "../../../../core/control/drills.ts";
 import { ITEM_TITLES, type DrillKind, type ItemName } from "../../../../core/readiness/names.ts";
 import { READINESS } from "../../../../core/readiness/sentences.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
+import { calibrationNotice } from "./calibration.ts";
 import { TEXTS } from "./texts.ts";
 
 /** Whether the store can go live: the items with their evidence, the drills, and what production still needs. */
@@ -32,7 +33,8 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
     <p>
       ${linked(storePath(view, "/launch/assumptions"), TEXTS.assumptionsCount(reliedOn))}
       <span class="hint">${TEXTS.assumptionsShort}</span>
-    </p>`;
+    </p>
+    ${calibrationNotice(context)}`;
   return accept({ title: FRAME_TEXTS.launch, main, live: { kind: "store" } });
 }
 

@@ -108,6 +108,17 @@ export const TEXTS = {
     "Points that the interface leaves open, the decision of this sandbox, and its first use by this store. Another service may decide otherwise.",
     "接口未规定、在此处作出选择且此商店已依赖的行为：其他服务可能有不同选择。",
   ],
+  calibration: ["Calibration", "校准"],
+  verdicts: {
+    confirmed: ["confirmed", "相符"],
+    contradicted: ["contradicted", "不符"],
+    not_observed: ["not observed", "未观察到"],
+  },
+  calibratedWith: (service: string) => [`Calibrated with ${service}`, `已对照 ${service} 校准`],
+  verdictCounts: ([confirmed, contradicted, unobserved]: readonly [number, number, number]) => [
+    `${confirmed} confirmed, ${contradicted} contradicted, ${unobserved} not observed`,
+    `${confirmed} 项相符，${contradicted} 项不符，${unobserved} 项未观察到`,
+  ],
   noAssumptions: [
     "Points that your integration relies on, and that the interface does not state, will be listed here.",
     "您的集成所依赖、而接口未规定的行为将显示在此处。",
