@@ -2,7 +2,7 @@ import type { StoreClock } from "../core/clock.ts";
 import type { AppliedFault } from "../core/fault/operations.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { StorageUnavailable } from "../store/connection/storage-failure.ts";
-import { reliedOnByRefusal, type Relied } from "../core/readiness/assumptions.ts";
+import { reliedOnByRefusal, type Relied } from "../core/readiness/relied.ts";
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 

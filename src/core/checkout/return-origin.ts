@@ -288,3 +288,11 @@ function withoutUser(text: string): string {
   const at = text.lastIndexOf("@");
   return at === -1 ? text : `…${text.slice(at)}`;
 }
+
+const OFFERED_RETURN: readonly number[] = [19];
+const OFFERED_PATH: readonly number[] = [19, 88];
+
+/** Decisions that a payer's page with a link back to the merchant relies on. */
+export function reliedOnByReturn({ path }: ReturnOrigin): readonly number[] {
+  return path === ROOT_PATH ? OFFERED_RETURN : OFFERED_PATH;
+}

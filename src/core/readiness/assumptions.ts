@@ -1,10 +1,6 @@
 import type { AssumptionEntry } from "../control/readiness.ts";
-import type { CreateRequest } from "../checkout/create-request.ts";
-import { ROOT_PATH, type ReturnOrigin } from "../checkout/return-origin.ts";
 import { BUCKET_OWNERS } from "../rate-limit.ts";
 import type { Words } from "../language.ts";
-import { errorRow, type ErrorCode } from "../errors.ts";
-import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 
 /** A decision in both languages. */
 type Assumption = Pick<AssumptionEntry, "decision" | "setting"> &
@@ -259,56 +255,4 @@ export const ASSUMPTIONS: readonly Assumption[] = [
 /** The heading of a decision that is an assumption; empty if it is none. */
 export function titleOf(decision: number): Words {
   return ASSUMPTIONS.find((one) => one.decision === decision)?.title ?? ["", ""];
-}
-
-/** Numbers of the decisions that an integration relied on. */
-export type Relied = readonly number[];
-
-/** Decisions that retrieving an order by its id relies on. */
-export const RETRIEVED_ORDER: Relied = [9];
-/** Decisions that an expired checkout, a declined attempt or a late result relies on. */
-export const UNSTATED_MOVE: Relied = [10];
-/** Decisions that moving the clock relies on. */
-export const MOVED_CLOCK: Relied = [18];
-/** Decisions that paying through the control API relies on. */
-export const ACTED_AS_PAYER: Relied = [38];
-
-/** The common case: no decision was relied on. */
-export const NOTHING_RELIED_ON: Relied = [];
-const REPLAYED: Relied = [5];
-const OFFERED_RETURN: Relied = [19];
-const OFFERED_PATH: Relied = [19, 88];
-const TAKEN: Relied = [11, 12];
-const TAKEN_LATER: Relied = [11, 12, 13];
-
-/** Decisions that an integration relied on when it got this refusal. */
-export function reliedOnByRefusal(code: ErrorCode): Relied {
-  const decision = errorRow(code)?.decision;
-  return decision === undefined ? [4] : [4, decision];
-}
-
-/** Decisions that an answered create relied on. */
-export function reliedOnByCreate(
-  request: CreateRequest,
-  { replayed }: { readonly replayed: boolean },
-): Relied {
-  const isPriced = "price_id" in request;
-  const isReserved = outcomeOfOrderId(request.order_id) !== undefined;
-  // The common case, without allocating a list.
-  if (!isPriced && !isReserved) return replayed ? REPLAYED : NOTHING_RELIED_ON;
-  return [
-    ...(replayed ? REPLAYED : NOTHING_RELIED_ON),
-    ...(isPriced ? [7] : NOTHING_RELIED_ON),
-    ...(isReserved ? [37] : NOTHING_RELIED_ON),
-  ];
-}
-
-/** Decisions that a payer's page with a link back to the merchant relies on. */
-export function reliedOnByReturn({ path }: ReturnOrigin): Relied {
-  return path === ROOT_PATH ? OFFERED_RETURN : OFFERED_PATH;
-}
-
-/** Decisions that an accepted delivery relied on; `tries` is its number of attempts. */
-export function reliedOnByTaking(tries: number): Relied {
-  return tries > 1 ? TAKEN_LATER : TAKEN;
 }

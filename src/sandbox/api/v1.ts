@@ -4,7 +4,7 @@ import {
   reliedOnByCreate,
   RETRIEVED_ORDER,
   type Relied,
-} from "../../core/readiness/assumptions.ts";
+} from "../../core/readiness/relied.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { storeNow } from "../../core/clock.ts";
 import { parseAuthorization, refuseUnknownKey, requireScope, type Scope } from "../../core/credential.ts";

@@ -1,4 +1,4 @@
-import { UNSTATED_MOVE } from "../../core/readiness/assumptions.ts";
+import { UNSTATED_MOVE } from "../../core/readiness/relied.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { MoveEntry } from "../../core/control/checkout.ts";
 import { recordEvent } from "../../core/checkout/event.ts";

@@ -2,7 +2,7 @@ import { parseReturnOrigin, parseReturnPath } from "../../core/checkout/return-o
 import { checkoutUrl } from "../../core/checkout/wire.ts";
 import { accept, inField, mapped, type Outcome } from "../../core/outcome.ts";
 import { wholePrice } from "../../core/config/plan.ts";
-import { ACTED_AS_PAYER } from "../../core/readiness/assumptions.ts";
+import { ACTED_AS_PAYER } from "../../core/readiness/relied.ts";
 import { storeTime } from "../at-store.ts";
 import { listCheckouts } from "../checkout/list.ts";
 import { payAs } from "../checkout/payments.ts";

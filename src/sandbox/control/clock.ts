@@ -1,4 +1,4 @@
-import { MOVED_CLOCK } from "../../core/readiness/assumptions.ts";
+import { MOVED_CLOCK } from "../../core/readiness/relied.ts";
 import { moveClock } from "../runtime/clock.ts";
 import type { HandlersOf } from "./handler.ts";
 

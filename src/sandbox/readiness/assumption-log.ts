@@ -1,4 +1,4 @@
-import type { Relied } from "../../core/readiness/assumptions.ts";
+import type { Relied } from "../../core/readiness/relied.ts";
 import type { AssumptionUse } from "../../store/readiness/assumption-uses.ts";
 import type { Store } from "../../store/store.ts";
 import { createWorkers } from "../runtime/workers.ts";

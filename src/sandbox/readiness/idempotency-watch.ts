@@ -1,9 +1,6 @@
 import { parseCreateRequest } from "../../core/checkout/create-request.ts";
-import {
-  otherRequest,
-  type IdempotencyFacts,
-  type RunFact,
-} from "../../core/readiness/drills/idempotency.ts";
+import type { IdempotencyFacts, RunFact } from "../../core/readiness/drills/idempotency.ts";
+import { otherRequest } from "../../core/readiness/other-request.ts";
 import type { ClientEnd, Reuse, SeenCreate, WatchedRun } from "../../core/control/drills.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { ClientRun, Loss } from "../../core/readiness/names.ts";

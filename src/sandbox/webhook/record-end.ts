@@ -1,5 +1,5 @@
 import { storeNow } from "../../core/clock.ts";
-import { reliedOnByTaking } from "../../core/readiness/assumptions.ts";
+import { reliedOnByTaking } from "../../core/readiness/relied.ts";
 import {
   afterAttempt,
   isHopeless,

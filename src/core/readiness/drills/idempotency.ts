@@ -1,5 +1,4 @@
 import type { ClientRun } from "../names.ts";
-import type { CreateRequest } from "../../checkout/create-request.ts";
 import type { ClientEnd, DrillStep, SeenCreate, WatchedRun } from "../../control/drills.ts";
 import type { JudgedDrill } from "./drill.ts";
 import { errorRow } from "../../errors.ts";
@@ -196,21 +195,6 @@ function runsOf({ runs }: IdempotencyFacts, run: ClientRun): readonly RunFact[] 
 function lostIn({ seen }: IdempotencyFacts, run: ClientRun): SeenCreate | undefined {
   return seen.find((create) => create.lost && create.run === run);
 }
-
-/**
- * A different create with the same order_id: another amount, or another description if the catalog sets the amount.
- * With a used key it must be refused.
- */
-export function otherRequest(request: CreateRequest): CreateRequest {
-  if ("price_id" in request) {
-    const description = request.description === OTHER_DESCRIPTION ? "" : OTHER_DESCRIPTION;
-    return { ...request, description };
-  }
-  const { amount_minor: amount } = request;
-  return { ...request, amount_minor: amount > 1 ? amount - 1 : 2 };
-}
-
-const OTHER_DESCRIPTION = "another body under the same key";
 
 function nothingLost(facts: IdempotencyFacts): Found {
   const told = facts.seen.find(({ result }) => KEY_FAULTS.has(result)) ?? facts.seen.at(-1);

@@ -1,6 +1,6 @@
 // To add a page: its row here, one file with its markup, its texts in sandbox/pages/payment/texts.ts in both
 // languages, and its address in test/real/payment-page.test.ts.
-import { reliedOnByReturn } from "../../../core/readiness/assumptions.ts";
+import { reliedOnByReturn } from "../../../core/checkout/return-origin.ts";
 import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
 import type { Checkout } from "../../../core/checkout/checkout.ts";
 import type { Attempt } from "../../../core/control/checkout.ts";

@@ -1,0 +1,16 @@
+import type { CreateRequest } from "../checkout/create-request.ts";
+
+/**
+ * A different create with the same order_id: another amount, or another description if the catalog sets the amount.
+ * With a used key it must be refused.
+ */
+export function otherRequest(request: CreateRequest): CreateRequest {
+  if ("price_id" in request) {
+    const description = request.description === OTHER_DESCRIPTION ? "" : OTHER_DESCRIPTION;
+    return { ...request, description };
+  }
+  const { amount_minor: amount } = request;
+  return { ...request, amount_minor: amount > 1 ? amount - 1 : 2 };
+}
+
+const OTHER_DESCRIPTION = "another body under the same key";
