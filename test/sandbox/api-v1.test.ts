@@ -257,6 +257,27 @@ test("while the store's clock stands a checkout does not expire, however late it
   expect(outcome(await sandbox.request({ path: `/v1/checkout-sessions/${id}` }))).toBe("200 created");
 });
 
+test("an order_id is free once its checkout is over, and a reserved one is paid, although no timer has run", async () => {
+  const harness = createHarness();
+  let sleptMs = 0;
+  // The machine slept: its clock has gone on, and its timers have not.
+  const world = { now: () => harness.clock.now() + sleptMs };
+  const sandbox = await harness.start([], { world });
+  const first = said(await post(sandbox, BODY)).data;
+  const reserved = { ...BODY, order_id: "order-1~succeeded" };
+  expect(outcome(await post(sandbox, reserved))).toBe("201 created");
+  sleptMs = 48 * 3_600_000;
+  expect(outcome(await post(sandbox, BODY))).toBe("201 created");
+  expect(outcome(await sandbox.request({ path: `/v1/checkout-sessions/${String(first?.["id"])}` }))).toBe(
+    "200 expired",
+  );
+  const again = await post(sandbox, reserved);
+  expect([outcome(again), said(again).error?.message]).toEqual([
+    "409 order_conflict",
+    expect.stringContaining("with status succeeded"),
+  ]);
+});
+
 test("a create leaves one checkout, one key and one event, and a refusal leaves nothing", async () => {
   const sandbox = await startV1();
   const created = said(await post(sandbox, BODY, { key: "counted-key" })).data;

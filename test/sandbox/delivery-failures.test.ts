@@ -114,6 +114,28 @@ test("an endpoint that fails holds back no event of another one, and is judged a
   expect(types(swift.got).slice(3)).toEqual(["order.created", "order.cancelled"]);
 });
 
+test("what waits at an endpoint for a place in flight is not postponed because another endpoint fails", async () => {
+  const site = await openWebhookSite(["--deliveries-in-flight", "1"]);
+  const [broken, swift] = [site.receiver(3000), site.receiver(3001)];
+  await site.addEndpoint(broken.url);
+  await site.addEndpoint(swift.url);
+  const fail = holdAnswer(broken);
+  const order = await site.order();
+  await eventually("both have its first event", () =>
+    expect([broken.got.length, swift.got.length]).toEqual([1, 1]),
+  );
+  const take = holdAnswer(swift);
+  await site.order();
+  await eventually("another order takes the place", () => expect(swift.got).toHaveLength(2));
+  await site.pay(order, "cancelled");
+  fail(500);
+  await runOn();
+  take(200);
+  await eventually("the later event of the first order comes at once", () =>
+    expect(types(swift.got)).toEqual(["order.created", "order.created", "order.cancelled"]),
+  );
+});
+
 test("a stop sends nothing more, and records what is answered before its end; a start goes on behind it", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
