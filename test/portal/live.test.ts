@@ -219,6 +219,22 @@ test("a reset loads the pages of its store anew, and a deletion ends them", asyn
   expect(await other.next()).toEqual({ event: "end", data: "gone" });
 });
 
+test("a page that was loaded after a reset stays, with the line that says what came of it", async () => {
+  const { follow, pass, portal } = await openPortal();
+  const store = portal.home.replace("/portal/", "");
+  const old = await follow("topic=store");
+  const page = await portal.act("/portal/stores/reset", { store, name: "Sandbox Store" });
+  expect(page.text).toContain("Sandbox Store was reset.");
+  const [, since = ""] = /&amp;since=([\d-]+)/.exec(page.html) ?? [];
+  const next = await follow(`topic=store&since=${since}`);
+  await pass(250);
+  expect(await old.next()).toEqual({ event: "end", data: "reload" });
+  // The reset itself is a change, and no reason to load the page anew.
+  expect(await next.next()).toMatchObject({ event: "changed" });
+  await pass(5000);
+  expect(await next.next()).toBeUndefined();
+});
+
 test("of many windows of one browser four are live, and the others take turns", async () => {
   const { follow } = await openPortal();
   const streams = [];

@@ -1,17 +1,27 @@
 import { expect, test } from "vitest";
 import { createHarness } from "../support/harness.ts";
 import { PRICE, WRONG_FORMS } from "../support/wrong-forms.ts";
+import { postForm, signIn } from "../support/portal-sign-in.ts";
 import { signedIn, textOf, type Page, type Portal } from "../support/portal.ts";
 
 /** The page that each form is on, where its address is not that of the form. */
 const PAGES: Readonly<Record<string, string>> = {
   "/settings/return-origins": "/settings",
   "/webhooks/endpoints": "/webhooks",
+  "/snapshots": "/stores",
+  "/snapshots/all": "/stores",
+  "/launch/waivers": "/launch",
+  "/launch/production": "/launch",
 };
 
-async function openPortal(): Promise<Portal> {
+async function openHarness() {
   const harness = createHarness();
-  return signedIn(harness, await harness.start());
+  const sandbox = await harness.start();
+  return { harness, sandbox, portal: await signedIn(harness, sandbox) };
+}
+
+async function openPortal(): Promise<Portal> {
+  return (await openHarness()).portal;
 }
 
 /** What stands in a field of the form that was refused. */
@@ -77,6 +87,62 @@ test("the other fields of a refused form stay as they were typed, and other form
   const moved = await portal.post(`${portal.home}/clock`, { action: "advance", by: "soon" });
   expect(moved.html.match(/class="refused"/g)).toHaveLength(1);
   expect(moved.html).toMatch(/name="to"\s+value="2026-01-15T13:00:00Z"/);
+});
+
+test("an act that is asked about first is open where it was refused, and no other of its page is", async () => {
+  const { harness, sandbox, portal } = await openHarness();
+  const first = sandbox.ready.store_id;
+  const made = await harness.run(["stores", "create", "--name", "Second", "--json"]);
+  const { store_id: second } = JSON.parse(made.stdout) as { readonly store_id: string };
+  const typed = { name: "Secnd", page_of: first };
+  for (const [path, fields] of [
+    ["/portal/stores/reset", { store: second, ...typed }],
+    [`/portal/${second}/delete`, typed],
+  ] as const) {
+    const refused = await portal.post(path, fields);
+    expect([path, refused.status]).toEqual([path, 400]);
+    expect(refused.html.match(/<details class="asked" open/g)).toHaveLength(1);
+    expect(refused.html.match(/value="Secnd"[^>]*autofocus/g)).toHaveLength(1);
+    expect(refused.text).toContain('expected the name of the store, "Second"; got "Secnd"');
+    // Seen from the store whose page had the form.
+    expect(refused.html).toContain(`action="${portal.home}/stores"`);
+  }
+  // A form without a page, as a program sends it.
+  const { status, text } = await portal.post("/portal/stores/reset", { store: first, name: "x" });
+  expect([status, text.includes("Go back")]).toEqual([400, true]);
+});
+
+test("an act that came too late shows its page as it is now, and says at its top why it was refused", async () => {
+  const { harness, portal } = await openHarness();
+  const line = ["orders", "create", "--json", "--order-id", "order-1", "--price-id", "price_coffee"];
+  const { data } = JSON.parse((await harness.run(line)).stdout) as { readonly data: { readonly id: string } };
+  const page = `${portal.home}/checkouts/${data.id}`;
+  await portal.act(`${page}/pay`, { outcome: "succeeded" });
+  const late = await portal.post(`${page}/pay`, { outcome: "cancelled" });
+  expect([late.status, late.location]).toEqual([409, undefined]);
+  expect(late.html).toMatch(/<p class="notice bad" role="status"\s+tabindex="-1" autofocus>\w+/);
+  expect(late.text).toContain("succeeded");
+  const gone = await portal.post(`${portal.home}/snapshots/remove`, { name: "nothing" });
+  expect([gone.status, gone.text.includes("there is no snapshot nothing")]).toEqual([404, true]);
+});
+
+test("the administrator's forms are refused in their place too", async () => {
+  const { harness, sandbox } = await openHarness();
+  const { cookie, formToken: token } = await signIn(harness, sandbox, "administrator");
+  const path = `/portal/admin/${sandbox.ready.store_id}/acts`;
+  const send = (fields: Readonly<Record<string, string>>) =>
+    postForm(sandbox, path, { ...fields, token }, { Cookie: cookie });
+  const noted = await send({ action: "approve_credential", note: "x".repeat(2000) });
+  expect(noted.status).toBe(400);
+  expect(String(noted.body).match(/<details class="asked" open/g)).toHaveLength(1);
+  expect(String(noted.body)).toMatch(/name="note"\s+value="x+"[^>]*autofocus/);
+  const named = await send({ action: "enable_capability", subject: "gold" });
+  expect(String(named.body)).toMatch(/name="subject"\s+value="gold"/);
+  expect(String(named.body)).toContain('class="refused"');
+  const early = await send({ action: "open_gate", note: "" });
+  expect([early.status, String(early.body).match(/class="refused"/g)?.length]).toEqual([409, 1]);
+  const done = await send({ action: "approve_credential" });
+  expect(done.headers["Location"]).toMatch(/\/admin\/[\w-]+\?said=/);
 });
 
 test("what was typed is text, whatever it is", async () => {

@@ -4,8 +4,16 @@ import { expect, test } from "vitest";
 import { signedInBrowser } from "../support/portal-browser.ts";
 import { openShop } from "../support/shop.ts";
 
-/** A form that is refused: its page, what is typed, and the button that sends it. */
-const FORMS = [
+type WrongForm = {
+  readonly path: string;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly field: string;
+  /** Which of the forms of the page that have the field. Default: there is one. */
+  readonly form?: string;
+};
+
+/** Forms that are refused: the page, what is typed, and the field that is wrong. */
+const FORMS: readonly WrongForm[] = [
   { path: "/clock", fields: { by: "soon" }, field: "by" },
   { path: "/settings", fields: { origin: "shop.example" }, field: "origin" },
   {
@@ -15,13 +23,25 @@ const FORMS = [
   },
   { path: "/faults?action=status", fields: { status: "x" }, field: "status" },
   { path: "/webhooks", fields: { url: "localhost:3000/hooks" }, field: "url" },
-] as const;
+  { path: "/stores", fields: { name: "Default" }, field: "name", form: "[action$='/stores']" },
+  { path: "/stores", fields: { name: "../x" }, field: "name", form: "[action$='/snapshots/all']" },
+  { path: "/stores", fields: { name: "x" }, field: "name", form: "[action$='/stores/reset']" },
+  {
+    path: "/launch",
+    fields: { reason: "x".repeat(1100) },
+    field: "reason",
+    form: ":has([value=idempotency])",
+  },
+  { path: "/launch", fields: { note: "x".repeat(1100) }, field: "note" },
+];
 
 /** The form that has a field, with what was typed, is sent by its own button. */
-async function send(page: Page, fields: Readonly<Record<string, string>>, field: string): Promise<void> {
+async function send(page: Page, { fields, field, form: which = "" }: WrongForm): Promise<void> {
+  const form = page.locator(`main form${which}:has(input[name="${field}"]:not([type=hidden]))`);
+  const question = form.locator("xpath=ancestor::details[not(@open)]/summary");
+  if ((await question.count()) > 0) await question.click();
   for (const [name, value] of Object.entries(fields))
-    await page.locator(`main input[name="${name}"]:not([type=hidden])`).fill(value);
-  const form = page.locator(`main form:has(input[name="${field}"]:not([type=hidden]))`);
+    await form.locator(`input[name="${name}"]:not([type=hidden])`).fill(value);
   await Promise.all([page.waitForEvent("load"), form.locator("button[type=submit]").click()]);
 }
 
@@ -38,10 +58,10 @@ async function faultsOf(page: Page): Promise<readonly string[]> {
 test("a refused form has the focus in the field that is wrong, on a phone too, and without JavaScript", async () => {
   const shop = await openShop();
   const { page, home } = await signedInBrowser(shop, { viewport: { width: 390, height: 800 } });
-  for (const { path, fields, field } of FORMS) {
+  for (const one of FORMS) {
+    const { path, field } = one;
     await page.goto(`${home}${path}`);
-    await page.evaluate("document.querySelectorAll('main details').forEach((one) => (one.open = true))");
-    await send(page, fields, field);
+    await send(page, one);
     expect([path, await page.evaluate("document.activeElement?.getAttribute('name')")]).toEqual([
       path,
       field,
@@ -65,9 +85,10 @@ test("a refused form has the focus in the field that is wrong, on a phone too, a
   // The same sign-in in a browser that runs no script.
   const plain = await shop.visit("about:blank", { javaScriptEnabled: false });
   await plain.context().addCookies(await page.context().cookies());
-  for (const { path, fields, field } of FORMS) {
+  for (const one of FORMS) {
+    const { path, field } = one;
     await plain.goto(`${home}${path}`);
-    await send(plain, fields, field);
+    await send(plain, one);
     expect([path, await plain.locator(`input[name="${field}"]:focus`).count()]).toEqual([path, 1]);
   }
 });

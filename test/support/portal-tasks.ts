@@ -264,6 +264,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
       await order({ order_id: "order-1002" });
       await hand.click("Restore", "#snapshots tr:has-text('before-the-sale')");
       await hand.click("Restore this snapshot");
+      await hand.sees(/^The snapshot was restored: /);
       await hand.menu("Checkouts");
       await hand.misses("order-1002");
     },

@@ -44,6 +44,13 @@ export const WRONG_FORMS: readonly WrongForm[] = [
   ["/keys", {}, "scopes", /./],
   ["/settings/return-origins", { origin: "shop.example" }, "origin", /begin with https/],
   ["/settings/return-origins", { origin: "https://shop.example", path: "x" }, "path", /begin with a slash/],
+  ["/stores", { name: "茶  店" }, "name", /blank/],
+  ["/stores", { name: "x".repeat(65), merchant: "new" }, "name", /64/],
+  ["/snapshots", { name: "../x" }, "name", /./],
+  ["/snapshots/all", { name: "" }, "name", /./],
+  ["/launch/waivers", { drill: "webhook", reason: "" }, "reason", /./],
+  ["/launch/waivers", { drill: "duplicates", reason: "x".repeat(2000) }, "reason", /./],
+  ["/launch/production", { note: "x".repeat(2000) }, "note", /./],
   ...WRONG_URLS.map((url): WrongForm => ["/webhooks/endpoints", { url }, "url", /./]),
   ["/webhooks/endpoints", { url: "http://localhost:3009/", "type order.x": "on" }, "types", /order\.x/],
 ];

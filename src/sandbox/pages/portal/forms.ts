@@ -19,26 +19,22 @@ export function listAddress(
   return storePath(view, query.size === 0 ? path : `${path}?${query.toString()}`);
 }
 
+/** What the form of an act is made of. */
+type ActForm = {
+  /** A path of the portal. */
+  readonly action: string;
+  readonly label: Text;
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly content?: Html | "";
+  readonly style?: "" | "primary" | "danger";
+  /** Whether its button cannot be pressed now. */
+  readonly isOff?: boolean;
+};
+
 /** A form with one button, which runs an act. Its other fields are given as markup, or as names and values. */
 export function actForm(
   view: Pick<View, "formToken" | "refused">,
-  {
-    action,
-    label,
-    fields = {},
-    content = "",
-    style = "",
-    isOff = false,
-  }: {
-    /** A path of the portal. */
-    readonly action: string;
-    readonly label: Text;
-    readonly fields?: Readonly<Record<string, string>>;
-    readonly content?: Html | "";
-    readonly style?: "" | "primary" | "danger";
-    /** Whether its button cannot be pressed now. */
-    readonly isOff?: boolean;
-  },
+  { action, label, fields = {}, content = "", style = "", isOff = false }: ActForm,
 ): Html {
   const hidden = Object.entries({ ...fields, token: view.formToken });
   const typed = typedIn(view, action, fields);
@@ -80,11 +76,19 @@ export function testOrderForm(view: View): Html {
   });
 }
 
-/** A destructive act: its form is shown after one question, which says what will happen. It works without JavaScript. */
-export function askedOnce(label: Text, question: Text, form: Html): Html {
-  return html`<details class="asked">
+/**
+ * A destructive act: its form is shown after one question, which says what will happen, and at once if it was refused.
+ * It works without JavaScript.
+ */
+export function askedOnce(
+  view: Pick<View, "formToken" | "refused">,
+  { label, question }: { readonly label: Text; readonly question: Text },
+  form: ActForm,
+): Html {
+  const isRefused = typedIn(view, form.action, form.fields) !== undefined;
+  return html`<details class="asked" ${isRefused ? html`open` : ""}>
     <summary>${label}</summary>
     <p>${question}</p>
-    ${form}
+    ${actForm(view, form)}
   </details>`;
 }

@@ -37,12 +37,14 @@ export function framed(context: PortalContext, view: View, content: Content): Ht
 }
 
 /** What came of the act that has led here. A part of its own: what happens next shows the page anew, and not this. */
-function saidPart(context: PortalContext, { said, storeId, language }: View): Html {
+function saidPart(context: PortalContext, { said, storeId, language, refused }: View): Html {
   if (said === undefined) return html``;
   const now = storeTime(context, storeId);
   const text = saying(language)(said.words);
+  // Why a form was refused that its page does not have any more.
+  const focus = refused === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">
-    <p class="notice ${said.tone}" role="status">${inWords(text, (at) => timeOf(at, now))}</p>
+    <p class="notice ${said.tone}" role="status" ${focus}>${inWords(text, (at) => timeOf(at, now))}</p>
   </div>`;
 }
 

@@ -135,10 +135,10 @@ type Act<Name extends OperationName> = {
   /** The operation of the control API that it runs, with that one's role and refusals. */
   readonly operation: Name;
   /** What the operation reads, by the names of its wire, from the fields of the form. Default: none of its fields. */
-  readonly read?: (fields: ReadonlyMap<string, string>) => unknown;
+  readonly read?: (fields: Fields) => unknown;
   /** The same for fields that a person types in other words, such as `1h`, and that can be refused for them. */
   readonly parse?: (
-    fields: ReadonlyMap<string, string>,
+    fields: Fields,
     at: { readonly context: PortalContext; readonly view: View },
   ) => Outcome<unknown>;
   /** The address that is shown then: a path of the portal. Default: the page that the path of the act is below. */
@@ -159,9 +159,16 @@ type Patience = { readonly ms: number; readonly leadsTo: (view: View, context: P
 /** Where an act was done. */
 export type Acted = { readonly context: PortalContext; readonly view: View };
 
+type Fields = ReadonlyMap<string, string>;
+
+/** The page of a form: its address, and the store and the thing that it is about. */
+type PageOfForm = Pick<View, "storeId" | "id"> & { readonly path: string };
+
 /** How the page of a form is shown again when that was refused. */
 type RefusedShow = {
   readonly page: Show;
+  /** Default: the page of the act's store that the path of the act is below, which is about no single thing. */
+  readonly at?: (view: View, fields: Fields) => PageOfForm;
   /** The field of a refusal that names none of the form. Default: the form as a whole. */
   readonly field?: string;
   /** What the form calls fields of the operation, by their names on the wire. Default: the same. */
@@ -209,8 +216,12 @@ export function act<Name extends OperationName>(
       const led = await onlyOnce(context, call, fields.value, run);
       if (led.ok) return accept(sentOn(call, led.value));
       if (form === undefined || !IS_OF_FORM.has(ERRORS[led.refusal.code].status)) return led;
-      const pagePath = storePath(view, `/${room}`);
-      return refusedPage(context, view, { form, pagePath, fields: fields.value, refusal: led.refusal });
+      const usual = { path: storePath(view, `/${room}`), storeId: view.storeId, id: "" };
+      const at = form.at?.(view, fields.value) ?? usual;
+      const refused = { form, at, fields: fields.value, refusal: led.refusal };
+      return at.storeId === view.storeId
+        ? refusedPage(context, view, refused)
+        : inStore(context, at.storeId, () => refusedPage(context, view, refused));
     },
   };
 }
@@ -239,8 +250,9 @@ async function goesOn(
   return !isDone;
 }
 
-/** The statuses of what is refused for what a form says, and not for who sends it or what it is sent to. */
-const IS_OF_FORM: ReadonlySet<number> = new Set([400, 409]);
+/** The statuses of what is refused for what a form says, and not for who sends it. */
+const CONFLICT = 409;
+const IS_OF_FORM: ReadonlySet<number> = new Set([400, 404, CONFLICT]);
 
 /** An address with the tickets of what its page shows once. */
 function withTickets(
@@ -260,24 +272,45 @@ function withTickets(
   return `${path}${path.includes("?") ? "&" : "?"}${query}${anchor === undefined ? "" : `#${anchor}`}`;
 }
 
-/** The page of a form once more, filled as it was, with why it was refused at its field. It follows nothing. */
+/** Reads in a store that the request has not entered, because its act is of no single store (decision 91). */
+async function inStore<Value>(
+  { storeGate }: PortalContext,
+  storeId: string,
+  read: () => Promise<Outcome<Value>>,
+): Promise<Outcome<Value>> {
+  const visit = { storeOf: () => storeId };
+  const entered = await storeGate.enter(visit);
+  if (entered?.ok === false) return entered;
+  try {
+    return await read();
+  } finally {
+    storeGate.leave(visit);
+  }
+}
+
+/**
+ * The page of a form once more, filled as it was, with why it was refused at its field. It follows nothing. A page that
+ * does not have the form any more, because things have gone on, says it at its top.
+ */
 async function refusedPage(
   context: PortalContext,
   view: View,
   refused: {
     readonly form: RefusedShow;
-    readonly pagePath: string;
-    readonly fields: ReadonlyMap<string, string>;
+    readonly at: PageOfForm;
+    readonly fields: Fields;
     readonly refusal: Refusal;
   },
 ): Promise<Outcome<Answer>> {
-  const { form, pagePath, fields, refusal } = refused;
+  const { form, at, fields, refusal } = refused;
+  const { path, storeId, id } = at;
   const { call, language } = view;
-  const request = { ...call.request, method: "GET", target: pagePath };
+  const request = { ...call.request, method: "GET", target: path };
   const again: View = {
     ...view,
-    call: { ...call, path: pagePath, query: "", request },
-    id: "",
+    call: { ...call, path, query: "", request },
+    storeId,
+    id,
     query: new URLSearchParams(),
     refused: {
       action: call.path,
@@ -286,13 +319,16 @@ async function refusedPage(
       words: atField(wordsOf(refusal)),
     },
   };
+  if (storeId === "" || !requireStore(context, again).ok) return { ok: false, refusal };
   const content = await form.page(context, again);
-  if (!content.ok) return content;
+  if (!content.ok) return { ok: false, refusal };
   const { title, main } = content.value;
-  // A form that the page does not have, or has no more.
-  if (!String(main(language)).includes(REFUSED_MARK)) return { ok: false, refusal };
   const { status } = ERRORS[refusal.code];
-  const markup = framed(context, again, { title, main });
+  const hasForm = String(main(language)).includes(REFUSED_MARK);
+  // A form that no page has.
+  if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
+  const said: Said = { words: wordsOf(refusal), tone: "bad" };
+  const markup = framed(context, hasForm ? again : { ...again, said }, { title, main });
   return accept({
     ...pageResponse({ status, markup, language }, call.requestId),
     note: refusal.code,
@@ -303,7 +339,7 @@ async function refusedPage(
 function fieldOf(
   { field, message }: Refusal,
   { field: usual = "", names = {} }: RefusedShow,
-  fields: ReadonlyMap<string, string>,
+  fields: Fields,
 ): string {
   const named = field ?? /^([\w.]+): /.exec(message)?.[1] ?? "";
   const wire = named.split(".").findLast((part) => !/^\d+$/.test(part)) ?? "";
@@ -320,7 +356,7 @@ function atField([english, chinese]: Words): Words {
 function onlyOnce(
   { portal }: PortalContext,
   { caller, path }: Call<Viewer>,
-  fields: ReadonlyMap<string, string>,
+  fields: Fields,
   run: () => Promise<Outcome<string>>,
 ): Promise<Outcome<string>> {
   const [, number] = (fields.get("token") ?? "").split(PAGE_MARK);
@@ -338,7 +374,7 @@ export function ask<Name extends OperationName>(
 }
 
 /** The fields of a form that this viewer's own page has sent. Refuses with `origin_not_allowed` any other. */
-export function ownForm(context: PortalContext, call: Call<Viewer>): Outcome<ReadonlyMap<string, string>> {
+export function ownForm(context: PortalContext, call: Call<Viewer>): Outcome<Fields> {
   const own = requireOwnPage(call.request, context.portal.origin);
   if (!own.ok) return own;
   const fields = readForm(call.request);

@@ -7,7 +7,7 @@ import type { AdministratorAction } from "../../../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { field, typedFields } from "../fields.ts";
-import { actForm, askedOnce } from "../forms.ts";
+import { actForm, askedOnce, typedIn } from "../forms.ts";
 import { amount, copyable, dated, either, empty, facts, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -61,14 +61,18 @@ type Wanted = { readonly action: AdministratorAction; readonly subject?: string 
 /** An act that is done only after its question. */
 function asked(view: View, { action, subject }: Wanted): Html {
   const fields = { action, ...(subject === undefined ? {} : { subject }) };
-  const form = actForm(view, {
-    action: actsPath(view),
-    label: TEXTS.acts[action],
-    fields,
-    content: field(TEXTS.note, "note"),
-    style: UNDOING.has(action) ? "danger" : "primary",
-  });
-  return askedOnce(TEXTS.acts[action], TEXTS.questions[action], form);
+  const path = actsPath(view);
+  return askedOnce(
+    view,
+    { label: TEXTS.acts[action], question: TEXTS.questions[action] },
+    {
+      action: path,
+      label: TEXTS.acts[action],
+      fields,
+      content: field(TEXTS.note, "note", { typed: typedIn(view, path, fields) }),
+      style: UNDOING.has(action) ? "danger" : "primary",
+    },
+  );
 }
 
 const UNDOING: ReadonlySet<AdministratorAction> = new Set([
@@ -123,11 +127,17 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
         : atOnce(view, { action: "enable_capability", subject: name }),
     ],
   ]);
+  const path = actsPath(view);
+  const enabling = { action: "enable_capability" };
   const another = actForm(view, {
-    action: actsPath(view),
+    action: path,
     label: TEXTS.acts.enable_capability,
-    fields: { action: "enable_capability" },
-    content: field(TEXTS.another, "subject", { required: true, hint: TEXTS.anotherHint }),
+    fields: enabling,
+    content: field(TEXTS.another, "subject", {
+      required: true,
+      hint: TEXTS.anotherHint,
+      typed: typedIn(view, path, enabling),
+    }),
   });
   return html`<section>
     <h2>${WORDS.capabilities}</h2>

@@ -32,6 +32,10 @@ export const TEXTS = {
   what: ["What", "操作"],
   administrator: ["administrator", "管理员"],
   merchantActor: ["merchant", "商户"],
+  recorded: (number: number, action: string) => [
+    `Done, and written into the audit log as act ${number}: ${action}.`,
+    `已完成，并记入审计日志（编号 ${number}）：${action}。`,
+  ],
   newest: (count: number) => [`The newest ${count} acts are shown.`, `仅显示最近的 ${count} 条记录。`],
   acts: {
     approve_credential: ["Approve the credential", "批准凭证"],

@@ -15,12 +15,17 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
     operation: "createTestOrder",
     leadsTo: (view, { id }) => storePath(view, `/checkouts/${id}`),
     says: ({ orderId }) => ({ words: WORDS.testOrderMade(orderId), tone: "good" }),
+    form: { page: showCheckouts },
   }),
   act("/portal/{store_id}/checkouts/{id}/pay", {
     operation: "pay",
     read: (fields) => ({ outcome: fields.get("outcome") }),
     leadsTo: (view) => storePath(view, `/checkouts/${view.id}`),
     says: saysPaid,
+    form: {
+      page: showCheckout,
+      at: ({ storeId, id }) => ({ path: storePath({ storeId }, `/checkouts/${id}`), storeId, id }),
+    },
   }),
   act("/portal/{store_id}/checkouts/{checkout_id}/events/{id}/replay", {
     operation: "replayEvent",

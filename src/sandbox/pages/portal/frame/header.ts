@@ -198,12 +198,11 @@ function session(view: View, role: PortalRole): Html {
 }
 
 function signOutEverywhere(view: View): Html {
-  const form = actForm(view, {
-    action: SIGN_OUT_EVERYWHERE,
-    label: FRAME_TEXTS.signOutEverywhereSure,
-    style: "danger",
-  });
-  return askedOnce(FRAME_TEXTS.signOutEverywhere, FRAME_TEXTS.signOutEverywhereAsk, form);
+  return askedOnce(
+    view,
+    { label: FRAME_TEXTS.signOutEverywhere, question: FRAME_TEXTS.signOutEverywhereAsk },
+    { action: SIGN_OUT_EVERYWHERE, label: FRAME_TEXTS.signOutEverywhereSure, style: "danger" },
+  );
 }
 
 /** The token, and the page that the choice was made on. */

@@ -1,5 +1,5 @@
 import type { LivePosition, LiveTopic, PortalContext } from "../view.ts";
-import { createTopic, keysOf, type Follower, type News, type Topic } from "./topic.ts";
+import { createTopic, keysOf, type Follower, type Topic } from "./topic.ts";
 import { createWatched, type Watched } from "./watched.ts";
 
 /** Tells open pages of the writes that concern them (decision 99). In memory, as the sessions are. */
@@ -27,8 +27,8 @@ type OfStore = {
 
 /** A store that nobody follows is not watched for longer than for as many others. */
 const MAX_STORES = 100;
-/** How often it is looked whether an erasure is over. */
-const ERASURE_LOOK_MS = 250;
+/** How long after an erasure its pages are loaded anew: the browser that asked for it is on the way to another page. */
+const ERASED_MS = 250;
 /** A browser has six connections to a host, and needs some for its pages. */
 const MAX_STREAMS_OF_SESSION = 4;
 /** All of them, of the 1,024 connections of the server. */
@@ -62,7 +62,7 @@ function createHub(context: HubContext): LiveHub {
     const ends = [
       eventArrivals.follow(storeId, (written) => {
         if (written !== undefined) watched.write(written);
-        else beginAnew(context, { storeId, watched, topics, nextEpoch });
+        else void beginAnew(context, { storeId, watched, topics, nextEpoch });
       }),
       requests.follow(storeId, (logged = []) => watched.log(logged)),
     ];
@@ -105,7 +105,7 @@ function createHub(context: HubContext): LiveHub {
 }
 
 /** A store is being erased, or the sandbox stops: what its pages show is gone. */
-function beginAnew(
+async function beginAnew(
   { eventArrivals, storeGate, store, world }: HubContext,
   {
     storeId,
@@ -113,17 +113,26 @@ function beginAnew(
     topics,
     nextEpoch,
   }: Omit<OfStore, "leave"> & { readonly storeId: string; readonly nextEpoch: () => number },
-): void {
-  const tellAll = (news: News): void => topics.forEach((topic) => topic.tell(news));
-  if (eventArrivals.isOver()) return tellAll({ kind: "end", why: "stopped" });
+): Promise<void> {
+  if (eventArrivals.isOver()) return topics.forEach((topic) => topic.tell({ kind: "end", why: "stopped" }));
   watched.beginEpoch(nextEpoch());
-  const tellWhenOpen = (): void => {
-    if (topics.size === 0) return;
-    if (storeGate.isClosed(storeId)) return world.after(ERASURE_LOOK_MS, tellWhenOpen);
+  await opened(storeGate, storeId);
+  // Again: a page that was being read when its store was closed shows what is gone.
+  watched.beginEpoch(nextEpoch());
+  world.after(ERASED_MS, () => {
     const isGone = store.stores.names(storeId) === undefined;
-    tellAll(isGone ? { kind: "end", why: "gone" } : { kind: "reload" });
-  };
-  world.after(ERASURE_LOOK_MS, tellWhenOpen);
+    if (isGone) topics.forEach((topic) => topic.tell({ kind: "end", why: "gone" }));
+    else topics.forEach((topic) => topic.tellOlder({ kind: "reload" }));
+  });
+}
+
+/** Resolves when a store opens again, before a request that waited for it goes on. */
+async function opened(gate: HubContext["storeGate"], storeId: string): Promise<void> {
+  const visit = { storeOf: () => storeId };
+  while (gate.isClosed(storeId)) {
+    const entered = await gate.enter(visit);
+    if (entered?.ok !== false) gate.leave(visit);
+  }
 }
 
 /** The open streams, which are limited, and end with their sessions. Keeps a timer only while there are some. */

@@ -5,6 +5,7 @@ if (live !== null) {
   const changes = document.querySelector("#changes");
   let isAsked = false;
   let isOver = false;
+  let isLeft = false;
 
   // What a screen reader is told: at most every ten seconds, and what is otherwise than when it was told last.
   const TOLD_EVERY_MS = 10_000;
@@ -74,13 +75,15 @@ if (live !== null) {
   live.addEventListener("crowded", () => say("crowded"));
   live.addEventListener("end", ({ detail }) => {
     isOver = true;
-    if (detail.data === "reload") location.reload();
-    else say(detail.data);
+    if (detail.data !== "reload") say(detail.data);
+    // Where a form leads says what came of it: nothing may come before that page.
+    else if (!isLeft) location.reload();
   });
   live.addEventListener("changed", ({ detail }) => {
     tellSoon(detail.data);
   });
 
+  document.addEventListener("submit", () => (isLeft = true));
   document.addEventListener("visibilitychange", follow);
   follow();
 }

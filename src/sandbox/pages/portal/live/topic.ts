@@ -42,6 +42,8 @@ export type Topic = {
   readonly remove: (follower: Follower) => boolean;
   /** Tells everybody at once. */
   readonly tell: (news: News) => void;
+  /** Tells those whose pages are of an earlier epoch. */
+  readonly tellOlder: (news: News) => void;
 };
 
 /** The shortest time between two messages: four a second. */
@@ -119,8 +121,11 @@ export function createTopic(
   };
   const tell = (news: News): void => followers.forEach((follower) => follower.hear(news));
 
+  const isOlder = ({ since }: Follower): boolean => readSince(since, watched.position()) === undefined;
+
   return {
     tell,
+    tellOlder: (news) => [...followers].filter(isOlder).forEach(({ hear }) => hear(news)),
     add: (follower) => {
       if (followers.size === 0) unhear = keys.map((key) => watched.hear(key, touch));
       followers.add(follower);

@@ -13,7 +13,7 @@ import type { DrillFact, DrillStep } from "../../../../core/control/drills.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { field, tick } from "../fields.ts";
-import { actForm, askedOnce, storePath } from "../forms.ts";
+import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
 import { ago, copyable, dated, goodOrBad, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
@@ -227,22 +227,23 @@ function withoutScheme(url: string): string {
 }
 
 function runForm(view: View): Html {
-  return actForm(view, {
-    action: storePath(view, "/launch/webhooks"),
-    label: TEXTS.run,
-    content: tick(TEXTS.orderEvents, "order_events"),
-  });
+  const action = storePath(view, "/launch/webhooks");
+  const content = tick(TEXTS.orderEvents, "order_events", { typed: typedIn(view, action) });
+  return actForm(view, { action, label: TEXTS.run, content });
 }
 
 function waiveForm(view: View, kind: DrillKind): Html {
+  const action = storePath(view, "/launch/waivers");
+  const fields = { drill: kind };
+  const typed = typedIn(view, action, fields);
   return askedOnce(
-    TEXTS.waive,
-    TEXTS.waiveHint,
-    actForm(view, {
-      action: storePath(view, "/launch/waivers"),
+    view,
+    { label: TEXTS.waive, question: TEXTS.waiveHint },
+    {
+      action,
       label: TEXTS.waiveNow,
-      fields: { drill: kind },
-      content: field(TEXTS.reason, "reason", { required: true }),
-    }),
+      fields,
+      content: field(TEXTS.reason, "reason", { required: true, typed }),
+    },
   );
 }

@@ -11,7 +11,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
 import { field } from "../fields.ts";
-import { actForm, storePath } from "../forms.ts";
+import { actForm, storePath, typedIn } from "../forms.ts";
 import { ago, copyable, inWords, linked } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { drillActs, drillResults, drillsIn, ranLines, runningDrills } from "./drills.ts";
@@ -110,10 +110,11 @@ function production(view: View, { production: known, now }: ReadinessFacts): Htm
   const { request } = known;
   const isOpen = isGateOpen(known);
   const isAsked = isRequested(known);
+  const action = storePath(view, "/launch/production");
   const form = actForm(view, {
-    action: storePath(view, "/launch/production"),
+    action,
     label: TEXTS.request,
-    content: field(TEXTS.requestNote, "note"),
+    content: field(TEXTS.requestNote, "note", { typed: typedIn(view, action) }),
     style: "primary",
   });
   const left = isAsked ? html`<p class="hint">${TEXTS.withAdministrator}</p>` : form;

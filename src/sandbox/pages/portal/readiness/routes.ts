@@ -3,6 +3,9 @@ import { act, page, type PortalRoute } from "../route.ts";
 import { assumptionsPage } from "./assumptions-page.ts";
 import { foundLines } from "./drills.ts";
 import { launchPage } from "./launch-page.ts";
+import { TEXTS } from "./texts.ts";
+
+const FORM = { page: launchPage };
 
 /** The launch page, the checklist with its evidence, and the assumptions that a store has relied on. */
 export const READINESS_ROUTES: readonly PortalRoute[] = [
@@ -13,13 +16,18 @@ export const READINESS_ROUTES: readonly PortalRoute[] = [
     operation: "runWebhookDrill",
     read: (fields) => (fields.get("order_events") === "yes" ? { order_events: true } : {}),
     reveals: foundLines,
+    form: FORM,
   }),
   act("/portal/{store_id}/launch/waivers", {
     operation: "waiveDrill",
     read: (fields) => ({ drill: fields.get("drill"), reason: fields.get("reason") }),
+    says: ({ drill }) => ({ words: TEXTS.cameOf.skipped[drill], tone: "good" }),
+    form: FORM,
   }),
   act("/portal/{store_id}/launch/production", {
     operation: "requestProduction",
     read: (fields) => typedFields(fields, ["note"]),
+    says: () => ({ words: TEXTS.cameOf.requested, tone: "good" }),
+    form: FORM,
   }),
 ];

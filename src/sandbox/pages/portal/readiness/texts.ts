@@ -95,6 +95,15 @@ export const TEXTS = {
   ],
   requestNote: ["Note for the administrator (optional)", "给管理员的备注（可选）"],
   request: ["Request production", "申请生产环境"],
+  cameOf: {
+    skipped: {
+      webhook: ["The webhook drill is skipped for 7 days.", "Webhook 演练已跳过 7 天。"],
+      duplicates: ["The duplicates drill is skipped for 7 days.", "重复事件演练已跳过 7 天。"],
+      idempotency: ["The idempotency drill is skipped for 7 days.", "幂等演练已跳过 7 天。"],
+      browser_return: ["The browser return drill is skipped for 7 days.", "浏览器返回演练已跳过 7 天。"],
+    },
+    requested: ["Production was requested. The administrator decides.", "已申请生产环境，等待管理员处理。"],
+  },
   assumptions: ["Assumptions relied on", "所依赖的假设"],
   assumptionsCount: (count: number) => [
     `Assumptions that this store relies on: ${count}`,

@@ -49,14 +49,14 @@ function row(view: View, price: Price, active: ReadonlySet<string>): Row {
   const { id, description, currency, paymentMethod } = price;
   const lacks = [paymentMethod, currency].filter((name) => !active.has(name));
   const retire = askedOnce(
-    TEXTS.retire,
-    TEXTS.retireQuestion(id),
-    actForm(view, {
+    view,
+    { label: TEXTS.retire, question: TEXTS.retireQuestion(id) },
+    {
       action: storePath(view, "/catalog/retire"),
       label: TEXTS.retireNow,
       fields: { price_id: id },
       style: "danger",
-    }),
+    },
   );
   const lacking =
     lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`;

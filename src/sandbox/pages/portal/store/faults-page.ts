@@ -113,8 +113,11 @@ function row(view: View, fault: FaultEntry): Row {
 
 function clear(view: View): Html {
   const action = storePath(view, "/faults/clear");
-  const form = actForm(view, { action, label: TEXTS.clearNow, style: "danger" });
-  return askedOnce(TEXTS.clear, TEXTS.clearQuestion, form);
+  return askedOnce(
+    view,
+    { label: TEXTS.clear, question: TEXTS.clearQuestion },
+    { action, label: TEXTS.clearNow, style: "danger" },
+  );
 }
 
 function profiles(view: View): Html {

@@ -28,14 +28,11 @@ export function readScopes(fields: ReadonlyMap<string, string>): unknown {
 
 function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Row {
   const { keyId, lastFour, scopes, createdAt, revokedAt } = key;
+  const question = html`${TEXTS.revokeQuestion(lastFour)}${isLast ? html` ${TEXTS.revokeLast}` : ""}`;
   const revoke = askedOnce(
-    TEXTS.revoke,
-    html`${TEXTS.revokeQuestion(lastFour)}${isLast ? html` ${TEXTS.revokeLast}` : ""}`,
-    actForm(view, {
-      action: storePath(view, `/keys/${keyId}/revoke`),
-      label: TEXTS.revokeNow,
-      style: "danger",
-    }),
+    view,
+    { label: TEXTS.revoke, question },
+    { action: storePath(view, `/keys/${keyId}/revoke`), label: TEXTS.revokeNow, style: "danger" },
   );
   const state =
     revokedAt === null

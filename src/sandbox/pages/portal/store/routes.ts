@@ -1,5 +1,8 @@
+import { shownStoreName } from "../../../../core/config/store-name.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
+import type { Words } from "../../../../core/language.ts";
 import { accept, mapped, type Outcome } from "../../../../core/outcome.ts";
+import { shownText } from "../../../../core/text.ts";
 import { noStore } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
 import { act, page, pageOf, sentOn, showing, type PortalRoute } from "../route.ts";
@@ -12,8 +15,8 @@ import { keysPage, readScopes } from "./keys-page.ts";
 import { readOrigin, settingsPage } from "./settings-page.ts";
 import { connectPage } from "./connect-page.ts";
 import { isConnected } from "./first-steps.ts";
-import { readNamed, readStore, storesPage } from "./stores-page.ts";
-import { STORES_TEXTS } from "./texts.ts";
+import { readNamed, readStore, storesPage, storesPageOf } from "./stores-page.ts";
+import { CAME_OF_TEXTS } from "./texts.ts";
 
 type Fields = ReadonlyMap<string, string>;
 
@@ -21,6 +24,15 @@ const CATALOG = showing("storeSummary", catalogPage);
 const KEYS = showing("listKeys", keysPage);
 const SETTINGS = showing("storeSummary", settingsPage);
 const FAULTS = showing("listFaults", faultsPage);
+/** The page of the stores, which has forms that are sent to other addresses. */
+const STORES = {
+  page: storesPage,
+  at: (view: View, fields: Fields) => {
+    const storeId = storesPageOf(fields) || view.storeId;
+    return { path: storePath({ storeId }, "/stores"), storeId, id: "" };
+  },
+};
+const SAYS = CAME_OF_TEXTS;
 
 /** The pages of a store itself: its first one, catalog, keys, settings, clock, faults, stores. */
 export const STORE_ROUTES: readonly PortalRoute[] = [
@@ -39,11 +51,13 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   act("/portal/{store_id}/catalog", {
     operation: "addPrice",
     parse: readPrice,
+    says: ({ id }) => good(SAYS.priceAdded(shownText(id))),
     form: { page: CATALOG, field: "price_id", names: { id: "price_id" } },
   }),
   act("/portal/{store_id}/catalog/retire", {
     operation: "retirePrice",
     read: (fields) => ({ id: fields.get("price_id") }),
+    says: ({ id }) => good(SAYS.priceRetired(shownText(id))),
   }),
 
   page("/portal/{store_id}/keys", KEYS),
@@ -55,17 +69,20 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   }),
   act("/portal/{store_id}/keys/{id}/revoke", {
     operation: "revokeKey",
+    says: ({ lastFour }) => good(SAYS.keyRevoked(lastFour)),
   }),
 
   page("/portal/{store_id}/settings", SETTINGS),
   act("/portal/{store_id}/settings/return-origins", {
     operation: "changeReturnOrigins",
     read: readOrigin,
+    says: () => good(SAYS.originAdded),
     form: { page: SETTINGS, field: "origin" },
   }),
   act("/portal/{store_id}/settings/return-origins/remove", {
     operation: "changeReturnOrigins",
     read: (fields) => ({ action: "remove", origin: fields.get("origin") ?? "" }),
+    says: () => good(SAYS.originRemoved),
   }),
 
   page("/portal/{store_id}/clock", clockPage),
@@ -81,10 +98,17 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   act("/portal/{store_id}/faults", {
     operation: "addFault",
     parse: parseFaultForm,
+    says: ({ faults }) => good(SAYS.faultsAdded(faults.map(({ action }) => action).join(", "))),
     form: { page: FAULTS, names: { latency_ms: "latency" } },
   }),
-  act("/portal/{store_id}/faults/{id}/remove", { operation: "removeFault" }),
-  act("/portal/{store_id}/faults/clear", { operation: "clearFaults" }),
+  act("/portal/{store_id}/faults/{id}/remove", {
+    operation: "removeFault",
+    says: () => good(SAYS.faultRemoved),
+  }),
+  act("/portal/{store_id}/faults/clear", {
+    operation: "clearFaults",
+    says: () => good(SAYS.faultsCleared),
+  }),
 
   page("/portal/{store_id}/stores", storesPage),
   act("/portal/{store_id}/stores", {
@@ -92,17 +116,24 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     read: readStore,
     leadsTo: (_view, { storeId }) => storePath({ storeId }, "/connect"),
     reveals: ({ apiKey }) => apiKey,
+    says: ({ name }) => good(SAYS.storeCreated(shownStoreName(name))),
+    form: { page: storesPage, field: "name" },
   }),
   act("/portal/stores/reset", {
     operation: "reset",
     parse: resetNamed,
     leadsTo: (_view, { stores }) => storesOf(stores),
+    says: ({ stores }) => good(SAYS.storeReset(stores.map(({ name }) => shownStoreName(name)).join(", "))),
+    form: STORES,
   }),
   act("/portal/{store_id}/delete", {
     operation: "deleteStore",
     parse: (fields, { context, view }) =>
       mapped(readNamed(fields, { context, storeId: view.storeId }), () => ({})),
-    leadsTo: () => "/portal",
+    leadsTo: (_view, _done, { store }) =>
+      storesOf(store.stores.all().map(({ id: storeId }) => ({ storeId }))),
+    says: ({ name }) => good(SAYS.storeDeleted(shownStoreName(name))),
+    form: STORES,
   }),
 
   act("/portal/{store_id}/snapshots", {
@@ -110,12 +141,14 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     read: nameIn,
     leadsTo: toStores,
     says: saysTaken,
+    form: STORES,
   }),
   act("/portal/{store_id}/snapshots/all", {
     operation: "createSnapshot",
     read: nameIn,
     leadsTo: toStores,
     says: saysTaken,
+    form: STORES,
   }),
   // Not below a store, as `reset`: it waits until nobody is in the stores that it replaces.
   act("/portal/snapshots/restore", {
@@ -123,11 +156,14 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     read: nameIn,
     leadsTo: (_view, { stores }) => storesOf(stores),
     says: saysRestored,
+    form: STORES,
   }),
   act("/portal/{store_id}/snapshots/remove", {
     operation: "removeSnapshot",
     read: nameIn,
     leadsTo: toStores,
+    says: ({ name }) => good(SAYS.snapshotRemoved(name)),
+    form: STORES,
   }),
 ];
 
@@ -151,16 +187,18 @@ function toStores(view: View): string {
   return storePath(view, "/stores");
 }
 
+function good(words: Words): Said {
+  return { words, tone: "good" };
+}
+
 function saysTaken({ snapshot: { name }, replaced }: AnswerOf<"createSnapshot">): Said {
-  const { taken, takenAgain } = STORES_TEXTS.cameOf;
-  return { words: replaced ? takenAgain(name) : taken(name), tone: "good" };
+  return good(replaced ? SAYS.takenAgain(name) : SAYS.taken(name));
 }
 
 function saysRestored({ stores, heldBack }: AnswerOf<"restoreSnapshot">): Said {
-  const { restored, restoredHeldBack } = STORES_TEXTS.cameOf;
   return heldBack === null
-    ? { words: restored(stores.length), tone: "good" }
-    : { words: restoredHeldBack(stores.length), tone: "warn" };
+    ? good(SAYS.restored(stores.length))
+    : { words: SAYS.restoredHeldBack(stores.length), tone: "warn" };
 }
 
 function nameIn(fields: Fields): unknown {

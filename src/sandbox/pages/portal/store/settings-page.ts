@@ -43,16 +43,20 @@ function origins(view: View, { returnOrigins }: Summary): Html {
     TEXTS.origins,
     returnOrigins,
     ({ origin, path }) => {
-      const remove = actForm(view, {
-        action: storePath(view, "/settings/return-origins/remove"),
-        label: TEXTS.removeNow,
-        fields: { origin },
-        style: "danger",
-      });
+      const remove = askedOnce(
+        view,
+        { label: WORDS.remove, question: TEXTS.removeQuestion(origin) },
+        {
+          action: storePath(view, "/settings/return-origins/remove"),
+          label: TEXTS.removeNow,
+          fields: { origin },
+          style: "danger",
+        },
+      );
       return [
         [TEXTS.origin, html`<code>${origin}</code>`, "head"],
         [WORDS.path, html`<code>${path}</code>`],
-        [WORDS.act, askedOnce(WORDS.remove, TEXTS.removeQuestion(origin), remove)],
+        [WORDS.act, remove],
       ];
     },
     { none },

@@ -3,10 +3,10 @@ import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { NEW_MERCHANT, type StoreEntry } from "../../../../core/control/stores.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral, shownText } from "../../../../core/text.ts";
-import { html, type Html } from "../../../../web/html.ts";
+import { html, type Html, type Text } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { choice, field, typedFields } from "../fields.ts";
-import { actForm, askedOnce, storePath } from "../forms.ts";
+import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
 import { copyable, dated, empty, goodOrBad, linked, table, type Row } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -54,10 +54,14 @@ export function readNamed(
   const got = (fields.get("name") ?? "").trim();
   if (name === undefined || got === name || got === shownStoreName(name)) return accept(storeId);
   const wanted = printableLiteral(shownStoreName(name));
-  return refuse("invalid_parameter", [
-    `expected the name of the store, ${wanted}; got ${printableLiteral(got)}; nothing was changed`,
-    `应为商店名称 ${wanted}；收到 ${printableLiteral(got)}；未作任何更改`,
-  ]);
+  return refuse(
+    "invalid_parameter",
+    [
+      `expected the name of the store, ${wanted}; got ${printableLiteral(got)}; nothing was changed`,
+      `应为商店名称 ${wanted}；收到 ${printableLiteral(got)}；未作任何更改`,
+    ],
+    { field: "name" },
+  );
 }
 
 /** What the form of a new store says. */
@@ -82,54 +86,79 @@ function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boo
 }
 
 function resetForm(view: View, { storeId, name }: StoreEntry): Html {
-  return askedOnce(
-    TEXTS.reset,
-    TEXTS.resetQuestion(shownStoreName(name)),
-    actForm(view, {
-      // Not below the store: a reset waits until nobody is in it any more.
-      action: "/portal/stores/reset",
-      label: TEXTS.resetNow,
-      fields: { store: storeId },
-      content: field(TEXTS.typeName(shownStoreName(name)), "name", { required: true }),
-      style: "danger",
-    }),
-  );
+  // Not below the store: a reset waits until nobody is in it any more.
+  return namedForm(view, name, {
+    label: TEXTS.reset,
+    question: TEXTS.resetQuestion(shownStoreName(name)),
+    action: "/portal/stores/reset",
+    button: TEXTS.resetNow,
+    fields: { store: storeId },
+  });
 }
 
 function deleteForm(view: View, store: StoreEntry): Html {
+  return namedForm(view, store.name, {
+    label: TEXTS.delete,
+    question: TEXTS.deleteQuestion(shownStoreName(store.name)),
+    action: storePath(store, "/delete"),
+    button: TEXTS.deleteNow,
+    fields: {},
+  });
+}
+
+/** A destructive act on a store, whose name is typed. */
+function namedForm(
+  view: View,
+  name: string,
+  act: {
+    readonly label: Text;
+    readonly question: Text;
+    readonly action: string;
+    readonly button: Text;
+    readonly fields: Readonly<Record<string, string>>;
+  },
+): Html {
+  const { label, question, action, button, fields } = act;
+  const typed = typedIn(view, action, fields);
+  const content = field(TEXTS.typeName(shownStoreName(name)), "name", { required: true, typed });
   return askedOnce(
-    TEXTS.delete,
-    TEXTS.deleteQuestion(shownStoreName(store.name)),
-    actForm(view, {
-      action: storePath(store, "/delete"),
-      label: TEXTS.deleteNow,
-      content: field(TEXTS.typeName(shownStoreName(store.name)), "name", { required: true }),
-      style: "danger",
-    }),
+    view,
+    { label, question },
+    { action, label: button, fields: { ...fields, ...shownAt(view) }, content, style: "danger" },
   );
+}
+
+/** The store whose page has a form that is sent to another address: where it is shown again if it is refused. */
+function shownAt({ storeId }: View): Readonly<Record<string, string>> {
+  return { [PAGE_OF]: storeId };
+}
+
+const PAGE_OF = "page_of";
+
+/** The page of the stores that has a form, which its fields name. */
+export function storesPageOf(fields: ReadonlyMap<string, string>): string {
+  return fields.get(PAGE_OF) ?? "";
 }
 
 function createForm(view: View, stores: readonly StoreEntry[]): Html {
   const merchants = new Map(
     stores.map(({ merchantId, merchantName }) => [merchantId, shownText(merchantName)]),
   );
+  const action = storePath(view, "/stores");
+  const typed = typedIn(view, action);
   const content = html`<div class="fields">
-    ${field(WORDS.name, "name", { hint: TEXTS.nameHint })}
-    ${choice(WORDS.merchant, "merchant", [
-      ["", TEXTS.sameMerchant],
-      [NEW_MERCHANT, TEXTS.newMerchant],
-      ...[...merchants].slice(1),
-    ])}
+    ${field(WORDS.name, "name", { hint: TEXTS.nameHint, typed })}
+    ${choice(
+      WORDS.merchant,
+      "merchant",
+      [["", TEXTS.sameMerchant], [NEW_MERCHANT, TEXTS.newMerchant], ...[...merchants].slice(1)],
+      typed,
+    )}
   </div>`;
   return html`<section class="panel">
     <h2>${TEXTS.create}</h2>
     <p class="hint">${TEXTS.createHint}</p>
-    ${actForm(view, {
-      action: storePath(view, "/stores"),
-      label: TEXTS.createNow,
-      content,
-      style: "primary",
-    })}
+    ${actForm(view, { action, label: TEXTS.createNow, content, style: "primary" })}
   </section>`;
 }
 
@@ -158,31 +187,32 @@ async function snapshotSection(context: PortalContext, view: View): Promise<Outc
 }
 
 function snapshotForm(view: View, label: Words, action: string): Html {
-  const content = field(WORDS.name, "name", { required: true, hint: TEXTS.snapshotHint });
+  const typed = typedIn(view, action);
+  const content = field(WORDS.name, "name", { required: true, hint: TEXTS.snapshotHint, typed });
   return actForm(view, { action, label, content });
 }
 
 function snapshotRow(view: View, name: string, found: Snapshot | undefined): Row {
   const fields = { name };
   const restore = askedOnce(
-    TEXTS.restore,
-    TEXTS.restoreQuestion(name),
-    actForm(view, {
+    view,
+    { label: TEXTS.restore, question: TEXTS.restoreQuestion(name) },
+    {
       action: "/portal/snapshots/restore",
       label: TEXTS.restoreNow,
-      fields,
+      fields: { ...fields, ...shownAt(view) },
       style: "danger",
-    }),
+    },
   );
   const remove = askedOnce(
-    WORDS.remove,
-    TEXTS.removeQuestion(name),
-    actForm(view, {
+    view,
+    { label: WORDS.remove, question: TEXTS.removeQuestion(name) },
+    {
       action: storePath(view, "/snapshots/remove"),
       label: TEXTS.removeNow,
       fields,
       style: "danger",
-    }),
+    },
   );
   return [
     [TEXTS.snapshot, html`<code>${name}</code>`, "head"],

@@ -308,26 +308,40 @@ export const STORES_TEXTS = {
     `What ${name} holds takes the place of what is here: a store, or the whole sandbox. What happened since is gone.`,
     `${name} 的内容（一个商店或整个沙箱）将取代当前状态。快照之后发生的一切都会丢失。`,
   ],
-  cameOf: {
-    taken: (name: string) => [`The snapshot ${name} was taken.`, `已创建快照 ${name}。`],
-    takenAgain: (name: string) => [
-      `The snapshot ${name} was taken, in the place of the older one.`,
-      `已创建快照 ${name}，并替换了同名的旧快照。`,
-    ],
-    restored: (count: number) => [
-      count === 1
-        ? "The snapshot was restored: this store is as it was then."
-        : `The snapshot was restored: ${count} stores are as they were then.`,
-      count === 1 ? "已恢复快照：此商店回到了当时的状态。" : `已恢复快照：${count} 个商店回到了当时的状态。`,
-    ],
-    restoredHeldBack: (count: number) => [
-      `The snapshot was restored (stores: ${count}). Deliveries that were due then are held back: checkout sandbox status says why.`,
-      `已恢复快照（商店：${count} 个）。当时到期的推送暂不发送：运行 checkout sandbox status 可查看原因。`,
-    ],
-  },
   removeNow: ["Remove this snapshot", "移除此快照"],
   removeQuestion: (name: string) => [
     `The snapshot ${name} is deleted. What was restored from it stays.`,
     `快照 ${name} 将被删除。由它恢复的内容会保留。`,
   ],
+} satisfies Texts;
+
+/** What came of the acts on these pages. */
+export const CAME_OF_TEXTS = {
+  priceAdded: (id: string) => [`The price ${id} was added.`, `已添加价格 ${id}。`],
+  priceRetired: (id: string) => [`The price ${id} is retired.`, `价格 ${id} 已停用。`],
+  keyRevoked: (lastFour: string) => [`The key …${lastFour} is revoked.`, `密钥 …${lastFour} 已吊销。`],
+  originAdded: ["The return origin was added.", "已添加返回地址。"],
+  originRemoved: ["The return origin was removed.", "已移除返回地址。"],
+  faultsAdded: (actions: string) => [`Added: ${actions}.`, `已添加：${actions}。`],
+  faultRemoved: ["The fault was removed.", "已移除故障。"],
+  faultsCleared: ["All faults were removed.", "已移除所有故障。"],
+  storeCreated: (name: string) => [`The store ${name} was created.`, `已创建商店 ${name}。`],
+  storeReset: (name: string) => [`${name} was reset.`, `${name} 已重置。`],
+  storeDeleted: (name: string) => [`${name} was deleted.`, `${name} 已删除。`],
+  taken: (name: string) => [`The snapshot ${name} was taken.`, `已创建快照 ${name}。`],
+  takenAgain: (name: string) => [
+    `The snapshot ${name} was taken, replacing the older one.`,
+    `已创建快照 ${name}，并替换了同名的旧快照。`,
+  ],
+  restored: (count: number) => [
+    count === 1
+      ? "The snapshot was restored: this store is as it was then."
+      : `The snapshot was restored: ${count} stores are as they were then.`,
+    count === 1 ? "已恢复快照：此商店回到了当时的状态。" : `已恢复快照：${count} 个商店回到了当时的状态。`,
+  ],
+  restoredHeldBack: (count: number) => [
+    `The snapshot was restored (stores: ${count}). Deliveries that were due then are held back: checkout sandbox status says why.`,
+    `已恢复快照（商店：${count} 个）。当时到期的推送暂不发送：运行 checkout sandbox status 可查看原因。`,
+  ],
+  snapshotRemoved: (name: string) => [`The snapshot ${name} was removed.`, `已移除快照 ${name}。`],
 } satisfies Texts;

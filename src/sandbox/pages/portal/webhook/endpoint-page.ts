@@ -76,18 +76,22 @@ function endpointActs(view: View, { id, state }: EndpointEntry): Html {
     ${state === "enabled" ? "" : change("enable", TEXTS.enable)}
     ${state === "enabled" ? change("pause", TEXTS.pause) : ""}
     ${askedOnce(
-      TEXTS.rotate,
-      TEXTS.rotateAsk,
-      actForm(view, { action: `${at}/rotate`, label: TEXTS.rotateSure, content: overlap }),
+      view,
+      { label: TEXTS.rotate, question: TEXTS.rotateAsk },
+      { action: `${at}/rotate`, label: TEXTS.rotateSure, content: overlap },
     )}
     ${
       state === "disabled"
         ? ""
-        : askedOnce(TEXTS.disable, TEXTS.disableAsk, change("disable", TEXTS.disableSure))
+        : askedOnce(
+            view,
+            { label: TEXTS.disable, question: TEXTS.disableAsk },
+            { action: `${at}/state`, label: TEXTS.disableSure, fields: { action: "disable" } },
+          )
     }
     ${askedOnce(
-      WORDS.remove,
-      TEXTS.removeAsk,
-      actForm(view, { action: `${at}/remove`, label: TEXTS.removeSure, style: "danger" }),
+      view,
+      { label: WORDS.remove, question: TEXTS.removeAsk },
+      { action: `${at}/remove`, label: TEXTS.removeSure, style: "danger" },
     )} <a class="plain" href="${storePath(view, "/faults")}">${TEXTS.faults}</a>`;
 }

@@ -1,7 +1,7 @@
 import { storePath } from "../forms.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { act, ask, page, pageOf, type Acted, type PortalRoute } from "../route.ts";
-import type { Said } from "../view.ts";
+import { act, ask, page, showing, type Acted, type PortalRoute } from "../route.ts";
+import type { Said, View } from "../view.ts";
 import { deliveryPage } from "./delivery-page.ts";
 import { endpointPage } from "./endpoint-page.ts";
 import { endpointPath, healthOf, readEndpoint } from "./endpoint-parts.ts";
@@ -12,6 +12,12 @@ import { TEXTS } from "./texts.ts";
 
 const WEBHOOKS = "/portal/{store_id}/webhooks";
 const ENDPOINT = `${WEBHOOKS}/endpoints/{id}`;
+const SHOW_ENDPOINT = showing("showEndpoint", endpointPage);
+/** The page of an endpoint, which has the forms of its acts. */
+const OF_ENDPOINT = {
+  page: SHOW_ENDPOINT,
+  at: ({ storeId, id }: View) => ({ path: endpointPath({ storeId }, id), storeId, id }),
+};
 
 /** The pages of endpoints, events and deliveries. */
 export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
@@ -19,7 +25,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   page(`${WEBHOOKS}/events`, eventsPage),
   page(`${WEBHOOKS}/events/{id}`, eventPage),
   page(`${WEBHOOKS}/deliveries/{id}`, deliveryPage),
-  pageOf(ENDPOINT, "showEndpoint", endpointPage),
+  page(ENDPOINT, SHOW_ENDPOINT),
   act(`${WEBHOOKS}/endpoints`, {
     operation: "addEndpoint",
     read: readEndpoint,
@@ -33,6 +39,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
     read: (fields) => ({ action: fields.get("action") }),
     leadsTo: (view, { id }) => endpointPath(view, id),
     says: saysState,
+    form: OF_ENDPOINT,
   }),
   act(`${ENDPOINT}/remove`, {
     operation: "setEndpointState",
@@ -43,6 +50,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
     operation: "testEndpoint",
     leadsTo: (view, { eventId }) => storePath(view, `/webhooks/events/${eventId}`),
     says: ({ eventId }, at) => saysDelivered(at, "tested", deliveriesOf(at, eventId)),
+    form: OF_ENDPOINT,
   }),
   act(`${ENDPOINT}/secret`, {
     operation: "showSecret",
@@ -54,6 +62,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
     read: (fields) => ({ overlap_ms: Number(fields.get("overlap_ms") ?? "") }),
     leadsTo: (view) => endpointPath(view, view.id),
     reveals: ({ inForce: [newest = ""] }) => newest,
+    form: OF_ENDPOINT,
   }),
   act(`${WEBHOOKS}/events/{id}/replay`, {
     operation: "replayEvent",
@@ -66,11 +75,16 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
         ? storePath(view, `/webhooks/events/${view.id}`)
         : storePath(view, `/webhooks/deliveries/${first.id}`),
     says: ({ deliveries }, at) => saysDelivered(at, "replayed", deliveries),
+    form: {
+      page: eventPage,
+      at: ({ storeId, id }) => ({ path: storePath({ storeId }, `/webhooks/events/${id}`), storeId, id }),
+    },
   }),
   act(`${WEBHOOKS}/deliveries/replay`, {
     operation: "replayFailed",
     read: (fields) => ({ since: fields.get("since") }),
     reveals: ({ replayed, more }) => `${replayed}${more ? "+" : ""}`,
+    form: { page: webhooksPage },
   }),
 ];
 

@@ -2,7 +2,7 @@ import { iso } from "../../../../core/clock.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { actForm, askedOnce, storePath } from "../forms.ts";
+import { askedOnce, storePath } from "../forms.ts";
 import { empty } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -77,8 +77,11 @@ function replayFailedForm(context: PortalContext, view: View): Html {
     </select></label
   >`;
   const action = storePath(view, "/webhooks/deliveries/replay");
-  const form = actForm(view, { action, label: TEXTS.replayFailedSure, content: field });
-  return askedOnce(TEXTS.replayFailed, TEXTS.replayFailedAsk, form);
+  return askedOnce(
+    view,
+    { label: TEXTS.replayFailed, question: TEXTS.replayFailedAsk },
+    { action, label: TEXTS.replayFailedSure, content: field },
+  );
 }
 
 function replayedNotice({ shownOnce }: View): Html {
