@@ -57,7 +57,7 @@ export type ShopPlan = {
 };
 
 /** The parts of an event that shops look at. */
-type HookEvent = {
+export type HookEvent = {
   readonly event_id: string;
   readonly type: string;
   readonly sequence: number;
@@ -76,14 +76,11 @@ type Got = {
 const SHOP = "http://localhost:3000";
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
 
-/** A shop on port 3000: `/hooks` takes webhooks, `/orders/{order_id}` shows an order. */
-export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf">, plan: ShopPlan) {
-  const { harness } = site;
+/** The books of a shop: what becomes of an event that it acts on, and what its view of an order shows. */
+export function createOrderBooks({ harness, statusOf }: Pick<Site, "harness" | "statusOf">) {
   const orders = new Map<string, Order>();
   const sessions = new Map<string, string>();
-  const got: Got[] = [];
   const life = new Set<string>();
-  let onHook = (_count: number): Promise<void> => Promise.resolve();
   const orderOf = (id: string): Order => {
     const order = orders.get(id) ?? { status: "open", bookings: 0, sequence: 0, seen: [] };
     orders.set(id, order);
@@ -93,16 +90,7 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
     order.status = "paid";
     order.bookings += 1;
   };
-
-  const takeWebhook = async ({ rawHeaders, body: rawBody }: HttpRequest): Promise<HttpResponse> => {
-    const secrets = [site.sandbox().ready.signing_secret];
-    const verdict = verifyWebhook({ rawBody, headers: rawHeaders, secrets, now: harness.clock.now() });
-    const body = Buffer.from(rawBody).toString("utf8");
-    const event = JSON.parse(body) as HookEvent;
-    const refused = { ...OK, status: plan.refusal ?? 400 };
-    got.push({ id: event.event_id, type: event.type, body, verified: verdict.ok });
-    await onHook(got.length);
-    if (!verdict.ok && plan.believes?.(rawHeaders, event) !== true) return refused;
+  const act = async (plan: ShopPlan, event: HookEvent, count: number): Promise<number> => {
     const order = orderOf(event.data.order_id);
     sessions.set(event.data.order_id, event.data.id);
     const status = event.type.split(".")[1] ?? "";
@@ -121,26 +109,52 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
       payment: status === "succeeded",
       paid: order.status === "paid",
       paidAt: new Date(harness.clock.now()).toISOString().slice(0, 19),
-      count: got.length,
+      count,
       book: book(order),
-      ask: () => site.statusOf(event.data.id),
+      ask: () => statusOf(event.data.id),
       wait: (milliseconds) => harness.clock.sleep(milliseconds),
-      later: (milliseconds, act) => harness.clock.after(milliseconds, act),
+      later: (milliseconds, later) => harness.clock.after(milliseconds, later),
     });
     if (!order.seen.includes(event.event_id)) order.seen.push(event.event_id);
-    if (!verdict.ok) return refused;
-    return { ...OK, status: typeof said === "number" ? said : 200 };
+    return typeof said === "number" ? said : 200;
   };
-
-  const showOrder = async (target: string): Promise<HttpResponse> => {
-    const id = target.slice("/orders/".length);
+  const show = async (plan: ShopPlan, id: string): Promise<HttpResponse> => {
     const order = orders.get(id);
     const session = sessions.get(id);
     if (order === undefined) return { ...OK, status: 404 };
-    const ask = (): Promise<string> => site.statusOf(session ?? "");
+    const ask = (): Promise<string> => statusOf(session ?? "");
     await plan.onView?.(session ?? "", { ask, order, book: book(order) });
-    const show = plan.show ?? (({ status, bookings }) => JSON.stringify({ status, bookings }));
-    return { ...OK, body: show(order, new Date(harness.clock.now()).toISOString()) };
+    const shown = plan.show ?? (({ status, bookings }) => JSON.stringify({ status, bookings }));
+    return { ...OK, body: shown(order, new Date(harness.clock.now()).toISOString()) };
+  };
+  return {
+    orders,
+    act,
+    show,
+    sessionOf: (orderId: string) => sessions.get(orderId),
+    /** Marks an order paid. */
+    pay: (orderId: string) => void (orderOf(orderId).status = "paid"),
+  };
+}
+
+/** A shop on port 3000: `/hooks` takes webhooks, `/orders/{order_id}` shows an order. */
+export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf">, plan: ShopPlan) {
+  const { harness } = site;
+  const books = createOrderBooks(site);
+  const got: Got[] = [];
+  let onHook = (_count: number): Promise<void> => Promise.resolve();
+
+  const takeWebhook = async ({ rawHeaders, body: rawBody }: HttpRequest): Promise<HttpResponse> => {
+    const secrets = [site.sandbox().ready.signing_secret];
+    const verdict = verifyWebhook({ rawBody, headers: rawHeaders, secrets, now: harness.clock.now() });
+    const body = Buffer.from(rawBody).toString("utf8");
+    const event = JSON.parse(body) as HookEvent;
+    const refused = { ...OK, status: plan.refusal ?? 400 };
+    got.push({ id: event.event_id, type: event.type, body, verified: verdict.ok });
+    await onHook(got.length);
+    if (!verdict.ok && plan.believes?.(rawHeaders, event) !== true) return refused;
+    const status = await books.act(plan, event, got.length);
+    return verdict.ok ? { ...OK, status } : refused;
   };
 
   const times: number[] = [];
@@ -153,7 +167,9 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
   };
   const answer = (request: HttpRequest): Promise<HttpResponse> => {
     if (isTooMany()) return Promise.resolve({ ...OK, status: 429 });
-    return request.target === "/hooks" ? takeWebhook(request) : showOrder(request.target);
+    return request.target === "/hooks"
+      ? takeWebhook(request)
+      : books.show(plan, request.target.slice("/orders/".length));
   };
 
   harness.occupy(3000, {
@@ -162,7 +178,7 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
   });
   return {
     got: got as readonly Got[],
-    orders,
+    orders: books.orders,
     /** What is done before each webhook is looked at. */
     onHook: (next: typeof onHook) => void (onHook = next),
     /** Its receiver is no more; its view goes on, on a port of its own. */

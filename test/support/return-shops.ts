@@ -23,20 +23,26 @@ type ReturnVisit = {
 };
 
 /** What a page does with a visit, and what it answers, default 200. */
-type ReturnPage = (
+export type ReturnPage = (
   visit: ReturnVisit,
 ) => Partial<HttpResponse> | void | Promise<Partial<HttpResponse> | void>;
 
 const SHOP = "http://localhost:3000";
 const OK: HttpResponse = { status: 200, headers: {}, body: "thanks" };
 
-/** Opens a shop that takes webhooks at `/hooks`, customers at `/thanks`, and shows orders at `/orders/{order_id}`. */
-export function openReturnShop(site: Pick<Site, "harness" | "statusOf">, page: ReturnPage): void {
-  const { harness } = site;
-  const orders = new Map<string, string>();
+/** What a page of return needs of its shop. */
+type ReturnShop = Pick<Site, "statusOf"> & {
+  readonly clock: Site["harness"]["clock"];
+  readonly sessionOf: (orderId: string) => string | undefined;
+  readonly pay: (orderId: string) => void;
+};
+
+/** Answers the customers who come back to a shop. */
+export function takeVisits(
+  shop: ReturnShop,
+): (page: ReturnPage, request: HttpRequest) => Promise<HttpResponse> {
   const visits = new Map<string, number>();
-  const sessions = new Map<string, string>();
-  const visit = async ({ method, target, rawHeaders, body }: HttpRequest): Promise<HttpResponse> => {
+  return async (page, { method, target, rawHeaders, body }) => {
     const { searchParams: query } = new URL(target, SHOP);
     const order = query.get("order_id") ?? "";
     const count = (visits.get(order) ?? 0) + 1;
@@ -50,13 +56,26 @@ export function openReturnShop(site: Pick<Site, "harness" | "statusOf">, page: R
         return at < 0 ? undefined : rawHeaders[at + 1];
       },
       count,
-      book: () => void orders.set(order, "paid"),
-      ask: () => site.statusOf(query.get("session_id") ?? ""),
-      isOfOrder: sessions.get(order) === query.get("session_id"),
-      later: (milliseconds, act) => harness.clock.after(milliseconds, act),
+      book: () => shop.pay(order),
+      ask: () => shop.statusOf(query.get("session_id") ?? ""),
+      isOfOrder: shop.sessionOf(order) === query.get("session_id"),
+      later: (milliseconds, act) => shop.clock.after(milliseconds, act),
     });
     return { ...OK, ...said };
   };
+}
+
+/** Opens a shop that takes webhooks at `/hooks`, customers at `/thanks`, and shows orders at `/orders/{order_id}`. */
+export function openReturnShop(site: Pick<Site, "harness" | "statusOf">, page: ReturnPage): void {
+  const { harness } = site;
+  const orders = new Map<string, string>();
+  const sessions = new Map<string, string>();
+  const visit = takeVisits({
+    clock: harness.clock,
+    statusOf: site.statusOf,
+    sessionOf: (orderId) => sessions.get(orderId),
+    pay: (orderId) => void orders.set(orderId, "paid"),
+  });
   const takeWebhook = ({ body }: HttpRequest): HttpResponse => {
     const { type, data } = JSON.parse(Buffer.from(body).toString("utf8")) as {
       readonly type: string;
@@ -70,7 +89,7 @@ export function openReturnShop(site: Pick<Site, "harness" | "statusOf">, page: R
   const answer = (request: HttpRequest): Promise<HttpResponse> => {
     const { pathname } = new URL(request.target, SHOP);
     if (pathname === "/hooks") return Promise.resolve(takeWebhook(request));
-    if (pathname === "/thanks") return visit(request);
+    if (pathname === "/thanks") return visit(page, request);
     const status = orders.get(pathname.slice("/orders/".length));
     return Promise.resolve(
       status === undefined ? { ...OK, status: 404 } : { ...OK, body: JSON.stringify({ status }) },
