@@ -33,11 +33,11 @@ export type HttpResponse = {
 export type Service = {
   readonly answer: (request: HttpRequest) => Promise<HttpResponse>;
   /** Answers bytes that could not be parsed as a request. */
-  readonly refuse: (refusal: Unreadable) => HttpResponse | Promise<HttpResponse>;
+  readonly refuse: (refusal: UnreadableRequest) => HttpResponse | Promise<HttpResponse>;
 };
 
 /** Why bytes on a connection are not a request: a code of the closed list, and a message. */
-export type Unreadable = {
+export type UnreadableRequest = {
   readonly code: "invalid_request" | "request_timeout" | "body_too_large" | "headers_too_large";
   readonly message: string;
   /** Method, target and headers, as far as they were read. */

@@ -14,7 +14,7 @@ import type { CommonOptions } from "./target/surroundings.ts";
 import { withSandbox } from "./target/with-sandbox.ts";
 
 /** What a command was given beside its options: `id` is what its argument names, empty where the operation takes none. */
-type Given<Options> = {
+type CallInput<Options> = {
   readonly context: Context;
   readonly options: Options;
   /** Empty where there is none. */
@@ -26,7 +26,7 @@ type Given<Options> = {
 };
 
 /** A command that is one operation of the control API: what it sends, and what it says of the answer. */
-type Call<Name extends OperationName, Options> = {
+type OperationCommand<Name extends OperationName, Options> = {
   /** Where it is called. Default: the sandbox that the command is about. */
   readonly target?: (
     context: Context,
@@ -43,26 +43,26 @@ type Call<Name extends OperationName, Options> = {
   readonly json?: (
     encoded: Readonly<Record<string, unknown>>,
     answer: AnswerOf<Name>,
-    given: Given<Options>,
+    given: CallInput<Options>,
   ) => object;
   /** The result for people. */
   readonly text: (
     answer: AnswerOf<Name>,
     printer: Printer,
-    given: Given<Options>,
+    given: CallInput<Options>,
   ) => string | Promise<string>;
 };
 
-type Body<Name extends OperationName, Options> = (
+type BodyBuilder<Name extends OperationName, Options> = (
   options: Options,
-  given: Given<Options>,
+  given: CallInput<Options>,
 ) => RequestOf<Name> | Promise<RequestOf<Name>>;
 
 /** What the operation reads, of one that reads something. */
-type Sent<Name extends OperationName, Options> =
+type BodyOption<Name extends OperationName, Options> =
   undefined extends RequestOf<Name>
-    ? { readonly body?: Body<Name, Options> }
-    : { readonly body: Body<Name, Options> };
+    ? { readonly body?: BodyBuilder<Name, Options> }
+    : { readonly body: BodyBuilder<Name, Options> };
 
 /** The run of a command that is one operation of the sandbox which the command is about. */
 export function calling<Name extends OperationName, Options extends CommonOptions = CommonOptions>(
@@ -75,7 +75,7 @@ export function calling<Name extends OperationName, Options extends CommonOption
     nextAfter,
     json = (encoded) => encoded,
     text,
-  }: Call<Name, Options> & Sent<Name, Options>,
+  }: OperationCommand<Name, Options> & BodyOption<Name, Options>,
 ): CommandSpec<Options>["run"] {
   return async (context, options, typed) => {
     const argument = typed ?? "";

@@ -1,6 +1,6 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
-import { MAX_INPUT_BYTES, readNamed, type Unread } from "../host/named-file.ts";
+import { MAX_INPUT_BYTES, readNamed, type ReadFailure } from "../host/named-file.ts";
 import { refusedUsage } from "./problem.ts";
 
 /** The file name that means standard input. */
@@ -21,7 +21,7 @@ export async function readInput(
   );
 }
 
-async function readAll(stdin: World["stdin"]): Promise<Outcome<Uint8Array, Unread>> {
+async function readAll(stdin: World["stdin"]): Promise<Outcome<Uint8Array, ReadFailure>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of stdin) {

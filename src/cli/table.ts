@@ -12,7 +12,7 @@ const MIN_CUT_WIDTH = 8;
 const MIN_FIRST_CUT_WIDTH = 16;
 
 /** The rules to make a table fit; columns that it leaves out are in the JSON. */
-type Fit = {
+type FitOptions = {
   /** The places of a line; 0 where they are not known. */
   readonly width: number;
   /** The columns that are cut, a few places of each left, before one is left out. */
@@ -30,19 +30,23 @@ type Fit = {
 };
 
 /** The width of a table, and its colours. */
-export type Sheet = Pick<Printer, "width"> & Partial<Pick<Printer, "style">>;
+export type TableStyle = Pick<Printer, "width"> & Partial<Pick<Printer, "style">>;
 
 type Row = readonly string[];
 type Cells = readonly (string | number | null)[];
 type WidthOf = (text: string) => number;
 
 /** Rows in columns, with a header. Everything from outside is escaped; emoji and combining marks do not shift a column. */
-export async function table(header: Row, rows: readonly Cells[], fit: Fit): Promise<string> {
+export async function table(header: Row, rows: readonly Cells[], fit: FitOptions): Promise<string> {
   return (await tableRows(header, rows, fit)).join("\n");
 }
 
 /** The same as a text for the header and one for each row, which has several lines where cells are wrapped. */
-export async function tableRows(header: Row, rows: readonly Cells[], fit: Fit): Promise<readonly string[]> {
+export async function tableRows(
+  header: Row,
+  rows: readonly Cells[],
+  fit: FitOptions,
+): Promise<readonly string[]> {
   const cells = [header, ...rows.map((row) => row.map((cell) => printable(shownText(String(cell ?? "–")))))];
   const widthOf = await measureFor(cells.flat());
   const fitting = fitted(cells, fit, widthOf);
@@ -98,7 +102,7 @@ export function shortId(id: string): string {
 /** The lines of each row. */
 function fitted(
   cells: readonly Row[],
-  { width, cut = [], drop = [], keep = [], middle = [], wrap }: Fit,
+  { width, cut = [], drop = [], keep = [], middle = [], wrap }: FitOptions,
   widthOf: WidthOf,
 ): readonly (readonly Row[])[] {
   const places = width === 0 ? USUAL_WIDTH : width;

@@ -7,7 +7,7 @@ import { table } from "./table.ts";
 import { namedTarget } from "./target/connect.ts";
 import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderWithin } from "../host/folder/state-folder.ts";
-import type { Sourced, ServiceOptions } from "./target/surroundings.ts";
+import type { ValueWithSource, ServiceOptions } from "./target/surroundings.ts";
 import { serviceSettings } from "./target/service.ts";
 import { targetOptions } from "./target/options.ts";
 
@@ -38,7 +38,7 @@ async function runWhoami(context: Context): Promise<number> {
   const isElsewhere = baseUrl.value !== null && !isLoopback(new URL(baseUrl.value).hostname);
   const fault = apiKey.value === null || isElsewhere ? undefined : keyFault(apiKey.value);
   if (fault !== undefined) printer.trace(`warning: the API key of ${apiKey.source} ${fault}; correct it`);
-  const shown: Record<string, Sourced<string | number | null>> = {
+  const shown: Record<string, ValueWithSource<string | number | null>> = {
     base_url: baseUrl,
     api_key: { ...apiKey, value: apiKey.value === null ? null : redactKey(apiKey.value) },
     store_id: storeId,

@@ -17,15 +17,15 @@ export type HostFailure = {
   readonly details?: Readonly<Record<string, string | number>>;
 };
 
-type Failed = Extract<Outcome<never, HostFailure>, { ok: false }>;
+type FailedOutcome = Extract<Outcome<never, HostFailure>, { ok: false }>;
 
 /** The outcome for a state that cannot be used. */
-export function failed(failure: Omit<HostFailure, "kind">): Failed {
+export function failed(failure: Omit<HostFailure, "kind">): FailedOutcome {
   return { ok: false, refusal: { kind: "failed", ...failure } };
 }
 
 /** The outcome for an invalid request. */
-export function misused(message: string, next: string): Failed {
+export function misused(message: string, next: string): FailedOutcome {
   return { ok: false, refusal: { kind: "usage", code: "usage", message, next } };
 }
 

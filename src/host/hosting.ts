@@ -7,7 +7,7 @@ import type { GivenSecrets } from "./given-secrets.ts";
 import type { Ready } from "./ready.ts";
 
 /** A sandbox that answers requests. */
-export type Served = {
+export type ServedSandbox = {
   readonly ready: Ready;
   readonly description: SandboxDescription;
   /** Why no events are delivered (decision 71); undefined if they are. */
@@ -31,12 +31,12 @@ export type StateLocation = {
 };
 
 /** Output for messages and warnings. */
-export type Teller = { readonly talk: (text: string) => void; readonly trace: (text: string) => void };
+export type Messages = { readonly talk: (text: string) => void; readonly trace: (text: string) => void };
 
 /** The host of a sandbox: a command, or a program of the user's. */
 export type Host = {
   readonly world: GuestWorld;
-  readonly printer: Teller;
+  readonly printer: Messages;
   readonly version: string;
   /** Whether the host is a program of the user's. Default: a command. */
   readonly isGuest?: boolean;
@@ -45,9 +45,9 @@ export type Host = {
 /** The work for which a sandbox is served. */
 export type Purpose<Value> = {
   /** Announces readiness; `/healthz` reports it only after this has returned. */
-  readonly announce?: (served: Served) => Promise<void>;
+  readonly announce?: (served: ServedSandbox) => Promise<void>;
   /** Runs next; the sandbox is stopped when this has returned. */
-  readonly use: (served: Served) => Promise<Value>;
+  readonly use: (served: ServedSandbox) => Promise<Value>;
 };
 
 /** The folder that this process holds; undefined for a sandbox in memory. */

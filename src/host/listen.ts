@@ -33,7 +33,7 @@ export type PortlessService = Pick<
   Tokens & { readonly describe: (port: number) => SandboxDescription };
 
 /** A sandbox on its port. */
-type Listening = {
+type ListeningSandbox = {
   readonly listener: Listener;
   readonly sandbox: Sandbox;
   readonly description: SandboxDescription;
@@ -98,7 +98,7 @@ export function sandboxAt(
   { world, version }: Host,
   options: ServeOptions,
   { service, port }: { readonly service: PortlessService; readonly port: number },
-): Omit<Listening, "listener"> {
+): Omit<ListeningSandbox, "listener"> {
   const { describe, ...rest } = service;
   const description = describe(port);
   const sandbox = createSandbox(world, {
@@ -119,8 +119,8 @@ export async function listen(
   context: Host,
   options: ServeOptions,
   service: PortlessService,
-): Promise<Outcome<Listening, HostFailure>> {
-  let made: Omit<Listening, "listener"> | undefined;
+): Promise<Outcome<ListeningSandbox, HostFailure>> {
+  let made: Omit<ListeningSandbox, "listener"> | undefined;
   const makeService = (port: number) => {
     made = sandboxAt(context, options, { service, port });
     return made.sandbox.service;

@@ -7,7 +7,7 @@ import type { World } from "../world.ts";
 export const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 
 /** Why a path that a person named cannot be read: `why` continues a sentence after the path. */
-export type Unread = { readonly isMissing: boolean; readonly why: string };
+export type ReadFailure = { readonly isMissing: boolean; readonly why: string };
 
 /**
  * The bytes of a file that a person named, also through a link; or why it cannot be read: it is missing, not an
@@ -17,7 +17,7 @@ export function readNamed(
   { cwd, files }: Pick<World, "cwd" | "files">,
   path: string,
   { maxBytes = MAX_INPUT_BYTES }: { readonly maxBytes?: number } = {},
-): Outcome<Uint8Array, Unread> {
+): Outcome<Uint8Array, ReadFailure> {
   try {
     const bytes = files.readBytes(resolve(cwd, path), { followsLinks: true, maxBytes });
     if (bytes !== undefined) return accept(bytes);
@@ -38,6 +38,6 @@ export function readNamedText(
   world: Pick<World, "cwd" | "files">,
   path: string,
   options?: { readonly maxBytes?: number },
-): Outcome<string, Unread> {
+): Outcome<string, ReadFailure> {
   return mapped(readNamed(world, path, options), (read) => Buffer.from(read).toString("utf8"));
 }

@@ -57,12 +57,12 @@ export async function serveSandbox<Value>(
 }
 
 /** The source of a sandbox, and the work for which it is served. */
-type Serving<Value> = Source & Purpose<Value>;
+type ServeRun<Value> = Source & Purpose<Value>;
 
 function serveFolder<Value>(
   context: Host,
   options: ServeOptions,
-  { announce, use, ...source }: Serving<Value>,
+  { announce, use, ...source }: ServeRun<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
   return withService(context, options, source, async ({ service, apiKey, run, stopRequested, isUsed }) => {
     const listening = await listen(context, options, service);

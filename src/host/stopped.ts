@@ -11,7 +11,7 @@ import { withService } from "./with-service.ts";
 import { sendWithin } from "./within.ts";
 
 /** The control API of a sandbox without a socket. */
-type WithinReach = {
+type ReachableSandbox = {
   readonly origin: string;
   readonly token: string;
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
@@ -32,7 +32,7 @@ const NOTHING_GIVEN: GivenSecrets = {
 export async function inStoppedFolder<Value>(
   context: Host,
   folder: string,
-  use: (sandbox: WithinReach) => Promise<Value>,
+  use: (sandbox: ReachableSandbox) => Promise<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
   const lost = lostLog(world, folder);

@@ -2,7 +2,7 @@ import type { StoreClock } from "../core/clock.ts";
 import type { AppliedFault } from "../core/fault/operations.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { StorageUnavailable } from "../store/connection/storage-failure.ts";
-import { reliedOnByRefusal, type Relied } from "../core/readiness/relied.ts";
+import { reliedOnByRefusal, type DecisionNumbers } from "../core/readiness/relied.ts";
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 
@@ -22,7 +22,7 @@ export type LogFields = {
   /** The clock of that store. */
   readonly clock?: StoreClock;
   readonly orderId: string | null;
-  readonly decisions: Relied;
+  readonly decisions: DecisionNumbers;
   readonly refusal?: Refusal | undefined;
   /** Whether a drill made the request by itself. */
   readonly byDrill?: true | undefined;

@@ -11,7 +11,7 @@ import type { Store } from "../store/store.ts";
 import { checkRequest } from "../web/guard.ts";
 import { headerLines } from "../web/http.ts";
 import type { DeliverySchedule } from "../core/webhook/delivery.ts";
-import type { HttpRequest, Service, Unreadable, World } from "../world.ts";
+import type { HttpRequest, Service, UnreadableRequest, World } from "../world.ts";
 import { createClockMoves } from "./clock-moves.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createArrivals, type Arrivals } from "./runtime/arrivals.ts";
@@ -341,7 +341,7 @@ async function failureFor(
  */
 function refusedUnread(
   context: AreasContext,
-  { rawHeaders = [], ...unread }: Unreadable,
+  { rawHeaders = [], ...unread }: UnreadableRequest,
 ): Answer | Promise<Answer> {
   const request = { ...unread, rawHeaders, body: new Uint8Array(), target: PAYERS_PAGE };
   const wantsPage = headerLines(request, "accept").join().includes("text/html");

@@ -8,7 +8,7 @@ import { VERSION } from "../version.ts";
 import type { GuestWorld, HttpRequest, HttpResponse, ServerLimits, Service } from "../world.ts";
 import { StartError } from "./errors.ts";
 import type { ServeOptions } from "../host/options.ts";
-import type { Served } from "../host/hosting.ts";
+import type { ServedSandbox } from "../host/hosting.ts";
 
 /** A sandbox that runs in this process. */
 export type Running = {
@@ -50,7 +50,7 @@ export async function run(
 ): Promise<Running> {
   const log = createLines();
   const door = createDoor(guest.world, hasSocket);
-  const served = Promise.withResolvers<Served>();
+  const served = Promise.withResolvers<ServedSandbox>();
   const stop = Promise.withResolvers<void>();
   const host = {
     world: { ...guest.world, listen: door.listen },
@@ -115,10 +115,10 @@ const NOT_STARTED = { code: "internal_error", message: "it ended before it was r
 /** The kit prints nothing: it throws errors instead. */
 const SILENT = { talk: () => undefined, trace: () => undefined };
 
-type Lines = LogStream & { readonly find: (requestId: string) => string | undefined };
+type MemoryLog = LogStream & { readonly find: (requestId: string) => string | undefined };
 
 /** A failure log in memory. */
-function createLines(): Lines {
+function createLines(): MemoryLog {
   const lines: string[] = [];
   return {
     writableNeedDrain: false,
@@ -130,14 +130,14 @@ function createLines(): Lines {
   };
 }
 
-type Open = Pick<Running, "service" | "limits">;
+type OpenSandbox = Pick<Running, "service" | "limits">;
 
 /** Makes the service reachable from this process, and also through a socket if the sandbox has one. */
 function createDoor(
   world: GuestWorld,
   hasSocket: boolean,
-): { readonly listen: GuestWorld["listen"]; readonly opened: () => Open } {
-  let open: Open | undefined;
+): { readonly listen: GuestWorld["listen"]; readonly opened: () => OpenSandbox } {
+  let open: OpenSandbox | undefined;
   return {
     listen: (makeService, options) => {
       const make = (port: number): Service => {

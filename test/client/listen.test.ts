@@ -125,14 +125,16 @@ test("each event is verified and forwarded as it came: the bytes, the three head
 
 test("a person reads one line for each event, and what is told by colour alone is told in words too", async () => {
   const site = await openShop();
-  // The lines are by this machine's clock, and the next try is by the store's.
+  // The lines are by this machine's clock, and the next attempt is by the store's.
   await site.advance(26 * 3600 * SECOND);
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const id = await site.order("order-1001");
   await eventually("the shop has the order", () => expect(site.shop.got).toHaveLength(1));
   site.shop.answers = () => ({ status: 500, headers: {}, body: "TypeError: no such order\n  at hooks.js:3" });
   await site.pay(id, "cancelled");
-  await eventually("the next try is told", () => expect(listening.text().stdout).toContain("next try"));
+  await eventually("the next attempt is reported", () =>
+    expect(listening.text().stdout).toContain("next attempt"),
+  );
   // The endpoint is told by the address that it forwards to, which is where to look.
   const { stdout: story } = await site.harness.run(["explain", id]);
   expect(story).toMatch(/localhost:3000\/hooks +200/);
@@ -146,14 +148,14 @@ test("a person reads one line for each event, and what is told by colour alone i
     rest
       .join("\n")
       .replaceAll(/\d+ ms/g, "<n> ms")
-      .replace(/next try in [456] s/, "next try <soon>"),
+      .replace(/next attempt in [456] s/, "next attempt <soon>"),
   ).toBe(`
   Sandbox   http://127.0.0.1:4242
   Secret    checkout listen --print-secret
   Forwards  events → http://localhost:3000/hooks
 
 14:00:00Z  0000000a  order.created    order-1001  ✓ verified  → 200  <n> ms  real time 12:00:00Z
-14:00:00Z  0000000e  order.cancelled  order-1001  ✓ verified  → 500  <n> ms  next try <soon>  real time 12:00:00Z
+14:00:00Z  0000000e  order.cancelled  order-1001  ✓ verified  → 500  <n> ms  next attempt <soon>  real time 12:00:00Z
   < TypeError: no such order at hooks.js:3
   → the receiver failed: look at its own log, and at the answer that it gave
 `);
@@ -288,7 +290,7 @@ test("a person reads below the line which fault was asked for, and nothing is gu
   await site.order("order-1001");
   await eventually("the fault is told", () => expect(listening.text().stdout).toContain("(stale)\n"));
   expect(listening.text().stdout).toMatch(
-    /order-1001 {2}✗ not verified {2}not forwarded {2}next try in \d s\n {2}→ signed 3600 s ago; 300 s are allowed\n {2}→ asked for by fault [\da-f-]{36} \(stale\)\n$/,
+    /order-1001 {2}✗ not verified {2}not forwarded {2}next attempt in \d s\n {2}→ signed 3600 s ago; 300 s are allowed\n {2}→ asked for by fault [\da-f-]{36} \(stale\)\n$/,
   );
 });
 

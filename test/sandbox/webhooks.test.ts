@@ -12,7 +12,7 @@ import { eventually } from "../support/eventually.ts";
 import { openWebhookSite, signatureHeader, type Received, type Receiver } from "../support/webhook-site.ts";
 
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
-const MAX_TRIES = DEFAULT_DELIVERY_SCHEDULE.length;
+const MAX_ATTEMPTS = DEFAULT_DELIVERY_SCHEDULE.length;
 const types = (got: readonly Received[]): string[] => got.map(({ event }) => event.type);
 
 test("each change of a checkout is delivered once, in its order, signed over the bytes that are stored", async () => {
@@ -55,9 +55,9 @@ test("the whole schedule runs on an advanced clock, each wait within a fifth of 
   const tried = await site.advance(40 * HOUR);
   const [delivery] = await site.deliveries(`?endpoint_id=${id}`);
   expect([shop.got.length, delivery?.state, delivery?.tries, delivery?.next_at]).toEqual([
-    MAX_TRIES,
+    MAX_ATTEMPTS,
     "failed",
-    MAX_TRIES,
+    MAX_ATTEMPTS,
     null,
   ]);
   const attempts = delivery?.attempts ?? [];
@@ -82,7 +82,7 @@ test("the whole schedule runs on an advanced clock, each wait within a fifth of 
     expect(hash).toMatch(/^[0-9a-f]{64}$/);
   }
   expect(tried.filter(({ event_id: event }) => event === delivery?.event_id).length).toBeGreaterThanOrEqual(
-    MAX_TRIES - 1,
+    MAX_ATTEMPTS - 1,
   );
   expect(await site.statusOf(order)).toBe("expired");
   // Each try is signed anew, at its own time, over the same bytes.
@@ -638,7 +638,7 @@ test("a kept connection that turns out to be dead uses up no attempt", async () 
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url, ["order.created"]);
-  let dead = MAX_TRIES + 2;
+  let dead = MAX_ATTEMPTS + 2;
   site.harness.setFault((request, deliver) => {
     if (!request.url.startsWith(shop.url) || dead === 0) return deliver();
     dead -= 1;

@@ -34,14 +34,14 @@ export type Client = (purchase: Purchase) => Promise<number | "timeout">;
 export type NamedClient = { readonly name: string; readonly client: Client };
 
 const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
-const MAX_TRIES = 4;
+const MAX_ATTEMPTS = 4;
 
 /** Sends again until there is an answer, and waits where it is told to; the exit code is 0 for an order. */
 async function retrying(
   { pause }: Pick<Purchase, "pause">,
   attempt: (number: number) => Promise<number | undefined>,
 ): Promise<number> {
-  for (let number = 1; number <= MAX_TRIES; number += 1) {
+  for (let number = 1; number <= MAX_ATTEMPTS; number += 1) {
     const status = await attempt(number);
     if (status === 429) await pause(1000);
     else if (status !== undefined && status < 500) return status === 201 ? 0 : 1;
@@ -127,7 +127,8 @@ export const GOOD_CLIENTS: readonly NamedClient[] = [
     client: async ({ post, orderId }) => {
       const key = `order:${orderId}`;
       let status: number | undefined;
-      for (let number = 1; number <= MAX_TRIES && status === undefined; number += 1) status = await post(key);
+      for (let number = 1; number <= MAX_ATTEMPTS && status === undefined; number += 1)
+        status = await post(key);
       return Number(status !== 201);
     },
   },

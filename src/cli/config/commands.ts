@@ -1,7 +1,7 @@
 import type { ChangeEntry } from "../../core/control/config.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { snakeCase } from "../../core/text.ts";
-import type { WantedStore } from "../../core/config/schema.ts";
+import type { StoreInput } from "../../core/config/schema.ts";
 import { differentSettings } from "../../core/config/settings.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { callControl } from "../../client/control/control.ts";
@@ -139,7 +139,7 @@ async function load(
   );
 }
 
-type Sent = {
+type ApplyAnswer = {
   readonly answer: AnswerOf<"applyConfig">;
   readonly settings: readonly SettingDifference[];
 };
@@ -149,7 +149,7 @@ async function send(
   context: Context,
   options: PruneOptions,
   { file, dryRun }: { readonly file: LoadedConfig; readonly dryRun: boolean },
-): Promise<Sent> {
+): Promise<ApplyAnswer> {
   const resolved = hosted(await file.stores());
   const target = await sandboxTarget(context);
   for (const secret of secretsOf(resolved)) context.printer.hide(secret);
@@ -164,7 +164,7 @@ async function send(
   return { answer: answered(done), settings: settingsOf(file, served) };
 }
 
-function secretsOf(stores: readonly WantedStore[]): string[] {
+function secretsOf(stores: readonly StoreInput[]): string[] {
   return stores.flatMap(({ apiKeys = [], signingSecret = "" }) => [...apiKeys, signingSecret]);
 }
 

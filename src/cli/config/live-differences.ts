@@ -1,5 +1,5 @@
 import { differentSettings, settingsIn } from "../../core/config/settings.ts";
-import type { WantedStore } from "../../core/config/schema.ts";
+import type { StoreInput } from "../../core/config/schema.ts";
 import type { ChangeEntry } from "../../core/control/config.ts";
 import { snakeCase } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
@@ -11,7 +11,7 @@ import type { GivenSecret, GivenSecrets } from "../../host/given-secrets.ts";
 import type { ServeOptions } from "../../host/options.ts";
 
 /** The requested start options. */
-type Wanted = {
+type RequestedOptions = {
   /** With the settings and the stores of the configuration (`withConfig`). */
   readonly options: ServeOptions;
   readonly given: GivenSecrets;
@@ -23,7 +23,7 @@ type Wanted = {
  */
 export async function liveDifferences(
   context: Context,
-  { options, given }: Wanted,
+  { options, given }: RequestedOptions,
   { folder, live }: { readonly folder: string; readonly live: Live },
 ): Promise<{ readonly all: readonly Difference[]; readonly ofStores: boolean }> {
   const secrets = await differentSecrets(context, given, { folder, live });
@@ -87,7 +87,7 @@ async function isKeyOf(
 
 async function storeDifferences(
   context: Context,
-  stores: readonly WantedStore[],
+  stores: readonly StoreInput[],
   live: Live,
 ): Promise<readonly Difference[]> {
   if (stores.length === 0) return [];
@@ -112,7 +112,7 @@ function shown({ action, kind, name, differences }: ChangeEntry): readonly Diffe
 /** The changes that would give the running sandbox these stores. Only here the table of operations is loaded. */
 async function planAt(
   context: Context,
-  stores: readonly WantedStore[],
+  stores: readonly StoreInput[],
   { run }: Live,
 ): Promise<readonly ChangeEntry[]> {
   const { callAt } = await import("../target/call.ts");

@@ -145,20 +145,20 @@ async function judge(scene: Scene, endpoint: EndpointEntry): Promise<Finding> {
   return problem(`${name}: ${whyNot(newest)}`, remedyOf(newest));
 }
 
-/** When its last try ended that has ended; 0 where none has. */
+/** When the last finished attempt ended; 0 if no attempt has finished. */
 function endOf({ attempts }: DeliveryEntry): number {
   return Math.max(0, ...attempts.map(({ finishedAt }) => finishedAt ?? 0));
 }
 
 function whyNot(delivery: DeliveryEntry): string {
   const last = delivery.attempts.at(-1);
-  const then = delivery.nextAt === null ? "given up" : `next try ${iso(delivery.nextAt)}`;
+  const then = delivery.nextAt === null ? "given up" : `next attempt ${iso(delivery.nextAt)}`;
   const told =
     last?.answer === null || last?.answer === undefined ? "" : ` ${JSON.stringify(excerpt(last.answer))}`;
-  return `try ${delivery.tries} of ${delivery.type}: ${resultOf(delivery) ?? "none"}${told}; ${then}`;
+  return `attempt ${delivery.tries} of ${delivery.type}: ${resultOf(delivery) ?? "none"}${told}; ${then}`;
 }
 
-/** What to do after the last try, by what came of it. */
+/** The remedy for the result of the last attempt. */
 function remedyOf({ eventId, attempts }: DeliveryEntry): string {
   const last = attempts.at(-1);
   const again = `then: checkout events replay ${eventId}`;
@@ -173,7 +173,7 @@ function remedyOf({ eventId, attempts }: DeliveryEntry): string {
   return `see the log of what listens there; ${again}`;
 }
 
-type Asked<Value> =
+type ControlReply<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly finding: Finding };
 type Question = "showClock" | "listEndpoints" | "listDeliveries";
@@ -183,7 +183,7 @@ async function ask<Name extends Question>(
   { context: { world }, control, health }: Scene,
   name: Name,
   body?: { readonly endpointId: string; readonly limit: number },
-): Promise<Asked<AnswerOf<Name>>> {
+): Promise<ControlReply<AnswerOf<Name>>> {
   const healthy = await health();
   const target = await control();
   if (target === undefined || healthy?.answer.ok === false)

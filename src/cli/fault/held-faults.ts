@@ -5,13 +5,13 @@ import { attemptAsync } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 
 /** The faults of a command line, as requests of the control API. */
-export type WantedFaults = readonly RequestOf<"addFault">[];
+export type FaultRequests = readonly RequestOf<"addFault">[];
 
 /** Faults of a store that are removed at the end of the block that holds them, unless `stay` was called. */
 export function heldFaults(context: Context, target: ControlTarget) {
   const held: string[] = [];
   return {
-    add: async (wanted: WantedFaults): Promise<void> => {
+    add: async (wanted: FaultRequests): Promise<void> => {
       for (const body of wanted) {
         const { faults } = await callAt(context, target, { name: "addFault", body });
         held.push(...faults.map(({ id }) => id));

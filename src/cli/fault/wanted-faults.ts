@@ -5,7 +5,7 @@ import { parseJson } from "../../core/json.ts";
 import type { Refusal } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
-import type { WantedFaults } from "./held-faults.ts";
+import type { FaultRequests } from "./held-faults.ts";
 import { refusedUsage, type Refused } from "../problem.ts";
 import { readNamedText } from "../../host/named-file.ts";
 
@@ -17,14 +17,14 @@ const NEXT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"acti
 /**
  * Reads profiles and files of faults, in their order. A file has one fault as the control API takes it, or an array.
  */
-export function readFaults({ world }: Context, names: readonly string[]): WantedFaults {
+export function readFaults({ world }: Context, names: readonly string[]): FaultRequests {
   return names.flatMap((name) => {
     const profile = FAULT_PROFILES.find((known) => known === name);
     return profile === undefined ? faultsIn(world, name) : [{ profile }];
   });
 }
 
-function faultsIn(world: Context["world"], name: string): WantedFaults {
+function faultsIn(world: Context["world"], name: string): FaultRequests {
   const refused = (why: string): Refused => refusedUsage(`${printableLiteral(name)} ${why}`, NEXT);
   const text = readNamedText(world, name, { maxBytes: LARGEST_FILE_BYTES });
   if (!text.ok) {

@@ -4,11 +4,11 @@ import type { World } from "../../world.ts";
 import { ownWords, variableNamed } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedCommand } from "../program.ts";
-import { commandsFor, didYouMean, type Meant } from "./meant.ts";
+import { commandsFor, didYouMean, type Suggestion } from "./meant.ts";
 import { commandsLike, optionsLike } from "./search.ts";
 
 /** What commander found wrong in a command line. */
-type Found = { readonly code: string; readonly message: string };
+type CommanderError = { readonly code: string; readonly message: string };
 
 /** A command line, the tree of commands, and as much of a command as was typed. */
 export type Line = TypedCommand & {
@@ -21,7 +21,7 @@ const UNKNOWN_COMMAND = "commander.unknownCommand";
 const UNKNOWN_OPTION = "commander.unknownOption";
 
 /** What commander found wrong, on one line, with what to type next. A group without its command has had its help. */
-export async function usageHint(found: Found, line: Line): Promise<Problem> {
+export async function usageHint(found: CommanderError, line: Line): Promise<Problem> {
   const { words } = line;
   const next = ["checkout", ...words, "--help"].join(" ");
   if (found.code === "commander.help") return usageProblem("a command is missing", next);
@@ -32,7 +32,7 @@ export async function usageHint(found: Found, line: Line): Promise<Problem> {
     return usageProblem(`no value here is negative, and ${negative}… is read as an option`, next);
   const variable = variableFor(message, words);
   if (variable !== undefined) return usageProblem(`${message}: a secret is not typed`, `set ${variable}`);
-  const meant = await meantBy(found, line);
+  const meant = await suggestionFor(found, line);
   if (typeof meant === "string") return usageProblem(first, meant);
   const [only, ...others] = meant;
   // What commander guesses from the letters of one word is worse than a command of these words.
@@ -52,9 +52,9 @@ function variableFor(message: string, words: readonly string[]): string | undefi
 }
 
 /** What an unknown command or option stands for, by the words that were typed; empty where nothing is near. */
-async function meantBy({ code, message }: Found, line: Line): Promise<Meant> {
+async function suggestionFor({ code, message }: CommanderError, line: Line): Promise<Suggestion> {
   const { words, command, argv } = line;
-  if (code === UNKNOWN_COMMAND) return commandMeant(line);
+  if (code === UNKNOWN_COMMAND) return suggestedCommand(line);
   const longs = command.options.flatMap(({ long }) => long ?? []);
   if (code === "commander.excessArguments") return excessMeant(longs, ownWords(argv).join(" "));
   if (code !== UNKNOWN_OPTION) return [];
@@ -63,7 +63,7 @@ async function meantBy({ code, message }: Found, line: Line): Promise<Meant> {
   return commandsFor([...words, typed]) ?? optionsLike(longs, typed, argv);
 }
 
-async function commandMeant({ program, words: known, argv, world }: Line): Promise<Meant> {
+async function suggestedCommand({ program, words: known, argv, world }: Line): Promise<Suggestion> {
   const typed = argv.filter((word) => !word.startsWith("-"));
   // A group in the singular: `order list`.
   const group = program.commands.find((one) => one.name() === `${typed[0]}s`)?.name();

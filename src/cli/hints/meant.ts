@@ -1,8 +1,8 @@
 /** What is meant: commands of this program, or a sentence that says the way where there is no such command. */
-export type Meant = readonly string[] | string;
+export type Suggestion = readonly string[] | string;
 
 /** What the first of these words mean, as many of them as have a row; undefined if none have. */
-export function commandsFor(words: readonly string[]): Meant | undefined {
+export function commandsFor(words: readonly string[]): Suggestion | undefined {
   const starts = words.map((_word, at) => words.slice(0, words.length - at).join(" "));
   return starts.map((start) => COMMANDS.get(start)).find((meant) => meant !== undefined);
 }
@@ -69,7 +69,7 @@ const TYPED = {
   },
 } as const;
 
-const COMMANDS = mapOf<Meant>(TYPED.commands);
+const COMMANDS = mapOf<Suggestion>(TYPED.commands);
 const VERBS = mapOf<readonly string[]>(TYPED.verbs);
 const OPTIONS = mapOf<readonly string[]>(TYPED.options);
 

@@ -1,9 +1,9 @@
 import { optionWordsFor, verbsFor } from "./meant.ts";
 
 /** The words of each command. */
-type Paths = readonly (readonly string[])[];
+type CommandPaths = readonly (readonly string[])[];
 
-type Same = (one: string, other: string) => boolean;
+type WordComparison = (one: string, other: string) => boolean;
 
 /** More commands or options than this are no hint. */
 const MAX_MEANT = 3;
@@ -11,23 +11,23 @@ const MAX_MEANT = 3;
 const LETTERS_FOR_AN_ERROR = 3;
 
 /** Typed words, the first `known` of which are a group. */
-type Typed = { readonly words: readonly string[]; readonly known: number };
+type TypedWords = { readonly words: readonly string[]; readonly known: number };
 
 /** Of the paths of all commands those that typed words stand for. `distance` is how many letters two words differ in. */
 export function commandsLike(
-  paths: Paths,
-  { words, known }: Typed,
+  paths: CommandPaths,
+  { words, known }: TypedWords,
   distance: (one: string, other: string) => number,
 ): readonly string[] {
   const rest = words.slice(known);
   const within = paths.filter((path) => isAt(words.slice(0, known), path));
-  const isNear: Same = (one, other) => distance(one, other) <= one.length / LETTERS_FOR_AN_ERROR;
+  const isNear: WordComparison = (one, other) => distance(one, other) <= one.length / LETTERS_FOR_AN_ERROR;
   // A group stands for no more words than it has.
   const isWhole = (path: readonly string[]): boolean =>
     path.length > rest.length || !paths.some((other) => other.length > path.length && isAt(path, other));
-  const behind = (depth: number, same: Same): Paths =>
+  const behind = (depth: number, same: WordComparison): CommandPaths =>
     within.filter((path) => path.length > depth && isAt(path.slice(depth), rest, same));
-  const attempts: readonly Paths[] = [
+  const attempts: readonly CommandPaths[] = [
     // The words in another order, or in the singular: `create order`.
     ofWords(paths, words),
     // Another verb, behind the group, `orders show`, or before it, `show orders`.
@@ -75,7 +75,7 @@ export function optionsLike(
 }
 
 /** Commands of these words in any order, one perhaps in the singular. */
-function ofWords(paths: Paths, words: readonly string[]): Paths {
+function ofWords(paths: CommandPaths, words: readonly string[]): CommandPaths {
   return paths.filter((path) => {
     const typed = words.slice(0, path.length);
     return path.length > 1 && path.every((word) => typed.some((one) => isSame(word, one)));
@@ -83,7 +83,7 @@ function ofWords(paths: Paths, words: readonly string[]): Paths {
 }
 
 /** Whether words begin with these. */
-function isAt(these: readonly string[], words: readonly string[], same: Same = Object.is): boolean {
+function isAt(these: readonly string[], words: readonly string[], same: WordComparison = Object.is): boolean {
   return these.every((word, at) => same(word, words[at] ?? ""));
 }
 

@@ -111,7 +111,7 @@ const OUTCOMES = {
 } as const satisfies Record<DeliveryResult["kind"], string>;
 
 /** How lines look: with the target's address where there can be several, and aligned with the lines before. */
-type Look = Pick<Printer, "style" | "wrap"> & { readonly plan: ListenPlan; readonly typeWidth: number };
+type LineStyle = Pick<Printer, "style" | "wrap"> & { readonly plan: ListenPlan; readonly typeWidth: number };
 
 /** The room for event types in lines of `width` places: for those of sessions from the first line on, if it has it. */
 export function typeWidthOf({ width }: Pick<Printer, "width">): number {
@@ -134,7 +134,7 @@ const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
  * end), and below it why it is not verified, or which fault it has met.
  * The order names what it is about; `d` and `--json` show all ids.
  */
-export function deliveryLine(delivery: HandledDelivery, look: Look): string {
+export function deliveryLine(delivery: HandledDelivery, look: LineStyle): string {
   const { style, typeWidth, wrap } = look;
   const { at, storeAt, claims, verified, fault, injected, result } = delivery;
   const type = shown(claims.type).padEnd(typeWidth);
@@ -181,7 +181,7 @@ function targetCauses(result: DeliveryResult, style: Style): readonly string[] {
   return cause === undefined ? [] : [`  ${style.cyan("→")} ${cause}`];
 }
 
-function resultParts({ result, milliseconds, next }: HandledDelivery, { style, plan }: Look): string[] {
+function resultParts({ result, milliseconds, next }: HandledDelivery, { style, plan }: LineStyle): string[] {
   const where = (url: string): string => (plan.routes.length === 0 ? "" : ` ${printable(url)}`);
   const took = style.dim(`${milliseconds} ms`);
   const again = next === undefined ? [] : [style.red(nextText(next))];
@@ -208,7 +208,7 @@ function resultParts({ result, milliseconds, next }: HandledDelivery, { style, p
 function nextText({ waitMs }: NextAttempt): string {
   if (waitMs === null) return "given up";
   const [size, unit] = SPAN_UNITS.find(([unitMs]) => waitMs >= 2 * unitMs) ?? [SECOND_MS, "s"];
-  return `next try in ${Math.round(waitMs / size)} ${unit}`;
+  return `next attempt in ${Math.round(waitMs / size)} ${unit}`;
 }
 
 const SECOND_MS = 1000;

@@ -152,7 +152,7 @@ function fixedSource(sender: Sender): DeliverySource {
     secrets: () => Promise.resolve({ inForce, retired: [], storeTime: null }),
     instance: () => null,
     underway: () => Promise.resolve(undefined),
-    nextTry: () => Promise.resolve(undefined),
+    nextAttempt: () => Promise.resolve(undefined),
   };
 }
 

@@ -47,7 +47,7 @@ type CreateReport = {
 };
 
 /** The result of a create: the checkout, its key, and how it was obtained. */
-export type Created = {
+export type CreatedCheckout = {
   readonly response: CheckoutResponse;
   readonly key: string;
   readonly replayed: boolean;
@@ -57,7 +57,7 @@ export type Created = {
 /**
  * The created checkout. If there is none, refuses with the reason, the key that a retry must carry, and the next step.
  */
-export function judgeCreate(context: Context, report: CreateReport): Created {
+export function judgeCreate(context: Context, report: CreateReport): CreatedCheckout {
   const { result, settings } = report;
   const refused = (problem: Problem): Refused => new Refused(withExplanation(problem, settings));
   if (result.end === "not_sent") throw refused(notSent(result));
@@ -82,7 +82,10 @@ export function judgeCreate(context: Context, report: CreateReport): Created {
 }
 
 /** Prints the created checkout. */
-export function showCreated(context: Context, { response, key, replayed, tries }: Created): Promise<number> {
+export function showCreated(
+  context: Context,
+  { response, key, replayed, tries }: CreatedCheckout,
+): Promise<number> {
   const { style } = context.printer;
   const { status } = response.data;
   const mayBeRepeated = replayed && (status === "failed" || status === "cancelled" || status === "expired");
@@ -94,7 +97,7 @@ export function showCreated(context: Context, { response, key, replayed, tries }
   );
 }
 
-type Sent = Extract<CreateResult, { end: "sent" }>;
+type SentCreate = Extract<CreateResult, { end: "sent" }>;
 
 function headline({ printer: { style } }: Context, checkout: CheckoutWire, replayed: boolean): string {
   const thing = checkout.object === "order" ? "order" : "checkout session";
@@ -107,7 +110,7 @@ type ReportInShell = CreateReport & { readonly shell: Shell };
 
 function createProblem(
   report: ReportInShell,
-  sent: Sent,
+  sent: SentCreate,
   exchange: Exclude<Exchange, { end: "success" }>,
 ): Problem {
   const problem = exchangeProblem(exchange);

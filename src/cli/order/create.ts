@@ -17,7 +17,7 @@ import { chooseKey, type Intent, type LatestAttempt } from "../../core/checkout/
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { ORDER, SESSION, showCreated, type Created, type CheckoutKind } from "./create-report.ts";
+import { ORDER, SESSION, showCreated, type CreatedCheckout, type CheckoutKind } from "./create-report.ts";
 import { instanceOf } from "./instance.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { createManaged } from "./managed-create.ts";
@@ -122,7 +122,7 @@ async function runCreate(context: Context, options: CreateOptions, noun: Checkou
 async function printCreated(
   context: Context,
   options: CreateOptions,
-  made: { readonly created: Created; readonly target: Target; readonly settings: Settings },
+  made: { readonly created: CreatedCheckout; readonly target: Target; readonly settings: Settings },
 ): Promise<number> {
   const { created, target, settings } = made;
   const { id, checkout_url: page } = created.response.data;
@@ -140,8 +140,8 @@ async function printCreated(
 /** A replay has the status of the creation, so the present status is retrieved. */
 async function asItIsNow(
   { world, printer }: Context,
-  made: { readonly created: Created; readonly target: Target; readonly settings: Settings },
-): Promise<Created> {
+  made: { readonly created: CreatedCheckout; readonly target: Target; readonly settings: Settings },
+): Promise<CreatedCheckout> {
   const { created, target, settings } = made;
   if (!created.replayed) return created;
   const policy = { ...policyOf(settings), retries: 0 };

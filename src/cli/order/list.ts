@@ -9,7 +9,7 @@ import { register, valueOption, type Group } from "../command.ts";
 import { parseChoice, parseWhole } from "../parsers.ts";
 import { calledAs } from "../printer.ts";
 import { findIdOf, sandboxOnly, unlisted, type NamedService } from "../target/ids.ts";
-import { shortId, table, type Sheet } from "../table.ts";
+import { shortId, table, type TableStyle } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
 type ListOptions = NamedService & {
@@ -21,7 +21,7 @@ type ListOptions = NamedService & {
 };
 
 /** The kind of checkouts to list, and the name of its commands. */
-type Listed = { readonly object: CheckoutObject; readonly command: "orders" | "sessions" };
+type ListKind = { readonly object: CheckoutObject; readonly command: "orders" | "sessions" };
 
 /** `checkout orders list`. */
 export function registerOrdersList(group: Group): void {
@@ -33,7 +33,7 @@ export function registerSessionsList(group: Group): void {
   registerList(group, { object: "checkout_session", command: "sessions" });
 }
 
-function registerList(group: Group, { object, command }: Listed): void {
+function registerList(group: Group, { object, command }: ListKind): void {
   register<ListOptions>(group, {
     name: "list",
     summary: `list the ${command} of the sandbox, newest first`,
@@ -102,7 +102,7 @@ function refusedLine({
 /** Orders or sessions, one per line, in the given order, in lines of `width` columns. */
 export function checkoutLines(
   { checkouts, now }: Pick<AnswerOf<"listCheckouts">, "checkouts" | "now">,
-  { width, style }: Sheet,
+  { width, style }: TableStyle,
 ): Promise<string> {
   return table(
     ["ID", "STATUS", "AMOUNT", "ORDER ID", "LAST", "CREATED", "METHOD"],

@@ -2,7 +2,7 @@ import { create, type CreateIntent, type Target } from "../../client/api/client.
 import type { Journal } from "../../core/checkout/journal.ts";
 import type { RetryPolicy } from "../../client/api/retry.ts";
 import type { Context } from "../command.ts";
-import { judgeCreate, type Created, type CheckoutKind } from "./create-report.ts";
+import { judgeCreate, type CreatedCheckout, type CheckoutKind } from "./create-report.ts";
 import { hosted } from "../problem.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { instanceOf } from "./instance.ts";
@@ -21,7 +21,7 @@ export async function createManaged(
   context: Context,
   options: ServiceOptions,
   { noun, intent, ...service }: ManagedCreate & Service,
-): Promise<Created> {
+): Promise<CreatedCheckout> {
   const [created] = await createEach(context, options, { ...service, wanted: [{ noun, intent }] });
   if (created === undefined) throw new Error("a create returns a checkout or is refused");
   return created;
@@ -32,14 +32,14 @@ export async function createEach(
   context: Context,
   options: ServiceOptions,
   { wanted, ...service }: Service & { readonly wanted: readonly ManagedCreate[] },
-): Promise<readonly Created[]> {
+): Promise<readonly CreatedCheckout[]> {
   const { world } = context;
   const { settings } = service;
   const target = { ...service.target, instance: await instanceOf(world, settings) };
   const folder = settings.folder.value;
   hosted(makeStateFolder(world, folder, options));
   using journal = openFolderJournal(world, folder);
-  const created: Created[] = [];
+  const created: CreatedCheckout[] = [];
   for (const one of wanted)
     created.push(await createWith(context, options, { ...service, ...one, target, journal }));
   return created;
@@ -49,7 +49,7 @@ async function createWith(
   context: Context,
   options: ServiceOptions,
   wanted: ManagedCreate & Service & { readonly journal: Journal },
-): Promise<Created> {
+): Promise<CreatedCheckout> {
   const { world } = context;
   const { noun, intent, policy, target, settings, journal } = wanted;
   const result = await whileWaiting(context, (watch) =>

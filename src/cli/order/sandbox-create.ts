@@ -2,7 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import type { Created, CheckoutKind } from "./create-report.ts";
+import type { CreatedCheckout, CheckoutKind } from "./create-report.ts";
 import { createEach } from "./managed-create.ts";
 import { refusedUsage } from "../problem.ts";
 import { connectToSandbox } from "../target/connect.ts";
@@ -36,15 +36,15 @@ export function requestFor(
 export async function createInSandbox(
   context: Context,
   options: ServiceOptions,
-  { control, ...wanted }: WantedCreate & { readonly control: ControlTarget },
-): Promise<Created> {
+  { control, ...wanted }: CreateInput & { readonly control: ControlTarget },
+): Promise<CreatedCheckout> {
   const [created] = await createAllInSandbox(context, options, { wanted: [wanted], control });
   if (created === undefined) throw new Error("a create returns a checkout or is refused");
   return created;
 }
 
 /** The order or the session to create, with its terms. */
-type WantedCreate = { readonly noun: CheckoutKind; readonly request: CreateRequest };
+type CreateInput = { readonly noun: CheckoutKind; readonly request: CreateRequest };
 
 /** The same for several creates, one after the other. */
 export async function createAllInSandbox(
@@ -55,12 +55,12 @@ export async function createAllInSandbox(
     control,
     agent,
   }: {
-    readonly wanted: readonly WantedCreate[];
+    readonly wanted: readonly CreateInput[];
     readonly control: ControlTarget;
     /** The User-Agent of the creates. Default: the one of all commands. */
     readonly agent?: string;
   },
-): Promise<readonly Created[]> {
+): Promise<readonly CreatedCheckout[]> {
   const { target, settings } = await connectToSandbox(context, control);
   return createEach(context, options, {
     target: agent === undefined ? target : { ...target, agent },

@@ -9,7 +9,7 @@ import { controlTarget } from "../target/control.ts";
 import { findId } from "../target/ids.ts";
 import { inStoreOfKey } from "../target/store-of-key.ts";
 import { Refused, refusedUsage } from "../problem.ts";
-import { connectTo, type Connected } from "../target/connect.ts";
+import { connectTo, type ServiceConnection } from "../target/connect.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
 import { whileWaiting } from "../target/waiting.ts";
@@ -55,7 +55,11 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
 }
 
 /** Only a sandbox can look up an order_id or a short id: v1 has no list, and requires a UUID (interface 16). */
-async function idAt(context: Context, { target, settings }: Connected, text: string): Promise<string> {
+async function idAt(
+  context: Context,
+  { target, settings }: ServiceConnection,
+  text: string,
+): Promise<string> {
   const id = idOf(text);
   if (id !== undefined) return id;
   if (settings.isExplained) {

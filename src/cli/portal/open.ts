@@ -68,7 +68,7 @@ const NEXT_AFTER = {
   not_found: "checkout orders list, sessions list, events list and requests list show the ids of a store",
 } as const;
 
-type Opened =
+type OpenResult =
   | { readonly ok: true; readonly settle: () => Promise<void> }
   | { readonly ok: false; readonly message: string };
 
@@ -77,7 +77,7 @@ type Opened =
  * browser's would hold the code (decision 99). The file in the state folder is written anew by the next call; one in a
  * temporary folder is removed.
  */
-async function openSecretly(context: Context, link: string): Promise<Opened> {
+async function openSecretly(context: Context, link: string): Promise<OpenResult> {
   const { world } = context;
   const folder = liveFolder(context);
   const page = leadingOn(link);

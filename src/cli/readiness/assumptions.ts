@@ -42,13 +42,13 @@ function listedOf({ assumptions }: AnswerOf<"assumptions">, { used }: Assumption
   return used === true ? assumptions.filter(({ reliedOn }) => reliedOn !== null) : assumptions;
 }
 
-type Look = { readonly style: Style; readonly record: Calibration | undefined; readonly now: number };
+type LineOptions = { readonly style: Style; readonly record: Calibration | undefined; readonly now: number };
 
 /**
  * The lines of one assumption: its title, the choice, the setting that changes it, whether it was relied on, and the
  * verdict of a calibration with its age.
  */
-function lines(assumption: AssumptionEntry, { style, record, now }: Look): string {
+function lines(assumption: AssumptionEntry, { style, record, now }: LineOptions): string {
   const { decision, title, chosen, setting } = assumption;
   const mark = assumption.reliedOn === null ? " " : style.green("✓");
   return [
@@ -62,7 +62,7 @@ function lines(assumption: AssumptionEntry, { style, record, now }: Look): strin
 
 function calibratedLine(
   record: Calibration,
-  { decision, style, now }: Pick<AssumptionEntry, "decision"> & Pick<Look, "style" | "now">,
+  { decision, style, now }: Pick<AssumptionEntry, "decision"> & Pick<LineOptions, "style" | "now">,
 ): string {
   const { service } = record;
   const verdict = verdictOn(record, decision);

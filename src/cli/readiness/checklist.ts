@@ -8,7 +8,7 @@ import {
 } from "../../core/readiness/report.ts";
 import { CHECKLIST_ITEMS, ITEM_COUNT, type ItemName } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
-import { lookFor, type Look, type LookOptions } from "./look.ts";
+import { judgeFor, type Judge, type JudgeOptions } from "./judge.ts";
 import { checklistText } from "./text.ts";
 import { listOption, registerOn, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseChoice, parseDuration } from "../parsers.ts";
@@ -16,7 +16,7 @@ import { setting } from "../option-rules.ts";
 import { attemptAsync, EXIT, Refused } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
 
-type ChecklistOptions = LookOptions & {
+type ChecklistOptions = JudgeOptions & {
   readonly item?: readonly ItemName[];
   readonly junit?: string;
   readonly markdown?: boolean;
@@ -90,17 +90,17 @@ export function registerChecklist(group: Group): void {
 
 /** "Not ready" is a result, not a failure of the command: it is printed, and the exit code is 3. */
 async function runChecklist(context: Context, options: ChecklistOptions): Promise<number> {
-  const look = await lookFor(context, options);
+  const judge = await judgeFor(context, options);
   using stop = untilStopped(context.world);
   const show = (report: ChecklistReport): Promise<number> => publish(context, options, report);
   const narrow = (report: ChecklistReport): ChecklistReport => narrowed(report, options.item);
   const { signal } = stop;
-  if (options.watch !== true) return await show(await look(signal));
-  return await watch(context.world, { look, show, narrow, signal });
+  if (options.watch !== true) return await show(await judge(signal));
+  return await watch(context.world, { judge, show, narrow, signal });
 }
 
-type Viewing = {
-  readonly look: Look;
+type ShowOptions = {
+  readonly judge: Judge;
   readonly show: (report: ChecklistReport) => Promise<number>;
   /** Narrows a report to the items that are shown. */
   readonly narrow: (report: ChecklistReport) => ChecklistReport;
@@ -112,11 +112,11 @@ type Viewing = {
  */
 async function watch(
   { sleep }: Pick<World, "sleep">,
-  { look, show, narrow, signal }: Viewing,
+  { judge, show, narrow, signal }: ShowOptions,
 ): Promise<number> {
   let shown: number = EXIT.done;
   for (let before = ""; ;) {
-    const report = await attemptAsync(look(signal));
+    const report = await attemptAsync(judge(signal));
     if (signal.aborted) return shown;
     if (!report.ok) throw new Refused(report.refusal);
     const { verdict, items } = narrow(report.value);

@@ -37,10 +37,10 @@ import { answered, callAt, type NextAfter } from "../target/call.ts";
 type DuplicatesOptions = OrderViewOptions & { readonly quick?: boolean; readonly restart?: string };
 
 /** The verdict of a drill, and the record of the drill; null if the drill was not recorded. */
-type Shown = { readonly judged: JudgedDrill; readonly drill: AnswerOf<"recordDuplicates"> | null };
+type ShownVerdict = { readonly judged: JudgedDrill; readonly drill: AnswerOf<"recordDuplicates"> | null };
 
 /** The sandbox of a drill, and the shop's view of its orders. */
-type Drilled = { readonly control: ControlTarget; readonly view: OrderViewSource };
+type DrillTarget = { readonly control: ControlTarget; readonly view: OrderViewSource };
 
 /** One checkout for each final status, for orders and for sessions. */
 const LIMITS = { most: 2 * ORDER_ENDS.length, runs: ORDER_ENDS.length } as const;
@@ -75,11 +75,11 @@ export function registerChecklistDuplicates(group: Group): void {
   });
 }
 
-function drillWith(context: Context, options: DuplicatesOptions, { control, view }: Drilled): ReadyDrill {
+function drillWith(context: Context, options: DuplicatesOptions, { control, view }: DrillTarget): ReadyDrill {
   const { world, printer } = context;
   return async (signal) => {
     const lease = { drill: "duplicates", timeoutMs: DUPLICATES_LEASE_MS, signal } as const;
-    const leased = await whileLeased<Shown>(world, control, lease, async ({ id: leaseId }) => {
+    const leased = await whileLeased<ShownVerdict>(world, control, lease, async ({ id: leaseId }) => {
       // New orders are made when their webhooks wait already, so that the merchant hears of a payment first.
       const given = await ordersOfShop(context, options, { control, view, ...LIMITS, signal });
       const orders = drilled(given ?? (await ownOrders(context, options, { control, view })));
@@ -137,7 +137,7 @@ function drilled(orders: readonly UnpaidOrder[]): readonly DrilledOrder[] {
 async function ownOrders(
   context: Context,
   options: DuplicatesOptions,
-  { control, view }: Drilled,
+  { control, view }: DrillTarget,
 ): Promise<readonly UnpaidOrder[]> {
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
   const isWanted = (kind: CheckoutObject): boolean =>
@@ -174,7 +174,7 @@ async function keep(
   { world }: Context,
   control: ControlTarget,
   { leaseId, seen }: { readonly leaseId: string; readonly seen: DuplicatesSeen },
-): Promise<ControlResult<Shown>> {
+): Promise<ControlResult<ShownVerdict>> {
   const judged = judgeDuplicates(seen.facts);
   if (judged.verdict === "unknown") return succeeded({ judged, drill: null });
   const body = { leaseId, subject: seen.subject, steps: judged.steps };

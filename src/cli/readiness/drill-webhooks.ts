@@ -6,7 +6,7 @@ import { whileLeased } from "../../client/control/lease.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
-import { drillLines, registerDrill, verdictMark, type DrillLook } from "./drill.ts";
+import { drillLines, registerDrill, verdictMark, type DrillLayout } from "./drill.ts";
 import { parseId } from "../parsers.ts";
 import { answered, type NextAfter } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -87,7 +87,7 @@ const NEXT_AFTER: NextAfter = {
 async function report(
   { url, verdict, steps, order }: EndpointDrill,
   orderView: string | undefined,
-  look: DrillLook,
+  look: DrillLayout,
 ): Promise<string> {
   const { style } = look;
   const failed = steps.filter((step) => !step.passed).length;

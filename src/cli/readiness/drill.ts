@@ -15,13 +15,13 @@ import { whileWaiting } from "../target/waiting.ts";
 export type DrillResult = {
   readonly verdict: JudgedDrill["verdict"];
   readonly json: object;
-  readonly text: (look: DrillLook) => string | Promise<string>;
+  readonly text: (look: DrillLayout) => string | Promise<string>;
   /** The last lines of the merchant's command: on stderr, above the report. */
   readonly output?: readonly string[];
 };
 
 /** How the report of a drill is shown; `all`: with each step that held, not their number alone. */
-export type DrillLook = Pick<Printer, "style" | "width"> & { readonly all: boolean };
+export type DrillLayout = Pick<Printer, "style" | "width"> & { readonly all: boolean };
 
 /** A drill of which all is known that it needs; the signal ends it. */
 export type ReadyDrill = (signal: AbortSignal) => Promise<DrillResult>;
@@ -98,7 +98,7 @@ export function verdictMark(verdict: JudgedDrill["verdict"], style: Style): stri
 }
 
 /** How the steps of a drill are shown. */
-type Look = DrillLook & { readonly titles: StepTitles };
+type StepLayout = DrillLayout & { readonly titles: StepTitles };
 
 /** What stands before a step: its mark. */
 const MARK_PLACES = 4;
@@ -106,7 +106,7 @@ const MARK_PLACES = 4;
 const MAX_NAMED = 3;
 
 /** The causes of what failed, each with some of its steps; then notes, and how many steps held. */
-export async function drillLines(steps: readonly DrillStep[], look: Look): Promise<string> {
+export async function drillLines(steps: readonly DrillStep[], look: StepLayout): Promise<string> {
   const { style, all } = look;
   const failed = steps.filter(({ passed }) => !passed);
   const held = steps.filter(({ passed }) => passed);
@@ -136,7 +136,7 @@ export async function drillLines(steps: readonly DrillStep[], look: Look): Promi
 /** The head of a table of steps, and each step with its mark; nothing where there is no step. */
 async function stepLines(
   steps: readonly DrillStep[],
-  { titles, style, width }: Omit<Look, "all">,
+  { titles, style, width }: Omit<StepLayout, "all">,
 ): Promise<string[]> {
   if (steps.length === 0) return [];
   const rows = steps.map(({ name, expected, got }) => [english(stepTitle(titles, name)), expected, got]);
@@ -150,7 +150,10 @@ async function stepLines(
 }
 
 /** What is worth knowing of steps that held, each once. */
-function noteLines(held: readonly DrillStep[], { titles, style }: Omit<Look, "width" | "all">): string[] {
+function noteLines(
+  held: readonly DrillStep[],
+  { titles, style }: Omit<StepLayout, "width" | "all">,
+): string[] {
   const notes = new Set(held.flatMap(({ cause }) => cause ?? []));
   return [...notes].map((note) => {
     const names = held

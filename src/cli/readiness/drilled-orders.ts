@@ -20,7 +20,7 @@ import type { OrderViewOptions } from "./order-view.ts";
 /** An unpaid checkout for a drill, and what it was created as. */
 export type UnpaidOrder = Buyer & { readonly kind: CheckoutObject };
 
-type Where = { readonly control: ControlTarget; readonly view: OrderViewSource };
+type ViewTarget = { readonly control: ControlTarget; readonly view: OrderViewSource };
 
 /** Timeout of each run of the shop's command, in milliseconds, and how much of its output is kept. */
 const COMMAND_TIMEOUT_MS = 120_000;
@@ -39,7 +39,7 @@ const HARMLESS = /^\w[\w.~-]*$/;
 export async function ordersOfShop(
   context: Context,
   { checkout: named, create }: OrderViewOptions,
-  wanted: Where & { readonly most: number; readonly runs: number; readonly signal: AbortSignal },
+  wanted: ViewTarget & { readonly most: number; readonly runs: number; readonly signal: AbortSignal },
 ): Promise<readonly UnpaidOrder[] | undefined> {
   const { control, view, most, runs, signal } = wanted;
   if (named === undefined && create === undefined) return undefined;
@@ -67,7 +67,7 @@ const NAME_FEWER = "leave it out; nothing was done";
 export async function newOrders(
   context: Context,
   options: OrderViewOptions,
-  { control, view, kinds }: Where & { readonly kinds: readonly CheckoutObject[] },
+  { control, view, kinds }: ViewTarget & { readonly kinds: readonly CheckoutObject[] },
 ): Promise<readonly UnpaidOrder[]> {
   const terms = await someTerms(context, control);
   const newId = await orderIdsOfShop(context, control);

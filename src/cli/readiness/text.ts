@@ -13,10 +13,10 @@ import { printable } from "../../core/text.ts";
 import type { Printer } from "../printer.ts";
 
 /** How lines look, and where they are broken. */
-type Look = Pick<Printer, "style" | "wrap">;
+type TextLayout = Pick<Printer, "style" | "wrap">;
 
 /** A report for people: each item with its reason, its evidence, its risks and, where it does not pass, what to type next. */
-export function checklistText(report: ChecklistReport, { style, wrap }: Look): string {
+export function checklistText(report: ChecklistReport, { style, wrap }: TextLayout): string {
   const { items, service, storeId, judgedAt } = report;
   const calibrated = calibrationLine(report);
   const where = storeId === null ? service : `store ${storeId} at ${service}`;
@@ -32,7 +32,7 @@ export function checklistText(report: ChecklistReport, { style, wrap }: Look): s
   ].join("\n");
 }
 
-function itemLines(item: ChecklistItem, { style, wrap }: Look): string[] {
+function itemLines(item: ChecklistItem, { style, wrap }: TextLayout): string[] {
   const { name, status, reason, evidence, assumptions, next } = item;
   const marks = { pass: style.green("✓"), fail: style.red("✗"), unknown: style.bold("?") };
   return [

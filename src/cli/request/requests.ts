@@ -12,7 +12,7 @@ import { parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { EXIT, unlessRefused } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
-import { shortId, table, type Sheet } from "../table.ts";
+import { shortId, table, type TableStyle } from "../table.ts";
 import { answered } from "../target/call.ts";
 import { callSandbox, controlTarget, sandboxIn } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -137,7 +137,7 @@ function showCome({ printer }: Context, { requests, failure }: AnswerOf<"listReq
  * One request per line; `requests get` has the columns that do not fit. The day is shown only if there are several
  * days.
  */
-function requestLines(requests: readonly RequestEntry[], { width, style }: Sheet): Promise<string> {
+function requestLines(requests: readonly RequestEntry[], { width, style }: TableStyle): Promise<string> {
   const days = new Set(requests.map(({ at }) => iso(at).slice(0, 10)));
   const from = days.size === 1 ? "2026-01-01T".length : 0;
   const timeOf = (at: number): string => iso(at).slice(from, -".000Z".length).replace("T", " ");

@@ -26,7 +26,7 @@ import type { StartOptions } from "./serving-options.ts";
 import type { Ready } from "../../host/ready.ts";
 
 /** The message of a detached sandbox to the command that started it. */
-type Told =
+type StartMessage =
   | {
       readonly ready: Ready;
       readonly heldBack?: string;
@@ -140,7 +140,7 @@ async function startDetached(
   await using started = heldProcess(world, logFile);
   const message = await Promise.race([started.told, aborted(signal)]);
   if (message === "aborted") throw new Refused(interruptedProblem("; no sandbox was started"));
-  const told = message === undefined ? undefined : (parseJson(message) as Told | undefined);
+  const told = message === undefined ? undefined : (parseJson(message) as StartMessage | undefined);
   if (told === undefined) {
     throw new Refused(endedEarly(await started.ended, logLines(world, { logFile, logged })));
   }
@@ -236,7 +236,7 @@ export async function serveDetached(
     announce: async ({ ready, description, heldBack }) => {
       if (isStopped) throw new Refused(interruptedProblem(" before it was ready"));
       const { ownSecrets, activeFaults } = description;
-      const told: Told = {
+      const told: StartMessage = {
         ready,
         notes,
         ownSecrets,

@@ -4,7 +4,7 @@ import { register, repeatedOption, switchOption, valueOption, type Context, type
 import { withConfig } from "../../host/config/start-settings.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, setting } from "../option-rules.ts";
-import { heldFaults, type WantedFaults } from "../fault/held-faults.ts";
+import { heldFaults, type FaultRequests } from "../fault/held-faults.ts";
 import { accessIn } from "../store/access.ts";
 import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { parseWhole } from "../parsers.ts";
@@ -17,7 +17,7 @@ import { callAt } from "../target/call.ts";
 import { sandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { ServeOptions } from "../../host/options.ts";
-import type { Served } from "../../host/hosting.ts";
+import type { ServedSandbox } from "../../host/hosting.ts";
 
 type ExecOptions = CommonOptions &
   Omit<ServeOptions, "adopt"> & {
@@ -181,7 +181,7 @@ function hearStop({ onStop }: World): {
 }
 
 /** The faults that the options name. Their reader is loaded only if there are any. */
-async function faultsOf(context: Context, { fault: names }: ExecOptions): Promise<WantedFaults> {
+async function faultsOf(context: Context, { fault: names }: ExecOptions): Promise<FaultRequests> {
   if (names === undefined) return [];
   const { readFaults } = await import("../fault/wanted-faults.ts");
   return readFaults(context, names);
@@ -250,7 +250,7 @@ function cleared(): Record<string, undefined> {
 }
 
 /** The environment of the program: this sandbox's variables, and none of another sandbox. */
-function environmentOf({ ready }: Served): Record<string, string | undefined> {
+function environmentOf({ ready }: ServedSandbox): Record<string, string | undefined> {
   return {
     ...cleared(),
     CHECKOUT_BASE_URL: ready.base_url,

@@ -25,7 +25,7 @@ export function activeFaultsText(count: number): string {
 }
 
 /** How a ready sandbox runs; `detached` is its log file, or null if its log goes to a terminal. */
-type Running = "foreground" | { readonly detached: string | null };
+type RunMode = "foreground" | { readonly detached: string | null };
 
 /**
  * The ready line for people, with four lines to copy, each short enough for 80 columns. They include the store, so that
@@ -40,7 +40,7 @@ export function banner(
     ownSecrets = 0,
     activeFaults = 0,
   }: {
-    readonly running?: Running;
+    readonly running?: RunMode;
     /** The number of active faults (decision 94). */
     readonly activeFaults?: number;
     /** Secrets that the environment gave. They are not shown, because a banner often ends up in a log. */

@@ -65,9 +65,9 @@ async function runStatus(context: Context): Promise<number> {
   return status.running ? EXIT.done : EXIT.unreachable;
 }
 
-type Found = { readonly status: Status; readonly served?: ServedSettings };
+type StatusResult = { readonly status: Status; readonly served?: ServedSettings };
 
-async function statusOf(context: Context, folder: string, run: Run | undefined): Promise<Found> {
+async function statusOf(context: Context, folder: string, run: Run | undefined): Promise<StatusResult> {
   const unknown = {
     running: false,
     data_dir: folder,
@@ -189,7 +189,7 @@ export function registerSandboxWait(group: Group): void {
 }
 
 /** The result of one health check: the address of the ready sandbox, or why it is not ready. */
-type Look = { readonly baseUrl: string; readonly run?: Run } | { readonly lacks: string };
+type HealthCheck = { readonly baseUrl: string; readonly run?: Run } | { readonly lacks: string };
 
 async function runWait(context: Context, options: WaitOptions): Promise<number> {
   const { world, printer } = context;
@@ -219,7 +219,7 @@ async function lookOnce(
   context: Context,
   options: WaitOptions,
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
-): Promise<Look> {
+): Promise<HealthCheck> {
   const { world } = context;
   const place = whereIs(context, options);
   if ("lacks" in place) return place;
@@ -238,7 +238,7 @@ async function lookOnce(
 }
 
 /** The named service, or else the running sandbox of the folder at this moment. */
-function whereIs({ around }: Context, options: WaitOptions): Look {
+function whereIs({ around }: Context, options: WaitOptions): HealthCheck {
   if (options.baseUrl !== undefined) {
     const baseUrl = parseBaseUrl(options.baseUrl);
     if (baseUrl !== undefined) return { baseUrl };

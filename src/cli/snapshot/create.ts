@@ -16,7 +16,7 @@ import {
 import { callAt } from "../target/call.ts";
 import { resolveStore } from "../target/control.ts";
 
-type Created = AnswerOf<"createSnapshot">;
+type SnapshotAnswer = AnswerOf<"createSnapshot">;
 
 /** `checkout snapshots create`. */
 export function registerSnapshotsCreate(group: Group): void {
@@ -47,8 +47,8 @@ async function runCreate(context: Context, options: SnapshotOptions, name = ""):
   });
 }
 
-function create(context: Context, options: SnapshotOptions, name: string): Promise<Created> {
-  return withSandbox<Created>(context, async (target, folder) => {
+function create(context: Context, options: SnapshotOptions, name: string): Promise<SnapshotAnswer> {
+  return withSandbox<SnapshotAnswer>(context, async (target, folder) => {
     const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
     const store = options.all === true ? target : await resolveStore(context, target);
     return writtenTo(context, options, { name, shelf }, ({ name: taken, signal }) => {
@@ -65,8 +65,8 @@ function writtenTo(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
   { name, shelf }: { readonly name: string; readonly shelf: SnapshotFiles | undefined },
-  act: (taken: TemporaryName) => Promise<Created>,
-): Promise<Created> {
+  act: (taken: TemporaryName) => Promise<SnapshotAnswer>,
+): Promise<SnapshotAnswer> {
   if (file === undefined || shelf === undefined) return act({ name });
   return besideOlder(world, { shelf, name }, async (beside) => {
     const created = await act(beside);

@@ -4,7 +4,7 @@ import { calling } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { table } from "../table.ts";
 
-type Listed = AnswerOf<"listSnapshots">;
+type SnapshotList = AnswerOf<"listSnapshots">;
 
 /** `checkout snapshots list`. */
 export function registerSnapshotsList(group: Group): void {
@@ -23,7 +23,7 @@ export function registerSnapshotsList(group: Group): void {
   });
 }
 
-function rowOf({ name, storeId, takenAt, bytes, problem }: Listed["snapshots"][number]) {
+function rowOf({ name, storeId, takenAt, bytes, problem }: SnapshotList["snapshots"][number]) {
   const holds = problem ?? (storeId === null ? "the whole sandbox" : `store ${storeId}`);
   return [name, holds, isoOrNull(takenAt), Math.ceil(bytes / 1024)];
 }

@@ -22,7 +22,7 @@ import { callAt } from "../target/call.ts";
 import { resolveStore } from "../target/control.ts";
 import { readNamed } from "../../host/named-file.ts";
 
-type Restored = AnswerOf<"restoreSnapshot">;
+type RestoreAnswer = AnswerOf<"restoreSnapshot">;
 type RestoreOptions = SnapshotOptions & { readonly adopt?: boolean };
 
 /** `checkout snapshots restore`. */
@@ -66,10 +66,14 @@ async function runRestore(context: Context, options: RestoreOptions, name?: stri
   );
 }
 
-function restore(context: Context, options: RestoreOptions, name: string | undefined): Promise<Restored> {
+function restore(
+  context: Context,
+  options: RestoreOptions,
+  name: string | undefined,
+): Promise<RestoreAnswer> {
   // The store of a variable is only for commands that have to act on one store.
   const isOfStore = isStoreTyped(context.world);
-  return withSandbox<Restored>(context, async (target, folder) => {
+  return withSandbox<RestoreAnswer>(context, async (target, folder) => {
     const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
     const store = isOfStore ? await resolveStore(context, target) : target;
     const all = options.all === true ? { all: true } : {};
@@ -99,8 +103,8 @@ function takenFrom(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
   { name, shelf }: { readonly name: string | undefined; readonly shelf: SnapshotFiles | undefined },
-  act: (taken: TemporaryName) => Promise<Restored>,
-): Promise<Restored> {
+  act: (taken: TemporaryName) => Promise<RestoreAnswer>,
+): Promise<RestoreAnswer> {
   if (file === undefined || shelf === undefined) return act({ name: name ?? "" });
   const path = typedPath(world, file);
   const read = readNamed(world, path, { maxBytes: MAX_SNAPSHOT_BYTES });
@@ -117,7 +121,7 @@ function takenFrom(
 }
 
 /** A snapshot has no API keys: for a store that is new to this sandbox, the folder has no key either. */
-function noteKeys({ world, printer }: Context, folder: string | undefined, { stores }: Restored): void {
+function noteKeys({ world, printer }: Context, folder: string | undefined, { stores }: RestoreAnswer): void {
   const kept = folder === undefined ? undefined : readCredentials(world, folder);
   if (kept?.ok !== true) return;
   for (const { storeId } of stores)

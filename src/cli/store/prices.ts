@@ -9,7 +9,7 @@ import { calling } from "../calling.ts";
 import { orInvalid, register, switchOption, valueOption, type Group } from "../command.ts";
 import { parseAmountMinor, parseChoice, parseCurrency } from "../parsers.ts";
 import { refusedUsage } from "../problem.ts";
-import { table, type Sheet } from "../table.ts";
+import { table, type TableStyle } from "../table.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type AddOptions = CommonOptions & {
@@ -123,7 +123,7 @@ function lackLines({ approved, missingCapabilities }: AnswerOf<"addPrice">): rea
 }
 
 /** A catalog as a table, in lines of `width` columns. */
-export function priceLines(prices: readonly Price[], { width, style }: Sheet): Promise<string> {
+export function priceLines(prices: readonly Price[], { width, style }: TableStyle): Promise<string> {
   return table(
     ["PRICE", "AMOUNT", "METHOD", "APPROVED", "DESCRIPTION"],
     prices.map((price) => [

@@ -4,7 +4,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { calling } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { fieldLines } from "../printer.ts";
-import { table, type Sheet } from "../table.ts";
+import { table, type TableStyle } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";
 import { controlTarget, sandboxStore } from "../target/control.ts";
 
@@ -35,7 +35,7 @@ export function registerCapabilities(group: Group): void {
   });
 }
 
-async function summaryLines(summary: AnswerOf<"storeSummary">, sheet: Sheet): Promise<string> {
+async function summaryLines(summary: AnswerOf<"storeSummary">, sheet: TableStyle): Promise<string> {
   const { merchant, store, apiKeys: keys, returnOrigins: origins, endpoints, prices } = summary;
   const fields = fieldLines([
     ["merchant", `${merchant.name} (${merchant.id})`],
@@ -50,7 +50,7 @@ async function summaryLines(summary: AnswerOf<"storeSummary">, sheet: Sheet): Pr
 
 function capabilityLines(
   { capabilities }: AnswerOf<"storeSummary">,
-  { width, style }: Sheet,
+  { width, style }: TableStyle,
 ): Promise<string> {
   return table(
     ["CAPABILITY", "KIND", "ACTIVE"],

@@ -22,16 +22,16 @@ export function connect({ printer }: Context, settings: Settings): Target {
 }
 
 /** A service that can be talked to, with the settings that led there. */
-export type Connected = { readonly target: Target; readonly settings: Settings };
+export type ServiceConnection = { readonly target: Target; readonly settings: Settings };
 
 /** The service that the command is about, or the sandbox of the folder once it is there. */
-export async function connectTo(context: Context): Promise<Connected> {
+export async function connectTo(context: Context): Promise<ServiceConnection> {
   const connected = await connectIn(context);
   noteTarget(context, { url: connected.target.baseUrl });
   return connected;
 }
 
-async function connectIn(context: Context): Promise<Connected> {
+async function connectIn(context: Context): Promise<ServiceConnection> {
   const named = await namedTarget(context);
   const settings = await onceThere(context, {
     look: () => serviceSettings(context, named),
@@ -55,7 +55,10 @@ export async function namedTarget(context: Context): Promise<TargetSettings | un
 }
 
 /** v1 of the very sandbox that a command controls. A key that the environment has for another service stays here. */
-export function connectToSandbox(context: Context, { origin, storeId }: ControlTarget): Promise<Connected> {
+export function connectToSandbox(
+  context: Context,
+  { origin, storeId }: ControlTarget,
+): Promise<ServiceConnection> {
   const { around } = context;
   const named = attempt(around.addressOfKey);
   const isNamed = named.ok && (named.value === undefined || isSameServer(named.value.value, origin));

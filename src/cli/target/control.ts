@@ -18,7 +18,7 @@ import {
 } from "../problem.ts";
 import { isStoreId, namedStore, oneStore, STORES, unknownStore, type NamedStore } from "./named-store.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
-import { NO_CREDENTIALS, TOKEN_VARIABLES, type Sourced, isOwn } from "./surroundings.ts";
+import { NO_CREDENTIALS, TOKEN_VARIABLES, type ValueWithSource, isOwn } from "./surroundings.ts";
 import { callAt, type Call } from "./call.ts";
 import { patienceIn, misspelt } from "./options.ts";
 import { onceThere } from "./waiting.ts";
@@ -216,7 +216,7 @@ function notHere(source: string): Problem {
 
 /** Two sandboxes are meant, and the one that was named cannot be acted on from here. */
 function otherSandbox(
-  { value: url, source }: Sourced<string>,
+  { value: url, source }: ValueWithSource<string>,
   own: { readonly folder: string; readonly origin: string; readonly role: ControlRole },
 ): Problem {
   const variable = TOKEN_VARIABLES[own.role];

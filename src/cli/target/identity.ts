@@ -4,13 +4,13 @@ import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { attempt, EXIT, usageProblem, type Problem } from "../problem.ts";
 import { isStoreId, namedStore, oneStore, type NamedStore } from "./named-store.ts";
-import { NOT_SET, type Sourced } from "./surroundings.ts";
+import { NOT_SET, type ValueWithSource } from "./surroundings.ts";
 
 /** Who the client is at the service: its key, and the store that this one is of. */
 export type Identity = {
-  readonly apiKey: Sourced<string | null>;
-  readonly storeId: Sourced<string | null>;
-  readonly storeName: Sourced<string | null>;
+  readonly apiKey: ValueWithSource<string | null>;
+  readonly storeId: ValueWithSource<string | null>;
+  readonly storeName: ValueWithSource<string | null>;
   /** Why nothing can be sent, whatever sandbox runs: the store that is named is not that of the key. */
   readonly contradiction: Problem | undefined;
   /** Why nothing can be sent to the sandbox as it is: it has no such store. */

@@ -78,7 +78,7 @@ const KINDS = {
 /** A kind of id. */
 export type Kind = keyof typeof KINDS;
 /** Where to look. Default of the target: the sandbox that the command is about. */
-type Where = { readonly context: Context; readonly target: ControlTarget | undefined };
+type SearchScope = { readonly context: Context; readonly target: ControlTarget | undefined };
 
 /**
  * The id that a text names (decision 104). The text is an id, or else an order_id, or else the last 8 characters of an
@@ -143,7 +143,7 @@ export function shownBy(kind: Kind): string {
   return KINDS[kind].shownBy;
 }
 
-async function findByEnding(where: Where, kind: Kind, text: string): Promise<string | undefined> {
+async function findByEnding(where: SearchScope, kind: Kind, text: string): Promise<string | undefined> {
   if (!isShortId(text)) return undefined;
   const ending = text.toLowerCase();
   const listed = await KINDS[kind].newest(where, ending);
@@ -198,7 +198,7 @@ function listing<Name extends OperationName>(
   body: (text: string) => RequestOf<Name>,
   candidates: (answer: AnswerOf<Name>) => readonly Candidate[],
 ) {
-  return async ({ context, target }: Where, text: string): Promise<readonly Candidate[]> => {
+  return async ({ context, target }: SearchScope, text: string): Promise<readonly Candidate[]> => {
     return candidates(await callFor(context, target, { name, body: body(text) }));
   };
 }

@@ -9,7 +9,7 @@ import { EXIT, hosted, Refused, refusedUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 import { isAllowed, keepAllowed, type AllowedUse } from "../config/allowed.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
-import type { Sourced } from "./surroundings.ts";
+import type { ValueWithSource } from "./surroundings.ts";
 import type { TargetSettings } from "./service.ts";
 
 /**
@@ -61,7 +61,7 @@ function targetIn(world: World, file: LoadedConfig | undefined, name: string): F
  * The API key of a target, with the variable that holds it: the target's own variable, or else the one that the file
  * names, if the person allows that. The value of a variable that nobody has allowed is not used.
  */
-async function keyOf(context: Context, found: FoundTarget): Promise<Sourced<string>> {
+async function keyOf(context: Context, found: FoundTarget): Promise<ValueWithSource<string>> {
   const { env } = context.world;
   const { file, name, target } = found;
   const { missingVariable, targetVariable, valueOfVariable } = await import("../../core/config/secrets.ts");
@@ -74,7 +74,7 @@ async function keyOf(context: Context, found: FoundTarget): Promise<Sourced<stri
     const problem = file.problem({ path, message });
     throw new Refused({ ...problem, exitCode: EXIT.credential, code: "credential_missing", next });
   }
-  const key: Sourced<string> = { value: valueOfVariable(variable, env), source: variable };
+  const key: ValueWithSource<string> = { value: valueOfVariable(variable, env), source: variable };
   if (variable === own) return key;
   const use = useOf(context.world, found);
   if (isAllowed(context.world, use, own)) return key;

@@ -12,7 +12,7 @@ import { stateFile } from "../../host/folder/files.ts";
 import { stateFolderWithin } from "../../host/folder/state-folder.ts";
 import { EXIT, NO_SANDBOX, noSandbox, Refused, refusedUsage } from "../problem.ts";
 import { identityAt, type Identity } from "./identity.ts";
-import { given, NO_CREDENTIALS, NOT_SET, type Sourced, isOwn } from "./surroundings.ts";
+import { given, NO_CREDENTIALS, NOT_SET, type ValueWithSource, isOwn } from "./surroundings.ts";
 import { misspelt } from "./options.ts";
 
 /** A service of the configuration: its address and its key belong together, and neither goes with another's. */
@@ -20,7 +20,7 @@ export type TargetSettings = {
   /** `--target staging`, as a source of settings. */
   readonly source: string;
   readonly baseUrl: string;
-  readonly apiKey: Sourced<string>;
+  readonly apiKey: ValueWithSource<string>;
   readonly storeId: string | undefined;
   readonly timeoutMs: number | undefined;
   readonly retries: number | undefined;
@@ -28,9 +28,9 @@ export type TargetSettings = {
 
 /** Everything a client command depends on, each with its source (decision 57). */
 export type Settings = Identity & {
-  readonly folder: Sourced<string>;
+  readonly folder: ValueWithSource<string>;
   /** Null where no service was named and the folder has no live sandbox: there is no default (decision 64). */
-  readonly baseUrl: Sourced<string | null>;
+  readonly baseUrl: ValueWithSource<string | null>;
   /** The base URL at this moment, for what only the live sandbox of the folder may get; undefined while it is not there. */
   readonly locate?: () => string | undefined;
   /** The live sandbox of the folder, if it is the service. */
@@ -46,9 +46,9 @@ export type Settings = Identity & {
   /** What stands for the service in managed keys. */
   readonly service: string;
   /** The proxy of the environment for the service, with its user name and password; null where there is none. */
-  readonly proxy: Sourced<string | null>;
-  readonly timeoutMs: Sourced<number>;
-  readonly retries: Sourced<number>;
+  readonly proxy: ValueWithSource<string | null>;
+  readonly timeoutMs: ValueWithSource<number>;
+  readonly retries: ValueWithSource<number>;
 };
 
 /**
@@ -142,7 +142,10 @@ function settingsOfTarget(
   };
 }
 
-function folderOf({ world, around }: Pick<Context, "world" | "around">, folder: string): Sourced<string> {
+function folderOf(
+  { world, around }: Pick<Context, "world" | "around">,
+  folder: string,
+): ValueWithSource<string> {
   return given(world, "dir", around.options.dir && folder) ?? byDefault(folder);
 }
 
@@ -151,7 +154,7 @@ function patience(
   { world, around: { options } }: Pick<Context, "world" | "around">,
   target: TargetSettings | undefined,
 ): Pick<Settings, "timeoutMs" | "retries"> {
-  const of = (value: number | undefined): Sourced<number> | undefined =>
+  const of = (value: number | undefined): ValueWithSource<number> | undefined =>
     value === undefined || target === undefined ? undefined : { value, source: target.source };
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
   return {
@@ -161,11 +164,11 @@ function patience(
 }
 
 /** Whether the environment has the control token for the service that it names, as it has within `checkout exec`. */
-function isControlled({ env }: World, { source }: Sourced<string | null>): boolean {
+function isControlled({ env }: World, { source }: ValueWithSource<string | null>): boolean {
   return source === "CHECKOUT_BASE_URL" && (env["CHECKOUT_CONTROL_TOKEN"] ?? "") !== "";
 }
 
-type Lack = {
+type MissingKey = {
   readonly world: World;
   readonly folder: string;
   readonly address: string | null;
@@ -173,7 +176,7 @@ type Lack = {
 };
 
 /** What is missing where the folder has no live sandbox: an address, or a key that only that sandbox may get. */
-function lackOf({ world, folder, address, isKeyKept }: Lack): string | undefined {
+function lackOf({ world, folder, address, isKeyKept }: MissingKey): string | undefined {
   const url = "CHECKOUT_BASE_URL";
   if (address === null)
     return `no other one is named (${url}${misspelt(world, url)})${stateFolderWithin(world, folder)}`;
@@ -182,7 +185,7 @@ function lackOf({ world, folder, address, isKeyKept }: Lack): string | undefined
 }
 
 /** The proxy of the environment, where the service is not on this machine (decision 80). */
-function resolveProxy({ env }: World, address: string | null): Sourced<string | null> {
+function resolveProxy({ env }: World, address: string | null): ValueWithSource<string | null> {
   if (address === null) return NOT_SET;
   const found = proxyFor(address, env);
   if (found.ok) return { value: found.value?.url ?? null, source: found.value?.source ?? NOT_SET.source };
@@ -230,6 +233,6 @@ export function policyOf(settings: Settings): RetryPolicy {
   return { retries: settings.retries.value, timeoutMs: settings.timeoutMs.value };
 }
 
-function byDefault<Value>(value: Value): Sourced<Value> {
+function byDefault<Value>(value: Value): ValueWithSource<Value> {
   return { value, source: "default" };
 }

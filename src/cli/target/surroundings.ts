@@ -39,7 +39,7 @@ export type ServiceOptions = CommonOptions & {
 };
 
 /** A value and where it comes from. */
-export type Sourced<Value> = { readonly value: Value; readonly source: string };
+export type ValueWithSource<Value> = { readonly value: Value; readonly source: string };
 
 /**
  * What a command is about, as far as this machine tells it: the state folder, its live sandbox, the keys that it keeps,
@@ -67,9 +67,9 @@ export type Surroundings = {
   /** The administrator's token that the folder keeps. */
   readonly adminToken: () => string | undefined;
   /** The address of a service that a flag or the environment names. */
-  readonly address: () => Sourced<string> | undefined;
+  readonly address: () => ValueWithSource<string> | undefined;
   /** The address that the environment names, whatever a flag does: its store and key belong to it. */
-  readonly addressOfKey: () => Sourced<string> | undefined;
+  readonly addressOfKey: () => ValueWithSource<string> | undefined;
   /** The API key of the environment. */
   readonly apiKey: string | undefined;
   /** The store of the environment. */
@@ -137,7 +137,7 @@ export function isOwn({ ownUrl }: Surroundings, address: string): boolean {
 }
 
 /** A setting that nothing says. */
-export const NOT_SET: Sourced<null> = { value: null, source: "not set" };
+export const NOT_SET: ValueWithSource<null> = { value: null, source: "not set" };
 
 /** No keys. */
 export const NO_CREDENTIALS: Credentials = { stores: {} };
@@ -147,7 +147,7 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
 
-function namedAddress(world: World, flag: string | undefined): Sourced<string> | undefined {
+function namedAddress(world: World, flag: string | undefined): ValueWithSource<string> | undefined {
   const named = given(world, "base-url", flag ?? (world.env["CHECKOUT_BASE_URL"] || undefined));
   if (named === undefined) return undefined;
   const value = parseBaseUrl(named.value);
@@ -162,7 +162,7 @@ export function given<Value>(
   world: Pick<World, "argv">,
   name: string,
   value: Value | undefined,
-): Sourced<Value> | undefined {
+): ValueWithSource<Value> | undefined {
   if (value === undefined) return undefined;
   return { value, source: isTyped(world, name) ? `--${name}` : variableNamed("CHECKOUT", name) };
 }

@@ -7,7 +7,7 @@ import { calling } from "../calling.ts";
 import { listOption, register, switchOption, type Context, type Group } from "../command.ts";
 import { resultOf } from "./report.ts";
 import { fieldLines } from "../printer.ts";
-import { shortId, table, type Sheet } from "../table.ts";
+import { shortId, table, type TableStyle } from "../table.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refusedUsage, reworded, usageProblem, type Problem } from "../problem.ts";
 import { eventOnceDelivered, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
@@ -184,7 +184,7 @@ function notTaken({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): 
   };
 }
 
-function endpointLines(endpoints: readonly EndpointEntry[], { width, style }: Sheet): Promise<string> {
+function endpointLines(endpoints: readonly EndpointEntry[], { width, style }: TableStyle): Promise<string> {
   return table(
     ["ID", "STATE", "URL", "EVENTS", "NOTE"],
     endpoints.map((endpoint) => [

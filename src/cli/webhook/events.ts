@@ -23,7 +23,7 @@ import { answered } from "../target/call.ts";
 import { callSandbox, controlTarget, momentFromNow } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { whileWaiting } from "../target/waiting.ts";
-import type { Sheet } from "../table.ts";
+import type { TableStyle } from "../table.ts";
 
 type ListOptions = WebhookWaitOptions & {
   readonly type?: string;
@@ -239,7 +239,7 @@ function stillDue({ eventId, deliveries }: AnswerOf<"showEvent">): Problem {
   return timeIsUp(message, next, { event_id: eventId, due: due.length, next_at: nextAttempt });
 }
 
-async function eventText(event: AnswerOf<"showEvent">, sheet: Sheet): Promise<string> {
+async function eventText(event: AnswerOf<"showEvent">, sheet: TableStyle): Promise<string> {
   const fields = fieldLines([
     ["event_id", event.eventId],
     ["type", event.type],

@@ -2,7 +2,7 @@ import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import type { Style } from "../printer.ts";
 import { iso, isoOrNull } from "../../core/clock.ts";
 import type { MoveEntry } from "../../core/control/checkout.ts";
-import { shortId, table, type Sheet } from "../table.ts";
+import { shortId, table, type TableStyle } from "../table.ts";
 import { parseJson } from "../../core/json.ts";
 import type { DeliveryEntry, DispatchedEntry, EventEntry } from "../../core/control/webhook.ts";
 import { isTaken } from "../../core/webhook/delivery.ts";
@@ -13,7 +13,7 @@ const COLUMNS = ["LAST ATTEMPT", "RESULT", "ATTEMPTS", "STATE", "NEXT ATTEMPT", 
 /** Deliveries of any events with their last attempt, one per line, in lines of `width` columns. */
 export function deliveryLines(
   deliveries: readonly DeliveryEntry[],
-  { width, style }: Sheet,
+  { width, style }: TableStyle,
 ): Promise<string> {
   return table(
     [...COLUMNS, "TYPE", "EVENT", "ENDPOINT"],
@@ -30,7 +30,7 @@ export function deliveryLines(
 /** The deliveries of one event with their last attempt, one per line, in lines of `width` columns. */
 export async function deliveryLinesOfEvent(
   deliveries: readonly DeliveryEntry[],
-  { width, style }: Sheet,
+  { width, style }: TableStyle,
 ): Promise<string> {
   if (deliveries.length === 0) return "  no endpoint receives events of this type";
   return table(

@@ -3,7 +3,7 @@ import { callAt } from "../target/call.ts";
 import { sandboxIn, resolveStore } from "../target/control.ts";
 
 /** The signing secrets of one owner, such as `the endpoint http://localhost:3000/hooks`. */
-export type SecretsOf = {
+export type OwnerSecrets = {
   readonly owner: string;
   /** Null: the store is the owner. */
   readonly endpointId: string | null;
@@ -15,12 +15,12 @@ export type SecretsOf = {
  * The signing secrets of a store of the running sandbox: first its endpoints' secrets, then its own, which is also its
  * first endpoint's; undefined if no sandbox runs. From now on the printer redacts them all.
  */
-export async function sandboxSecrets(context: Context): Promise<readonly SecretsOf[] | undefined> {
+export async function sandboxSecrets(context: Context): Promise<readonly OwnerSecrets[] | undefined> {
   const sandbox = sandboxIn(context);
   if (sandbox === undefined) return undefined;
   const target = await resolveStore(context, sandbox);
   const { signingSecret, name } = await callAt(context, target, { name: "storeAccess", body: undefined });
-  const found: SecretsOf[] = [];
+  const found: OwnerSecrets[] = [];
   const listed = await callAt(context, target, { name: "listEndpoints", body: undefined });
   for (const { id, url } of listed.endpoints) {
     const secrets = await callAt(context, target, { name: "showSecret", id, body: undefined });

@@ -16,7 +16,7 @@ import { causeLine } from "./report.ts";
 import { readInput } from "../input.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { EXIT } from "../problem.ts";
-import type { SecretsOf } from "./sandbox-secrets.ts";
+import type { OwnerSecrets } from "./sandbox-secrets.ts";
 import {
   checkSecrets,
   findSecrets,
@@ -134,7 +134,7 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
 }
 
 /** Signing secrets, with their owner unless the user gave them. */
-type Source = Pick<SecretsOf, "inForce" | "retired"> & Partial<SecretsOf>;
+type Source = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
 
 /** The secrets that were given, or else the secrets of the running sandbox. */
 async function secretsToTry(context: Context, options: VerifyFlags): Promise<readonly Source[]> {

@@ -50,7 +50,7 @@ export function succeeded<Value>(value: Value): ControlResult<Value> {
   return { end: "success", value };
 }
 
-type Received = Extract<OutboundResult, { ok: true }>;
+type ReceivedAnswer = Extract<OutboundResult, { ok: true }>;
 
 const TIMEOUT_MS = 30_000;
 /** Operations that may take long: moving a clock delivers events to slow receivers, and a store may have many rows. */
@@ -121,7 +121,7 @@ export function readSent<Name extends OperationName>(
 function readAnswer<Name extends OperationName>(
   { version, onOtherVersion, onInstance }: ControlTarget,
   name: Name,
-  { status, headers, body }: Received,
+  { status, headers, body }: ReceivedAnswer,
 ): ControlResult<AnswerOf<Name>> {
   const answer = parseJson(body);
   const value = decodeAnswer(name, answer);

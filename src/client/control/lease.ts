@@ -7,7 +7,7 @@ import { callControl, controlRequest, readSent, type ControlResult, type Control
 export type HeldLease = AnswerOf<"openLease">;
 
 /** The drill of a lease, its timeout, and the signal that interrupts its opening. */
-type WantedLease = RequestOf<"openLease"> & { readonly signal: AbortSignal };
+type LeaseRequest = RequestOf<"openLease"> & { readonly signal: AbortSignal };
 
 type LeaseWorld = Pick<World, "send" | "after">;
 
@@ -22,7 +22,7 @@ const OPEN_TIMEOUT_MS = 30_000;
 export async function whileLeased<Value>(
   world: LeaseWorld,
   target: ControlTarget,
-  wanted: WantedLease,
+  wanted: LeaseRequest,
   run: (lease: HeldLease) => Promise<ControlResult<Value>>,
 ): Promise<ControlResult<Value>> {
   const connection = new AbortController();
@@ -46,7 +46,7 @@ export async function whileLeased<Value>(
 async function open(
   world: LeaseWorld,
   target: ControlTarget,
-  { drill, timeoutMs, signal, connection }: WantedLease & { readonly connection: AbortController },
+  { drill, timeoutMs, signal, connection }: LeaseRequest & { readonly connection: AbortController },
 ): Promise<ControlResult<HeldLease>> {
   let isOpening = true;
   const giveUp = (): void => void (isOpening && connection.abort());

@@ -15,13 +15,13 @@ import {
   readView,
   viewOf,
   type Buyer,
-  type LookWorld,
-  type OrderLook,
-  type Reading,
+  type ViewWorld,
+  type ViewRequest,
+  type ViewReading,
 } from "./order-view.ts";
 
 /** A customer who returns: the checkout, the page, and how to ask the merchant about it. */
-type BrowserReturn = Omit<OrderLook, "target"> & {
+type BrowserReturn = Omit<ViewRequest, "target"> & {
   readonly page: string;
   /** Whether the drill made the checkout, and not the shop. */
   readonly isOwn: boolean;
@@ -29,8 +29,8 @@ type BrowserReturn = Omit<OrderLook, "target"> & {
   readonly other: Buyer | undefined;
 };
 
-type ReturnWorld = LookWorld & Pick<World, "after">;
-type Returning = OrderLook & Pick<BrowserReturn, "page" | "other">;
+type ReturnWorld = ViewWorld & Pick<World, "after">;
+type ReturnContext = ViewRequest & Pick<BrowserReturn, "page" | "other">;
 
 /** Maximum number of redirects to follow, as in a browser. */
 const MAX_REDIRECTS = 5;
@@ -92,14 +92,14 @@ export async function drillBrowserReturn(
 }
 
 /** Waits until the shop knows the order; a rate limit may have kept it from hearing of it. */
-async function introduce(world: ReturnWorld, returning: Returning): Promise<Reading> {
+async function introduce(world: ReturnWorld, returning: ReturnContext): Promise<ViewReading> {
   const known = await awaitKnown(world, returning);
   if (!known.isMissing || (await deliverLimited(world, returning)) === 0) return known;
   return awaitKnown(world, returning);
 }
 
 /** Waits until the shop knows the payment, which a rate limit may have kept from it too. */
-async function awaitConfirmed(world: ReturnWorld, returning: Returning): Promise<Reading> {
+async function awaitConfirmed(world: ReturnWorld, returning: ReturnContext): Promise<ViewReading> {
   const soon = await awaitPaid(world, returning, CONFIRM_SOON_MS);
   if (soon.says === "paid") return soon;
   await deliverLimited(world, returning);
@@ -110,7 +110,7 @@ const NOT_SEEN = { isUnknown: false, unpaid: null, otherwise: null, early: null,
 
 async function payAndComeBack(
   world: ReturnWorld,
-  returning: Returning,
+  returning: ReturnContext,
   leaseId: string,
 ): Promise<ControlResult<ReturnFacts["early"]>> {
   const { target, checkout } = returning;
@@ -129,7 +129,7 @@ async function payAndComeBack(
 /** Opens the page as the customer's browser does, and asks about the order until it is paid or time is up. */
 async function comeBack(
   world: ReturnWorld,
-  returning: Returning,
+  returning: ReturnContext,
 ): Promise<NonNullable<ReturnFacts["unpaid"]>> {
   const visit = await openPage(world, returning, {});
   return { visit, view: viewOf(await awaitPaid(world, returning, BELIEVE_MS)) };
@@ -138,7 +138,7 @@ async function comeBack(
 /** Comes back in each other way, and looks after each: the first one after which the order is paid, or the last one. */
 async function comeBackOtherwise(
   world: ReturnWorld,
-  returning: Returning,
+  returning: ReturnContext,
 ): Promise<ControlResult<ReturnFacts["otherwise"]>> {
   for (const [way, visit] of Object.entries<ReturnRequest>(OTHER_WAYS)) {
     await openPage(world, returning, visit);
@@ -162,7 +162,7 @@ async function comeBackOtherwise(
  */
 async function comeBackToWhoAsks(
   world: ReturnWorld,
-  returning: Returning,
+  returning: ReturnContext,
   leaseId: string,
 ): Promise<ControlResult<ReturnFacts["otherwise"]>> {
   const { target, checkout, other } = returning;
@@ -214,7 +214,7 @@ const OTHER_WAYS = {
 
 async function openPage(
   world: ReturnWorld,
-  { target, page, checkout, signal }: Returning,
+  { target, page, checkout, signal }: ReturnContext,
   { session = checkout.id, query = "", method = "GET", from }: ReturnRequest,
 ): Promise<Visit> {
   let url = `${returnPage(page, { ...checkout, id: session })}${query}`;

@@ -4,13 +4,13 @@ import type { SendFact } from "../../core/readiness/drills/duplicates.ts";
 import type { DuplicatesScope, OrderEnd } from "../../core/readiness/drills/duplicates-scope.ts";
 import { callControl, succeeded, type ControlResult } from "../control/control.ts";
 import type { World } from "../../world.ts";
-import type { Buyer, LookWorld, OrderLook } from "./order-view.ts";
+import type { Buyer, ViewWorld, ViewRequest } from "./order-view.ts";
 
 /** An order of the drill: what it is, and what happens to it. */
 export type DrilledOrder = Buyer & { readonly kind: CheckoutObject; readonly end: OrderEnd };
 
 /** What the drill is told. */
-export type DuplicatesWanted = Omit<OrderLook, "checkout" | "onLimited"> & {
+export type DuplicatesInput = Omit<ViewRequest, "checkout" | "onLimited"> & {
   readonly orders: readonly DrilledOrder[];
   readonly leaseId: string;
   /** Restarts the shop; undefined where nobody says how. */
@@ -19,8 +19,8 @@ export type DuplicatesWanted = Omit<OrderLook, "checkout" | "onLimited"> & {
 };
 
 /** A run of the drill. */
-export type Run = DuplicatesWanted & {
-  readonly world: LookWorld;
+export type Run = DuplicatesInput & {
+  readonly world: ViewWorld;
   readonly limited: () => void;
   /** What the first answer told of the endpoints, and whether one could not be reached. */
   readonly noted: { subject: string | undefined; isOutOfReach: boolean };

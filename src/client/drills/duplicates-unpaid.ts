@@ -9,7 +9,7 @@ import {
   type Run,
 } from "./duplicates-send.ts";
 import { MAX_WATCH_MS, PAID_MS, WATCH_MS } from "./duplicates-watch.ts";
-import { readView, viewOf, type OrderLook, type Reading } from "./order-view.ts";
+import { readView, viewOf, type ViewRequest, type ViewReading } from "./order-view.ts";
 
 /** How many other events come between two deliveries of a payment: more than a memory of ten holds. */
 const OTHER_EVENTS = 11;
@@ -27,7 +27,7 @@ export function factOf({ id: checkoutId, kind, end }: DrilledOrder) {
 }
 
 /** How an order of the drill is looked at. */
-export function lookAt(run: Run, order: DrilledOrder): OrderLook {
+export function lookAt(run: Run, order: DrilledOrder): ViewRequest {
   const { target, view, signal, limited } = run;
   return { target, view, signal, checkout: order, onLimited: limited };
 }
@@ -36,7 +36,7 @@ export function lookAt(run: Run, order: DrilledOrder): OrderLook {
 export function read(
   run: Run,
   orders: readonly DrilledOrder[],
-): Promise<readonly (Reading & { order: DrilledOrder })[]> {
+): Promise<readonly (ViewReading & { order: DrilledOrder })[]> {
   return Promise.all(
     orders.map(async (order) => ({ ...(await readView(run.world, lookAt(run, order))), order })),
   );

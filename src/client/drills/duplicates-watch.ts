@@ -11,9 +11,9 @@ import {
   awaitPaid,
   readView,
   watchView,
-  type LookWorld,
-  type OrderLook,
-  type Reading,
+  type ViewWorld,
+  type ViewRequest,
+  type ViewReading,
 } from "./order-view.ts";
 
 /** How long the merchant may need to mark an order paid, in milliseconds. */
@@ -36,7 +36,7 @@ const TIME_PAUSE_MS = 5000;
 
 /** The last reading after a send, and what of the view stays still; undefined where that is not known. */
 type Observation = Pick<SendFact, "text"> & {
-  readonly reading: Reading;
+  readonly reading: ViewReading;
   readonly still: StillText | undefined;
 };
 
@@ -51,8 +51,8 @@ type ViewBaseline = Pick<SendFact, "text"> & {
  * new to the merchant; else nothing should have changed.
  */
 export async function restOf(
-  world: LookWorld,
-  look: OrderLook,
+  world: ViewWorld,
+  look: ViewRequest,
   {
     known,
     last,
@@ -76,7 +76,7 @@ export async function restOf(
 }
 
 /** What stays still among readings, and when the last change was; undefined where there was none, or no rest. */
-async function settle(world: LookWorld, look: OrderLook): Promise<Omit<ViewBaseline, "text">> {
+async function settle(world: ViewWorld, look: ViewRequest): Promise<Omit<ViewBaseline, "text">> {
   await world.sleep(FULFIL_MS, look.signal);
   const texts: string[] = [];
   let changedAt: number | undefined;
@@ -100,8 +100,8 @@ function stillOf(texts: readonly string[]): StillText | undefined {
 
 /** Watches the order after a send: until it is paid, or for a change where there should be none. */
 export async function lookAfter(
-  world: LookWorld,
-  look: OrderLook,
+  world: ViewWorld,
+  look: ViewRequest,
   sent: {
     readonly name: SendName;
     readonly wasPaid: boolean;
@@ -120,7 +120,8 @@ export async function lookAfter(
     return { reading, still, text: "not_compared" };
   }
   // What an event that is new to the merchant adds to the view is no booking.
-  const differs = ({ text }: Reading): boolean => isRepeated && still !== undefined && !isStill(still, text);
+  const differs = ({ text }: ViewReading): boolean =>
+    isRepeated && still !== undefined && !isStill(still, text);
   const reading = await watchView(world, look, {
     isEnough: (seen) => seen.says !== "paid" || differs(seen),
     waitMs,
@@ -136,13 +137,13 @@ export async function lookAfter(
  * clock, and counts as unchanged; about anything else that still changes nothing can be told.
  */
 async function explainChange(
-  world: LookWorld,
-  look: OrderLook,
+  world: ViewWorld,
+  look: ViewRequest,
   {
     still,
     reading,
     isProven,
-  }: { readonly still: StillText; readonly reading: Reading; readonly isProven: boolean },
+  }: { readonly still: StillText; readonly reading: ViewReading; readonly isProven: boolean },
 ): Promise<Observation> {
   if (isProven) return { reading, still, text: "changed" };
   const isTime = areTimes(still, reading.text);

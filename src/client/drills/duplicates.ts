@@ -18,7 +18,7 @@ import {
   deliverEach,
   eventsOf,
   type DrilledOrder,
-  type DuplicatesWanted,
+  type DuplicatesInput,
   type Run,
 } from "./duplicates-send.ts";
 import {
@@ -32,7 +32,7 @@ import {
   tempt,
 } from "./duplicates-unpaid.ts";
 import { lookAfter, MAX_WATCH_MS, PAID_MS, REST_MS, restOf, WATCH_MS } from "./duplicates-watch.ts";
-import { awaitKnown, readView, viewOf, watchView, type LookWorld, type Reading } from "./order-view.ts";
+import { awaitKnown, readView, viewOf, watchView, type ViewWorld, type ViewReading } from "./order-view.ts";
 
 /** What the drill has seen, and of which endpoints. */
 export type DuplicatesSeen = { readonly facts: DuplicatesFacts; readonly subject: string };
@@ -96,8 +96,8 @@ export function duplicatesTime(
  * store wait.
  */
 export async function drillDuplicates(
-  world: LookWorld & Pick<World, "send">,
-  wanted: DuplicatesWanted,
+  world: ViewWorld & Pick<World, "send">,
+  wanted: DuplicatesInput,
 ): Promise<ControlResult<DuplicatesSeen>> {
   let limited = 0;
   const run: Run = {
@@ -127,11 +127,11 @@ const NOTHING_SEEN = {
   isWhole: false,
 };
 
-type Seen = Partial<Omit<DuplicatesFacts, "scope">> & { readonly showsBookings?: boolean };
+type PartialFacts = Partial<Omit<DuplicatesFacts, "scope">> & { readonly showsBookings?: boolean };
 
 async function drillAll(
   run: Run,
-  facts: (seen: Seen) => DuplicatesFacts,
+  facts: (seen: PartialFacts) => DuplicatesFacts,
 ): Promise<ControlResult<DuplicatesFacts>> {
   const known = await introduce(run);
   if (known.end !== "success") return known;
@@ -237,7 +237,7 @@ async function whoAsked(
 
 async function openLanes(
   run: Run,
-  texts: readonly (Reading & { readonly order: DrilledOrder })[],
+  texts: readonly (ViewReading & { readonly order: DrilledOrder })[],
 ): Promise<ControlResult<readonly Lane[]>> {
   const lanes: Lane[] = [];
   for (const { order, text } of texts) {
@@ -334,11 +334,11 @@ function amend(lane: Lane, change: Partial<SendFact>): void {
 async function restart(
   run: Run,
   lanes: readonly Lane[],
-): Promise<readonly (readonly [lane: Lane, reading: Reading])[]> {
+): Promise<readonly (readonly [lane: Lane, reading: ViewReading])[]> {
   await run.restart?.();
   const looks = lanes.map(async (lane) => {
     const shown = lookAt(run, lane.order);
-    const isEnough = ({ says }: Reading): boolean => says === "paid";
+    const isEnough = ({ says }: ViewReading): boolean => says === "paid";
     return [lane, await watchView(run.world, shown, { isEnough, waitMs: RESTART_MS })] as const;
   });
   const seen = await Promise.all(looks);

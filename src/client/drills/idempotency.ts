@@ -50,7 +50,7 @@ type ClientDrill = {
 };
 
 /** A drill that is under way: it has a lease and an API key of its own. */
-type Watched = ClientDrill & { readonly control: ControlTarget; readonly lease: HeldLease };
+type WatchedDrill = ClientDrill & { readonly control: ControlTarget; readonly lease: HeldLease };
 
 /**
  * Runs a merchant's command for five purchases, against a service that takes answers from it after the commit: by a reset
@@ -70,7 +70,10 @@ export function drillIdempotency(
   );
 }
 
-async function drillWatched(world: DrillWorld, watched: Watched): Promise<ControlResult<IdempotencyDrill>> {
+async function drillWatched(
+  world: DrillWorld,
+  watched: WatchedDrill,
+): Promise<ControlResult<IdempotencyDrill>> {
   const { control, lease, signal } = watched;
   const { id } = lease;
   const client = await runAll(world, watched);
@@ -86,7 +89,7 @@ async function drillWatched(world: DrillWorld, watched: Watched): Promise<Contro
 }
 
 /** Runs the command for all purchases, and returns how it ended last. */
-async function runAll(world: DrillWorld, watched: Watched): Promise<ControlResult<ShellResult>> {
+async function runAll(world: DrillWorld, watched: WatchedDrill): Promise<ControlResult<ShellResult>> {
   const ids = await newOrderIds(world, watched);
   if (ids.end !== "success") return ids;
   const { first: firstId, second: secondId, third: thirdId, alike } = ids.value;
@@ -113,7 +116,7 @@ async function runAll(world: DrillWorld, watched: Watched): Promise<ControlResul
 /** Runs the command for a purchase, and again as long as it says that it failed and was told nothing. */
 async function runUntilAnswered(
   world: DrillWorld,
-  watched: Watched,
+  watched: WatchedDrill,
   run: RequestOf<"beginClientRun">,
 ): Promise<ControlResult<FinishedRun>> {
   for (let start = 1; ; start += 1) {
@@ -139,7 +142,7 @@ function clientOf(ran: ControlResult<FinishedRun>): ControlResult<ShellResult> {
 
 async function runOnce(
   world: DrillWorld,
-  watched: Watched,
+  watched: WatchedDrill,
   run: RequestOf<"beginClientRun">,
 ): Promise<ControlResult<FinishedRun>> {
   const { control, lease, signal } = watched;
@@ -166,7 +169,7 @@ async function runOnce(
 /** Kills the command when its order is made and its answer held back. The wait ends with the run. */
 async function killWhenLost(
   world: DrillWorld,
-  { control, lease: { id }, commandTimeoutMs }: Watched,
+  { control, lease: { id }, commandTimeoutMs }: WatchedDrill,
   kill: AbortController,
 ): Promise<void> {
   const timeoutMs = commandTimeoutMs + LEASE_MARGIN_MS;
@@ -182,7 +185,7 @@ async function killWhenLost(
 /** An order_id for each purchase, of the shape that the merchant's newest order has. */
 async function newOrderIds(
   world: Pick<World, "send" | "randomBytes">,
-  { control, signal }: Pick<Watched, "control" | "signal">,
+  { control, signal }: Pick<WatchedDrill, "control" | "signal">,
 ): Promise<ControlResult<DrilledOrderIds>> {
   const like = await merchantOrderId(world, control, signal);
   if (like.end !== "success") return like;
@@ -191,7 +194,7 @@ async function newOrderIds(
 
 function runClient(
   world: Pick<World, "run">,
-  { commandLine, commandTimeoutMs: timeoutMs, target, lease }: Watched,
+  { commandLine, commandTimeoutMs: timeoutMs, target, lease }: WatchedDrill,
   { orderId, signal }: { readonly orderId: string; readonly signal: AbortSignal },
 ): Promise<ShellResult> {
   const env = {
@@ -213,7 +216,7 @@ function notRun(error: unknown): ShellResult {
 /** Only what the service sees of it matters. */
 async function sendReuse(
   world: Pick<World, "send" | "sleep" | "random" | "now">,
-  { control, target, lease, signal }: Watched,
+  { control, target, lease, signal }: WatchedDrill,
   reuse: NonNullable<AnswerOf<"closeIdempotencyDrill">["reuse"]>,
 ): Promise<void> {
   const request = {

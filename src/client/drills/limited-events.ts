@@ -2,7 +2,7 @@ import { callControl, succeeded } from "../control/control.ts";
 import { whileLeased } from "../control/lease.ts";
 import type { World } from "../../world.ts";
 import { deliver } from "./duplicates-send.ts";
-import type { OrderLook } from "./order-view.ts";
+import type { ViewRequest } from "./order-view.ts";
 
 type DeliverWorld = Pick<World, "send" | "sleep" | "after">;
 
@@ -17,7 +17,7 @@ const LEASE_MS = 120_000;
  */
 export async function deliverLimited(
   world: DeliverWorld,
-  { target, checkout, signal, onLimited = () => undefined }: Omit<OrderLook, "view">,
+  { target, checkout, signal, onLimited = () => undefined }: Omit<ViewRequest, "view">,
 ): Promise<number> {
   const body = { checkoutId: checkout.id, state: "due" } as const;
   const listed = await callControl(world, target, { name: "listDeliveries", body });

@@ -23,10 +23,10 @@ export type Buyer = Pick<Checkout, "id" | "orderId">;
  * What the merchant says of an order, with the whole text of its answer; empty where it could not be read. `isMissing`:
  * a 404.
  */
-export type Reading = OrderView & { readonly text: string; readonly isMissing: boolean };
+export type ViewReading = OrderView & { readonly text: string; readonly isMissing: boolean };
 
 /** How to look at an order: at any time the same. */
-export type OrderLook = {
+export type ViewRequest = {
   readonly target: ControlTarget;
   readonly checkout: Buyer;
   readonly view: OrderViewSource;
@@ -36,7 +36,7 @@ export type OrderLook = {
 };
 
 /** What looking at an order needs. */
-export type LookWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
+export type ViewWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
 
 /** Timeout of each request and each run of the command, in milliseconds. */
 export const LOOK_TIMEOUT_MS = 15_000;
@@ -60,7 +60,7 @@ export function fillIn(template: string, { id, orderId }: Buyer, quote: (text: s
 }
 
 /** Asks the merchant about an order; again after a pause where it answers 429. */
-export async function readView(world: LookWorld, look: OrderLook): Promise<Reading> {
+export async function readView(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
   for (let attempts = 1; ; attempts += 1) {
     const reading = await ask(world, look);
     const isLimited = reading.says === "unknown" && reading.got === TOO_MANY;
@@ -73,7 +73,7 @@ export async function readView(world: LookWorld, look: OrderLook): Promise<Readi
 /** What a reading got where the shop has a rate limit. */
 const TOO_MANY = "429";
 
-function ask(world: LookWorld, look: OrderLook): Promise<Reading> {
+function ask(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
   const { from } = look.view;
   return "url" in from
     ? askPage(world, look, fillIn(from.url, look.checkout, encodeURIComponent))
@@ -85,16 +85,16 @@ function ask(world: LookWorld, look: OrderLook): Promise<Reading> {
 }
 
 /** What a reading says, without its whole text. */
-export function viewOf({ says, got }: Reading): OrderView {
+export function viewOf({ says, got }: ViewReading): OrderView {
   return { says, got };
 }
 
 /** Asks until enough is seen, or time is up; what was seen last is the result. */
 export function watchView(
-  world: LookWorld,
-  look: OrderLook,
-  { isEnough, waitMs }: { readonly isEnough: (seen: Reading) => boolean; readonly waitMs: number },
-): Promise<Reading> {
+  world: ViewWorld,
+  look: ViewRequest,
+  { isEnough, waitMs }: { readonly isEnough: (seen: ViewReading) => boolean; readonly waitMs: number },
+): Promise<ViewReading> {
   return poll(world, () => readView(world, look), {
     isEnough: (seen) => isEnough(seen) || look.signal.aborted,
     waitMs,
@@ -104,21 +104,21 @@ export function watchView(
 }
 
 /** Asks until the merchant says paid, or time is up. */
-export function awaitPaid(world: LookWorld, look: OrderLook, waitMs: number): Promise<Reading> {
+export function awaitPaid(world: ViewWorld, look: ViewRequest, waitMs: number): Promise<ViewReading> {
   return watchView(world, look, { isEnough: ({ says }) => says === "paid", waitMs });
 }
 
 /** Asks until the merchant knows the order, or time is up: a 404 then is final. */
-export function awaitKnown(world: LookWorld, look: OrderLook): Promise<Reading> {
+export function awaitKnown(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
   return watchView(world, look, { isEnough: ({ isMissing }) => !isMissing, waitMs: KNOWN_MS });
 }
 
 /** A 404 counts as an answer: an order that the merchant does not know yet is not paid. */
 async function askPage(
   world: Pick<World, "send">,
-  { target, view, signal }: OrderLook,
+  { target, view, signal }: ViewRequest,
   url: string,
-): Promise<Reading> {
+): Promise<ViewReading> {
   const headers = { Accept: "application/json,text/*;q=0.9" };
   const answer = await askLocally(world, target, { url, headers, signal });
   if (!answer.ok) return unreadable(english(lostAnswer(answer.failure, excerpt(answer.message))));
@@ -130,9 +130,9 @@ async function askPage(
 
 async function askCommand(
   world: Pick<World, "run">,
-  { view, signal }: OrderLook,
+  { view, signal }: ViewRequest,
   commandLine: string,
-): Promise<Reading> {
+): Promise<ViewReading> {
   const { ending, exitCode, stdout, stderr } = await world.run({
     commandLine,
     env: {},
@@ -147,11 +147,11 @@ async function askCommand(
   );
 }
 
-function unreadable(got: string): Reading {
+function unreadable(got: string): ViewReading {
   return { says: "unknown", got, text: "", isMissing: false };
 }
 
-function judgeText(text: string, { paidWhen }: OrderViewSource): Reading {
+function judgeText(text: string, { paidWhen }: OrderViewSource): ViewReading {
   return { says: paidWhen.test(text) ? "paid" : "not_paid", got: excerpt(text), text, isMissing: false };
 }
 

@@ -16,7 +16,7 @@ export type ForwardOptions = {
 };
 
 /** The answer of a target, or the reason why there is none. */
-export type Forwarded =
+export type ForwardResult =
   | {
       readonly kind: "answered";
       readonly url: string;
@@ -46,7 +46,7 @@ export async function forward(
   world: Pick<World, "send" | "resolve">,
   delivery: { readonly request: HttpRequest; readonly url: string },
   options: ForwardOptions,
-): Promise<Forwarded> {
+): Promise<ForwardResult> {
   const { request, url } = delivery;
   const addresses = await addressesOf(world, url, options.targets);
   if (typeof addresses === "string")

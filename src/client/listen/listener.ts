@@ -14,7 +14,7 @@ import { verifyWebhook } from "../../core/webhook/verify.ts";
 import { headerValues } from "../../core/webhook/signature.ts";
 import type { HeaderNames, WebhookCode } from "../../core/webhook/webhook.ts";
 import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
-import { forward, type Forwarded, type ForwardOptions } from "./forward.ts";
+import { forward, type ForwardResult, type ForwardOptions } from "./forward.ts";
 import { createCauseSearch, type CauseSearch } from "./search.ts";
 
 /** Signing secrets: active ones, newest first, and ones that were rotated out. */
@@ -47,7 +47,7 @@ export type DeliverySource = {
   /** Undefined if unknown. */
   readonly underway: (eventId: string) => Promise<AttemptInFlight | undefined>;
   /** Asked after the attempt was answered. Undefined if unknown. */
-  readonly nextTry: (tried: AttemptInFlight) => Promise<NextAttempt | undefined>;
+  readonly nextAttempt: (tried: AttemptInFlight) => Promise<NextAttempt | undefined>;
 };
 
 /** The result of a delivery. `not_wanted`: its type was not requested. `no_target`: it is printed but not forwarded. */
@@ -55,7 +55,7 @@ export type DeliveryResult =
   | { readonly kind: "not_verified"; readonly causes: readonly Diagnosis[] }
   | { readonly kind: "duplicate" | "not_wanted" | "no_target" }
   /** `again`: a replay of an event that a target accepted before. */
-  | (Forwarded & { readonly again: boolean });
+  | (ForwardResult & { readonly again: boolean });
 
 /** A delivery that reached the listener, and its result. */
 export type HandledDelivery = {
@@ -257,7 +257,7 @@ async function refuseUnverified(
     await new Promise<void>((resolve) => world.soon(resolve));
     const [causes, next] = await Promise.all([
       search.causesOf(asked),
-      tried === undefined ? undefined : source.nextTry(tried),
+      tried === undefined ? undefined : source.nextAttempt(tried),
     ]);
     const { body } = arrived.request;
     const claims = claimsOf(body.length > MAX_READ_UNSIGNED ? NO_BODY : body);
@@ -304,7 +304,7 @@ async function answerAndReport(
   const comesAgain = response.status < 200 || response.status > 299;
   const tried = comesAgain && eventId !== undefined ? await source.underway(eventId) : undefined;
   if (tried === undefined) onHandled({ ...delivery, next: undefined });
-  else later(source.nextTry(tried).then((next) => onHandled({ ...delivery, next })));
+  else later(source.nextAttempt(tried).then((next) => onHandled({ ...delivery, next })));
   return response;
 }
 
@@ -337,7 +337,7 @@ function plain(status: number, body: string, headers: Record<string, string> = {
   return { status, headers: { ...own, ...headers }, body };
 }
 
-function isTaken(forwarded: Forwarded): boolean {
+function isTaken(forwarded: ForwardResult): boolean {
   return forwarded.kind === "answered" && forwarded.status < 300;
 }
 

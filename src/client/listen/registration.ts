@@ -75,7 +75,7 @@ export function createLink(world: LinkState["world"], options: LinkOptions): Lin
     secrets: () => secretsOf(place),
     instance: () => place.instance,
     underway: (eventId) => attemptInFlight(place, eventId),
-    nextTry: (tried) => nextTry(place, tried),
+    nextAttempt: (tried) => nextAttempt(place, tried),
     check: () => check(place),
     replay: (id) => ask(place, { name: "replayEvent", id, body: { endpointId: place.endpointId } }),
     leave: () => leave(place),
@@ -128,7 +128,7 @@ async function attemptInFlight(place: LinkState, eventId: string): Promise<Attem
   })[0];
 }
 
-async function nextTry(place: LinkState, tried: AttemptInFlight): Promise<NextAttempt | undefined> {
+async function nextAttempt(place: LinkState, tried: AttemptInFlight): Promise<NextAttempt | undefined> {
   for (let look = 0; look < MAX_LOOKS; look += 1) {
     await place.world.sleep(FIRST_WAIT_MS * 2 ** look);
     const shown = await ask(place, { name: "showEvent", id: tried.eventId, body: undefined });

@@ -1,11 +1,11 @@
 import { isLoopback } from "../loopback.ts";
 import type { FieldFault, FieldPath } from "./field.ts";
-import type { NamedTarget, WantedStore } from "./schema.ts";
+import type { NamedTarget, StoreInput } from "./schema.ts";
 import { targetVariable } from "./secrets.ts";
 
-type Store = Omit<WantedStore, "apiKeys" | "signingSecret">;
+type Store = Omit<StoreInput, "apiKeys" | "signingSecret">;
 /** A name with its path in the file. */
-export type Named = readonly [path: FieldPath, name: string];
+export type NamedField = readonly [path: FieldPath, name: string];
 
 /** Conflicts between fields that are valid alone: one id for two things. Stores may share a name. */
 export function conflictsIn(stores: readonly Store[]): FieldFault[] {
@@ -91,7 +91,7 @@ function merchantConflicts(stores: readonly Store[]): FieldFault[] {
 }
 
 /** Each name that is repeated. */
-export function repeated(all: readonly Named[], message = "appears twice in this list"): FieldFault[] {
+export function repeated(all: readonly NamedField[], message = "appears twice in this list"): FieldFault[] {
   return all
     .filter(([, name], at) => all.findIndex(([, other]) => other === name) < at)
     .map(([path]) => ({ path, message }));

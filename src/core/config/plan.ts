@@ -7,9 +7,9 @@ import { hashKey } from "../credential.ts";
 import type { ErrorCode } from "../errors.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { parseTarget, type TargetPolicy } from "../webhook/target.ts";
-import { canonicalUrl, conflictsIn, repeated, type Named } from "./conflicts.ts";
+import { canonicalUrl, conflictsIn, repeated, type NamedField } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
-import type { WantedPrice, WantedStore } from "./schema.ts";
+import type { PriceInput, StoreInput } from "./schema.ts";
 
 /** The current state of a store. */
 export type StoreState = {
@@ -42,8 +42,8 @@ type ShownValue = ChangeEntry["differences"][number]["from"];
 /** A change with the data to be written. */
 export type PlannedChange = Omit<ChangeEntry, "kind"> &
   (
-    | { readonly kind: "store"; readonly wanted?: WantedStore }
-    | { readonly kind: "price"; readonly wanted?: WantedPrice }
+    | { readonly kind: "store"; readonly wanted?: StoreInput }
+    | { readonly kind: "price"; readonly wanted?: PriceInput }
     | { readonly kind: "api_key"; readonly apiKey: string }
     | {
         readonly kind: "endpoint";
@@ -68,7 +68,7 @@ const ALL_EVENTS = ["*"];
  * out.
  */
 export function planOf(
-  wanted: readonly WantedStore[],
+  wanted: readonly StoreInput[],
   state: ConfigState,
   options: PlanOptions,
 ): Outcome<readonly PlannedChange[]> {
@@ -89,7 +89,7 @@ export function planOf(
 }
 
 /** A price with the defaults of its missing fields. */
-export function wholePrice(wanted: WantedPrice): Price {
+export function wholePrice(wanted: PriceInput): Price {
   const { description = "", billingModel = "one_time", approved = true, retired = false, ...rest } = wanted;
   return { ...rest, description, billingModel, approved, retired };
 }
@@ -101,7 +101,7 @@ type PlanContext = PlanOptions & {
   readonly path: FieldPath;
 };
 
-function changesOf(wanted: WantedStore, place: PlanContext): PlannedChange[] {
+function changesOf(wanted: StoreInput, place: PlanContext): PlannedChange[] {
   return [
     storeChange(wanted, place),
     ...merchantChanges(wanted, place),
@@ -114,21 +114,21 @@ function changesOf(wanted: WantedStore, place: PlanContext): PlannedChange[] {
   ];
 }
 
-function storeChange(wanted: WantedStore, { now }: PlanContext): PlannedChange {
+function storeChange(wanted: StoreInput, { now }: PlanContext): PlannedChange {
   const { id: storeId, name } = wanted;
   if (now === undefined) return { ...head("add", "store", { storeId, name }), wanted };
   return { ...compared("store", { storeId, name }, [["name", now.name, name]]), wanted };
 }
 
 /** Renames an existing merchant; the name of a new merchant is set with its first store. */
-function merchantChanges({ id: storeId, merchant }: WantedStore, { state }: PlanContext): PlannedChange[] {
+function merchantChanges({ id: storeId, merchant }: StoreInput, { state }: PlanContext): PlannedChange[] {
   const now = state.stores.find((store) => store.merchant.id === merchant?.id)?.merchant;
   if (merchant?.name === undefined || now === undefined) return [];
   const about = { storeId, name: merchant.id };
   return [compared("merchant", about, [["name", now.name, merchant.name]])];
 }
 
-function keyChanges({ id: storeId, apiKeys = [] }: WantedStore, { state }: PlanContext): PlannedChange[] {
+function keyChanges({ id: storeId, apiKeys = [] }: StoreInput, { state }: PlanContext): PlannedChange[] {
   return apiKeys.map((apiKey) => {
     const action = state.keys.has(hashKey(apiKey)) ? "keep" : "add";
     return { ...head(action, "api_key", { storeId, name: `…${apiKey.slice(-4)}` }), apiKey };
@@ -137,7 +137,7 @@ function keyChanges({ id: storeId, apiKeys = [] }: WantedStore, { state }: PlanC
 
 /** A capability that is missing from the list is switched off, not removed, so that it can be switched on again. */
 function capabilityChanges(
-  { id: storeId, capabilities = {} }: WantedStore,
+  { id: storeId, capabilities = {} }: StoreInput,
   { now }: PlanContext,
   kind: "payment_method" | "currency",
 ): PlannedChange[] {
@@ -156,7 +156,7 @@ function capabilityChanges(
   ];
 }
 
-function priceChanges({ id: storeId, prices }: WantedStore, { now, prune }: PlanContext): PlannedChange[] {
+function priceChanges({ id: storeId, prices }: StoreInput, { now, prune }: PlanContext): PlannedChange[] {
   if (prices === undefined) return [];
   const known = now?.prices ?? [];
   const rest = known.filter(({ id }) => !prices.some((price) => price.id === id));
@@ -179,7 +179,7 @@ function priceChanges({ id: storeId, prices }: WantedStore, { now, prune }: Plan
 }
 
 function originChanges(
-  { id: storeId, returnOrigins }: WantedStore,
+  { id: storeId, returnOrigins }: StoreInput,
   { now, prune }: PlanContext,
 ): PlannedChange[] {
   if (returnOrigins === undefined) return [];
@@ -199,7 +199,7 @@ function originChanges(
 }
 
 function endpointChanges(
-  { id: storeId, endpoints }: WantedStore,
+  { id: storeId, endpoints }: StoreInput,
   { now, prune }: PlanContext,
 ): PlannedChange[] {
   if (endpoints === undefined) return [];
@@ -225,7 +225,7 @@ function endpointChanges(
 }
 
 /** Refuses changes that no plan can make. */
-function checkStore(wanted: WantedStore, place: PlanContext): Outcome<void> {
+function checkStore(wanted: StoreInput, place: PlanContext): Outcome<void> {
   const { now, state, path } = place;
   const { merchant, signingSecret, apiKeys = [] } = wanted;
   if (now !== undefined && merchant !== undefined && merchant.id !== now.merchant.id) {
@@ -249,7 +249,7 @@ function checkStore(wanted: WantedStore, place: PlanContext): Outcome<void> {
   return checkLists(wanted, place);
 }
 
-function checkLists(wanted: WantedStore, { now, path, targets, prune }: PlanContext): Outcome<void> {
+function checkLists(wanted: StoreInput, { now, path, targets, prune }: PlanContext): Outcome<void> {
   const { returnOrigins = [], endpoints = [], prices = [] } = wanted;
   for (const [at, { url }] of endpoints.entries()) {
     const target = parseTarget(url, targets);
@@ -272,9 +272,9 @@ function checkLists(wanted: WantedStore, { now, path, targets, prune }: PlanCont
 }
 
 /** A key must belong to one store only. */
-function keyConflicts(wanted: readonly WantedStore[]): FieldFault[] {
+function keyConflicts(wanted: readonly StoreInput[]): FieldFault[] {
   const all = wanted.flatMap(({ apiKeys = [] }, store) =>
-    apiKeys.map((apiKey, at): Named => [["stores", store, "api_keys", at], apiKey]),
+    apiKeys.map((apiKey, at): NamedField => [["stores", store, "api_keys", at], apiKey]),
   );
   return repeated(all, "is the same API key as another one of the file");
 }

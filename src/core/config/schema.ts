@@ -35,7 +35,7 @@ import {
   parseSchedule,
   rateLimitOf,
 } from "./setting-text.ts";
-import { MAX_DELIVERIES_IN_FLIGHT, MAX_TRIES, type DeliverySchedule } from "../webhook/delivery.ts";
+import { MAX_DELIVERIES_IN_FLIGHT, MAX_ATTEMPTS, type DeliverySchedule } from "../webhook/delivery.ts";
 import {
   A_SECRET,
   A_SECRET_ZH,
@@ -158,7 +158,7 @@ const deliverySchedule = z.codec(
       for (const { at, message } of schedule.ok ? [] : schedule.refusal)
         context.addIssue({ code: "custom", message, path: at === undefined ? [] : [at] });
     }),
-    z.meta({ minItems: 1, maxItems: MAX_TRIES }),
+    z.meta({ minItems: 1, maxItems: MAX_ATTEMPTS }),
   ),
   z.custom<DeliverySchedule>(),
   { decode: (texts) => valueOf(parseSchedule(texts)), encode: (schedule) => schedule.map(durationText) },
@@ -276,9 +276,9 @@ export const resolvedStore = z.strictObject({
   ),
 });
 /** A store to be set up, with its secrets resolved. */
-export type WantedStore = DomainOf<typeof resolvedStore>;
+export type StoreInput = DomainOf<typeof resolvedStore>;
 /** A catalog price to be set up. */
-export type WantedPrice = NonNullable<WantedStore["prices"]>[number];
+export type PriceInput = NonNullable<StoreInput["prices"]>[number];
 
 const target = z.strictObject({
   baseUrl: z

@@ -55,7 +55,7 @@ const restored = z.object({
   heldBack: z.nullable(z.string()),
 });
 /** The result of a restore. */
-export type Restored = DomainOf<typeof restored>;
+export type RestoreSummary = DomainOf<typeof restored>;
 const ofRestore = ["invalid_parameter", "not_found", "state_conflict"] as const;
 
 nameSchemas({

@@ -17,13 +17,13 @@ const ORDER = [
 ] as const;
 
 /** A line of a story, and its rank among the lines of the same time. */
-export type PlacedLine<Subject> = {
+export type OrderableLine<Subject> = {
   readonly entry: StoryEntry;
   /** The subject of the line; undefined for acts and pages. */
   readonly about?: Subject;
   readonly place: (typeof ORDER)[number];
   /** A line of another chain that must come first. */
-  readonly after?: PlacedLine<Subject> | undefined;
+  readonly after?: OrderableLine<Subject> | undefined;
 };
 
 /**
@@ -31,12 +31,12 @@ export type PlacedLine<Subject> = {
  * the clock was set back: once no chain can continue without that, a line says so, and times start again.
  */
 export function inOrder<Subject>(
-  chains: readonly (readonly PlacedLine<Subject>[])[],
+  chains: readonly (readonly OrderableLine<Subject>[])[],
   say: Say,
-): readonly Pick<PlacedLine<Subject>, "entry" | "about">[] {
+): readonly Pick<OrderableLine<Subject>, "entry" | "about">[] {
   const left = chains.filter((chain) => chain.length > 0).map((chain) => ({ chain, at: 0 }));
-  const told = new Set<PlacedLine<Subject>>();
-  const lines: Pick<PlacedLine<Subject>, "entry" | "about">[] = [];
+  const told = new Set<OrderableLine<Subject>>();
+  const lines: Pick<OrderableLine<Subject>, "entry" | "about">[] = [];
   let time = -Infinity;
   while (left.length > 0) {
     const heads = left.flatMap(({ chain, at }, index) => {
@@ -61,7 +61,7 @@ export function inOrder<Subject>(
   return lines;
 }
 
-function comesBefore(one: PlacedLine<unknown>, other: PlacedLine<unknown>): boolean {
+function comesBefore(one: OrderableLine<unknown>, other: OrderableLine<unknown>): boolean {
   const apart = one.entry.at - other.entry.at || ORDER.indexOf(one.place) - ORDER.indexOf(other.place);
   return apart < 0;
 }

@@ -8,7 +8,7 @@ import { cut } from "../text.ts";
 import { deliveryLines, endpointLabels, pendingAttempts, type DeliveryLine } from "./deliveries.ts";
 import type { StoryDelivery } from "./delivery.ts";
 import type { Difference, Explanation, PendingEntry, StoryEntry } from "./explanation.ts";
-import { inOrder, type PlacedLine } from "./order.ts";
+import { inOrder, type OrderableLine } from "./order.ts";
 import { SENTENCES } from "./sentences.ts";
 
 /** A logged request, with further facts from the state. */
@@ -60,7 +60,7 @@ export type StoryLine = {
 
 /** The subject of a line that can show more than its text. */
 type LineSubject = Pick<StoryLine, "request" | "event">;
-type OrderedLine = PlacedLine<LineSubject>;
+type OrderedLine = OrderableLine<LineSubject>;
 
 /** Maximum length of a key or a differing value in a line. */
 const MAX_SHOWN = 40;

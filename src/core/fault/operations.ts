@@ -73,7 +73,7 @@ export const faultRequest = z.strictObject({
   seed: z.optional(nonEmpty(MAX_SEED)),
 });
 /** A request for faults: an action with its match, or a profile. */
-export type AskedFaults = DomainOf<typeof faultRequest>;
+export type FaultsRequest = DomainOf<typeof faultRequest>;
 
 type OrNull<Shape extends Readonly<Record<string, z.ZodMiniType>>> = {
   readonly [Name in keyof Shape]: z.ZodMiniNullable<Shape[Name]>;

@@ -1,11 +1,11 @@
 import type { FaultProfile } from "./actions.ts";
-import type { WantedFault } from "./request.ts";
+import type { FaultRequest } from "./request.ts";
 
 /** Maximum number of applications for profiles that should last a whole test suite. */
 const MANY = 1000;
 
 /** The faults of each profile, in the order of their matching. */
-export const PROFILES: Readonly<Record<FaultProfile, readonly WantedFault[]>> = {
+export const PROFILES: Readonly<Record<FaultProfile, readonly FaultRequest[]>> = {
   "lost-response": [{ action: "lose_answer", match: { method: "POST" } }],
   "flaky-network": [
     { action: "lose_answer", match: { probability: 0.1 }, times: MANY },

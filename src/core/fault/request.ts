@@ -3,7 +3,7 @@ import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import { parseEventTypes } from "../webhook/event-types.ts";
 import { isApiAction, type FaultAction } from "./actions.ts";
-import type { AskedFaults, FaultEntry } from "./operations.ts";
+import type { FaultsRequest, FaultEntry } from "./operations.ts";
 import {
   MAX_API_LATENCY_MS,
   OF_API,
@@ -14,7 +14,7 @@ import {
 } from "./rules.ts";
 
 /** A requested fault; missing fields have their defaults. */
-export type WantedFault = Omit<AskedFaults, "profile" | "action"> & { readonly action: FaultAction };
+export type FaultRequest = Omit<FaultsRequest, "profile" | "action"> & { readonly action: FaultAction };
 
 /** A valid fault before it belongs to a store. */
 export type FaultTerms = Omit<FaultEntry, "id" | "seed" | "matched" | "applied" | "createdAt"> & {
@@ -29,7 +29,7 @@ const WORDS_OF = {
 } satisfies Record<string, Words>;
 
 /** Checks that the fields of a fault fit together. Refuses with `invalid_parameter` and the expected value. */
-export function faultTerms(wanted: WantedFault): Outcome<FaultTerms> {
+export function faultTerms(wanted: FaultRequest): Outcome<FaultTerms> {
   const { action, match = {} } = wanted;
   const refused = strangeField(wanted) ?? strangeParameter(wanted) ?? strangeValue(wanted);
   if (refused !== undefined) return refuse("invalid_parameter", refused);
@@ -61,7 +61,7 @@ export function faultTerms(wanted: WantedFault): Outcome<FaultTerms> {
   });
 }
 
-function strangeField({ action, match = {} }: WantedFault): Words | undefined {
+function strangeField({ action, match = {} }: FaultRequest): Words | undefined {
   const isApi = isApiAction(action);
   const [what, own, others] = isApi
     ? [WORDS_OF.api, OF_API, OF_DELIVERIES]
@@ -75,7 +75,7 @@ function strangeField({ action, match = {} }: WantedFault): Words | undefined {
   ];
 }
 
-function strangeParameter({ action, ...wanted }: WantedFault): Words | undefined {
+function strangeParameter({ action, ...wanted }: FaultRequest): Words | undefined {
   const given = Object.entries<Parameter>(PARAMETERS).filter(
     ([field]) => wanted[field as keyof typeof PARAMETERS] !== undefined,
   );
@@ -88,7 +88,7 @@ function strangeParameter({ action, ...wanted }: WantedFault): Words | undefined
   ];
 }
 
-function strangeValue({ action, match = {}, latencyMs = 0 }: WantedFault): Words | undefined {
+function strangeValue({ action, match = {}, latencyMs = 0 }: FaultRequest): Words | undefined {
   if (match.path !== undefined && !new RegExp(PATH_PATTERN).test(match.path))
     return [
       `match.path: expected a path of v1 such as /v1/orders or /v1/checkout-sessions/*; got ${printableLiteral(match.path)}`,

@@ -1,10 +1,10 @@
 import { accept, mapped, refuse, type Outcome } from "../outcome.ts";
-import type { AskedFaults } from "./operations.ts";
+import type { FaultsRequest } from "./operations.ts";
 import { PROFILES } from "./profiles.ts";
 import { faultTerms, type FaultTerms } from "./request.ts";
 
 /** The requested faults: one, or all of a profile. Refuses with `invalid_parameter` and the expected value. */
-export function termsOf({ profile, action, ...rest }: AskedFaults): Outcome<readonly FaultTerms[]> {
+export function termsOf({ profile, action, ...rest }: FaultsRequest): Outcome<readonly FaultTerms[]> {
   if (profile === undefined && action !== undefined) {
     return mapped(faultTerms({ ...rest, action }), (terms) => [terms]);
   }

@@ -127,16 +127,16 @@ function activity(isOn: boolean): Words {
 
 const CAPABILITY_KINDS = ["payment_method", "currency"] as const;
 
-type Missing = Pick<ChecklistItem, "reason" | "next">;
+type FailedItem = Pick<ChecklistItem, "reason" | "next">;
 
 const LIST_CAPABILITIES = "checkout capabilities list";
 
-function inactive(say: Say): Missing {
+function inactive(say: Say): FailedItem {
   return { reason: say(READINESS.storeInactive), next: "checkout admin activate" };
 }
 
 /** The missing capability of a store, if any: all must be active, with at least one of each kind. */
-function missingCapability(capabilities: readonly Capability[], say: Say): Missing | undefined {
+function missingCapability(capabilities: readonly Capability[], say: Say): FailedItem | undefined {
   const off = capabilities.filter(({ active }) => !active).map(({ name }) => name);
   const [first] = off;
   if (first !== undefined)

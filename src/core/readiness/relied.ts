@@ -4,25 +4,25 @@ import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 import { errorRow, type ErrorCode } from "../errors.ts";
 
 /** Numbers of the decisions that an integration relied on. */
-export type Relied = readonly number[];
+export type DecisionNumbers = readonly number[];
 
 /** Decisions that retrieving an order by its id relies on. */
-export const RETRIEVED_ORDER: Relied = [9];
+export const RETRIEVED_ORDER: DecisionNumbers = [9];
 /** Decisions that an expired checkout, a declined attempt or a late result relies on. */
-export const UNSTATED_MOVE: Relied = [10];
+export const UNSTATED_MOVE: DecisionNumbers = [10];
 /** Decisions that moving the clock relies on. */
-export const MOVED_CLOCK: Relied = [18];
+export const MOVED_CLOCK: DecisionNumbers = [18];
 /** Decisions that paying through the control API relies on. */
-export const ACTED_AS_PAYER: Relied = [38];
+export const ACTED_AS_PAYER: DecisionNumbers = [38];
 
 /** The common case: no decision was relied on. */
-export const NOTHING_RELIED_ON: Relied = [];
-const REPLAYED: Relied = [5];
-const TAKEN: Relied = [11, 12];
-const TAKEN_LATER: Relied = [11, 12, 13];
+export const NOTHING_RELIED_ON: DecisionNumbers = [];
+const REPLAYED: DecisionNumbers = [5];
+const TAKEN: DecisionNumbers = [11, 12];
+const TAKEN_LATER: DecisionNumbers = [11, 12, 13];
 
 /** Decisions that an integration relied on when it got this refusal. */
-export function reliedOnByRefusal(code: ErrorCode): Relied {
+export function reliedOnByRefusal(code: ErrorCode): DecisionNumbers {
   const decision = errorRow(code)?.decision;
   return decision === undefined ? [4] : [4, decision];
 }
@@ -31,7 +31,7 @@ export function reliedOnByRefusal(code: ErrorCode): Relied {
 export function reliedOnByCreate(
   request: CreateRequest,
   { replayed }: { readonly replayed: boolean },
-): Relied {
+): DecisionNumbers {
   const isPriced = "price_id" in request;
   const isReserved = outcomeOfOrderId(request.order_id) !== undefined;
   // The common case, without allocating a list.
@@ -44,6 +44,6 @@ export function reliedOnByCreate(
 }
 
 /** Decisions that an accepted delivery relied on; `tries` is its number of attempts. */
-export function reliedOnByTaking(tries: number): Relied {
+export function reliedOnByTaking(tries: number): DecisionNumbers {
   return tries > 1 ? TAKEN_LATER : TAKEN;
 }

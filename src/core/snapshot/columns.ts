@@ -14,7 +14,7 @@ import { readFaultHeader } from "../fault/fault.ts";
 import type { Outcome } from "../outcome.ts";
 import { ASSUMPTIONS } from "../readiness/assumptions.ts";
 import { isUuid, printableLiteral, redactSecrets } from "../text.ts";
-import { DELIVERY_ERRORS, MAX_TRIES } from "../webhook/delivery.ts";
+import { DELIVERY_ERRORS, MAX_ATTEMPTS } from "../webhook/delivery.ts";
 import { parseEventTypes } from "../webhook/event-types.ts";
 import { parseTarget } from "../webhook/target.ts";
 
@@ -159,7 +159,7 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
     cause: CHECKED,
     in_order: WITH_ROW,
     state: CHECKED,
-    tries: whole(0, MAX_TRIES),
+    tries: whole(0, MAX_ATTEMPTS),
     next_at: moment,
     created_at: moment,
     fault: orNull(text(isDeliveryFaultHeader, "a fault of deliveries and its id")),

@@ -3,7 +3,7 @@ import {
   NOTHING_RELIED_ON,
   reliedOnByCreate,
   RETRIEVED_ORDER,
-  type Relied,
+  type DecisionNumbers,
 } from "../../core/readiness/relied.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { storeNow } from "../../core/clock.ts";
@@ -82,7 +82,7 @@ export const V1: Area<ApiContext> = {
 function noteRefusal(
   { store, world, assumptions }: ApiContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
-  decisions: Relied,
+  decisions: DecisionNumbers,
 ): Pick<LogFields, "storeId" | "clock" | "byDrill"> | undefined {
   const caller = callerOf(store, request);
   if (caller === undefined) return undefined;

@@ -32,14 +32,17 @@ type CreateCommand = {
 };
 
 /** The bytes to send, and whether they are a replay. */
-type Created = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
+type CreatedCheckout = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
 
 /**
  * Creates an order or a session, or repeats the answer of its key (interface 19 to 21; decision 5). One transaction
  * with one `now`: key, checkout, event; for a key that was used before, a row of the log. Refuses in the order of
  * decision 3.
  */
-export function createCheckout(context: ServiceContext, command: CreateCommand): Promise<Outcome<Created>> {
+export function createCheckout(
+  context: ServiceContext,
+  command: CreateCommand,
+): Promise<Outcome<CreatedCheckout>> {
   const { store, world, checkoutOrigin, checkoutLifetimeMs: lifetimeMs } = context;
   return store.write(() => {
     const { storeId, idempotencyKey, request } = command;
@@ -116,7 +119,7 @@ function answerUsed(
   { store }: ServiceContext,
   { storeId, idempotencyKey: key, requestId, isOwnCommand }: CreateCommand,
   used: { readonly stored: StoredResponse; readonly digest: string; readonly now: number },
-): Outcome<Created> {
+): Outcome<CreatedCheckout> {
   const answer = replay(used.stored, { key, fingerprint: used.digest });
   const kind = answer.ok ? "replayed" : "refused";
   if (!isOwnCommand()) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: used.now });

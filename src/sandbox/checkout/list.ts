@@ -32,7 +32,7 @@ type CheckoutPage = {
 type Lists = ReturnType<Store["checkoutLists"]>;
 
 /** Checkouts that an index has found, or those that a look through the newest ones has. */
-type Found = {
+type SearchPart = {
   /** The newest first, one more than the page shows where there are more. */
   readonly places: readonly CheckoutPosition[];
   /** What is older than a look went, and is shown all the same. */
@@ -104,7 +104,7 @@ function find(
   lists: Lists,
   filter: CheckoutFilter,
   { text, span }: { readonly text: string | undefined; readonly span: Span },
-): Found {
+): SearchPart {
   const { storeId, orderId } = filter;
   if (text === undefined && orderId === null) return { places: lists.newest(filter, span) };
   const named = text === undefined ? ofOrder(lists, storeId, orderId ?? "") : byId(lists, storeId, text);
@@ -137,7 +137,7 @@ function ofOrder(lists: Lists, storeId: string, orderId: string): readonly Check
 
 function pageOf(
   lists: Lists,
-  { places, look, older = [] }: Found,
+  { places, look, older = [] }: SearchPart,
   { storeId, before, limit }: Span & { readonly storeId: string },
 ): Omit<CheckoutPage, "checkouts" | "now"> & { readonly checkouts: readonly Checkout[] } {
   const shown = places.slice(0, limit - older.length);

@@ -1,5 +1,5 @@
 import { planOf, wholePrice, type PlannedChange } from "../../core/config/plan.ts";
-import type { WantedStore } from "../../core/config/schema.ts";
+import type { StoreInput } from "../../core/config/schema.ts";
 import { hashKey } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { TargetPolicy } from "../../core/webhook/target.ts";
@@ -15,7 +15,7 @@ import { configState } from "./state.ts";
 export type ConfigContext = StoreMaker & { readonly store: Store; readonly targets: TargetPolicy };
 
 /** The stores as they are wanted, and whether the rest of their lists is removed. */
-type WantedConfig = { readonly stores: readonly WantedStore[]; readonly prune: boolean };
+type ConfigInput = { readonly stores: readonly StoreInput[]; readonly prune: boolean };
 
 /** The plan, and the stores that were made by it. */
 type ApplyResult = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
@@ -23,7 +23,7 @@ type ApplyResult = { readonly changes: readonly PlannedChange[]; readonly made: 
 /** What would change; changes nothing. */
 export function planConfig(
   context: Pick<ConfigContext, "store" | "masterKey" | "targets">,
-  { stores, prune }: WantedConfig,
+  { stores, prune }: ConfigInput,
 ): Outcome<readonly PlannedChange[]> {
   const keys = stores.flatMap(({ apiKeys = [] }) => apiKeys);
   return planOf(stores, configState(context, keys), { prune, targets: context.targets });
@@ -33,7 +33,7 @@ export function planConfig(
  * Makes the stores be as they are wanted (decision 84), within a transaction: what is refused is refused before the
  * first write.
  */
-export function applyConfig(context: ConfigContext, wanted: WantedConfig): Outcome<ApplyResult> {
+export function applyConfig(context: ConfigContext, wanted: ConfigInput): Outcome<ApplyResult> {
   const planned = planConfig(context, wanted);
   if (!planned.ok) return planned;
   const made = new Map<string, NewStore>();
@@ -90,7 +90,7 @@ function renameStore(
   keepName({ id, name });
 }
 
-function givenOf(wanted: WantedStore) {
+function givenOf(wanted: StoreInput) {
   const { id, name, merchant, apiKeys = [], signingSecret, prices, capabilities = {} } = wanted;
   return {
     id,

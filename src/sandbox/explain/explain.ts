@@ -96,7 +96,7 @@ type ReadRequest = {
   /** The newest of those that were answered with its bytes. */
   readonly replays: readonly StoryRequest[];
   /** The checkout that it met. */
-  readonly met: MetCheckout | undefined;
+  readonly met: ConflictingCheckout | undefined;
 };
 
 /** A request of the log, with what the state knows of it. Refuses with `not_found`. */
@@ -113,7 +113,7 @@ export function tellRequest(context: ExplainContext, storeId: string, id: string
   });
 }
 
-type MetCheckout = Checkout & ExistingCheckout;
+type ConflictingCheckout = Checkout & ExistingCheckout;
 
 /** The refusal of a request that the log does not have. */
 export function noRequest(log: Pick<RequestLog, "failure">, id: string): Outcome<never> {
@@ -146,7 +146,11 @@ function keysOf({ store }: ExplainContext, checkoutId: string): readonly KeptAns
 }
 
 /** The checkout that a request met, with the digest of the create that made it. */
-function metBy(context: ExplainContext, storeId: string, request: LoggedRequest): MetCheckout | undefined {
+function metBy(
+  context: ExplainContext,
+  storeId: string,
+  request: LoggedRequest,
+): ConflictingCheckout | undefined {
   const met = checkoutMet(context.store, storeId, request);
   return met && { ...met, fingerprint: keysOf(context, met.id)[0]?.fingerprint ?? null };
 }

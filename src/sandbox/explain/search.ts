@@ -10,7 +10,7 @@ import type { RequestLog } from "../runtime/request-log.ts";
 type SearchContext = ServiceContext & { readonly requests: Pick<RequestLog, "refusedOf"> };
 
 /** What a text finds in a store, by kind. */
-export type Found = {
+export type SearchHits = {
   /** The newest first. */
   readonly checkouts: readonly Checkout[];
   /** `before` of the next part of the list of checkouts; null where there is none. */
@@ -36,7 +36,7 @@ const MAX_REFUSED = 20;
  * address or the id of endpoints, the type of events. Capital letters of ASCII are as small ones. Bounded: the newest
  * 20,000 of each.
  */
-export async function search(context: SearchContext, storeId: string, text: string): Promise<Found> {
+export async function search(context: SearchContext, storeId: string, text: string): Promise<SearchHits> {
   const { store } = context;
   const listed = await listCheckouts(context, storeId, { q: text, limit: MAX_CHECKOUTS });
   const list = listed.ok ? listed.value : NO_LIST;

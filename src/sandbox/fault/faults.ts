@@ -1,6 +1,6 @@
 import { iso } from "../../core/clock.ts";
 import { isOver, type Fault } from "../../core/fault/fault.ts";
-import type { AskedFaults } from "../../core/fault/operations.ts";
+import type { FaultsRequest } from "../../core/fault/operations.ts";
 import type { FaultTerms } from "../../core/fault/request.ts";
 import { termsOf } from "../../core/fault/terms.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
@@ -26,7 +26,7 @@ const SEED_BYTES = 8;
 export function addFaults(
   context: FaultsContext,
   storeId: string,
-  wanted: AskedFaults,
+  wanted: FaultsRequest,
 ): Promise<Outcome<readonly Fault[]>> {
   const terms = termsOf(wanted);
   return atStore(context, storeId, (store, now) => {

@@ -6,14 +6,14 @@ import { atStore, noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** An act on a store, without its time. */
-type WantedAct = Omit<AdminAct, "at">;
+type ActInput = Omit<AdminAct, "at">;
 
 /**
  * Does an act of the administrator, or records a request of the merchant (decision 49): one transaction writes the
  * change and its row in the audit log. Refuses with `state_conflict` an act that would change nothing or is not allowed
  * yet, with `not_found` an unknown store, capability or price.
  */
-export function act(context: ServiceContext, wanted: WantedAct): Promise<Outcome<RecordedAct>> {
+export function act(context: ServiceContext, wanted: ActInput): Promise<Outcome<RecordedAct>> {
   const { storeId } = wanted;
   return atStore(context, storeId, (store, at) => {
     const details = store.stores.details(storeId);
@@ -32,7 +32,7 @@ export function act(context: ServiceContext, wanted: WantedAct): Promise<Outcome
 }
 
 /** What an act changes in addition to the audit log; approvals, requests and the gate exist only as rows of the log. */
-function apply(store: Store, { storeId, action, subject }: WantedAct): void {
+function apply(store: Store, { storeId, action, subject }: ActInput): void {
   const { stores, prices } = store;
   switch (action) {
     case "activate":

@@ -1,4 +1,4 @@
-import type { Relied } from "../../core/readiness/relied.ts";
+import type { DecisionNumbers } from "../../core/readiness/relied.ts";
 import type { AssumptionUse } from "../../store/readiness/assumption-uses.ts";
 import type { Store } from "../../store/store.ts";
 import { createWorkers } from "../runtime/workers.ts";
@@ -14,7 +14,7 @@ type Reliance = {
 /** Records which gaps of the interface integrations rely on. */
 export type AssumptionLog = {
   /** A look-up in memory, except for the first use of a decision in a store. */
-  readonly note: (relied: Relied, reliance: Reliance) => void;
+  readonly note: (relied: DecisionNumbers, reliance: Reliance) => void;
   /** The decisions that a store's integration relied on, including all earlier notes. */
   readonly of: (storeId: string) => Promise<readonly AssumptionUse[]>;
   /** Forgets a store's uses, written or not: inside the write that deletes them. */

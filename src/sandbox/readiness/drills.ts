@@ -150,12 +150,12 @@ export function drilledEndpoints(
 }
 
 /** Whether a drill still has its lease; refuses with `not_found`. */
-type IsWanted = () => Outcome<void>;
+type LeaseCheck = () => Outcome<void>;
 
 async function drillEndpoint(
   context: DrillsContext,
   subject: Subject,
-  isWanted: IsWanted,
+  isWanted: LeaseCheck,
 ): Promise<Outcome<EndpointDrill>> {
   const { endpoint, secret, order, now } = subject;
   const drilled = await sendCases(

@@ -9,15 +9,15 @@ import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import { atStore } from "../at-store.ts";
 import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
-import { deliveryErrorOf, post, type Posted } from "../webhook/post.ts";
+import { deliveryErrorOf, post, type PostResult } from "../webhook/post.ts";
 import { drilledEndpoints, insertDrill, type DrillsContext } from "./drills.ts";
 
 /** The drills that send events themselves. */
 const SENDING: readonly DrillKind[] = ["duplicates", "browser_return"];
 
 type DeliveredEvents = AnswerOf<"deliverForDrill">;
-type Prepared = { readonly subject: string; readonly posts: readonly Outgoing[] };
-type Outgoing = Pick<Endpoint, "storeId" | "url"> & Pick<DeliveryRequest, "headers" | "body">;
+type PreparedEvent = { readonly subject: string; readonly posts: readonly OutgoingPost[] };
+type OutgoingPost = Pick<Endpoint, "storeId" | "url"> & Pick<DeliveryRequest, "headers" | "body">;
 
 /**
  * Sends an event to each enabled endpoint that wants it, as a delivery of it would be sent; no delivery is written, and
@@ -39,7 +39,7 @@ export async function deliverForDrill(
 }
 
 /** Posts over a kept connection, as deliveries do, and once more over a fresh one where that one was closed meanwhile. */
-async function postAsDelivery(context: DrillsContext, outgoing: Outgoing): Promise<Posted> {
+async function postAsDelivery(context: DrillsContext, outgoing: OutgoingPost): Promise<PostResult> {
   const posted = await post(context, { ...outgoing, connection: "kept" });
   const { result } = posted;
   const wasClosed = result !== "forbidden" && !result.ok && result.failure === "connection_lost";
@@ -64,7 +64,7 @@ function prepare(
   context: DrillsContext,
   storeId: string,
   { leaseId, eventId, subject, forged = false }: RequestOf<"deliverForDrill">,
-): Promise<Outcome<Prepared>> {
+): Promise<Outcome<PreparedEvent>> {
   return atStore(context, storeId, (store, now) => {
     const current = drilledNow(context, { storeId, leaseId, subject }, SENDING);
     if (!current.ok) return current;
@@ -75,7 +75,7 @@ function prepare(
     const request = forged ? forgedPayment(context, event, now) : undefined;
     const posts = current.value.endpoints
       .filter(({ eventTypes }) => wants(eventTypes, type))
-      .map((endpoint): Outgoing => {
+      .map((endpoint): OutgoingPost => {
         const { headers, body } = request ?? genuine(context, { endpoint, event, now });
         return { storeId, url: endpoint.url, headers, body };
       });
@@ -129,7 +129,7 @@ function drilledNow(
       ]);
 }
 
-function answerOf({ result }: Posted): DeliveredEvents["answers"][number] {
+function answerOf({ result }: PostResult): DeliveredEvents["answers"][number] {
   if (result === "forbidden") return { status: null, error: "target_forbidden" };
   return result.ok
     ? { status: result.status, error: null }

@@ -2,7 +2,12 @@ import { parseRetryAfter } from "../../core/network/headers.ts";
 import type { CheckoutEvent } from "../../core/checkout/event.ts";
 import type { DrillCause } from "../../core/readiness/drills/webhook-advice.ts";
 import type { DrillRequest } from "../../core/readiness/drills/webhook-case.ts";
-import { isTaken, refusesGood, toRepeat, type Drilled } from "../../core/readiness/drills/webhook-causes.ts";
+import {
+  isTaken,
+  refusesGood,
+  toRepeat,
+  type DrillResults,
+} from "../../core/readiness/drills/webhook-causes.ts";
 import { probes } from "../../core/readiness/drills/webhook-probes.ts";
 import {
   casesOf,
@@ -20,7 +25,7 @@ import {
 } from "../../core/readiness/drills/webhook.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { OutboundRequest, World } from "../../world.ts";
-import { deliveryErrorOf, post, type PostContext, type Posted } from "../webhook/post.ts";
+import { deliveryErrorOf, post, type PostContext, type PostResult } from "../webhook/post.ts";
 import type { WebhookWatch } from "./webhook-watch.ts";
 
 /** An endpoint at the start of its drill; `now` is the store's. */
@@ -46,7 +51,7 @@ const MAX_IN_FLIGHT = 4;
 /** A receiver that takes longer than this for an answer gets one request at a time, in milliseconds. */
 const SLOW_MS = 2000;
 /** Maximum number of times that a request is sent to a receiver that answers 429. */
-const MAX_TRIES = 6;
+const MAX_ATTEMPTS = 6;
 /** The first pause after a 429 that names none, which doubles each time; and the longest, in milliseconds. */
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
@@ -61,7 +66,7 @@ export async function sendCases(
   context: CasesContext,
   subject: Subject,
   isWanted: () => boolean,
-): Promise<Drilled> {
+): Promise<DrillResults> {
   const { endpoint, order } = subject;
   const names = casesOf(order);
   const results: CaseResult[] = [];
@@ -165,7 +170,7 @@ async function probe(send: Sender, subject: Subject, lanes: number): Promise<Dri
 async function postOnce(
   context: PostContext,
   request: DrillRequest & Pick<OutboundRequest, "connection"> & { readonly storeId: string },
-): Promise<Posted> {
+): Promise<PostResult> {
   const posted = await post(context, request);
   const { result } = posted;
   const isStale =
@@ -187,13 +192,13 @@ function createPace(world: Pick<World, "now" | "sleep">) {
     until = Math.max(until, world.now() + milliseconds);
     return true;
   };
-  return async (send: () => Promise<Posted>): Promise<Posted & { readonly limited: boolean }> => {
+  return async (send: () => Promise<PostResult>): Promise<PostResult & { readonly limited: boolean }> => {
     for (let tries = 1; ; tries += 1) {
       await rest();
       const posted = await send();
       const { result } = posted;
       const isLimited = result !== "forbidden" && result.ok && result.status === 429;
-      if (!isLimited || tries === MAX_TRIES) return { ...posted, limited: !isLimited && tries > 1 };
+      if (!isLimited || tries === MAX_ATTEMPTS) return { ...posted, limited: !isLimited && tries > 1 };
       const named = parseRetryAfter(result.headers["retry-after"], world.now()) ?? 0;
       const wanted = Math.max(named, FIRST_PAUSE_MS * 2 ** (tries - 1));
       if (!pause(Math.min(wanted, LONGEST_PAUSE_MS))) return { ...posted, limited: false };
@@ -201,7 +206,7 @@ function createPace(world: Pick<World, "now" | "sleep">) {
   };
 }
 
-function answerOf({ result }: Pick<Posted, "result">): CaseResult["answer"] {
+function answerOf({ result }: Pick<PostResult, "result">): CaseResult["answer"] {
   if (result === "forbidden")
     return { error: "target_forbidden", message: "the sandbox may not send to this address" };
   if (result.ok) return { status: result.status, body: result.body };

@@ -2,13 +2,13 @@ import type { World } from "../../world.ts";
 import type { StoreGate } from "./store-gate.ts";
 
 /** A write of a store: an event, the end of a delivery's attempt, or another change. */
-export type Written = {
+export type WriteNotice = {
   /** The id of the checkout or other object; null if the write is about the store. */
   readonly checkoutId: string | null;
 };
 
 /** The waits for writes of stores. */
-export type Arrivals<News = Written> = {
+export type Arrivals<News = WriteNotice> = {
   /**
    * Wakes the waits of a store for a write, also during its transaction: they read after it. Without news, the store is
    * being erased.
@@ -24,7 +24,7 @@ export type Arrivals<News = Written> = {
 };
 
 /** Makes arrivals that nobody waits for yet. */
-export function createArrivals<News = Written>({ sleep }: Pick<World, "sleep">): Arrivals<News> {
+export function createArrivals<News = WriteNotice>({ sleep }: Pick<World, "sleep">): Arrivals<News> {
   const waiting = new Map<string, Set<(news: News | undefined) => void>>();
   let over = false;
   const follow: Arrivals<News>["follow"] = (storeId, hear) => {
@@ -53,7 +53,7 @@ export function createArrivals<News = Written>({ sleep }: Pick<World, "sleep">):
 }
 
 /** How a request looks for its result, and what it waits for between two looks. */
-type Looks<Result> = {
+type WaitOptions<Result> = {
   readonly look: () => Result;
   /** Whether a result is worth an answer before the time is up. */
   readonly isEnough: (result: Result) => boolean;
@@ -70,7 +70,7 @@ export async function lookUntil<Result>(
     storeGate,
   }: { readonly world: Pick<World, "monotonic">; readonly storeGate: Pick<StoreGate, "isClosed"> },
   { storeId, waitMs = 0 }: { readonly storeId: string; readonly waitMs: number | undefined },
-  { look, isEnough, next, isOver = () => false }: Looks<Result>,
+  { look, isEnough, next, isOver = () => false }: WaitOptions<Result>,
 ): Promise<Result> {
   const until = world.monotonic() + waitMs;
   for (;;) {

@@ -14,7 +14,7 @@ type KeyContext = {
 };
 
 /** The properties of a new key. */
-type WantedKey = {
+type KeyInput = {
   readonly storeId: string;
   /** The plaintext. Default: a random key. */
   readonly apiKey?: string;
@@ -30,7 +30,7 @@ type MadeKey = Pick<ShownKey, "id" | "lastFour" | "scopes"> & { readonly apiKey:
 /** Gives a store an API key, within a transaction; only its hash is stored (interface 24). */
 export function makeKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
-  { storeId, apiKey = newApiKey(world), scopes = SCOPES, forDrill = false }: WantedKey,
+  { storeId, apiKey = newApiKey(world), scopes = SCOPES, forDrill = false }: KeyInput,
 ): MadeKey {
   const made = { id: world.uuid(), lastFour: apiKey.slice(-4), scopes };
   store.credentials.insert({

@@ -1,7 +1,7 @@
 // Takes and restores snapshots. Their rows: store/snapshot/rows.ts, store/snapshot/take.ts; checks before a restore:
 // store/snapshot/image.ts, core/snapshot/origin.ts, sandbox/snapshot/judge.ts; names and files:
 // sandbox/snapshot/named.ts, host/folder/snapshots.ts.
-import type { Restored } from "../../core/control/stores.ts";
+import type { RestoreSummary } from "../../core/control/stores.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { NONCE_BYTES, openSecret, sealSecret, type SealedSecret } from "../../core/sealed-secret.ts";
 import { SNAPSHOT_KEY_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
@@ -91,7 +91,7 @@ export async function restoreSnapshot(
   scope: SnapshotScope | "as_taken",
   bytes: Uint8Array,
   { adopt = false, isAdministrator = false }: RestoreOptions = {},
-): Promise<Outcome<Restored>> {
+): Promise<Outcome<RestoreSummary>> {
   const { store, masterKey } = context;
   const isOwn = store.snapshots.isOwn(bytes, { masterKey, home: store.home.path() });
   const opened = store.snapshots.open(bytes, isOwn);
@@ -137,7 +137,7 @@ async function replaceStores(
   context: SnapshotContext,
   image: SnapshotImage,
   { storeIds, isAll, hold }: StoreSelection & { readonly hold: "release" | "as_taken" | "hold" },
-): Promise<Outcome<Restored>> {
+): Promise<Outcome<RestoreSummary>> {
   const { store, world, masterKey, storeGate, assumptions, forgetStore } = context;
   const reseal = resealing(world, { from: image.key, to: masterKey });
   const [only = ""] = storeIds;

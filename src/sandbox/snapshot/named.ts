@@ -1,4 +1,4 @@
-import type { NamedSnapshot, Restored, TakenSnapshot } from "../../core/control/stores.ts";
+import type { NamedSnapshot, RestoreSummary, TakenSnapshot } from "../../core/control/stores.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";
@@ -69,7 +69,7 @@ export async function restoreNamed(
   context: NamedSnapshotsContext,
   name: string,
   { scope, adopt }: { readonly scope: SnapshotScope | "as_taken"; readonly adopt?: boolean | undefined },
-): Promise<Outcome<Restored>> {
+): Promise<Outcome<RestoreSummary>> {
   if ((context.snapshotShelf.size(name) ?? 0) > MAX_SNAPSHOT_BYTES)
     return refuse("invalid_parameter", [
       `the snapshot cannot be restored: ${TOO_LARGE}`,

@@ -137,13 +137,13 @@ function given(fields: NamedRow): NamedRow {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
-type Parsed = {
+type ParseResult = {
   readonly error?: {
     readonly issues: readonly { readonly message: string; readonly path: readonly PropertyKey[] }[];
   };
 };
 
-function said(what: string, { error }: Parsed): string | undefined {
+function said(what: string, { error }: ParseResult): string | undefined {
   const [issue] = error?.issues ?? [];
   return issue && `${[what, ...issue.path].map(String).join(".")}: ${issue.message}`;
 }

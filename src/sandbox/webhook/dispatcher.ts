@@ -36,7 +36,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
       const expected = countDue(context, storeId);
       if (expected.size === 0 || context.heldBack(storeId) !== undefined) return [];
       // Deliveries that become due later must not extend the wait.
-      const tries = collectTries(listeners, expected);
+      const tries = collectAttempts(listeners, expected);
       for (const id of expected.keys()) wake(id);
       const timeIsUp = new Promise<void>((resolve) => world.after(budgetMs, resolve));
       await Promise.race([tries.complete, idle([...expected.keys()]), timeIsUp]);
@@ -58,7 +58,7 @@ function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string
 }
 
 /** Waits until each endpoint has had its expected number of attempts. */
-function collectTries(
+function collectAttempts(
   listeners: Set<(ended: FinishedAttempt) => void>,
   expected: ReadonlyMap<string, number>,
 ): { readonly complete: Promise<void>; readonly end: () => readonly DispatchedEntry[] } {

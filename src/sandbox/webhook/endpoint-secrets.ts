@@ -25,7 +25,7 @@ export function endpointSecrets(
 }
 
 /** The secrets with which an endpoint signed at a past moment of its store's clock. */
-export type SecretsThen = EndpointSecrets & {
+export type SecretsAtTime = EndpointSecrets & {
   /** The owner of the secrets. */
   readonly owner: "endpoint" | "store";
   /** Whether a secret began or ended at that very moment, so that the active secrets cannot be determined. */
@@ -37,7 +37,7 @@ export function endpointSecretsAt(
   { store, masterKey }: SecretsContext,
   endpoint: Pick<Endpoint, "id" | "storeId">,
   at: number,
-): SecretsThen {
+): SecretsAtTime {
   const all = store.signingSecrets.ofEndpoint(endpoint.id);
   const isUncertain = all.some(({ createdAt, retiredAt }) => createdAt === at || retiredAt === at);
   const own = all.filter(({ createdAt }) => createdAt <= at);

@@ -6,8 +6,14 @@ import { createAlarm } from "../runtime/alarm.ts";
 import { createWorkers } from "../runtime/workers.ts";
 import { recordEnd, type RecordContext } from "./record-end.ts";
 import type { DispatchedEntry } from "../../core/control/webhook.ts";
-import { send, type Ended, type SendContext } from "./send.ts";
-import { NO_DELIVERIES, takeDue, type Started, type Taken, type TakeContext } from "./take-due.ts";
+import { send, type EndedAttempt, type SendContext } from "./send.ts";
+import {
+  NO_DELIVERIES,
+  takeDue,
+  type StartedAttempt,
+  type StartedAttempts,
+  type TakeContext,
+} from "./take-due.ts";
 
 /** The context of sending deliveries. */
 export type DispatchContext = TakeContext &
@@ -31,7 +37,7 @@ export type FinishedAttempt = { readonly place: number; readonly dispatched: Dis
 type Line = {
   readonly sending: Set<Promise<void>>;
   /** Attempts that have ended but are not recorded yet. */
-  readonly ended: { readonly place: number; readonly end: Ended }[];
+  readonly ended: { readonly place: number; readonly end: EndedAttempt }[];
   /**
    * The position of the newest attempt of each delivery that was started and is not recorded. After a restore, a
    * delivery can also have an older attempt with the same number, whose end must not be recorded on the restored
@@ -43,7 +49,7 @@ type Line = {
 };
 
 /** The recorded ends, the number of attempts that had ended, and the next attempts to send. */
-type Step = Taken & { readonly recorded: readonly FinishedAttempt[]; readonly ended: number };
+type Step = StartedAttempts & { readonly recorded: readonly FinishedAttempt[]; readonly ended: number };
 
 /** Delay after a failure, such as a locked database. */
 const RETRY_MS = 1000;
@@ -96,7 +102,7 @@ export function createLines(
   }
 
   /** Sends an attempt beside others. Its end is recorded together with all other ends by then. */
-  function launch(line: Line, started: Started): void {
+  function launch(line: Line, started: StartedAttempt): void {
     const place = (places += 1);
     line.newest.set(started.delivery.id, place);
     const sent = send(context, started, report).then((end) => {
@@ -155,7 +161,7 @@ async function recordAndTake(
   context: DispatchContext,
   line: Line,
   options: {
-    readonly take: (underWay: number) => Taken;
+    readonly take: (underWay: number) => StartedAttempts;
     readonly isStopped: () => boolean;
     readonly report: (error: unknown) => void;
   },

@@ -15,7 +15,7 @@ export type PostContext = {
 };
 
 /** The result and its duration. `forbidden`: the policy does not allow the address, and nothing was sent. */
-export type Posted = { readonly result: OutboundResult | "forbidden"; readonly milliseconds: number };
+export type PostResult = { readonly result: OutboundResult | "forbidden"; readonly milliseconds: number };
 
 /** Sends to a receiver, outside any transaction, at an address that the policy allows now (decision 14). */
 export async function post(
@@ -29,10 +29,10 @@ export async function post(
     /** Default: POST. */
     readonly method?: OutboundRequest["method"];
   },
-): Promise<Posted> {
+): Promise<PostResult> {
   const { url } = wanted;
   const before = world.monotonic();
-  const end = (result: Posted["result"]): Posted => ({
+  const end = (result: PostResult["result"]): PostResult => ({
     result,
     milliseconds: Math.round(world.monotonic() - before),
   });

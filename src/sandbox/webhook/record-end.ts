@@ -12,7 +12,7 @@ import type { DispatchedEntry } from "../../core/control/webhook.ts";
 import { DISABLED_BY_ANSWERS, LISTENER_AWAY, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
-import { outcomeOf, type Ended } from "./send.ts";
+import { outcomeOf, type EndedAttempt } from "./send.ts";
 
 /** The context of recording the end of an attempt. */
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
@@ -21,7 +21,7 @@ export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: Deli
  * Writes the end of an attempt and its effects on the delivery and the endpoint; runs inside a write. Returns undefined
  * and writes nothing if the attempt no longer exists, because it was sent before a reset or a restore.
  */
-export function recordEnd(context: RecordContext, ended: Ended): DispatchedEntry | undefined {
+export function recordEnd(context: RecordContext, ended: EndedAttempt): DispatchedEntry | undefined {
   const { store, world } = context;
   const { delivery, event, number, milliseconds, result } = ended;
   const { id: deliveryId, storeId } = delivery;
@@ -105,7 +105,7 @@ function judgeEndpoint(
  * Whether a kept connection failed: the receiver may have closed it before it was used again, or sent more than one
  * answer on it.
  */
-function wasKeptInVain(result: Ended["result"]): boolean {
+function wasKeptInVain(result: EndedAttempt["result"]): boolean {
   if (result === "forbidden" || result.ok || result.onKept !== true) return false;
   return result.failure === "connection_lost" || result.failure === "bad_answer";
 }

@@ -2,8 +2,8 @@ import { parseRetryAfter } from "../../core/network/headers.ts";
 import type { DeliveryResult } from "../../core/webhook/delivery.ts";
 import type { World } from "../../world.ts";
 import type { AccessLog, DeliveryAttemptEntry } from "../runtime/access-log.ts";
-import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";
-import type { Started } from "./take-due.ts";
+import { deliveryErrorOf, post, type PostContext, type PostResult } from "./post.ts";
+import type { StartedAttempt } from "./take-due.ts";
 
 /** The context of sending an attempt. */
 export type SendContext = PostContext & {
@@ -13,7 +13,7 @@ export type SendContext = PostContext & {
 };
 
 /** An attempt that has ended, before its end is on disk. */
-export type Ended = Started & Posted;
+export type EndedAttempt = StartedAttempt & PostResult;
 
 /**
  * Sends one attempt, outside any transaction, to an address that the policy allows now. A failure of our own is
@@ -21,19 +21,19 @@ export type Ended = Started & Posted;
  */
 export async function send(
   context: SendContext,
-  started: Started,
+  started: StartedAttempt,
   report: (error: unknown) => void,
-): Promise<Ended> {
+): Promise<EndedAttempt> {
   const ended = await sendSafely(context, started, report);
-  context.log.addDelivery(shownTry(ended, context.world.now()));
+  context.log.addDelivery(logEntryOf(ended, context.world.now()));
   return ended;
 }
 
 async function sendSafely(
   context: SendContext,
-  started: Started,
+  started: StartedAttempt,
   report: (error: unknown) => void,
-): Promise<Ended> {
+): Promise<EndedAttempt> {
   const { url, storeId } = started.endpoint;
   const { headers, body } = started.request;
   try {
@@ -50,8 +50,8 @@ async function sendSafely(
 }
 
 /** An attempt in the form of the log. */
-function shownTry(
-  { endpoint, event, number, result, milliseconds }: Ended,
+function logEntryOf(
+  { endpoint, event, number, result, milliseconds }: EndedAttempt,
   at: number,
 ): DeliveryAttemptEntry {
   const outcome = outcomeOf(result, at);
@@ -68,7 +68,7 @@ function shownTry(
 }
 
 /** The answer of a receiver to a delivery; `realNow` is its time. */
-export function outcomeOf(result: Posted["result"], realNow: number): DeliveryResult {
+export function outcomeOf(result: PostResult["result"], realNow: number): DeliveryResult {
   if (result === "forbidden") return { error: "target_forbidden" };
   if (!result.ok) return { error: deliveryErrorOf(result) };
   return { status: result.status, retryAfterMs: parseRetryAfter(result.headers["retry-after"], realNow) };

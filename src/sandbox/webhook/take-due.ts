@@ -25,7 +25,7 @@ export type TakeContext = ServiceContext &
 type Route = Pick<OutboundRequest, "connection">;
 
 /** An attempt to send now; its row is on disk. */
-export type Started = {
+export type StartedAttempt = {
   readonly endpoint: Endpoint;
   readonly delivery: Delivery;
   readonly event: StoredEvent;
@@ -49,10 +49,10 @@ type TakeOptions = {
 };
 
 /** The attempts to send now, and whether the endpoint is full until one of its attempts ends. */
-export type Taken = { readonly started: readonly Started[]; readonly isFull: boolean };
+export type StartedAttempts = { readonly started: readonly StartedAttempt[]; readonly isFull: boolean };
 
 /** The result if there is nothing to send. */
-export const NO_DELIVERIES: Taken = { started: [], isFull: false };
+export const NO_DELIVERIES: StartedAttempts = { started: [], isFull: false };
 
 /**
  * Takes as many due deliveries of an endpoint as it may have in flight beside the present ones, and writes their
@@ -62,7 +62,7 @@ export function takeDue(
   context: TakeContext,
   endpointId: string,
   options: { readonly underWay: number; readonly expect: TakeOptions["expect"] },
-): Taken {
+): StartedAttempts {
   const { store, world } = context;
   const endpoint = store.endpoints.find(endpointId);
   const clock = endpoint && store.clocks.of(endpoint.storeId);
@@ -76,7 +76,7 @@ export function takeDue(
   const secrets = (): EndpointSecrets => (opened ??= endpointSecrets(context, endpoint, now));
   const taking = { endpoint, clock, now, secrets, expect: options.expect };
   const room = (endpoint.inOrder ? 1 : context.deliveriesInFlight) - options.underWay;
-  const started: Started[] = [];
+  const started: StartedAttempt[] = [];
   for (let looks = 0; started.length < room; looks += 1) {
     if (looks === MAX_LOOKS) {
       options.expect(world.now());
@@ -97,10 +97,10 @@ function takeSome(
   context: TakeContext,
   { clock, expect, ...taking }: TakeOptions,
   limit: number,
-): { readonly taken: readonly Started[]; readonly goesOn: boolean } {
+): { readonly taken: readonly StartedAttempt[]; readonly goesOn: boolean } {
   const { store } = context;
   const { endpoint, now } = taking;
-  const taken: Started[] = [];
+  const taken: StartedAttempt[] = [];
   for (const delivery of store.deliveries.next(endpoint.id, limit)) {
     if (delivery.nextAt > now) {
       const at = realTimeOf(clock, delivery.nextAt);
@@ -151,12 +151,12 @@ function holdBack(
 
 function start(
   context: TakeContext,
-  wanted: Pick<Started, "event"> & {
+  wanted: Pick<StartedAttempt, "event"> & {
     readonly delivery: NextDelivery;
     readonly fault: DeliveryFault | null;
   },
   { endpoint, now, secrets }: Pick<TakeOptions, "endpoint" | "now" | "secrets">,
-): Started {
+): StartedAttempt {
   const { store, world } = context;
   const { delivery, event, fault } = wanted;
   const { inForce, retired } = secrets();

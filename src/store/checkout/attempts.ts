@@ -2,9 +2,9 @@ import type { Attempt, LateResult } from "../../core/control/checkout.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
-type OfCheckout = { readonly checkoutId: string };
-type AttemptRow = Attempt & OfCheckout;
-type LateRow = LateResult & OfCheckout;
+type CheckoutKey = { readonly checkoutId: string };
+type AttemptRow = Attempt & CheckoutKey;
+type LateRow = LateResult & CheckoutKey;
 
 /** The DDL of payment attempts and late results. */
 export const ATTEMPTS_DDL = `

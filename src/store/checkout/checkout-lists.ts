@@ -112,7 +112,7 @@ function kindsOf({ status, object, paymentMethod }: CheckoutFilter): Kind[] {
   );
 }
 
-type OfStore = Pick<Checkout, "storeId">;
+type StoreKey = Pick<Checkout, "storeId">;
 
 /** The condition of a filter. */
 const MEANT = `(@status IS NULL OR status = @status) AND (@object IS NULL OR object = @object)
@@ -121,7 +121,7 @@ const MEANT = `(@status IS NULL OR status = @status) AND (@object IS NULL OR obj
 function prepare(connection: Connection) {
   return {
     placeOf: connection
-      .prepare<OfStore & Pick<Checkout, "id">, CheckoutPosition>(
+      .prepare<StoreKey & Pick<Checkout, "id">, CheckoutPosition>(
         "SELECT rowid FROM checkouts WHERE id = @id AND store_id = @storeId",
       )
       .pluck(),
@@ -137,13 +137,13 @@ function prepare(connection: Connection) {
       )
       .pluck(),
     newest: connection
-      .prepare<OfStore & Span, CheckoutPosition>(
+      .prepare<StoreKey & Span, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store
          WHERE store_id = @storeId AND rowid < @before ORDER BY rowid DESC LIMIT @limit`,
       )
       .pluck(),
     newestOfKind: connection
-      .prepare<OfStore & Kind & Span, CheckoutPosition>(
+      .prepare<StoreKey & Kind & Span, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_kind
          WHERE store_id = @storeId AND status = @status AND object = @object AND payment_method = @paymentMethod
            AND rowid < @before
@@ -151,13 +151,13 @@ function prepare(connection: Connection) {
       )
       .pluck(),
     ofOrder: connection
-      .prepare<OfStore & Pick<Checkout, "orderId"> & Pick<Span, "limit">, CheckoutPosition>(
+      .prepare<StoreKey & Pick<Checkout, "orderId"> & Pick<Span, "limit">, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_order
          WHERE store_id = @storeId AND order_id = @orderId LIMIT @limit`,
       )
       .pluck(),
     endingIn: connection
-      .prepare<OfStore & { readonly ending: string; readonly among: number }, CheckoutPosition>(
+      .prepare<StoreKey & { readonly ending: string; readonly among: number }, CheckoutPosition>(
         `SELECT place FROM (
            SELECT rowid AS place, id FROM checkouts INDEXED BY checkouts_of_store
            WHERE store_id = @storeId ORDER BY rowid DESC LIMIT @among
@@ -192,19 +192,19 @@ function prepareLook(connection: Connection) {
       .prepare<SearchQuery, CheckoutPosition>(`SELECT rowid FROM checkouts NOT INDEXED WHERE ${found}`)
       .pluck(),
     endOfLook: connection
-      .prepare<OfStore & Pick<Span, "before"> & { readonly skipped: number }, CheckoutPosition>(
+      .prepare<StoreKey & Pick<Span, "before"> & { readonly skipped: number }, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store
          WHERE store_id = @storeId AND rowid < @before ORDER BY rowid DESC LIMIT 2 OFFSET @skipped`,
       )
       .pluck(),
     oldest: connection
-      .prepare<OfStore & Pick<Span, "before">, CheckoutPosition>(
+      .prepare<StoreKey & Pick<Span, "before">, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store
          WHERE store_id = @storeId AND rowid < @before ORDER BY rowid LIMIT 1`,
       )
       .pluck(),
     count: connection
-      .prepare<OfStore & { readonly from: CheckoutPosition; readonly before: CheckoutPosition }, number>(
+      .prepare<StoreKey & { readonly from: CheckoutPosition; readonly before: CheckoutPosition }, number>(
         `SELECT count(*) FROM checkouts INDEXED BY checkouts_of_store
          WHERE store_id = @storeId AND rowid >= @from AND rowid < @before`,
       )

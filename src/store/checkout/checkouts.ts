@@ -74,7 +74,7 @@ export function checkoutsTable(connection: Connection) {
     `SELECT ${COLUMNS_OF_CHECKOUT.select} FROM checkouts
      WHERE store_id = ? AND order_id = ? AND (${LIVE_OR_ID}) = ''`,
   );
-  const selectEnded = connection.prepare<OfOrder, Checkout>(
+  const selectEnded = connection.prepare<OrderQuery, Checkout>(
     `SELECT ${COLUMNS_OF_CHECKOUT.select} FROM checkouts
      WHERE store_id = @storeId AND order_id = @orderId AND (${LIVE_OR_ID}) > ''
      ORDER BY (${LIVE_OR_ID}) DESC LIMIT @limit`,
@@ -102,7 +102,7 @@ export function checkoutsTable(connection: Connection) {
     live: (storeId: string, orderId: string): Checkout | undefined => selectLive.get(storeId, orderId),
 
     /** The checkouts of an order_id, newest first: at most one of them is open or paid. */
-    ofOrder: (wanted: OfOrder): Checkout[] => {
+    ofOrder: (wanted: OrderQuery): Checkout[] => {
       // It was created after all others had ended.
       const live = selectLive.get(wanted.storeId, wanted.orderId);
       return [...(live === undefined ? [] : [live]), ...selectEnded.all(wanted)].slice(0, wanted.limit);
@@ -114,4 +114,4 @@ export function checkoutsTable(connection: Connection) {
 }
 
 type OrderIdPrefix = { readonly storeId: string; readonly prefix: string; readonly limit: number };
-type OfOrder = { readonly storeId: string; readonly orderId: string; readonly limit: number };
+type OrderQuery = { readonly storeId: string; readonly orderId: string; readonly limit: number };

@@ -119,19 +119,19 @@ function typesOf({ type }: EventFilter): readonly string[] {
 
 /** Each statement names the index that it uses: the store's events of a type, or a checkout's events. */
 function prepareLists(connection: Connection) {
-  type OfType = EventFilter & { readonly type: string };
-  type Later = EventsAfter & { readonly from: number };
-  type OfOrder = Later & { readonly orderId: string; readonly before: number };
+  type TypeQuery = EventFilter & { readonly type: string };
+  type LaterQuery = EventsAfter & { readonly from: number };
+  type OrderQuery = LaterQuery & { readonly orderId: string; readonly before: number };
   return {
     at: connection.prepare<[number], StoredEvent>(`SELECT ${EVENT.select} FROM events WHERE position = ?`),
     selectLatest: connection
-      .prepare<OfType & { readonly before: number }, number>(
+      .prepare<TypeQuery & { readonly before: number }, number>(
         `SELECT position FROM events INDEXED BY events_of_store
          WHERE store_id = @storeId AND type = @type AND position < @before ORDER BY position DESC LIMIT @limit`,
       )
       .pluck(),
     selectAfter: connection
-      .prepare<OfType & Later, number>(
+      .prepare<TypeQuery & LaterQuery, number>(
         `SELECT position FROM events INDEXED BY events_of_store
          WHERE store_id = @storeId AND type = @type AND position > @after AND (@from = 0 OR created_at >= @from)
          ORDER BY position LIMIT @limit`,
@@ -143,7 +143,7 @@ function prepareLists(connection: Connection) {
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)
        ORDER BY sequence DESC LIMIT @limit`,
     ),
-    selectAfterOf: connection.prepare<Later, StoredEvent>(
+    selectAfterOf: connection.prepare<LaterQuery, StoredEvent>(
       `SELECT ${EVENT.select} FROM events
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)
          AND +position > @after AND created_at >= @from
@@ -151,7 +151,7 @@ function prepareLists(connection: Connection) {
     ),
     // The events of an order_id are few.
     selectOfOrder: connection
-      .prepare<OfOrder, number>(
+      .prepare<OrderQuery, number>(
         `SELECT position FROM events
          WHERE checkout_id IN (
              SELECT id FROM checkouts INDEXED BY checkouts_of_order WHERE store_id = @storeId AND order_id = @orderId)

@@ -1,7 +1,7 @@
 import type { Scheduler } from "./group-commit.ts";
 
 /** A read whose result is cached for a moment. */
-type Remembered<Value> = ((key: string) => Value) & {
+type CachedRead<Value> = ((key: string) => Value) & {
   /** Empties the cache; to be called after every change of the cached rows. */
   readonly forget: () => void;
 };
@@ -17,7 +17,7 @@ const REMEMBER_MS = 50;
 export function remembered<Value>(
   scheduler: Pick<Scheduler, "after">,
   read: (key: string) => Value,
-): Remembered<Value> {
+): CachedRead<Value> {
   const known = new Map<string, Value>();
   const forget = (): void => known.clear();
   const look = (key: string): Value => {

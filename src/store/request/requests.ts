@@ -103,7 +103,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
 }
 
 /** How far a look for refused requests goes: after a position, to so many that are found or read. */
-type RefusedLook = { readonly after: number; readonly limit: number; readonly most: number };
+type RefusedQuery = { readonly after: number; readonly limit: number; readonly most: number };
 
 /**
  * The newest refused requests whose order_id has a text in it, in any case of its letters, newest first. Parses no more
@@ -115,7 +115,7 @@ function readRefused(
 ): (
   storeId: string,
   text: string,
-  look: RefusedLook,
+  look: RefusedQuery,
 ) => { readonly requests: readonly LoggedRequest[]; readonly isWhole: boolean } {
   return (storeId, text, { after, limit, most }) => {
     const small = text.toLowerCase();

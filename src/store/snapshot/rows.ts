@@ -18,7 +18,7 @@ export type CopiedTable = {
 export type Reseal = (sealed: SealedSecret) => SealedSecret;
 
 /** The stores whose rows are meant: one, or all. */
-export type RowsOf = { readonly storeId: string } | "all";
+export type RowSelection = { readonly storeId: string } | "all";
 
 type Row = unknown[];
 
@@ -120,7 +120,11 @@ export function crossesStores(connection: Connection): boolean {
 }
 
 /** Reads rows in their order. */
-export function selectRows(connection: Connection, table: CopiedTable, of: RowsOf): IterableIterator<Row> {
+export function selectRows(
+  connection: Connection,
+  table: CopiedTable,
+  of: RowSelection,
+): IterableIterator<Row> {
   const select = statementOf(connection, selectSql(table, of));
   return select.raw().iterate(...parametersOf(of));
 }
@@ -129,19 +133,19 @@ export function selectRows(connection: Connection, table: CopiedTable, of: RowsO
 export function copyRows(
   connection: Connection,
   table: CopiedTable,
-  { of, into }: { readonly of: RowsOf; readonly into: string },
+  { of, into }: { readonly of: RowSelection; readonly into: string },
 ): void {
   const { name, columns } = table;
   const sql = `INSERT INTO ${into}.${name} (${columns.join(", ")}) ${selectSql(table, of)}`;
   connection.prepare(sql).run(...parametersOf(of));
 }
 
-function selectSql({ name, columns, isOrdered }: CopiedTable, of: RowsOf): string {
+function selectSql({ name, columns, isOrdered }: CopiedTable, of: RowSelection): string {
   const where = whereOf(KEPT.get(name), of === "all" ? undefined : storeCondition(name));
   return `SELECT ${columns.join(", ")} FROM main.${name} ${where} ${isOrdered ? "ORDER BY rowid" : ""}`;
 }
 
-function parametersOf(of: RowsOf): readonly string[] {
+function parametersOf(of: RowSelection): readonly string[] {
   return of === "all" ? [] : [of.storeId];
 }
 
@@ -163,7 +167,7 @@ function storeCondition(name: string): string {
 export function* sliceRows(
   connection: Connection,
   table: CopiedTable,
-  of: RowsOf,
+  of: RowSelection,
 ): Generator<readonly Row[]> {
   const { name, columns, key, isOrdered } = table;
   const owned = OWNED.get(name);

@@ -13,12 +13,12 @@ import {
   selectRows,
   type CopiedTable,
   type Reseal,
-  type RowsOf,
+  type RowSelection,
 } from "./rows.ts";
 
 /** The stores that a snapshot replaces. `gone`: existing stores that the snapshot does not have. */
 type Replacement = {
-  readonly rows: RowsOf;
+  readonly rows: RowSelection;
   readonly storeIds: readonly string[];
   readonly gone: readonly string[];
   readonly reseal: Reseal;

@@ -13,7 +13,7 @@ import {
   sliceRows,
   type CopiedTable,
   type Reseal,
-  type RowsOf,
+  type RowSelection,
 } from "./rows.ts";
 
 /** The table whose rows are sealed with another key in each copy. */
@@ -145,6 +145,6 @@ function noteFacts(connection: Connection, database: string, { storeId, takenAt,
     .run(storeId, takenAt, key);
 }
 
-function rowsOf({ storeId }: Pick<SnapshotPlan, "storeId">): RowsOf {
+function rowsOf({ storeId }: Pick<SnapshotPlan, "storeId">): RowSelection {
   return storeId === null ? "all" : { storeId };
 }

@@ -223,7 +223,7 @@ function prepare(connection: Connection) {
       .pluck(),
     selectNext: prepareNext(connection),
     countDue: connection
-      .prepare<EndpointAt, number>(
+      .prepare<EndpointMoment, number>(
         "SELECT count(*) FROM deliveries WHERE endpoint_id = @endpointId AND state = 'due' AND next_at <= @now",
       )
       .pluck(),
@@ -240,16 +240,16 @@ function prepare(connection: Connection) {
       `UPDATE deliveries INDEXED BY queued_deliveries SET next_at = @nextAt
        WHERE ${IN_ORDER_IN_QUEUE} AND sequence > @sequence AND next_at < @nextAt`,
     ),
-    releaseFollowers: connection.prepare<SequencePosition & EndpointAt>(
+    releaseFollowers: connection.prepare<SequencePosition & EndpointMoment>(
       `UPDATE deliveries INDEXED BY queued_deliveries SET next_at = @now
        WHERE ${IN_ORDER_IN_QUEUE} AND sequence > @sequence AND tries = 0 AND next_at > @now`,
     ),
-    selectDueAfter: connection.prepare<EndpointAt, Queue>(
+    selectDueAfter: connection.prepare<EndpointMoment, Queue>(
       `SELECT endpoint_id AS endpointId, checkout_id AS checkoutId, event_id AS eventId
        FROM deliveries INDEXED BY due_deliveries
        WHERE endpoint_id = @endpointId AND state = 'due' AND next_at > @now`,
     ),
-    makeAllDue: connection.prepare<EndpointAt>(
+    makeAllDue: connection.prepare<EndpointMoment>(
       "UPDATE deliveries SET next_at = @now WHERE endpoint_id = @endpointId AND state = 'due' AND next_at > @now",
     ),
     dropAll: connection.prepare<[string]>(
@@ -337,7 +337,7 @@ function prepareLists(connection: Connection) {
     AND rowid < @before`;
   const filtered = `${matching} ORDER BY rowid DESC LIMIT @limit`;
   return {
-    selectDueUntil: connection.prepare<EndpointAt & { readonly limit: number }, Row>(
+    selectDueUntil: connection.prepare<EndpointMoment & { readonly limit: number }, Row>(
       `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY due_deliveries
        WHERE endpoint_id = @endpointId AND state = 'due' AND next_at <= @now ORDER BY next_at LIMIT @limit`,
     ),
@@ -386,7 +386,7 @@ function prepareLists(connection: Connection) {
 
 type Lists = ReturnType<typeof prepareLists>;
 type NextRow = Row & { readonly wasTried: number };
-type EndpointAt = Pick<Delivery, "endpointId"> & { readonly now: number };
+type EndpointMoment = Pick<Delivery, "endpointId"> & { readonly now: number };
 
 function fromRow(row: Row | undefined): Delivery | undefined {
   return row && fromKnownRow(row);

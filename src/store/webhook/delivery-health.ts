@@ -25,7 +25,7 @@ const LOOK_HEALTH = 100;
 /** The sum of no rows is null. */
 type Answers = { readonly [Name in Exclude<keyof EndpointHealth, "nextAt" | "due">]: number | null };
 
-type HealthOf = Pick<Delivery, "endpointId" | "state"> & { readonly since: number; readonly look: number };
+type HealthQuery = Pick<Delivery, "endpointId" | "state"> & { readonly since: number; readonly look: number };
 
 /** The health of deliveries: the newest answers of an endpoint, and its failures. */
 export function deliveryHealth(connection: Connection) {
@@ -74,13 +74,13 @@ const ANSWERS = `sum(status BETWEEN 200 AND 299) AS taken, sum(status BETWEEN 30
 /** Each statement names the index that it uses. */
 function prepare(connection: Connection) {
   return {
-    selectAnswers: connection.prepare<HealthOf, Answers>(
+    selectAnswers: connection.prepare<HealthQuery, Answers>(
       `SELECT ${ANSWERS}
        FROM (SELECT id AS newest FROM deliveries INDEXED BY deliveries_of_endpoint
              WHERE endpoint_id = @endpointId AND state = @state ORDER BY rowid DESC LIMIT @look)
        JOIN delivery_attempts ON delivery_id = newest WHERE started_at >= @since`,
     ),
-    selectAnswersOfDue: connection.prepare<Omit<HealthOf, "state">, Answers>(
+    selectAnswersOfDue: connection.prepare<Omit<HealthQuery, "state">, Answers>(
       `SELECT ${ANSWERS}
        FROM (SELECT id AS newest FROM deliveries AS tried INDEXED BY tried_deliveries
              WHERE endpoint_id = @endpointId AND state = 'due' AND tries > 0 ORDER BY rowid DESC LIMIT @look)

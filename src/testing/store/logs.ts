@@ -11,7 +11,7 @@ import type { Running } from "../running.ts";
 /** Maximum number of items that one call reads. */
 const PAGE = 1000;
 
-type OfStore = { readonly calls: Calls; readonly storeId: string };
+type StoreLogContext = { readonly calls: Calls; readonly storeId: string };
 
 /** The fields of events. A filter by any other field would match nothing, and is refused. */
 export const EVENT_FIELDS = {
@@ -53,7 +53,7 @@ function named<Shape extends object>(shape: Shape): { readonly [Field in keyof S
 }
 
 /** The events of a store. */
-export function eventLog(running: Running, { calls, storeId }: OfStore): Log<Event> {
+export function eventLog(running: Running, { calls, storeId }: StoreLogContext): Log<Event> {
   return createLog<Event>({
     ...waiting(running, storeId),
     noun: "event",
@@ -80,7 +80,7 @@ export function eventLog(running: Running, { calls, storeId }: OfStore): Log<Eve
 }
 
 /** The deliveries of a store. A string matches only a delivery that has succeeded. */
-export function deliveryLog(running: Running, { calls, storeId }: OfStore): Log<Delivery> {
+export function deliveryLog(running: Running, { calls, storeId }: StoreLogContext): Log<Delivery> {
   return createLog<Delivery>({
     ...waiting(running, storeId),
     noun: "delivery",
@@ -101,7 +101,7 @@ export function deliveryLog(running: Running, { calls, storeId }: OfStore): Log<
 }
 
 /** The v1 requests of a store. */
-export function requestLog(running: Running, { calls, storeId }: OfStore): Log<LoggedRequest> {
+export function requestLog(running: Running, { calls, storeId }: StoreLogContext): Log<LoggedRequest> {
   return createLog<LoggedRequest>({
     ...waiting(running, storeId),
     noun: "request",

@@ -12,7 +12,7 @@ export type LogUpdateSource<Item> = {
 };
 
 /** A followed log, which is read after each write until `leave` is called. */
-type Followed<Item> = { readonly coming: () => Promise<LogUpdates<Item>>; readonly leave: () => void };
+type FollowedLog<Item> = { readonly coming: () => Promise<LogUpdates<Item>>; readonly leave: () => void };
 
 /**
  * Follows a log for all waits together: after a write, the log is read once for all of them, and not at all if there
@@ -22,7 +22,7 @@ export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
   /** Joins as a wait: gets all existing items, then new ones, until `leave` is called. */
   readonly join: () => { readonly all: Promise<LogUpdates<Item>>; readonly leave: () => void };
 } {
-  let followed: Followed<Item> | undefined;
+  let followed: FollowedLog<Item> | undefined;
   let waiting = 0;
   const readAll = async (next: Promise<LogUpdates<Item>>): Promise<LogUpdates<Item>> => ({
     items: await source.open()(),
@@ -47,7 +47,7 @@ export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
   };
 }
 
-function follow<Item>({ open, follow: hear }: LogUpdateSource<Item>): Followed<Item> {
+function follow<Item>({ open, follow: hear }: LogUpdateSource<Item>): FollowedLog<Item> {
   const read = open();
   let written = Promise.withResolvers<void>();
   const come = (): Promise<LogUpdates<Item>> => {

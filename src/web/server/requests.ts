@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
-import type { HttpRequest, ServerLimits, Unreadable } from "../../world.ts";
+import type { HttpRequest, ServerLimits, UnreadableRequest } from "../../world.ts";
 import { inOriginForm } from "../http.ts";
 import { isFromOutside } from "./connections.ts";
 import { LIMITS, OWN_LIMITS } from "./limits.ts";
 
 /** Why a request could not be read. */
-export type Fault = Pick<Unreadable, "code" | "message">;
+export type Fault = Pick<UnreadableRequest, "code" | "message">;
 
 /** Maximum number of bytes in the body of a request. */
 export function bodyLimit(

@@ -111,7 +111,7 @@ export type DuplicatesFacts = {
 };
 
 /** What a view said in a step, of which checkout, and why the step does not pass; undefined if it does. */
-type Seen = {
+type StepOutcome = {
   readonly got: string;
   readonly reference: string;
   readonly cause: DuplicatesCause | undefined;
@@ -121,7 +121,7 @@ type Seen = {
 type ViewStep = {
   readonly title: Words;
   readonly expected: Words;
-  readonly see: (facts: DuplicatesFacts) => readonly Seen[];
+  readonly see: (facts: DuplicatesFacts) => readonly StepOutcome[];
 };
 type ViewSteps = Readonly<Record<string, ViewStep>>;
 
@@ -226,7 +226,7 @@ function viewSteps(
   return { steps: shown.map(({ step }) => step), causes: shown.map(({ cause }) => cause) };
 }
 
-function stepOf(name: string, expected: Words, { cause, got, reference }: Seen): DrillStep {
+function stepOf(name: string, expected: Words, { cause, got, reference }: StepOutcome): DrillStep {
   const text = cause === undefined ? null : english(DUPLICATES_CAUSES[cause]);
   return { name, passed: text === null, expected: english(expected), got, cause: text, reference };
 }
@@ -252,11 +252,11 @@ function endStep(end: OrderEnd, title: Words, cause: DuplicatesCause): ViewStep 
 }
 
 /** The view of an order that nobody has paid. */
-function unpaid({ view, checkoutId: reference }: ViewFact, ifPaid: DuplicatesCause): Seen {
+function unpaid({ view, checkoutId: reference }: ViewFact, ifPaid: DuplicatesCause): StepOutcome {
   return { got: sayOf(view), reference, cause: view.says === "paid" ? ifPaid : readable(view) };
 }
 
-function whileHeld({ view, askedBy, checkoutId: reference }: DuplicatesFacts["held"][number]): Seen {
+function whileHeld({ view, askedBy, checkoutId: reference }: DuplicatesFacts["held"][number]): StepOutcome {
   const isPaid = view.says === "paid";
   if (isPaid && askedBy !== "shop") return { got: sayOf(view), reference, cause: "view_of_service" };
   return {

@@ -45,7 +45,7 @@ const KEY_FAULTS: ReadonlySet<SeenCreate["result"]> = new Set([
 ]);
 
 /** What was seen in a step; a cause where it does not pass. */
-type Found = { readonly got: string; readonly reference?: string | null; readonly cause?: Words };
+type StepOutcome = { readonly got: string; readonly reference?: string | null; readonly cause?: Words };
 
 /** What the steps look at once an answer was lost. */
 type Scene = {
@@ -54,17 +54,17 @@ type Scene = {
   /** The creates of the first purchase after the lost answer. */
   readonly later: readonly SeenCreate[];
   /** The key of the second purchase; undefined where it did not come to that. */
-  readonly ownKey: Found | undefined;
+  readonly ownKey: StepOutcome | undefined;
   /** The second purchase after its command was killed; undefined where it did not come to that. */
-  readonly again: Again | undefined;
+  readonly again: RestartFacts | undefined;
 };
-type Again = { readonly made: SeenCreate; readonly killed: RunFact; readonly restarted: RunFact };
+type RestartFacts = { readonly made: SeenCreate; readonly killed: RunFact; readonly restarted: RunFact };
 
 /** A step; undefined where it did not come to that. */
 type IdempotencyStep = {
   readonly title: Words;
   readonly expected: Words;
-  readonly see: (scene: Scene) => Found | undefined;
+  readonly see: (scene: Scene) => StepOutcome | undefined;
 };
 
 /** The steps of the drill, in their order. */
@@ -164,7 +164,7 @@ type StepName = keyof typeof IDEMPOTENCY_STEPS;
 
 const STEP_NAMES = Object.keys(IDEMPOTENCY_STEPS) as readonly StepName[];
 
-function stepOf(name: StepName, { got, reference = null, cause }: Found): DrillStep {
+function stepOf(name: StepName, { got, reference = null, cause }: StepOutcome): DrillStep {
   const { expected } = IDEMPOTENCY_STEPS[name];
   const text = cause === undefined ? null : english(cause);
   return { name, passed: text === null, expected: english(expected), got, cause: text, reference };
@@ -196,7 +196,7 @@ function lostIn({ seen }: IdempotencyFacts, run: ClientRun): SeenCreate | undefi
   return seen.find((create) => create.lost && create.run === run);
 }
 
-function nothingLost(facts: IdempotencyFacts): Found {
+function nothingLost(facts: IdempotencyFacts): StepOutcome {
   const told = facts.seen.find(({ result }) => KEY_FAULTS.has(result)) ?? facts.seen.at(-1);
   if (told === undefined) return { got: english(GOT.noCreate), cause: causeOfSilence(facts) };
   // Why the answer of a refused create cannot be dropped.
@@ -223,7 +223,7 @@ function causeOfSilence(facts: IdempotencyFacts): Words {
 
 const NOT_RUN: ClientEnd = { ending: "not_run", exitCode: null };
 
-function triedAgain({ facts, later }: Scene): Found {
+function triedAgain({ facts, later }: Scene): StepOutcome {
   const [next] = later;
   if (next !== undefined) {
     const tell = next.start > 1 ? GOT.moreRunAgain : GOT.more;
@@ -238,7 +238,7 @@ function triedAgain({ facts, later }: Scene): Found {
 }
 
 /** A third purchase whose answer is a 503 after the commit, and the next one a 429. */
-function sameKeyBusy(facts: IdempotencyFacts): Found | undefined {
+function sameKeyBusy(facts: IdempotencyFacts): StepOutcome | undefined {
   const lost = lostIn(facts, "between");
   const run = runOf(facts, "between");
   if (run === undefined) return undefined;
@@ -261,7 +261,7 @@ function sameKeyBusy(facts: IdempotencyFacts): Found | undefined {
 const MAX_EARLY = 2;
 
 /** Purchases whose order_ids differ in little have different keys, and are all made. */
-function alikeKeys(facts: IdempotencyFacts): Found | undefined {
+function alikeKeys(facts: IdempotencyFacts): StepOutcome | undefined {
   const runs = runsOf(facts, "alike");
   if (runs.length === 0) return undefined;
   const orders = new Map<string, string>();
@@ -283,7 +283,7 @@ function alikeKeys(facts: IdempotencyFacts): Found | undefined {
 }
 
 /** After the command was killed when its order was made, and was run again. */
-function sameKeyAgain({ seen }: IdempotencyFacts, { made, killed }: Again): Found {
+function sameKeyAgain({ seen }: IdempotencyFacts, { made, killed }: RestartFacts): StepOutcome {
   const later = seen.filter(({ run }) => run === "restarted");
   if (later.length === 0) return { got: english(GOT.noCreate), cause: IDEMPOTENCY_CAUSES.forgotten };
   const wrong = made.orderId === killed.orderId ? AFTER_A_CRASH : OWN_ORDER_IDS;
@@ -302,7 +302,7 @@ function secondKey(
     readonly made: SeenCreate | undefined;
     readonly killed: ClientEnd;
   },
-): Found {
+): StepOutcome {
   const told = made ?? began.find(({ result }) => KEY_FAULTS.has(result)) ?? began.at(-1);
   if (told === undefined) {
     const cause =
@@ -328,7 +328,7 @@ function sameKey({
   readonly before: SeenCreate;
   readonly later: readonly SeenCreate[];
   readonly wrong: Causes;
-}): Found {
+}): StepOutcome {
   const known = later.findIndex(({ lost, result }) => !lost && result === "replayed");
   const told = later.map((create, at) => {
     const relation = relationOf(before, create);
@@ -371,7 +371,7 @@ function relationOf(before: SeenCreate, { result, idempotencyKey, orderId, path 
   return orderId === before.orderId ? "new_key" : "new_purchase";
 }
 
-function oneOrder(made: number): Found {
+function oneOrder(made: number): StepOutcome {
   const got = String(made);
   if (made === 1) return { got };
   const cause = made === 0 ? IDEMPOTENCY_CAUSES.no_order : IDEMPOTENCY_CAUSES.more_orders;
@@ -379,7 +379,7 @@ function oneOrder(made: number): Found {
 }
 
 /** How the starts of the command for a purchase ended: an exit code other than 0 is right as long as nothing is known. */
-function clientEnded(runs: readonly RunFact[]): Found {
+function clientEnded(runs: readonly RunFact[]): StepOutcome {
   const blind = runs.find(({ exitCode, answered }) => exitCode === 0 && !answered);
   if (blind !== undefined) return { got: english(GOT.blind), cause: IDEMPOTENCY_CAUSES.blind };
   const { ending, exitCode, answered } = runs.at(-1) ?? { ...NOT_RUN, answered: false };
@@ -395,7 +395,7 @@ function clientEnded(runs: readonly RunFact[]): Found {
 }
 
 /** The drill sends it: it shows what the service does, and what a client would get that mixes up its keys. */
-function otherBodyRefused({ refusedRequestId: reference }: IdempotencyFacts): Found {
+function otherBodyRefused({ refusedRequestId: reference }: IdempotencyFacts): StepOutcome {
   if (reference !== null) return { got: english(EXPECTED.reused), reference };
   return { got: english(GOT.noRefusal), cause: IDEMPOTENCY_CAUSES.service_unreached };
 }

@@ -301,7 +301,7 @@ export const DRILL_CAUSES = {
 /** What is worth knowing about a case that passed. The list is closed. */
 export const DRILL_NOTES = {
   strict_tolerance: [
-    "A note: it refuses what is less than 5 minutes old or ahead. The interface states no tolerance; with a short one, a slow network or a clock that is off loses events until their next try.",
+    "A note: it refuses what is less than 5 minutes old or ahead. The interface states no tolerance; with a short one, a slow network or a clock that is off loses events until their next attempt.",
     "提示：拒绝相差不到 5 分钟的请求。接口没有规定容差；容差过短时，网络延迟或时钟误差会使事件要等到下一次尝试才被接受。",
   ],
   lenient_tolerance: [

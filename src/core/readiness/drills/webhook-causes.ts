@@ -30,7 +30,7 @@ type Kind =
   | "unsent";
 
 /** The results of all cases. */
-type Pattern = Pick<Drilled, "probed"> & {
+type Pattern = Pick<DrillResults, "probed"> & {
   readonly kind: (name: CaseName) => Kind;
   /** Whether all of these cases have one of these results. */
   readonly all: (kind: Kind, names: readonly CaseName[]) => boolean;
@@ -61,7 +61,7 @@ const NOWHERE: ReadonlySet<number> = new Set([404, 405, 410]);
 const MAX_REPEATED = 8;
 
 /** What a drill was: its results, and what is known about how it was made. */
-export type Drilled = {
+export type DrillResults = {
   readonly results: readonly CaseResult[];
   /** Results of cases that were sent once more. */
   readonly repeated: readonly CaseResult[];
@@ -76,7 +76,7 @@ export type Drilled = {
  * The steps of a drill: for each case what was expected, what came, and the likely cause of a failure, or a note; and
  * one step for all that was not sent. The endpoint is that which the commands in them are for.
  */
-export function drillSteps(drilled: Drilled, endpointId: string): DrillStep[] {
+export function drillSteps(drilled: DrillResults, endpointId: string): DrillStep[] {
   const { results, names } = drilled;
   const { causes, notes } = explain(drilled);
   const sent = names.flatMap((name): DrillStep[] => {
@@ -126,7 +126,7 @@ export function isTaken({ answer }: Pick<CaseResult, "answer">): boolean {
 }
 
 /** The most likely cause of each failed case, from the pattern of all cases; notes if no case failed. */
-export function explain(drilled: Drilled): {
+export function explain(drilled: DrillResults): {
   readonly causes: ReadonlyMap<CaseName, DrillCause>;
   readonly notes: ReadonlyMap<CaseName, DrillNote>;
 } {
@@ -142,7 +142,7 @@ export function explain(drilled: Drilled): {
   return { causes, notes: new Map(notes) };
 }
 
-function patternOf({ results, repeated, usedRetired, probed }: Drilled): Pattern {
+function patternOf({ results, repeated, usedRetired, probed }: DrillResults): Pattern {
   const kinds = new Map(results.map((result) => [result.name, kindOf(result)]));
   const kind = (name: CaseName): Kind => kinds.get(name) ?? "unsent";
   const answers = new Map(results.map(({ name, answer }) => [name, shapeOf(answer)]));

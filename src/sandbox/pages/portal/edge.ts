@@ -3,7 +3,7 @@ import { html } from "../../../web/html.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
 import { PORTAL_IS_OFF, type PortalAccess } from "../../runtime/portal-access.ts";
-import { refusalAnswer, refusalPage, type Refused } from "../shared/error-page.ts";
+import { refusalAnswer, refusalPage, type RefusedRequest } from "../shared/error-page.ts";
 import { layout } from "../shared/layout.ts";
 import { FRAME_TEXTS } from "./texts.ts";
 import { copyable } from "./parts.ts";
@@ -28,7 +28,7 @@ export async function atPortalPath(
 }
 
 /** The answer to every request that does not name the path, the same however near its guess is. */
-function closedPage(refused: Refused): Answer {
+function closedPage(refused: RefusedRequest): Answer {
   const main = html`<main id="page" class="single">
     <section class="card">
       <h1>${FRAME_TEXTS.closed}</h1>

@@ -2,7 +2,7 @@ import { html, type Html, type Text } from "../../../web/html.ts";
 import type { RefusedForm } from "./view.ts";
 
 /** What was typed into a form that is shown again because it was refused; undefined of all other forms. */
-export type Typed = RefusedForm | undefined;
+export type TypedForm = RefusedForm | undefined;
 
 /** A field of a form, with its label. */
 export function field(
@@ -27,7 +27,7 @@ export function field(
     /** The id of a `suggestions` on the page. */
     readonly list?: string;
     /** What stands in the place of `value` in a form that was refused. */
-    readonly typed?: Typed;
+    readonly typed?: TypedForm;
   } = {},
 ): Html {
   const attributes = [
@@ -51,7 +51,7 @@ export function field(
 }
 
 /** Attributes of the field that was refused: it has the focus, and is described by the sentence beside it. */
-function refusedAttributes(name: string, typed: Typed): Html {
+function refusedAttributes(name: string, typed: TypedForm): Html {
   return typed?.field === name
     ? html` autofocus aria-invalid="true" aria-describedby="refused-${name}"`
     : html``;
@@ -61,7 +61,7 @@ function refusedAttributes(name: string, typed: Typed): Html {
 export const REFUSED_MARK = 'class="refused"';
 
 /** Why a field was refused, beside it. */
-export function refusedWords(name: string, typed: Typed): Html {
+export function refusedWords(name: string, typed: TypedForm): Html {
   if (typed?.field !== name) return html``;
   return html`<strong class="refused" id="refused-${name}">${typed.words}</strong>`;
 }
@@ -78,7 +78,7 @@ export function choice(
   label: Text,
   name: string,
   options: readonly (readonly [value: string, text: Text])[],
-  typed?: Typed,
+  typed?: TypedForm,
 ): Html {
   const chosen = typed?.fields.get(name);
   return html`<label class="field">
@@ -115,7 +115,7 @@ export function listFilter(
 export function tick(
   label: Text,
   name: string,
-  { checked = false, typed }: { readonly checked?: boolean; readonly typed?: Typed } = {},
+  { checked = false, typed }: { readonly checked?: boolean; readonly typed?: TypedForm } = {},
 ): Html {
   const isTicked = typed === undefined ? checked : typed.fields.has(name);
   return html`<label class="tick">

@@ -1,5 +1,5 @@
 import { html, type Html, type Text } from "../../../web/html.ts";
-import type { Typed } from "./fields.ts";
+import type { TypedForm } from "./fields.ts";
 import { WORDS } from "./texts.ts";
 import type { View } from "./view.ts";
 
@@ -52,7 +52,7 @@ export function typedIn(
   { refused }: Pick<View, "refused">,
   action: string,
   fields: Readonly<Record<string, string>> = {},
-): Typed {
+): TypedForm {
   if (refused?.action !== action) return undefined;
   return Object.entries(fields).every(([name, value]) => refused.fields.get(name) === value)
     ? refused

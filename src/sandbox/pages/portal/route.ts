@@ -27,7 +27,7 @@ import {
   viewOf,
   type Content,
   type PortalContext,
-  type Said,
+  type Notice,
   type View,
   type Viewer,
 } from "./view.ts";
@@ -144,20 +144,20 @@ type Act<Name extends OperationName> = {
   /** The address that is shown then: a path of the portal. Default: the page that the path of the act is below. */
   readonly leadsTo?: (view: View, done: AnswerOf<Name>, context: PortalContext) => string;
   /** How long the browser waits at most, of an act that goes on without it. Default: until it is done. */
-  readonly patience?: Patience;
+  readonly patience?: ActDeadline;
   /** What the page that is shown then may show once, as `view.shownOnce`. Default: nothing. */
   readonly reveals?: (done: AnswerOf<Name>) => string;
   /** What came of it, for a line at the top of that page. Default: nothing is said. */
-  readonly says?: (done: AnswerOf<Name>, at: Acted) => Said | Promise<Said>;
+  readonly says?: (done: AnswerOf<Name>, at: ActContext) => Notice | Promise<Notice>;
   /** The page that has its form, and is shown again where the form is refused. Default: a page with the refusal alone. */
-  readonly form?: RefusedShow;
+  readonly form?: RefusedPage;
 };
 
 /** An act that may take long, and the address that is shown while it goes on. */
-type Patience = { readonly ms: number; readonly leadsTo: (view: View, context: PortalContext) => string };
+type ActDeadline = { readonly ms: number; readonly leadsTo: (view: View, context: PortalContext) => string };
 
 /** Where an act was done. */
-export type Acted = { readonly context: PortalContext; readonly view: View };
+export type ActContext = { readonly context: PortalContext; readonly view: View };
 
 type Fields = ReadonlyMap<string, string>;
 
@@ -165,7 +165,7 @@ type Fields = ReadonlyMap<string, string>;
 type PageOfForm = Pick<View, "storeId" | "id"> & { readonly path: string };
 
 /** How the page of a form is shown again when that was refused. */
-type RefusedShow = {
+type RefusedPage = {
   readonly page: Show;
   /** Default: the page of the act's store that the path of the act is below, which is about no single thing. */
   readonly at?: (view: View, fields: Fields) => PageOfForm;
@@ -296,7 +296,7 @@ async function refusedPage(
   context: PortalContext,
   view: View,
   refused: {
-    readonly form: RefusedShow;
+    readonly form: RefusedPage;
     readonly at: PageOfForm;
     readonly fields: Fields;
     readonly refusal: Refusal;
@@ -327,7 +327,7 @@ async function refusedPage(
   const hasForm = String(main(language)).includes(REFUSED_MARK);
   // A form that no page has.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
-  const said: Said = { words: wordsOf(refusal), tone: "bad" };
+  const said: Notice = { words: wordsOf(refusal), tone: "bad" };
   const markup = framed(context, hasForm ? again : { ...again, said }, { title, main });
   return accept({
     ...pageResponse({ status, markup, language }, call.requestId),
@@ -338,7 +338,7 @@ async function refusedPage(
 /** The field of a form that a refusal is about; empty where it is about none. */
 function fieldOf(
   { field, message }: Refusal,
-  { field: usual = "", names = {} }: RefusedShow,
+  { field: usual = "", names = {} }: RefusedPage,
   fields: Fields,
 ): string {
   const named = field ?? /^([\w.]+): /.exec(message)?.[1] ?? "";

@@ -36,7 +36,7 @@ export type View = {
   /** What the last act said for this one look: a new key, a secret that was asked for. A reload does not have it. */
   readonly shownOnce: string | undefined;
   /** What came of the last act, in a line at the top of this one look. */
-  readonly said?: Said | undefined;
+  readonly said?: Notice | undefined;
   /** The form that was refused, where the page is shown again because of it. */
   readonly refused?: RefusedForm | undefined;
   /** What had happened in the store before the page was read. */
@@ -44,7 +44,7 @@ export type View = {
 };
 
 /** What came of an act. Moments in it stand in ISO 8601. */
-export type Said = { readonly words: Words; readonly tone: "good" | "bad" | "warn" | "" };
+export type Notice = { readonly words: Words; readonly tone: "good" | "bad" | "warn" | "" };
 
 /** A form that was refused, as it was sent. */
 export type RefusedForm = {
@@ -80,11 +80,11 @@ export type Content = {
   /** Default: the page stays as it is. */
   readonly live?: LiveTopic;
   /** What is new in a list, which stays as it is. */
-  readonly news?: ListNews;
+  readonly news?: ListUpdates;
 };
 
 /** What is new in a list since an earlier look at it, by the places of its rows: the newer, the higher. */
-export type ListNews = {
+export type ListUpdates = {
   /** The place of its newest row; 0 if it has none. */
   readonly newest: number;
   /** How many of its rows are newer than that of the earlier look; 0 without one. */
@@ -112,6 +112,6 @@ export function viewOf({ portal }: Pick<PortalContext, "portal">, call: Call<Vie
     formToken: caller === undefined ? "" : `${caller.formToken}${PAGE_MARK}${portal.numberPage()}`,
     shownOnce: taken("shown"),
     // Written by us as such a value.
-    said: said === undefined ? undefined : (JSON.parse(said) as Said),
+    said: said === undefined ? undefined : (JSON.parse(said) as Notice),
   };
 }

@@ -10,19 +10,19 @@ import { layout, stateLine } from "./layout.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
 /** A request that was refused, with the id of its answer. */
-export type Refused = { readonly request: HttpRequest; readonly requestId: string };
+export type RefusedRequest = { readonly request: HttpRequest; readonly requestId: string };
 
 /**
  * A refusal as a page for payers. `leadsBack` is the page of the checkout, if there is one. It may replace a live page,
  * and is then announced by screen readers.
  */
-export function refusalPage(refused: Refused, refusal: Refusal, leadsBack?: string): Answer {
+export function refusalPage(refused: RefusedRequest, refusal: Refusal, leadsBack?: string): Answer {
   return refusalAnswer(refused, refusal, errorPage(refusal, leadsBack));
 }
 
 /** The answer of a refusal that is shown by a page. */
 export function refusalAnswer(
-  { request, requestId }: Refused,
+  { request, requestId }: RefusedRequest,
   { code, allow, retryAfterSeconds }: Omit<Refusal, "message">,
   markup: Html,
   language = languageOf(request),

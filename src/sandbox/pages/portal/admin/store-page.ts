@@ -56,10 +56,10 @@ function isOfCapability({ action }: Readonly<Record<string, string>>): boolean {
   return action === "enable_capability" || action === "disable_capability";
 }
 
-type Wanted = { readonly action: AdministratorAction; readonly subject?: string };
+type ActQuestion = { readonly action: AdministratorAction; readonly subject?: string };
 
 /** An act that is done only after its question. */
-function asked(view: View, { action, subject }: Wanted): Html {
+function asked(view: View, { action, subject }: ActQuestion): Html {
   const fields = { action, ...(subject === undefined ? {} : { subject }) };
   const path = actsPath(view);
   return askedOnce(
@@ -84,7 +84,7 @@ const UNDOING: ReadonlySet<AdministratorAction> = new Set([
 ]);
 
 /** An act that gives something, and can be taken back by the next. */
-function atOnce(view: View, { action, subject = "" }: Wanted): Html {
+function atOnce(view: View, { action, subject = "" }: ActQuestion): Html {
   const label = TEXTS.acts[action];
   return actForm(view, { action: actsPath(view), label, fields: { action, subject } });
 }

@@ -6,7 +6,7 @@ import { actForm, storePath } from "../forms.ts";
 import { bytes, copyable, dated, facts } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
 import type { PortalContext, View } from "../view.ts";
-import { attemptDetails, type TriedDelivery } from "../webhook/attempt-parts.ts";
+import { attemptDetails, type AttemptedDelivery } from "../webhook/attempt-parts.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -35,10 +35,14 @@ export function eventMore(
 }
 
 /** An attempt of a delivery, as the state has both. */
-type Tried = { readonly delivery: TriedDelivery; readonly attempt: DeliveryAttempt };
+type DeliveryAndAttempt = { readonly delivery: AttemptedDelivery; readonly attempt: DeliveryAttempt };
 
 /** What folds out of an attempt's line: the page of its delivery, and all that is kept of the attempt. */
-export function tryMore(context: PortalContext, view: View, { delivery, attempt }: Tried): Html {
+export function foldedAttempt(
+  context: PortalContext,
+  view: View,
+  { delivery, attempt }: DeliveryAndAttempt,
+): Html {
   const { id } = delivery;
   return html`${facts([[TEXTS.delivery, linkedId(view, `/webhooks/deliveries/${id}`, id)]])}
   ${attemptDetails(context, delivery, attempt)}`;

@@ -1,5 +1,5 @@
 import { shownText } from "../../../../core/text.ts";
-import type { Found } from "../../../explain/search.ts";
+import type { SearchHits } from "../../../explain/search.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
 import { listAddress, storePath } from "../forms.ts";
@@ -8,10 +8,10 @@ import type { Content, View } from "../view.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
-type OfStore = Pick<View, "storeId">;
+type StoreView = Pick<View, "storeId">;
 
 /** The page of each thing that was found. */
-export function pagesOf(view: OfStore, found: Found): readonly string[] {
+export function pagesOf(view: StoreView, found: SearchHits): readonly string[] {
   return [
     ...found.checkouts.map(({ id }) => storePath(view, `/checkouts/${id}`)),
     ...found.refused.map((order) => refusedPath(view, order)),
@@ -21,18 +21,18 @@ export function pagesOf(view: OfStore, found: Found): readonly string[] {
 }
 
 /** A single request leads to its page, several to the list of them. */
-function refusedPath(view: OfStore, { orderId, requestId, count }: Found["refused"][number]): string {
+function refusedPath(view: StoreView, { orderId, requestId, count }: SearchHits["refused"][number]): string {
   return count === 1
     ? storePath(view, `/requests/${requestId}`)
     : listAddress(view, "/requests", { q: orderId });
 }
 
-function eventsPath(view: OfStore, type: string): string {
+function eventsPath(view: StoreView, type: string): string {
   return listAddress(view, "/webhooks", { type });
 }
 
 /** What a text finds, by kind, and how far that was looked for. */
-export function foundPage(view: View, text: string, found: Found): Content {
+export function foundPage(view: View, text: string, found: SearchHits): Content {
   const { checkouts, refused, endpoints, eventTypes } = found;
   const main = html`${kind(
     FRAME_TEXTS.checkouts,
@@ -76,7 +76,7 @@ function kind(title: Text, items: readonly Html[]): Html {
 }
 
 /** Where the look has stopped, and how to go on. */
-function howFar(view: View, text: string, found: Found): Html {
+function howFar(view: View, text: string, found: SearchHits): Html {
   const { searched, searchedBackTo, nextBefore, isRefusedWhole } = found;
   const looked =
     searched === null || searchedBackTo === null

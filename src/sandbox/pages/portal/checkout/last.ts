@@ -7,9 +7,9 @@ import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { inBoth } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
 import { lastOf } from "../../../checkout/list.ts";
-import type { Acted } from "../route.ts";
+import type { ActContext } from "../route.ts";
 import { WORDS } from "../texts.ts";
-import type { Said, View } from "../view.ts";
+import type { Notice, View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
 /** What happened last to a checkout, when and by whom, as it goes on from its status; `now` is the store's time. */
@@ -23,7 +23,7 @@ export function lastWords({ language }: Pick<View, "language">, last: LastChange
 }
 
 /** What came of an act in the payer's place: the status, and what happened if that does not say it. */
-export function saysPaid({ id, status, late }: AnswerOf<"pay">, { context, view }: Acted): Said {
+export function saysPaid({ id, status, late }: AnswerOf<"pay">, { context, view }: ActContext): Notice {
   const { store } = context;
   const at = iso(storeTime(context, view.storeId));
   const checkout = store.checkouts.find(view.storeId, id);

@@ -8,17 +8,17 @@ import { tagOf } from "../../../../web/language.ts";
 import { copyable, dated, moment } from "../parts.ts";
 import type { ReadStory } from "../../../explain/explain.ts";
 import type { PortalContext, View } from "../view.ts";
-import { eventMore, requestMore, tryMore } from "./details.ts";
+import { eventMore, requestMore, foldedAttempt } from "./details.ts";
 import { TEXTS } from "./texts.ts";
 
 /** How many lines a page shows, the last ones, each with its bytes folded: `checkout explain` tells all. */
 const MAX_LINES = 60;
 
 /** What a page of a story is made from. */
-type Telling = { readonly told: ReadStory; readonly command: string };
+type StoryOptions = { readonly told: ReadStory; readonly command: string };
 
 /** A story with what its lines are looked up in, each of them many times. */
-type Indexed = {
+type StoryIndex = {
   /** Called for each line from top to bottom. */
   readonly dayAt: (entry: StoryEntry) => Html;
   readonly told: ReadStory;
@@ -28,7 +28,7 @@ type Indexed = {
 };
 
 /** The story, line for line as `checkout explain` has it. Each line has an address, and folds out. */
-export function timeline(context: PortalContext, view: View, { told, command }: Telling): Html {
+export function timeline(context: PortalContext, view: View, { told, command }: StoryOptions): Html {
   const say = saying(view.language);
   const story = { checkouts: [told.story], requests: told.requests, now: told.now };
   const { shown, left } = lastLines(storyLines(story, say));
@@ -63,7 +63,7 @@ function pendingSection(pending: readonly PendingEntry[]): Html {
   </section>`;
 }
 
-function indexOf(told: ReadStory): Indexed {
+function indexOf(told: ReadStory): StoryIndex {
   const deliveries = new Map(told.story.deliveries.map((one) => [one.id, one]));
   const positions = told.requests.map(({ requestId, position }) => [requestId, position] as const);
   // Of two with one key a map keeps the last.
@@ -103,7 +103,7 @@ function dayMarks(): (entry: Pick<StoryEntry, "at">) => Html {
 function shownLine(
   context: PortalContext,
   view: View,
-  { line, indexed }: { readonly line: StoryLine; readonly indexed: Indexed },
+  { line, indexed }: { readonly line: StoryLine; readonly indexed: StoryIndex },
 ): Html {
   const { entry, request, event, under } = line;
   const { checkout } = indexed.told;
@@ -131,7 +131,7 @@ function shownLine(
 function shownDelivery(
   context: PortalContext,
   view: View,
-  { line, indexed }: { readonly line: DeliveryLine; readonly indexed: Indexed },
+  { line, indexed }: { readonly line: DeliveryLine; readonly indexed: StoryIndex },
 ): Html {
   const { entry, deliveries } = line;
   const [first] = deliveries;
@@ -147,12 +147,13 @@ function shownDelivery(
       return html`<li class="delivery ${toneOf({ ...entry, status: told.status })}" id="${attempt}">
         ${foldedOut(
           { entry: { ...entry, ...told }, anchor: attempt, at: dated(told.at) },
-          one && tryMore(context, view, one),
+          one && foldedAttempt(context, view, one),
         )}
       </li>`;
     })}
   </ol>`;
-  const details = only !== undefined ? tryMore(context, view, only) : tried.length > 1 ? attempts : undefined;
+  const details =
+    only !== undefined ? foldedAttempt(context, view, only) : tried.length > 1 ? attempts : undefined;
   return html`<li class="delivery ${toneOf(entry)}" id="${anchor}">
     ${foldedOut({ entry, anchor }, details)}
   </li>`;
@@ -208,7 +209,7 @@ function withCause(text: string): Html {
  */
 function anchorOf(
   { what, id, at, text }: StoryEntry,
-  { firstPositions }: Indexed,
+  { firstPositions }: StoryIndex,
   position: number | undefined,
 ): string {
   if (id === null) return `${(text.match(/[a-z\d]+/g) ?? []).slice(0, 4).join("-")}-${at}`;

@@ -4,7 +4,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { Language, Words } from "../../../../core/language.ts";
 import { tagOf } from "../../../../web/language.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
-import { liveMark, type Following } from "../live/parts.ts";
+import { liveMark, type LiveContent } from "../live/parts.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
 import { isConnected } from "../store/first-steps.ts";
@@ -14,7 +14,7 @@ import { FRAME_TEXTS } from "../texts.ts";
 import type { PortalContext, View } from "../view.ts";
 
 /** The bar of a page: where one is, by which clock, what to search, and what is set for this browser. */
-export function bar(context: PortalContext, view: View, content: Following): Html {
+export function bar(context: PortalContext, view: View, content: LiveContent): Html {
   const role = view.call.caller?.role ?? "merchant";
   const isStore = view.storeId !== "";
   return html`<header class="bar">
@@ -38,7 +38,7 @@ export function plainBar(): Html {
 export function menu(context: PortalContext, view: View): Html {
   if (view.storeId === "") return html``;
   const { open, failing, launch } = menuCounts(context, view.storeId);
-  const counts: Readonly<Partial<Record<Place, Html>>> = {
+  const counts: Readonly<Partial<Record<MenuPage, Html>>> = {
     checkouts: open === "0" ? html`` : count(open, FRAME_TEXTS.open),
     webhooks:
       failing === 0
@@ -58,10 +58,10 @@ export function menu(context: PortalContext, view: View): Html {
   </nav>`;
 }
 
-type Place = (typeof PLACES)[number];
+type MenuPage = (typeof MENU_PAGES)[number];
 
 /** The pages of a store, each named as its path. */
-const PLACES = [
+const MENU_PAGES = [
   "overview",
   "connect",
   "checkouts",
@@ -77,8 +77,8 @@ const PLACES = [
 ] as const;
 
 /** The entries of the menu: the page of how a store is connected is its first one until all of that was done. */
-function placesOf(isDone: boolean): readonly (readonly [place: Place, words: Words])[] {
-  const rest = PLACES.filter((name) => name !== "overview" && name !== "connect").map(
+function placesOf(isDone: boolean): readonly (readonly [place: MenuPage, words: Words])[] {
+  const rest = MENU_PAGES.filter((name) => name !== "overview" && name !== "connect").map(
     (name) => [name, FRAME_TEXTS[name]] as const,
   );
   if (!isDone) return [["connect", FRAME_TEXTS.start], ...rest];

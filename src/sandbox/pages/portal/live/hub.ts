@@ -1,6 +1,6 @@
 import type { LivePosition, LiveTopic, PortalContext } from "../view.ts";
 import { createTopic, keysOf, type Follower, type Topic } from "./topic.ts";
-import { createWatched, type Watched } from "./watched.ts";
+import { createWatched, type StoreWatch } from "./watched.ts";
 
 /** Tells open pages of the writes that concern them (decision 99). In memory, as the sessions are. */
 type LiveHub = {
@@ -18,8 +18,8 @@ type HubContext = Pick<
 >;
 
 /** A store whose pages are looked at, and who follows. */
-type OfStore = {
-  readonly watched: Watched;
+type WatchedStore = {
+  readonly watched: StoreWatch;
   readonly topics: Map<string, Topic>;
   /** Ends the watching. */
   readonly leave: () => void;
@@ -49,13 +49,13 @@ export function hubOf(context: HubContext): LiveHub {
 
 function createHub(context: HubContext): LiveHub {
   const { eventArrivals, requests, world } = context;
-  const stores = new Map<string, OfStore>();
+  const stores = new Map<string, WatchedStore>();
   const streams = createStreams(context);
   // No position of an earlier run is one of this.
   let epochs = world.now();
   const nextEpoch = (): number => (epochs += 1);
 
-  const watch = (storeId: string): OfStore => {
+  const watch = (storeId: string): WatchedStore => {
     const known = stores.get(storeId);
     if (known !== undefined) return known;
     const [watched, topics] = [createWatched(nextEpoch()), new Map<string, Topic>()];
@@ -112,7 +112,7 @@ async function beginAnew(
     watched,
     topics,
     nextEpoch,
-  }: Omit<OfStore, "leave"> & { readonly storeId: string; readonly nextEpoch: () => number },
+  }: Omit<WatchedStore, "leave"> & { readonly storeId: string; readonly nextEpoch: () => number },
 ): Promise<void> {
   if (eventArrivals.isOver()) return topics.forEach((topic) => topic.tell({ kind: "end", why: "stopped" }));
   watched.beginEpoch(nextEpoch());

@@ -1,7 +1,7 @@
 import type { Asset } from "../../../../web/asset.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { LIVE_SCRIPT, SSE_SCRIPT } from "../assets.ts";
-import type { Content, ListNews, LiveTopic, View } from "../view.ts";
+import type { Content, ListUpdates, LiveTopic, View } from "../view.ts";
 import { END_EVENT } from "./stream.ts";
 import { TEXTS } from "./texts.ts";
 import { sinceOf } from "./watched.ts";
@@ -15,7 +15,7 @@ export function liveScripts(live: LiveTopic | undefined): readonly Asset[] {
 }
 
 /** A page that follows something, or nothing. */
-export type Following = Pick<Content, "live" | "news">;
+export type LiveContent = Pick<Content, "live" | "news">;
 
 /** What of the frame is shown anew with a page: its numbers, and the clock of the store. */
 const FRAME_PARTS = "#menu:outerMorph,#clock:outerMorph";
@@ -26,7 +26,7 @@ const NEW_ROWS = "new-rows";
 const SEEN = "seen";
 
 /** Attributes of `main#page`: a page that is not a list is shown anew in place when it has changed. */
-export function liveAttributes({ live, news }: Following, view: View): Html {
+export function liveAttributes({ live, news }: LiveContent, view: View): Html {
   if (live === undefined || news !== undefined || view.shownOnce !== undefined) return html``;
   return html`${askAgain(view.call)} hx-select="#page" hx-swap="outerMorph" hx-select-oob="${FRAME_PARTS}"`;
 }
@@ -40,7 +40,7 @@ function askAgain({ path, query }: Pick<View["call"], "path" | "query">): Html {
  * The mark in the bar that says whether the page is live. It holds the stream, outside of what is shown anew. A list has
  * its news beside it: a link to itself, because it never moves while somebody reads it.
  */
-export function liveMark({ live, news }: Following, view: View): Html {
+export function liveMark({ live, news }: LiveContent, view: View): Html {
   const { position } = view;
   if (live === undefined || position === undefined || view.shownOnce !== undefined) return html``;
   const said = Object.entries(TEXTS.states).map(
@@ -75,7 +75,7 @@ function endings({ call }: View): readonly Html[] {
  * How many rows a list has that are newer than those shown. It asks for itself, and takes of that this number and the
  * rows that are shown, each in its place: no row comes, goes or moves.
  */
-function newRows({ call, query }: View, { newest, count, rows }: ListNews): Html {
+function newRows({ call, query }: View, { newest, count, rows }: ListUpdates): Html {
   const again = new URLSearchParams(query);
   if (!again.has(SEEN)) again.set(SEEN, String(newest));
   const asking = askAgain({ path: call.path, query: again.toString() });
@@ -95,7 +95,7 @@ export function newsOf<Item>(
   { query }: Pick<View, "query">,
   shown: readonly Item[],
   { placeOf, rows = [] }: { readonly placeOf: (item: Item) => number; readonly rows?: readonly string[] },
-): ListNews {
+): ListUpdates {
   const seen = query.get(SEEN);
   const [newest] = shown;
   // Only a page that asks again is told how many, and looks each place up.

@@ -1,7 +1,7 @@
 import type { Language } from "../../../../core/language.ts";
 import { inLanguage } from "../../../../web/language.ts";
 import { TEXTS } from "./texts.ts";
-import type { Follower, News } from "./topic.ts";
+import type { Follower, PageMessage } from "./topic.ts";
 
 /** How long a page waits before it asks again: after a pause, and where others of its browser take its place. */
 const RETRY_MS = 250;
@@ -44,7 +44,7 @@ function createMailbox(language: Language) {
   let isOver = false;
   let isNew = true;
   let isQuiet = false;
-  let news: News | undefined;
+  let news: PageMessage | undefined;
 
   const wake = (): void => {
     waiting?.();
@@ -68,7 +68,7 @@ function createMailbox(language: Language) {
   };
 
   return {
-    hear: (told: News): void => {
+    hear: (told: PageMessage): void => {
       news = together(news, told);
       wake();
     },
@@ -91,19 +91,19 @@ function greeting(): string {
   return `retry: ${RETRY_MS}\nevent: follows\ndata: \n\n`;
 }
 
-function isFinal({ kind }: News): boolean {
+function isFinal({ kind }: PageMessage): boolean {
   return kind !== "changed";
 }
 
 /** What is left to tell. Nothing follows what is final. */
-function together(before: News | undefined, next: News): News {
+function together(before: PageMessage | undefined, next: PageMessage): PageMessage {
   if (before === undefined || next.kind === "end") return next;
   if (isFinal(before)) return before;
   if (before.kind !== "changed" || next.kind !== "changed") return next;
   return { ...next, count: before.count + next.count };
 }
 
-function encode(language: Language, news: News): string {
+function encode(language: Language, news: PageMessage): string {
   switch (news.kind) {
     case "changed":
       return `id: ${news.since}\nevent: changed\ndata: ${inLanguage(language, TEXTS.changes(news.count))}\n\n`;

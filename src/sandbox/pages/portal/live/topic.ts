@@ -12,11 +12,11 @@ import {
   orderKey,
   readSince,
   sinceOf,
-  type Watched,
+  type StoreWatch,
 } from "./watched.ts";
 
 /** What an open page is told. */
-export type News =
+export type PageMessage =
   /** The page is another one since its position, by this many changes; `since` is its next position. */
   | { readonly kind: "changed"; readonly count: number; readonly since: string }
   /** What the page shows is gone. */
@@ -30,7 +30,7 @@ export type Follower = {
   readonly session: PortalSession;
   /** The position that the page carries. */
   readonly since: string;
-  readonly hear: (news: News) => void;
+  readonly hear: (news: PageMessage) => void;
   /** Says that the stream is still there. */
   readonly beat: () => void;
 };
@@ -41,9 +41,9 @@ export type Topic = {
   /** Returns whether nobody is left. */
   readonly remove: (follower: Follower) => boolean;
   /** Tells everybody at once. */
-  readonly tell: (news: News) => void;
+  readonly tell: (news: PageMessage) => void;
   /** Tells those whose pages are of an earlier epoch. */
-  readonly tellOlder: (news: News) => void;
+  readonly tellOlder: (news: PageMessage) => void;
 };
 
 /** The shortest time between two messages: four a second. */
@@ -92,7 +92,7 @@ export function keysOf(
 /** Makes a topic that nobody follows yet. It keeps no timer but for news that it has. */
 export function createTopic(
   world: Pick<World, "monotonic" | "after">,
-  watched: Watched,
+  watched: StoreWatch,
   { kind, keys }: { readonly kind: LiveTopic["kind"]; readonly keys: readonly string[] },
 ): Topic {
   const followers = new Set<Follower>();
@@ -107,19 +107,19 @@ export function createTopic(
     touches += 1;
     if (isArmed) return;
     isArmed = true;
-    world.after(Math.max(SETTLE_MS, toldAt + pace() - world.monotonic()), tellNews);
+    world.after(Math.max(SETTLE_MS, toldAt + pace() - world.monotonic()), sendChanges);
   };
-  const tellNews = (): void => {
+  const sendChanges = (): void => {
     const now = world.monotonic();
     burst = now - toldAt < pace() * 2 ? burst + 1 : 0;
     const count = touches;
     [isArmed, toldAt, touches] = [false, now, 0];
     tell(changed(count));
   };
-  const changed = (count: number): News => {
+  const changed = (count: number): PageMessage => {
     return { kind: "changed", count, since: sinceOf(kind, watched.position()) };
   };
-  const tell = (news: News): void => followers.forEach((follower) => follower.hear(news));
+  const tell = (news: PageMessage): void => followers.forEach((follower) => follower.hear(news));
 
   const isOlder = ({ since }: Follower): boolean => readSince(since, watched.position()) === undefined;
 

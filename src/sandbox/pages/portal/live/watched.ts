@@ -1,15 +1,15 @@
-import type { Written } from "../../../runtime/arrivals.ts";
+import type { WriteNotice } from "../../../runtime/arrivals.ts";
 import type { LivePosition, LiveTopic } from "../view.ts";
 
 /** A store whose pages are looked at: what has happened in it is counted, and told to who follows. */
-export type Watched = {
+export type StoreWatch = {
   readonly position: () => LivePosition;
   /** Whether one of these was told of after a position, or nobody remembers. */
   readonly wasToldOf: (keys: readonly string[], since: number) => boolean;
   /** Calls back with everything of a key, until the returned function is called. */
   readonly hear: (key: string, touch: () => void) => () => void;
   /** Something was written. */
-  readonly write: (written: Written) => void;
+  readonly write: (written: WriteNotice) => void;
   /** Requests were logged. */
   readonly log: (requests: readonly { readonly orderId: string | null }[]) => void;
   /** What was counted is gone. */
@@ -32,7 +32,7 @@ export function orderKey(orderId: string): string {
 const MAX_REMEMBERED = 1000;
 
 /** Makes the counts of a store, which begin now. */
-export function createWatched(firstEpoch: number): Watched {
+export function createWatched(firstEpoch: number): StoreWatch {
   const counts = { epoch: firstEpoch, told: 0, written: 0 };
   const hearers = new Map<string, Set<() => void>>();
   /** When each key was told of last. */

@@ -10,7 +10,7 @@ import { storeTime } from "../../../at-store.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { isFailing } from "../frame/menu-counts.ts";
 import { ago, answerBadge, linked, table, timeOf } from "../parts.ts";
-import { dueUntil, type Due } from "../store/due.ts";
+import { dueUntil, type PendingItem } from "../store/due.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
@@ -52,7 +52,7 @@ function failing(context: PortalContext, view: View, now: number): Html {
     endpoints.filter(isFailing).slice(0, MAX_SHOWN),
     (endpoint) => {
       const { id, url, failingSince, reason } = endpoint;
-      const last = lastTry(context, endpoint);
+      const last = lastAttempt(context, endpoint);
       const cause = last === undefined ? undefined : causeText(last, saying(view.language));
       const { due: waiting } = healthOf(context, view, id);
       const since = failingSince === null ? reason : html`${TEXTS.since} ${timeOf(failingSince, now)}`;
@@ -76,7 +76,7 @@ function failing(context: PortalContext, view: View, now: number): Html {
 }
 
 /** How the newest attempt to an endpoint ended, among its deliveries that are due and those that were given up. */
-function lastTry({ store }: PortalContext, { id, storeId }: Endpoint): StoryAttempt | undefined {
+function lastAttempt({ store }: PortalContext, { id, storeId }: Endpoint): StoryAttempt | undefined {
   const any = { storeId, endpointId: id, eventId: null, checkoutId: null, limit: MAX_SHOWN };
   const tries = (["due", "failed"] as const)
     .flatMap((state) => store.deliveries.list({ ...any, state }))
@@ -129,7 +129,7 @@ function due(context: PortalContext, view: View, now: number): Html {
   const list = table(
     TEXTS.due,
     items,
-    ({ at, what, of, path }: Due) => [
+    ({ at, what, of, path }: PendingItem) => [
       [WORDS.time, timeOf(at, now)],
       [TEXTS.what, TEXTS.kinds[what]],
       [WORDS.of, linked(storePath(view, path), of), "head"],

@@ -92,7 +92,7 @@ function whyPart(
   </section>`;
 }
 
-function statedWords(number: Words, stated: Stated | undefined): Html {
+function statedWords(number: Words, stated: RuleText | undefined): Html {
   if (stated === undefined) return html`${number}`;
   const { title, words, isQuoted } = stated;
   return html`${number}, <span ${isQuoted ? html`lang="en"` : ""}><strong>${title}</strong>: ${words}</span>`;
@@ -124,10 +124,14 @@ function differencePart({ differences }: Explanation): Html {
 }
 
 /** A rule, quoted as the interface has it in English, or a decision in its own words. */
-type Stated = { readonly title: string | Words; readonly words: string | Words; readonly isQuoted: boolean };
+type RuleText = {
+  readonly title: string | Words;
+  readonly words: string | Words;
+  readonly isQuoted: boolean;
+};
 
 /** A rule of INTERFACE.md, in its words there; undefined where it has none of this number. */
-function ruleOf(number: number): Stated | undefined {
+function ruleOf(number: number): RuleText | undefined {
   const begin = `**${number}. `;
   const paragraph = interfaceText.split("\n\n").find((text) => text.startsWith(begin));
   const [, title = "", words = ""] = /^\*\*\d+\. (.+?)\.?\*\*\s*(.*)$/s.exec(paragraph ?? "") ?? [];
@@ -137,7 +141,7 @@ function ruleOf(number: number): Stated | undefined {
 }
 
 /** What a decision has chosen, in a sentence; undefined of one that fills no gap in the interface. */
-function decisionOf(number: number): Stated | undefined {
+function decisionOf(number: number): RuleText | undefined {
   const found = ASSUMPTIONS.find((one) => one.decision === number);
   return found && { title: found.title, words: found.chosen, isQuoted: false };
 }

@@ -19,7 +19,7 @@ const READ = 500;
 const MAX_READ = 2000;
 
 /** What the address asks for. */
-type Wanted = {
+type RequestQuery = {
   readonly status: string;
   readonly statuses: readonly [number, number] | null;
   readonly path: string;
@@ -28,7 +28,7 @@ type Wanted = {
 };
 
 /** A part of the log: the requests that match, how many were read for them, and before which position to go on. */
-type Part = {
+type LogPart = {
   readonly requests: readonly LoggedRequest[];
   readonly read: number;
   readonly next: number | undefined;
@@ -36,7 +36,7 @@ type Part = {
 
 /** The page of the request log, newest first. */
 export async function requestsPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
-  const wanted = readWanted(view);
+  const wanted = readQuery(view);
   if (!wanted.ok) return wanted;
   const part = readPart(context.requests, view.storeId, wanted.value);
   const { q, path, status, before } = wanted.value;
@@ -60,7 +60,7 @@ export async function requestsPage(context: PortalContext, view: View): Promise<
 }
 
 /** Reads the log backwards, bounded, until a page is full. */
-function readPart(log: PortalContext["requests"], storeId: string, wanted: Wanted): Part {
+function readPart(log: PortalContext["requests"], storeId: string, wanted: RequestQuery): LogPart {
   const isAll = wanted.statuses === null && wanted.path === "" && wanted.q === "";
   const found: LoggedRequest[] = [];
   let { before } = wanted;
@@ -69,7 +69,7 @@ function readPart(log: PortalContext["requests"], storeId: string, wanted: Wante
     const limit = isAll ? PAGE + 1 : READ;
     const some = log.before(storeId, before, limit);
     read += some.length;
-    found.push(...some.filter((request) => isWanted(wanted, request)));
+    found.push(...some.filter((request) => matches(wanted, request)));
     before = some.at(-1)?.position;
     if (some.length < limit) {
       before = undefined;
@@ -81,7 +81,7 @@ function readPart(log: PortalContext["requests"], storeId: string, wanted: Wante
   return { requests, read, next };
 }
 
-function isWanted({ statuses, path, q }: Wanted, request: LoggedRequest): boolean {
+function matches({ statuses, path, q }: RequestQuery, request: LoggedRequest): boolean {
   const [lowest, highest] = statuses ?? [0, 999];
   const { orderId, code, requestId } = request;
   const isFound = [orderId ?? "", code ?? "", requestId].some((text) => text.toLowerCase().includes(q));
@@ -89,7 +89,7 @@ function isWanted({ statuses, path, q }: Wanted, request: LoggedRequest): boolea
 }
 
 /** Refuses with `invalid_parameter` a status that is none, and a place that is none. */
-function readWanted({ query }: View): Outcome<Wanted> {
+function readQuery({ query }: View): Outcome<RequestQuery> {
   const status = (query.get("status") ?? "").trim();
   const statuses = status === "" ? null : parseStatuses(status);
   if (statuses === undefined)
@@ -112,7 +112,7 @@ function readWanted({ query }: View): Outcome<Wanted> {
   });
 }
 
-function filterForm(view: View, { status, path, q }: Wanted): Html {
+function filterForm(view: View, { status, path, q }: RequestQuery): Html {
   const known = ["2xx", "4xx", "409", "5xx"];
   const statuses = status === "" || known.includes(status) ? known : [...known, status];
   return html`<form method="get" action="${storePath(view, "/requests")}" class="filters">
@@ -174,7 +174,7 @@ function realTime({ at, storeAt }: LoggedRequest, now: number): Html {
   return at === storeAt ? html`` : html`<small class="real">${WORDS.realTime} ${timeOf(at, now)}</small>`;
 }
 
-function pager(view: View, { status, path, q }: Wanted, { requests, read, next }: Part): Html {
+function pager(view: View, { status, path, q }: RequestQuery, { requests, read, next }: LogPart): Html {
   if (next === undefined) return html``;
   const isFull = requests.length === PAGE;
   const address = listAddress(view, "/requests", { status, path, q, before: String(next) });

@@ -9,7 +9,7 @@ import { readForm, redirect } from "../../../../web/page.ts";
 import type { HttpRequest } from "../../../../world.ts";
 import type { Answer } from "../../../answer.ts";
 import type { PortalAccess } from "../../../runtime/portal-access.ts";
-import { refusalAnswer, type Refused } from "../../shared/error-page.ts";
+import { refusalAnswer, type RefusedRequest } from "../../shared/error-page.ts";
 import { SHARED_TEXTS } from "../../shared/texts.ts";
 import { framed, framedAlone } from "../frame.ts";
 import { storePath } from "../forms.ts";
@@ -24,7 +24,7 @@ const WITHIN_STORE = new RegExp(`^/portal/(${UUID})(?:/|$)`);
  * A refusal as a page of the portal. Who is not signed in gets the form for it; a page that is asked for under another
  * name of this machine is asked for again under the portal's.
  */
-export function portalRefusalPage(context: PortalContext, refused: Refused, refusal: Refusal): Answer {
+export function portalRefusalPage(context: PortalContext, refused: RefusedRequest, refusal: Refusal): Answer {
   const { portal } = context;
   const { request, requestId } = refused;
   if (refusal.code === "host_not_allowed" && forwardedHosts(request).length === 0 && isPageLoad(request)) {
@@ -42,7 +42,7 @@ export function portalRefusalPage(context: PortalContext, refused: Refused, refu
 }
 
 /** Our own failure as a page of the portal that is made without reading the state. */
-export function failurePage(refused: Refused, refusal: Refusal): Answer {
+export function failurePage(refused: RefusedRequest, refusal: Refusal): Answer {
   const role = roleOfPath(splitTarget(refused.request.target).path);
   const content = refusalContent(refusal, html``);
   return refusalAnswer(refused, refusal, framedAlone(role, content));
@@ -50,7 +50,7 @@ export function failurePage(refused: Refused, refusal: Refusal): Answer {
 
 function signInRefusal(
   portal: PortalAccess,
-  refused: Refused,
+  refused: RefusedRequest,
   { refusal, isSignIn }: { readonly refusal: Refusal; readonly isSignIn: boolean },
 ): Answer {
   const { request } = refused;

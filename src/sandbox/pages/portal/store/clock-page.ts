@@ -10,7 +10,7 @@ import { actForm, storePath, typedIn } from "../forms.ts";
 import { dated, facts, linked, table, type Facts, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { isMoving, movePart } from "./clock-move.ts";
-import { dueUntil, MAX_DUE, type Due, type DueList } from "./due.ts";
+import { dueUntil, MAX_DUE, type PendingItem, type PendingItems } from "./due.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 
@@ -55,9 +55,9 @@ function readMoment(text: string): Outcome<string> {
 }
 
 /** The store's time, and whether the clock is being moved: then nobody moves it meanwhile. */
-type Now = { readonly now: number; readonly isBusy: boolean };
+type ClockState = { readonly now: number; readonly isBusy: boolean };
 
-function state({ store, world }: PortalContext, view: View, { now, isBusy }: Now): Html {
+function state({ store, world }: PortalContext, view: View, { now, isBusy }: ClockState): Html {
   const clock = store.clocks.of(view.storeId);
   const isFrozen = clock !== undefined && clock.frozenAt !== null;
   const isReal = !isFrozen && (clock?.offsetMs ?? 0) === 0;
@@ -79,7 +79,7 @@ function state({ store, world }: PortalContext, view: View, { now, isBusy }: Now
   </section>`;
 }
 
-function moves(view: View, { now, isBusy }: Now): Html {
+function moves(view: View, { now, isBusy }: ClockState): Html {
   const action = storePath(view, "/clock");
   const span = typedIn(view, action, { action: "advance" });
   const to = typedIn(view, action, { action: "set" });
@@ -126,12 +126,12 @@ function moveForm(
   view: View,
   label: Text,
   fields: Readonly<Record<string, string>>,
-  { isBusy, content = html`` }: Pick<Now, "isBusy"> & { readonly content?: Html },
+  { isBusy, content = html`` }: Pick<ClockState, "isBusy"> & { readonly content?: Html },
 ): Html {
   return actForm(view, { action: storePath(view, "/clock"), label, fields, content, isOff: isBusy });
 }
 
-function preview(view: View, { items, isMore }: DueList, now: number): Html {
+function preview(view: View, { items, isMore }: PendingItems, now: number): Html {
   const soon = items.filter(({ at }) => at <= now + HOUR_MS).length;
   const count = (known: number): string =>
     isMore && known === items.length ? `${Math.min(known, MAX_DUE - 1)}+` : String(known);
@@ -144,7 +144,7 @@ function preview(view: View, { items, isMore }: DueList, now: number): Html {
   </section>`;
 }
 
-function dueRow(view: View, { at, what, of, outcome, path }: Due, now: number): Row {
+function dueRow(view: View, { at, what, of, outcome, path }: PendingItem, now: number): Row {
   return [
     [WORDS.at, dated(at)],
     [TEXTS.in, at <= now ? TEXTS.waiting : spanText(at - now)],

@@ -2,7 +2,7 @@ import type { DueItem } from "../../../../store/checkout/settlements.ts";
 import type { PortalContext } from "../view.ts";
 
 /** Something that happens by itself when a store's clock reaches a time. */
-export type Due = {
+export type PendingItem = {
   /** Milliseconds by the store's clock. */
   readonly at: number;
   readonly what: "delivery" | "expiry" | "settlement";
@@ -15,7 +15,7 @@ export type Due = {
 };
 
 /** What falls due until a time, the next first. `isMore`: there is more than was read. */
-export type DueList = { readonly items: readonly Due[]; readonly isMore: boolean };
+export type PendingItems = { readonly items: readonly PendingItem[]; readonly isMore: boolean };
 
 /** How many of each kind are read at most. */
 export const MAX_DUE = 100;
@@ -27,11 +27,11 @@ export function dueUntil(
   { store }: Pick<PortalContext, "store">,
   storeId: string,
   { until, limit = MAX_DUE }: { readonly until: number; readonly limit?: number },
-): DueList {
+): PendingItems {
   const checkouts = store.settlements.until(storeId, until, limit);
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   const deliveries = endpoints.slice(0, MAX_ENDPOINTS).flatMap(({ id, url, kind }) =>
-    store.deliveries.dueUntil(id, until, limit).map((delivery): Due => {
+    store.deliveries.dueUntil(id, until, limit).map((delivery): PendingItem => {
       const type = store.events.find(delivery.eventId)?.type ?? "";
       const to = kind === "listener" ? "checkout listen" : url;
       const path = `/webhooks/deliveries/${delivery.id}`;
@@ -47,7 +47,7 @@ function dueCheckout(
   store: PortalContext["store"],
   storeId: string,
   { checkoutId, dueAt, outcome }: DueItem,
-): Due {
+): PendingItem {
   const of = store.checkouts.find(storeId, checkoutId)?.orderId ?? checkoutId;
   const what = outcome === null ? "expiry" : "settlement";
   return { at: dueAt, what, of, outcome: outcome ?? "", path: `/checkouts/${checkoutId}` };

@@ -3,7 +3,7 @@ import { FAULT_ACTIONS, isApiAction, type FaultAction } from "../../../../core/f
 import { OF_API, OF_DELIVERIES, PARAMETERS, type Parameter } from "../../../../core/fault/rules.ts";
 import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { choice, field, refusedWords, suggestions, type Typed } from "../fields.ts";
+import { choice, field, refusedWords, suggestions, type TypedForm } from "../fields.ts";
 import { actForm, listAddress, storePath, typedIn } from "../forms.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
@@ -93,7 +93,7 @@ function formOf(context: PortalContext, view: View, action: FaultAction): Html {
 
 const SELDOM = ["nth", "probability", "seed"] as const;
 
-function parameterFields(action: FaultAction, typed: Typed): readonly Html[] {
+function parameterFields(action: FaultAction, typed: TypedForm): readonly Html[] {
   const has = ({ of }: Parameter): boolean => of.includes(action);
   return [
     has(status) || isTyped(typed, status.name)
@@ -119,7 +119,7 @@ function parameterFields(action: FaultAction, typed: Typed): readonly Html[] {
 function matchFields(
   { store }: PortalContext,
   view: View,
-  { action, typed }: { readonly action: FaultAction; readonly typed: Typed },
+  { action, typed }: { readonly action: FaultAction; readonly typed: TypedForm },
 ): readonly Html[] {
   const endpoints = store.endpoints
     .of(view.storeId)
@@ -148,6 +148,6 @@ function matchFields(
 }
 
 /** Whether something was typed into a field of a form that was refused: it is shown, whatever it is for. */
-function isTyped(typed: Typed, name: string): boolean {
+function isTyped(typed: TypedForm, name: string): boolean {
   return (typed?.fields.get(name) ?? "") !== "";
 }

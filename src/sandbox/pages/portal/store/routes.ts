@@ -6,7 +6,7 @@ import { shownText } from "../../../../core/text.ts";
 import { noStore } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
 import { act, page, pageOf, sentOn, showing, type PortalRoute } from "../route.ts";
-import { viewOf, type PortalContext, type Said, type View } from "../view.ts";
+import { viewOf, type PortalContext, type Notice, type View } from "../view.ts";
 import { catalogPage, readPrice } from "./catalog-page.ts";
 import { MAX_MOVE_MS, movePath } from "./clock-move.ts";
 import { clockPage, readMove } from "./clock-page.ts";
@@ -187,15 +187,15 @@ function toStores(view: View): string {
   return storePath(view, "/stores");
 }
 
-function good(words: Words): Said {
+function good(words: Words): Notice {
   return { words, tone: "good" };
 }
 
-function saysTaken({ snapshot: { name }, replaced }: AnswerOf<"createSnapshot">): Said {
+function saysTaken({ snapshot: { name }, replaced }: AnswerOf<"createSnapshot">): Notice {
   return good(replaced ? SAYS.takenAgain(name) : SAYS.taken(name));
 }
 
-function saysRestored({ stores, heldBack }: AnswerOf<"restoreSnapshot">): Said {
+function saysRestored({ stores, heldBack }: AnswerOf<"restoreSnapshot">): Notice {
   return heldBack === null
     ? good(SAYS.restored(stores.length))
     : { words: SAYS.restoredHeldBack(stores.length), tone: "warn" };

@@ -5,14 +5,14 @@ import { HEADERS } from "../../../../core/webhook/signature.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
-import { sentTry, type SentAttempt, type Signing } from "../../../webhook/sent-try.ts";
+import { sentAttempt, type SentAttempt, type Signing } from "../../../webhook/sent-attempt.ts";
 import { answerBadge, bytes, commandLine, copyable, dated, facts, type Facts } from "../parts.ts";
 import type { PortalContext } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { FAULT_SIGNED, TEXTS } from "./texts.ts";
 
 /** A delivery whose try is shown; how many tries it has had is not. */
-export type TriedDelivery = Omit<Delivery, "tries">;
+export type AttemptedDelivery = Omit<Delivery, "tries">;
 
 /**
  * One try of a delivery: what was sent, byte for byte, with which secret it was signed, what the receiver answered, the
@@ -20,10 +20,10 @@ export type TriedDelivery = Omit<Delivery, "tries">;
  */
 export function attemptDetails(
   context: Pick<PortalContext, "store" | "masterKey">,
-  delivery: TriedDelivery,
+  delivery: AttemptedDelivery,
   attempt: DeliveryAttempt,
 ): Html {
-  const sent = sentTry(context, delivery, attempt);
+  const sent = sentAttempt(context, delivery, attempt);
   const lines = Object.entries(sent.headers).map(([name, value]) => `${name}: ${value}`);
   return html`<div class="stack">
     ${facts(attemptFacts(delivery, attempt))}
@@ -44,7 +44,7 @@ function signingWords(signing: Signing): Html {
   return html`${asked ?? by} <span class="badge ${verdict.ok ? "good" : "bad"}">${found}</span>`;
 }
 
-function attemptFacts(delivery: TriedDelivery, attempt: DeliveryAttempt): Facts {
+function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Facts {
   const { state, fault: met } = delivery;
   const { url, address, milliseconds, finishedAt, status, error, nextAt } = attempt;
   const cause = likelyCause(attempt);
@@ -53,7 +53,7 @@ function attemptFacts(delivery: TriedDelivery, attempt: DeliveryAttempt): Facts 
   const result =
     finishedAt === null ? html`${TEXTS.underWay}` : html`${answerBadge(status)} ${error ?? ""}${took}`;
   const ended = state === "due" ? "" : TEXTS.noNext;
-  const next = nextAt === null ? html`${ended}` : html`${TEXTS.nextTry} ${dated(nextAt)}`;
+  const next = nextAt === null ? html`${ended}` : html`${TEXTS.nextAttempt} ${dated(nextAt)}`;
   return [
     [TEXTS.to, address === null ? url : `${url} (${address})`],
     [WORDS.answer, result],
@@ -70,7 +70,7 @@ function withIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpoint
 }
 
 /** The line that checks the signature in a terminal, as at the moment when it was sent. */
-function checkLine({ eventId }: TriedDelivery, { headers, signing }: SentAttempt): Html {
+function checkLine({ eventId }: AttemptedDelivery, { headers, signing }: SentAttempt): Html {
   // The event has the bytes that were signed, and not those that the fault has put in their place.
   if (!signing.known || signing.fault === "changed_body") return html``;
   const [timestamp = "", signature = ""] = [headers[HEADERS.timestamp], headers[HEADERS.signature]];

@@ -3,8 +3,8 @@ import { causeText, isSuccess } from "../../../../core/explain/delivery.ts";
 import { inBoth, type Words } from "../../../../core/language.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { storeTime } from "../../../at-store.ts";
-import type { Acted } from "../route.ts";
-import type { PortalContext, Said } from "../view.ts";
+import type { ActContext } from "../route.ts";
+import type { PortalContext, Notice } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
 /** How long an act waits for the answers of receivers, in real milliseconds; later answers are on the page itself. */
@@ -13,17 +13,17 @@ const MAX_WAIT_MS = 2000;
 const LOOK_MS = 50;
 
 /** A delivery that an act has made. */
-type Made = { readonly id: string; readonly endpointId: string };
+type MadeDelivery = { readonly id: string; readonly endpointId: string };
 
 /** What an act on deliveries is called, before its moment. */
 type Act = "replayed" | "tested" | "added";
 
 /** What came of an act that delivers: the answers of the receivers, if they come within two seconds. */
 export async function saysDelivered(
-  { context, view }: Acted,
+  { context, view }: ActContext,
   act: Act,
-  deliveries: readonly Made[],
-): Promise<Said> {
+  deliveries: readonly MadeDelivery[],
+): Promise<Notice> {
   const at = iso(storeTime(context, view.storeId));
   const sent = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
   if (sent.length === 0 || context.heldBack(view.storeId) !== undefined)
@@ -40,7 +40,7 @@ function isSentTo({ store }: PortalContext, endpointId: string): boolean {
 async function endedAttempts(
   { store, world, eventArrivals }: PortalContext,
   storeId: string,
-  deliveries: readonly Made[],
+  deliveries: readonly MadeDelivery[],
 ): Promise<readonly (DeliveryAttempt | undefined)[]> {
   const until = world.monotonic() + MAX_WAIT_MS;
   for (;;) {
@@ -78,7 +78,7 @@ function countsOf(ended: readonly (DeliveryAttempt | undefined)[]): Words {
   });
 }
 
-function toneOf(ended: readonly (DeliveryAttempt | undefined)[]): Said["tone"] {
+function toneOf(ended: readonly (DeliveryAttempt | undefined)[]): Notice["tone"] {
   if (ended.every((one) => one !== undefined && isSuccess(one.status))) return "good";
   return ended.some((one) => one !== undefined && !isSuccess(one.status)) ? "bad" : "";
 }

@@ -25,7 +25,7 @@ type DeliveryChoice = {
 };
 
 /** What lists of deliveries read. */
-type Listing = Pick<PortalContext, "store" | "world">;
+type ListContext = Pick<PortalContext, "store" | "world">;
 
 const PAGE = 50;
 
@@ -74,7 +74,7 @@ export function filterForm(
 }
 
 /** A part of the list of deliveries, newest first, with the link to the next part. */
-export function deliveryList(context: Listing, view: View, choice: DeliveryChoice): Html {
+export function deliveryList(context: ListContext, view: View, choice: DeliveryChoice): Html {
   const { storeId } = view;
   const filter = { storeId, eventId: null, checkoutId: null, limit: PAGE };
   const { deliveries, nextBefore } = context.store.deliveries.page({ ...filter, ...choice });
@@ -99,7 +99,7 @@ export function deliveryList(context: Listing, view: View, choice: DeliveryChoic
 
 /** Deliveries as rows, each with its last try. */
 export function deliveryTable(
-  context: Listing,
+  context: ListContext,
   view: View,
   {
     deliveries,
@@ -149,7 +149,7 @@ export function listPath(
 }
 
 function deliveryRow(
-  context: Listing,
+  context: ListContext,
   view: View,
   { delivery, isOfOne }: { readonly delivery: Delivery; readonly isOfOne: boolean },
 ): Row {

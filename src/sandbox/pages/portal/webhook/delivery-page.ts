@@ -73,5 +73,5 @@ function nextWords({ store, leases }: PortalContext, delivery: Delivery): Html {
   const isHeld = leases.webhooksHeldBy(delivery.storeId) !== undefined;
   const waits = endpoint?.state === "enabled" && !isHeld ? "" : html` ${TEXTS.waitsForEndpoint}`;
   const earlier = isWaiting ? html` ${TEXTS.waitsForEarlier}` : "";
-  return html`${TEXTS.nextTry} ${dated(delivery.nextAt)}${earlier}${waits}`;
+  return html`${TEXTS.nextAttempt} ${dated(delivery.nextAt)}${earlier}${waits}`;
 }

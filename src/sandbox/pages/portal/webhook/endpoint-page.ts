@@ -40,7 +40,7 @@ export function endpointPage(
         [TEXTS.howMany, endpoint.inOrder ? TEXTS.oneByOne : TEXTS.severalAtOnce],
         [TEXTS.lastDay, html`${healthBadges(health)} <span class="hint">${TEXTS.healthHint}</span>`],
         [
-          TEXTS.nextTryColumn,
+          TEXTS.nextAttemptColumn,
           nextDue(health, { state: endpoint.state, now: storeTime(context, view.storeId) }),
         ],
         [TEXTS.added, dated(endpoint.createdAt)],

@@ -28,7 +28,7 @@ export function endpointTable(context: PortalContext, view: View, endpoints: rea
         [TEXTS.endpoint, html`${page} <span class="hint">${typesOf(endpoint)}</span>`, "head"],
         [WORDS.state, endpointState(endpoint)],
         [TEXTS.lastDay, healthBadges(health)],
-        [TEXTS.nextTryColumn, nextDue(health, { state, now })],
+        [TEXTS.nextAttemptColumn, nextDue(health, { state, now })],
       ];
     },
     { opens: true },
@@ -68,7 +68,7 @@ export function nextDue(
 ): Html {
   if (nextAt === null) return html`<span class="hint">${TEXTS.nothingDue}</span>`;
   const when =
-    state === "enabled" ? named(TEXTS.nextTryColumn, timeOf(nextAt, now)) : html`${TEXTS.untilEnabled}`;
+    state === "enabled" ? named(TEXTS.nextAttemptColumn, timeOf(nextAt, now)) : html`${TEXTS.untilEnabled}`;
   return html`${when} <span class="hint">${TEXTS.dueCount(due > 99 ? "99+" : String(due))}</span>`;
 }
 

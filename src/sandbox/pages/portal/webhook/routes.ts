@@ -1,7 +1,7 @@
 import { storePath } from "../forms.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { act, ask, page, showing, type Acted, type PortalRoute } from "../route.ts";
-import type { Said, View } from "../view.ts";
+import { act, ask, page, showing, type ActContext, type PortalRoute } from "../route.ts";
+import type { Notice, View } from "../view.ts";
 import { deliveryPage } from "./delivery-page.ts";
 import { endpointPage } from "./endpoint-page.ts";
 import { endpointPath, healthOf, readEndpoint } from "./endpoint-parts.ts";
@@ -89,14 +89,14 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
 ];
 
 /** A new endpoint is tested at once, so that its page says whether anything answers there. */
-async function saysAdded({ id }: AnswerOf<"addEndpoint">, at: Acted): Promise<Said> {
+async function saysAdded({ id }: AnswerOf<"addEndpoint">, at: ActContext): Promise<Notice> {
   const { context, view } = at;
   const tested = await ask(context, "testEndpoint", { ...view, id, body: {} });
   return saysDelivered(at, "added", tested.ok ? deliveriesOf(at, tested.value.eventId) : []);
 }
 
 /** The deliveries of an event, the newest ones. */
-function deliveriesOf({ context, view }: Acted, eventId: string) {
+function deliveriesOf({ context, view }: ActContext, eventId: string) {
   const any = { endpointId: null, checkoutId: null, state: null };
   const filter = { ...any, storeId: view.storeId, eventId, limit: MAX_DELIVERIES };
   return context.store.deliveries.list(filter);
@@ -105,7 +105,7 @@ function deliveriesOf({ context, view }: Acted, eventId: string) {
 /** As many as a store has endpoints, and more. */
 const MAX_DELIVERIES = 50;
 
-function saysState({ id, state }: AnswerOf<"setEndpointState">, { context, view }: Acted): Said {
+function saysState({ id, state }: AnswerOf<"setEndpointState">, { context, view }: ActContext): Notice {
   const { paused, disabled, enabled } = TEXTS.cameOf;
   if (state === "paused") return { words: paused, tone: "warn" };
   if (state === "disabled") return { words: disabled, tone: "warn" };

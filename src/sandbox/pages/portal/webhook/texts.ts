@@ -37,7 +37,7 @@ export const TEXTS = {
   checkIt: ["Check it in a terminal", "在终端中验证"],
   cause: ["Likely cause", "可能的原因"],
   next: ["Next", "接下来"],
-  nextTry: ["the next attempt is due at", "下次尝试时间："],
+  nextAttempt: ["the next attempt is due at", "下次尝试时间："],
   noNext: ["No attempt follows.", "不再尝试。"],
   tabDeliveries: ["Endpoints and deliveries", "接收端与推送"],
   tabEvents: ["Events and payloads", "事件与内容"],
@@ -47,7 +47,7 @@ export const TEXTS = {
   lastDay: ["Last 24 hours", "最近 24 小时"],
   lastHour: ["Last hour", "最近 1 小时"],
   lastWeek: ["Last 7 days", "最近 7 天"],
-  nextTryColumn: ["Next attempt", "下次尝试"],
+  nextAttemptColumn: ["Next attempt", "下次尝试"],
   healthHint: [
     "Answers of the last 24 hours by the store’s clock, of the newest 100 deliveries in each state.",
     "按商店时钟统计最近 24 小时的响应，每种状态取最新的 100 次推送。",

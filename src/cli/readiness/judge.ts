@@ -19,30 +19,30 @@ import type { ServiceOptions } from "../target/surroundings.ts";
 import { type Settings, serviceSettings } from "../target/service.ts";
 
 /** What is judged, and by which items. */
-export type LookOptions = ServiceOptions & {
+export type JudgeOptions = ServiceOptions & {
   readonly watch?: boolean;
   readonly probe?: boolean;
 };
 
 /** Judges once. */
-export type Look = (signal: AbortSignal) => Promise<ChecklistReport>;
+export type Judge = (signal: AbortSignal) => Promise<ChecklistReport>;
 
 /** The sandbox of this folder by its facts, or a service by what v1 shows of it. */
-type Place =
+type JudgedService =
   | { readonly source: "sandbox"; readonly control: ControlTarget }
   | { readonly source: "service"; readonly service: string; readonly settings: Settings };
 
-type ServicePlace = Extract<Place, { source: "service" }>;
+type OtherService = Extract<JudgedService, { source: "service" }>;
 
 /** What `checkout checklist` looks at: the sandbox of this folder, unless another service was named. */
-export async function lookFor(context: Context, options: LookOptions): Promise<Look> {
+export async function judgeFor(context: Context, options: JudgeOptions): Promise<Judge> {
   const place = await placeOf(context, options);
   return place.source === "sandbox"
-    ? sandboxLook(context, place.control)
-    : serviceLook(context, options, place);
+    ? judgeSandbox(context, place.control)
+    : judgeAnyService(context, options, place);
 }
 
-async function placeOf(context: Context, options: LookOptions): Promise<Place> {
+async function placeOf(context: Context, options: JudgeOptions): Promise<JudgedService> {
   const settings = serviceSettings(context, undefined);
   const { value: service } = settings.baseUrl;
   if (options.baseUrl !== undefined && service !== null) {
@@ -56,7 +56,7 @@ async function placeOf(context: Context, options: LookOptions): Promise<Place> {
   throw refusedUsage(message, "leave it out, or name a service with --base-url");
 }
 
-function elsewhere(context: Context, options: LookOptions, place: ServicePlace): Place {
+function elsewhere(context: Context, options: JudgeOptions, place: OtherService): JudgedService {
   noteTarget(context, { url: place.service });
   if (isStoreTyped(context.world)) {
     const message = "--store names a store of a sandbox: another service has the one of its API key";
@@ -67,7 +67,7 @@ function elsewhere(context: Context, options: LookOptions, place: ServicePlace):
   throw refusedUsage(message, "leave it out, or leave out --base-url");
 }
 
-function sandboxLook(context: Context, control: ControlTarget): Look {
+function judgeSandbox(context: Context, control: ControlTarget): Judge {
   return async (signal) => {
     const judged = await callAt(context, control, { name: "checklist", body: undefined, signal });
     return { ...judged, source: "sandbox", service: `${control.origin}/v1`, ...calibrated(context) };
@@ -81,7 +81,11 @@ function calibrated(context: Context): Pick<ChecklistReport, "calibration"> {
 }
 
 /** A service is asked nothing unless that was said, because one of the questions is an order. */
-function serviceLook(context: Context, options: LookOptions, { service, settings }: ServicePlace): Look {
+function judgeAnyService(
+  context: Context,
+  options: JudgeOptions,
+  { service, settings }: OtherService,
+): Judge {
   const { world, printer } = context;
   const report = (probe: ServiceProbe | null): ChecklistReport => {
     const address = quote(service, shellOf(world.env));

@@ -4,7 +4,7 @@ import type { SignatureVerdict } from "../../core/webhook/webhook.ts";
 import type { FaultAction } from "../../core/fault/actions.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
-import { endpointSecretsAt, type SecretsContext, type SecretsThen } from "./endpoint-secrets.ts";
+import { endpointSecretsAt, type SecretsContext, type SecretsAtTime } from "./endpoint-secrets.ts";
 
 /** An attempt of a delivery as it was sent, reconstructed from its audit. */
 export type SentAttempt = {
@@ -23,7 +23,7 @@ export type Signing =
   | { readonly known: false; readonly why: "rotated" | "unlike" }
   | {
       readonly known: true;
-      readonly owner: SecretsThen["owner"];
+      readonly owner: SecretsAtTime["owner"];
       /** The number of active secrets. */
       readonly secrets: number;
       /** The fault that hit the attempt, which may have changed its signature or its body. */
@@ -35,7 +35,7 @@ export type Signing =
     };
 
 /** Reconstructs an attempt with the function that sends; without body and signature if that is not possible. */
-export function sentTry(
+export function sentAttempt(
   context: SecretsContext,
   { endpointId, storeId, eventId }: Pick<Delivery, "endpointId" | "storeId" | "eventId">,
   attempt: Pick<DeliveryAttempt, "startedAt" | "headers" | "bodyHash">,
