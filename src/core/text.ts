@@ -8,8 +8,19 @@ import { refuse } from "./outcome.ts";
 const UNPRINTABLE_RANGES =
   "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ud800-\\udfff\\ufeff\\uffa0\\ufff0-\\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}";
 const UNPRINTABLE = new RegExp(`[${UNPRINTABLE_RANGES}]`, "gu");
-/** Matches texts that `printable` leaves unchanged; for a JSON Schema. */
-export const PRINTABLE_PATTERN = `^[^${UNPRINTABLE_RANGES}]*$`;
+/** Surrogates, and ranges beyond the Basic Multilingual Plane, as they stand in a class. */
+const TWO_UNITS = /\\ud800-\\udfff|[\u{10000}-\u{10ffff}]-[\u{10000}-\u{10ffff}]/gu;
+
+/**
+ * A pattern for a JSON Schema, which means the same with and without the Unicode flag: without it, a range beyond the
+ * Basic Multilingual Plane is an error, and a surrogate half of a character. Characters there are left to the parser.
+ */
+export function withoutFlags(pattern: string): string {
+  return pattern.replace(TWO_UNITS, "");
+}
+
+/** Matches texts that `printable` leaves unchanged, as far as `withoutFlags` lets it say; for a JSON Schema. */
+export const PRINTABLE_PATTERN = withoutFlags(`^[^${UNPRINTABLE_RANGES}]*$`);
 const SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin)|whsec)(?:_|%5f))[\w%-]+/gi;
 /** A shorter text after the prefix is a name, such as svc_test_mode, and reveals nothing. */
 const MIN_SECRET_LENGTH = 16;

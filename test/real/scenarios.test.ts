@@ -30,6 +30,18 @@ test("all scenarios pass against the program, with what checkout env prints as t
   expect(ran.toSorted()).toEqual(WORKFLOWS.toSorted());
 });
 
+test("the description and the scenarios are what their standards ask for; the licence is the owner's", async () => {
+  const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
+  const files = ["openapi-control.json", ...SCENARIOS.map((file) => join("arazzo", file))];
+  const args = [RUNNER, "lint", ...files, "--format", "json"];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, {
+    cwd: join(ROOT, "fixtures"),
+    env,
+  });
+  expect(stderr.match(/: validated in/g)).toHaveLength(files.length);
+  expect(Array.from(stdout.matchAll(/"ruleId": "(.+)"/g), ([, rule]) => rule)).toEqual(["info-license"]);
+});
+
 test("the lines of docs/scenarios.md run all of them", async () => {
   const [cwd, bin] = [tempFolder(), tempFolder()];
   await startSandbox({ cwd });

@@ -10,6 +10,7 @@ import {
   SECRET_PATTERN,
   shownText,
   UUID_PATTERN,
+  withoutFlags,
 } from "../text.ts";
 
 const MAX_LENGTH = 64;
@@ -72,7 +73,12 @@ export const STORE_NAME_FORM = {
   minLength: 1,
   maxLength: MAX_LENGTH,
   pattern: PRINTABLE_PATTERN,
-  not: { anyOf: [...NOT_A_NAME.map(([pattern]) => ({ pattern })), { pattern: SECRET_PATTERN }] },
+  not: {
+    anyOf: [
+      ...NOT_A_NAME.map(([pattern]) => ({ pattern: withoutFlags(pattern) })),
+      { pattern: SECRET_PATTERN },
+    ],
+  },
 };
 
 /**
