@@ -559,10 +559,10 @@ test("an event and a delivery say why they did not arrive, and what to type", as
       say: english,
     }).map(({ entry }) => entry.text);
   expect(lineOf({ ...DUE, endpointId })).toEqual([
-    `→ …${endpointId.slice(-4)}  waits for earlier events or its time`,
+    `→ …${endpointId.slice(-4)}  waiting for earlier events or a later time`,
   ]);
   expect(lineOf({ ...DUE, endpointUrl: "http://localhost:3000/hooks", isHeld: true })).toEqual([
-    "→ localhost:3000/hooks  waits: its endpoint is paused (checkout endpoints list says why)",
+    "→ localhost:3000/hooks  waiting: paused (checkout endpoints list says why)",
   ]);
   expect(told.kind).toBe("delivery");
   expect(told.summary).toContain(

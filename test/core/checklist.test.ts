@@ -662,7 +662,7 @@ test("an item that passes with a risk says what to do about it", () => {
       "return_origins",
       "a return origin is registered",
       RETURN,
-      /browser-return is waived/,
+      /browser-return is skipped/,
     ],
     [
       drilled(drill({ steps: [] })),
@@ -675,16 +675,16 @@ test("an item that passes with a risk says what to do about it", () => {
     [
       { ...drilled(drill({ steps: [], at: OLD })), ...waive("webhook") },
       "webhook_verification",
-      `the webhook drill of "${HOOKS}" is waived`,
+      `the webhook drill of "${HOOKS}" is skipped`,
       CHECK,
-      /the drill of webhooks is waived/,
+      /the drill of webhooks is skipped/,
     ],
     [
       { duplicates: null, ...waive("duplicates") },
       "webhook_verification",
-      "the drill of duplicates is waived",
+      "the drill of duplicates is skipped",
       TWICE,
-      /duplicates is waived/,
+      /duplicates is skipped/,
     ],
   ];
   for (const [facts, name, reason, next, risk] of rows) {
@@ -696,7 +696,7 @@ test("an item that passes with a risk says what to do about it", () => {
   const { items } = judge({ ...READY, ...both });
   expect(items.find(({ name }) => name === "return_origins")).toMatchObject({
     next: RETURN,
-    assumptions: [expect.stringContaining("on this machine"), expect.stringContaining("is waived")],
+    assumptions: [expect.stringContaining("on this machine"), expect.stringContaining("is skipped")],
   });
 });
 
@@ -732,7 +732,7 @@ test("a waiver stands in for a drill for 7 days, as a risk; a failure after it o
     expect([facts, judged.verdict, leaning.length]).toEqual([facts, verdict, risks]);
   }
   const [risk] = judge({ ...READY, ...missing, ...waive() }).items.flatMap((item) => item.assumptions);
-  expect(risk).toBe("the drill of browser-return is waived until 2026-01-22T11:59:59.000Z: no return page");
+  expect(risk).toBe("the drill of browser-return is skipped until 2026-01-22T11:59:59.000Z: no return page");
 });
 
 test("a report names the items by their titles, in their order", () => {

@@ -252,3 +252,49 @@ test("no page of the portal in Chinese has an English sentence of ours", async (
   expect(addresses.length).toBeGreaterThan(25);
   expect(found).toEqual([]);
 });
+
+test("the page of a drill that runs has no English sentence of ours", async () => {
+  const { harness, sandbox, portal, run } = await openShop();
+  const launch = `${portal.home}/launch`;
+  const pages: string[] = [];
+  harness.vacate(3000);
+  const answer = { status: 204, headers: {}, body: "" };
+  harness.occupy(3000, {
+    answer: async () => {
+      pages.push((await portal.get(launch)).html);
+      return answer;
+    },
+    refuse: () => answer,
+  });
+  await run("endpoints add http://localhost:3000/hooks");
+  await run("endpoints add http://127.0.0.1:9/hooks");
+  await portal.act(`${launch}/webhooks`);
+  expect(pages.length).toBeGreaterThan(3);
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const control = async (path: string, body: object): Promise<Readonly<Record<string, string>>> => {
+    const asked = { path: `/__sandbox/stores/default${path}`, body: JSON.stringify(body) };
+    const { body: text } = await sandbox.request({
+      ...asked,
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    return (JSON.parse(String(text)) as { data: Readonly<Record<string, string>> }).data;
+  };
+  const lease = { timeout_ms: 60_000 };
+  for (const drill of ["duplicates", "browser_return", "idempotency"]) {
+    const { id = "", api_key: key } = await control("/leases", { drill, ...lease });
+    if (drill === "idempotency") {
+      await control(`/drills/idempotency/${id}/runs`, { run: "first", order_id: "order-1" });
+      for (const price of ["price_coffee", "price_coffee", "price_none"])
+        await sandbox.request({
+          path: "/v1/orders",
+          headers: { Authorization: `Bearer ${key}`, "Idempotency-Key": `the-key-of-${price}` },
+          body: JSON.stringify({ order_id: "order-1", price_id: price }),
+        });
+    }
+    pages.push((await portal.get(launch)).html);
+    await control(`/leases/${id}/end`, {});
+  }
+  const seen = textOf(pages.at(-1) ?? "");
+  for (const text of ["幂等演练 进行中", "已创建", "已重放"]) expect(seen).toContain(text);
+  expect(pages.flatMap((html) => englishIn(html, MERCHANT_TEXTS))).toEqual([]);
+});

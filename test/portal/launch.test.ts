@@ -76,15 +76,20 @@ test("production is requested once, with a note that holds no secret; the item t
   expect((await get()).html).not.toContain("/launch/production");
 });
 
-test("a drill is waived with a reason, for 7 days, and is a risk of its item", async () => {
+test("a drill is skipped with a reason, for 7 days, and is a risk of its item", async () => {
   const { harness, get, act, post } = await openPage();
   await harness.run(["return-origins", "add", "https://shop.example"]);
   const page = await act("/waivers", { drill: "browser_return", reason: "no return page" });
   expect(itemOf(page, "return_origins")).toMatch(/pass .*Risk: .*no return page/);
+  // It is skipped already; the other drills can be.
+  expect(page.text).toContain("no return page · until 2026-01-22 12:00:00");
+  expect(page.html).not.toContain('name="drill" value="browser_return"');
+  expect(page.html).toContain('name="drill" value="duplicates"');
   expect((await post("/waivers", { drill: "browser_return", reason: "" })).status).toBe(400);
   expect((await post("/waivers", { drill: "everything", reason: "why not" })).status).toBe(400);
   harness.clock.advance(8 * 24 * 3_600_000);
   expect((await get()).text).not.toContain("no return page");
+  expect((await get()).html).toContain('name="drill" value="browser_return"');
 });
 
 test("the drill of webhooks runs from the page: its steps, its verdict, and order events only with consent", async () => {
@@ -114,8 +119,12 @@ test("the drill of webhooks runs from the page: its steps, its verdict, and orde
   expect(failed.text).toContain("Likely cause");
   // One folded line for each endpoint, the steps that failed first; ids are in titles and links alone.
   expect(itemOf(failed, "webhook_verification")).toMatch(/failed localhost:3000\/hooks ?: \d+ of \d+ steps/);
-  const [, steps = ""] = /<details class="result">([^]*?)<\/details>/.exec(failed.html) ?? [];
+  const [, steps = ""] = /<details class="result">([^]*?)<\/details>\s*<\/details>/.exec(failed.html) ?? [];
   expect(textOf(steps)).toMatch(/failed .* Steps that passed: \d+/);
+  // A cause that several steps have stands once, with a few of them.
+  const causes = [...steps.matchAll(/<summary><strong>(\d+) steps:<\/strong> (.*?)<\/summary>/g)];
+  expect(causes.map(([, count]) => Number(count) > 3)).toContain(true);
+  for (const [, , cause = ""] of causes) expect(steps.split(cause)).toHaveLength(2);
   expect(failed.text).not.toMatch(/[\da-f]{8}-[\da-f]{4}-7/);
   site.harness.vacate(3000);
   const { location = "" } = await portal.post(`${at}/webhooks`);

@@ -27,7 +27,7 @@ export function registerChecklistWaive(group: Group): void {
       body: ({ reason }, { argument }) => ({ drill: drillNamed(argument), reason }),
       text: ({ at }, { style }, { argument }) =>
         [
-          `${style.green("✓")} the drill of ${argument} is waived until ${iso(at + EVIDENCE_MS)}`,
+          `${style.green("✓")} the drill of ${argument} is skipped until ${iso(at + EVIDENCE_MS)}`,
           "  the checklist shows that as a risk until the drill passes",
         ].join("\n"),
     }),

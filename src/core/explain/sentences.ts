@@ -121,10 +121,10 @@ export const SENTENCES = {
   dropped: ["dropped, not delivered", "已丢弃，未推送"],
   givenUp: ["given up", "已放弃"],
   held: [
-    "waits: its endpoint is paused (checkout endpoints list says why)",
+    "waiting: paused (checkout endpoints list says why)",
     "等待中：接收端已暂停（原因见 checkout endpoints list）",
   ],
-  waits: ["waits for earlier events or its time", "等待较早的事件或预定时间"],
+  waits: ["waiting for earlier events or a later time", "等待较早的事件或预定时间"],
   setBack: ["the clock was set back", "时钟被拨回"],
   underWay: ["under way", "进行中"],
   injected: (fault: string) => [`the injected fault ${fault}`, `注入的故障 ${fault}`],

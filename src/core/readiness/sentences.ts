@@ -101,10 +101,10 @@ export const READINESS = {
     "幂等演练进行中：会丢弃一次创建的响应",
   ],
   notRun: ["was not run", "尚未运行"],
-  waived: (what: string) => [`${what} is waived`, `${what}已豁免`],
+  waived: (what: string) => [`${what} is skipped`, `${what}已跳过`],
   waivedUntil: (drill: string, until: string, reason: string) => [
-    `the drill of ${drill} is waived until ${until}: ${reason}`,
-    `${drill} 演练豁免至 ${until}：${reason}`,
+    `the drill of ${drill} is skipped until ${until}: ${reason}`,
+    `${drill} 演练跳过至 ${until}：${reason}`,
   ],
   failed: (what: string, why: string) => [`${what} failed: ${why}`, `${what}未通过：${why}`],
   invalid: (what: string, why: string) => [`${what} ${why}`, `${what}${why}`],

@@ -10,7 +10,7 @@ import { IDEMPOTENCY_STEPS } from "../../../../core/readiness/drills/idempotency
 import { CASE_NAMES, WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_MS } from "../../../../core/readiness/proof.ts";
 import type { DrillFact, DrillStep } from "../../../../core/control/drills.ts";
-import { html, type Html } from "../../../../web/html.ts";
+import { html, joined, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { field, tick } from "../fields.ts";
 import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
@@ -135,7 +135,8 @@ function seenSoFar(
     ({ orderId, idempotencyKey, result, lost }) =>
       html`<li>
         <code>${orderId === null ? "–" : shownText(orderId)}</code>
-        <code>${idempotencyKey ?? "–"}</code> ${result}${lost ? html`, ${TEXTS.answerDropped}` : ""}
+        <code>${idempotencyKey ?? "–"}</code>
+        ${result === "created" || result === "replayed" ? TEXTS.results[result] : result}${lost ? html`, ${TEXTS.answerDropped}` : ""}
       </li>`,
   );
   return html`<p>${TEXTS.seen}: ${seen.length === 0 ? TEXTS.noneSeen : String(seen.length)}</p>
@@ -175,8 +176,12 @@ export function drillActs(view: View, kind: DrillKind, known: ReadinessFacts): H
       ${waiver === undefined ? "" : html`<span class="badge warn">${TEXTS.waived}</span>`}
     </h4>
     <p class="hint">${kind === "webhook" ? TEXTS.runHint(CASE_NAMES.length) : TEXTS.drillHints[kind]}</p>
-    ${waiver === undefined ? "" : html`<p>${waiver.reason} · ${dated(waiver.at)}</p>`}
-    <div class="actions">${run} ${waiveForm(view, kind)}</div>
+    ${
+      waiver === undefined
+        ? ""
+        : html`<p>${waiver.reason} · ${TEXTS.skippedUntil} ${dated(waiver.at + EVIDENCE_MS)}</p>`
+    }
+    <div class="actions">${run} ${waiver === undefined ? waiveForm(view, kind) : ""}</div>
   </div>`;
 }
 
@@ -190,8 +195,9 @@ function drillResult({
   readonly now: number;
 }): Html {
   const { kind, passed, steps, at } = drill;
-  const [right, wrong] = [true, false].map((is) => steps.filter((step) => step.passed === is));
-  const list = (some: readonly DrillStep[] = []): Html =>
+  const right = steps.filter((step) => step.passed);
+  const wrong = steps.filter((step) => !step.passed);
+  const list: StepList = (some, { hasCause = true } = {}) =>
     table(html`${TEXTS.drillKinds[kind]} ${of}`, some, (step) => [
       [
         TEXTS.step,
@@ -200,10 +206,9 @@ function drillResult({
       ],
       [TEXTS.expected, drillWords(step.expected), "named"],
       [WORDS.got, drillWords(step.got), "named"],
-      [TEXTS.cause, drillWords(step.cause ?? "")],
+      ...(hasCause ? ([[TEXTS.cause, drillWords(step.cause ?? "")]] as const) : []),
     ]);
-  const held = TEXTS.steps(right?.length ?? 0, steps.length);
-  const isRight = wrong?.length === 0;
+  const held = TEXTS.steps(right.length, steps.length);
   return html`<details class="result">
     <summary>
       ${goodOrBad(passed, TEXTS.drillPassed, TEXTS.drillFailed)}
@@ -211,15 +216,39 @@ function drillResult({
       ${ago(at, now)}
     </summary>
     ${
-      isRight
+      wrong.length === 0
         ? list(right)
-        : html`${list(wrong)}
+        : html`${failedSteps(kind, wrong, list)}
             <details>
-              <summary>${TEXTS.heldSteps(right?.length ?? 0)}</summary>
+              <summary>${TEXTS.heldSteps(right.length)}</summary>
               ${list(right)}
             </details>`
     }
   </details>`;
+}
+
+/** The steps of a drill as a table. */
+type StepList = (steps: readonly DrillStep[], columns?: { readonly hasCause?: boolean }) => Html;
+
+/** How many steps that failed of one cause are shown whole; the others are named. */
+const SHOWN_OF_CAUSE = 3;
+
+/** The steps that failed: a cause that several have stands once, with its steps folded. */
+function failedSteps(kind: DrillKind, wrong: readonly DrillStep[], list: StepList): Html {
+  const causes = [...Map.groupBy(wrong, ({ cause }) => cause ?? "")];
+  const own = causes.flatMap(([, steps]) => (steps.length === 1 ? steps : []));
+  const shared = causes.filter(([, { length }]) => length > 1);
+  return html`${shared.map(([cause, steps]) => {
+    const others = steps
+      .slice(SHOWN_OF_CAUSE)
+      .map(({ name }) => html`${stepTitle(DRILLS[kind].steps, name)}`);
+    return html`<details class="cause">
+      <summary><strong>${TEXTS.failedSteps(steps.length)}</strong> ${drillWords(cause)}</summary>
+      ${list(steps.slice(0, SHOWN_OF_CAUSE), { hasCause: false })}
+      ${others.length === 0 ? "" : html`<p class="hint">${TEXTS.alsoFailed} ${joined(others)}</p>`}
+    </details>`;
+  })}
+  ${own.length === 0 ? "" : list(own)}`;
 }
 
 function withoutScheme(url: string): string {
