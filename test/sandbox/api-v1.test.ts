@@ -233,6 +233,33 @@ test("--rate-limit makes 429 real, with Retry-After", async () => {
   expect(outcome(await post(sandbox, BODY))).toBe("201 created");
 });
 
+test("each API key has its own bucket, and a request without a valid key takes nothing from any", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start(["--rate-limit", "5/s"]);
+  const made = await harness.run(["keys", "create", "--scopes", "orders:write", "--json"]);
+  const { api_key: second = "" } = JSON.parse(made.stdout) as { readonly api_key?: string };
+  const send = (key: string): Promise<Answered> =>
+    post(sandbox, { ...BODY, order_id: `o-${(keys += 1)}` }, { headers: { Authorization: `Bearer ${key}` } });
+  const outcomes = async (key: string, times: number): Promise<ReadonlySet<string>> => {
+    const answers: string[] = [];
+    for (let sent = 0; sent < times; sent += 1) answers.push(outcome(await send(key)));
+    return new Set(answers);
+  };
+  const first = sandbox.ready.api_key ?? "";
+  expect(await outcomes(`svc_test_${"0".repeat(33)}`, 12)).toEqual(new Set(["401 credential_invalid"]));
+  expect(await outcomes(`svc_live_${"0".repeat(33)}`, 12)).toEqual(
+    new Set(["403 production_approval_missing"]),
+  );
+  expect(await outcomes(first, 10)).toEqual(new Set(["201 created"]));
+  const limited = await send(first);
+  expect(outcome(limited)).toBe("429 rate_limited");
+  expect(said(limited).error?.message).toBe(
+    "more than 5 requests a second with this API key; try again in 1 s",
+  );
+  expect(await outcomes(second, 10)).toEqual(new Set(["201 created"]));
+  expect(outcome(await send(second))).toBe("429 rate_limited");
+});
+
 test("while the store's clock stands a bucket fills all the same", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--rate-limit", "5/s"]);

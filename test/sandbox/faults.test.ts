@@ -138,7 +138,12 @@ test("faults that answer answer as the service would: its codes, Retry-After, an
   const site = await open();
   const rows = [
     ["storage_full", 503, "storage_unavailable", "the disk is full"],
-    ["rate_limit --retry-after 7", 429, "rate_limited", "try again in 7 s"],
+    [
+      "rate_limit --retry-after 7",
+      429,
+      "rate_limited",
+      "too many requests with this API key; try again in 7 s",
+    ],
     ["status", 500, "internal_error", "asked for by fault"],
     ["status --status 401", 401, "credential_invalid", "asked for by fault"],
     ["status --status 409", 409, "state_conflict", "asked for by fault"],
