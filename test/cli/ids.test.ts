@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import * as fc from "fast-check";
@@ -10,7 +10,7 @@ import { SEED, size } from "../support/campaign.ts";
 import { createHarness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** Every command that takes the id of an order or a session; NAME stands for it. */
+/** Every command that takes the id of an order or a session; NAME stands for the id. */
 const COMMANDS = [
   "orders get NAME",
   "sessions get NAME",
@@ -62,6 +62,16 @@ function insert(cwd: string, { id, orderId }: { readonly id: string; readonly or
     .run({ id, orderId });
   file.close();
 }
+
+test("the list has each command whose help names an id or order_id", () => {
+  const help = readFileSync(join(import.meta.dirname, "help.golden.txt"), "utf8");
+  const taking = help
+    .split(/^\$ checkout /m)
+    .filter((one) => / [[<]id\|order_id[\]>]/.test(one.replace(/\nCommands:[^]*/, "")))
+    .map((one) => one.split(" --help")[0] ?? "");
+  expect(taking.filter((command) => !COMMANDS.some((one) => one.startsWith(`${command} `)))).toEqual([]);
+  expect(taking.length).toBeGreaterThan(9);
+});
 
 test("every command takes the id, the order_id and the end of the id for the same order or session", async () => {
   const { harness, create, run } = await open();
