@@ -1,4 +1,4 @@
-// Whose rate is limited: `createRateLimiter`; rule and words: core/rate-limit.ts, decision 17,
+// To change the rate limit: `createRateLimiter`; its rule and texts: core/rate-limit.ts, decision 17,
 // core/readiness/assumptions.ts.
 import { storeNow, type StoreClock } from "../../core/clock.ts";
 import { hashKey, parseAuthorization } from "../../core/credential.ts";
@@ -10,7 +10,7 @@ import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";
 import type { HttpRequest } from "../../world.ts";
 
-/** The owner of a request's key, even if the request is refused; undefined if the key is missing or unknown. */
+/** The owner of the request's API key, also for a refused request; undefined if the key is missing or unknown. */
 export function callerOf(
   store: Pick<Store, "credentials">,
   request: HttpRequest,
@@ -20,7 +20,10 @@ export function callerOf(
   return store.credentials.byApiKey(presented.value.apiKey);
 }
 
-/** The store that has or had the key of a request, with its clock; undefined if it names none. Slower than `callerOf`. */
+/**
+ * The store of the request's API key, even if the key was revoked, with the store's clock; undefined if there is none.
+ * Slower than `callerOf`.
+ */
 export function formerOwner(
   store: Pick<Store, "credentials" | "stores">,
   { rawHeaders = [] }: Partial<Pick<HttpRequest, "rawHeaders">>,
@@ -31,22 +34,25 @@ export function formerOwner(
   return owner && { storeId: owner.storeId, clock: store.stores.facts(owner.storeId)?.clock };
 }
 
-/** Whether a command of this program sent a request: it shows nothing of the merchant's own client. */
+/** Whether a command of this program sent the request. Such a request says nothing about the merchant's own client. */
 export function isOwnCommand(request: HttpRequest): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(COMMAND_AGENT));
 }
 
-/** Whether a drill made a request by itself: no evidence and no log counts it as the merchant's. */
+/**
+ * Whether a drill sent the request itself. The log marks such a request, and it is no evidence of the merchant's
+ * client.
+ */
 export function isByDrill(request: Pick<HttpRequest, "rawHeaders">): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(DRILL_AGENT));
 }
 
-/** One bucket for each credential (decision 17): whose it is, is said here alone. */
+/** Limits the rate of each credential (decision 17). Only this file knows whose bucket a request uses. */
 export type RateLimiter = { readonly take: (caller: CredentialInStore, realNow: number) => Outcome<void> };
 
 /**
- * Buckets live in memory: a restart gives everyone a full one. They fill by the store's clock, but where it is frozen, for
- * they would never fill then. A limit of `off` refuses nothing.
+ * Creates a rate limiter whose buckets are in memory: after a restart every bucket is full. Buckets fill by the store's
+ * clock, or by real time while that clock is frozen. A limit of `off` refuses nothing.
  */
 export function createRateLimiter(limit: RateLimit | "off"): RateLimiter {
   const buckets = new Map<string, Bucket>();

@@ -32,13 +32,16 @@ import type { CredentialInStore } from "../../store/credentials.ts";
 
 const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 
-/** What the v1 API needs in addition to the verbs. */
+/** The dependencies of the v1 API. */
 export type ApiContext = ServiceContext &
   ApiFaultContext & {
     readonly rateLimiter: RateLimiter;
     readonly idempotencyWatch: Pick<IdempotencyWatch, "look">;
     readonly retrieveWatch: Pick<RetrieveWatch, "look">;
-    /** Both tokens, to recognise them where they do not belong: a given one has no form of its own. */
+    /**
+     * The tokens of this sandbox, to recognise them if they are used as an API key: a token from the environment can
+     * have any form.
+     */
     readonly controlToken: string;
     readonly adminToken: string;
   };
@@ -78,7 +81,7 @@ export const V1: Area<ApiContext> = {
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-/** An integration that gets one of our codes may rely on it. Returns whose it is, if it has a key of ours. */
+/** Records the assumptions that a refusal's code relies on. Returns the owner of the request's key, if it is known. */
 function noteRefusal(
   { store, world, assumptions }: ApiContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
@@ -111,7 +114,7 @@ function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<
   };
 }
 
-/** A refusal of v1 as its answer. */
+/** The answer for a refusal. */
 function refusing(context: ApiContext, call: Call): (refusal: Refusal) => Answer {
   return (refusal) => V1.refuse(context, call, refusal);
 }
@@ -138,7 +141,7 @@ async function create(
       requestId: ownId,
       at: storeNow(clock, context.world.now()),
     });
-  // A replay carries the request_id of its first answer, in the header as in the body (decision 5).
+  // A replay has the request_id of its first answer, in the header and in the body (decision 5).
   const { requestId, body, replayed } = created.value;
   const headers = jsonHeaders(requestId);
   const orderId = content.value.request.order_id;
@@ -177,7 +180,7 @@ async function retrieve(
   return accept({ status: 200, headers: jsonHeaders(requestId), body, note: found.value.status, logged });
 }
 
-/** Credential, rate, environment and scope (decision 3). */
+/** Checks credential, rate, environment and scope (decision 3). */
 function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Outcome<CredentialInStore> {
   const presented = parseAuthorization(headerLines(request, "authorization"));
   if (!presented.ok) return presented;
@@ -192,8 +195,8 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
 }
 
 /**
- * v1 accepts only test credentials, also after an approval for production. A live key names no store: the first is
- * meant.
+ * Refuses a live credential: v1 accepts only test credentials, even after an approval for production. A live key names
+ * no store, so the answer depends on the first store.
  */
 function refuseLive({ store }: ApiContext): Outcome<never> {
   const first = store.stores.first();
@@ -209,7 +212,7 @@ function refuseLive({ store }: ApiContext): Outcome<never> {
   );
 }
 
-/** Content type, JSON, Idempotency-Key, schema (decision 3). */
+/** Parses content type, JSON, Idempotency-Key and body (decision 3). */
 function readCreate(call: Call): Outcome<{ idempotencyKey: string; request: CreateRequest }> {
   const query = refuseQuery(call);
   if (!query.ok) return query;
@@ -225,7 +228,10 @@ function readCreate(call: Call): Outcome<{ idempotencyKey: string; request: Crea
   return accept({ idempotencyKey: idempotencyKey.value, request: body.value });
 }
 
-/** What the parsers refuse by its form, by its value: the tokens of this sandbox, which the environment may have set. */
+/**
+ * Refuses the tokens of this sandbox in a create. Parsers refuse tokens by their form, but a token from the environment
+ * can have any form.
+ */
 function refuseTokens(
   { controlToken, adminToken }: ApiContext,
   { idempotencyKey, request }: { readonly idempotencyKey: string; readonly request: CreateRequest },
@@ -238,7 +244,7 @@ function refuseTokens(
   return refuse("invalid_parameter", `${held[0]} must be free of ${A_SECRET}`);
 }
 
-/** v1 states no query parameters, and unknown input is not silently ignored. */
+/** Refuses a query: v1 states no query parameters, and unknown input is not silently ignored. */
 function refuseQuery({ query }: Call): Outcome<void> {
   if (query === "") return accept(undefined);
   return refuse("unknown_parameter", `v1 takes no query parameters; got ${printableLiteral(query)}`);

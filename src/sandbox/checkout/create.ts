@@ -18,26 +18,26 @@ import type { ServiceContext } from "../context.ts";
 import { emit } from "../webhook/outbox.ts";
 import { bringUpToDate, currentCheckout, isBehind } from "./payments.ts";
 
-/** A create whose syntax is valid. */
+/** A create request with valid syntax. */
 type CreateCommand = {
   readonly storeId: string;
   readonly object: CheckoutObject;
-  /** The path it was sent to: the key is bound to it (decision 5). */
+  /** The request path, to which the idempotency key is bound (decision 5). */
   readonly path: string;
   readonly idempotencyKey: string;
   readonly request: CreateRequest;
   readonly requestId: string;
-  /** Whether a command of this program sent it: then it is no evidence for the merchant's client. */
+  /** Whether a command of this program sent the request: then it is no evidence of the merchant's client. */
   readonly isOwnCommand: () => boolean;
 };
 
-/** The bytes to send, and whether they are a replay. */
+/** The response bytes, and whether they are a replay. */
 type CreatedCheckout = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
 
 /**
- * Creates an order or a session, or repeats the answer of its key (interface 19 to 21; decision 5). One transaction
- * with one `now`: key, checkout, event; for a key that was used before, a row of the log. Refuses in the order of
- * decision 3.
+ * Creates an order or a session, or replays the stored response of its key (interface 19 to 21; decision 5). Writes the
+ * key, the checkout and the event in one transaction with one `now`; for a used key, a row in the log of key uses.
+ * Refuses in the order of decision 3.
  */
 export function createCheckout(
   context: ServiceContext,
@@ -85,8 +85,8 @@ export function createCheckout(
 }
 
 /**
- * The current state of a checkout of the store (decision 9). Settlement or expiry that is due is done first, even if
- * the timer has not run. Refuses with `session_not_found`, for another store's id too.
+ * The current state of a checkout of the store (decision 9). A settlement or expiry that is due is applied first, even
+ * if its timer has not fired. Refuses with `session_not_found`, also for another store's id.
  */
 export async function retrieveCheckout(
   context: ServiceContext,
@@ -102,7 +102,7 @@ export async function retrieveCheckout(
   return accept(await currentCheckout(context, checkout, now));
 }
 
-/** A reserved order_id is settled automatically after a second (decision 37). */
+/** Schedules the settlement of a checkout with a reserved order_id: after one second (decision 37). */
 function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock): void {
   const { id: checkoutId, storeId, expiresAt } = checkout;
   const settlement = settlementOf(checkout);
@@ -112,8 +112,8 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
 }
 
 /**
- * Answers a create whose key was used before, and records it with the request_id of this request, although a replay
- * carries that of the first. A refusal is a value, so its row is kept; runs inside a write.
+ * Answers a create with a used key, and logs the use with the request_id of this request, although a replay has the
+ * request_id of the first. Runs inside a write; a refusal is returned, not thrown, so that the log row is kept.
  */
 function answerUsed(
   { store }: ServiceContext,
@@ -131,7 +131,7 @@ function answerUsed(
   return accept({ requestId: first, body, replayed: true });
 }
 
-/** What is bought. A price that cannot be named is a 400. */
+/** The amount, currency and payment method of a create. Refuses an unknown price with 400. */
 function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<Terms> {
   if (!("price_id" in request)) return accept(termsOf(request, undefined));
   return mapped(priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id)), (found) =>

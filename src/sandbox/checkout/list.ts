@@ -16,43 +16,43 @@ import { storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { settleDue } from "./payments.ts";
 
-/** A part of a list of checkouts, newest first. */
+/** A page of a list of checkouts, newest first. */
 type CheckoutPage = {
   readonly checkouts: readonly (Checkout & { readonly last: LastChange })[];
   /** The store's time. */
   readonly now: number;
-  /** `before` of the next part; null where there is none. A part that is short can have a next one. */
+  /** The `before` parameter of the next page; null on the last page. A page that is not full can have a next one. */
   readonly nextBefore: string | null;
-  /** How many checkouts were looked through, newest first; null where an index knew where to look. */
+  /** The number of checkouts searched, newest first; null if an index was used. */
   readonly searched: number | null;
-  /** When the oldest of these was created, by the store's clock. */
+  /** The creation time of the oldest checkout searched, by the store's clock. */
   readonly searchedBackTo: number | null;
 };
 
 type Lists = ReturnType<Store["checkoutLists"]>;
 
-/** Checkouts that an index has found, or those that a look through the newest ones has. */
+/** The checkouts found by an index, or by a search of the newest checkouts. */
 type SearchPart = {
-  /** The newest first, one more than the page shows where there are more. */
+  /** Newest first; one more than the page has, if there are more. */
   readonly places: readonly CheckoutPosition[];
-  /** What is older than a look went, and is shown all the same. */
+  /** Checkouts of the same order_id that are older than the searched ones. */
   readonly older?: readonly CheckoutPosition[];
   readonly look?: Omit<SearchResult, "places">;
 };
 
 const DEFAULT_PAGE = 50;
-/** How many checkouts that an index found in another order are sorted to pick the newest. */
+/** Maximum number of checkouts from an unsorted index that are sorted to pick the newest. */
 const MAX_PICKED = 500;
 
-/** How many checkouts of an order_id are shown that a look did not come to. */
+/** Maximum number of `older` checkouts of an order_id on a page. */
 const MAX_OLDER = 5;
 
 const END_OF_ID = /^[0-9a-f]{8}$/i;
 
 /**
- * Lists the checkouts of a store, newest first, as they are by its clock now. `q` is an id or its last 8 characters, or
- * else a part of order_ids or descriptions (decision 92). Refuses with `session_not_found` where
- * `before` is no checkout of the store.
+ * Lists the checkouts of a store, newest first, as of its clock's time. `q` is an id, the last 8 characters of an id,
+ * or a part of an order_id or description (decision 92). Refuses with `session_not_found` if `before` is no checkout of
+ * the store.
  */
 export async function listCheckouts(
   context: ServiceContext,
@@ -77,10 +77,10 @@ export async function listCheckouts(
   return accept({ ...rest, checkouts: told, now: storeTime(context, storeId) });
 }
 
-/** What happened last to a checkout. */
+/** The last change of a checkout. */
 export function lastOf({ attempts, events }: Store, checkout: Checkout): LastChange {
   const { id, status, createdAt } = checkout;
-  // Nothing has happened to most of a list.
+  // Most checkouts of a list have not changed since their creation.
   const isNew = status === "created";
   return lastChange({
     checkout,
@@ -90,7 +90,7 @@ export function lastOf({ attempts, events }: Store, checkout: Checkout): LastCha
   });
 }
 
-/** What time has brought is done first, so that no status in a list is one of the past. */
+/** Applies settlements and expiries that are due, so that no listed status is out of date. */
 async function doWhatIsDue(context: ServiceContext, storeId: string): Promise<void> {
   const now = storeTime(context, storeId);
   for (let more = true; more;) {
@@ -112,13 +112,13 @@ function find(
   const { places, ...look } = lists.look(filter, text ?? null, span);
   if (text === undefined || look.last === undefined) return { places, look };
   if (span.before !== AFTER_ALL) return { places, look };
-  // An order_id that somebody types whole is found wherever it stands, on the first part.
+  // A complete order_id is found by an index however old its checkouts are; they are on the first page.
   const known = ofOrder(lists, storeId, text) ?? [];
   const older = lists.pick(known, filter, { before: look.last, limit: Math.min(MAX_OLDER, span.limit - 1) });
   return { places, look, older };
 }
 
-/** The checkouts whose id a text is, or ends; undefined where it is none. */
+/** The checkouts with this id, or whose id ends with these 8 characters; undefined if the text is neither. */
 function byId(lists: Lists, storeId: string, text: string): readonly CheckoutPosition[] | undefined {
   const id = text.toLowerCase();
   if (isUuid(text)) {
@@ -129,7 +129,7 @@ function byId(lists: Lists, storeId: string, text: string): readonly CheckoutPos
   return ending.length > 0 ? ending : undefined;
 }
 
-/** The checkouts of an order_id; undefined where they are too many to pick the newest of. */
+/** The checkouts of an order_id; undefined if there are too many to sort. */
 function ofOrder(lists: Lists, storeId: string, orderId: string): readonly CheckoutPosition[] | undefined {
   const places = lists.ofOrder(storeId, orderId, MAX_PICKED + 1);
   return places.length > MAX_PICKED ? undefined : places;

@@ -1,22 +1,25 @@
-// How a story learns that a page was opened or left. Who says so: sandbox/pages/payment/send-back.js; what is kept:
-// core/checkout/page-view.ts, store/checkout/page-views.ts.
+// How the story of a checkout learns that a page was opened or left. The page reports it:
+// sandbox/pages/payment/send-back.js; the stored view: core/checkout/page-view.ts, store/checkout/page-views.ts.
 import { ONE_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
 import { accept } from "../../core/outcome.ts";
 import { atCheckout } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** Keeps what browsers do with the pages of checkouts, for their story (decision 99). */
+/** Records page views of checkouts, for their stories (decision 99). */
 export type PageViews = {
-  /** A look-up in memory, except for the first view of its minute. Never fails, and nothing waits for it. */
+  /**
+   * Records a view: a look-up in memory, and a write for the first view of each minute. Never fails, and does not
+   * block.
+   */
   readonly note: (checkoutId: string, view: Omit<PageView, "at">) => void;
-  /** Resolves when all that was noted is on disk, or could not be written. */
+  /** Resolves when all recorded views are on disk, or failed to be written. */
   readonly idle: () => Promise<void>;
 };
 
-/** How many views are remembered, so that a page which is asked for again and again costs no write. */
+/** Maximum number of views in memory, so that repeated requests for one page cause no writes. */
 const MAX_REMEMBERED = 1000;
 
-/** Views are written in commits of their own, after the answer: a crash in between loses them. */
+/** Creates a recorder that writes views in commits of their own, after the answer: a crash in between loses a view. */
 export function createPageViews(
   context: Pick<ServiceContext, "store"> & {
     readonly world: Pick<ServiceContext["world"], "now">;

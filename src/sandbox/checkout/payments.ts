@@ -17,16 +17,16 @@ type Change = { readonly checkout: Checkout; readonly moves: readonly MoveEntry[
 /** Maximum number of due items in one transaction: other requests wait for it. */
 export const MAX_DUE_AT_ONCE = 100;
 
-/** What a payer does on the hosted pages; `attempt` is the one that the page showed. */
+/** An act of a payer on the hosted pages; `attempt` is the attempt that the page showed. */
 export type PayerAct =
   | { readonly kind: "start" }
-  /** `attempt`: from the wallet of that attempt; null: from the page itself. */
+  /** `attempt`: cancelled in the wallet of that attempt; null: on the checkout page. */
   | { readonly kind: "cancel"; readonly attempt: number | null }
   | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
-  /** The confirmation comes after the checkout has expired: it is recorded as a late result (decision 10). */
+  /** Confirms after the checkout has expired: recorded as a late result (decision 10). */
   | { readonly kind: "finish_late"; readonly attempt: number };
 
-/** Does what a payer did on a page. Refuses with `session_not_found` or `state_conflict`. */
+/** Applies an act of a payer. Refuses with `session_not_found` or `state_conflict`. */
 export function actAsPayer(
   context: ServiceContext,
   checkoutId: string,
@@ -50,7 +50,8 @@ function openAttempt({ store }: ServiceContext, { id }: Checkout): number | unde
 }
 
 /**
- * Acts in the payer's place, from the checkout's present status. Refuses with `session_not_found` or `state_conflict`.
+ * Pays in the payer's place, from the checkout's current status to an outcome. Refuses with `session_not_found` or
+ * `state_conflict`.
  */
 export function payAs(
   context: ServiceContext,
@@ -60,7 +61,7 @@ export function payAs(
   return onCheckout(context, ref, (checkout, now) => settle(context, { checkout, outcome }, now));
 }
 
-/** Opens a change of a checkout; does first what is due. */
+/** Runs a change of a checkout after everything that is due for it. */
 function onCheckout(
   context: ServiceContext,
   ref: CheckoutRef,
@@ -74,13 +75,13 @@ export function isBehind(context: ServiceContext, checkout: Checkout, now: numbe
   return isDue(checkout, now) || (waitsToSettle(context, checkout)?.dueAt ?? Infinity) <= now;
 }
 
-/** The outcome of an automatic settlement; undefined if the checkout waits for a payer, or is settled. */
+/** The scheduled automatic settlement of a checkout; undefined if it waits for a payer, or is final. */
 export function waitsToSettle({ store }: ServiceContext, checkout: Checkout): DueItem | undefined {
   if (isFinal(checkout.status) || settlementOf(checkout) === undefined) return undefined;
   return store.settlements.of(checkout.id);
 }
 
-/** A checkout as it is now: what is due is done first. Writes only if something is due. */
+/** The current state of a checkout: a due settlement or expiry is applied first. Writes only if something is due. */
 export function currentCheckout(
   context: ServiceContext,
   checkout: Checkout,
@@ -90,7 +91,7 @@ export function currentCheckout(
   return context.store.write(() => bringUpToDate(context, checkout, now));
 }
 
-/** Does what is due for a checkout, each thing with its own time; runs inside a write. */
+/** Applies the due settlement and expiry of a checkout, each with its own due time. Runs inside a write. */
 export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: number): Checkout {
   const { checkouts, settlements } = context.store;
   const { id } = checkout;
@@ -103,8 +104,7 @@ export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: 
 }
 
 /**
- * Does what is due in a store until a time, in order, at most so many items, and says how many it did and whether there is
- * more, so that a write stays short; runs inside a write.
+ * Applies items of a store that are due until a time, in order, and at most `most`, so that the write stays short. Returns how many were applied, and whether there are more. Runs inside a write.
  */
 export function settleDue(
   context: ServiceContext,
@@ -135,7 +135,7 @@ function settleItem(context: ServiceContext, { checkoutId, dueAt, outcome }: Due
   return changed.value.moves;
 }
 
-/** All steps of a payer for one outcome, from the checkout's present status; runs inside a write. */
+/** Takes all steps of a payer from the checkout's current status to one outcome. Runs inside a write. */
 function settle(
   context: ServiceContext,
   wanted: { readonly checkout: Checkout; readonly outcome: PayOutcome },
@@ -161,14 +161,14 @@ function settle(
   return accept({ ...finished.value, moves: [...started.value.moves, ...finished.value.moves] });
 }
 
-/** The payer does not return: the checkout's remaining time is taken away, so it expires now. */
+/** Expires a checkout now, as if the payer did not return: its remaining lifetime is removed. */
 function expireNow(context: ServiceContext, checkout: Checkout, now: number): Outcome<Change> {
   const expiresAt = Math.min(checkout.expiresAt, Math.max(now, checkout.createdAt + 1));
   if (!isFinal(checkout.status)) context.store.checkouts.setExpiry(checkout.id, expiresAt);
   return apply(context, { checkout: { ...checkout, expiresAt }, command: { kind: "expire" } }, expiresAt);
 }
 
-/** The checkout expires while the payer is in the wallet, and the confirmation comes after that. */
+/** Expires a checkout while the payer is in the wallet, and confirms the payment after that. */
 function finishLate(
   context: ServiceContext,
   wanted: { readonly checkout: Checkout; readonly attempt: number },
@@ -183,7 +183,7 @@ function finishLate(
   return finished.ok ? accept({ ...finished.value, moves: expired.value.moves }) : finished;
 }
 
-/** The only way to change a status: decided by the core, written with its event. */
+/** Applies a command that the core accepts, and writes it with its event. The only way to change a status. */
 function apply(
   context: ServiceContext,
   wanted: { readonly checkout: Checkout; readonly command: Command },

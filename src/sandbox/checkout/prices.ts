@@ -6,18 +6,18 @@ import type { Store } from "../../store/store.ts";
 import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** A price that was asked for, and what the store lacks to be paid by it. */
+/** An added price, and the capabilities that the store is missing for it. */
 type AddedPrice = Price & {
-  /** Whether it was not there before. */
+  /** Whether the price is new. */
   readonly added: boolean;
-  /** The capabilities that a checkout of it would be refused for. */
+  /** The missing capabilities, without which a checkout of this price is refused. */
   readonly missingCapabilities: readonly string[];
 };
 
-/** Says in the audit log where an approval came from. */
+/** The note of this approval in the audit log. */
 const BY_ADDING = "approved when it was added to the sandbox";
 
-/** Adds a price to the catalog of a store (decision 89). Refuses with `state_conflict` as `decidePrice` says. */
+/** Adds a price to the catalog of a store (decision 89). Refuses with `state_conflict` as `decidePrice` does. */
 export function addPrice(
   context: ServiceContext,
   storeId: string,
@@ -36,7 +36,7 @@ export function addPrice(
   });
 }
 
-/** Retires a price: no checkout is created on it any more. Refuses with `not_found` if the store does not have it. */
+/** Retires a price: creates with it are refused from now on. Refuses with `not_found` if the store does not have it. */
 export function retirePrice(
   context: ServiceContext,
   { storeId, id }: { readonly storeId: string; readonly id: string },
@@ -54,7 +54,10 @@ export function retirePrice(
   });
 }
 
-/** Writes into the audit log that a price is approved, or that it is not any more, by other ways than an act. */
+/**
+ * Writes to the audit log that a price was approved, or that its approval was withdrawn, without an act of the
+ * administrator.
+ */
 export function noteApproval(
   { adminActs }: Pick<Store, "adminActs">,
   approval: { readonly storeId: string; readonly price: Price; readonly note: string; readonly at: number },

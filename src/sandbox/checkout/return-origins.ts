@@ -3,22 +3,22 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** A store, and an origin that passed `parseReturnOrigin`. */
+/** A store, and an origin from `parseReturnOrigin`. */
 type OriginOfStore = { readonly storeId: string; readonly origin: string };
-/** The same with a path that passed `parseReturnPath`; without one an origin keeps the path that it has, or gets `/`. */
+/** The same with a path from `parseReturnPath`. Default: the path that the origin has, or `/` for a new origin. */
 type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };
 
 /** Maximum number of return origins of one store. */
 export const MAX_RETURN_ORIGINS = 20;
 
-/** Where the customers of a store may be sent back to, oldest first (decision 19). */
+/** The origins that a store's customers may be sent back to, oldest first (decision 19). */
 export function listReturnOrigins({ store }: ServiceContext, storeId: string): ReturnOrigin[] {
   return store.returnOrigins.list(storeId);
 }
 
 /**
- * Adds a return origin to a store and returns all of them; an existing one keeps its place. Refuses with `not_found` if
- * there is no such store, and with `state_conflict` if it has 20.
+ * Adds a return origin to a store and returns all of them; an existing one keeps its position. Refuses with `not_found`
+ * if there is no such store, and with `state_conflict` if the store has 20.
  */
 export function addReturnOrigin(
   context: ServiceContext,
@@ -38,9 +38,7 @@ export function addReturnOrigin(
   });
 }
 
-/**
- * Removes a return origin and returns those that are left. Refuses with `not_found` if the store has no such origin.
- */
+/** Removes a return origin and returns the others. Refuses with `not_found` if the store has no such origin. */
 export function removeReturnOrigin(
   context: ServiceContext,
   { storeId, origin }: OriginOfStore,

@@ -3,15 +3,15 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { ServiceContext } from "../context.ts";
 import { createCheckout } from "./create.ts";
 
-/** What a test order costs, in minor units. */
+/** The amount of a test order, in minor units. */
 const AMOUNT_MINOR = 1000;
 
-/** An order that nobody's application has created. */
+/** An order that no application has created. */
 type TestOrder = Pick<Checkout, "id" | "orderId" | "status">;
 
 /**
- * Creates an order with the first active payment method and currency of a store: for a person who wants to see what
- * follows, before an application creates orders. Refuses with `state_conflict` if one of them is missing.
+ * Creates an order with the first active payment method and currency of a store: for a person who wants to see an
+ * order's course before an application creates orders. Refuses with `state_conflict` if one of them is missing.
  */
 export async function createTestOrder(
   context: ServiceContext,

@@ -7,13 +7,13 @@ import { currentCheckout, waitsToSettle } from "./payments.ts";
 import { checkoutOf, noStore, storeTime, type CheckoutRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** Everything that a page shows of a checkout, at one time of its store's clock. */
+/** The data of a checkout's pages, at one time of the store's clock. */
 export type CheckoutView = {
   readonly checkout: Checkout;
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly LateResult[];
   readonly names: StoreNames;
-  /** Where its customers may be sent back to (decision 19); null if the store has registered none. */
+  /** The address that its customers may be sent back to (decision 19); null if the store has registered none. */
   readonly returnOrigin: ReturnOrigin | null;
   /** Milliseconds by the store's clock. */
   readonly now: number;
@@ -22,10 +22,7 @@ export type CheckoutView = {
   readonly settlesItself: boolean;
 };
 
-/**
- * Reads a checkout. Settlement or expiry that is due is done first; nothing else changes. Refuses with
- * `session_not_found`.
- */
+/** Reads a checkout. Applies only a settlement or expiry that is due. Refuses with `session_not_found`. */
 export async function viewCheckout(
   context: ServiceContext,
   ref: CheckoutRef,

@@ -11,16 +11,16 @@ import { makeStore, type NewStore, type StoreMaker } from "../runtime/seed.ts";
 import { dropEndpoint, makeEndpoint } from "../webhook/endpoints.ts";
 import { configState } from "./state.ts";
 
-/** What applying a configuration needs. */
+/** The state that a configuration is applied to, and the addresses that its endpoints may have. */
 export type ConfigContext = StoreMaker & { readonly store: Store; readonly targets: TargetPolicy };
 
-/** The stores as they are wanted, and whether the rest of their lists is removed. */
+/** The stores of a configuration. `prune` removes list entries of these stores that the configuration does not have. */
 type ConfigInput = { readonly stores: readonly StoreInput[]; readonly prune: boolean };
 
-/** The plan, and the stores that were made by it. */
+/** The changes, and the stores that they created. */
 type ApplyResult = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
 
-/** What would change; changes nothing. */
+/** Plans the changes of a configuration, and changes nothing. */
 export function planConfig(
   context: Pick<ConfigContext, "store" | "masterKey" | "targets">,
   { stores, prune }: ConfigInput,
@@ -29,16 +29,13 @@ export function planConfig(
   return planOf(stores, configState(context, keys), { prune, targets: context.targets });
 }
 
-/**
- * Makes the stores be as they are wanted (decision 84), within a transaction: what is refused is refused before the
- * first write.
- */
+/** Applies a configuration (decision 84). Runs inside a transaction, and refuses before its first write. */
 export function applyConfig(context: ConfigContext, wanted: ConfigInput): Outcome<ApplyResult> {
   const planned = planConfig(context, wanted);
   if (!planned.ok) return planned;
   const made = new Map<string, NewStore>();
   for (const change of planned.value) {
-    // A store that was made just now has its capabilities and prices from the beginning.
+    // A new store has its capabilities and prices from its creation.
     const isNew = made.has(change.storeId);
     const store = applyChange(context, change, isNew);
     if (store !== undefined) made.set(store.id, store);
@@ -46,7 +43,7 @@ export function applyConfig(context: ConfigContext, wanted: ConfigInput): Outcom
   return accept({ changes: planned.value, made: [...made.values()] });
 }
 
-/** Carries out one change; returns the store that it made, if it made one. */
+/** Applies one change. Returns the store that it created, if any. */
 function applyChange(context: ConfigContext, change: PlannedChange, isNew: boolean): NewStore | undefined {
   const { action, storeId, name } = change;
   if (action === "keep" || action === "unmanaged") return undefined;
@@ -61,7 +58,7 @@ function applyChange(context: ConfigContext, change: PlannedChange, isNew: boole
       changeMerchant(store, change);
       return undefined;
     case "api_key":
-      // The first key of a new store came with it.
+      // A new store was created together with its first key.
       if (store.credentials.ownerOf(hashKey(change.apiKey)) === undefined)
         makeKey({ store, world }, { storeId, apiKey: change.apiKey });
       return undefined;
@@ -109,7 +106,7 @@ function changeMerchant({ stores }: Store, { name, differences }: PlannedChange)
   if (typeof to === "string") stores.renameMerchant(name, to);
 }
 
-/** Every change of what a store may do is in the audit log, as if the administrator had done it (decision 84). */
+/** Writes each change of a capability to the audit log, as an act of the administrator does (decision 84). */
 function changeCapability(
   { store }: ConfigContext,
   { kind, action, storeId, name: subject, differences }: PlannedChange,
@@ -123,7 +120,7 @@ function changeCapability(
   store.adminActs.insert({ storeId, actor: "administrator", action: act, subject, note: BY_CONFIG, at });
 }
 
-/** Every approval is in the audit log, that of other terms too, and so is every one that is taken back. */
+/** Writes each approval to the audit log: also the approval of changed terms, and the withdrawal of an approval. */
 function changePrice(
   { store }: ConfigContext,
   { action, storeId, name, differences, wanted }: Extract<PlannedChange, { kind: "price" }>,
@@ -141,7 +138,7 @@ function changePrice(
 /** Fields of a price that its approval does not cover. */
 const NOT_APPROVED: ReadonlySet<string> = new Set(["description", "retired"]);
 
-/** Says in the audit log where a change came from. */
+/** The note of these changes in the audit log. */
 const BY_CONFIG = "by the configuration of the sandbox";
 
 function changeEndpoint(

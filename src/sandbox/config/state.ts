@@ -3,10 +3,10 @@ import { hashKey } from "../../core/credential.ts";
 import { openSecret } from "../../core/sealed-secret.ts";
 import type { Store } from "../../store/store.ts";
 
-/** What reading the configuration needs. */
+/** The state that a configuration is read from. */
 type Tables = { readonly store: Store; readonly masterKey: Uint8Array };
 
-/** All stores as they are now, and who has the API keys that are asked for. */
+/** The current state of all stores, and the owners of these API keys. */
 export function configState(tables: Tables, apiKeys: readonly string[] = []): ConfigState {
   const { store } = tables;
   const keys = new Map(

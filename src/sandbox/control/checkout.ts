@@ -14,7 +14,7 @@ import { viewCheckout } from "../checkout/view.ts";
 import type { EventEntry } from "../../store/checkout/events.ts";
 import type { ControlActs, HandlersOf } from "./handler.ts";
 
-/** What each operation on checkouts does. */
+/** The handlers of operations on checkouts. */
 export const checkoutHandlers = {
   pay: async (context, { storeId, id, requestId, body }) => {
     const { outcome, leaseId } = body;
@@ -59,7 +59,7 @@ export const checkoutHandlers = {
   },
 } satisfies HandlersOf<"checkouts">;
 
-/** What a drill does is nothing that the merchant's integration relies on. */
+/** For calls of a drill, which the merchant's integration does not rely on: records no assumptions. */
 function withoutNotes(context: ControlActs): ControlActs {
   return { ...context, assumptions: { ...context.assumptions, note: () => undefined } };
 }

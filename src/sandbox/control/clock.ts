@@ -2,7 +2,7 @@ import { MOVED_CLOCK } from "../../core/readiness/relied.ts";
 import { moveClock } from "../runtime/clock.ts";
 import type { HandlersOf } from "./handler.ts";
 
-/** What each operation on a store's clock does. */
+/** The handlers of operations on a store's clock. */
 export const clockHandlers = {
   showClock: (context, { storeId }) => moveClock(context, storeId, { action: "show" }),
   moveClock: async (context, { storeId, requestId, body }) => {

@@ -13,7 +13,7 @@ function shownStore(store: StoreState) {
   return { ...store, capabilities };
 }
 
-/** What each operation on the configuration of the sandbox does. */
+/** The handlers of operations on the configuration. */
 export const configHandlers = {
   showConfig: async (context) => {
     const { settings } = context.description;

@@ -32,11 +32,11 @@ import { noStore } from "../at-store.ts";
 import type { OperationCall, ControlActs } from "./handler.ts";
 import { runOperation } from "./handlers.ts";
 
-/** What the control API needs beside its acts: a credential of its own for each role. */
+/** The dependencies of the control API; each role has its own credential. */
 export type ControlContext = ControlActs & {
   readonly controlToken: string;
   readonly adminToken: string;
-  /** The version of the program that serves. */
+  /** The version of the serving program. */
   readonly version: string;
 };
 
@@ -48,7 +48,7 @@ const ROUTES: readonly ControlRoute[] = OPERATION_NAMES.map(routeOf);
 
 const find = createRouter(ROUTES, { owner: ["the control API", "控制 API "], segments: SEGMENTS });
 
-/** Everything under `/__sandbox/`: browser, token, route, role, store, body. */
+/** Everything under `/__sandbox/`. Checks browser, token, route, role, store and body, in this order. */
 export const CONTROL: Area<ControlContext, ControlRole> = {
   routes: ROUTES,
   find,
@@ -65,16 +65,20 @@ export const CONTROL: Area<ControlContext, ControlRole> = {
   },
   refuse: (context, { requestId }, refusal) => {
     const answer = answerRefusal(requestId, refusal);
-    // The router refuses who was admitted; who was not learns no version.
+    // The router refuses only authenticated callers, so they may learn the version; a caller without a valid token does
+    // not.
     return ROUTING.has(refusal.code) ? withHeaders(answer, ownHeaders(context)) : answer;
   },
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-/** What the router alone refuses with. */
+/** The codes with which only the router refuses. */
 const ROUTING: ReadonlySet<ErrorCode> = new Set(["not_found", "method_not_allowed"]);
 
-/** Every answer of an operation names it, a refusal too: so a thing that is not there differs from an unknown operation. */
+/**
+ * Every answer of an operation, also a refusal, has the operation's name in a header: so a client can tell a missing
+ * object from an unknown operation.
+ */
 function routeOf(name: OperationName): ControlRoute {
   const { method, path, role, entersStore } = CONTROL_OPERATIONS[name];
   return {
@@ -108,12 +112,15 @@ async function answerAs(
   const data = await encoded(context, name, answer.value);
   const { bare, lasting } = CONTROL_OPERATIONS[name];
   const text = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
-  // The line break tells a reader that the rest is only waiting.
+  // The line break tells a reader that the result is complete, and that the rest of the body is only waiting.
   const body = lasting ? context.leases.hold(requestId, `${text}\n`) : text;
   return accept({ status: 200, headers: jsonHeaders(requestId), body });
 }
 
-/** A move of a clock past thousands of checkouts tells of each: no other request waits for all of them. */
+/**
+ * Encodes an answer in slices: the answer of a clock move can list thousands of checkouts, and other requests must not
+ * wait for all of them.
+ */
 async function encoded(
   { world }: ControlContext,
   name: OperationName,
@@ -144,7 +151,7 @@ async function run<Name extends OperationName>(
   return body.ok ? runOperation(context, name, { ...call, body: body.value }) : body;
 }
 
-/** The store in a path; none for an operation of the sandbox itself. Refuses with `not_found`. */
+/** The store in a path; empty for an operation without a store. Refuses with `not_found`. */
 function findStore({ store }: ControlContext, storeId: string): Outcome<string> {
   if (storeId === "") return accept(storeId);
   if (storeId !== DEFAULT_STORE) {
@@ -165,7 +172,9 @@ function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
   return accept(Object.fromEntries(fields));
 }
 
-/** Whose token came: each is compared in constant time, and neither is the other's. */
+/**
+ * The role of the request's token. Both comparisons take constant time, and neither token is valid for the other role.
+ */
 function identify({ controlToken, adminToken }: ControlContext, request: HttpRequest): Outcome<ControlRole> {
   const lines = headerLines(request, "authorization");
   const [, token = ""] = /^bearer +(\S+)$/i.exec(lines[0] ?? "") ?? [];
@@ -178,7 +187,9 @@ function identify({ controlToken, adminToken }: ControlContext, request: HttpReq
   );
 }
 
-/** Who runs the sandbox is not its administrator, and the administrator does nothing else (decision 20). */
+/**
+ * The control token allows no act of the administrator, and the administrator token allows nothing else (decision 20).
+ */
 function requireRole(role: ControlRole, name: OperationName): Outcome<void> {
   const wanted = CONTROL_OPERATIONS[name].role;
   if (role === wanted) return accept(undefined);

@@ -8,11 +8,11 @@ import type { HandlersOf } from "./handler.ts";
 /** Default length of a list. */
 const DEFAULT_PAGE = 100;
 
-/** What each operation on drills does. */
+/** The handlers of operations on drills. */
 export const drillHandlers = {
   listDrills: async ({ store }, { storeId, body: { kind = null, limit = DEFAULT_PAGE } }) =>
     accept({ drills: store.drills.list({ storeId, kind, limit }) }),
-  // The request that opens a lease holds it, so it gives it its id.
+  // The id of the lease is the id of the request that opens and holds it.
   openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {
     const apiKey = await openDrillLease(context, { storeId, id, drill }, timeoutMs);
     return accept({ id, storeId, apiKey });
@@ -39,7 +39,7 @@ export const drillHandlers = {
     if (!concluded.ok) return concluded;
     const { seen: creates } = concluded.value;
     const { verdict, steps } = judgeIdempotencyDrill(concluded.value);
-    // What shows nothing is not kept: the last drill that showed something stands.
+    // A drill without a verdict is not recorded: the last drill with a verdict stays.
     if (verdict === "unknown") return accept({ verdict, steps, creates, drillId: null });
     const kept = await keepDrill(context, { storeId, kind: "idempotency", subject: storeId, steps });
     return mapped(kept, ({ id: drillId }) => ({ verdict, steps, creates, drillId }));

@@ -2,7 +2,7 @@ import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import { addFaults, clearFaults, listFaults, removeFault } from "../fault/faults.ts";
 import type { HandlersOf } from "./handler.ts";
 
-/** What each operation on faults does. */
+/** The handlers of operations on faults. */
 export const faultHandlers = {
   addFault: async (context, { storeId, body }) => {
     const added = await addFaults(context, storeId, body);

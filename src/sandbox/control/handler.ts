@@ -14,7 +14,7 @@ import type { PortalAccess } from "../runtime/portal-access.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 import type { EndpointsContext } from "../webhook/endpoints.ts";
 
-/** What the control API acts with: what the verbs need, and the timers that have to hear of a moved clock. */
+/** The dependencies of the operations, including the timers that must be updated after a clock move. */
 export type ControlActs = ClockContext &
   EndpointsContext &
   DrillsContext &
@@ -24,33 +24,33 @@ export type ControlActs = ClockContext &
   NamedSnapshotsContext & {
     readonly eventArrivals: Arrivals;
     readonly webhookWatch: WebhookWatch;
-    /** Where the listener of each store forwards to, as it has said in this run. */
+    /** The forwarding addresses of each store's listener, as reported in this run. */
     readonly listenerTargets: Map<string, string>;
     readonly requests: Omit<RequestLog, "note" | "close">;
     readonly world: Pick<World, "sleep" | "monotonic" | "soon">;
-    /** Does what is due in these stores: their clocks were moved. */
+    /** Processes due work in these stores after their clocks were moved. */
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
-    /** Why nothing is delivered from the whole folder (decision 71); undefined if all may be. */
+    /** The reason why the whole folder delivers nothing (decision 71); undefined if it delivers. */
     readonly folderHold: string | undefined;
-    /** What this sandbox says of itself. */
+    /** The description of this sandbox. */
     readonly description: SandboxDescription;
-    /** Who may use the portal. */
+    /** The sessions and sign-in codes of the portal. */
     readonly portal: PortalAccess;
-    /** Stops this sandbox, as a signal does. */
+    /** Stops this sandbox as a stop signal does. */
     readonly requestStop: () => void;
   };
 
-/** A call of an operation, read and checked. */
+/** A parsed and validated call of an operation. */
 export type OperationCall<Name extends OperationName> = {
-  /** The store in the path, which exists; empty for an operation of the sandbox itself. */
+  /** The existing store in the path; empty for an operation without a store. */
   readonly storeId: string;
-  /** The id in the path; empty where it has none. */
+  /** The id in the path; empty if the path has no id. */
   readonly id: string;
   readonly requestId: string;
   readonly body: RequestOf<Name>;
 };
 
-/** What each operation of the control API does: domain values in, domain values out. */
+/** The handler of each operation: domain values in, domain values out. */
 export type Handlers = {
   readonly [Name in OperationName]: (
     context: ControlActs,

@@ -14,10 +14,7 @@ import { requestHandlers } from "./requests.ts";
 import { storesHandlers } from "./stores.ts";
 import { webhookHandlers } from "./webhook.ts";
 
-/**
- * Runs an operation for whoever asks: a program by the control API, a person by the portal. What it has changed is told to
- * those who follow the store.
- */
+/** Runs an operation for the control API or the portal, and notifies the followers of the store about its changes. */
 export async function runOperation<Name extends OperationName>(
   context: ControlActs,
   name: Name,
@@ -31,7 +28,7 @@ export async function runOperation<Name extends OperationName>(
   return answer;
 }
 
-/** The whole control API. */
+/** All handlers of the control API. */
 const CONTROL_HANDLERS: Handlers = {
   ...checkoutHandlers,
   ...keyHandlers,

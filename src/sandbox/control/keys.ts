@@ -5,7 +5,7 @@ import { atStore } from "../at-store.ts";
 import { makeKey, revokeKey } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
 
-/** What each operation on API keys does. */
+/** The handlers of operations on API keys. */
 export const keyHandlers = {
   createKey: (context, { storeId, body: { scopes: wanted = SCOPES } }) =>
     atStore(context, storeId, () => {

@@ -4,7 +4,7 @@ import { requireFound } from "../explain/portal-page.ts";
 import { PORTAL_IS_OFF, signInLink } from "../runtime/portal-access.ts";
 import type { HandlersOf } from "./handler.ts";
 
-/** What each operation on the portal does. */
+/** The handlers of operations on the portal. */
 export const portalHandlers = {
   createSignIn: async (context, { body }) => {
     const { portal } = context;

@@ -10,7 +10,7 @@ import { judgeStore, readReadiness } from "../readiness/facts.ts";
 import { inForce } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
 
-/** What each operation on launch readiness does. */
+/** The handlers of operations on launch readiness. */
 export const readinessHandlers = {
   assumptions: async (context, { storeId }) => {
     const uses = await context.assumptions.of(storeId);
@@ -51,7 +51,7 @@ export const readinessHandlers = {
   adminLog: async ({ store }, { storeId }) => accept({ storeId, acts: store.adminActs.of(storeId) }),
 } satisfies HandlersOf<"readiness">;
 
-/** The log keeps its rows for good, and no key or secret may stand there. */
+/** Removes keys and secrets from a note, because the log keeps its rows forever. */
 function keptNote(note: string | undefined): string | null {
   return note === undefined ? null : redactKept(note);
 }

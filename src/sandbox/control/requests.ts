@@ -9,7 +9,7 @@ import { lookUntil } from "../runtime/arrivals.ts";
 
 const DEFAULT_PAGE = 100;
 
-/** What each operation on the request log does. */
+/** The handlers of operations on the request log. */
 export const requestHandlers = {
   listRequests: async (context, { storeId, body }) => {
     const requests = await awaitRequests(context, storeId, body);
@@ -26,8 +26,8 @@ export const requestHandlers = {
 } satisfies HandlersOf<"requests">;
 
 /**
- * Oldest first. One that waits is answered when there is something, or nothing came in time; each look reads only what
- * came since the last one.
+ * Lists requests, oldest first. A call that waits is answered as soon as there is a request, or at its timeout; each
+ * read continues after the last one.
  */
 async function awaitRequests(
   context: ControlActs,
@@ -62,7 +62,7 @@ async function awaitRequests(
   return newestFirst.toReversed();
 }
 
-/** A request as it is told: at the store's time, as everything that happens in a store. */
+/** A logged request with its times by the store's clock. */
 function entryOf<Request extends LoggedRequest>(
   request: Request,
 ): Omit<Request, "byDrill"> & Pick<RequestEntry, "message" | "byDrill" | "realAt"> {

@@ -6,7 +6,7 @@ import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
 import { holdOfSandbox } from "../runtime/home.ts";
 import type { ControlActs, HandlersOf } from "./handler.ts";
 
-/** What each operation on the serving process does. */
+/** The handlers of operations on the serving process. */
 export const sandboxHandlers = {
   describe: async ({ description }) => {
     // Loaded on demand, so that the start does not wait for it.
@@ -25,7 +25,7 @@ export const sandboxHandlers = {
   },
 } satisfies HandlersOf<"sandbox">;
 
-/** What a sandbox says of itself, with what a restore, a reset or a new name has changed since its start. */
+/** The description of the sandbox, updated by restores, resets and new names since its start. */
 function describeNow(context: ControlActs): SandboxDescription {
   const { description, store, masterKey } = context;
   const { first, details } = store.stores;

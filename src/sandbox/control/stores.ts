@@ -9,7 +9,7 @@ import { createStore } from "../runtime/seed.ts";
 import type { ControlActs, HandlersOf } from "./handler.ts";
 import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
 
-/** What each operation on the stores of a sandbox does. */
+/** The handlers of operations on stores. */
 export const storesHandlers = {
   createStore: async (context, { body: { name, merchant } }) => {
     const isNew = merchant === NEW_MERCHANT;
@@ -56,7 +56,9 @@ export const storesHandlers = {
   },
 } satisfies HandlersOf<"stores">;
 
-/** What a drill holds in a store that is gone is undone by its end, and so its command hears of it. */
+/**
+ * Ends the leases of deleted stores: this undoes the effects of their drills and informs the commands of these drills.
+ */
 async function endLeasesOfGone(
   { store, leases }: Pick<ControlActs, "store" | "leases">,
   storeIds: readonly string[],

@@ -26,17 +26,17 @@ import { lookUntil } from "../runtime/arrivals.ts";
 /** Default length of a list. */
 const DEFAULT_PAGE = 100;
 
-/** The state that each action but a removal leaves an endpoint in. */
+/** The state of an endpoint after each action except a removal. */
 const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused" } as const;
 
-/** An endpoint as it is told: where nothing is delivered, with the reason. */
+/** An endpoint, with the reason if the whole sandbox delivers nothing. */
 function withHold({ heldBack }: Pick<ControlActs, "heldBack">, endpoint: Endpoint): Endpoint {
   const hold = heldBack(endpoint.storeId);
   if (hold === undefined || endpoint.reason !== null) return endpoint;
   return { ...endpoint, reason: `nothing is delivered: ${hold}` };
 }
 
-/** What each operation on endpoints, events and deliveries does. */
+/** The handlers of operations on endpoints, events and deliveries. */
 export const webhookHandlers = {
   listEndpoints: async (context, { storeId }) => {
     const endpoints = context.store.endpoints.of(storeId);
@@ -111,17 +111,20 @@ function asItIsNow({ leases }: ControlActs, endpoint: Endpoint): EndpointNow {
   return endpointNow(endpoint, leases.webhooksHeldBy(endpoint.storeId));
 }
 
-/** What a clock shows that is not the real one; null of one that is. */
+/** The time of a store's clock, if it differs from real time; else null. */
 function movedTime({ store, world }: ControlActs, storeId: string): number | null {
   const clock = store.clocks.of(storeId) ?? REAL_CLOCK;
   const isReal = clock.frozenAt === null && clock.offsetMs === 0;
   return isReal ? null : storeNow(clock, world.now());
 }
 
-/** Longest pause between two looks at an endpoint: what changes it tells nobody. */
+/** Maximum pause between two reads of an endpoint, in milliseconds: changes of endpoints send no notification. */
 const LOOK_MS = 1000;
 
-/** An endpoint, at once or as soon as it is not enabled any more at the address that is named. */
+/**
+ * An endpoint, as soon as it is disabled, paused, removed, or has another address than `url`; or at the timeout.
+ * Without `url`, at once.
+ */
 function endpointOnceChanged(
   context: ControlActs,
   { storeId, id: endpointId }: { readonly storeId: string; readonly id: string },
@@ -140,7 +143,7 @@ function endpointOnceChanged(
   );
 }
 
-/** Without `since` the newest events. Each look reads only what came since the last one. */
+/** Lists events; without `since`, the newest. Each read continues after the last one. */
 function awaitEvents(
   context: ControlActs,
   storeId: string,
@@ -157,7 +160,7 @@ function awaitEvents(
   });
 }
 
-/** What `look` finds, as soon as it finds something; nothing where nothing came in time, or the store is being erased. */
+/** Waits until `look` finds something. Returns an empty list at the timeout, or if the store is being deleted. */
 function onceThere<Found>(
   context: ControlActs,
   { storeId, waitMs }: { readonly storeId: string; readonly waitMs: number | undefined },
@@ -204,7 +207,7 @@ function attemptEntry(attempt: DeliveryAttempt): DeliveryEntry["attempts"][numbe
   const { headers, bodyHash: bodySha256, answer } = attempt;
   return {
     ...attempt,
-    // Written by us as a record of texts.
+    // We wrote this JSON: an object of strings.
     headers: JSON.parse(headers) as Record<string, string>,
     bodySha256,
     answer: answer === null ? null : Buffer.from(answer).toString("utf8"),

@@ -30,30 +30,30 @@ import { storeTime } from "../at-store.ts";
 import { waitsToSettle } from "../checkout/payments.ts";
 import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 
-/** What explaining reads: the state, and the log of requests. */
+/** The state and the request log that explanations are made from. */
 type ExplainContext = ServiceContext & {
   readonly requests: Pick<RequestLog, "failure" | "find" | "list">;
   readonly listenerTargets: ReadonlyMap<string, string>;
 };
 
-/** A delivery with its tries, as the state has them. */
+/** A delivery with all its attempts. */
 type ReadDelivery = Omit<Delivery, "tries"> &
   Pick<StoryDelivery, "isHeld" | "endpointUrl"> & { readonly tries: readonly DeliveryAttempt[] };
 
-/** A checkout with its story, whose deliveries are whole. */
+/** A checkout with its story and the full deliveries of the story. */
 type ReadCheckout = Pick<StoryCheckout, "checkout"> & {
   readonly story: Omit<CheckoutStory, "deliveries"> & { readonly deliveries: readonly ReadDelivery[] };
 };
 
-/** The same with the requests on its order, at one time of its store's clock. */
+/** The same with the requests of its order, and the time of the store's clock. */
 export type ReadStory = ReadCheckout & Pick<StoryMaterial, "requests" | "now">;
 
-/** How many requests, checkouts and deliveries a story tells at most, the newest. */
+/** Maximum number of requests, checkouts and deliveries in a story; the newest are kept. */
 const MAX_TOLD = 1000;
 
 type ExplainQuery = { readonly context: ExplainContext; readonly storeId: string; readonly id: string };
 
-/** Each kind by itself: undefined where the store has no such thing. In this order they are looked for. */
+/** The explanation of each kind, in the order of the search; undefined if the store has no such object. */
 const KINDS: Readonly<Record<ExplainedKind, (looking: ExplainQuery) => Promise<Explanation | undefined>>> = {
   request: (looking) => Promise.resolve(ofRequest(looking)),
   checkout: ofCheckout,
@@ -63,8 +63,8 @@ const KINDS: Readonly<Record<ExplainedKind, (looking: ExplainQuery) => Promise<E
 };
 
 /**
- * Explains what has an id in a store: a request, a checkout, an event, a delivery, or an order by its order_id. Changes
- * nothing but what time has brought. Refuses with `not_found`.
+ * Explains an object of a store by its id (a request, checkout, event or delivery), or an order by its order_id.
+ * Changes nothing except the effects of time that are due. Refuses with `not_found`.
  */
 export async function explain(
   context: ExplainContext,
@@ -90,16 +90,16 @@ function ofRequest({ context, storeId, id }: ExplainQuery): Explanation | undefi
   return explainRequest(request, met, replays);
 }
 
-/** A request of the log with what its key keeps of it. */
+/** A logged request with the data that its idempotency key keeps. */
 type ReadRequest = {
   readonly request: StoryRequest;
-  /** The newest of those that were answered with its bytes. */
+  /** The newest replays of its stored answer. */
   readonly replays: readonly StoryRequest[];
-  /** The checkout that it met. */
+  /** The checkout that the request conflicts with, or is about. */
   readonly met: ConflictingCheckout | undefined;
 };
 
-/** A request of the log, with what the state knows of it. Refuses with `not_found`. */
+/** Reads a logged request and the state that belongs to it. Refuses with `not_found`. */
 export function tellRequest(context: ExplainContext, storeId: string, id: string): Outcome<ReadRequest> {
   const found = context.requests.find(storeId, id);
   if (found === undefined) return noRequest(context.requests, id);
@@ -115,7 +115,7 @@ export function tellRequest(context: ExplainContext, storeId: string, id: string
 
 type ConflictingCheckout = Checkout & ExistingCheckout;
 
-/** The refusal of a request that the log does not have. */
+/** The refusal for a request that is not in the log. */
 export function noRequest(log: Pick<RequestLog, "failure">, id: string): Outcome<never> {
   const failure = log.failure();
   return refuse("not_found", [
@@ -124,7 +124,7 @@ export function noRequest(log: Pick<RequestLog, "failure">, id: string): Outcome
   ]);
 }
 
-/** A request as its line tells it: `keys` are those of the checkouts that it can have created. */
+/** A logged request as a line of a story. `keys` are the idempotency keys of the checkouts that it can have created. */
 function toldRequest(
   request: LoggedRequest,
   met: ExistingCheckout | undefined,
@@ -145,7 +145,7 @@ function keysOf({ store }: ExplainContext, checkoutId: string): readonly KeptAns
   return store.idempotencyKeys.ofCheckout(checkoutId);
 }
 
-/** The checkout that a request met, with the digest of the create that made it. */
+/** The checkout that a request conflicts with or is about, with the fingerprint of its create. */
 function metBy(
   context: ExplainContext,
   storeId: string,
@@ -156,8 +156,8 @@ function metBy(
 }
 
 /**
- * The one that its refusal names; of rows before there were names that of its key, else the one that its order has open or
- * paid; of what was not refused its own.
+ * The checkout that a refusal names. Rows from before refusals had names: the checkout of the request's key, or else
+ * the open or paid checkout of its order. For an accepted request, the newest checkout of its order.
  */
 function checkoutMet(
   store: Store,
@@ -186,14 +186,14 @@ async function ofCheckout({ context, storeId, id }: ExplainQuery): Promise<Expla
 type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
 
 /**
- * A checkout that was read, with its story: the requests on its order until the next checkout of it was made; what was
- * refused before the first one is told with that.
+ * The story of a checkout. It has the order's requests until the next checkout of the order was created; requests
+ * before the order's first checkout belong to the story of that first checkout.
  */
 export function tell(
   context: ExplainContext,
   viewed: CheckoutFacts,
 ): ReadStory & {
-  /** How many checkouts the order has, up to as many as a story tells. */
+  /** The number of checkouts of the order, at most `MAX_TOLD`. */
   readonly ofOrder: number;
 } {
   const { store } = context;
@@ -204,7 +204,7 @@ export function tell(
   const at = siblings.findIndex((one) => one.id === id);
   const from = at === siblings.length - 1 ? 0 : checkout.createdAt;
   const next = siblings[at - 1]?.createdAt;
-  // The request that created a checkout began before it was there, and ended after that.
+  // A request that created a checkout began before the checkout existed, and ended after that.
   const requests = all.filter(({ path, storeAt, durationMs }) => {
     const endedAt = storeAt + Math.ceil(durationMs);
     return (endedAt >= from && (next === undefined || endedAt < next)) || path.endsWith(id);
@@ -250,7 +250,7 @@ function requestsOf(
   const any = { statuses: null, method: null, path: null, after: null, from: null, ofMerchant: false };
   const found = context.requests.list(storeId, { ...any, orderId, limit: MAX_TOLD }).toReversed();
   return found.map((request) => {
-    // Only what was refused is compared with what it met.
+    // Only refused requests are compared with a checkout.
     const met = request.code === null ? undefined : metBy(context, storeId, request);
     return toldRequest(request, met, keys);
   });
@@ -273,7 +273,7 @@ function ofDelivery({ context, storeId, id }: ExplainQuery): Explanation | undef
   return explainDelivery(event, readDelivery(context, delivery), storeTime(context, storeId));
 }
 
-/** A listener is known by the address that it forwards to, if it has said one. */
+/** The address of a listener is the address that it forwards to, if it has reported one. */
 function readDelivery({ store, listenerTargets }: ExplainContext, delivery: Delivery): ReadDelivery {
   const endpoint = store.endpoints.find(delivery.endpointId);
   const tries = store.deliveryAttempts.of(delivery.id);

@@ -5,23 +5,23 @@ import type { Store } from "../../store/store.ts";
 import { noStore } from "../at-store.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 
-/** Where things with an id are looked for: the state, and the log of requests. */
+/** The state and the request log that are searched. */
 type FindContext = {
   readonly store: Store;
   readonly requests: Pick<RequestLog, "before" | "find">;
 };
 
-/** The end of an id is looked for among this many of the newest of each kind, as the commands do. */
+/** How many of the newest objects of each kind are searched for the end of an id, as in the commands. */
 const NEWEST = 1000;
-/** How many stores are looked through for a request or an order where no store is named. */
+/** Maximum number of stores to search for a request or an order if no store is named. */
 const MAX_STORES = 100;
 const END_OF_ID = /^[\da-f]{8}$/i;
-/** Where the portal looks for something, in a store or in all. */
+/** The portal's search address, for one store or for all stores. */
 const FIND = /^\/portal(?:\/([^/?]+))?\/find\?(.*)$/;
 
 /**
- * The page of what has this id, order_id or idempotency key in a store, of the store itself too; undefined if nothing
- * has.
+ * The portal page of an object of a store (or of the store itself), by its id, order_id or idempotency key; undefined
+ * if the store has no such object.
  */
 export function pageInStore(context: FindContext, storeId: string, text: string): string | undefined {
   if (text === "") return undefined;
@@ -37,7 +37,7 @@ export function pageInStore(context: FindContext, storeId: string, text: string)
   return path && `/portal/${storeId}${path}`;
 }
 
-/** The same in whichever store it is, the first one first. */
+/** The same in the first store that has such an object. */
 export function pageAnywhere(context: FindContext, text: string): string | undefined {
   for (const { id } of context.store.stores.all().slice(0, MAX_STORES)) {
     const path = pageInStore(context, id, text);
@@ -46,7 +46,7 @@ export function pageAnywhere(context: FindContext, text: string): string | undef
   return undefined;
 }
 
-/** Refuses with `not_found` an address of the portal that looks for a UUID which nothing has. */
+/** Refuses a search address with `not_found` if it searches for a UUID that no object has. */
 export function requireFound(context: FindContext, address: string): Outcome<void> {
   const { stores } = context.store;
   const [, storeId, query = ""] = FIND.exec(address) ?? [];
@@ -66,13 +66,13 @@ function pathOfOrder({ store }: FindContext, storeId: string, orderId: string): 
   return newest && `/checkouts/${newest.id}`;
 }
 
-/** An idempotency key leads to what it made. */
+/** The page of the checkout that a create with this idempotency key created. */
 function pathOfKey({ store }: FindContext, storeId: string, key: string): string | undefined {
   const checkoutId = store.idempotencyKeys.checkoutOf(storeId, key);
   return checkoutId && `/checkouts/${checkoutId}`;
 }
 
-/** The log is looked through last: it has no index of ids. */
+/** Searches the request log last, because the log has no index of ids. */
 function pathOfId({ store, requests }: FindContext, storeId: string, id: string): string | undefined {
   if (store.checkouts.find(storeId, id) !== undefined) return `/checkouts/${id}`;
   if (store.endpoints.find(id)?.storeId === storeId) return `/webhooks/endpoints/${id}`;
@@ -86,7 +86,9 @@ function pathOfId({ store, requests }: FindContext, storeId: string, id: string)
   return requests.find(storeId, id) === undefined ? undefined : `/requests/${id}`;
 }
 
-/** The end of an id, as the terminal's tables show it: of one thing alone among the newest ones. */
+/**
+ * By the end of an id, as tables in the terminal show it; undefined if several of the newest objects have the same end.
+ */
 function pathOfEnding(context: FindContext, storeId: string, ending: string): string | undefined {
   const { store, requests } = context;
   const none = { checkoutId: null, limit: NEWEST };
@@ -103,7 +105,7 @@ function pathOfEnding(context: FindContext, storeId: string, ending: string): st
   return only === undefined || others.length > 0 ? undefined : pathOfId(context, storeId, only);
 }
 
-/** The key of a refused request leads to that, if it is among the newest. */
+/** The page of a refused request with this idempotency key, if it is among the newest requests. */
 function pathOfRefused({ requests }: FindContext, storeId: string, key: string): string | undefined {
   const found = requests
     .before(storeId, undefined, NEWEST)
@@ -111,7 +113,7 @@ function pathOfRefused({ requests }: FindContext, storeId: string, key: string):
   return found && `/requests/${found.requestId}`;
 }
 
-/** What has no page of its own is a row of the page of its kind. */
+/** The list page of an object without a page of its own. */
 function pathOfName({ store }: FindContext, storeId: string, text: string): string | undefined {
   const isNamed = ({ id }: { readonly id: string }): boolean =>
     id === text || (END_OF_ID.test(text) && id.endsWith(text.toLowerCase()));

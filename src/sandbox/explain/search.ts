@@ -6,35 +6,35 @@ import { listCheckouts } from "../checkout/list.ts";
 import type { ServiceContext } from "../context.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 
-/** Where a text is looked for: the state, and the log of requests. */
+/** The state and the request log that are searched. */
 type SearchContext = ServiceContext & { readonly requests: Pick<RequestLog, "refusedOf"> };
 
-/** What a text finds in a store, by kind. */
+/** The results of a search in a store, by kind. */
 export type SearchHits = {
-  /** The newest first. */
+  /** Newest first. */
   readonly checkouts: readonly Checkout[];
-  /** `before` of the next part of the list of checkouts; null where there is none. */
+  /** The `before` parameter of the next page of checkouts; null on the last page. */
   readonly nextBefore: string | null;
-  /** How many checkouts were looked through, and when the oldest of these was created; null where an index knew. */
+  /** The number of checkouts searched, and the creation time of the oldest of them; null if an index was used. */
   readonly searched: number | null;
   readonly searchedBackTo: number | null;
   readonly refused: readonly RefusedOrder[];
-  /** Whether the look through refused requests came to its end. */
+  /** Whether all refused requests were searched. */
   readonly isRefusedWhole: boolean;
   readonly endpoints: readonly Endpoint[];
-  /** Types of events that have happened in the store. */
+  /** Matching types of events that the store has. */
   readonly eventTypes: readonly string[];
 };
 
-/** How many checkouts are found at most. */
+/** Maximum number of checkouts in a result. */
 const MAX_CHECKOUTS = 20;
-/** How many refused orders are found at most. */
+/** Maximum number of refused orders in a result. */
 const MAX_REFUSED = 20;
 
 /**
- * What has a text in it: the order_id or the description of checkouts, the order_id of requests that made none, the
- * address or the id of endpoints, the type of events. Capital letters of ASCII are as small ones. Bounded: the newest
- * 20,000 of each.
+ * Searches for a text in order_ids and descriptions of checkouts, order_ids of requests without a checkout, addresses
+ * and ids of endpoints, and types of events. Ignores the case of ASCII letters. Searches the newest 20,000 of each at
+ * most.
  */
 export async function search(context: SearchContext, storeId: string, text: string): Promise<SearchHits> {
   const { store } = context;
@@ -55,7 +55,7 @@ export async function search(context: SearchContext, storeId: string, text: stri
 
 const NO_LIST = { checkouts: [], nextBefore: null, searched: null, searchedBackTo: null } as const;
 
-/** Order_ids with a text in them of which every create was refused; one that has a checkout is found by that. */
+/** Matching order_ids of which every create was refused. An order_id with a checkout is found by its checkout. */
 export function refusedOrders(
   { store, requests }: SearchContext,
   storeId: string,

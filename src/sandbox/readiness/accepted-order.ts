@@ -3,13 +3,13 @@ import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
 
-/** A checkout of which an endpoint has accepted an event, so its receiver knows it, and that event. */
+/** A checkout and an event of it that an endpoint has accepted, so that the endpoint's receiver knows the checkout. */
 export type AcceptedOrder = { readonly checkout: Checkout; readonly event: StoredEvent };
 
-/** How many accepted deliveries are searched for one of an order: after it there may be tests. */
+/** How many of the last accepted deliveries are searched for an order's event: the newest may all be tests. */
 const SEARCHED_DELIVERIES = 1000;
 
-/** The newest event of a checkout that an endpoint has accepted; null if there is none among its last deliveries. */
+/** The newest accepted event of a checkout; null if none is among the last deliveries of the endpoint. */
 export function acceptedOrder(
   { deliveries, events, checkouts }: Pick<Store, "deliveries" | "events" | "checkouts">,
   { id: endpointId, storeId }: Pick<Endpoint, "id" | "storeId">,

@@ -9,9 +9,9 @@ import type { ServiceContext } from "../context.ts";
 type ActInput = Omit<AdminAct, "at">;
 
 /**
- * Does an act of the administrator, or records a request of the merchant (decision 49): one transaction writes the
- * change and its row in the audit log. Refuses with `state_conflict` an act that would change nothing or is not allowed
- * yet, with `not_found` an unknown store, capability or price.
+ * Applies an act of the administrator, or records a request of the merchant (decision 49). One transaction writes the
+ * change and its audit row. Refuses with `state_conflict` an act that would change nothing or is not allowed yet, and
+ * with `not_found` an unknown store, capability or price.
  */
 export function act(context: ServiceContext, wanted: ActInput): Promise<Outcome<RecordedAct>> {
   const { storeId } = wanted;
@@ -31,7 +31,7 @@ export function act(context: ServiceContext, wanted: ActInput): Promise<Outcome<
   });
 }
 
-/** What an act changes in addition to the audit log; approvals, requests and the gate exist only as rows of the log. */
+/** Applies the change of an act. Approvals, requests and the gate exist only as audit rows. */
 function apply(store: Store, { storeId, action, subject }: ActInput): void {
   const { stores, prices } = store;
   switch (action) {
@@ -56,7 +56,7 @@ function apply(store: Store, { storeId, action, subject }: ActInput): void {
   }
 }
 
-/** A capability that the store did not have comes with its first enabling. */
+/** Enables or disables a capability; enabling adds a missing capability. */
 function setCapability(
   { capabilities }: Store,
   storeId: string,

@@ -3,31 +3,31 @@ import type { AssumptionUse } from "../../store/readiness/assumption-uses.ts";
 import type { Store } from "../../store/store.ts";
 import { createWorkers } from "../runtime/workers.ts";
 
-/** The first use of a decision, and its time: milliseconds by the store's clock. */
+/** The first use of a decision. The time is in milliseconds by the store's clock. */
 type Reliance = {
   readonly storeId: string;
-  /** The id of the request; without a request, of the event or the checkout. */
+  /** The id of the request; without a request, the id of the event or checkout. */
   readonly requestId: string;
   readonly at: number;
 };
 
-/** Records which gaps of the interface integrations rely on. */
+/** Records the assumptions that integrations rely on. */
 export type AssumptionLog = {
-  /** A look-up in memory, except for the first use of a decision in a store. */
+  /** Records decisions: a look-up in memory, and a write for the first use of a decision in a store. */
   readonly note: (relied: DecisionNumbers, reliance: Reliance) => void;
-  /** The decisions that a store's integration relied on, including all earlier notes. */
+  /** The decisions that a store's integration relied on, including every earlier `note`. */
   readonly of: (storeId: string) => Promise<readonly AssumptionUse[]>;
-  /** Forgets a store's uses, written or not: inside the write that deletes them. */
+  /** Forgets the uses of a store, written or not. To be called inside the write that deletes them. */
   readonly forget: (storeId: string) => void;
-  /** Resolves when all notes are on disk, or could not be written. */
+  /** Resolves when all notes are on disk, or failed to be written. */
   readonly idle: () => Promise<void>;
 };
 
 const WORK = "assumptions";
 
 /**
- * Keeps known uses in memory, so that requests do not write them again. A note is written in a commit of its own, after
- * that of its request: a crash in between loses it, and the next use records it.
+ * Creates a log that keeps known uses in memory, so that requests do not write them again. A note is written in a
+ * commit of its own, after the commit of its request: a crash in between loses the note, and the next use records it.
  */
 export function createAssumptionLog(
   store: Pick<Store, "assumptionUses" | "write">,
@@ -48,7 +48,7 @@ export function createAssumptionLog(
   async function writeDown(): Promise<void> {
     const written = new Set(waiting);
     if (written.size === 0) return;
-    // Those that were forgotten before the write are not among them any more.
+    // Uses that `forget` removed in the meantime are not written.
     await store.write(() => waiting.filter((use) => written.has(use)).forEach(store.assumptionUses.note));
     waiting = waiting.filter((use) => !written.has(use));
   }

@@ -6,7 +6,7 @@ import type { IdempotencyWatch } from "./idempotency-watch.ts";
 import type { Lease, Leases } from "./leases.ts";
 import type { RetrieveWatch } from "./retrieve-watch.ts";
 
-/** What the leases of drills act on. */
+/** The state that the leases of drills change. */
 export type LeaseContext = Pick<ServiceContext, "store" | "wakeDispatcher"> & {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
   readonly leases: Leases;
@@ -15,9 +15,9 @@ export type LeaseContext = Pick<ServiceContext, "store" | "wakeDispatcher"> & {
 };
 
 /**
- * Opens the lease of a drill, for at most this long, and does what the drill needs until it ends (decision 66). While a
- * `browser_return` or `duplicates` has one, the webhooks of its store wait, and who asks v1 is watched; `idempotency` has an API key of its own, which
- * is returned.
+ * Opens the lease of a drill for at most this long, with the effects that last until the lease ends (decision 66).
+ * During `browser_return` and `duplicates`, the webhooks of the store are held back and retrieves from v1 are watched.
+ * `idempotency` gets an API key of its own, which is returned.
  */
 export async function openDrillLease(
   context: LeaseContext,
@@ -34,19 +34,19 @@ export async function openDrillLease(
     case "duplicates":
       open(() => {
         retrieveWatch.forget(lease);
-        // What has waited is sent.
+        // Send the deliveries that were held back.
         store.endpoints.of(lease.storeId).forEach(({ id }) => wakeDispatcher(id));
       });
       retrieveWatch.begin(lease);
       return null;
     case "webhook":
-      // It looks at its lease before each request.
+      // The drill checks its lease before each request.
       open(() => undefined);
       return null;
   }
 }
 
-/** The key is the drill's alone, so that what else happens in the store is not taken for the merchant's client. */
+/** Creates a key for the drill alone, so that other requests of the store are not taken for the merchant's client. */
 async function openWatched(
   { store, world, idempotencyWatch }: LeaseContext,
   lease: Omit<Lease, "since">,
@@ -63,7 +63,7 @@ async function openWatched(
   return apiKey;
 }
 
-/** Revokes the keys of drills whose sandbox ended before them. */
+/** Revokes the keys of drills that were running when the sandbox ended. */
 export function revokeDrillKeys({ store, world }: Pick<LeaseContext, "store" | "world">): Promise<void> {
   return store.write(() => store.credentials.revokeDrills(world.now()));
 }

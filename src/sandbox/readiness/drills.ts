@@ -11,7 +11,7 @@ import { acceptedOrder, type AcceptedOrder } from "./accepted-order.ts";
 import type { Leases } from "./leases.ts";
 import { sendCases, type CasesContext, type Subject as CasesSubject } from "./webhook-cases.ts";
 
-/** What drills need. */
+/** The dependencies of drills. */
 export type DrillsContext = Pick<ServiceContext, "store"> &
   SecretsContext &
   CasesContext & {
@@ -20,18 +20,18 @@ export type DrillsContext = Pick<ServiceContext, "store"> &
   };
 
 type Subject = Omit<CasesSubject, "order"> & {
-  /** The newest event of an order that it has accepted; null if there is none, or none is to be sent. */
+  /** The newest event of an order that the endpoint has accepted; null if there is none, or none is to be sent. */
   readonly order: AcceptedOrder | null;
 };
 
-/** Which endpoints are drilled, and whether events of orders are sent too. */
+/** The endpoints to drill, and whether events of orders are sent too. */
 type DrillTarget = { readonly endpointId?: string | undefined; readonly orderEvents?: boolean | undefined };
 
 /**
- * Drills one endpoint, or all enabled ones with an address: valid requests must be accepted, invalid ones refused. The
- * requests are not deliveries: no event is written, and the steps are the audit. Only with consent is anything sent
- * about an order (decision 67). Refuses with `not_found`, also when its lease has ended, and with `state_conflict` if
- * there is nothing to drill.
+ * Drills one endpoint, or all enabled endpoints with an address: valid requests must be accepted, invalid requests
+ * refused. The requests are not deliveries: no event is written, and the steps are the audit. Sends events of orders
+ * only with consent (decision 67). Refuses with `not_found`, also if its lease has ended, and with `state_conflict` if
+ * there is no endpoint to drill.
  */
 export async function runWebhookDrill(
   context: DrillsContext,
@@ -82,7 +82,7 @@ function subjectsOf(
     return mapped(drilled, (endpoints) =>
       endpoints.map((endpoint) => {
         const { inForce, retired } = endpointSecrets(context, endpoint, now);
-        // Only the newest secret: then the result also holds after the overlap of a rotation.
+        // Only the newest secret, so that the result also holds after the overlap of a rotation.
         const [secret, ...older] = inForce;
         if (secret === undefined) throw new Error(`endpoint ${endpoint.id} has no signing secret`);
         const order = orderEvents ? acceptedOrder(store, endpoint) : null;
@@ -94,8 +94,8 @@ function subjectsOf(
 }
 
 /**
- * The endpoints of a drill of webhooks. Where `checkout listen` alone runs, or is named, what it forwards to is drilled,
- * with the secret of its endpoint. Refuses as `drilledEndpoints` does.
+ * The endpoints of a webhook drill. If `checkout listen` is the only endpoint, or is named, its forwarding address is
+ * drilled, with the listener's secret. Refuses as `drilledEndpoints` does.
  */
 function receiversOf(
   context: DrillsContext,
@@ -112,8 +112,8 @@ function receiversOf(
 }
 
 /**
- * The endpoint that is named, or all enabled ones; no listener, because production has none. Refuses with
- * `state_conflict` if there is nothing to drill, or nothing is delivered.
+ * The named endpoint, or all enabled endpoints without listeners, because production has no listeners. Refuses with
+ * `state_conflict` if there is no endpoint to drill, or nothing is delivered.
  */
 export function drilledEndpoints(
   { store, heldBack }: DrillsContext,
@@ -149,7 +149,7 @@ export function drilledEndpoints(
   return accept([named]);
 }
 
-/** Whether a drill still has its lease; refuses with `not_found`. */
+/** Refuses with `not_found` if the lease of the drill has ended. */
 type LeaseCheck = () => Outcome<void>;
 
 async function drillEndpoint(
@@ -164,10 +164,10 @@ async function drillEndpoint(
     () => isWanted().ok,
   ).finally(() => context.webhookWatch.forget(endpoint));
   const held = isWanted();
-  // What was cut off shows nothing.
+  // An interrupted drill has no verdict.
   if (!held.ok) return held;
   const isUnknown = wasOutOfReach(drilled.results);
-  // Of a receiver that is down there is nothing to say about what was not sent.
+  // If the receiver is down, only the cases that were sent have results.
   const names = isUnknown ? drilled.results.map(({ name }) => name) : drilled.names;
   const shown = {
     storeId: endpoint.storeId,
@@ -176,7 +176,7 @@ async function drillEndpoint(
     steps: drillSteps({ ...drilled, names }, endpoint.id),
   } as const;
   const of = { endpointId: endpoint.id, url: endpoint.url, order: order?.checkout ?? null };
-  // What shows nothing is not kept: the last drill that showed something stands.
+  // A drill without a verdict is not recorded: the last drill with a verdict stays.
   if (isUnknown) return accept({ ...shown, ...of, verdict: "unknown", id: null, passed: false, at: now });
   const kept = await keepDrill(context, shown);
   if (!kept.ok) throw new Error(`the store of endpoint ${endpoint.id} is gone`);

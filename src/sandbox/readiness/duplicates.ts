@@ -20,9 +20,10 @@ type PreparedEvent = { readonly subject: string; readonly posts: readonly Outgoi
 type OutgoingPost = Pick<Endpoint, "storeId" | "url"> & Pick<DeliveryRequest, "headers" | "body">;
 
 /**
- * Sends an event to each enabled endpoint that wants it, as a delivery of it would be sent; no delivery is written, and
- * the steps of the drill are the audit (decision 73). Refuses with `not_found` without the lease of a drill that sends
- * events, or without such an event, and with `state_conflict` where no endpoint is on, or others than before.
+ * Sends an event to each enabled endpoint that subscribes to its type, as a delivery would be sent. No delivery is
+ * written; the steps of the drill are the audit (decision 73). Refuses with `not_found` without the lease of a drill
+ * that sends events, or without such an event, and with `state_conflict` if no endpoint is enabled, or the endpoints
+ * changed.
  */
 export async function deliverForDrill(
   context: DrillsContext,
@@ -33,12 +34,15 @@ export async function deliverForDrill(
   if (!prepared.ok) return prepared;
   const { subject, posts } = prepared.value;
   const answers: DeliveredEvents["answers"][number][] = [];
-  // One endpoint after the other: a drill has few requests under way at the same time.
+  // One endpoint after the other, so that a drill has few requests in flight.
   for (const outgoing of posts) answers.push(answerOf(await postAsDelivery(context, outgoing)));
   return accept({ subject, answers });
 }
 
-/** Posts over a kept connection, as deliveries do, and once more over a fresh one where that one was closed meanwhile. */
+/**
+ * Posts over a kept connection, as deliveries do, and again over a new connection if the receiver had closed the kept
+ * one.
+ */
 async function postAsDelivery(context: DrillsContext, outgoing: OutgoingPost): Promise<PostResult> {
   const posted = await post(context, { ...outgoing, connection: "kept" });
   const { result } = posted;
@@ -46,7 +50,7 @@ async function postAsDelivery(context: DrillsContext, outgoing: OutgoingPost): P
   return wasClosed ? post(context, { ...outgoing, connection: "fresh" }) : posted;
 }
 
-/** Keeps what a drill of duplicates has shown. Refuses as `deliverForDrill` does. */
+/** Records the result of a drill of duplicates. Refuses as `deliverForDrill` does. */
 export function keepDuplicates(
   context: DrillsContext,
   storeId: string,
@@ -59,7 +63,7 @@ export function keepDuplicates(
   );
 }
 
-/** The requests, signed with the secrets that are active now. */
+/** The requests of an event, signed with the active secrets. */
 function prepare(
   context: DrillsContext,
   storeId: string,
@@ -83,7 +87,7 @@ function prepare(
   });
 }
 
-/** An event as a delivery of it would be sent now. */
+/** The request of an event, signed now. */
 function genuine(
   context: DrillsContext,
   { endpoint, event, now }: { endpoint: Endpoint; event: StoredEvent; now: number },
@@ -98,7 +102,7 @@ function genuine(
   });
 }
 
-/** The payment of an order as a forger would send it, who has no secret. */
+/** The payment of an order as sent by a forger without a secret. */
 function forgedPayment(
   { world }: DrillsContext,
   order: StoredEvent,
@@ -109,7 +113,9 @@ function forgedPayment(
   return drillRequest("payment_bad_signature", { own, first: own, order }, keys);
 }
 
-/** The endpoints that are drilled under this lease, and what the drill is about, if it is still what it was at first. */
+/**
+ * The endpoints and the subject of the drill under this lease. Refuses with `state_conflict` if the endpoints changed.
+ */
 function drilledNow(
   context: DrillsContext,
   wanted: { readonly storeId: string; readonly leaseId: string; readonly subject?: string | undefined },

@@ -10,7 +10,7 @@ import { noStore, storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Leases } from "./leases.ts";
 
-/** What reading the facts needs. */
+/** The sources of the facts. */
 type ReadinessContext = Pick<ServiceContext, "world"> &
   SecretsContext & { readonly leases: Pick<Leases, "of" | "webhooksHeldBy"> };
 
@@ -43,7 +43,7 @@ export function readReadiness(context: ReadinessContext, storeId: string): Outco
   });
 }
 
-/** The facts of a store, and the checklist as it is judged by them. Refuses with `not_found` if there is no such store. */
+/** The facts of a store and its judged checklist. Refuses with `not_found` if there is no such store. */
 export function judgeStore(
   context: ReadinessContext,
   storeId: string,

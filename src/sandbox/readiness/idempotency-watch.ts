@@ -17,55 +17,55 @@ import type { LeaseRef } from "./leases.ts";
 
 /** A drill whose creates are watched. */
 type WatchedDrill = LeaseRef & {
-  /** The drill's own API key: what comes with it is the merchant's client, and nothing else is. */
+  /** The drill's own API key: only requests with this key are from the merchant's client. */
   readonly credentialId: string;
   /** The last four characters of that key. */
   readonly lastFour: string;
 };
 
-/** Watches creates during an idempotency drill, and keeps answers from the client. There is one drill at a time. */
+/** Watches creates during an idempotency drill, and keeps answers from the client. A store has one drill at a time. */
 export type IdempotencyWatch = {
-  /** Watches the creates with a drill's key from now on. A drill that is running ends. */
+  /** Starts to watch the creates with a drill's key. A running drill of the store ends. */
   readonly begin: (drill: WatchedDrill) => void;
-  /** What is created from now on belongs to this run. Refuses with `not_found`. */
+  /** Counts creates from now on to this run. Refuses with `not_found`. */
   readonly beginRun: (drill: LeaseRef, run: WatchedRun) => Outcome<void>;
   /**
-   * Waits until a create of this run is made, and its answer held back or dropped, or until the run has ended; returns
-   * whether an answer was taken. Refuses with `not_found`.
+   * Waits until an answer of this run is held back or dropped, or the run has ended. Returns whether an answer was
+   * taken. Refuses with `not_found`.
    */
   readonly awaitLoss: (drill: LeaseRef) => Promise<Outcome<boolean>>;
   /** Ends the run; a held answer is dropped. Refuses with `not_found`. */
   readonly endRun: (drill: LeaseRef, end: ClientEnd) => Outcome<AnswerOf<"endClientRun">>;
   /**
-   * Sees a create that is committed and not answered yet. One that succeeds meets what its run still has of `RUN_LOSSES`;
-   * that of the killed run waits until the run has ended, and then gets no answer either.
+   * Watches a create that is committed but not answered yet. A successful create gets the next loss of its run in
+   * `RUN_LOSSES`; a create of the killed run waits until the run has ended, and then gets no answer either.
    */
   readonly look: (
     request: HttpRequest,
     answered: { readonly requestId: string; readonly outcome: Outcome<Answer> },
   ) => Outcome<Answer> | Promise<Outcome<Answer>>;
-  /** What a drill has seen so far, first to last; nothing if it is not watched. */
+  /** The creates that a drill has seen, oldest first; empty if the drill is not watched. */
   readonly seen: (drill: LeaseRef) => readonly SeenCreate[];
-  /** Returns the request to try with the lost create's key; null if no answer was dropped. Refuses with `not_found`. */
+  /** Returns a request that reuses the lost create's key; null if no answer was dropped. Refuses with `not_found`. */
   readonly close: (drill: LeaseRef) => Outcome<Reuse | null>;
-  /** Returns what was seen, and what the tables say; then forgets it. Refuses with `not_found`. */
+  /** Returns the creates seen and the checkouts in the database, and forgets the drill. Refuses with `not_found`. */
   readonly conclude: (drill: LeaseRef) => Outcome<IdempotencyFacts>;
   /** Forgets a drill, if it is still watched. */
   readonly forget: (drill: LeaseRef) => void;
 };
 
 type Watch = WatchedDrill & {
-  /** The run that is under way, and which start of the command for its purchase it is; undefined between runs. */
+  /** The current run, and how often the command was started for its purchase; undefined between runs. */
   readonly current: (WatchedRun & { readonly start: number; readonly answered: boolean }) | undefined;
   readonly runs: readonly RunFact[];
   readonly seen: readonly SeenCreate[];
   readonly otherKeys: readonly string[];
   readonly hasOwnCommand: boolean;
-  /** Whether a create came when no run was under way. */
+  /** Whether a create arrived between two runs. */
   readonly hasLate: boolean;
-  /** When the client may send again, by the clock of the process; null where no answer told it to wait. */
+  /** The earliest time for the client's next request, by the monotonic clock; null if no answer told it to wait. */
   readonly waitsUntil: number | null;
-  /** Null until an answer was dropped. */
+  /** Null until an answer is dropped. */
   readonly reuse: Reuse | null;
   /** Whether the merchant's client has ended. */
   readonly isClosed: boolean;
@@ -73,7 +73,7 @@ type Watch = WatchedDrill & {
   readonly moments: Moments;
 };
 
-/** Moments of a run that others wait for: an answer is taken (or the run has ended without), and its end. */
+/** Moments of a run: an answer is taken (or the run ends without), and the end of the run. */
 type Moments = {
   readonly loss: Promise<void>;
   readonly lost: () => void;
@@ -81,12 +81,14 @@ type Moments = {
   readonly ended: () => void;
 };
 
-/** Maximum number of creates of a run with the same result that are kept, so that a client in a loop fills no memory. */
+/**
+ * Maximum number of creates with the same result that are kept of a run, so that a client in a loop does not fill the
+ * memory.
+ */
 const MAX_SEEN = 100;
 
 /**
- * Makes a watch without a drill: one drill at a time in each store. It is in memory, and lasts as long as the drill's
- * lease; its result is stored.
+ * Creates a watch without a drill. It is in memory, and lasts as long as the drill's lease; only its result is stored.
  */
 export function createIdempotencyWatch(
   store: Pick<Store, "credentials" | "checkouts">,
@@ -121,7 +123,7 @@ export function createIdempotencyWatch(
     look: (request, answered) => {
       if (watches.size === 0) return answered.outcome;
       const caller = callerOf(store, request);
-      // Who has no key of ours may be the client of any drill; only one with a key can lose its answer.
+      // A caller without a valid key may be the client of any drill; only a caller with a key can lose an answer.
       const concerned = caller === undefined ? [...watches.values()] : (watches.get(caller.storeId) ?? []);
       const sights = [concerned]
         .flat()
@@ -163,13 +165,13 @@ function withEnd(watch: Watch, end: ClientEnd): Watch {
   return { ...watch, current: undefined, runs: [...watch.runs, { ...run, ...end }] };
 }
 
-/** What came of a run that ends. */
+/** The result of a run that ends. */
 function comeOf(watch: Watch): AnswerOf<"endClientRun"> {
   const came = watch.seen.length + watch.otherKeys.length > 0 || watch.hasOwnCommand;
   return { came, lost: lostIn(watch) !== undefined, answered: watch.current?.answered ?? false };
 }
 
-/** A create that is committed and not answered yet, and the owner of its key. */
+/** A create that is committed but not answered yet, and the owner of its key. */
 type CommittedCreate = {
   readonly request: HttpRequest;
   readonly requestId: string;
@@ -178,7 +180,7 @@ type CommittedCreate = {
   readonly at: number;
 };
 
-/** What is known after a create, and what it is answered with. */
+/** The watch after a create, and the answer of the create. */
 type WatchResult = { readonly watch: Watch; readonly answer: Outcome<Answer> | Promise<Outcome<Answer>> };
 
 function sightOf(watch: Watch, answered: CommittedCreate): WatchResult {
@@ -195,9 +197,9 @@ function sightOf(watch: Watch, answered: CommittedCreate): WatchResult {
     const isOfStore = caller.storeId === watch.storeId && isForIt;
     return { watch: isOfStore ? noteOtherKey(watch, request) : watch, answer: outcome };
   }
-  // Whoever has no key of ours is the client if it creates the order that the client was given.
+  // A caller without a valid key is the client if it creates the order that the client was told to create.
   if (!isClient && !isForIt) return { watch, answer: outcome };
-  // An earlier purchase's, such as that of a worker which a kill did not reach.
+  // A create of an earlier purchase, such as from a worker process that survived the kill.
   const isLate = !isForIt && watch.runs.some(({ orderId }) => orderId === create.orderId);
   if (isLate) return { watch: { ...watch, hasLate: true }, answer: outcome };
   if (isOwnCommand(request)) return { watch: { ...watch, hasOwnCommand: true }, answer: outcome };
@@ -211,7 +213,7 @@ function sightOf(watch: Watch, answered: CommittedCreate): WatchResult {
   };
 }
 
-/** What becomes of the answers of creates that succeed in a run, in this order. */
+/** The losses of each run's successful creates, in this order. */
 const RUN_LOSSES = {
   first: ["reset", "silence"],
   killed: ["kill"],
@@ -220,14 +222,14 @@ const RUN_LOSSES = {
   alike: [],
 } as const satisfies Readonly<Record<ClientRun, readonly Loss[]>>;
 
-/** How long silence lasts before the connection ends, in milliseconds: longer than a careful client's patience. */
+/** How long a connection stays silent before it ends, in milliseconds: longer than a careful client's timeout. */
 const SILENCE_MS = 3000;
-/** What a client that is told to wait is told, in seconds. */
+/** The `Retry-After` of a client that is told to wait, in seconds. */
 const RETRY_AFTER_SECONDS = 1;
-/** A client that never waits is answered in the end, so that it ends. */
+/** Maximum number of early requests: after that, a client that never waits is answered, so that it ends. */
 const MAX_EARLY = 20;
 
-/** A way in which the next answer is taken, and whether the client was told not to come yet. */
+/** The loss of the next answer, and whether the client came earlier than it was told. */
 type NextLoss = { readonly loss: Loss; readonly early: boolean };
 
 function nextLoss({ current, seen, waitsUntil }: Watch, at: number): NextLoss | undefined {
@@ -266,9 +268,9 @@ function loseAnswer(
   const taken: Readonly<Record<Loss, () => WatchResult["answer"]>> = {
     reset: () => accept(dropped),
     silence: () => accept({ ...dropped, delayMs: SILENCE_MS }),
-    // The second purchase goes on when its client has been killed.
+    // The drill continues when the client of the second purchase has been killed.
     kill: () => watch.moments.end.then(() => accept(dropped)),
-    // The drill's own, which nobody relies on.
+    // An answer of the drill, so it records no assumption.
     unavailable: () => refusing({ code: "storage_unavailable", message: TAKEN }),
     rate_limited: () =>
       refusing({ code: "rate_limited", message: TAKEN, retryAfterSeconds: RETRY_AFTER_SECONDS }),
@@ -306,7 +308,7 @@ function momentsOfRun(): Moments {
   return { loss: loss.promise, lost: loss.resolve, end: end.promise, ended };
 }
 
-/** The create of the present run whose answer was taken. */
+/** The create of the current run whose answer was taken. */
 function lostIn({ current, seen }: Watch): SeenCreate | undefined {
   return seen.find(({ run, lost }) => lost && run === current?.run);
 }
@@ -332,8 +334,8 @@ function remember(watch: Watch, create: SeenCreate): Watch {
 }
 
 /**
- * What was seen, and how many checkouts of each purchase the tables hold: those that the client was seen to make, and all
- * whose order_id begins with that of the purchase, whoever made them.
+ * The creates seen, and the number of checkouts of each purchase in the database: checkouts that the client was seen to
+ * create, and all checkouts with the purchase's prefix in their order_id.
  */
 function factsOf(watch: Watch, { checkouts }: Pick<Store, "checkouts">): IdempotencyFacts {
   const { storeId, seen, runs, otherKeys, lastFour, hasOwnCommand, hasLate, refusedRequestId } = watch;

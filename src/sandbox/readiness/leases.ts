@@ -6,30 +6,33 @@ import type { World } from "../../world.ts";
 /** A lease and its store. */
 export type LeaseRef = { readonly storeId: string; readonly id: string };
 
-/** What a drill holds for as long as its command is there. */
+/** The hold of a drill on a store, which lasts as long as the drill's command. */
 export type Lease = LeaseRef & RunningDrill;
 
 /**
- * The leases of drills (decision 66). A lease lasts as long as the connection over which it was opened, and is in memory
- * alone. So nothing that hangs on it outlives the drill's command or the sandbox.
+ * The leases of drills (decision 66). A lease is only in memory, and lasts as long as the connection that opened it. So
+ * no effect of a drill outlives its command or the sandbox.
  */
 export type Leases = {
-  /** Opens a lease for at most this long. `undo` runs once, when it ends, for whatever reason. */
+  /** Opens a lease for at most this long. `undo` runs once, when the lease ends for any reason. */
   readonly open: (
     lease: Lease,
     options: { readonly timeoutMs: number; readonly undo: () => void | Promise<void> },
   ) => void;
-  /** The body of the answer that holds a lease: a text, then nothing until the lease ends. It ends with its reader. */
+  /**
+   * The response body that holds a lease: the text, then nothing until the lease ends. The lease ends when its reader
+   * leaves.
+   */
   readonly hold: (id: string, text: string) => AsyncIterable<Uint8Array>;
-  /** Refuses with `not_found` if a lease has ended, or is another store's, or that of none of these drills. */
+  /** Refuses with `not_found` if a lease has ended, belongs to another store, or belongs to none of these drills. */
   readonly check: (ref: LeaseRef, drills?: readonly DrillKind[]) => Outcome<void>;
   /** The leases of a store, oldest first. */
   readonly of: (storeId: string) => readonly Lease[];
-  /** The name of the drill for which the webhooks of a store wait; undefined if they do not. */
+  /** The name of the drill that holds back the webhooks of a store; undefined if none does. */
   readonly webhooksHeldBy: (storeId: string) => string | undefined;
-  /** Ends a lease, and returns when all is undone. Refuses as `check` does. */
+  /** Ends a lease, and returns when its effects are undone. Refuses as `check` does. */
   readonly end: (ref: LeaseRef) => Promise<Outcome<void>>;
-  /** Ends every lease, and so its open answer, which would keep a server that stops for all of its grace. */
+  /** Ends every lease and its open response, for which a stopping server would otherwise wait. */
   readonly endAll: () => Promise<void>;
 };
 
@@ -39,14 +42,14 @@ const HOLDING: ReadonlySet<DrillKind> = new Set(["browser_return", "duplicates"]
 type OpenLease = {
   readonly lease: Lease;
   readonly undo: () => void | Promise<void>;
-  /** Resolves when the lease has ended; `announce` lets it. */
+  /** Resolves when the lease has ended; `announce` resolves it. */
   readonly over: Promise<void>;
   readonly announce: () => void;
 };
 
 /**
- * No leases yet. A failure of `undo` is reported; the lease has ended anyway. `changed` is called when a store has one
- * more or one less.
+ * Creates an empty list of leases. A failure of `undo` is reported, and the lease ends anyway. `changed` is called when
+ * the leases of a store change.
  */
 export function createLeases(
   world: Pick<World, "after">,
@@ -84,7 +87,7 @@ export function createLeases(
       const over = new Promise<void>((resolve) => (announce = resolve));
       held.set(lease.id, { lease, undo, over, announce });
       changed(lease.storeId);
-      // For a command that is still there and does nothing any more, such as one that was stopped in its shell.
+      // For a command that is connected but hangs, such as one that was stopped in its shell.
       world.after(timeoutMs, () => void finish(lease.id));
     },
     hold: (id, text) => heldBody(text, { over: () => held.get(id)?.over, finish: () => finish(id) }),
@@ -105,7 +108,7 @@ export function createLeases(
   };
 }
 
-/** The text at once, then nothing until the lease is over, which it is when the reader has left. */
+/** Yields the text, then nothing until the lease has ended; the lease ends when the reader leaves. */
 function heldBody(
   text: string,
   lease: { readonly over: () => Promise<void> | undefined; readonly finish: () => Promise<void> },

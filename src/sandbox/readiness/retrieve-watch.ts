@@ -3,20 +3,20 @@ import type { HttpRequest } from "../../world.ts";
 import { isOwnCommand } from "../api/caller.ts";
 import type { LeaseRef } from "./leases.ts";
 
-/** Watches, while drills hold webhooks back, which paid checkouts are retrieved from v1. */
+/** Watches which paid checkouts are retrieved from v1 while drills hold back webhooks. */
 export type RetrieveWatch = {
   readonly begin: (lease: LeaseRef) => void;
-  /** Sees a checkout that was retrieved. */
+  /** Records a retrieve of a checkout. */
   readonly look: (request: HttpRequest, checkout: Pick<Checkout, "id" | "storeId" | "status">) => void;
-  /** The paid checkouts that the merchant has retrieved since the lease began, once for each time. */
+  /** The paid checkouts that the merchant has retrieved since the lease began, one entry for each retrieve. */
   readonly of: (lease: LeaseRef) => readonly string[];
   readonly forget: (lease: LeaseRef) => void;
 };
 
-/** Maximum number of retrieves that are remembered for a drill, so that a busy store does not fill the memory. */
+/** Maximum number of recorded retrieves of a drill, so that a busy store does not fill the memory. */
 const MAX_SEEN = 10_000;
 
-/** Makes a watch without a drill; it is in memory alone. What a command of this program asks does not count. */
+/** Creates a watch without a drill, in memory only. Retrieves of this program's own commands are not counted. */
 export function createRetrieveWatch(): RetrieveWatch {
   const watches = new Map<string, { readonly storeId: string; readonly paid: string[] }>();
   return {

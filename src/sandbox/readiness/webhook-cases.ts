@@ -28,19 +28,19 @@ import type { OutboundRequest, World } from "../../world.ts";
 import { deliveryErrorOf, post, type PostContext, type PostResult } from "../webhook/post.ts";
 import type { WebhookWatch } from "./webhook-watch.ts";
 
-/** An endpoint at the start of its drill; `now` is the store's. */
+/** An endpoint at the start of its drill; `now` is the store's time. */
 export type Subject = {
   readonly endpoint: Endpoint;
   readonly secret: string;
-  /** Secrets that were newest before, newest first, and whether any of them is not active any more. */
+  /** Older secrets, newest first, and whether one of them is no longer active. */
   readonly olderSecrets: readonly string[];
   readonly retiredSecret: string | undefined;
-  /** An event of an order that it has accepted; null if there is none, or none is to be sent. */
+  /** An order event that the endpoint has accepted; null if there is none, or none is to be sent. */
   readonly order: Pick<CheckoutEvent, "id" | "body"> | null;
   readonly now: number;
 };
 
-/** What sending the cases needs. */
+/** The dependencies of sending cases. */
 export type CasesContext = PostContext & {
   readonly world: Pick<World, "now" | "uuid" | "sleep">;
   readonly webhookWatch: Pick<WebhookWatch, "note" | "forget">;
@@ -48,19 +48,21 @@ export type CasesContext = PostContext & {
 
 /** Maximum number of requests in flight to an endpoint. */
 const MAX_IN_FLIGHT = 4;
-/** A receiver that takes longer than this for an answer gets one request at a time, in milliseconds. */
+/** A receiver whose answers take longer than this, in milliseconds, gets one request at a time. */
 const SLOW_MS = 2000;
-/** Maximum number of times that a request is sent to a receiver that answers 429. */
+/** Maximum number of attempts of a request to a receiver that answers 429. */
 const MAX_ATTEMPTS = 6;
-/** The first pause after a 429 that names none, which doubles each time; and the longest, in milliseconds. */
+/**
+ * The first pause after a 429 without `Retry-After`, which doubles each time, and the longest pause, in milliseconds.
+ */
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Maximum time of all pauses of a drill, in milliseconds. */
+/** Maximum total time of a drill's pauses, in milliseconds. */
 const ALL_PAUSES_MS = 60_000;
 
 /**
- * Sends all cases to an endpoint outside of any transaction, some after and some beside each other, until too many got
- * no answer or `isWanted` says no.
+ * Sends all cases to an endpoint outside any transaction, some in sequence and some in parallel, until too many have no
+ * answer or `isWanted` refuses.
  */
 export async function sendCases(
   context: CasesContext,
@@ -96,7 +98,7 @@ function inOrder(results: readonly CaseResult[], names: readonly CaseName[]): Ca
   return results.toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name));
 }
 
-/** Does something with each, with as many at once as there are lanes. */
+/** Runs `act` for each item, with as many in parallel as there are lanes. */
 async function side<One>(
   all: readonly One[],
   lanes: number,
@@ -112,7 +114,7 @@ async function side<One>(
 
 type Sender = ReturnType<typeof createSender>;
 
-/** Sends one request after the other's pause, if the receiver limits the rate. */
+/** Creates a sender; if the receiver limits the rate, all requests wait for the same pause. */
 function createSender(context: CasesContext, subject: Subject) {
   const { world } = context;
   const { endpoint, secret, retiredSecret, order, now } = subject;
@@ -120,7 +122,7 @@ function createSender(context: CasesContext, subject: Subject) {
   const begun = world.now();
   let newest = now - 1;
   const event = (): Required<DrillEvent> => {
-    // Each is an event of its own moment, as the service's are.
+    // Each event has a time of its own, as the service's events have.
     newest = Math.max(newest + 1, now + world.now() - begun);
     return { id: world.uuid(), storeId, createdAt: newest, sentAt: world.now() };
   };
@@ -147,7 +149,7 @@ function createSender(context: CasesContext, subject: Subject) {
   return { case: sendCase, event, posted };
 }
 
-/** Looks for the one mistake with which a signature is accepted. */
+/** Finds the mistake with which a signature is accepted. */
 async function probe(send: Sender, subject: Subject, lanes: number): Promise<DrillCause | undefined> {
   const { endpoint, secret, olderSecrets } = subject;
   const own = send.event();
@@ -166,7 +168,7 @@ async function probe(send: Sender, subject: Subject, lanes: number): Promise<Dri
   return found;
 }
 
-/** As deliveries are sent: what a kept connection has lost is sent again over a new one. */
+/** Posts as deliveries do: again over a new connection if the kept connection was lost. */
 async function postOnce(
   context: PostContext,
   request: DrillRequest & Pick<OutboundRequest, "connection"> & { readonly storeId: string },
@@ -178,7 +180,7 @@ async function postOnce(
   return isStale ? post(context, { ...request, connection: "fresh" }) : posted;
 }
 
-/** Sends again what was answered with 429, after a pause of all that is sent, for as long as the drill has for pauses. */
+/** Sends a request again after a 429. All requests share the pause, and the drill has a maximum time for pauses. */
 function createPace(world: Pick<World, "now" | "sleep">) {
   let paused = 0;
   let until = 0;

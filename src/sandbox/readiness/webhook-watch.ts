@@ -1,25 +1,25 @@
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { CaseResult } from "../../core/readiness/drills/webhook.ts";
 
-/** How far the webhook drill of an endpoint is. */
+/** The progress of an endpoint's webhook drill. */
 export type WebhookProgress = {
   readonly endpoint: Pick<Endpoint, "id" | "storeId" | "url">;
-  /** How many requests it sends if its receiver can be reached. */
+  /** The number of requests to send if the receiver can be reached. */
   readonly total: number;
   readonly results: readonly CaseResult[];
 };
 
-/** Tells how far webhook drills are while they run: in memory alone. */
+/** The progress of running webhook drills, in memory only. */
 export type WebhookWatch = {
-  /** Says how far a drill is, in place of what was said before. */
+  /** Sets the progress of a drill. */
   readonly note: (progress: WebhookProgress) => void;
-  /** A drill has ended, for whatever reason. */
+  /** Removes the progress of a drill that ended for any reason. */
   readonly forget: (endpoint: WebhookProgress["endpoint"]) => void;
-  /** The drills that run in a store. */
+  /** The progress of the drills that are running in a store. */
   readonly of: (storeId: string) => readonly WebhookProgress[];
 };
 
-/** Makes a watch without a drill. `changed` is called when there is something else to tell of a store. */
+/** Creates a watch without a drill. `changed` is called when the progress in a store changes. */
 export function createWebhookWatch(changed: (storeId: string) => void): WebhookWatch {
   const running = new Map<string, WebhookProgress>();
   return {

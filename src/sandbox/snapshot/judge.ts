@@ -5,7 +5,7 @@ import { COLUMN_RULES } from "../../core/snapshot/columns.ts";
 import { ROW_LIMITS, ROW_RULES, type RuleContext } from "./row-rules.ts";
 import { judgeDeliveries, judgeStories, type RowReader } from "./stories.ts";
 
-/** The tables that are read with the checkouts or deliveries that they belong to. */
+/** The tables that are read together with their checkouts or deliveries. */
 const OF_STORIES: ReadonlySet<string> = new Set([
   "checkouts",
   "attempts",
@@ -19,8 +19,8 @@ const OF_STORIES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Judges every row of a snapshot that somebody else made, by the rules of the acts that write such rows (decision 95),
- * before one of them is copied. Returns table, row and rule of the first that breaks one; undefined where none does.
+ * Validates every row of a snapshot before any row is copied, by the rules of the acts that write such rows (decision
+ * 95). Returns table, row and rule of the first violation; undefined if there is none.
  */
 export function judgeRows(image: SnapshotImage, context: Omit<RuleContext, "key">): string | undefined {
   const tables = new Map(image.tables().map((table) => [table.name, table]));
@@ -41,7 +41,7 @@ export function judgeRows(image: SnapshotImage, context: Omit<RuleContext, "key"
     if (error instanceof BrokenRule) return error.message;
     throw error;
   } finally {
-    // A table that was not read to its end would keep the image open.
+    // A read that has not ended would keep the image open.
     for (const rows of reading) rows.return(undefined);
   }
 }
@@ -50,12 +50,12 @@ function readAll(rows: Iterator<NamedRow>): void {
   while (rows.next().done !== true) continue;
 }
 
-/** A row breaks a rule while rows are read: nothing after it is looked at. */
+/** Thrown at a row that breaks a rule: no later row is read. */
 class BrokenRule extends Error {
   override readonly name = "BrokenRule";
 }
 
-/** Reads the rows of a table, and throws at the first that breaks a rule of its own. */
+/** Reads the rows of a table, and throws at the first row that breaks a rule of its own. */
 function* judgedRows(image: SnapshotImage, table: CopiedTable, rules: RuleContext): Generator<NamedRow> {
   const columns = columnRulesOf(table);
   const rowRule = ROW_RULES[table.name];
@@ -82,7 +82,7 @@ function* judgedRows(image: SnapshotImage, table: CopiedTable, rules: RuleContex
   }
 }
 
-/** The rules of a table's columns: a column that has none cannot be restored. */
+/** The rules of a table's columns. A column without a rule cannot be restored. */
 function columnRulesOf({ name, columns }: CopiedTable) {
   const rules = COLUMN_RULES[name] ?? {};
   return columns.map((column) => {
@@ -92,12 +92,12 @@ function columnRulesOf({ name, columns }: CopiedTable) {
   });
 }
 
-/** A row by its key, as a message names it. */
+/** The name of a row in messages: its key. */
 function nameOf({ key }: CopiedTable, row: NamedRow): string {
   return key.map((column) => printableLiteral(row[column])).join(" ");
 }
 
-/** Every store has a secret that its webhooks are signed with. */
+/** Requires a signing secret for every store. */
 function secretFault(image: SnapshotImage, table: CopiedTable): string | undefined {
   const signing = new Set<unknown>();
   for (const { store_id: storeId, endpoint_id: endpointId, retired_at: retiredAt } of image.rows(table))

@@ -6,12 +6,15 @@ import { noStore } from "../at-store.ts";
 import type { SnapshotShelf } from "./shelf.ts";
 import { restoreSnapshot, takeSnapshot, writeSnapshot, type SnapshotContext } from "../runtime/snapshots.ts";
 
-/** Snapshots with names, and where they are kept. */
+/** The dependencies of named snapshots. */
 export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotShelf: SnapshotShelf };
 
 const TOO_LARGE = "it is larger than 2 GiB, which no snapshot is";
 
-/** Takes a snapshot under a name, replacing an older one. Refuses with `not_found`, and while a store is erased. */
+/**
+ * Takes a named snapshot, replacing an existing one of this name. Refuses with `not_found`, and while a store is being
+ * deleted.
+ */
 export async function createSnapshot(
   context: NamedSnapshotsContext,
   name: string,
@@ -44,7 +47,7 @@ async function takeInto(
   return { storeId, takenAt: world.now(), format: store.snapshots.format };
 }
 
-/** The named snapshots, by their names. */
+/** The named snapshots, sorted by name. */
 export function listSnapshots(
   { store }: { readonly store: Pick<Store, "snapshots"> },
   shelf: SnapshotShelf,
@@ -64,7 +67,7 @@ export function listSnapshots(
     });
 }
 
-/** Restores a named snapshot, as `restoreSnapshot` does. Refuses with `not_found` where there is none of this name. */
+/** Restores a named snapshot, as `restoreSnapshot` does. Refuses with `not_found` if no snapshot has this name. */
 export async function restoreNamed(
   context: NamedSnapshotsContext,
   name: string,

@@ -14,22 +14,22 @@ import { MAX_RETURN_ORIGINS } from "../checkout/return-origins.ts";
 import { MAX_FAULTS } from "../fault/faults.ts";
 import { MAX_ENDPOINTS } from "../webhook/endpoints.ts";
 
-/** What rows are judged by beside themselves. */
+/** The values that rows are validated against. */
 export type RuleContext = {
   /** Real time, in milliseconds. */
   readonly now: number;
-  /** Where this sandbox may send to. */
+  /** The addresses that this sandbox may send to. */
   readonly targets: TargetPolicy;
-  /** Whether an administrator asks: nobody else approves production, or opens its gate (decision 20). */
+  /** Whether an administrator restores. Only an administrator may approve production or open its gate (decision 20). */
   readonly isAdministrator: boolean;
-  /** The key that the secrets of the snapshot are sealed with. */
+  /** The encryption key of the snapshot's secrets. */
   readonly key: Uint8Array;
 };
 
-/** What a row is not, whose columns are right one by one; undefined where an act would have written it. */
+/** The rule that a row breaks although each of its columns is valid; undefined if it breaks none. */
 type RowRule = (row: NamedRow, context: RuleContext) => string | undefined;
 
-/** The rules of the columns of a row together, by the functions that the acts call. */
+/** The rules of whole rows. They call the functions of the acts that write such rows. */
 export const ROW_RULES: Readonly<Record<string, RowRule>> = {
   stores: ({ clock_offset: offset }, { now }) =>
     isMoment(storeNow({ offsetMs: Number(offset), frozenAt: null }, now))
@@ -83,10 +83,10 @@ const OPENS_PRODUCTION: ReadonlySet<unknown> = new Set<AdministratorAction>([
   "open_gate",
 ]);
 
-/** Which rows of a store are counted together, and how many of them the acts allow. */
+/** The rows of a store that are counted together, and their maximum number. */
 type RowLimit = { readonly most: number; readonly of: (row: NamedRow) => string | undefined };
 
-/** How many rows a store may have. */
+/** The maximum number of rows of a store. */
 export const ROW_LIMITS: Readonly<Record<string, readonly RowLimit[]>> = {
   endpoints: [
     { most: MAX_ENDPOINTS, of: (row) => (isLive(row, "url") ? "endpoints" : undefined) },
@@ -102,7 +102,7 @@ function isLive({ kind, removed_at: removedAt }: NamedRow, wanted: string): bool
   return kind === wanted && removedAt === null;
 }
 
-/** Asks for the fault once more, by the operation that adds one: all that it says has to come of that. */
+/** Validates a fault by parsing it as a request for a new fault: the parsed fault must have the same values. */
 function faultRule(row: NamedRow): string | undefined {
   const { id: _id, storeId: _storeId, matched: _matched, applied: _applied, ...values } = valuesOf(row);
   const {
@@ -132,7 +132,7 @@ function faultRule(row: NamedRow): string | undefined {
   return isSame ? undefined : `fault: ${String(action)} lacks what it needs`;
 }
 
-/** The fields that are said; null stands for one that is not. */
+/** The fields that are not null. */
 function given(fields: NamedRow): NamedRow {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }

@@ -1,20 +1,25 @@
-/** Where a sandbox keeps its named snapshots: files of its folder, or its memory, which ends with it. */
+/** The named snapshots of a sandbox: files in its folder, or its memory. */
 export type SnapshotShelf = {
   readonly names: () => readonly string[];
-  /** How many bytes one of this name has; undefined where there is none. Reads none of them. */
+  /** The size of a snapshot in bytes, without reading it; undefined if there is none of this name. */
   readonly size: (name: string) => number | undefined;
-  /** Undefined where there is none of this name. Throws for one that is larger than `MAX_SNAPSHOT_BYTES`. */
+  /**
+   * The bytes of a snapshot; undefined if there is none of this name. Throws if it is larger than `MAX_SNAPSHOT_BYTES`.
+   */
   readonly read: (name: string) => Uint8Array | undefined;
-  /** Puts a snapshot under a name, replacing an older one: whoever reads gets the one or the other, whole. */
+  /** Writes a snapshot, replacing an existing one of this name. A reader gets either the old or the new one, whole. */
   readonly write: (name: string, bytes: Uint8Array) => void;
-  /** The same of a file that `fill` writes at a path, and that is flushed beside other work; undefined in memory. */
+  /**
+   * The same for a file that `fill` writes at a path; the file is flushed without blocking other work. Undefined in
+   * memory.
+   */
   readonly fill:
     | (<Value>(name: string, fill: (path: string) => Promise<Value>) => Promise<Value>)
     | undefined;
   readonly remove: (name: string) => void;
 };
 
-/** Named snapshots of a sandbox that keeps nothing. */
+/** The shelf of a sandbox that keeps nothing on disk. */
 export function shelfInMemory(): SnapshotShelf {
   const kept = new Map<string, Uint8Array>();
   return {

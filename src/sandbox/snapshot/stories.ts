@@ -3,12 +3,12 @@ import { storyFault, testEventFault, type KeptStory } from "../../core/snapshot/
 import { valuesOf } from "../../store/connection/statements.ts";
 import type { NamedRow } from "../../store/snapshot/rows.ts";
 
-/** Reads the rows of a table, each judged by itself. */
+/** Reads the rows of a table, each validated by itself. */
 export type RowReader = (table: string) => Iterator<NamedRow>;
 
 /**
- * Judges the checkouts of a snapshot with all rows that belong to them. Each table is read once, in the order of its
- * checkouts, so nothing but one checkout is in memory. Returns the rule that is broken, and where; undefined for none.
+ * Validates the checkouts of a snapshot with all rows that belong to them. Each table is read once, sorted by checkout,
+ * so that only one checkout is in memory. Returns the broken rule and the row; undefined if no rule is broken.
  */
 export function judgeStories(read: RowReader): string | undefined {
   const children = (table: string, column = "checkout_id") => groupsOf(read(table), column);
@@ -24,7 +24,7 @@ export function judgeStories(read: RowReader): string | undefined {
   }
   const checkouts = read("checkouts");
   for (let next = checkouts.next(); next.done !== true; next = checkouts.next()) {
-    // Each column was judged to hold what its value is here.
+    // Each column was validated.
     const checkout = valuesOf(next.value) as Checkout;
     const { id } = checkout;
     views(id);
@@ -41,7 +41,7 @@ export function judgeStories(read: RowReader): string | undefined {
   return undefined;
 }
 
-/** Judges the deliveries of a snapshot with their tries, as `judgeStories` does. */
+/** Validates the deliveries of a snapshot with their attempts, as `judgeStories` does. */
 export function judgeDeliveries(read: RowReader): string | undefined {
   const tries = groupsOf(read("delivery_attempts"), "delivery_id");
   const deliveries = read("deliveries");
@@ -55,8 +55,8 @@ export function judgeDeliveries(read: RowReader): string | undefined {
 }
 
 /**
- * The rows of one parent after the other, by the names of their values and without that of the parent; parents are asked
- * for in the order of the rows.
+ * Returns a function that reads the rows of one parent after the other, without the parent's column. Parents must be
+ * requested in the order of the rows.
  */
 function groupsOf(rows: Iterator<NamedRow>, column: string): (parent: string | null) => Values[] {
   let next = rows.next();
