@@ -1,4 +1,4 @@
-import { calibrate } from "../../client/calibrate.ts";
+import { calibrate } from "../../client/calibration/calibrate.ts";
 import type { Target } from "../../client/api/client.ts";
 import {
   differences,
@@ -6,13 +6,14 @@ import {
   type CalibratedAssumption,
   type Calibration,
 } from "../../core/calibration/calibration.ts";
-import { PROBES, type Answers } from "../../core/calibration/probes.ts";
+import { PROBES } from "../../core/calibration/probes.ts";
 import { iso } from "../../core/clock.ts";
 import { isTestKeyForm, redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { english } from "../../core/language.ts";
 import { titleOf } from "../../core/readiness/assumptions.ts";
 import { printable } from "../../core/text.ts";
+import { openPayer, payerOptions, type Payer, type PayerOptions } from "./payer.ts";
 import { recordPath } from "./record.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { EXIT, interruptedProblem, Refused, refusedUsage } from "../problem.ts";
@@ -25,11 +26,12 @@ import { targetOptions } from "../target/options.ts";
 import { policyOf } from "../target/service.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
-type CalibrateOptions = ServiceOptions & {
-  readonly out?: string;
-  readonly check?: boolean;
-  readonly yes?: boolean;
-};
+type CalibrateOptions = ServiceOptions &
+  PayerOptions & {
+    readonly out?: string;
+    readonly check?: boolean;
+    readonly yes?: boolean;
+  };
 
 /** `checkout calibrate`. */
 export function registerCalibrate(group: Group): void {
@@ -39,29 +41,39 @@ export function registerCalibrate(group: Group): void {
     examples: [
       "checkout calibrate --base-url https://test.example.com/v1",
       "checkout calibrate --base-url https://test.example.com/v1 --check --yes",
+      "checkout calibrate --base-url https://test.example.com/v1 --with-payer --secret-file secret.txt",
     ],
     options: [
       valueOption("--out <file>", `the record (default: ${CALIBRATION_FILE} in the project's folder)`),
       switchOption("--check", "compare with the record instead of writing it; exit 3 if they differ"),
       switchOption("--yes", "skip the confirmation prompt"),
+      ...payerOptions(),
       // A retry would hide what the service answers.
       ...targetOptions().filter((option) => option.name() !== "retries"),
+    ],
+    requires: [
+      ["port", "withPayer"],
+      ["allowHost", "withPayer"],
+      ["secretFile", "withPayer"],
     ],
     run: runCalibrate,
   });
 }
 
 async function runCalibrate(context: Context, options: CalibrateOptions): Promise<number> {
-  const { world, printer } = context;
+  const { world } = context;
   const path = options.out === undefined ? recordPath(context) : typedPath(world, options.out);
   const record = options.check === true ? readRecord(context, path) : undefined;
   const { target, settings } = await connectTo(context);
   refuseUnsafe(target);
-  await agree(context, target, options);
   const run = world.freshId().slice(-12);
   using stop = untilStopped(world);
+  await using payer = options.withPayer === true ? await openPayer(context, options, run) : undefined;
+  await agree(context, target, { yes: options.yes === true, payer });
   const { timeoutMs } = policyOf(settings);
-  const ended = await calibrate(world, target, { run, timeoutMs, signal: stop.signal });
+  const asking = { timeoutMs, signal: stop.signal };
+  const ended = await calibrate(world, target, { run, ...asking });
+  const payment = ended.end === "done" ? await payer?.observe(target, ended.answers, asking) : undefined;
   if (stop.signal.aborted) throw new Refused(interruptedProblem("; nothing was recorded"));
   if (ended.end !== "done")
     throw new Refused({
@@ -70,23 +82,29 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
       message: `${target.baseUrl}: ${ended.message}`,
       next: "check --base-url and the API key with checkout whoami",
     });
-  const found = recordOf(context, target, run, ended.answers);
-  if (record === undefined) {
-    world.files.write(path, `${JSON.stringify(found, null, 2)}\n`);
-    return printer.result(found, () => `${shown(found.assumptions)}\n\nrecorded in ${printable(path)}`);
-  }
-  const differing = differences(record, found);
+  const assumptions = [...judgeCalibration(run, ended.answers, payment)];
+  const found = { service: target.baseUrl, at: iso(world.now()), assumptions };
+  if (record !== undefined) return compare(context, { record, found, withPayment: payment !== undefined });
+  world.files.write(path, `${JSON.stringify(found, null, 2)}\n`);
+  return context.printer.result(found, () => `${shown(found.assumptions)}\n\nrecorded in ${printable(path)}`);
+}
+
+async function compare(
+  { printer }: Context,
+  {
+    record,
+    found,
+    withPayment,
+  }: { readonly record: Calibration; readonly found: Calibration; readonly withPayment: boolean },
+): Promise<number> {
+  const differing = differences(record, found, { withPayment });
+  const changed = found.assumptions.filter(({ decision }) => differing.includes(decision));
   await printer.result({ ...found, differences: differing }, () =>
     differing.length === 0
       ? `✓ as recorded at ${record.at}`
-      : `differs from the record of ${record.at}:\n${shown(found.assumptions.filter(({ decision }) => differing.includes(decision)))}`,
+      : `differs from the record of ${record.at}:\n${shown(changed)}`,
   );
   return differing.length === 0 ? EXIT.done : EXIT.notReady;
-}
-
-function recordOf({ world }: Context, target: Target, run: string, answers: Answers): Calibration {
-  const assumptions = [...judgeCalibration(run, answers)];
-  return { service: target.baseUrl, at: iso(world.now()), assumptions };
 }
 
 /** A key that is no test key, and a key that anybody on the way could read, are not sent. */
@@ -107,12 +125,17 @@ function refuseUnsafe({ baseUrl, apiKey }: Target): void {
 async function agree(
   { world, printer }: Context,
   { baseUrl }: Target,
-  options: CalibrateOptions,
+  { yes, payer }: { readonly yes: boolean; readonly payer: Payer | undefined },
 ): Promise<void> {
-  if (options.yes === true) return;
+  if (yes) return;
   const lines = PROBES.map(({ summary }, at) => `  ${String(at + 1).padStart(2)} ${summary}`);
-  printer.talk(`${PROBES.length} requests go to ${baseUrl}; one order is created, and nothing is paid:`);
+  const paid = payer === undefined ? "nothing is paid" : "a person pays it";
+  printer.talk(`${PROBES.length} requests go to ${baseUrl}; one order is created, and ${paid}:`);
   printer.talk(lines.join("\n"));
+  if (payer !== undefined)
+    printer.talk(
+      `then the order is retrieved, at most ${payer.requests} times, while a person pays it;\n${payer.terms}`,
+    );
   if (!world.interactive)
     throw refusedUsage(`${PROBES.length} requests would go to ${baseUrl}`, "add --yes; nothing was sent");
   await confirm(world, "Send them?", "; nothing was sent");

@@ -1,7 +1,13 @@
 import * as z from "zod/mini";
 import { ASSUMPTIONS } from "../readiness/assumptions.ts";
 import { UUID } from "../text.ts";
+import { decodeUtf8 } from "../json.ts";
+import { PAYMENT_JUDGES, type PaidOrder, type PaymentEvidence, type PaymentVerdict } from "./payment.ts";
 import {
+  checkoutOf,
+  checkoutPath,
+  FIRST_PROBE,
+  orderIdOf,
   probeHeaders,
   PROBES,
   type Answers,
@@ -62,12 +68,28 @@ export function verdictsOf({
   };
 }
 
-/** Only a payment shows these, and a calibration makes none. */
-const NEED_A_PAYMENT: ReadonlySet<number> = new Set([10, 11, 12, 13, 16, 19, 88]);
+/**
+ * Judges all assumptions by the answers of a run, and by what was seen of the payment if a person made one. `run` is the
+ * text in the names of its order and keys.
+ */
+export function judgeCalibration(
+  run: string,
+  answers: Answers,
+  payment: PaymentEvidence | undefined,
+): readonly CalibratedAssumption[] {
+  const order = { id: checkoutOf(answers.get(FIRST_PROBE))["id"], orderId: orderIdOf(run) };
+  return ASSUMPTIONS.map(({ decision }) => {
+    const judgePayment = PAYMENT_JUDGES.get(decision);
+    if (judgePayment === undefined) return judge(run, answers, decision);
+    if (payment === undefined) return unobserved(decision, "only a payment shows it: --with-payer");
+    const { verdict, expected, shown } = judgePayment(payment, order);
+    const { request, answer } = shownEvidence({ run, order }, shown);
+    return { decision, verdict, expected, request, answer };
+  });
+}
 
-/** Judges all assumptions by the answers of a run; `run` is the text in the names of its order and keys. */
-export function judgeCalibration(run: string, answers: Answers): readonly CalibratedAssumption[] {
-  return ASSUMPTIONS.map(({ decision }) => judge(run, answers, decision));
+function unobserved(decision: number, expected: string): CalibratedAssumption {
+  return { decision, verdict: "not_observed", expected, request: null, answer: null };
 }
 
 type Seen = { readonly probe: Probe; readonly check: Check; readonly answer: ProbeAnswer | undefined };
@@ -81,12 +103,7 @@ function judge(run: string, answers: Answers, decision: number): CalibratedAssum
   const wrong = seen.find(({ check, answer }) => answer !== undefined && !check.holds(answer, answers));
   const shown = wrong ?? seen.findLast(({ answer }) => answer !== undefined);
   if (shown?.answer === undefined) {
-    const expected = NEED_A_PAYMENT.has(decision)
-      ? "it takes a payment to observe it"
-      : seen.length > 0
-        ? "no answer could be read"
-        : "a test key cannot observe it";
-    return { decision, verdict: "not_observed", expected, request: null, answer: null };
+    return unobserved(decision, seen.length > 0 ? "no answer could be read" : "a test key cannot observe it");
   }
   const isMissing = wrong === undefined && seen.some(({ answer }) => answer === undefined);
   const verdict = wrong !== undefined ? "contradicted" : isMissing ? "not_observed" : "confirmed";
@@ -97,6 +114,47 @@ function judge(run: string, answers: Answers, decision: number): CalibratedAssum
     request: shownRequest(run, shown.probe.request(run, answers)),
     answer: { status: shown.answer.status, body: normalized(run, shown.answer.body) },
   };
+}
+
+/** The request that reached the receiver, or the retrieve of the paid order, as the record has it. */
+function shownEvidence(
+  { run, order }: { readonly run: string; readonly order: PaidOrder },
+  shown: PaymentVerdict["shown"],
+): Pick<CalibratedAssumption, "request" | "answer"> {
+  if (shown === undefined) return { request: null, answer: null };
+  if ("text" in shown) {
+    const { status, body } = shown;
+    const request = shownRequest(run, { method: "GET", path: checkoutPath(order.id) });
+    return { request, answer: { status, body: normalized(run, body) } };
+  }
+  const { method, target, rawHeaders, body, answered } = shown;
+  const text = (part: string): string => shortened(withoutTimes(withoutRun(run, part)));
+  const headers = pairsOf(rawHeaders).filter(([name]) => !TRANSPORT_HEADERS.test(name));
+  return {
+    request: {
+      method,
+      path: text(target),
+      headers: Object.fromEntries(headers.map(([name, value]) => [name, text(value)] as const)),
+      body: body.length === 0 ? null : text(decodeUtf8(body) ?? "not UTF-8"),
+    },
+    answer: { status: answered, body: null },
+  };
+}
+
+function pairsOf(rawHeaders: readonly string[]): readonly (readonly [name: string, value: string])[] {
+  return rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ""] as const] : []));
+}
+
+/** Headers of HTTP itself, of browsers and of proxies, and credentials. */
+const TRANSPORT_HEADERS =
+  /^(?:host|connection|keep-alive|content-length|transfer-encoding|te|date|via|forwarded|x-forwarded-.*|x-real-ip|accept.*|user-agent|cookie|authorization|referer|cache-control|pragma|priority|dnt|upgrade-.*|sec-.*|traceparent|tracestate)$/i;
+
+/** A text without the times and digests of one delivery. */
+function withoutTimes(text: string): string {
+  return text
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-][\d:]+)/g, "<time>")
+    .replaceAll(/\b[\da-f]{32,}\b/gi, "<digest>")
+    .replaceAll(/\b\d{10,13}\b/g, "<time>");
 }
 
 function shownRequest(run: string, request: ProbeRequest): CalibratedAssumption["request"] {
@@ -130,10 +188,19 @@ function normalized(run: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, normalized(run, item)]));
 }
 
-/** The decisions on which two calibrations of a service differ, in verdict, request or answer. */
-export function differences(record: Calibration, now: Calibration): readonly number[] {
+/**
+ * The decisions on which two calibrations of a service differ, in verdict, request or answer. Without a payment in the
+ * second one, the decisions that only a payment shows are left out.
+ */
+export function differences(
+  record: Calibration,
+  now: Calibration,
+  { withPayment }: { readonly withPayment: boolean },
+): readonly number[] {
   const kept = new Map(record.assumptions.map((one) => [one.decision, JSON.stringify(one)]));
   const found = new Map(now.assumptions.map((one) => [one.decision, JSON.stringify(one)]));
   const decisions = new Set([...kept.keys(), ...found.keys()]);
-  return [...decisions].filter((decision) => kept.get(decision) !== found.get(decision));
+  return [...decisions]
+    .filter((decision) => withPayment || !PAYMENT_JUDGES.has(decision))
+    .filter((decision) => kept.get(decision) !== found.get(decision));
 }

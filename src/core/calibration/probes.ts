@@ -57,7 +57,8 @@ const sum = (orderId: string, more: Readonly<Record<string, unknown>> = {}): str
     payment_method: "alipay_plus",
     ...more,
   });
-const orderIdOf = (run: string): string => `calibrate-${run}`;
+/** The order_id of the order that a run creates. */
+export const orderIdOf = (run: string): string => `calibrate-${run}`;
 const keyOf = (run: string, number = 1): string => `calibrate-${run}-${number}`;
 const refusedId = "calibrate-refused";
 
@@ -97,6 +98,11 @@ function codeOf({ body }: ProbeAnswer): unknown {
 export function checkoutOf(answer: ProbeAnswer | undefined): Readonly<Record<string, unknown>> {
   const data = answer?.body["data"];
   return isRecord(data) ? data : {};
+}
+
+/** The path that retrieves a checkout by the id of an answer. */
+export function checkoutPath(id: unknown): string {
+  return `/checkout-sessions/${encodeURIComponent(String(id))}`;
 }
 
 const key1 = (run: string): string => keyOf(run);
@@ -160,7 +166,7 @@ export const PROBES: readonly Probe[] = [
     summary: "retrieves the order",
     request: (_run, answers) => ({
       method: "GET",
-      path: `/checkout-sessions/${encodeURIComponent(String(checkoutOf(answers.get(FIRST_PROBE))["id"]))}`,
+      path: checkoutPath(checkoutOf(answers.get(FIRST_PROBE))["id"]),
     }),
     checks: [
       {

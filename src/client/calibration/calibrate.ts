@@ -7,10 +7,10 @@ import {
   type Answers,
   type ProbeAnswer,
   type ProbeRequest,
-} from "../core/calibration/probes.ts";
-import { COMMAND_AGENT } from "../core/network/headers.ts";
-import type { OutboundResult, World } from "../world.ts";
-import type { Target } from "./api/client.ts";
+} from "../../core/calibration/probes.ts";
+import { COMMAND_AGENT } from "../../core/network/headers.ts";
+import type { OutboundResult, World } from "../../world.ts";
+import type { Target } from "../api/client.ts";
 
 /** How a calibration ended: with all answers that could be read, or before its second request. */
 type Calibrated =
@@ -26,7 +26,7 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
 export async function calibrate(
   world: Pick<World, "send">,
   target: Target,
-  options: { readonly run: string; readonly timeoutMs: number; readonly signal: AbortSignal },
+  options: AskOptions & { readonly run: string },
 ): Promise<Calibrated> {
   const answers = new Map<string, ProbeAnswer>();
   for (const { name, request } of PROBES) {
@@ -36,10 +36,28 @@ export async function calibrate(
       const stopped = reasonToStop(result);
       if (stopped !== undefined) return stopped;
     }
-    if (result.ok && result.status !== 429 && result.status < 500)
-      answers.set(name, readAnswer(result.status, result.body));
+    const answer = observedIn(result);
+    if (answer !== undefined) answers.set(name, answer);
   }
   return { end: "done", answers };
+}
+
+/** The time and the stop of a request. */
+export type AskOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
+
+/** Sends one request; undefined if its answer says nothing. */
+export async function askForAnswer(
+  world: Pick<World, "send">,
+  target: Target,
+  options: AskOptions & { readonly request: ProbeRequest },
+): Promise<ProbeAnswer | undefined> {
+  return observedIn(await ask(world, target, options));
+}
+
+/** An answer that says something: a 429, a 5xx, and a connection that failed do not. */
+function observedIn(result: OutboundResult): ProbeAnswer | undefined {
+  if (!result.ok || result.status === 429 || result.status >= 500) return undefined;
+  return readAnswer(result.status, result.body);
 }
 
 function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done" }> | undefined {
@@ -61,7 +79,7 @@ function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done"
 function ask(
   { send }: Pick<World, "send">,
   { baseUrl, apiKey, proxy }: Target,
-  { request, timeoutMs, signal }: { request: ProbeRequest; timeoutMs: number; signal: AbortSignal },
+  { request, timeoutMs, signal }: AskOptions & { readonly request: ProbeRequest },
 ): Promise<OutboundResult> {
   const { method, path, body } = request;
   const sent = body === undefined ? {} : { body };

@@ -1,0 +1,106 @@
+import type { Option } from "commander";
+import type { Target } from "../../client/api/client.ts";
+import type { AskOptions } from "../../client/calibration/calibrate.ts";
+import { awaitPayment, MAX_RETRIEVES } from "../../client/calibration/payment.ts";
+import { createCalibrationReceiver, type CalibrationReceiver } from "../../client/calibration/receiver.ts";
+import { HOOK_PATH, RETURN_PATH, type PaymentEvidence } from "../../core/calibration/payment.ts";
+import { checkoutOf, FIRST_PROBE, orderIdOf, type Answers } from "../../core/calibration/probes.ts";
+import { allowedHosts, LOOPBACK_NAMES } from "../../core/loopback.ts";
+import { printable } from "../../core/text.ts";
+import { portFailure } from "../../host/listen.ts";
+import { listOption, switchOption, valueOption, type Context } from "../command.ts";
+import { parseHost, parseWhole } from "../parsers.ts";
+import { problemOf, Refused } from "../problem.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
+import { checkSecrets, givenSecrets, secretOption } from "../webhook/signing-secrets.ts";
+
+/** Options of a calibration with a payment. */
+export type PayerOptions = CommonOptions & {
+  readonly withPayer?: boolean;
+  readonly port?: number;
+  readonly allowHost?: readonly string[];
+  readonly secretFile?: string;
+};
+
+/** A fixed port, because its address is registered with the service. */
+const DEFAULT_PORT = 4300;
+/** An idle connection ends after this long. */
+const SILENCE_MS = 30_000;
+const BODY_BYTES = 1024 * 1024;
+const CONNECTIONS = 64;
+const DRAIN_MS = 500;
+
+/** The options of a calibration with a payment. */
+export function payerOptions(): Option[] {
+  return [
+    switchOption(
+      "--with-payer",
+      "also print the order's checkout_url, wait until a person has paid there, and compare the events that a receiver of this command gets",
+    ),
+    valueOption(
+      "--port <port>",
+      `port of that receiver, on this machine only (default: ${DEFAULT_PORT})`,
+      parseWhole(0, 65_535),
+    ),
+    listOption(
+      "--allow-host <host>",
+      "additional Host header that the receiver accepts, such as a tunnel's: HOST or HOST:PORT (repeatable)",
+      parseHost,
+    ),
+    secretOption(),
+  ];
+}
+
+/** A receiver on its port, which ends with the block that holds it. */
+export type Payer = AsyncDisposable & {
+  /** What a person has to do, in lines. */
+  readonly terms: string;
+  /** The number of its requests at most. */
+  readonly requests: number;
+  /** Asks a person to pay, and waits for the payment. */
+  readonly observe: (target: Target, answers: Answers, options: AskOptions) => Promise<PaymentEvidence>;
+};
+
+/** Opens the receiver of a calibration for the events of one run's order. */
+export async function openPayer(context: Context, options: PayerOptions, run: string): Promise<Payer> {
+  const { world, printer } = context;
+  const { port: wanted = DEFAULT_PORT, allowHost: added = [] } = options;
+  const secrets = (await givenSecrets(context, options)) ?? [];
+  if (secrets.length > 0) checkSecrets(secrets);
+  let receiver: CalibrationReceiver | undefined;
+  const listening = await world.listen(
+    (port) => {
+      const hosts = allowedHosts(port, { flag: "--allow-host", added });
+      receiver = createCalibrationReceiver(world, { orderId: orderIdOf(run), hosts });
+      return receiver.service;
+    },
+    { port: wanted, limits: { bodyBytes: BODY_BYTES, connections: CONNECTIONS, silenceMs: SILENCE_MS } },
+  );
+  if (!listening.ok) throw new Refused(problemOf(portFailure(world, wanted, listening.refusal)));
+  if (receiver === undefined) throw new Error("a listener makes its service");
+  const made = receiver;
+  const { port, close } = listening.value;
+  const terms = termsOf(`http://${LOOPBACK_NAMES[0]}:${port}`, secrets.length > 0);
+  return {
+    terms,
+    requests: MAX_RETRIEVES,
+    observe: async (target, answers, asking) => {
+      const { checkout_url: url } = checkoutOf(answers.get(FIRST_PROBE));
+      // In every mode: without it nobody can pay.
+      printer.trace(`pay the order: ${printable(String(url))}\n${terms}`);
+      const seen = await awaitPayment(world, target, { ...asking, answers, receiver: made });
+      return { ...seen, secrets };
+    },
+    [Symbol.asyncDispose]: () => close(DRAIN_MS),
+  };
+}
+
+function termsOf(origin: string, hasSecret: boolean): string {
+  return [
+    "the service must know these addresses, or those of a tunnel to them:",
+    `  webhook endpoint  ${origin}${HOOK_PATH}`,
+    `  return address    ${origin}${RETURN_PATH}`,
+    "after the payment, follow the link back to the shop",
+    ...(hasSecret ? [] : ["without --secret-file no signature is verified"]),
+  ].join("\n");
+}

@@ -1,0 +1,78 @@
+import { PAID, type PaymentEvidence } from "../../core/calibration/payment.ts";
+import {
+  checkoutOf,
+  checkoutPath,
+  FIRST_PROBE,
+  type Answers,
+  type ProbeAnswer,
+} from "../../core/calibration/probes.ts";
+import { STATUSES } from "../../core/checkout/checkout.ts";
+import { isFinal } from "../../core/checkout/payment.ts";
+import type { World } from "../../world.ts";
+import type { Target } from "../api/client.ts";
+import { poll } from "../poll.ts";
+import { askForAnswer, type AskOptions } from "./calibrate.ts";
+import type { CalibrationReceiver } from "./receiver.ts";
+
+/** How long a person has to pay. */
+const PAYMENT_MS = 15 * 60_000;
+/** How long the last events, the second attempt and the payer's return are waited for after the payment. */
+const AFTER_PAYMENT_MS = 60_000;
+const PAUSE_MS = 500;
+/** How often the order is retrieved: after requests that reached the receiver, and once at the end. */
+export const MAX_RETRIEVES = 5;
+
+/**
+ * Waits until a person has paid the order of a calibration, and until all that follows has reached the receiver; at most
+ * 15 minutes, and 1 minute after the payment. The order is retrieved when something has reached the receiver.
+ */
+export async function awaitPayment(
+  world: Pick<World, "send" | "sleep" | "monotonic">,
+  target: Target,
+  {
+    answers,
+    receiver,
+    ...options
+  }: AskOptions & { readonly answers: Answers; readonly receiver: CalibrationReceiver },
+): Promise<Omit<PaymentEvidence, "secrets">> {
+  const { id } = checkoutOf(answers.get(FIRST_PROBE));
+  let retrieved: ProbeAnswer | undefined;
+  let retrieves = 0;
+  let received = 0;
+  let endedAt: number | undefined;
+  const retrieve = async (): Promise<void> => {
+    retrieves += 1;
+    const request = { method: "GET", path: checkoutPath(id) } as const;
+    retrieved = (await askForAnswer(world, target, { ...options, request })) ?? retrieved;
+    if (isOver(retrieved)) endedAt ??= world.monotonic();
+  };
+  const look = async (): Promise<void> => {
+    const now = receiver.deliveries().length + (receiver.visit() === undefined ? 0 : 1);
+    if (now > received && endedAt === undefined && retrieves < MAX_RETRIEVES - 1) await retrieve();
+    received = now;
+  };
+  const isEnough = (): boolean =>
+    options.signal.aborted ||
+    (endedAt !== undefined && (isComplete(receiver) || world.monotonic() - endedAt >= AFTER_PAYMENT_MS));
+  await poll(world, look, { isEnough, waitMs: PAYMENT_MS, firstPauseMs: PAUSE_MS, signal: options.signal });
+  if (endedAt === undefined && !options.signal.aborted) await retrieve();
+  return { deliveries: receiver.deliveries(), visit: receiver.visit(), retrieved };
+}
+
+function isOver(answer: ProbeAnswer | undefined): boolean {
+  const status = STATUSES.find((one) => one === checkoutOf(answer)["status"]);
+  return status !== undefined && isFinal(status);
+}
+
+/** Whether there is nothing left to come: a second attempt of the first event, the payment's event, and the payer. */
+function isComplete(receiver: CalibrationReceiver): boolean {
+  const deliveries = receiver.deliveries();
+  const [first] = deliveries;
+  const isAgain = deliveries.some(
+    (one) => one !== first && Buffer.compare(one.body, first?.body ?? one.body) === 0,
+  );
+  const isTold = deliveries.some(
+    ({ body, answered }) => answered < 300 && Buffer.from(body).includes(`"${PAID}"`),
+  );
+  return isAgain && isTold && receiver.visit() !== undefined;
+}

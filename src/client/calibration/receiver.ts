@@ -1,0 +1,59 @@
+import { HOOK_PATH, RETURN_PATH, type ReceivedRequest } from "../../core/calibration/payment.ts";
+import { checkHost, type AllowedHosts } from "../../core/loopback.ts";
+import { headerValues } from "../../core/webhook/signature.ts";
+import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
+
+/** What a receiver of a calibration has got of its order, and the service that gets it. */
+export type CalibrationReceiver = {
+  readonly service: Service;
+  readonly deliveries: () => readonly ReceivedRequest[];
+  /** The first return of the payer. */
+  readonly visit: () => ReceivedRequest | undefined;
+};
+
+/** What is kept at most of one order, against a sender that never stops. */
+const MAX_DELIVERIES = 100;
+
+/**
+ * Receives the events of one order and the payer's return. The first event is refused with 503, once, so that the
+ * service attempts it again. Other events, such as a test of the endpoint, are accepted and not kept.
+ */
+export function createCalibrationReceiver(
+  { now }: Pick<World, "now">,
+  { orderId, hosts }: { readonly orderId: string; readonly hosts: AllowedHosts },
+): CalibrationReceiver {
+  const deliveries: ReceivedRequest[] = [];
+  let visit: ReceivedRequest | undefined;
+  const answer = (request: HttpRequest): HttpResponse => {
+    const { method, target, rawHeaders, body } = request;
+    if (!checkHost(headerValues(rawHeaders, "host"), hosts).ok) return plain(403, "not allowed here");
+    // A browser never sends an event.
+    if (method === "POST" && headerValues(rawHeaders, "origin").length > 0)
+      return plain(403, "not allowed here");
+    const path = target.split("?")[0];
+    const received = { at: now(), method, target, rawHeaders, body };
+    if (method === "POST" && path === HOOK_PATH) {
+      const isOfOrder = Buffer.from(body).includes(orderId);
+      const answered = isOfOrder && deliveries.length === 0 ? 503 : 204;
+      if (isOfOrder && deliveries.length < MAX_DELIVERIES) deliveries.push({ ...received, answered });
+      return answered === 503 ? plain(503, "once more, please") : { status: 204, headers: {}, body: "" };
+    }
+    if (method === "GET" && (path === RETURN_PATH || target.includes(orderId))) {
+      if (target.includes(orderId)) visit ??= { ...received, answered: 200 };
+      return plain(200, "The calibration has seen this return. This page can be closed.");
+    }
+    return plain(404, "not found");
+  };
+  return {
+    service: {
+      answer: (request) => Promise.resolve(answer(request)),
+      refuse: () => plain(400, "not a valid request"),
+    },
+    deliveries: () => deliveries,
+    visit: () => visit,
+  };
+}
+
+function plain(status: number, text: string): HttpResponse {
+  return { status, headers: { "Content-Type": "text/plain; charset=utf-8" }, body: `${text}\n` };
+}

@@ -1,0 +1,203 @@
+// What a payment shows of a service, and the verdicts on it. Who receives it: client/calibration/receiver.ts.
+import { STATUSES } from "../checkout/checkout.ts";
+import { decodeUtf8, isRecord, parseJson } from "../json.ts";
+import { isSigningSecret } from "../sealed-secret.ts";
+import { DEFAULT_TOLERANCE_SECONDS, HEADERS, headerValues, verifySignature } from "../webhook/signature.ts";
+import { EVENT_FIELDS, FIELDS_OF_CHECKOUT } from "../webhook/verify.ts";
+import type { ProbeAnswer } from "./probes.ts";
+
+/** A request that reached the receiver of a calibration. */
+export type ReceivedRequest = {
+  /** Milliseconds. */
+  readonly at: number;
+  readonly method: string;
+  readonly target: string;
+  readonly rawHeaders: readonly string[];
+  readonly body: Uint8Array;
+  /** The status of the receiver's answer. */
+  readonly answered: number;
+};
+
+/** What was seen of the payment of the calibration's order. */
+export type PaymentEvidence = {
+  /** The first delivery was refused once, so that the service attempts it again. */
+  readonly deliveries: readonly ReceivedRequest[];
+  /** The payer's return to the merchant; undefined if nobody came back. */
+  readonly visit: ReceivedRequest | undefined;
+  /** The order after its payment; undefined if it could not be retrieved. */
+  readonly retrieved: ProbeAnswer | undefined;
+  /** The secrets that sign the deliveries; empty if none were given. */
+  readonly secrets: readonly string[];
+};
+
+/** The order that was paid. */
+export type PaidOrder = { readonly id: unknown; readonly orderId: string };
+
+/** The path of the receiver's return address. */
+export const RETURN_PATH = "/return";
+/** The path of the receiver's webhook endpoint. */
+export const HOOK_PATH = "/hooks";
+/** The status of a paid order. */
+export const PAID = "succeeded";
+
+/** A verdict on a decision. `shown`: the request or answer that it rests on. */
+export type PaymentVerdict = {
+  readonly verdict: "confirmed" | "contradicted" | "not_observed";
+  readonly expected: string;
+  readonly shown?: ReceivedRequest | ProbeAnswer | undefined;
+};
+
+/** The verdicts on the decisions that only a payment shows. */
+export const PAYMENT_JUDGES: ReadonlyMap<
+  number,
+  (evidence: PaymentEvidence, order: PaidOrder) => PaymentVerdict
+> = new Map([
+  [10, judgeStates],
+  [11, judgeEvents],
+  [12, judgeHeaders],
+  [13, judgeSchedule],
+  [16, judgeSecret],
+  [19, judgeReturn],
+  [88, judgeReturnPath],
+]);
+
+const NO_DELIVERY = unobserved("no event of the order reached the receiver");
+const NO_SECRET = unobserved("no signing secret was given: --secret-file");
+const NOBODY = unobserved(`nobody came back to ${RETURN_PATH} of the receiver`);
+
+/** Earliest and latest second attempt after the first, in milliseconds: 5 s, 20 % of jitter, and the way there. */
+const SECOND_ATTEMPT_MS = { least: 3500, most: 8000 };
+
+function unobserved(expected: string): PaymentVerdict {
+  return { verdict: "not_observed", expected };
+}
+
+function verdictOf(holds: boolean, expected: string, shown: PaymentVerdict["shown"]): PaymentVerdict {
+  return { verdict: holds ? "confirmed" : "contradicted", expected, shown };
+}
+
+/** The JSON of a delivery; empty if its body is none. */
+function eventOf({ body }: ReceivedRequest): Readonly<Record<string, unknown>> {
+  const parsed = parseJson(decodeUtf8(body) ?? "");
+  return isRecord(parsed) ? parsed : {};
+}
+
+function dataOf(event: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { data } = event;
+  return isRecord(data) ? data : {};
+}
+
+/** The statuses that events tell, each once, in the order of their first deliveries. */
+function statusesOf(deliveries: readonly ReceivedRequest[]): readonly unknown[] {
+  return [...new Set(deliveries.map((one) => dataOf(eventOf(one))["status"]))].filter(
+    (status) => status !== undefined,
+  );
+}
+
+function judgeStates({ deliveries, retrieved }: PaymentEvidence): PaymentVerdict {
+  if (retrieved === undefined) return unobserved("the order could not be retrieved after its payment");
+  const status = dataOf(retrieved.body)["status"];
+  if (status !== PAID && STATUSES.some((one) => one === status))
+    return unobserved(`the order was not paid; it is ${String(status)}`);
+  const told = statusesOf(deliveries).join(", ");
+  const isInOrder = told === "" || /^(?:created, )?pending, succeeded$/.test(told);
+  return verdictOf(status === PAID && isInOrder, "created, then pending, then succeeded", retrieved);
+}
+
+function judgeEvents({ deliveries }: PaymentEvidence): PaymentVerdict {
+  const [last] = deliveries.slice(-1);
+  if (last === undefined) return NO_DELIVERY;
+  const wrong = deliveries.find((one) => !isOurEvent(eventOf(one)));
+  return verdictOf(
+    wrong === undefined,
+    `order.<status> with ${EVENT_FIELDS.join(", ")}, and in data the fields of an answer`,
+    wrong ?? last,
+  );
+}
+
+function isOurEvent(event: Readonly<Record<string, unknown>>): boolean {
+  const data = dataOf(event);
+  return (
+    hasFields(event, EVENT_FIELDS) &&
+    hasFields(data, FIELDS_OF_CHECKOUT) &&
+    event["type"] === `order.${String(data["status"])}`
+  );
+}
+
+function hasFields(value: Readonly<Record<string, unknown>>, fields: readonly string[]): boolean {
+  return Object.keys(value).toSorted().join() === fields.toSorted().join();
+}
+
+function verdictOnSignature(delivery: ReceivedRequest, secrets: readonly string[]) {
+  const { at: now, rawHeaders: headers, body: rawBody } = delivery;
+  return verifySignature({ rawBody, headers, secrets, now });
+}
+
+/** Whether a delivery has each of the three headers once, under the sandbox's names. */
+function hasHeaders({ rawHeaders }: ReceivedRequest): boolean {
+  return Object.values(HEADERS).every((name) => headerValues(rawHeaders, name).length === 1);
+}
+
+function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
+  const [last] = deliveries.slice(-1);
+  if (last === undefined) return NO_DELIVERY;
+  const expected = `${Object.values(HEADERS).join(", ")}, signed within ${DEFAULT_TOLERANCE_SECONDS} s`;
+  const without = deliveries.find((one) => !hasHeaders(one));
+  if (without !== undefined) return verdictOf(false, expected, without);
+  if (secrets.length === 0) return NO_SECRET;
+  // A wrong signature may come from another secret, and says nothing of the headers.
+  const verdicts = deliveries.map((one) => [one, verdictOnSignature(one, secrets)] as const);
+  const wrong = verdicts.find(([, verdict]) => !verdict.ok && verdict.code !== "signature_mismatch");
+  if (wrong !== undefined) return verdictOf(false, expected, wrong[0]);
+  const unsigned = verdicts.some(([, verdict]) => !verdict.ok);
+  return unsigned ? unobserved("no signature matches the given secret") : verdictOf(true, expected, last);
+}
+
+function judgeSchedule({ deliveries }: PaymentEvidence): PaymentVerdict {
+  const [first] = deliveries;
+  if (first === undefined) return NO_DELIVERY;
+  const second = deliveries.find((one) => one !== first && Buffer.compare(one.body, first.body) === 0);
+  const afterMs = second === undefined ? undefined : second.at - first.at;
+  const { least, most } = SECOND_ATTEMPT_MS;
+  const holds = afterMs !== undefined && afterMs >= least && afterMs <= most;
+  return verdictOf(holds, `the same event again about 5 s after ${first.answered}`, first);
+}
+
+function judgeSecret({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
+  const [last] = deliveries.slice(-1);
+  if (last === undefined) return NO_DELIVERY;
+  if (secrets.length === 0) return NO_SECRET;
+  const codes = deliveries.map((one) => {
+    const verdict = verdictOnSignature(one, secrets);
+    return verdict.ok ? "ok" : verdict.code;
+  });
+  // Age is checked after the signature.
+  const isKnown = codes.every((code) => /^(?:ok|signature_mismatch|timestamp_too_(?:old|new))$/.test(code));
+  if (!isKnown) return unobserved("no delivery has the headers of a signature");
+  const isKey = !codes.includes("signature_mismatch");
+  return verdictOf(
+    isKey && secrets.every(isSigningSecret),
+    "whsec_…, the whole text being the key of the signature",
+    last,
+  );
+}
+
+function queryOf({ target }: ReceivedRequest): URLSearchParams {
+  return new URL(target, "http://localhost").searchParams;
+}
+
+function judgeReturn({ visit }: PaymentEvidence, { id, orderId }: PaidOrder): PaymentVerdict {
+  if (visit === undefined) return NOBODY;
+  const query = queryOf(visit);
+  const holds =
+    [...query.keys()].toSorted().join() === "order_id,session_id" &&
+    query.get("order_id") === orderId &&
+    query.get("session_id") === id;
+  return verdictOf(holds, "the query names order_id and session_id alone", visit);
+}
+
+function judgeReturnPath({ visit }: PaymentEvidence): PaymentVerdict {
+  if (visit === undefined) return NOBODY;
+  const { pathname } = new URL(visit.target, "http://localhost");
+  return verdictOf(pathname === RETURN_PATH, `the path that was registered: ${RETURN_PATH}`, visit);
+}

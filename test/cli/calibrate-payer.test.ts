@@ -1,0 +1,253 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { calibration } from "../../src/core/calibration/calibration.ts";
+import { PROBES } from "../../src/core/calibration/probes.ts";
+import { signHeaders } from "../../src/core/webhook/signature.ts";
+import type { OutboundRequest } from "../../src/world.ts";
+import { createHarness, type Harness, type Result, type RunningSandbox } from "../support/harness.ts";
+
+const RECEIVER = "http://127.0.0.1:4300";
+const WITH_PAYER = ["calibrate", "--yes", "--with-payer", "--secret-file", "secret.txt"];
+const BY_PAYMENT = [10, 11, 12, 13, 16, 19, 88];
+type Verdicts = Readonly<Record<number, string>>;
+
+/** What the network does to a request of the sandbox to the receiver, or of the command to the sandbox. */
+type Drift = (request: OutboundRequest, secret: string) => OutboundRequest;
+
+/** A sandbox that knows the receiver's addresses, and what is sent to its API. */
+async function openPaid({
+  drift,
+  start = [],
+}: { readonly drift?: Drift; readonly start?: readonly string[] } = {}) {
+  const harness = createHarness();
+  const sandbox = await harness.start(start);
+  await harness.run(["endpoints", "add", `${RECEIVER}/hooks`]);
+  await harness.run(["return-origins", "add", RECEIVER, "--path", "/return"]);
+  writeFileSync(join(harness.cwd, "secret.txt"), `${sandbox.ready.signing_secret ?? ""}\n`);
+  const sent: OutboundRequest[] = [];
+  harness.setFault((request, pass) => {
+    if (request.url.includes("/v1/")) sent.push(request);
+    if (!request.url.startsWith(RECEIVER)) return pass();
+    const changed = drift?.(request, sandbox.ready.signing_secret ?? "");
+    // The network passes on the request that it was asked with.
+    Object.assign(request, changed);
+    return pass();
+  });
+  return { harness, sandbox, sent };
+}
+
+type Order = { readonly id: string; readonly order_id: string };
+type Person = (harness: Harness, sandbox: RunningSandbox, order: Order) => Promise<void>;
+
+/** Pays by the pages that a person would use, and follows the link back to the shop. */
+const payAndReturn: Person = async (harness, sandbox, { id }) => {
+  await harness.run(["sandbox", "pay", id, "--outcome", "declined"]);
+  await harness.clock.sleep(2000);
+  await harness.run(["sandbox", "pay", id]);
+  const page = await sandbox.request({ path: `/pay/${id}` });
+  const [, back = ""] = /href="(http:\/\/127\.0\.0\.1:4300\/[^"]+)"/.exec(String(page.body)) ?? [];
+  await harness.send({ method: "GET", url: back.replaceAll("&amp;", "&"), headers: {} });
+};
+
+/** Runs a calibration, during whose wait a person acts once. */
+async function calibrated(
+  { harness, sandbox }: { readonly harness: Harness; readonly sandbox: RunningSandbox },
+  person: Person,
+  args: readonly string[] = WITH_PAYER,
+): Promise<Result> {
+  let order: Order | undefined;
+  const sleep = async (milliseconds: number, signal?: AbortSignal): Promise<void> => {
+    if (order === undefined) {
+      const { stdout } = await harness.run(["orders", "list", "--json"]);
+      const { checkouts } = JSON.parse(stdout) as { readonly checkouts: readonly Order[] };
+      [order] = checkouts;
+      if (order !== undefined) await person(harness, sandbox, order);
+    }
+    await harness.clock.sleep(milliseconds, signal);
+  };
+  const result = await harness.run(args, { world: { sleep } });
+  expect(result.stderr).toContain(`pay the order: http://127.0.0.1:4242/pay/${order?.id}`);
+  return result;
+}
+
+const recordText = ({ cwd }: Harness): string => readFileSync(join(cwd, "checkout.calibration.json"), "utf8");
+
+function verdictsOf(harness: Harness): Verdicts {
+  const { assumptions } = calibration.parse(JSON.parse(recordText(harness)));
+  const shown = assumptions.filter(({ decision }) => BY_PAYMENT.includes(decision));
+  return Object.fromEntries(shown.map(({ decision, verdict }) => [decision, verdict]));
+}
+
+const all = (verdict: string): Verdicts => Object.fromEntries(BY_PAYMENT.map((one) => [one, verdict]));
+
+test("a person who pays confirms the seven assumptions that only a payment shows, in at most 25 requests", async () => {
+  const paid = await openPaid();
+  const result = await calibrated(paid, payAndReturn);
+  expect([result.code, result.stdout]).toEqual([0, expect.stringContaining("88 Return paths")]);
+  expect(verdictsOf(paid.harness)).toEqual(all("confirmed"));
+  expect(paid.sent.length).toBeGreaterThan(PROBES.length);
+  expect(paid.sent.length).toBeLessThanOrEqual(25);
+  expect(paid.sent.filter(({ method }) => method === "POST")).toHaveLength(
+    PROBES.filter(({ request }) => request("", new Map()).method === "POST").length,
+  );
+});
+
+test("two payments leave the same record, without an id, an address, a time or a secret in it", async () => {
+  const texts: string[] = [];
+  for (let runs = 0; runs < 2; runs += 1) {
+    const { harness, sandbox } = await openPaid();
+    await harness.clock.sleep(runs * 3_600_000);
+    expect(await calibrated({ harness, sandbox }, payAndReturn)).toMatchObject({ code: 0 });
+    texts.push(recordText(harness).replace(/"at": ".*"/, ""));
+    for (const secret of [sandbox.ready.signing_secret, sandbox.ready.api_key])
+      expect(texts.at(-1)).not.toContain(secret);
+  }
+  expect(texts[1]).toBe(texts[0]);
+  const [, evidence = ""] = texts[0]?.split('"assumptions"') ?? [];
+  expect(evidence).not.toMatch(/[\da-f]{8}-[\da-f]{4}-[\da-f]{4}|https?:|[\da-f]{32}|\d{10}|20\d\d-/);
+});
+
+test("a check without a payer leaves out what only a payment shows; one with a payer does not", async () => {
+  const paid = await openPaid();
+  await calibrated(paid, payAndReturn);
+  const check = await paid.harness.run(["calibrate", "--yes", "--check"]);
+  expect(check).toMatchObject({ code: 0, stdout: expect.stringContaining("as recorded") as string });
+  const nobody = await openPaid();
+  writeFileSync(join(nobody.harness.cwd, "checkout.calibration.json"), recordText(paid.harness));
+  const result = await calibrated(nobody, () => Promise.resolve(), [...WITH_PAYER, "--check", "--json"]);
+  const { differences } = JSON.parse(result.stdout) as { readonly differences: readonly number[] };
+  expect([result.code, differences]).toEqual([3, expect.arrayContaining([10, 19, 88])]);
+});
+
+type Signing = { readonly secret: string; readonly body?: string; readonly lateBySeconds?: number };
+
+/** A delivery that its sender signs otherwise. */
+function signed(request: OutboundRequest, { secret, body, lateBySeconds = 0 }: Signing): OutboundRequest {
+  const rawBody = Buffer.from(body ?? request.body ?? "");
+  const { event_id: eventId } = JSON.parse(rawBody.toString("utf8")) as { readonly event_id: string };
+  const timestamp = Number(request.headers["Checkout-Timestamp"]) - lateBySeconds;
+  const headers = { ...request.headers, ...signHeaders([secret], { eventId, timestamp, rawBody }) };
+  return { ...request, headers, body: rawBody };
+}
+
+const renamed = ({ headers }: OutboundRequest) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.replace("Checkout-", "X-Pay-"), value]),
+  );
+
+const visiting =
+  (path: (order: Order) => string): Person =>
+  async (harness, _sandbox, order) => {
+    await harness.run(["sandbox", "pay", order.id]);
+    await harness.send({ method: "GET", url: RECEIVER + path(order), headers: {} });
+  };
+
+/** What a service does otherwise, and the verdicts that are not confirmed. */
+const OTHERWISE: Readonly<
+  Record<
+    string,
+    {
+      readonly drift?: (request: OutboundRequest, secret: string) => OutboundRequest;
+      readonly start?: readonly string[];
+      readonly person?: Person;
+      readonly verdicts: Verdicts;
+    }
+  >
+> = {
+  "headers with other names": {
+    drift: (request) => ({ ...request, headers: renamed(request) }),
+    verdicts: { 12: "contradicted", 16: "not_observed" },
+  },
+  "a key without whsec_": {
+    drift: (request, secret) => signed(request, { secret: secret.replace("whsec_", "") }),
+    verdicts: { 12: "not_observed", 16: "contradicted" },
+  },
+  "the time of the event in the place of the attempt's": {
+    drift: (request, secret) => signed(request, { secret, lateBySeconds: 301 }),
+    verdicts: { 12: "contradicted" },
+  },
+  "another event type": {
+    drift: (request, secret) =>
+      signed(request, { secret, body: String(request.body).replace('"type":"order.', '"type":"payment.') }),
+    verdicts: { 11: "contradicted" },
+  },
+  "another schedule": { start: ["--delivery-schedule", "0s,40s"], verdicts: { 13: "contradicted" } },
+  "a return with a status": {
+    person: visiting(
+      ({ id, order_id: order }) => `/return?order_id=${order}&session_id=${id}&status=succeeded`,
+    ),
+    verdicts: { 19: "contradicted" },
+  },
+  "a return to the root": {
+    person: visiting(({ id, order_id: order }) => `/?order_id=${order}&session_id=${id}`),
+    verdicts: { 88: "contradicted" },
+  },
+  "no return": {
+    person: async (harness, _sandbox, { id }) => void (await harness.run(["sandbox", "pay", id])),
+    verdicts: { 19: "not_observed", 88: "not_observed" },
+  },
+  "no payment": {
+    person: () => Promise.resolve(),
+    verdicts: { 10: "not_observed", 19: "not_observed", 88: "not_observed" },
+  },
+};
+
+test.each(Object.entries(OTHERWISE))("%s: its verdict, and no other", async (_name, otherwise) => {
+  const { drift, start = [], person = payAndReturn, verdicts } = otherwise;
+  const paid = await openPaid({ start, ...(drift === undefined ? {} : { drift }) });
+  expect(await calibrated(paid, person)).toMatchObject({ code: 0 });
+  expect(verdictsOf(paid.harness)).toEqual({ ...all("confirmed"), ...verdicts });
+});
+
+test("without a secret, and without an endpoint, what they show is not observed", async () => {
+  const paid = await openPaid();
+  await calibrated(paid, payAndReturn, ["calibrate", "--yes", "--with-payer"]);
+  expect(verdictsOf(paid.harness)).toEqual({ ...all("confirmed"), 12: "not_observed", 16: "not_observed" });
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  await harness.run(["return-origins", "add", RECEIVER, "--path", "/return"]);
+  await calibrated({ harness, sandbox }, payAndReturn, ["calibrate", "--yes", "--with-payer"]);
+  expect(verdictsOf(harness)).toEqual({
+    ...all("not_observed"),
+    10: "confirmed",
+    19: "confirmed",
+    88: "confirmed",
+  });
+});
+
+test("the receiver takes events of its order alone, by its own names, and none from a browser", async () => {
+  const answers: unknown[] = [];
+  const paid = await openPaid();
+  const send = async (
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    method: "GET" | "POST" = "POST",
+  ) => {
+    const answer = await paid.harness.send({ method, url: RECEIVER + path, headers });
+    answers.push(answer.ok ? answer.status : answer.failure);
+  };
+  await calibrated(paid, async () => {
+    await send("/hooks", {});
+    await send("/hooks", { Host: "evil.example" });
+    await send("/hooks", { Origin: "http://127.0.0.1:4300" });
+    await send("/", {});
+    await send("/", {}, "GET");
+    await send("/return", {}, "GET");
+    await send("/return?order_id=another&session_id=x", {}, "GET");
+  });
+  expect(answers).toEqual([204, 403, 403, 404, 404, 200, 200]);
+  expect(verdictsOf(paid.harness)).toMatchObject({ 19: "not_observed", 88: "not_observed" });
+});
+
+test("nothing is sent without consent to all that is asked, and without a port to receive on", async () => {
+  const { harness, sent } = await openPaid();
+  const no = await harness.run(["calibrate", "--with-payer"], { typed: [["Send them?", "n"]] });
+  expect([no.code, no.stderr]).toEqual([130, expect.stringMatching(/a person pays it[\s\S]*4300\/hooks/)]);
+  const lone = await harness.run(["calibrate", "--yes", "--secret-file", "secret.txt"]);
+  expect([lone.code, lone.stderr]).toEqual([2, expect.stringContaining("--secret-file needs --with-payer")]);
+  harness.occupy(4300);
+  const taken = await harness.run(WITH_PAYER);
+  expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining("port 4300 is used by")]);
+  expect(sent).toEqual([]);
+});
