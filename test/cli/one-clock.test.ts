@@ -142,6 +142,29 @@ test("listen tells the store's time first, and the real one by its name", async 
   expect(real).not.toContain("real time");
 });
 
+test("what listen says of the sandbox is by the store's clock too, and names the real time while nobody can tell", async () => {
+  const { harness, sandbox, type } = await openMoved();
+  const beat = async (): Promise<void> => {
+    for (let second = 0; second < 5; second += 1) {
+      harness.clock.advance(1000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  const listener = await harness.launch(["listen"]);
+  const before = listener.text().stdout.length;
+  await beat();
+  await sandbox.stop();
+  await beat();
+  await harness.start();
+  await beat();
+  await beat();
+  await type("sandbox clock real");
+  const { stdout } = await listener.stop();
+  const [gone, back] = stdout.slice(before).split("\n").filter(Boolean);
+  expect(gone).toMatch(/^12:\d\d:\d\dZ {2}disconnected .* {2}real time$/);
+  expect(back).toMatch(/^1\d:\d\d:\d\dZ {2}reconnected .* {2}real time 12:\d\d:\d\dZ$/);
+});
+
 let orders = 0;
 
 /** The lines that `listen` prints of an order that ends while it runs. */

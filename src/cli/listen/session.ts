@@ -125,7 +125,9 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
         printer.line(deliveryJson(delivery), () => deliveryLine(delivery, look));
       },
       onStray: (why) =>
-        printer.talk(`${timeOf(world.now())}  not a delivery: ${printable(cut(why, MAX_WHY))}`),
+        void momentOf(context, link).then(({ at, real }) =>
+          printer.talk([timeOf(at), `not a delivery: ${printable(cut(why, MAX_WHY))}`, ...real].join("  ")),
+        ),
       report: (error) => printer.trace(printable(`checkout listen: ${messageOf(error)}`)),
     });
     made = { webhooks, link, last: () => last };
@@ -197,25 +199,38 @@ async function watch(context: Context, options: Watch): Promise<void> {
     if (session.link === undefined) continue;
     const change = await unlessStopped(session.link.check());
     if (change === "stopped") return;
-    const problem = tellChange(context, options, change);
+    const problem = await tellChange(context, options, change);
     if (problem !== undefined) throw new Refused(problem);
   }
 }
 
-/** Says what has changed; returns why it is over, where it is. */
-function tellChange(
+/** When a line is said: as lines of deliveries, by the store's clock, and with the real time behind it where that differs. */
+async function momentOf(
   { world, printer }: Context,
+  link: Link | undefined,
+): Promise<{ readonly at: number; readonly realAt: number; readonly real: readonly string[] }> {
+  const realAt = world.now();
+  const storeAt = link === undefined ? null : await link.storeTime();
+  if (storeAt === null) return { at: realAt, realAt, real: [] };
+  // Nobody knows the store's time.
+  if (storeAt === undefined) return { at: realAt, realAt, real: [printer.style.dim("real time")] };
+  return { at: storeAt, realAt, real: [printer.style.dim(`real time ${timeOf(realAt)}`)] };
+}
+
+/** Says what has changed; returns why it is over, where it is. */
+async function tellChange(
+  context: Context,
   options: Watch,
   change: ConnectionChange,
-): Problem | undefined {
-  const at = world.now();
+): Promise<Problem | undefined> {
+  if (change.kind === "unchanged") return undefined;
+  const { printer } = context;
+  const { at, realAt, real } = await momentOf(context, options.session.link);
   const say = (event: string, fields: Readonly<Record<string, string>>, text: string): void =>
-    printer.line({ event, at: iso(at), ...fields }, () =>
-      [timeOf(at), printer.style.bold(event), printable(text)].join("  "),
+    printer.line({ event, at: iso(at), real_at: iso(realAt), ...fields }, () =>
+      [timeOf(at), printer.style.bold(event), printable(text), ...real].join("  "),
     );
   switch (change.kind) {
-    case "unchanged":
-      return undefined;
     case "lost":
       say("disconnected", {}, "the sandbox is disconnected; its events are delivered when it is back");
       return options.exitOnDisconnect ? DISCONNECTED : undefined;
@@ -253,10 +268,11 @@ const TAKEN_OVER: Problem = {
 
 /** What a key does; a replay is asked for once at a time. */
 function keyHandler(
-  { world, printer }: Context,
+  context: Context,
   { link, last }: Session,
   stopping: AbortController,
 ): (key: Key) => void {
+  const { printer } = context;
   let asking = false;
   const replay = async (): Promise<void> => {
     const delivery = last();
@@ -266,8 +282,10 @@ function keyHandler(
     asking = true;
     const replayed = await link.replay(eventId);
     asking = false;
-    if (replayed.end === "success")
-      return printer.talk(`${timeOf(world.now())}  replaying ${printable(eventId)}`);
+    if (replayed.end === "success") {
+      const { at, real } = await momentOf(context, link);
+      return printer.talk([timeOf(at), `replaying ${printable(eventId)}`, ...real].join("  "));
+    }
     const why = replayed.end === "refusal" ? replayed.error.message : "the sandbox does not answer";
     printer.talk(printable(`not replayed: ${why}`));
   };

@@ -17,6 +17,11 @@ export type Link = DeliverySource & {
   readonly check: () => Promise<ConnectionChange>;
   /** Asks for an event again, for this listener only. */
   readonly replay: (eventId: string) => Answer<"replayEvent">;
+  /**
+   * The store's time if its clock was moved; null for real time. Undefined if the sandbox cannot be asked, and the clock
+   * was moved when it last told.
+   */
+  readonly storeTime: () => Promise<number | null | undefined>;
   /** Pauses deliveries until the next registration, unless another listener has taken over. */
   readonly leave: () => Promise<void>;
 };
@@ -78,6 +83,7 @@ export function createLink(world: LinkState["world"], options: LinkOptions): Lin
     nextAttempt: (tried) => nextAttempt(place, tried),
     check: () => check(place),
     replay: (id) => ask(place, { name: "replayEvent", id, body: { endpointId: place.endpointId } }),
+    storeTime: () => storeTimeOf(place),
     leave: () => leave(place),
   };
 }
@@ -100,8 +106,9 @@ async function registerNow(place: LinkState, since: Since | undefined): Answer<"
   const body = { url, eventTypes, since, forwardTo };
   const registered = await ask(place, { name: "registerListener", body });
   if (registered.end !== "success") return registered;
-  place.endpointId = registered.value.id;
-  place.secrets = { inForce: registered.value.signingSecrets, retired: [], storeTime: null };
+  const { id, signingSecrets: inForce, storeTime } = registered.value;
+  place.endpointId = id;
+  place.secrets = { inForce, retired: [], storeTime };
   place.state = "connected";
   return registered;
 }
@@ -114,6 +121,13 @@ async function secretsOf(place: LinkState): Promise<Secrets> {
   const shown = await ask(place, { name: "showSecret", id: place.endpointId, body: undefined });
   if (shown.end === "success") place.secrets = shown.value;
   return place.secrets;
+}
+
+async function storeTimeOf(place: LinkState): Promise<number | null | undefined> {
+  const unknown = place.secrets.storeTime === null ? null : undefined;
+  if (place.state === "lost") return unknown;
+  const shown = await ask(place, { name: "showSecret", id: place.endpointId, body: undefined });
+  return shown.end === "success" ? shown.value.storeTime : unknown;
 }
 
 /** Attempts of one event never overlap at an endpoint (decision 93), so the open attempt is this one. */

@@ -224,6 +224,8 @@ export const webhookOperations = {
     answer: z.extend(endpoint, {
       signingSecrets: z.array(z.string()),
       replayed: whole(0),
+      /** The store's time if its clock was moved or frozen; null for real time. */
+      storeTime: z.nullable(moment),
     }),
     refusals: ["state_conflict"],
   }),

@@ -74,7 +74,12 @@ export const webhookHandlers = {
     if (body.forwardTo === undefined) context.listenerTargets.delete(storeId);
     else context.listenerTargets.set(storeId, body.forwardTo);
     const { secrets, replayed } = registered.value;
-    return accept({ ...asItIsNow(context, registered.value), replayed, signingSecrets: secrets.inForce });
+    return accept({
+      ...asItIsNow(context, registered.value),
+      replayed,
+      signingSecrets: secrets.inForce,
+      storeTime: movedTime(context, storeId),
+    });
   },
   listEvents: async (context, { storeId, body }) =>
     accept({ events: (await awaitEvents(context, storeId, body)).map(eventEntry) }),

@@ -10,7 +10,7 @@ import { IDEMPOTENCY_STEPS } from "../../../../core/readiness/drills/idempotency
 import { CASE_NAMES, WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_MS } from "../../../../core/readiness/proof.ts";
 import type { DrillFact, DrillStep } from "../../../../core/control/drills.ts";
-import { html, joined, type Html } from "../../../../web/html.ts";
+import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { field, tick } from "../fields.ts";
 import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
@@ -197,7 +197,7 @@ function drillResult({
   const { kind, passed, steps, at } = drill;
   const right = steps.filter((step) => step.passed);
   const wrong = steps.filter((step) => !step.passed);
-  const list: StepList = (some, { hasCause = true } = {}) =>
+  const list: StepList = (some, { hasCause = some.some(({ cause }) => cause !== null) } = {}) =>
     table(html`${TEXTS.drillKinds[kind]} ${of}`, some, (step) => [
       [
         TEXTS.step,
@@ -241,11 +241,11 @@ function failedSteps(kind: DrillKind, wrong: readonly DrillStep[], list: StepLis
   return html`${shared.map(([cause, steps]) => {
     const others = steps
       .slice(SHOWN_OF_CAUSE)
-      .map(({ name }) => html`${stepTitle(DRILLS[kind].steps, name)}`);
+      .map(({ name }, at) => html`${at === 0 ? "" : " · "}${stepTitle(DRILLS[kind].steps, name)}`);
     return html`<details class="cause">
       <summary><strong>${TEXTS.failedSteps(steps.length)}</strong> ${drillWords(cause)}</summary>
       ${list(steps.slice(0, SHOWN_OF_CAUSE), { hasCause: false })}
-      ${others.length === 0 ? "" : html`<p class="hint">${TEXTS.alsoFailed} ${joined(others)}</p>`}
+      ${others.length === 0 ? "" : html`<p class="hint">${TEXTS.alsoFailed} ${others}</p>`}
     </details>`;
   })}
   ${own.length === 0 ? "" : list(own)}`;
