@@ -17,6 +17,7 @@ const TESTING_TYPES: Typed = [
   "testing/config-types",
   "testing/types",
   "testing/errors",
+  "testing/explore/types",
   "testing/testing",
 ];
 /** The test runners with fixtures, and the runners' modules that the fixtures import. */

@@ -7,9 +7,23 @@ type Rule = readonly [expected: string, isRight: (value: unknown) => boolean];
 /** The longest timeout of a Node timer, in milliseconds. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
+/** The largest number of faults in one schedule of `explore`. */
+const MAX_DEPTH = 4;
+
 /** The options of each call, except options that the control API checks. */
 const RULES = {
   create: new Map<string, Rule>([["idempotencyKey", ["a text", (value) => typeof value === "string"]]]),
+  explore: new Map<string, Rule>([
+    ["purchase", ["a function that makes a purchase", isFunction]],
+    ["view", ["a function that returns what the application believes", isFunction]],
+    ["start", ["a function that starts the application", isFunction]],
+    ["budgetMs", ["milliseconds above 0", (value) => typeof value === "number" && value > 0]],
+    ["maxSchedules", ["a whole number above 0", (value) => isWholeFrom1(value, Number.MAX_SAFE_INTEGER)]],
+    ["depth", ["a whole number from 1 to 4", (value) => isWholeFrom1(value, MAX_DEPTH)]],
+    ["seed", ["a text", (value) => typeof value === "string" && value !== ""]],
+    ["only", ["{ faults, payer }", (value) => typeof value === "object" && value !== null]],
+    ["sandbox", ["a sandbox", (value) => typeof value === "object" && value !== null]],
+  ]),
   receiver: new Map<string, Rule>([
     ["answer", ["a function that returns a status", (value) => typeof value === "function"]],
     ["events", ["a list of types or patterns", Array.isArray]],
@@ -24,6 +38,14 @@ const RULES = {
     ],
   ]),
 } as const;
+
+function isFunction(value: unknown): boolean {
+  return typeof value === "function";
+}
+
+function isWholeFrom1(value: unknown, most: number): boolean {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= most;
+}
 
 /** Throws a CheckoutError for an unknown option or a wrong value, which only a caller without types can pass. */
 export function checkOptions(call: keyof typeof RULES, options: unknown): void {

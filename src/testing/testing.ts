@@ -4,6 +4,9 @@
  */
 import { guestWorld } from "../world/real.ts";
 import { createCalls, type Calls } from "./calls.ts";
+import { exploreIn } from "./explore/explore.ts";
+import type { Exploration, ExploreOptions } from "./explore/types.ts";
+import { withInternals } from "./internals.ts";
 import { readOptions } from "./options.ts";
 import { createReceivers } from "./receiver.ts";
 import { refuseClosed, run, type Running } from "./running.ts";
@@ -14,6 +17,15 @@ import { storeOf } from "./store.ts";
 import type { Sandbox, SandboxOptions, Store } from "./types.ts";
 
 export { CheckoutError, StartError, WaitError } from "./errors.ts";
+export type {
+  BrokenInvariant,
+  Exploration,
+  ExploreFault,
+  ExploreOptions,
+  Invariant,
+  PayerOutcome,
+  View,
+} from "./explore/types.ts";
 export type {
   AddedFault,
   Checkout,
@@ -69,6 +81,31 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
+/**
+ * Runs an application under every fault at every place of one purchase, then under pairs of faults, each in a store of
+ * its own, and reports the invariants that break (docs/explore.md). Rejects if the application does not work without
+ * faults.
+ */
+export async function explore(options: ExploreOptions): Promise<Exploration> {
+  const { seed = drawSeed() } = options;
+  if (options.sandbox !== undefined) return exploreIn(options.sandbox, { ...options, seed });
+  const sandbox = await startSandbox({ seed, port: 0 });
+  try {
+    return await exploreIn(sandbox, { ...options, seed });
+  } finally {
+    await sandbox.close();
+  }
+}
+
+const SEED_BYTES = 4;
+
+function drawSeed(): string {
+  const { world, end } = guestWorld();
+  const seed = Buffer.from(world.randomBytes(SEED_BYTES)).toString("hex");
+  end();
+  return seed;
+}
+
 function sandboxOf(running: Running, calls: Calls, identity: StoreIdentity): Sandbox {
   const { ready } = running;
   const receivers = createReceivers();
@@ -87,7 +124,7 @@ function sandboxOf(running: Running, calls: Calls, identity: StoreIdentity): San
     await receivers.end();
     running.end();
   };
-  return {
+  const sandbox: Sandbox = {
     baseUrl: running.baseUrl,
     origin: new URL(ready.base_url).origin,
     controlToken: ready.control_token,
@@ -118,6 +155,7 @@ function sandboxOf(running: Running, calls: Calls, identity: StoreIdentity): San
     close,
     [Symbol.asyncDispose]: close,
   };
+  return withInternals(sandbox, { running, calls });
 }
 
 /** The first store. If its folder has lost the API key, a new key is created. */

@@ -21,7 +21,8 @@ const run = promisify(execFile);
 const SNIPPETS = {
   "using.ts": "await using",
   "closing.ts": "sandbox.close()",
-  "shop.test.ts": "./shop.ts",
+  "shop.test.ts": "shop.statusOf(",
+  "explore.test.ts": "await explore({",
   "receiver.test.ts": "store.receiver()",
   "playwright.ts": "testing/playwright",
   "node.test.ts": "testing/node",
@@ -64,7 +65,8 @@ export async function startShop(env: StoreEnv) {
       };
       const body = JSON.stringify({ order_id: orderId, price_id: "price_coffee" });
       const answer = await fetch(env.CHECKOUT_BASE_URL + "/orders", { method: "POST", headers, body });
-      return ((await answer.json()) as { data: { id: string } }).data;
+      if (answer.status !== 201) throw new Error("no order: " + answer.status);
+      return ((await answer.json()) as { data: { id: string; checkout_url: string } }).data;
     },
     close: () => new Promise((resolve) => server.close(resolve)),
   };
@@ -131,7 +133,7 @@ test("the snippets run: by themselves, by vitest and by node:test", async () => 
   // Node 22 does not know it.
   const plain = ["closing.ts", ...(process.version.startsWith("v22.") ? [] : ["using.ts"])];
   const programs = [...plain.map((name) => [name]), ["--test", "node.test.ts"]];
-  for (const args of [...programs, [vitest, "run", "--root", cwd, "shop", "receiver"]]) {
+  for (const args of [...programs, [vitest, "run", "--root", cwd, "shop", "receiver", "explore"]]) {
     const { stderr } = await run(process.execPath, args, { cwd, env, timeout: 120_000 });
     expect([args, stderr]).toEqual([args, ""]);
   }

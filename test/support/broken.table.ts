@@ -1,3 +1,4 @@
+import type { ExploreCause, Invariant } from "../../src/core/explore/invariants.ts";
 import type { DuplicatesCause } from "../../src/core/readiness/drills/duplicates-causes.ts";
 import type { IDEMPOTENCY_STEPS } from "../../src/core/readiness/drills/idempotency.ts";
 import type { ReturnCause } from "../../src/core/readiness/drills/browser-return.ts";
@@ -5,6 +6,23 @@ import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.
 
 /** Of each step of a drill of idempotency that fails, the beginning of its cause. */
 type ClientFaults = Readonly<Partial<Record<keyof typeof IDEMPOTENCY_STEPS, string>>>;
+
+/**
+ * What `explore` finds of a broken shop: the invariant, the cause, and the least schedule. Of each step of it the faults
+ * or payer's outcomes that show the same, because the seed decides which comes first.
+ */
+type Explored = {
+  readonly invariant: Invariant;
+  readonly cause: ExploreCause;
+  readonly least: readonly (readonly string[])[];
+};
+
+/** Faults that hide from a client that its order was made. */
+const HIDDEN_ANSWERS = ["lose_answer", "empty", "truncate"];
+/** Faults after which a client has to send its create again. */
+const RETRIED = [...HIDDEN_ANSWERS, "status", "reset", "lose_request", "rate_limit", "storage_full"];
+/** Faults of webhooks that do not verify. */
+const FORGED = ["stale", "bad_signature", "changed_body", "old_secret"];
 
 const FAILURE = "reports a failure althou";
 const BLIND = "ends with exit code 0 al";
@@ -28,7 +46,8 @@ const MORE_ORDERS = {
 
 /**
  * Every broken shop and client: what it does, and what the drill has to say of it and nothing else. Their code is in
- * `broken-receivers.ts`, `order-shops.ts`, `shop-clients.ts` and `return-shops.ts`, under the same names.
+ * `broken-receivers.ts`, `order-shops.ts`, `shop-clients.ts`, `return-shops.ts` and `explore-shops.ts`, under the same
+ * names.
  */
 export const BROKEN: {
   /** All causes. */
@@ -39,6 +58,8 @@ export const BROKEN: {
   readonly idempotency: Readonly<Record<string, ClientFaults>>;
   /** The cause of the first step that fails. */
   readonly browserReturn: Readonly<Record<string, ReturnCause>>;
+  /** What the search finds first. */
+  readonly explore: Readonly<Record<string, Explored>>;
 } = {
   webhooks: {
     "believes everything": ["takes_all"],
@@ -482,6 +503,98 @@ export const BROKEN: {
     "asks, and takes pending for paid": "believes_pending",
     "asks, and takes for paid what has not failed": "believes_return",
     "believes a visit 14 s later": "paid_without_asking",
+  },
+  explore: {
+    "books each delivery": { invariant: "booked_once", cause: "books_again", least: [["duplicate"]] },
+    "books the creation of an order": { invariant: "never_unpaid", cause: "books_unpaid", least: [] },
+    "books a failed payment": { invariant: "never_unpaid", cause: "books_failed", least: [["failed"]] },
+    "books a cancelled order": {
+      invariant: "never_unpaid",
+      cause: "books_cancelled",
+      least: [["cancelled"]],
+    },
+    "books an expired order": {
+      invariant: "never_unpaid",
+      cause: "books_expired",
+      least: [["expired", "late_success", "declined"]],
+    },
+    "believes webhooks that do not verify": {
+      invariant: "right_amount",
+      cause: "believes_forged",
+      least: [["changed_body"]],
+    },
+    "answers 200 to webhooks that do not verify": {
+      invariant: "booked_when_paid",
+      cause: "accepts_forged",
+      least: [FORGED],
+    },
+    "writes whatever the last event says": {
+      invariant: "final_stays",
+      cause: "goes_back",
+      least: [["reorder", "delay", "duplicate"]],
+    },
+    "ignores orders whose creation it was not told of": {
+      invariant: "booked_when_paid",
+      cause: "lost_early",
+      least: [["reorder", "delay", "drop"]],
+    },
+    "refuses orders whose creation it was not told of, at an endpoint of payments alone": {
+      invariant: "booked_when_paid",
+      cause: "refuses_payment",
+      least: [],
+    },
+    "answers before it asks the API, and asks once": {
+      invariant: "booked_when_paid",
+      cause: "acknowledged_only",
+      least: [RETRIED],
+    },
+    "a new key for each attempt": { invariant: "recovery", cause: "new_key", least: [HIDDEN_ANSWERS] },
+    "a new order_id for each attempt": {
+      invariant: "one_order",
+      cause: "new_order_id",
+      least: [HIDDEN_ANSWERS],
+    },
+    "another body with each attempt": { invariant: "recovery", cause: "other_body", least: [HIDDEN_ANSWERS] },
+    "takes any 201 for an order": {
+      invariant: "client_ends",
+      cause: "claims_success",
+      least: [["empty", "truncate"]],
+    },
+    "hides the failure of its purchase": {
+      invariant: "client_ends",
+      cause: "claims_success",
+      least: [RETRIED],
+    },
+    "a new key after two attempts of all its runs": {
+      invariant: "recovery",
+      cause: "new_key",
+      least: [HIDDEN_ANSWERS, RETRIED],
+    },
+    "takes the answer of its retry for an order without reading it": {
+      invariant: "client_ends",
+      cause: "claims_success",
+      least: [RETRIED, ["empty", "truncate"]],
+    },
+    "verifies the first webhook of each kind alone": {
+      invariant: "right_amount",
+      cause: "believes_forged",
+      least: [FORGED, ["changed_body"]],
+    },
+    "asks the API about a webhook that does not verify, and takes no answer for unpaid": {
+      invariant: "booked_when_paid",
+      cause: "accepts_forged",
+      least: [FORGED, RETRIED],
+    },
+    "does not look for duplicates after a webhook that did not verify": {
+      invariant: "booked_once",
+      cause: "books_again",
+      least: [FORGED, ["duplicate"]],
+    },
+    "does not look for duplicates of an order that was made at the second attempt": {
+      invariant: "booked_once",
+      cause: "books_again",
+      least: [RETRIED, ["duplicate"]],
+    },
   },
 };
 

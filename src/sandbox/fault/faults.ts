@@ -48,7 +48,8 @@ export function addFaults(
           `until：应晚于商店时钟的当前时间 ${iso(now)}`,
         ]);
       const counts = { matched: 0, applied: 0, createdAt: now };
-      made.push({ ...one, id: context.world.uuid(), storeId, seed: one.seed ?? seed, ...counts });
+      const id = context.world.uuid(`${storeId} faults`);
+      made.push({ ...one, id, storeId, seed: one.seed ?? seed, ...counts });
     }
     for (const fault of made) store.faults.insert(fault);
     return accept(made);

@@ -293,7 +293,7 @@ export function makeEndpoint(
 ): Endpoint {
   const endpoint: Endpoint = {
     ...wanted,
-    id: world.uuid(),
+    id: world.uuid(`${wanted.storeId} endpoints`),
     state: "enabled",
     reason: null,
     failingSince: null,
@@ -322,7 +322,8 @@ function keepSecret(
     retiredAt,
   }: { readonly secret: string; readonly createdAt: number; readonly retiredAt: number | null },
 ): void {
-  const place = { id: world.uuid(), storeId, nonce: world.randomBytes(NONCE_BYTES) };
+  const id = world.uuid(`${storeId} secrets`);
+  const place = { id, storeId, nonce: world.randomBytes(NONCE_BYTES) };
   store.signingSecrets.insert(sealSecret(secret, place, masterKey), { createdAt, endpointId, retiredAt });
 }
 

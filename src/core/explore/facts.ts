@@ -1,0 +1,70 @@
+import type { FinalStatus } from "../checkout/payment.ts";
+import type { Status } from "../checkout/checkout.ts";
+import type { DeliveryAction } from "../fault/actions.ts";
+import type { Schedule } from "./schedule.ts";
+
+/** How a purchase ended: with an order, with a failure that it reported, or not within its time. */
+export type PurchaseEnd =
+  | { readonly end: "order"; readonly id: string; readonly checkoutUrl: string }
+  | { readonly end: "failure"; readonly message: string }
+  | { readonly end: "timeout" };
+
+/** What the merchant's own records say of an order. Null: not shown. */
+export type OrderView = {
+  readonly paid: boolean;
+  readonly times: number | null;
+  readonly amountMinor: number | null;
+};
+
+/** An order or a session that the run made, as the service has it at the end. */
+export type MadeCheckout = {
+  readonly id: string;
+  readonly orderId: string;
+  readonly amountMinor: number;
+  readonly status: Status;
+  readonly checkoutUrl: string;
+};
+
+/** A request of v1. */
+export type SeenRequest = {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly code: string | null;
+  readonly isFaulty: boolean;
+};
+
+/** A delivery with its attempts. */
+export type SeenDelivery = {
+  readonly eventType: string;
+  readonly cause: "event" | "replay" | "duplicate";
+  readonly state: "due" | "succeeded" | "failed" | "dropped";
+  readonly attempts: readonly { readonly status: number | null; readonly fault: DeliveryAction | null }[];
+};
+
+/** Everything that a run of a schedule showed. */
+export type RunFacts = {
+  readonly schedule: Schedule;
+  /** The oldest first. */
+  readonly checkouts: readonly MadeCheckout[];
+  readonly purchase: PurchaseEnd;
+  /** The same purchase made once more, without faults of requests; null unless the first one failed. */
+  readonly again: PurchaseEnd | null;
+  readonly requests: readonly SeenRequest[];
+  readonly deliveries: readonly SeenDelivery[];
+  /** The view before the payer acted, soon after a payment, and at the end; null where it could not be read. */
+  readonly before: OrderView | null;
+  readonly soon: OrderView | null;
+  readonly last: OrderView | null;
+};
+
+/** Whether an event type says that a checkout was paid. */
+export function isPayment(eventType: string): boolean {
+  return eventType.endsWith(`.${"succeeded" satisfies FinalStatus}`);
+}
+
+/** The checkout that a run is about: the one that the client got, or else the first one. */
+export function checkoutOf({ checkouts, purchase, again }: RunFacts): MadeCheckout | undefined {
+  const ids = new Set([again, purchase].map((end) => (end?.end === "order" ? end.id : undefined)));
+  return checkouts.find(({ id }) => ids.has(id)) ?? checkouts[0];
+}

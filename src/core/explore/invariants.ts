@@ -1,0 +1,177 @@
+import type { Words } from "../language.ts";
+
+/** The rules that hold for every purchase, whatever fails, each with its cure. The list is closed. */
+export const INVARIANTS = {
+  one_order: {
+    rule: ["one purchase makes one order", "一次购买只产生一个订单"],
+    cure: [
+      "Store the order_id and the Idempotency-Key of a purchase before its first request, and send the same two with every retry.",
+      "在首次请求之前保存该次购买的 order_id 和 Idempotency-Key，每次重试都原样发送。",
+    ],
+  },
+  client_ends: {
+    rule: [
+      "a purchase ends with its order, or with a failure that it reports",
+      "购买总会结束：得到订单，或明确报告失败",
+    ],
+    cure: [
+      "Limit the number of retries and the time of each, and report success only for an answer 201 that was read whole.",
+      "限制重试次数和每次的时间；只有完整读到 201 响应才报告成功。",
+    ],
+  },
+  recovery: {
+    rule: [
+      "after a failure, the same purchase made once more ends with its one order and its payment page",
+      "失败之后再次发起同一购买，会得到同一个订单及其支付页面",
+    ],
+    cure: [
+      "Store the Idempotency-Key and the body before the first request, and send both unchanged until there is an answer.",
+      "在首次请求之前保存 Idempotency-Key 和请求正文，原样重发直到得到响应。",
+    ],
+  },
+  booked_once: {
+    rule: ["a payment is booked at most once", "一笔支付最多入账一次"],
+    cure: [
+      "Insert the event_id of each event into a column with a unique index, in the same transaction as the booking, and answer 2xx for a known one without booking.",
+      "在入账的同一事务中把 event_id 插入带唯一索引的列；对已知的事件返回 2xx，不再入账。",
+    ],
+  },
+  never_unpaid: {
+    rule: ["an order is not booked without a payment", "没有支付就不入账"],
+    cure: [
+      "Book only order.succeeded and checkout_session.succeeded, or a status of succeeded from GET /v1/checkout-sessions/{id}.",
+      "只能依据 order.succeeded 和 checkout_session.succeeded，或 GET /v1/checkout-sessions/{id} 返回的 succeeded 状态入账。",
+    ],
+  },
+  right_amount: {
+    rule: ["the booked amount is the amount of the order", "入账金额等于订单金额"],
+    cure: [
+      "Verify the signature over the raw body before anything of it is used.",
+      "先对原始正文验签，再使用其中的内容。",
+    ],
+  },
+  booked_when_paid: {
+    rule: [
+      "an order that is paid, and whose events were delivered, is booked",
+      "订单已支付且事件已推送，就会入账",
+    ],
+    cure: [
+      "Answer 2xx only when the booking is stored, and 5xx otherwise, so that the event is sent again.",
+      "入账已保存才返回 2xx，否则返回 5xx，以便重新推送该事件。",
+    ],
+  },
+  final_stays: {
+    rule: ["an order that is paid stays paid", "已支付的订单保持已支付"],
+    cure: [
+      "Never go back from a final status: compare the sequence of events, or ask GET /v1/checkout-sessions/{id}.",
+      "最终状态不可回退：请比较事件的 sequence，或查询 GET /v1/checkout-sessions/{id}。",
+    ],
+  },
+  secrets_kept: {
+    rule: ["no secret is sent elsewhere", "密钥不会发送到别处"],
+    cure: [
+      "Keep the API key and the signing secret out of order_ids, descriptions, addresses and pages.",
+      "不要把 API 密钥和签名密钥写进订单号、描述、地址或页面。",
+    ],
+  },
+} as const satisfies Readonly<Record<string, { readonly rule: Words; readonly cure: Words }>>;
+
+/** A rule of the closed list. */
+export type Invariant = keyof typeof INVARIANTS;
+
+/** Likely causes of a broken invariant. The list is closed. */
+export const EXPLORE_CAUSES = {
+  new_order_id: [
+    "It made more than one order: a retry uses a new order_id.",
+    "产生了多个订单：重试时使用了新的 order_id。",
+  ],
+  order_again: [
+    "It made an order again after the first one had ended.",
+    "第一个订单结束之后又创建了一个订单。",
+  ],
+  never_ends: ["The purchase did not end.", "购买没有结束。"],
+  claims_success: [
+    "The purchase reports success without the order and its payment page: it does not look whether the answer is a whole 201.",
+    "购买报告成功，却没有得到订单及其支付页面：没有检查是否收到完整的 201 响应。",
+  ],
+  new_key: [
+    "The order exists, and the purchase gets 409 order_conflict for ever: after a lost answer it uses a new Idempotency-Key.",
+    "订单已存在，购买却一直收到 409 order_conflict：响应丢失后使用了新的 Idempotency-Key。",
+  ],
+  other_body: [
+    "The purchase gets 409 idempotency_key_reused for ever: it sends another body with the same Idempotency-Key.",
+    "购买一直收到 409 idempotency_key_reused：用同一个 Idempotency-Key 发送了不同的正文。",
+  ],
+  no_recovery: [
+    "The purchase failed, and failed again when nothing was wrong any more.",
+    "购买失败，故障消失之后再次发起仍然失败。",
+  ],
+  books_again: [
+    "It was booked more than once: it books each delivery of an event.",
+    "重复入账：事件的每次推送都会入账。",
+  ],
+  books_other_events: [
+    "It was booked more than once although the event of the payment came once: it also books another event.",
+    "支付事件只推送了一次，却重复入账：还对其他事件入账。",
+  ],
+  books_unpaid: [
+    "It was booked before anybody had paid: it books the creation or the start of a payment.",
+    "尚未支付就已入账：在订单创建或支付开始时入账。",
+  ],
+  books_failed: ["It was booked although the payment failed.", "支付失败，却已入账。"],
+  books_cancelled: ["It was booked although the payer cancelled.", "付款人已取消，却已入账。"],
+  books_expired: ["It was booked although the order expired unpaid.", "订单未支付就已过期，却已入账。"],
+  believes_forged: [
+    "It booked the amount of a webhook that was changed on its way: it uses the body without verifying it.",
+    "按被篡改的推送金额入账：没有验签就使用了正文。",
+  ],
+  other_amount: ["It booked another amount than that of the order.", "入账金额与订单金额不同。"],
+  accepts_forged: [
+    "It answered 2xx to a webhook that is not genuine and booked nothing, so the real one never came: answer 4xx to it.",
+    "对伪造的推送返回了 2xx 却没有入账，真正的推送因此不再到来：应返回 4xx。",
+  ],
+  lost_early: [
+    "It answered 2xx to the event of the payment and did nothing, because an earlier event had not come yet.",
+    "对支付事件返回了 2xx 却没有处理，因为较早的事件尚未到达。",
+  ],
+  refuses_payment: ["It never answered 2xx to the event of the payment.", "对支付事件始终没有返回 2xx。"],
+  not_told: [
+    "No endpoint gets the event of the payment, and it did not ask for the status.",
+    "没有接收端接收支付事件，也没有查询状态。",
+  ],
+  acknowledged_only: [
+    "It answered 2xx to the event of the payment, and did not book it.",
+    "对支付事件返回了 2xx，却没有入账。",
+  ],
+  goes_back: [
+    "It was paid, and is not any more: an older event that came late, or came again, was written over it.",
+    "曾是已支付，后来又不是：迟到或重复推送的旧事件覆盖了它。",
+  ],
+} as const satisfies Readonly<Record<string, Words>>;
+
+/** A cause of the closed list. */
+export type ExploreCause = keyof typeof EXPLORE_CAUSES;
+
+/** Said of a payment whose event was lost for good: no shop can learn of it from webhooks. */
+export const DROPPED_FOR_GOOD: Words = [
+  "The event of the payment was lost for good, so the order was never booked. Ask for orders that stay unpaid (GET /v1/checkout-sessions/{id}), or have the events sent again (checkout events replay).",
+  "支付事件彻底丢失，订单因此一直没有入账。请主动查询长时间未支付的订单（GET /v1/checkout-sessions/{id}），或重新推送事件（checkout events replay）。",
+];
+
+/** Why an invariant was not judged. */
+export const NOT_JUDGED = {
+  status_alone: [
+    "the view says a status alone; it could also return times and amountMinor",
+    "视图只给出状态；还可以返回 times 和 amountMinor",
+  ],
+  nothing_failed: ["no purchase failed, so none had to recover", "没有购买失败，因此无需恢复"],
+  not_seen: ["what the application sends elsewhere is not seen", "看不到应用发送到别处的内容"],
+  not_shown: ["no run showed it", "没有任何一次运行能体现"],
+  not_again: [
+    "it was broken once, and not in each of three runs after that",
+    "曾被违反一次，之后的三次运行没有全部重现",
+  ],
+} as const satisfies Readonly<Record<string, Words>>;
+
+/** Why an invariant was not judged. */
+export type NotJudgedReason = keyof typeof NOT_JUDGED;

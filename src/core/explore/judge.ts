@@ -1,0 +1,149 @@
+import { checkoutOf, isPayment, type MadeCheckout, type RunFacts, type SeenDelivery } from "./facts.ts";
+import type { ExploreCause, Invariant } from "./invariants.ts";
+
+/** What a run says of an invariant; an invariant that it says nothing of is not judged. */
+type Verdict =
+  | { readonly invariant: Invariant; readonly held: true }
+  | { readonly invariant: Invariant; readonly held: false; readonly cause: ExploreCause };
+
+/** The verdicts of a run, and whether the event of its payment was lost for good. */
+export type Judgement = { readonly verdicts: readonly Verdict[]; readonly isDropped: boolean };
+
+/** Judges what a run showed. */
+export function judge(facts: RunFacts): Judgement {
+  const checkout = checkoutOf(facts);
+  const ofView = checkout === undefined ? [] : viewVerdicts(facts, checkout);
+  const isDropped = checkout !== undefined && isDroppedForGood(facts, checkout);
+  return { verdicts: clientVerdicts(facts).concat(ofView), isDropped };
+}
+
+/** Whether a later look at the view can change the judgement: a booking may still come, but none goes away. */
+export function canHeal({ verdicts, isDropped }: Judgement): boolean {
+  return (
+    isDropped ||
+    verdicts.some(
+      ({ invariant, held }) => !held && (invariant === "booked_when_paid" || invariant === "final_stays"),
+    )
+  );
+}
+
+/** The broken verdicts of a judgement. */
+export function brokenOf({ verdicts }: Judgement): readonly Extract<Verdict, { readonly held: false }>[] {
+  return verdicts.filter((verdict) => !verdict.held);
+}
+
+function clientVerdicts({ purchase, again, checkouts, requests }: RunFacts): readonly Verdict[] {
+  const [first, ...others] = checkouts;
+  const verdicts: Verdict[] = [];
+  if (first !== undefined) {
+    const isSameOrder = others.every(({ orderId }) => orderId === first.orderId);
+    const cause = isSameOrder ? "order_again" : "new_order_id";
+    verdicts.push(verdictOf("one_order", others.length === 0 ? null : cause));
+  }
+  const ends = [purchase, again].filter((end) => end !== null);
+  const isTrue = ends.every(
+    (end) =>
+      end.end !== "order" ||
+      checkouts.some(({ id, checkoutUrl }) => id === end.id && checkoutUrl === end.checkoutUrl),
+  );
+  const isEnded = ends.every(({ end }) => end !== "timeout");
+  verdicts.push(verdictOf("client_ends", isEnded ? (isTrue ? null : "claims_success") : "never_ends"));
+  if (again !== null && again.end !== "timeout" && others.length === 0) {
+    const code = requests.findLast(({ isFaulty }) => !isFaulty)?.code;
+    const cause =
+      code === "order_conflict"
+        ? "new_key"
+        : code === "idempotency_key_reused"
+          ? "other_body"
+          : "no_recovery";
+    verdicts.push(verdictOf("recovery", again.end === "order" ? null : cause));
+  }
+  return verdicts;
+}
+
+function viewVerdicts(facts: RunFacts, checkout: MadeCheckout): readonly Verdict[] {
+  const { before, soon, last } = facts;
+  const verdicts: Verdict[] = [];
+  const isPaid = checkout.status === "succeeded";
+  if (before !== null || (last !== null && !isPaid)) {
+    const isEarly = before?.paid === true;
+    const isWrong = last?.paid === true && !isPaid;
+    verdicts.push(
+      verdictOf("never_unpaid", isEarly ? "books_unpaid" : isWrong ? unpaidCause(checkout) : null),
+    );
+  }
+  if (last === null) return verdicts;
+  if (last.times !== null)
+    verdicts.push(verdictOf("booked_once", last.times > 1 ? moreThanOnceCause(facts) : null));
+  if (last.paid && last.amountMinor !== null) {
+    const isForged = facts.schedule.faults.some(({ action }) => action === "changed_body");
+    const isRight = last.amountMinor === checkout.amountMinor;
+    verdicts.push(verdictOf("right_amount", isRight ? null : isForged ? "believes_forged" : "other_amount"));
+  }
+  if (!isPaid) return verdicts;
+  const wasPaid = soon?.paid === true;
+  if (wasPaid) verdicts.push(verdictOf("final_stays", last.paid ? null : "goes_back"));
+  if (last.paid) verdicts.push(verdictOf("booked_when_paid", null));
+  else if (!wasPaid && !isDroppedForGood(facts, checkout)) {
+    const cause = notBookedCause(facts);
+    verdicts.push(verdictOf(cause === "goes_back" ? "final_stays" : "booked_when_paid", cause));
+  }
+  return verdicts;
+}
+
+function verdictOf(invariant: Invariant, cause: ExploreCause | null): Verdict {
+  return cause === null ? { invariant, held: true } : { invariant, held: false, cause };
+}
+
+function unpaidCause({ status }: MadeCheckout): ExploreCause {
+  switch (status) {
+    case "failed":
+      return "books_failed";
+    case "cancelled":
+      return "books_cancelled";
+    case "expired":
+      return "books_expired";
+    case "created":
+    case "pending":
+    case "succeeded":
+      return "books_unpaid";
+  }
+}
+
+function paymentsOf({ deliveries }: RunFacts): readonly SeenDelivery[] {
+  return deliveries.filter(({ eventType }) => isPayment(eventType));
+}
+
+function moreThanOnceCause(facts: RunFacts): ExploreCause {
+  const attempts = paymentsOf(facts).reduce((sum, delivery) => sum + delivery.attempts.length, 0);
+  return attempts > 1 ? "books_again" : "books_other_events";
+}
+
+/** Whether the order was paid, and every delivery that would have said so was dropped. */
+function isDroppedForGood(facts: RunFacts, { status }: MadeCheckout): boolean {
+  const payments = paymentsOf(facts);
+  return (
+    status === "succeeded" &&
+    facts.last?.paid === false &&
+    payments.length > 0 &&
+    payments.every(({ state }) => state === "dropped")
+  );
+}
+
+function notBookedCause(facts: RunFacts): ExploreCause {
+  const payments = paymentsOf(facts);
+  if (payments.length === 0) return "not_told";
+  const accepted = payments.flatMap(({ attempts }) => attempts.filter(({ status }) => isSuccess(status)));
+  if (accepted.length === 0) return "refuses_payment";
+  if (accepted.every(({ fault }) => fault !== null && FORGERIES.has(fault))) return "accepts_forged";
+  const actions = facts.schedule.faults.map(({ action }) => action);
+  if (actions.includes("duplicate")) return "goes_back";
+  return actions.some((action) => LATE.has(action)) ? "lost_early" : "acknowledged_only";
+}
+
+const FORGERIES: ReadonlySet<string> = new Set(["stale", "bad_signature", "changed_body", "old_secret"]);
+const LATE: ReadonlySet<string> = new Set(["reorder", "delay", "drop"]);
+
+function isSuccess(status: number | null): boolean {
+  return status !== null && status >= 200 && status < 300;
+}

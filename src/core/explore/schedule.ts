@@ -1,0 +1,97 @@
+// A schedule of `explore`. Where its faults come from: core/explore/search.ts; how one is made smaller:
+// core/explore/shrink.ts; what a run of it says: core/explore/judge.ts; the runs: testing/explore/run.ts.
+import type { FaultAction } from "../fault/actions.ts";
+
+/** How the payer ends a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
+export const PAYER_OUTCOMES = [
+  "succeeded",
+  "declined",
+  "paid_after_decline",
+  "failed",
+  "cancelled",
+  "expired",
+  "late_success",
+] as const;
+export type PayerOutcome = (typeof PAYER_OUTCOMES)[number];
+
+/** A fault of a schedule, as the control API and the test kit take it. */
+type ScheduledFault = {
+  readonly action: FaultAction;
+  readonly match?: {
+    readonly method?: "GET" | "POST";
+    readonly path?: string;
+    readonly eventType?: string;
+    readonly eventId?: string;
+    readonly endpointId?: string;
+    readonly orderId?: string;
+    readonly nth?: number;
+    readonly probability?: number;
+  };
+  readonly status?: number;
+  readonly latencyMs?: number;
+  readonly retryAfterS?: number;
+  readonly times?: number;
+  readonly seed?: string;
+};
+
+/** The faults that a purchase meets, in the order in which they are added, and how its payer ends the payment. */
+export type Schedule = { readonly faults: readonly ScheduledFault[]; readonly payer: PayerOutcome };
+
+/** A purchase without faults, which is paid at once. */
+export const NO_FAULTS: Schedule = { faults: [], payer: "succeeded" };
+
+/** How late an answer or a body is, in milliseconds of real time: more would only be waited for. */
+const LATENCY_MS = 250;
+/** How late a delivery is, in milliseconds by the store's clock. */
+const DELIVERY_DELAY_MS = 60_000;
+/** The status of a proxy, with a body that is not JSON. */
+const PROXY_STATUS = 502;
+
+/** The parameters of actions that are scheduled with other values than their defaults. */
+const PARAMETERS_OF: Readonly<Partial<Record<FaultAction, Pick<ScheduledFault, "status" | "latencyMs">>>> = {
+  status: { status: PROXY_STATUS },
+  latency: { latencyMs: LATENCY_MS },
+  slow_body: { latencyMs: LATENCY_MS },
+  delay: { latencyMs: DELIVERY_DELAY_MS },
+  reorder: { latencyMs: DELIVERY_DELAY_MS },
+};
+
+/** The fault of an action at one request or one delivery. */
+export function faultAt(match: NonNullable<ScheduledFault["match"]>, action: FaultAction): ScheduledFault {
+  return { action, match, ...PARAMETERS_OF[action] };
+}
+
+/** The number of faults, and one more if the payer does anything else than pay. */
+export function sizeOf({ faults, payer }: Schedule): number {
+  return faults.length + (payer === NO_FAULTS.payer ? 0 : 1);
+}
+
+/** A text that two schedules share only if they are the same, whatever the order of their faults. */
+export function keyOf({ faults, payer }: Schedule): string {
+  const parts = faults.map((fault) => faultLine(fault)).toSorted();
+  return [payer, ...parts].join("\n");
+}
+
+/** All schedules that have some of the steps of a schedule, the empty one and the schedule itself among them. */
+export function partsOf({ faults, payer }: Schedule): readonly Schedule[] {
+  let parts: readonly Schedule[] = [NO_FAULTS];
+  if (payer !== NO_FAULTS.payer) parts = [NO_FAULTS, { faults: [], payer }];
+  for (const fault of faults)
+    parts = parts.concat(parts.map((part) => ({ faults: part.faults.concat(fault), payer: part.payer })));
+  return parts;
+}
+
+/** A schedule as a line of text: `lose_answer at POST /v1/orders 1, payer: failed`. */
+export function scheduleLine({ faults, payer }: Schedule): string {
+  const parts = faults.map((fault) => faultLine(fault));
+  if (payer !== NO_FAULTS.payer) parts.push(`payer: ${payer}`);
+  return parts.length === 0 ? "no fault" : parts.join(", ");
+}
+
+function faultLine({ action, match = {}, ...rest }: ScheduledFault): string {
+  const { method, path, eventType, nth = 1, ...others } = match;
+  const at = [method, path, eventType, nth].filter((part) => part !== undefined).join(" ");
+  const given = Object.entries({ ...others, ...rest }).filter(([, value]) => value !== undefined);
+  const isUsual = JSON.stringify(rest) === JSON.stringify(PARAMETERS_OF[action] ?? {});
+  return `${action} at ${at}${isUsual && Object.keys(others).length === 0 ? "" : ` ${JSON.stringify(given)}`}`;
+}

@@ -1,0 +1,151 @@
+// The order of the search: which schedules are run, and when. Places are found in a run, so a fault can also be put at
+// a request or a delivery that only another fault causes, such as the retry of a create.
+import { API_ACTIONS, DELIVERY_ACTIONS } from "../fault/actions.ts";
+import { fractionOf } from "../fraction.ts";
+import { isUuid } from "../text.ts";
+import type { RunFacts } from "./facts.ts";
+import { faultAt, keyOf, NO_FAULTS, partsOf, PAYER_OUTCOMES, sizeOf, type Schedule } from "./schedule.ts";
+
+/** A request or a delivery that a fault can hit, by its number among those alike. */
+export type Place =
+  | {
+      readonly kind: "request";
+      readonly method: "GET" | "POST";
+      readonly path: string;
+      readonly nth: number;
+    }
+  | { readonly kind: "delivery"; readonly eventType: string; readonly nth: number }
+  | { readonly kind: "page" };
+
+/** A run as the search knows it. */
+export type KnownRun = {
+  readonly schedule: Schedule;
+  readonly places: readonly Place[];
+  /** How much else than without faults happened. */
+  readonly closeness: number;
+  readonly isBroken: boolean;
+};
+
+/** Faults hit the first ones of requests or deliveries that are alike: a client that polls makes hundreds. */
+const MAX_ALIKE = 3;
+
+/** The places of a run, in the order in which each kind of them first came. */
+export function placesOf({
+  requests,
+  deliveries,
+  checkouts,
+}: Pick<RunFacts, "requests" | "deliveries" | "checkouts">): readonly Place[] {
+  const counts = new Map<string, number>();
+  const numberOf = (name: string): number => {
+    const nth = (counts.get(name) ?? 0) + 1;
+    counts.set(name, nth);
+    return nth;
+  };
+  const places: Place[] = [];
+  for (const { method, path } of requests) {
+    if (method !== "GET" && method !== "POST") continue;
+    const pattern = path
+      .split("/")
+      .map((part) => (isUuid(part) ? "*" : part))
+      .join("/");
+    const nth = numberOf(`${method} ${pattern}`);
+    if (nth <= MAX_ALIKE) places.push({ kind: "request", method, path: pattern, nth });
+  }
+  // A delivery that a fault has doubled meets no other fault.
+  for (const { eventType, cause, attempts } of deliveries) {
+    if (cause === "duplicate") continue;
+    attempts.forEach(() => {
+      const nth = numberOf(eventType);
+      if (nth <= MAX_ALIKE) places.push({ kind: "delivery", eventType, nth });
+    });
+  }
+  if (checkouts.length > 0) places.push({ kind: "page" });
+  return places;
+}
+
+/** A schedule with one step more, and the place of that step. */
+type Extension = { readonly schedule: Schedule; readonly place: Place };
+
+/** Schedules that add one step to a schedule: each fault at each place, and each other way of the payer. */
+function extensionsOf({ schedule, places }: KnownRun): readonly Extension[] {
+  const { faults, payer } = schedule;
+  const taken = new Set(faults.map(({ match = {} }) => JSON.stringify(match)));
+  return places.flatMap((place): readonly Extension[] => {
+    if (place.kind === "page")
+      return payer === NO_FAULTS.payer
+        ? OTHER_OUTCOMES.map((outcome) => ({ place, schedule: { faults, payer: outcome } }))
+        : [];
+    const { kind, ...match } = place;
+    if (taken.has(JSON.stringify(match))) return [];
+    const actions = kind === "request" ? API_ACTIONS : DELIVERY_ACTIONS;
+    return actions.map((action) => ({
+      place,
+      schedule: { faults: faults.concat(faultAt(match, action)), payer },
+    }));
+  });
+}
+
+const OTHER_OUTCOMES = PAYER_OUTCOMES.filter((outcome) => outcome !== NO_FAULTS.payer);
+
+/** What a place counts that only the faults of the extended run have made: nobody thinks of failures there. */
+const NEW_PLACE = 4;
+
+/**
+ * The schedules with one step more than the largest known ones, each of them new, in the order in which they are run:
+ * first those at places that only a fault has made, and those that extend runs in which most else happened; the seed
+ * decides among equals. A schedule that contains a broken one is left out, because the broken one explains it. The
+ * first of the known runs is the one without faults.
+ */
+export function nextWave(runs: readonly KnownRun[], seed: string): readonly Schedule[] {
+  const size = Math.max(...runs.map(({ schedule }) => sizeOf(schedule)));
+  const broken = new Set(runs.filter(({ isBroken }) => isBroken).map((run) => keyOf(run.schedule)));
+  const known = new Set(runs.map(({ schedule }) => keyOf(schedule)));
+  const plain = new Set(runs[0]?.places.map((place) => JSON.stringify(place)));
+  const closeness = new Map(runs.map((run) => [keyOf(run.schedule), run.closeness] as const));
+  const ranked: { readonly schedule: Schedule; readonly rank: number; readonly turn: number }[] = [];
+  for (const run of runs) {
+    if (run.isBroken || sizeOf(run.schedule) !== size) continue;
+    for (const { schedule, place } of extensionsOf(run)) {
+      const key = keyOf(schedule);
+      if (known.has(key)) continue;
+      known.add(key);
+      const parts = partsOf(schedule);
+      if (parts.some((part) => broken.has(keyOf(part)))) continue;
+      const singles = parts
+        .filter((part) => sizeOf(part) === 1)
+        .reduce((sum, part) => sum + (closeness.get(keyOf(part)) ?? 0), 0);
+      const rank = singles + (plain.has(JSON.stringify(place)) ? 0 : NEW_PLACE);
+      ranked.push({ schedule, rank, turn: fractionOf(`${seed}\n${key}`) });
+    }
+  }
+  return ranked
+    .toSorted((one, other) => other.rank - one.rank || one.turn - other.turn)
+    .map(({ schedule }) => schedule);
+}
+
+/** Weights of what can differ from the run without faults: the nearer to damage, the heavier. */
+const WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
+
+/**
+ * How much else happened than in the run without faults: requests that were repeated or refused, deliveries that came
+ * again, a purchase that failed. 0: the fault changed nothing.
+ */
+export function closenessOf(run: RunFacts, plain: RunFacts): number {
+  const more = (count: (facts: RunFacts) => number): number => Math.max(0, count(run) - count(plain));
+  const retries = more(({ requests }) => Math.min(requests.length, 10));
+  const refusals = more(
+    ({ requests }) => requests.filter(({ isFaulty, status }) => !isFaulty && status >= 400).length,
+  );
+  const redeliveries = more(({ deliveries }) =>
+    Math.min(
+      10,
+      deliveries.reduce((sum, { attempts }) => sum + attempts.length, 0),
+    ),
+  );
+  return (
+    retries * WEIGHTS.retry +
+    refusals * WEIGHTS.refusal +
+    redeliveries * WEIGHTS.redelivery +
+    (run.purchase.end === "order" ? 0 : WEIGHTS.failure)
+  );
+}

@@ -1,0 +1,24 @@
+import { keyOf, NO_FAULTS, type Schedule } from "./schedule.ts";
+
+/**
+ * Finds the least schedule that still breaks: yields one candidate after the other, gets for each whether it breaks,
+ * and returns the smallest one that did. No candidate is yielded twice, and none is the schedule itself. In the result
+ * no single step can be left out.
+ */
+export function* shrinking(schedule: Schedule): Generator<Schedule, Schedule, boolean> {
+  const held = new Set<string>();
+  let least = schedule;
+  for (let next = without(least, held); next !== undefined; next = without(least, held)) {
+    const isBroken = yield next;
+    if (isBroken) least = next;
+    else held.add(keyOf(next));
+  }
+  return least;
+}
+
+/** The first schedule with one step less that is not known to hold. */
+function without({ faults, payer }: Schedule, held: ReadonlySet<string>): Schedule | undefined {
+  const smaller: Schedule[] = faults.map((_fault, at) => ({ faults: faults.toSpliced(at, 1), payer }));
+  if (payer !== NO_FAULTS.payer) smaller.push({ faults, payer: NO_FAULTS.payer });
+  return smaller.find((one) => !held.has(keyOf(one)));
+}

@@ -1,0 +1,122 @@
+import { expect, onTestFinished, test } from "vitest";
+import { explore, startSandbox, type BrokenInvariant } from "../../src/testing/testing.ts";
+import { BROKEN } from "../support/broken.table.ts";
+import { BROKEN_SHOPS, CAREFUL_SHOPS, optionsFor, type ExploreShop } from "../support/explore-shops.ts";
+import { differenceFrom } from "../support/explored.ts";
+
+/** An endpoint of payments alone has fewer places, so that these explorations are small. */
+const SMALL = { events: ["order.succeeded"] } as const;
+const ORDER = {
+  order_id: "order-1",
+  amount_minor: 1999,
+  currency: "EUR",
+  payment_method: "alipay_plus",
+} as const;
+const LOST_AND_DOUBLED = [
+  { action: "lose_answer", match: { method: "POST", path: "/v1/orders", nth: 1 } },
+  { action: "latency", latencyMs: 1, match: { method: "POST", path: "/v1/orders", nth: 2 } },
+  { action: "duplicate", match: { eventType: "order.succeeded", nth: 1 } },
+] as const;
+
+function shopOf(table: Readonly<Record<string, ExploreShop>>, name: string): ExploreShop {
+  const shop = table[name];
+  if (shop === undefined) throw new Error(`no shop ${name}`);
+  return { ...shop, ...SMALL };
+}
+
+test("a careful shop holds, broken ones are found with the least schedule and the cause", async () => {
+  const careful = explore({
+    ...optionsFor(shopOf(CAREFUL_SHOPS, "knows each event by its id")),
+    seed: "s",
+    depth: 1,
+  });
+  const names = [
+    "books each delivery",
+    "a new key for each attempt",
+    "answers 200 to webhooks that do not verify",
+  ];
+  const found = names.map(async (name) => {
+    const result = await explore({ ...optionsFor(shopOf(BROKEN_SHOPS, name)), seed: "s", depth: 1 });
+    return [name, result] as const;
+  });
+  for (const [name, result] of await Promise.all(found)) expect(differenceFrom(name, result)).toBeNull();
+  const held = await careful;
+  expect(held).toMatchObject({ schedules: 25, held: 25, broken: [], seed: "s" });
+  expect(held.notJudged.map(({ invariant }) => invariant)).toEqual(["recovery", "secrets_kept"]);
+  expect(held.advice).toEqual([
+    {
+      faults: [{ action: "drop", match: { eventType: "order.succeeded", nth: 1 } }],
+      text: expect.stringContaining("GET /v1/checkout-sessions/{id}") as string,
+    },
+  ]);
+});
+
+test("one schedule is run alone, shrunk to the pair that breaks, and told so that it can be run again", async () => {
+  const name = "does not look for duplicates of an order that was made at the second attempt";
+  const options = optionsFor(shopOf(BROKEN_SHOPS, name));
+  const result = await explore({ ...options, seed: "s", only: { faults: LOST_AND_DOUBLED } });
+  expect(differenceFrom(name, result)).toBeNull();
+  expect([result.schedules, result.held]).toEqual([1, 0]);
+  const [broken] = result.broken as [BrokenInvariant];
+  expect(broken.faults).toEqual([LOST_AND_DOUBLED[0], LOST_AND_DOUBLED[2]]);
+  expect(broken.text).toContain("a payment is booked at most once");
+  expect(broken.story).toContain("asked for by fault");
+  expect(broken.story).toContain("duplicate by a fault");
+  const [, only = ""] = /^explore\(\{ purchase, view, only: (.*) \}\)$/.exec(broken.rerun) ?? [];
+  const again = await explore({ ...options, seed: "s", only: JSON.parse(only) as object as never });
+  expect(again.broken.map((one) => [one.faults, one.cause])).toEqual([[broken.faults, "books_again"]]);
+});
+
+test("a seed repeats the schedules in their order, with the same ids through the sandbox's own fetch", async () => {
+  const runs = await Promise.all(
+    ["s", "s", "t"].map(async (seed) => {
+      const sandbox = await startSandbox({ seed });
+      onTestFinished(() => sandbox.close());
+      const met: string[] = [];
+      const result = await explore({
+        sandbox,
+        seed,
+        depth: 1,
+        purchase: async (store) => {
+          const { status: _, ...order } = await store.orders.create(ORDER, {
+            idempotencyKey: "purchase-order-1",
+          });
+          const faults = (await store.requests.list()).map(({ fault }) => fault?.action);
+          met.push(`${order.id} ${faults.join(" ")}`);
+          return { ...order, status: "created" };
+        },
+        view: async (_orderId, store) =>
+          (await store.events.list({ type: "order.succeeded" })).length > 0 ? "paid" : "unpaid",
+      });
+      return { met: met.toSorted(), result };
+    }),
+  );
+  const [first, second, other] = runs;
+  expect(second).toEqual(first);
+  expect(first?.met.length).toBeGreaterThan(15);
+  expect(other?.met).not.toEqual(first?.met);
+  expect([first?.result.schedules, first?.result.held]).toEqual([17, 17]);
+  expect(first?.result.notJudged.map(({ invariant }) => invariant)).toEqual([
+    "booked_once",
+    "right_amount",
+    "secrets_kept",
+  ]);
+});
+
+test("an application that does not work without faults, and a wrong option, are refused", async () => {
+  const works = optionsFor({});
+  const fails = explore({ ...works, purchase: () => Promise.reject(new Error("no stock")) });
+  await expect(fails).rejects.toThrow("the purchase fails without a fault: no stock");
+  const blind = explore({ ...works, view: () => Promise.reject(new Error("no such table")), seed: "s" });
+  await expect(blind).rejects.toThrow("the view cannot be read without a fault");
+  const idle = explore({ ...works, purchase: () => Promise.resolve({} as never) });
+  await expect(idle).rejects.toThrow("the purchase made no order in its store");
+  await expect(explore({ ...works, depth: 9 })).rejects.toThrow("depth must be a whole number from 1 to 4");
+  await expect(explore({ ...works, budget: 1 } as never)).rejects.toThrow('"budget" is not an option');
+  const foreign = explore({ ...works, sandbox: {} as never });
+  await expect(foreign).rejects.toThrow("sandbox must be one that startSandbox returned");
+});
+
+test("each broken shop is in the table", () => {
+  expect(Object.keys(BROKEN_SHOPS)).toEqual(Object.keys(BROKEN.explore));
+});

@@ -1,0 +1,319 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { Checkout, ExploreOptions, Store, View } from "../../src/testing/testing.ts";
+import { verifyWebhook } from "../../src/webhooks.ts";
+
+/** What a shop of one purchase keeps. */
+type Books = {
+  /** The amount of each booking. */
+  readonly booked: number[];
+  /** Whatever it knows: event ids, keys. */
+  readonly known: Set<string>;
+  status: string;
+};
+
+/** A webhook as a shop's code gets it, and what the shop can do about it. */
+type Hook = {
+  readonly id: string;
+  readonly status: string;
+  readonly sequence: number;
+  readonly session: string;
+  readonly books: Books;
+  /** Whether its signature is right. */
+  readonly verified: boolean;
+  readonly book: () => void;
+  /** The status that v1 tells; undefined if there was no answer 200. */
+  readonly ask: () => Promise<string | undefined>;
+};
+
+/** What a shop's client has at hand to make its purchase. */
+type Buyer = {
+  readonly books: Books;
+  /** Sends a create; undefined if no whole answer came. The checkout is that of a whole 201. */
+  readonly post: (
+    key: string,
+    change?: Readonly<Record<string, unknown>>,
+  ) => Promise<{ readonly status: number; readonly checkout: Checkout | undefined } | undefined>;
+  readonly random: () => string;
+};
+
+/** A shop whose parts are its own; parts that it does not name are careful. */
+export type ExploreShop = {
+  /** Answers a status, default 200. */
+  readonly onHook?: (hook: Hook) => number | void | Promise<number | void>;
+  /** Whether a webhook that does not verify reaches `onHook`; default: it is answered 400. */
+  readonly takesAll?: boolean;
+  readonly buy?: (buyer: Buyer) => Promise<Checkout>;
+  readonly shows?: (books: Books) => View;
+  /** The types that its endpoint gets; default: all. */
+  readonly events?: readonly string[];
+};
+
+const ORDER = { order_id: "order-1", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+const KEY = "purchase-order-1";
+const MAX_ATTEMPTS = 4;
+const TIMEOUT_MS = 10_000;
+
+/** Sends again until there is a final answer. */
+async function retrying(
+  attempt: (number: number) => ReturnType<Buyer["post"]>,
+  most = MAX_ATTEMPTS,
+): Promise<Checkout> {
+  for (let number = 1; number <= most; number += 1) {
+    const answer = await attempt(number);
+    if (answer?.checkout !== undefined) return answer.checkout;
+    if (answer !== undefined && answer.status >= 400 && answer.status < 429) break;
+  }
+  throw new Error("no answer of use");
+}
+
+function bookOnce({ id, status, books, book }: Hook): void {
+  if (books.known.has(id)) return;
+  books.known.add(id);
+  if (status === "succeeded") book();
+}
+
+/** Books also events of a status that is no payment. */
+const booksAlso =
+  (also: string): NonNullable<ExploreShop["onHook"]> =>
+  (hook) =>
+    bookOnce(hook.status === also ? { ...hook, status: "succeeded" } : hook);
+
+/** Careful shops, each in a way of its own. */
+export const CAREFUL_SHOPS: Readonly<Record<string, ExploreShop>> = {
+  "knows each event by its id": {},
+  "knows an order that is paid": {
+    onHook: ({ status, books, book }) => void (status === "succeeded" && books.booked.length === 0 && book()),
+  },
+  "asks the API about each webhook, verified or not": {
+    takesAll: true,
+    onHook: async ({ books, book, ask, verified }) => {
+      const status = await ask();
+      if (status === undefined) return 503;
+      if (status === "succeeded" && books.booked.length === 0) book();
+      return verified ? 200 : 400;
+    },
+    shows: ({ booked }) => (booked.length > 0 ? "paid" : "unpaid"),
+  },
+};
+
+/** Broken shops; what is found of each is in `broken.table.ts`, under the same names. */
+export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
+  "books each delivery": { onHook: ({ status, book }) => void (status === "succeeded" && book()) },
+  "books the creation of an order": { onHook: booksAlso("created") },
+  "books a failed payment": { onHook: booksAlso("failed") },
+  "books a cancelled order": { onHook: booksAlso("cancelled") },
+  "books an expired order": { onHook: booksAlso("expired") },
+  "believes webhooks that do not verify": { takesAll: true, onHook: bookOnce },
+  "answers 200 to webhooks that do not verify": {
+    takesAll: true,
+    onHook: (hook) => void (hook.verified && bookOnce(hook)),
+  },
+  "writes whatever the last event says": {
+    onHook: ({ status, books }) => {
+      books.status = status;
+    },
+    shows: ({ status }) => (status === "succeeded" ? "paid" : "unpaid"),
+  },
+  "ignores orders whose creation it was not told of": {
+    onHook: (hook) => {
+      if (hook.status === "created") hook.books.known.add("order");
+      if (hook.books.known.has("order")) bookOnce(hook);
+    },
+  },
+  "refuses orders whose creation it was not told of, at an endpoint of payments alone": {
+    onHook: ({ books }) => (books.known.has("order") ? 200 : 409),
+    events: ["order.succeeded"],
+  },
+  "answers before it asks the API, and asks once": {
+    onHook: async ({ status, books, ask, book }) => {
+      if (status !== "succeeded" || books.known.has("asked")) return;
+      books.known.add("asked");
+      if ((await ask()) === "succeeded") book();
+    },
+  },
+  "a new key for each attempt": { buy: ({ post, random }) => retrying(() => post(random())) },
+  "a new order_id for each attempt": {
+    buy: ({ post, random }) => retrying(() => post(random(), { order_id: `order-${random()}` })),
+  },
+  "another body with each attempt": {
+    buy: ({ post, random }) => retrying(() => post(KEY, { description: `attempt ${random()}` })),
+  },
+  "takes any 201 for an order": {
+    buy: async ({ post }) => {
+      const answer = await post(KEY);
+      if (answer?.status === 201) return answer.checkout ?? ({} as Checkout);
+      return retrying(() => post(KEY));
+    },
+  },
+  "hides the failure of its purchase": {
+    buy: ({ post }) => retrying(() => post(KEY), 1).catch(() => ({}) as Checkout),
+  },
+  "a new key after two attempts of all its runs": {
+    buy: ({ books, post, random }) =>
+      retrying(() => {
+        books.status += ".";
+        return post(books.status.length <= 2 ? KEY : random());
+      }),
+  },
+  "takes the answer of its retry for an order without reading it": {
+    buy: async ({ post }) => {
+      const first = await post(KEY);
+      if (first?.checkout !== undefined) return first.checkout;
+      const second = await post(KEY);
+      return second?.checkout ?? (second?.status === 201 ? ({} as Checkout) : retrying(() => post(KEY)));
+    },
+  },
+  "verifies the first webhook of each kind alone": {
+    takesAll: true,
+    onHook: (hook) => {
+      const name = `verified ${hook.status}`;
+      if (!hook.books.known.has(name) && !hook.verified) {
+        hook.books.known.add(name);
+        return 400;
+      }
+      bookOnce(hook);
+      return 200;
+    },
+  },
+  "asks the API about a webhook that does not verify, and takes no answer for unpaid": {
+    takesAll: true,
+    onHook: async (hook) => {
+      const { verified, books, ask } = hook;
+      if (verified) return books.booked.length === 0 ? bookOnce(hook) : undefined;
+      const isPaid = (await ask()) === "succeeded";
+      if (isPaid && books.booked.length === 0) books.booked.push(ORDER.amount_minor);
+    },
+  },
+  "does not look for duplicates after a webhook that did not verify": {
+    takesAll: true,
+    onHook: (hook) => {
+      const { verified, books, status, book } = hook;
+      if (!verified) {
+        books.status = "suspicious";
+        return 400;
+      }
+      if (books.status === "suspicious" && status === "succeeded") book();
+      else bookOnce(hook);
+      return 200;
+    },
+  },
+  "does not look for duplicates of an order that was made at the second attempt": {
+    buy: async ({ post, books }) =>
+      retrying((number) => {
+        books.status = `attempt ${number}`;
+        return post(KEY);
+      }),
+    onHook: (hook) =>
+      hook.status === "succeeded" && hook.books.status === "attempt 2" ? hook.book() : bookOnce(hook),
+  },
+};
+
+/** The options of `explore` for a shop, which keeps its books in memory, one for each store. */
+export function optionsFor(shop: ExploreShop): Pick<ExploreOptions, "start" | "purchase" | "view"> {
+  const all = new Map<string, Books>();
+  const booksOf = ({ id }: Store): Books => {
+    const books = all.get(id) ?? { booked: [], known: new Set(), status: "" };
+    all.set(id, books);
+    return books;
+  };
+  const { buy = ({ post }) => retrying(() => post(KEY)), shows = showAll, events } = shop;
+  let count = 0;
+  return {
+    start: async (store) => {
+      const server = serverOf(shop, store, booksOf(store));
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      await store.endpoints.add(addressOf(server), events === undefined ? {} : { events });
+      return () => {
+        server.close();
+        server.closeAllConnections();
+        all.delete(store.id);
+      };
+    },
+    purchase: (store) =>
+      buy({
+        books: booksOf(store),
+        post: (key, change = {}) => create(store, key, { ...ORDER, ...change }),
+        random: () => {
+          count += 1;
+          return `random-${count}`;
+        },
+      }),
+    view: (_orderId, store) => shows(booksOf(store)),
+  };
+}
+
+function showAll({ booked }: Books): View {
+  return { paid: booked.length > 0, times: booked.length, amountMinor: booked[0] };
+}
+
+function serverOf({ onHook = bookOnce, takesAll = false }: ExploreShop, store: Store, books: Books): Server {
+  const take = async (rawBody: Buffer, headers: readonly string[]): Promise<number> => {
+    const verdict = verifyWebhook({ rawBody, headers, secrets: store.signingSecret });
+    if (!verdict.ok && !takesAll) return 400;
+    const { event_id: id, sequence, data } = JSON.parse(rawBody.toString()) as Event;
+    const status = await onHook({
+      id,
+      sequence,
+      status: data.status,
+      session: data.id,
+      books,
+      verified: verdict.ok,
+      book: () => void books.booked.push(data.amount_minor),
+      ask: () => statusOf(store, data.id),
+    });
+    return status ?? 200;
+  };
+  return createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => void parts.push(part));
+    request.on("end", () => {
+      void take(Buffer.concat(parts), request.rawHeaders).then((status) => response.writeHead(status).end());
+    });
+  });
+}
+
+type Event = {
+  readonly event_id: string;
+  readonly sequence: number;
+  readonly data: { readonly id: string; readonly status: string; readonly amount_minor: number };
+};
+
+function addressOf(server: Server): string {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("it listens on a port");
+  return `http://127.0.0.1:${address.port}/hooks`;
+}
+
+async function create(store: Store, key: string, body: unknown): ReturnType<Buyer["post"]> {
+  const headers = {
+    authorization: `Bearer ${store.apiKey}`,
+    "content-type": "application/json",
+    "idempotency-key": key,
+  };
+  const url = `${store.env.CHECKOUT_BASE_URL}/orders`;
+  const sent = {
+    method: "POST",
+    headers,
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  };
+  try {
+    const answer = await fetch(url, sent);
+    const read = (await answer.json().catch(() => undefined)) as { readonly data?: Checkout } | undefined;
+    return { status: answer.status, checkout: answer.status === 201 ? read?.data : undefined };
+  } catch {
+    return undefined;
+  }
+}
+
+async function statusOf(store: Store, id: string): Promise<string | undefined> {
+  const headers = { authorization: `Bearer ${store.apiKey}` };
+  try {
+    const answer = await fetch(`${store.env.CHECKOUT_BASE_URL}/checkout-sessions/${id}`, { headers });
+    const { data } = (await answer.json()) as { readonly data?: { readonly status: string } };
+    return answer.status === 200 ? data?.status : undefined;
+  } catch {
+    return undefined;
+  }
+}
