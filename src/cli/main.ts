@@ -6,12 +6,12 @@ import { ownWords } from "./option-rules.ts";
 import { EXIT, storageProblem, type Problem } from "./problem.ts";
 
 /**
- * Runs one command line and returns its exit code. The one catch of the command line is here. `version` is that of this
- * program; a test gives another one.
+ * Runs a command line and returns its exit code. All errors of the command line are caught here. `version` is the
+ * version of this program; tests pass another one.
  */
 export async function main(world: World, version = VERSION): Promise<number> {
   const { argv, stdout } = world;
-  // Scripts ask for the version often; the answer does not wait for the commands to load.
+  // Scripts often read the version: it is printed before the commands are loaded.
   const [word = "", ...others] = argv.filter((one) => one !== "--json" && one !== "--no-color");
   if (others.length === 0 && ["--version", "-v", "-V", "version"].includes(word)) {
     stdout.write(`${wantsJson(world) ? JSON.stringify({ version }) : version}\n`);
@@ -45,11 +45,11 @@ export async function main(world: World, version = VERSION): Promise<number> {
 }
 
 /**
- * An option whose value would be the next option of its command, such as `--order-id --json` where a variable of the
- * shell was empty. A value that does look like one is given as `--order-id=--json`.
+ * An option that would take the next option as its value, such as `--order-id --json` if a shell variable was empty. A
+ * value that begins with a dash is written `--order-id=--json`.
  */
 function optionWithoutValue({ words, command, argv }: Line): Option | undefined {
-  // What follows the command of `exec` is for that one.
+  // The arguments after the command of `exec` belong to that command.
   if (command.registeredArguments.some(({ variadic }) => variadic)) return undefined;
   const named = (word: string): Option | undefined =>
     command.options.find(({ long, short }) => word === long || word === short);
@@ -62,7 +62,7 @@ function optionWithoutValue({ words, command, argv }: Line): Option | undefined 
   return undefined;
 }
 
-/** The same of an option that stands before its command, or behind a group of them. */
+/** The same for an option before its command, or after a group. */
 function commonWithoutValue(argv: readonly string[], arrangedWords: readonly string[]): string | undefined {
   const last = ownWords(argv).at(-1) ?? "";
   const flags = { "--dir": "--dir <folder>", "--store": "--store <id|name>" } as const;
@@ -80,7 +80,7 @@ function defectOf(error: unknown): Problem {
   };
 }
 
-/** Whether JSON was asked for, where the command line could not be parsed. */
+/** Whether the arguments ask for JSON, if they could not be parsed. */
 function wantsJson({ argv }: World): boolean {
   return ownWords(argv).includes("--json");
 }

@@ -1,37 +1,37 @@
 import type { Scene } from "./scene.ts";
 
-/** What a check says. A warning is what works and may surprise; a problem is what does not work. */
+/** The result of a check: a warning works but may surprise; a problem does not work. */
 export type Status = "ok" | "warning" | "problem" | "unknown";
 
-/** What a check found, and what to do about it; null where there is nothing to do. */
+/** A finding of a check, and its remedy; null if nothing has to be done. */
 export type Finding = {
   readonly status: Status;
   readonly found: string;
   readonly next: string | null;
 };
 
-/** One check: its name, and how it looks. It changes nothing, and sends nothing but to this machine. */
+/** A check and its name. It changes nothing, and sends requests only to this machine. */
 export type Check = {
   readonly name: string;
-  readonly look: (scene: Scene) => Finding | Promise<Finding>;
+  readonly run: (scene: Scene) => Finding | Promise<Finding>;
 };
 
-/** Nothing to do. */
+/** A finding that needs no action. */
 export function ok(found: string): Finding {
   return { status: "ok", found, next: null };
 }
 
-/** It works, and may surprise. */
+/** A finding that works but may surprise, with its remedy. */
 export function warning(found: string, next: string): Finding {
   return { status: "warning", found, next };
 }
 
-/** It does not work. */
+/** A finding that does not work, with its remedy. */
 export function problem(found: string, next: string): Finding {
   return { status: "problem", found, next };
 }
 
-/** It could not be found out, for a reason. */
+/** A finding for a state that could not be determined, with the reason. */
 export function unknown(found: string, next: string | null = null): Finding {
   return { status: "unknown", found, next };
 }

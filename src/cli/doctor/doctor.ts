@@ -1,5 +1,5 @@
-// To add a check: a function that returns a finding, in the file of its subject beside this one, and its row here; a
-// broken state and its remedy in test/real/doctor.test.ts.
+// To add a check: a function that returns a finding, in the file of its subject in this folder; its row in the table
+// below; a broken state and its remedy in test/real/doctor.test.ts.
 import { iso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
 import { register, type Context, type Group } from "../command.ts";
@@ -7,37 +7,37 @@ import { asTyped, type Style } from "../printer.ts";
 import { EXIT } from "../problem.ts";
 import { wrapped } from "../wrap.ts";
 import { unknown, type Check, type Finding, type Status } from "./check.ts";
-import { lookAtProxies, lookAtService, lookAtVariables } from "./environment.ts";
-import { DATABASES, lookAtClock, lookAtDisk, lookAtFiles, lookAtFolder } from "./folder.ts";
-import { lookAtNode, lookAtSystem, lookAtVersion } from "./installation.ts";
-import { lookAtLog } from "./log.ts";
+import { checkProxies, checkService, checkVariables } from "./environment.ts";
+import { DATABASES, checkClock, checkDisk, checkFiles, checkFolder } from "./folder.ts";
+import { checkNode, checkSystem, checkVersion } from "./installation.ts";
+import { checkLog } from "./log.ts";
 import { redactor } from "./redaction.ts";
-import { lookAtEndpoints, lookAtHealth, lookAtLock, lookAtPort, lookAtStoreClock } from "./sandbox.ts";
+import { checkEndpoints, checkHealth, checkLock, checkPort, checkStoreClock } from "./sandbox.ts";
 import { sceneOf, type Scene } from "./scene.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** Every check, in the order of the report. */
 const CHECKS: readonly Check[] = [
-  { name: "version", look: lookAtVersion },
-  { name: "node", look: lookAtNode },
-  { name: "system", look: lookAtSystem },
-  { name: "folder", look: lookAtFolder },
-  { name: "files", look: lookAtFiles },
+  { name: "version", run: checkVersion },
+  { name: "node", run: checkNode },
+  { name: "system", run: checkSystem },
+  { name: "folder", run: checkFolder },
+  { name: "files", run: checkFiles },
   ...DATABASES,
-  { name: "disk", look: lookAtDisk },
-  { name: "clock", look: lookAtClock },
-  { name: "lock", look: lookAtLock },
-  { name: "port", look: lookAtPort },
-  { name: "health", look: lookAtHealth },
-  { name: "store_clock", look: lookAtStoreClock },
-  { name: "endpoints", look: lookAtEndpoints },
-  { name: "service", look: lookAtService },
-  { name: "proxies", look: lookAtProxies },
-  { name: "variables", look: lookAtVariables },
-  { name: "log", look: lookAtLog },
+  { name: "disk", run: checkDisk },
+  { name: "clock", run: checkClock },
+  { name: "lock", run: checkLock },
+  { name: "port", run: checkPort },
+  { name: "health", run: checkHealth },
+  { name: "store_clock", run: checkStoreClock },
+  { name: "endpoints", run: checkEndpoints },
+  { name: "service", run: checkService },
+  { name: "proxies", run: checkProxies },
+  { name: "variables", run: checkVariables },
+  { name: "log", run: checkLog },
 ];
 
-/** `checkout doctor`; `variables` names those that the program reads. */
+/** `checkout doctor`; `variables` are the variables that the program reads. */
 export function registerDoctor(variables: Scene["variables"]) {
   return (group: Group): void =>
     register(group, {
@@ -51,7 +51,7 @@ export function registerDoctor(variables: Scene["variables"]) {
 
 type Row = { readonly check: string } & Finding;
 
-/** Looks at everything, and ends with 1 if something does not work: a warning or what cannot be told is no failure. */
+/** Runs all checks. Exits with 1 if one of them is a problem; a warning or an unknown state is no failure. */
 async function runDoctor(
   context: Context,
   options: CommonOptions,
@@ -62,9 +62,9 @@ async function runDoctor(
   const redact = redactor(scene);
   const clean = (text: string): string => printable(redact(text));
   const rows: Row[] = [];
-  // One after the other: how fast the sandbox answers must not depend on what else is looked at.
+  // In sequence: other checks must not slow down the measured answer of the sandbox.
   for (const check of CHECKS) {
-    const { status, found, next } = await looked(check, scene);
+    const { status, found, next } = await runCheck(check, scene);
     const typed = next === null ? null : clean(asTyped(next, world));
     rows.push({ check: check.name, status, found: clean(found), next: typed });
   }
@@ -76,17 +76,17 @@ async function runDoctor(
   return isWell ? EXIT.done : EXIT.failed;
 }
 
-/** What a check found. A world so broken that the check itself fails is a finding too. */
-async function looked(check: Check, scene: Scene): Promise<Finding> {
+/** Runs a check. If the check itself fails, its failure is a finding. */
+async function runCheck(check: Check, scene: Scene): Promise<Finding> {
   try {
-    return await check.look(scene);
+    return await check.run(scene);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return unknown(`it cannot be told: ${why}`, "see what this names, then run checkout doctor again");
   }
 }
 
-/** Reports are pasted into forms that have this many columns. */
+/** Reports are pasted into issue forms with this many columns. */
 const COLUMNS = 80;
 
 const COLOURS: Readonly<Record<Status, "green" | "cyan" | "red" | "dim">> = {

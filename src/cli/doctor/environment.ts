@@ -14,14 +14,14 @@ import type { Scene } from "./scene.ts";
 import { serviceSettings, type Settings } from "../target/service.ts";
 
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
-/** A typing mistake changes fewer letters than this. */
+/** Edit distance from which a variable is no longer taken for a misspelling. */
 const MAX_DISTANCE = 4;
-/** Values that are shown: numbers, durations, switches, hosts, ids. What can hold a path or a header is not. */
+/** Values that are printed: numbers, durations, switches, hosts, ids. Paths and headers are not printed. */
 const PLAIN_VALUE = /^[a-z0-9][a-z0-9.:,-]{0,40}$/i;
 const NEVER_SHOWN = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 
-/** Which service commands talk to, and whether there is a key for it. */
-export function lookAtService(scene: Scene): Finding {
+/** Checks which service the commands use, and whether there is an API key for it. */
+export function checkService(scene: Scene): Finding {
   const resolved = settingsOf(scene);
   if (!resolved.ok) return ofProblem(resolved.refusal);
   const { baseUrl, apiKey, lacksSandbox, otherSandbox } = resolved.value;
@@ -40,13 +40,13 @@ export function lookAtService(scene: Scene): Finding {
   return ok(`${where}; API key of ${apiKey.source}`);
 }
 
-/** As the commands resolve them that talk to a service. */
+/** The settings of the service, resolved as the commands do. */
 function settingsOf({ context }: Scene): Outcome<Settings, Problem> {
   return attempt(() => serviceSettings(context, undefined));
 }
 
-/** Which proxies the environment names, and whether they would stand between a command and its service. */
-export function lookAtProxies(scene: Scene): Finding {
+/** Checks which proxies the environment names, and whether commands would use one for their service. */
+export function checkProxies(scene: Scene): Finding {
   const { world } = scene.context;
   const named = PROXIES.flatMap((name) => [name, name.toLowerCase()]).flatMap((name) => {
     const value = world.env[name];
@@ -75,8 +75,8 @@ function proxyHost(value: string): string {
   return URL.canParse(url) ? new URL(url).host : "(not an address)";
 }
 
-/** Which variables of checkout are set, which of them nothing reads, and which have a value that is refused. */
-export async function lookAtVariables({ context: { world }, variables }: Scene): Promise<Finding> {
+/** Checks the variables of checkout: set variables, unknown variables, and invalid values. */
+export async function checkVariables({ context: { world }, variables }: Scene): Promise<Finding> {
   const known = await variables();
   const set = Object.keys(world.env).filter((name) => name.startsWith("CHECKOUT_") && world.env[name] !== "");
   if (set.length === 0) return ok("none");

@@ -18,19 +18,19 @@ import { ok, problem, unknown, warning, type Check, type Finding } from "./check
 import type { Scene } from "./scene.ts";
 
 const MIB = 1024 * 1024;
-/** Under this much free space, in bytes, a day of tests can fill the disk; under the other one, a start can. */
+/** Free space in bytes below which a day of tests can fill the disk, and below which a start can. */
 const LITTLE_SPACE = 200 * MIB;
 const NO_SPACE = 4 * MIB;
-/** Clocks and file systems differ by less than this, in milliseconds. */
+/** Tolerance between the clock and the times of files, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 5000;
-/** File systems on which other machines write too: the locks of SQLite do not hold there. */
+/** File systems shared with other machines: SQLite's locks do not work there. */
 const SHARED = new Set(["nfs", "cifs", "smb2", "9p"]);
 
-/** Said of everything in a folder that is not read. */
+/** The finding about everything in a state folder that is not trusted. */
 const NOT_READ = "the state folder is not read";
 
-/** Which state folder it is, who named it, and whether it is believed. */
-export function lookAtFolder(scene: Scene): Finding {
+/** Checks the path of the state folder, the source of the path, and whether the folder is trusted. */
+export function checkFolder(scene: Scene): Finding {
   const { context, folder, trusted } = scene;
   const named = `${folder} (${sourceOf(scene)})`;
   const checked = trusted();
@@ -52,8 +52,8 @@ function sourceOf({ context: { world }, options, folder }: Scene): string {
   return "found upward";
 }
 
-/** Whether the files beside the databases hold what belongs there. */
-export function lookAtFiles({ context: { world }, folder, trusted }: Scene): Finding {
+/** Checks the contents of the files beside the databases. */
+export function checkFiles({ context: { world }, folder, trusted }: Scene): Finding {
   const checked = trusted();
   if (!checked.ok) return unknown(NOT_READ);
   if (checked.value !== "used") return ok("none yet");
@@ -62,7 +62,7 @@ export function lookAtFiles({ context: { world }, folder, trusted }: Scene): Fin
     readCredentials(world, folder),
     readAdminToken(world, folder),
     checkDatabaseIsThere(world, folder),
-    // Where there is a database, its key is read and none is made.
+    // If there is a database, its key is only read; no key is created.
     ...(isSeeded ? [masterKey(world, folder, "filled")] : []),
   ].find((read) => !read.ok);
   if (refused !== undefined && !refused.ok) return ofProblem(refused.refusal);
@@ -75,19 +75,19 @@ export function lookAtFiles({ context: { world }, folder, trusted }: Scene): Fin
   );
 }
 
-/** The databases of a folder. */
+/** Checks of the folder's databases. */
 export const DATABASES: readonly Check[] = [
-  { name: "sandbox.db", look: (scene) => lookAtDatabase(scene, { file: "database", kind: SANDBOX_FILE }) },
-  { name: "journal.db", look: (scene) => lookAtDatabase(scene, { file: "journal", kind: JOURNAL_FILE }) },
-  { name: "requests.db", look: lookAtRequests },
+  { name: "sandbox.db", run: (scene) => checkStateDatabase(scene, { file: "database", kind: SANDBOX_FILE }) },
+  { name: "journal.db", run: (scene) => checkStateDatabase(scene, { file: "journal", kind: JOURNAL_FILE }) },
+  { name: "requests.db", run: checkRequests },
 ];
 
-/** The log of requests mends itself; its lines are read as `explain` reads them. */
-function lookAtRequests(scene: Scene): Finding {
-  return lookAtDatabase(scene, { file: "requests", kind: REQUESTS_FILE, countUnreadable });
+/** Checks the request log as `explain` reads it; a damaged log repairs itself. */
+function checkRequests(scene: Scene): Finding {
+  return checkStateDatabase(scene, { file: "requests", kind: REQUESTS_FILE, countUnreadable });
 }
 
-function lookAtDatabase(
+function checkStateDatabase(
   { context: { world }, folder, trusted }: Scene,
   {
     file,
@@ -97,14 +97,14 @@ function lookAtDatabase(
   },
 ): Finding {
   if (!trusted().ok) return unknown(NOT_READ);
-  const looked = checkDatabase(stateFile(folder, file), { ...options, nativeBinding: world.sqliteAddon() });
-  if (!looked.ok) {
-    const { message, remedy } = looked.refusal;
-    const isMended = file === "requests" && isToBeSetAside(looked.refusal);
+  const read = checkDatabase(stateFile(folder, file), { ...options, nativeBinding: world.sqliteAddon() });
+  if (!read.ok) {
+    const { message, remedy } = read.refusal;
+    const isMended = file === "requests" && isToBeSetAside(read.refusal);
     return isMended ? warning(message, SET_ASIDE) : problem(message, remedy);
   }
-  if (looked.value === undefined) return ok("not there yet");
-  const { bytes, checked, format, unreadable } = looked.value;
+  if (read.value === undefined) return ok("not there yet");
+  const { bytes, checked, format, unreadable } = read.value;
   const size = `${(bytes / MIB).toFixed(1)} MiB with its log`;
   if (unreadable > 0)
     return warning(
@@ -113,15 +113,18 @@ function lookAtDatabase(
     );
   if (checked === "whole") return ok(`format ${format}, ${size}; every page is sound`);
   if (checked === "head") return ok(`${size}; too large to check every page, its head and log are its own`);
-  return unknown(`${size}; it changed under every look`, "run checkout doctor again when less is written");
+  return unknown(
+    `${size}; it was written during every read`,
+    "run checkout doctor again when the sandbox is idle",
+  );
 }
 
-/** What becomes of a damaged log of requests. */
+/** The remedy for a damaged request log. */
 const SET_ASIDE =
   "nothing has to be done: the sandbox sets it aside, and begins a new one, when it next uses it";
 
-/** Whether there is room on the disk, and whether this user may write there. */
-export function lookAtDisk({ context: { world }, folder }: Scene): Finding {
+/** Checks the free space of the disk, and whether this user may write there. */
+export function checkDisk({ context: { world }, folder }: Scene): Finding {
   const place = nearest(world, folder);
   const { freeBytes, isWritable } = world.files.disk(place);
   const found = `${Math.floor(freeBytes / MIB)} MiB free at ${place}`;
@@ -134,13 +137,13 @@ export function lookAtDisk({ context: { world }, folder }: Scene): Finding {
   return freeBytes < LITTLE_SPACE ? warning(found, "free some disk space") : ok(found);
 }
 
-/** A path, or the nearest folder above it that is there. */
+/** A path, or the nearest parent folder that exists. */
 function nearest({ files }: Pick<World, "files">, path: string): string {
   return files.exists(path) || dirname(path) === path ? path : nearest({ files }, dirname(path));
 }
 
-/** Whether the clock of this machine is behind the times of the files, which it wrote itself. */
-export function lookAtClock({ context: { world }, folder, trusted }: Scene): Finding {
+/** Checks whether the clock of this machine is behind the times of its own files. */
+export function checkClock({ context: { world }, folder, trusted }: Scene): Finding {
   const now = world.now();
   const at = new Date(now).toISOString();
   const checked = trusted();
@@ -155,7 +158,7 @@ export function lookAtClock({ context: { world }, folder, trusted }: Scene): Fin
   );
 }
 
-/** What a command would say. */
+/** The problem that a command would report, as a finding. */
 export function ofProblem({ message, next }: Pick<Problem, "message" | "next">): Finding {
   return problem(message, next);
 }

@@ -5,8 +5,8 @@ import type { Scene } from "./scene.ts";
 
 const RESTART = "restart the sandbox, so that both have one version";
 
-/** Whether the live sandbox has the version of this program. */
-export function lookAtVersion({ context: { version }, lock }: Scene): Finding {
+/** Checks whether the running sandbox has the version of this program. */
+export function checkVersion({ context: { version }, lock }: Scene): Finding {
   const found = lock();
   if (found?.kind !== "live") return ok(`checkout ${version}; no live sandbox to compare with`);
   const theirs = found.run.version;
@@ -15,8 +15,8 @@ export function lookAtVersion({ context: { version }, lock }: Scene): Finding {
   return warning(`checkout ${version}; the live sandbox ${told}`, RESTART);
 }
 
-/** Whether this Node is new enough, and whose it is. */
-export function lookAtNode({ context: { world } }: Scene): Finding {
+/** Checks the version and the path of Node. */
+export function checkNode({ context: { world } }: Scene): Finding {
   const { nodeVersion, node } = world.machine();
   const whose = node.isInside ? `inside ${node.path}` : node.path;
   const found = `Node ${nodeVersion} (${whose}); needed: ${NEEDED_NODE}`;
@@ -24,8 +24,8 @@ export function lookAtNode({ context: { world } }: Scene): Finding {
   return problem(found, "run it with npx in its project (npx checkout), or install a newer Node");
 }
 
-/** What it runs on. */
-export function lookAtSystem({ context: { world } }: Scene): Finding {
+/** Reports the operating system. */
+export function checkSystem({ context: { world } }: Scene): Finding {
   return ok(world.machine().system);
 }
 

@@ -3,15 +3,18 @@ import { excerpt } from "../../core/text.ts";
 import { ok, unknown, warning, type Finding } from "./check.ts";
 import type { Scene } from "./scene.ts";
 
-/** Where a sandbox in the background writes its log. */
+/** The log file of a detached sandbox. */
 const LOG_FILE = "sandbox.log";
-/** How many of the last errors are shown. */
+/** Maximum number of errors shown; the last are shown. */
 const SHOWN = 3;
-/** A failure of ours, a request that it failed, a crash, or a problem of the command line: in text and in JSON. */
+/**
+ * An internal failure, a request that failed because of it, a crash, or a problem of the command line; in text and in
+ * JSON.
+ */
 const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\w*Error\b|^✗|"ok":false/;
 
-/** The last errors in the log of a sandbox in the background. */
-export function lookAtLog({ context: { world }, folder, trusted }: Scene): Finding {
+/** Reports the last errors in the log of a detached sandbox. */
+export function checkLog({ context: { world }, folder, trusted }: Scene): Finding {
   if (!trusted().ok) return unknown("the state folder is not read");
   const path = join(folder, LOG_FILE);
   const facts = world.files.look(path);

@@ -4,18 +4,18 @@ import type { World } from "../../world.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { Scene } from "./scene.ts";
 
-/** Shorter values are no secrets, and would turn every text into dots. */
+/** Minimum length of a secret: shorter values are not redacted, because they occur in every text. */
 const MIN_SECRET_LENGTH = 8;
 const SECRET_WORD = /(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD)(S)?(_|$)/i;
 
-/** Whether a variable or a field of a file is one for a secret, by its name; a path to one is none. */
+/** Whether the name of a variable or field is the name of a secret. The path of a secret is no secret. */
 export function isSecretName(name: string): boolean {
   return SECRET_WORD.test(name) && !/_FILE$/i.test(name);
 }
 
 /**
- * What takes every secret out of a text: those that the environment and the state folder hold, by their values; what
- * looks like one of ours; and users and passwords in addresses. The home folder, which names a person, becomes `~`.
+ * Returns a function that removes secrets from a text: values of secrets in the environment and the state folder, texts
+ * in the form of our secrets, and users and passwords in addresses. The home folder, which names a person, becomes `~`.
  */
 export function redactor(scene: Scene): (text: string) => string {
   const { env } = scene.context.world;
@@ -41,7 +41,7 @@ function decoded(text: string): string {
   return attempt(() => decodeURIComponent(text)) ?? text;
 }
 
-/** Secrets of our files, whatever shape they have: every text under a name of a secret, at any depth. */
+/** The secrets in the folder's JSON files: every text in a field with the name of a secret, at any depth. */
 function secretsOfFolder({ context: { world }, folder, trusted }: Scene): string[] {
   if (attempt(() => trusted().ok) !== true) return [];
   const texts = (["credentials", "admin", "run"] as const).flatMap((file) => {
@@ -58,12 +58,12 @@ function secretsIn(value: unknown, name = ""): string[] {
   return Object.entries(value).flatMap(([key, child]) => secretsIn(child, key));
 }
 
-/** The result of what may fail because the world is broken; undefined where it failed, and the reason does not matter. */
+/** The result of `work`, or undefined if it throws: the state may be broken. */
 function attempt<Value>(work: () => Value): Value | undefined {
   try {
     return work();
   } catch {
-    // The check of the same thing says why.
+    // Another check reports the reason.
     return undefined;
   }
 }

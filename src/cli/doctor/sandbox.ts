@@ -12,15 +12,15 @@ import { answered } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../host/options.ts";
 
 const START = "checkout sandbox start";
-/** A live sandbox on an idle machine answers in a few milliseconds. */
+/** Response time from which a sandbox is slow, in milliseconds; an idle sandbox needs a few. */
 const SLOW_MS = 1000;
-/** A store's clock that nobody moved differs by less than this. */
+/** Tolerance between real time and a store's clock, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 5000;
-/** Enough to see what became of the newest delivery to each endpoint. */
+/** How many of the newest deliveries of each endpoint are read. */
 const NEWEST_DELIVERIES = 5;
 
-/** Who serves the folder. */
-export function lookAtLock({ folder, lock }: Scene): Finding {
+/** Checks which process serves the folder. */
+export function checkLock({ folder, lock }: Scene): Finding {
   const found = lock();
   if (found === undefined) return unknown("the state folder is not read");
   if (found.kind === "none") return ok("no sandbox holds the folder");
@@ -39,8 +39,8 @@ export function lookAtLock({ folder, lock }: Scene): Finding {
   return warning(`it is a copy: pid ${pid} serves the folder that this one was copied from`, START);
 }
 
-/** Who listens on the port of the live sandbox, or on the one that the next start would take. */
-export function lookAtPort({ context: { world }, lock }: Scene): Finding {
+/** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
+export function checkPort({ context: { world }, lock }: Scene): Finding {
   const found = lock();
   const live = found?.kind === "live" ? found.run : undefined;
   if (live?.port === null) return unknown(`the sandbox is starting (pid ${live.pid})`, "run it again");
@@ -67,8 +67,8 @@ export function lookAtPort({ context: { world }, lock }: Scene): Finding {
   );
 }
 
-/** Whether the live sandbox answers, and how fast. */
-export async function lookAtHealth({ lock, health }: Scene): Promise<Finding> {
+/** Checks whether the running sandbox answers, and its response time. */
+export async function checkHealth({ lock, health }: Scene): Promise<Finding> {
   const found = lock();
   const asked = await health();
   if (asked === undefined) {
@@ -91,8 +91,8 @@ export async function lookAtHealth({ lock, health }: Scene): Promise<Finding> {
   return ms > SLOW_MS ? warning(`${told}, which is slow`, "see what else this machine does") : ok(told);
 }
 
-/** Whether the store's clock is the real one. */
-export async function lookAtStoreClock(scene: Scene): Promise<Finding> {
+/** Checks whether the store's clock shows real time. */
+export async function checkStoreClock(scene: Scene): Promise<Finding> {
   const asked = await ask(scene, "showClock");
   if (!asked.ok) return asked.finding;
   const { now, frozen } = asked.value;
@@ -102,8 +102,8 @@ export async function lookAtStoreClock(scene: Scene): Promise<Finding> {
   return warning(`it ${how} ${iso(now)}`, "checkout sandbox clock real");
 }
 
-/** Which endpoints fail, and why. */
-export async function lookAtEndpoints(scene: Scene): Promise<Finding> {
+/** Checks which endpoints fail, and why. */
+export async function checkEndpoints(scene: Scene): Promise<Finding> {
   const listed = await ask(scene, "listEndpoints");
   if (!listed.ok) return listed.finding;
   const { endpoints } = listed.value;
@@ -121,7 +121,7 @@ export async function lookAtEndpoints(scene: Scene): Promise<Finding> {
 
 async function judge(scene: Scene, endpoint: EndpointEntry): Promise<Finding> {
   const { id, state, reason, pausedBy } = endpoint;
-  // The path of a target can be as good as a password.
+  // The path of an address can hold a secret.
   const name = `${id} (${URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "no address"})`;
   if (state === "disabled")
     return problem(`${name} is disabled: ${excerpt(reason ?? "")}`, `checkout endpoints enable ${id}`);
@@ -129,11 +129,11 @@ async function judge(scene: Scene, endpoint: EndpointEntry): Promise<Finding> {
     return warning(`${name} waits for its listener`, "checkout listen");
   if (state === "paused")
     return warning(`${name} is paused: ${excerpt(reason ?? "")}`, `checkout endpoints enable ${id}`);
-  // An enabled endpoint has a reason only where its store, or the whole folder, is not adopted.
+  // An enabled endpoint has a reason only if its store, or the whole folder, is not adopted.
   if (reason !== null) return warning(`${name}: ${printable(reason)}`, "checkout sandbox start --adopt");
   const asked = await ask(scene, "listDeliveries", { endpointId: id, limit: NEWEST_DELIVERIES });
   if (!asked.ok) return asked.finding;
-  // They are listed with the newest first, which counts where two ended at once.
+  // Deliveries are listed newest first; of two that ended at the same time, the first counts.
   const [newest] = asked.value.deliveries.toSorted((left, right) => endOf(right) - endOf(left));
   if (
     newest === undefined ||
@@ -178,7 +178,7 @@ type ControlReply<Value> =
   | { readonly ok: false; readonly finding: Finding };
 type Question = "showClock" | "listEndpoints" | "listDeliveries";
 
-/** Asks the control API, if there is a sandbox that answers. */
+/** Calls the control API of the sandbox, if a sandbox answers. */
 async function ask<Name extends Question>(
   { context: { world }, control, health }: Scene,
   name: Name,

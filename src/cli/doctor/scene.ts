@@ -13,38 +13,38 @@ import type { KnownVariables } from "../variables.ts";
 import { sandboxIn, sandboxOfFolder, resolveStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-/** Who serves a folder, as its run.json says. */
+/** The lock of a folder, as its run.json describes it. */
 type Lock =
   | { readonly kind: "none" }
-  /** It names no process. */
+  /** The file names no process. */
   | { readonly kind: "torn" }
-  /** It is another version's, whose process runs. */
+  /** The file is of another version, whose process is running. */
   | { readonly kind: "unreadable" }
   | { readonly kind: "live" | "stale" | "elsewhere"; readonly run: Run };
 
-/** What all checks look at. Every part is found when it is first asked for, and may throw then. */
+/** The objects of all checks. Each is read at its first use, and may throw then. */
 export type Scene = {
   readonly context: Context;
   readonly options: CommonOptions;
   readonly folder: string;
-  /** Refused: then nothing is read from it (decision 70). */
+  /** A refusal means that nothing is read from the folder (decision 70). */
   readonly trusted: () => Outcome<"nothing" | "vacant" | "used", HostFailure>;
-  /** Undefined where the folder is not read. */
+  /** Undefined if the folder was skipped. */
   readonly lock: () => Lock | undefined;
-  /** The control API that commands would call now, and the store; undefined where none is known. */
+  /** The control API that commands would call now, with the store; undefined if there is none. */
   readonly control: () => Promise<ControlTarget | undefined>;
-  /** What the live sandbox of the folder answers to /healthz; undefined where there is none. */
+  /** The answer of the folder's running sandbox to /healthz; undefined if none is running. */
   readonly health: () => Promise<{ readonly answer: OutboundResult; readonly ms: number } | undefined>;
   /** The variables that the program reads. */
   readonly variables: () => Promise<KnownVariables>;
 };
 
-/** How long the doctor waits for an answer, in milliseconds. */
+/** Timeout of each request of the doctor, in milliseconds. */
 export const PATIENCE_MS = 5000;
 
 const MAX_HEALTH_BYTES = 64 * 1024;
 
-/** What there is to look at from here. Reads nothing yet. */
+/** Returns the objects of the checks; reads nothing yet. */
 export function sceneOf(context: Context, options: CommonOptions, variables: Scene["variables"]): Scene {
   const { world } = context;
   const folder = context.around.location();
@@ -65,7 +65,7 @@ export function sceneOf(context: Context, options: CommonOptions, variables: Sce
 
 function lockOf({ world }: Context, folder: string): Lock {
   const text = world.files.read(stateFile(folder, "run"));
-  // A crash can leave an empty one, which names nobody.
+  // A crash can leave an empty file, which names no process.
   if (text === undefined || text === "") return { kind: "none" };
   const run = parseRun(text);
   const id = world.files.look(folder)?.id;
@@ -92,8 +92,8 @@ async function healthOf({ world }: Context, lock: Lock | undefined) {
 }
 
 /**
- * The sandbox of the folder, which the doctor is about; where it has none, that which the environment names. The version
- * of the sandbox is a check of its own.
+ * The running sandbox of the folder, or else the sandbox that the environment names. The sandbox's version has a check
+ * of its own.
  */
 async function controlOf(context: Context): Promise<ControlTarget | undefined> {
   const target = unlessRefused(() => sandboxOfFolder(context)) ?? unlessRefused(() => sandboxIn(context));

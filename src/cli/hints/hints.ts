@@ -7,10 +7,10 @@ import type { TypedCommand } from "../program.ts";
 import { commandsFor, didYouMean, type Suggestion } from "./meant.ts";
 import { commandsLike, optionsLike } from "./search.ts";
 
-/** What commander found wrong in a command line. */
+/** An error of commander: its code and message. */
 type CommanderError = { readonly code: string; readonly message: string };
 
-/** A command line, the tree of commands, and as much of a command as was typed. */
+/** A command line, the program's commands, and the typed words that name a command. */
 export type Line = TypedCommand & {
   readonly world: World;
   readonly program: Command;
@@ -20,7 +20,10 @@ export type Line = TypedCommand & {
 const UNKNOWN_COMMAND = "commander.unknownCommand";
 const UNKNOWN_OPTION = "commander.unknownOption";
 
-/** What commander found wrong, on one line, with what to type next. A group without its command has had its help. */
+/**
+ * The usage error for an error of commander, on one line and with a hint. For a group without a command, its help was
+ * printed before.
+ */
 export async function usageHint(found: CommanderError, line: Line): Promise<Problem> {
   const { words } = line;
   const next = ["checkout", ...words, "--help"].join(" ");
@@ -35,14 +38,14 @@ export async function usageHint(found: CommanderError, line: Line): Promise<Prob
   const meant = await suggestionFor(found, line);
   if (typeof meant === "string") return usageProblem(first, meant);
   const [only, ...others] = meant;
-  // What commander guesses from the letters of one word is worse than a command of these words.
+  // Our suggestion looks at all words; commander's looks at the letters of one word.
   if (only === undefined) return usageProblem(message.replace(/\s*\n\s*/g, " "), next);
   if (`unknown option '${only}'` === first) return usageProblem(`${only} takes no value`, next);
   const isCommand = found.code === UNKNOWN_COMMAND && others.length === 0;
   return usageProblem(`${first}${didYouMean(meant)}`, isCommand ? `checkout ${only} --help` : next);
 }
 
-/** What holds the secret that somebody has given as an option; undefined where it is no such option. */
+/** The variable to use instead of an option for a secret; undefined for other options. */
 function variableFor(message: string, words: readonly string[]): string | undefined {
   const [, name = ""] =
     /^unknown option '--(api-key|control-token|admin-token|signing-secret)'/.exec(message) ?? [];
@@ -51,7 +54,7 @@ function variableFor(message: string, words: readonly string[]): string | undefi
   return variableNamed(own, name);
 }
 
-/** What an unknown command or option stands for, by the words that were typed; empty where nothing is near. */
+/** Suggests commands or options for an unknown one; empty if none is similar. */
 async function suggestionFor({ code, message }: CommanderError, line: Line): Promise<Suggestion> {
   const { words, command, argv } = line;
   if (code === UNKNOWN_COMMAND) return suggestedCommand(line);
@@ -73,12 +76,12 @@ async function suggestedCommand({ program, words: known, argv, world }: Line): P
   const { commandPaths } = await import("../program.ts");
   const { default: leven } = await import("leven");
   const paths = await commandPaths({ world, version: VERSION, exit: () => undefined });
-  // Not the group that was typed.
+  // Without the group that was typed.
   const others = paths.filter((path) => path.join(" ") !== known.join(" "));
   return commandsLike(others, { words, known: group === undefined ? known.length : 1 }, leven);
 }
 
-/** A value in two words, or one whose option is missing. */
+/** Suggestions for an excess argument: a duration typed as two words, or a value without its option. */
 function excessMeant(longs: readonly string[], typed: string): readonly string[] {
   const [, number, unit] = /\b(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(typed) ?? [];
   if (unit !== undefined) return [`${number}${unit}`];
@@ -87,7 +90,7 @@ function excessMeant(longs: readonly string[], typed: string): readonly string[]
   return longs.filter((long) => long === "--order-id");
 }
 
-/** An unknown option without the value behind it, which may be a secret: `--api-key=…` is what people try. */
+/** The message of an unknown option without the option's value, which may be a secret, as in `--api-key=…`. */
 function withoutValue(message: string): string {
   return message.replace(/^(error: unknown option '(?:--[^=]+(?==)|-[^-])).+(?=')/s, "$1");
 }

@@ -1,29 +1,29 @@
-/** What is meant: commands of this program, or a sentence that says the way where there is no such command. */
+/** Suggested commands, or a sentence if this program has no such command. */
 export type Suggestion = readonly string[] | string;
 
-/** What the first of these words mean, as many of them as have a row; undefined if none have. */
+/** The suggestion for the longest row that these words begin with; undefined if there is no such row. */
 export function commandsFor(words: readonly string[]): Suggestion | undefined {
   const starts = words.map((_word, at) => words.slice(0, words.length - at).join(" "));
   return starts.map((start) => COMMANDS.get(start)).find((meant) => meant !== undefined);
 }
 
-/** Verbs of this program that may be meant by a verb of another tool, the likeliest first. */
+/** The verbs of this program for another tool's verb, likeliest first. */
 export function verbsFor(verb: string): readonly string[] {
   return VERBS.get(verb) ?? [];
 }
 
-/** Words in options of this program that are meant by another tool's option. */
+/** Words of this program's options for another tool's option. */
 export function optionWordsFor(name: string): readonly string[] {
   return OPTIONS.get(name) ?? [];
 }
 
-/** Names what may have been typed instead; empty if that is nothing. */
+/** The sentence with the suggestions; empty if there are none. */
 export function didYouMean(meant: readonly string[]): string {
   if (meant.length === 0) return "";
   return ` (Did you mean ${meant.length === 1 ? "" : "one of "}${meant.join(", ")}?)`;
 }
 
-/** What people type, and what is meant by it; `a | b` mean the same. */
+/** Commands, verbs and options of other tools, with our equivalents; `a | b` have the same equivalent. */
 const TYPED = {
   commands: {
     "up | serve": ["sandbox start"],

@@ -5,15 +5,15 @@ type CommandPaths = readonly (readonly string[])[];
 
 type WordComparison = (one: string, other: string) => boolean;
 
-/** More commands or options than this are no hint. */
+/** Maximum number of suggestions; with more, none is shown. */
 const MAX_MEANT = 3;
-/** How many letters a word has for each that may be mistyped. */
+/** A word may have one mistyped letter for each three of its letters. */
 const LETTERS_FOR_AN_ERROR = 3;
 
-/** Typed words, the first `known` of which are a group. */
+/** Typed words; the first `known` words are a group. */
 type TypedWords = { readonly words: readonly string[]; readonly known: number };
 
-/** Of the paths of all commands those that typed words stand for. `distance` is how many letters two words differ in. */
+/** The commands that typed words may stand for. `distance` is the edit distance of two words. */
 export function commandsLike(
   paths: CommandPaths,
   { words, known }: TypedWords,
@@ -22,21 +22,21 @@ export function commandsLike(
   const rest = words.slice(known);
   const within = paths.filter((path) => isAt(words.slice(0, known), path));
   const isNear: WordComparison = (one, other) => distance(one, other) <= one.length / LETTERS_FOR_AN_ERROR;
-  // A group stands for no more words than it has.
+  // The path of a command is no longer than its typed words.
   const isWhole = (path: readonly string[]): boolean =>
     path.length > rest.length || !paths.some((other) => other.length > path.length && isAt(path, other));
   const behind = (depth: number, same: WordComparison): CommandPaths =>
     within.filter((path) => path.length > depth && isAt(path.slice(depth), rest, same));
   const attempts: readonly CommandPaths[] = [
-    // The words in another order, or in the singular: `create order`.
+    // The same words in another order, or in the singular: `create order`.
     ofWords(paths, words),
-    // Another verb, behind the group, `orders show`, or before it, `show orders`.
+    // Another tool's verb, after the group (`orders show`) or before it (`show orders`).
     ...verbsFor(rest[0] ?? "").map((verb) => ofWords(paths, words.with(known, verb))),
-    // Without its group: `start` for `sandbox start`.
+    // A command without its group: `start` for `sandbox start`.
     behind(1, Object.is).filter(isWhole),
     behind(1, isSame).filter(isWhole),
     behind(2, isSame),
-    // Behind a group commander guesses itself.
+    // Commander itself suggests commands within a group.
     known === 0 ? behind(1, isNear).filter(isWhole) : [],
     behind(1, isSame),
   ];
@@ -46,7 +46,7 @@ export function commandsLike(
   return meant.length <= MAX_MEANT ? meant.map((path) => path.join(" ")) : [];
 }
 
-/** Of all options those that a typed one stands for: `--amount`, `-json`, `-d`. */
+/** The options that a typed option may stand for: `--amount`, `-json`, `-d`. */
 export function optionsLike(
   longs: readonly string[],
   typed: string,
@@ -65,7 +65,7 @@ export function optionsLike(
   const attempts = typed.startsWith("--")
     ? [ofName]
     : [
-        // One dash too few.
+        // One dash is missing.
         longs.filter((long) => argv.includes(long.slice(1))),
         ofName,
         longs.filter((long) => long.startsWith(`-${typed}`)),
@@ -74,7 +74,7 @@ export function optionsLike(
   return meant.length <= MAX_MEANT ? meant : [];
 }
 
-/** Commands of these words in any order, one perhaps in the singular. */
+/** Commands with these words in any order; one word may be in the singular. */
 function ofWords(paths: CommandPaths, words: readonly string[]): CommandPaths {
   return paths.filter((path) => {
     const typed = words.slice(0, path.length);
@@ -82,7 +82,7 @@ function ofWords(paths: CommandPaths, words: readonly string[]): CommandPaths {
   });
 }
 
-/** Whether words begin with these. */
+/** Whether the words begin with `these`. */
 function isAt(these: readonly string[], words: readonly string[], same: WordComparison = Object.is): boolean {
   return these.every((word, at) => same(word, words[at] ?? ""));
 }

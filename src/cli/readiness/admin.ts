@@ -10,13 +10,13 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 type ActOptions = CommonOptions & { readonly note?: string };
 
-/** What an administrator can type, what it does, and what is said afterwards. */
+/** An act of the administrator: its argument, its operation, and its output. */
 type Act = {
   readonly name: string;
   readonly summary: string;
   readonly request: (subject: string) => RequestOf<"adminAct">;
   readonly done: string;
-  /** Where its argument is found; default: it has none. */
+  /** The hint for finding its argument. Default: it has no argument. */
   readonly find?: string;
 };
 
@@ -98,7 +98,7 @@ const NEXT_AFTER: NextAfter = {
   scope_missing: CHECK_TOKEN,
 };
 
-/** `checkout admin …`: what only the service's administrator can do, with a token of its own (decision 49). */
+/** `checkout admin …`: acts of the service's administrator, who has a token of its own (decision 49). */
 export function registerAdmin(group: Group): void {
   for (const { name, summary, request, done, find } of ACTS) {
     register<ActOptions>(group, {
@@ -130,7 +130,7 @@ export function registerAdmin(group: Group): void {
   });
 }
 
-/** A command with examples of its argument. */
+/** An example of an act, with its argument. */
 function typed(name: string, [capability, price]: readonly [string, string]): string {
   return name.replace("<name>", capability).replace("<id>", price);
 }

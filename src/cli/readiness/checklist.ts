@@ -28,7 +28,7 @@ const POLL_MS = 1000;
 
 /** `checkout checklist`, and the group of its drills. */
 export function registerChecklist(group: Group): void {
-  // Options before `run` would be lost: the options of a drill belong behind its name.
+  // Commander would ignore options before `run`: a drill's options belong after the drill's name.
   group.command.hook("preSubcommand", (checklist, drill) => {
     const given = checklist.options.find(
       (option) => checklist.getOptionValueSource(option.attributeName()) === "cli",
@@ -107,9 +107,7 @@ type ShowOptions = {
   readonly signal: AbortSignal;
 };
 
-/**
- * Prints the report, and again after each change, until Ctrl-C or until the sandbox or service cannot be read any more.
- */
+/** Prints the report after each change, until Ctrl-C, or until the sandbox or service cannot be read. */
 async function watch(
   { sleep }: Pick<World, "sleep">,
   { judge, show, narrow, signal }: ShowOptions,
@@ -142,14 +140,14 @@ async function publish(
   return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;
 }
 
-/** The verdict stays that of all items: one alone makes no store ready. */
+/** Keeps only the named items. The verdict stays the verdict of all items: no single item makes a store ready. */
 function narrowed(report: ChecklistReport, names: readonly ItemName[] | undefined): ChecklistReport {
   return names === undefined
     ? report
     : { ...report, items: report.items.filter(({ name }) => names.includes(name)) };
 }
 
-/** The report is printed already: a file that cannot be written takes nothing of it away. */
+/** Writes the JUnit file after the report was printed: a failure to write it does not lose the report. */
 function writeJunit({ cwd, files }: World, path: string, xml: string): void {
   const file = resolve(cwd, path);
   const refused = (why: string): Refused =>

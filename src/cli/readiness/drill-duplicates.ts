@@ -42,7 +42,7 @@ type ShownVerdict = { readonly judged: JudgedDrill; readonly drill: AnswerOf<"re
 /** The sandbox of a drill, and the shop's view of its orders. */
 type DrillTarget = { readonly control: ControlTarget; readonly view: OrderViewSource };
 
-/** One checkout for each final status, for orders and for sessions. */
+/** One checkout for each final status, of each kind. */
 const LIMITS = { most: 2 * ORDER_ENDS.length, runs: ORDER_ENDS.length } as const;
 
 /** `checkout checklist run duplicates`. */
@@ -80,7 +80,7 @@ function drillWith(context: Context, options: DuplicatesOptions, { control, view
   return async (signal) => {
     const lease = { drill: "duplicates", timeoutMs: DUPLICATES_LEASE_MS, signal } as const;
     const leased = await whileLeased<ShownVerdict>(world, control, lease, async ({ id: leaseId }) => {
-      // New orders are made when their webhooks wait already, so that the merchant hears of a payment first.
+      // New orders are created after the webhooks are held back, so that the shop first hears of a payment.
       const given = await ordersOfShop(context, options, { control, view, ...LIMITS, signal });
       const orders = drilled(given ?? (await ownOrders(context, options, { control, view })));
       const sellsBoth = await hasCreatesOfBoth(context, control);
@@ -100,7 +100,8 @@ function drillWith(context: Context, options: DuplicatesOptions, { control, view
 }
 
 /**
- * Runs the shop's command, which has to end. What it starts itself ends with it: a supervisor has to start the shop.
+ * Runs the shop's restart command, which must exit. Its child processes end with it, so a supervisor must start the
+ * shop.
  */
 async function restartShop({ world }: Context, commandLine: string, signal: AbortSignal): Promise<void> {
   const command = {
@@ -124,7 +125,7 @@ const MAX_OUTPUT_BYTES = 4096;
 const NEXT_RESTART =
   "let it exit with 0 when what runs your shop was told to restart it, such as a supervisor";
 
-/** Of each kind the first order is paid, the next one fails, and so on. */
+/** The end of each order: of each kind, the first is paid, the second fails, and so on. */
 function drilled(orders: readonly UnpaidOrder[]): readonly DrilledOrder[] {
   return orders.flatMap((order, at) => {
     const before = orders.slice(0, at).filter(({ kind }) => kind === order.kind).length;
@@ -133,7 +134,7 @@ function drilled(orders: readonly UnpaidOrder[]): readonly DrilledOrder[] {
   });
 }
 
-/** New orders of both kinds, or of the kind whose events alone are wanted, one for each end. */
+/** Creates orders of both kinds, or of the only kind whose events the endpoints get, one for each end. */
 async function ownOrders(
   context: Context,
   options: DuplicatesOptions,
@@ -151,7 +152,7 @@ async function ownOrders(
 
 const KINDS = ["order", "checkout_session"] as const;
 
-/** Whether the store's log has creates of orders and of sessions, beside those of drills. */
+/** Whether the store's request log has creates of both orders and sessions that no drill has sent. */
 async function hasCreatesOfBoth(context: Context, control: ControlTarget): Promise<boolean> {
   const listed = await Promise.all(
     ["/v1/orders", "/v1/checkout-sessions"].map((path) =>
@@ -169,7 +170,7 @@ const NEXT_AFTER: NextAfter = {
     "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>; then run the drill again",
 };
 
-/** What shows nothing is not kept: the last drill that showed something stands. */
+/** A drill without a verdict is not recorded: the last drill with a verdict stays. */
 async function keep(
   { world }: Context,
   control: ControlTarget,

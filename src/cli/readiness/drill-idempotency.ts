@@ -29,7 +29,7 @@ type IdempotencyOptions = CommonOptions & {
 
 /** Default timeout of the merchant's command, in milliseconds. */
 const COMMAND_TIMEOUT_MS = 120_000;
-/** How many of the last lines of a command's output are shown. */
+/** Maximum number of lines of the command's output that are shown: the last. */
 const LAST_LINES = 10;
 
 const EXAMPLE = 'checkout checklist run idempotency --client-command "node create-order.js"';
@@ -106,7 +106,7 @@ function resultOf({ drill, client }: IdempotencyDrill): DrillResult {
   };
 }
 
-/** What stands before a line of what was received. */
+/** Columns before each line of received creates. */
 const INDENT = 2;
 
 async function createLines(
@@ -126,7 +126,7 @@ async function createLines(
   return [style.dim("  Received:"), ...lines.map((line) => `  ${line}`)].join("\n");
 }
 
-/** What the command said last: why it failed, where it did. */
+/** The last lines of the command's output, which may say why it failed. */
 function lastWords({ stdout, stderr }: IdempotencyDrill["client"]): string[] {
   return `${stdout}\n${stderr}`
     .split(/\r?\n/)
@@ -135,7 +135,7 @@ function lastWords({ stdout, stderr }: IdempotencyDrill["client"]): string[] {
     .map(printable);
 }
 
-/** Without a command of the merchant's: what the service's own log shows of the client already, and what it lacks. */
+/** Without a command: the evidence of the client in the sandbox's log, and the evidence that is missing. */
 async function evidence(context: Context, control: ControlTarget): Promise<DrillResult> {
   const { items } = await callAt(context, control, { name: "checklist", body: undefined });
   const item = items.find(({ name }) => name === "idempotency_replay");

@@ -11,22 +11,22 @@ import { controlTarget } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { whileWaiting } from "../target/waiting.ts";
 
-/** What a drill has shown: a verdict, and the report of it for programs and for people. */
+/** The result of a drill: its verdict, and its report in JSON and as text. */
 export type DrillResult = {
   readonly verdict: JudgedDrill["verdict"];
   readonly json: object;
   readonly text: (look: DrillLayout) => string | Promise<string>;
-  /** The last lines of the merchant's command: on stderr, above the report. */
+  /** The last output lines of the merchant's command; printed to stderr above the report. */
   readonly output?: readonly string[];
 };
 
-/** How the report of a drill is shown; `all`: with each step that held, not their number alone. */
+/** The layout of a drill's report; `all` also lists each step that passed, instead of their number. */
 export type DrillLayout = Pick<Printer, "style" | "width"> & { readonly all: boolean };
 
-/** A drill of which all is known that it needs; the signal ends it. */
+/** A drill with all its input; the signal stops it. */
 export type ReadyDrill = (signal: AbortSignal) => Promise<DrillResult>;
 
-/** A command that drills: `prepare` checks the options and brings the drill, which may take its time. */
+/** The command of a drill: `prepare` checks the options and returns the drill. */
 type DrillSpec<Options> = Omit<CommandSpec<Options>, "run"> & {
   readonly prepare: (
     context: Context,
@@ -71,7 +71,7 @@ async function runDrill<Options extends ServiceOptions>(
   return EXIT_CODES[verdict];
 }
 
-/** The result of a drill whose steps were done here, with the drill that keeps them; null where it was not kept. */
+/** The result of a drill whose steps this command took, and its record; null if it was not recorded. */
 export function resultOf(
   { verdict, steps }: JudgedDrill,
   {
@@ -92,20 +92,20 @@ export function resultOf(
   };
 }
 
-/** A verdict as a line begins with it. */
+/** The beginning of a line with a verdict. */
 export function verdictMark(verdict: JudgedDrill["verdict"], style: Style): string {
   return { passed: style.green("✓"), failed: style.red("✗"), unknown: style.bold("?") }[verdict];
 }
 
-/** How the steps of a drill are shown. */
+/** The layout of a drill's steps. */
 type StepLayout = DrillLayout & { readonly titles: StepTitles };
 
-/** What stands before a step: its mark. */
+/** Columns before a step: its mark. */
 const MARK_PLACES = 4;
-/** Maximum number of steps that are shown below one cause, and named beside a note. */
+/** Maximum number of steps below a cause or beside a note. */
 const MAX_NAMED = 3;
 
-/** The causes of what failed, each with some of its steps; then notes, and how many steps held. */
+/** The causes of failed steps, each with some of its steps; then notes, and the number of passed steps. */
 export async function drillLines(steps: readonly DrillStep[], look: StepLayout): Promise<string> {
   const { style, all } = look;
   const failed = steps.filter(({ passed }) => !passed);
@@ -133,7 +133,7 @@ export async function drillLines(steps: readonly DrillStep[], look: StepLayout):
   ].join("\n");
 }
 
-/** The head of a table of steps, and each step with its mark; nothing where there is no step. */
+/** A table of steps with their marks; empty without steps. */
 async function stepLines(
   steps: readonly DrillStep[],
   { titles, style, width }: Omit<StepLayout, "all">,
@@ -149,7 +149,7 @@ async function stepLines(
   return [header, ...marked];
 }
 
-/** What is worth knowing of steps that held, each once. */
+/** The notes of passed steps, each once. */
 function noteLines(
   held: readonly DrillStep[],
   { titles, style }: Omit<StepLayout, "width" | "all">,

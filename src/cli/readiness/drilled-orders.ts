@@ -17,24 +17,24 @@ import { connectToSandbox } from "../target/connect.ts";
 import { findByOrderId, findId } from "../target/ids.ts";
 import type { OrderViewOptions } from "./order-view.ts";
 
-/** An unpaid checkout for a drill, and what it was created as. */
+/** An unpaid order or session for a drill. */
 export type UnpaidOrder = Buyer & { readonly kind: CheckoutObject };
 
 type ViewTarget = { readonly control: ControlTarget; readonly view: OrderViewSource };
 
-/** Timeout of each run of the shop's command, in milliseconds, and how much of its output is kept. */
+/** Timeout of each run of the shop's command, in milliseconds, and the maximum output that is kept. */
 const COMMAND_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 4096;
-/** Amounts of new orders, in minor units: more than one, so that no shop can know a drill by its amount. */
+/** The range of new orders' amounts, in minor units: random, so that no shop can recognise a drill by its amount. */
 const LEAST_MINOR = 100;
 const AMOUNTS = 9900;
 
-/** Characters that no shell reads as anything but themselves. */
+/** A text without special characters of any shell. */
 const HARMLESS = /^\w[\w.~-]*$/;
 
 /**
- * The checkouts of the shop itself: those that `--checkout` names, or those that the command of `--create` makes;
- * undefined where neither is given. Refuses more than `most`, one that is named twice, and one that has ended.
+ * The shop's own checkouts: named by `--checkout`, or created by the command of `--create`; undefined without both
+ * options. Refuses more than `most` checkouts, duplicates, and final ones.
  */
 export async function ordersOfShop(
   context: Context,
@@ -63,7 +63,7 @@ export async function ordersOfShop(
 
 const NAME_FEWER = "leave it out; nothing was done";
 
-/** Makes new orders of these kinds, all with one random amount, and with nothing that tells that they are a drill's. */
+/** Creates orders of these kinds, all with the same random amount, and with nothing that shows a drill. */
 export async function newOrders(
   context: Context,
   options: OrderViewOptions,
@@ -84,7 +84,10 @@ export async function newOrders(
   return orders;
 }
 
-/** An amount, a currency and a payment method of the store's own; the catalog's price where it has none. */
+/**
+ * A random amount with an active currency and payment method of the store; default terms if it has no active currency
+ * or method.
+ */
 async function someTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
   const { world } = context;
   const { capabilities } = await callAt(context, control, { name: "readiness", body: undefined });
@@ -99,7 +102,10 @@ async function someTerms(context: Context, control: ControlTarget): Promise<Crea
   return parsed.ok ? parsed.value : requestFor(world, { purpose: "order" });
 }
 
-/** Makes order_ids as this shop makes them, if a shell can read such, else as any shop does. */
+/**
+ * Returns a generator of order_ids in the form of the shop's own order_ids, if that form is safe in a shell; else in a
+ * common form.
+ */
 async function orderIdsOfShop({ world }: Context, control: ControlTarget): Promise<() => string> {
   const like = answered(await merchantOrderId(world, control));
   return () => {
@@ -121,7 +127,10 @@ async function namedOrder(context: Context, text: string, control: ControlTarget
   throw new Refused({ exitCode: EXIT.conflict, code: "state_conflict", message, next });
 }
 
-/** What a run of the shop's command makes: found in the store by its order_id, whatever the command says of itself. */
+/**
+ * The checkout that a run of the shop's command creates. It is found in the store by its order_id; the command's output
+ * is not used.
+ */
 async function orderBy(
   context: Context,
   commandLine: string,
@@ -157,14 +166,14 @@ async function orderBy(
   throw new Refused({ exitCode: EXIT.failed, code: "no_order_created", message, next });
 }
 
-/** What stands in a command line is read by a shell. */
+/** Refuses an order_id that a shell would not read literally in the view's command. */
 function checkCommand({ from }: OrderViewSource, { orderId }: Buyer): void {
   if ("url" in from || HARMLESS.test(orderId) || !from.commandLine.includes("{order_id}")) return;
   const message = `the order_id ${printableLiteral(orderId)} holds characters that a shell would read`;
   throw refusedUsage(message, "use {session_id} in the command, or another checkout");
 }
 
-/** How long a drill takes, as it is said before. */
+/** The expected duration of a drill, for the line before it. */
 export function timeLine({ totalMs, waitMs }: { readonly totalMs: number; readonly waitMs: number }): string {
   return `about ${seconds(totalMs)}, of them ${seconds(waitMs)} waiting`;
 }

@@ -18,23 +18,23 @@ import { controlTarget, sandboxIn } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { type Settings, serviceSettings } from "../target/service.ts";
 
-/** What is judged, and by which items. */
+/** Options that name the judged service and the watch. */
 export type JudgeOptions = ServiceOptions & {
   readonly watch?: boolean;
   readonly probe?: boolean;
 };
 
-/** Judges once. */
+/** Judges the checklist once. */
 export type Judge = (signal: AbortSignal) => Promise<ChecklistReport>;
 
-/** The sandbox of this folder by its facts, or a service by what v1 shows of it. */
+/** The folder's sandbox, judged by its facts, or another service, judged by its v1 answers. */
 type JudgedService =
   | { readonly source: "sandbox"; readonly control: ControlTarget }
   | { readonly source: "service"; readonly service: string; readonly settings: Settings };
 
 type OtherService = Extract<JudgedService, { source: "service" }>;
 
-/** What `checkout checklist` looks at: the sandbox of this folder, unless another service was named. */
+/** The judge of `checkout checklist`: of the folder's sandbox, or of a service that is named. */
 export async function judgeFor(context: Context, options: JudgeOptions): Promise<Judge> {
   const place = await placeOf(context, options);
   return place.source === "sandbox"
@@ -80,7 +80,7 @@ function calibrated(context: Context): Pick<ChecklistReport, "calibration"> {
   return { calibration: { record, ageMs: calibrationAge(record, context.world.now()) } };
 }
 
-/** A service is asked nothing unless that was said, because one of the questions is an order. */
+/** Sends nothing to a service without `--probe`, because the probe creates an order. */
 function judgeAnyService(
   context: Context,
   options: JudgeOptions,

@@ -15,7 +15,7 @@ export type OrderViewOptions = ServiceOptions & {
   readonly create?: string;
 };
 
-/** The options of each such drill: it uses at most `most` checkouts of the shop, and runs `--create` `runs` times. */
+/** The options of these drills: at most `most` checkouts of the shop, and `runs` runs of `--create`. */
 export function orderViewOptions({ most, runs }: { readonly most: number; readonly runs: number }) {
   return [
     valueOption("--order-view <url>", "URL where your shop shows the status of {order_id} or {session_id}"),
@@ -77,7 +77,7 @@ const NO_VIEW: DrillResult = {
     ].join("\n"),
 };
 
-/** A drill without a view of orders: it does nothing, and says so. */
+/** The result of a drill without a view of orders: no step is taken. */
 export const withoutView: ReadyDrill = () => Promise.resolve(NO_VIEW);
 
 function parsePattern(text: string): RegExp {

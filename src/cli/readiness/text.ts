@@ -12,10 +12,12 @@ import { READINESS } from "../../core/readiness/sentences.ts";
 import { printable } from "../../core/text.ts";
 import type { Printer } from "../printer.ts";
 
-/** How lines look, and where they are broken. */
+/** The style and the width of the report. */
 type TextLayout = Pick<Printer, "style" | "wrap">;
 
-/** A report for people: each item with its reason, its evidence, its risks and, where it does not pass, what to type next. */
+/**
+ * The report as text: each item with its reason, its evidence and its risks, and the next command if it does not pass.
+ */
 export function checklistText(report: ChecklistReport, { style, wrap }: TextLayout): string {
   const { items, service, storeId, judgedAt } = report;
   const calibrated = calibrationLine(report);

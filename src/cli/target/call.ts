@@ -20,10 +20,10 @@ import { STORES } from "./named-store.ts";
 import { shownVersion } from "./notes.ts";
 import { TOKEN_VARIABLES } from "./surroundings.ts";
 
-/** What to do after a code. */
+/** The remedy for each code. */
 export type NextAfter = Readonly<Partial<Record<ErrorCode, string>>>;
 
-/** Calls one operation of a sandbox that was found before. */
+/** Calls an operation of a given sandbox. */
 export async function callAt<Name extends OperationName>(
   { world, around }: Pick<Context, "world" | "around">,
   target: ControlTarget,
@@ -35,10 +35,10 @@ export async function callAt<Name extends OperationName>(
   throw unreachable(`${result.message}; the address is from ${source}`);
 }
 
-/** A call, with what to do after its refusals. */
+/** A call, with remedies for its refusals. */
 export type Call<Name extends OperationName> = ControlCall<Name> & { readonly nextAfter?: NextAfter };
 
-/** What a call brought; throws why it brought nothing. `nextAfter` says what to do after a code. */
+/** The value of a call. Throws its refusal or failure; `nextAfter` has the remedy for each code. */
 export function answered<Value>(result: ControlResult<Value>, nextAfter: NextAfter = {}): Value {
   switch (result.end) {
     case "success":
@@ -61,7 +61,7 @@ function unreachable(why: string): Refused {
 }
 
 const CHECK_TOKEN = `check ${TOKEN_VARIABLES.control}: checkout env --control in the sandbox's folder prints the right one`;
-/** What to do after a token of the control API was refused. */
+/** The remedies for a refused token of the control API. */
 const NEXT_AFTER_TOKEN: NextAfter = {
   credential_missing: CHECK_TOKEN,
   credential_invalid: CHECK_TOKEN,
@@ -80,7 +80,7 @@ function refusedProblem(
   return { exitCode: exitCodeOfStatus(status), code, message, next };
 }
 
-/** What this command needs of the sandbox is in another version. */
+/** The problem if the sandbox has an incompatible version of an operation. */
 function otherVersion(met: Extract<ControlResult<never>, { end: "other_version" }>): Problem {
   const theirs = shownVersion(met.sandboxVersion);
   return {

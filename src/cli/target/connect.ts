@@ -9,7 +9,10 @@ import { withoutOwnStore } from "./surroundings.ts";
 import { type Settings, type TargetSettings, serviceSettings, targetOf } from "./service.ts";
 import { onceThere } from "./waiting.ts";
 
-/** The service that a command talks to. Its key is kept out of all that is printed, and out of plain HTTP unless that is said. */
+/**
+ * The service of a command as a target of requests. Refuses to send its key over plain HTTP without consent, and
+ * redacts the key in all output.
+ */
 export function connect({ printer }: Context, settings: Settings): Target {
   const target = targetOf(settings);
   const { baseUrl, apiKey, proxy } = target;
@@ -21,10 +24,10 @@ export function connect({ printer }: Context, settings: Settings): Target {
   return target;
 }
 
-/** A service that can be talked to, with the settings that led there. */
+/** A service to send requests to, and the settings that name it. */
 export type ServiceConnection = { readonly target: Target; readonly settings: Settings };
 
-/** The service that the command is about, or the sandbox of the folder once it is there. */
+/** The service of the command; waits until the folder's sandbox is running if it is that service. */
 export async function connectTo(context: Context): Promise<ServiceConnection> {
   const connected = await connectIn(context);
   noteTarget(context, { url: connected.target.baseUrl });
@@ -35,7 +38,7 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
   const named = await namedTarget(context);
   const settings = await onceThere(context, {
     look: () => serviceSettings(context, named),
-    // What contradicts itself will do so when the sandbox is there, too.
+    // A contradiction in the settings does not depend on the sandbox, so there is no wait.
     isThere: ({ lacksSandbox, contradiction }) => lacksSandbox === undefined || contradiction !== undefined,
   });
   const { sandbox } = settings;
@@ -43,7 +46,7 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
   return { target: connect(context, settings), settings };
 }
 
-/** What `--target` names; undefined where nothing does. The configuration is loaded only where it is given. */
+/** The target that `--target` names; undefined without `--target`. The configuration is loaded only then. */
 export async function namedTarget(context: Context): Promise<TargetSettings | undefined> {
   const { target, allowEnv } = context.around.options;
   if (target === undefined) {
@@ -54,7 +57,9 @@ export async function namedTarget(context: Context): Promise<TargetSettings | un
   return findTarget(context, target);
 }
 
-/** v1 of the very sandbox that a command controls. A key that the environment has for another service stays here. */
+/**
+ * The v1 API of the sandbox that a command controls. A key that the environment has for another service is not used.
+ */
 export function connectToSandbox(
   context: Context,
   { origin, storeId }: ControlTarget,
@@ -62,7 +67,7 @@ export function connectToSandbox(
   const { around } = context;
   const named = attempt(around.addressOfKey);
   const isNamed = named.ok && (named.value === undefined || isSameServer(named.value.value, origin));
-  // The sandbox is meant, whatever service the environment names.
+  // The environment can name another service, but the command is about the sandbox.
   const { target: _target, ...options } = around.options;
   const address = { value: `${origin}/v1`, source: "CHECKOUT_BASE_URL" };
   return connectIn({

@@ -23,7 +23,7 @@ import { callAt, type Call } from "./call.ts";
 import { patienceIn, misspelt } from "./options.ts";
 import { onceThere } from "./waiting.ts";
 
-/** Calls one operation of the sandbox that the command is about, with the token that the operation wants. */
+/** Calls an operation of the command's sandbox, with the token of the operation's role. */
 export async function callSandbox<Name extends OperationName>(
   context: Context,
   call: Call<Name>,
@@ -33,7 +33,7 @@ export async function callSandbox<Name extends OperationName>(
   return callAt(context, await find(context, role), call);
 }
 
-/** A moment by the store's clock, which is asked: a span from now, or before it where it is negative, at least 0. */
+/** A time by the store's clock: a span from now (in milliseconds, negative for the past), at least 0. */
 export async function momentFromNow(
   context: Context,
   spanMs: number,
@@ -43,7 +43,7 @@ export async function momentFromNow(
   return Math.max(0, clock.now + spanMs);
 }
 
-/** Calls one operation of a sandbox where it was found before, or else of the one that the command is about. */
+/** Calls an operation of a given sandbox, or else of the command's sandbox. */
 export function callFor<Name extends OperationName>(
   context: Context,
   target: ControlTarget | undefined,
@@ -52,14 +52,14 @@ export function callFor<Name extends OperationName>(
   return target === undefined ? callSandbox(context, call) : callAt(context, target, call);
 }
 
-/** The sandbox that a command acts on, and the store in it. */
+/** The command's sandbox and store. */
 export async function controlTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   return resolveStore(context, await sandboxTarget(context, role));
 }
 
 /**
- * A sandbox with the store that a command is about (decision 90); without one where it is the first. Only a name has to
- * be asked for.
+ * Adds the command's store to a sandbox (decision 90); no store stands for the first store. Only a store's name needs a
+ * request.
  */
 export async function resolveStore(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const named = storeOfFolder(context, target);
@@ -70,14 +70,14 @@ export async function resolveStore(context: Context, target: ControlTarget): Pro
   return withStore(context, target, text);
 }
 
-/** A sandbox with the store that an argument names, by id or name. */
+/** A sandbox with the store that an argument names by id or name. */
 export async function sandboxStore(context: Context, text: string): Promise<ControlTarget> {
   return withStore(context, await sandboxTarget(context), text);
 }
 
 async function withStore(context: Context, target: ControlTarget, text: string): Promise<ControlTarget> {
   if (isStoreId(text)) return { ...target, storeId: text.toLowerCase() };
-  // Only the control token lists them; what acts as the administrator may not have it.
+  // Only the control token may list stores; an administrator may not have it.
   const asked = target.send === undefined ? unlessRefused(() => sandboxIn(context)) : target;
   if (asked?.origin !== target.origin) throw new Refused(unknownStore(text, []));
   const { stores } = await callAt(context, asked, { name: "listStores", body: undefined });
@@ -88,25 +88,24 @@ async function withStore(context: Context, target: ControlTarget, text: string):
   return { ...target, storeId: found.id };
 }
 
-/** The store that is named for a sandbox; what the folder remembers counts only for its own. */
+/** The store that is named for a sandbox. The folder's chosen store counts only for the folder's own sandbox. */
 function storeOfFolder(
   context: Pick<Context, "around" | "world">,
   { origin, send }: ControlTarget,
 ): NamedStore | undefined {
   const { around } = context;
-  // What the environment says of a store belongs to what it says of a service, whatever a flag names.
+  // The store of the environment belongs to the service of the environment, even if a flag names another service.
   const named = unlessRefused(around.addressOfKey);
   const isElsewhere = named !== undefined && !isSameServer(named.value, origin);
   const credentials = attempt(around.folder).ok ? around.credentials() : NO_CREDENTIALS;
-  // What is reached in this process is the folder's, with its sandbox stopped.
+  // In-process calls are for the folder's sandbox, which is not running.
   const isFolders = send !== undefined || isOwn(around, origin);
   return namedStore(context, { credentials, isOwn: isFolders, isElsewhere });
 }
 
 /**
- * The sandbox that a command acts on: the one that the environment names, or the live one of the folder once it is there;
- * which of them is said where they are two (decision 64). Neither token is ever sent to another machine, and neither is
- * the API key.
+ * The sandbox of the environment, or else the running sandbox of the folder; waits until that is running. Says which
+ * one it is if the two differ (decision 64). Neither token nor the API key is ever sent to another machine.
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   const { world, around } = context;
@@ -131,7 +130,7 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
   throw new Refused(noSandbox(folder, `${why}${stateFolderWithin(world, folder)}`));
 }
 
-/** What to do where a sandbox is named and its token is not. It may be the folder's own, which was stopped. */
+/** The remedy if a sandbox is named without its token. It may be the folder's own sandbox, which was stopped. */
 function nextWithoutToken(
   { files }: World,
   url: string,
@@ -149,8 +148,8 @@ function nextWithoutToken(
 }
 
 /**
- * The same as the surroundings show it; undefined while there is none. A sandbox on this machine that is not the folder's
- * is acted on with its own token, or nothing is: never the folder's in its place.
+ * The same without waiting; undefined if no sandbox is running. Another sandbox on this machine is used only with its
+ * own token; the folder's sandbox is never used in its place.
  */
 export function sandboxIn(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;
@@ -171,7 +170,7 @@ export function sandboxIn(context: Context, role: ControlRole = "control"): Cont
   return targetAt(context, new URL(url).origin, token);
 }
 
-/** The live sandbox of the folder, whatever the environment names; undefined while there is none. */
+/** The running sandbox of the folder, whatever the environment names; undefined if none is running. */
 export function sandboxOfFolder(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const run = context.around.run();
   const { port = null, control_token: controlToken = "" } = run ?? {};
@@ -188,12 +187,12 @@ function targetAt(context: Context, origin: string, token: string): ControlTarge
   return { origin, token, version, onOtherVersion, timeoutMs };
 }
 
-/** The token in the environment; empty if there is none. Refuses one that no header can carry. */
+/** The token of the environment; empty if there is none. Refuses a token that is not valid in a header. */
 function tokenIn({ env }: World, role: ControlRole): string {
   const name = TOKEN_VARIABLES[role];
   const token = env[name] ?? "";
   if (/^[\x21-\x7e]*$/.test(token)) return token;
-  // Its value is a secret, or nearly.
+  // The value is a secret, or part of one, and is not shown.
   const message = `${name} must be a token of printable ASCII characters; a shortened one, with …, was shown to people`;
   throw refusedUsage(message, "checkout env --control prints it whole");
 }
@@ -208,13 +207,13 @@ function adminTokenIn({ world, around }: Context): string {
   throw new Refused({ exitCode: EXIT.credential, code: "credential_missing", message, next });
 }
 
-/** A real service has no control API and must not get its token. */
+/** The refusal for a service that is not a sandbox: it has no control API, and must not get the token. */
 function notHere(source: string): Problem {
   const message = `${source} names another machine, and only a sandbox on this machine can be controlled`;
   return usageProblem(message, "unset it, or point it at the sandbox: http://127.0.0.1:<port>/v1");
 }
 
-/** Two sandboxes are meant, and the one that was named cannot be acted on from here. */
+/** The refusal if a sandbox is named that cannot be controlled from here, while the folder has another one. */
 function otherSandbox(
   { value: url, source }: ValueWithSource<string>,
   own: { readonly folder: string; readonly origin: string; readonly role: ControlRole },

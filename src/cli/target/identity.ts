@@ -6,27 +6,27 @@ import { attempt, EXIT, usageProblem, type Problem } from "../problem.ts";
 import { isStoreId, namedStore, oneStore, type NamedStore } from "./named-store.ts";
 import { NOT_SET, type ValueWithSource } from "./surroundings.ts";
 
-/** Who the client is at the service: its key, and the store that this one is of. */
+/** The client's identity at the service: its API key and store. */
 export type Identity = {
   readonly apiKey: ValueWithSource<string | null>;
   readonly storeId: ValueWithSource<string | null>;
   readonly storeName: ValueWithSource<string | null>;
-  /** Why nothing can be sent, whatever sandbox runs: the store that is named is not that of the key. */
+  /** The problem if the named store is not the store of the key; independent of the running sandbox. */
   readonly contradiction: Problem | undefined;
-  /** Why nothing can be sent to the sandbox as it is: it has no such store. */
+  /** The problem if the current sandbox does not have the store. */
   readonly lacksStore: Problem | undefined;
 };
 
 type IdentityScene = {
   readonly credentials: Credentials;
-  /** Whether the folder's sandbox is the service, or will be when it runs. */
+  /** Whether the service is the folder's sandbox, running or not. */
   readonly isOwn: boolean;
   readonly local: boolean;
-  /** The sandbox's first store; while none runs, the first one that has a key. */
+  /** The sandbox's first store; if none is running, the first store with a kept key. */
   readonly first: string | undefined;
 };
 
-/** The key of the environment, or else the one that the folder keeps of the store that is meant, or of the first. */
+/** The key of the environment, or else the folder's key of the named store or of the first store. */
 export function identityAt(context: Pick<Context, "world" | "around">, scene: IdentityScene): Identity {
   const { credentials } = scene;
   const named = namedStore(context, { ...scene, isElsewhere: false });
@@ -42,7 +42,7 @@ export function identityAt(context: Pick<Context, "world" | "around">, scene: Id
   return { ...identity, storeName };
 }
 
-/** The folder's own key of the store that is named. */
+/** The identity with the folder's key of the named store. */
 function withKeptKey(
   scene: IdentityScene & { readonly source: string },
   named: NamedStore | undefined,
@@ -63,7 +63,7 @@ function withKeptKey(
   };
 }
 
-/** The key of the environment, which decides what store it is whose orders are made. */
+/** The identity with the key of the environment, which determines the store of new orders. */
 function withOwnKey(
   scene: IdentityScene,
   {
@@ -78,20 +78,20 @@ function withOwnKey(
 ): Omit<Identity, "storeName"> {
   const apiKey = { value, source: "CHECKOUT_API_KEY" };
   const kept = ownerOf(scene.credentials, value);
-  // The two of the environment belong together.
+  // Store and key of the environment belong together.
   const owner = kept ?? (named?.by === "flag" ? variable : undefined);
   const meant = attempt(() => named && storeNamed(scene, named));
   if (!meant.ok) return { apiKey, storeId: NOT_SET, contradiction: undefined, lacksStore: meant.refusal };
   const id = meant.value;
   const isOther = id !== undefined && owner !== undefined && id !== owner;
-  // What the folder remembers says nothing of a key that it does not know.
+  // The chosen store of the folder does not apply to a key that the folder does not know.
   const isKnown = named?.by !== "choice" || owner !== undefined;
   const storeId = id !== undefined && isKnown ? { value: id, source: named?.source ?? "" } : NOT_SET;
   const contradiction = isOther ? otherStore(owner, { id, source: named?.source ?? "" }) : undefined;
   return { apiKey, storeId, contradiction, lacksStore: undefined };
 }
 
-/** The id of a store that is named. Names are known of the folder's sandbox alone; another service has ids of any form. */
+/** The id of a named store. Names are known only for the folder's sandbox; another service's ids can have any form. */
 function storeNamed({ credentials, local }: IdentityScene, named: NamedStore): string {
   const { text, by } = named;
   if (by !== "flag" || !local) return text;

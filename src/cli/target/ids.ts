@@ -48,7 +48,7 @@ const KINDS = {
     shownBy: "checkout requests list shows the requests",
     newest: listing("listRequests", newestOnly, ({ requests }) => {
       const known = requests.map(({ requestId, method, path }) => [requestId, `${method} ${path}`] as const);
-      // A replay has the id of the request that it repeats.
+      // A replay has the id of the request that it replays.
       return Array.from(new Map(known), ([id, about]) => ({ id, about }));
     }),
   },
@@ -77,7 +77,7 @@ const KINDS = {
 
 /** A kind of id. */
 export type Kind = keyof typeof KINDS;
-/** Where to look. Default of the target: the sandbox that the command is about. */
+/** The target to search. Default: the sandbox that the command is about. */
 type SearchScope = { readonly context: Context; readonly target: ControlTarget | undefined };
 
 /**

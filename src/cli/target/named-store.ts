@@ -1,5 +1,5 @@
 // The store that a command is about, and its sources by rank. Its key: cli/target/identity.ts; the control API:
-// `inStore` in cli/target/control.ts.
+// `resolveStore` in cli/target/control.ts.
 import { ownerOf, storesMeant, type Credentials } from "../../core/state-files.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";

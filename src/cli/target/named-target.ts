@@ -14,7 +14,8 @@ import type { TargetSettings } from "./service.ts";
 
 /**
  * The service that `--target` names in the configuration (decision 85). A flag wins over a variable: `--base-url` over
- * CHECKOUT_TARGET (then undefined), and `--target` over CHECKOUT_BASE_URL. Refuses two of the same rank.
+ * CHECKOUT_TARGET (then the result is undefined), and `--target` over CHECKOUT_BASE_URL. Refuses two flags, and two
+ * variables.
  */
 export async function findTarget(context: Context, name: string): Promise<TargetSettings | undefined> {
   const { world, around } = context;
@@ -41,7 +42,7 @@ export async function findTarget(context: Context, name: string): Promise<Target
   };
 }
 
-/** A target that was found in a configuration. */
+/** A target in a configuration file. */
 type FoundTarget = { readonly file: LoadedConfig; readonly name: string; readonly target: NamedTarget };
 
 function targetIn(world: World, file: LoadedConfig | undefined, name: string): FoundTarget {
@@ -58,8 +59,8 @@ function targetIn(world: World, file: LoadedConfig | undefined, name: string): F
 }
 
 /**
- * The API key of a target, with the variable that holds it: the target's own variable, or else the one that the file
- * names, if the person allows that. The value of a variable that nobody has allowed is not used.
+ * The API key of a target, and the variable that holds it: the target's own variable, or else the variable that the
+ * file names, if the user has allowed its use. The value of any other variable is not read.
  */
 async function keyOf(context: Context, found: FoundTarget): Promise<ValueWithSource<string>> {
   const { env } = context.world;
@@ -83,13 +84,15 @@ async function keyOf(context: Context, found: FoundTarget): Promise<ValueWithSou
   return key;
 }
 
-/** The variable of a target where it is read and sent: by the real folder of the file, and the origin of the service. */
+/** The use of a target's variable: the real folder of the file, and the origin of the service that gets the value. */
 function useOf({ files }: World, { file, target }: FoundTarget): AllowedUse {
   const folder = dirname(files.realPath(file.path));
   return { name: target.apiKey.env, folder, origin: new URL(target.baseUrl).origin };
 }
 
-/** Asks at a terminal, unless `--allow-env` has said so; refuses where nobody can be asked, and where the answer is no. */
+/**
+ * Asks for consent at a terminal, unless `--allow-env` gives it. Refuses without a terminal, and if the answer is no.
+ */
 async function askWhetherToSend(
   { world, around }: Context,
   { file, name, use, own }: FoundTarget & { readonly use: AllowedUse; readonly own: string },

@@ -8,8 +8,8 @@ import { isTyped } from "../option-rules.ts";
 import { attempt } from "../problem.ts";
 
 /**
- * Says in one line which sandbox a command is about, where the environment names another one than that of the folder
- * (decision 64). `about` is a URL of it, or the folder whether its sandbox runs or not. What is typed leaves no doubt.
+ * Prints a note with the sandbox of the command if the environment names another sandbox than the folder's (decision
+ * 64). `about` is a URL of the sandbox, or the folder. No note if a flag names the sandbox.
  */
 export function noteTarget(
   { world, printer, around }: Context,
@@ -35,7 +35,7 @@ export function noteTarget(
 }
 
 /**
- * Says where a start found its state folder, where that is in a folder above and nobody named it. JSON has it as
+ * Prints a note if a start uses the state folder of a parent folder that nobody named. JSON output has the folder as
  * `data_dir`.
  */
 export function noteFolderAbove({ world, printer, around }: Context): void {
@@ -46,7 +46,9 @@ export function noteFolderAbove({ world, printer, around }: Context): void {
   );
 }
 
-/** What a variable names in place of the sandbox of the folder; undefined where none does, or a flag wins over it. */
+/**
+ * The sandbox that a variable names instead of the folder's; undefined if there is none, or a flag names another one.
+ */
 function namedByEnvironment(
   world: Pick<World, "argv" | "env">,
 ): { readonly variable: string; readonly shown: string; readonly url?: string } | undefined {
@@ -58,7 +60,10 @@ function namedByEnvironment(
   return target === "" ? undefined : { variable: "CHECKOUT_TARGET", shown: printableLiteral(target) };
 }
 
-/** Says once that the sandbox is of another version; `other` is undefined where it tells none. */
+/**
+ * Prints a note, once, that the sandbox is of another version; `other` is undefined if the sandbox does not report its
+ * version.
+ */
 export function noteVersion(
   { printer, version }: Pick<Context, "printer" | "version">,
   other: string | undefined,
@@ -69,7 +74,7 @@ export function noteVersion(
   );
 }
 
-/** A version as another program tells it. */
+/** A version that another program reports, safe to print. */
 export function shownVersion(text: string): string {
   return printable(cut(text, MAX_VERSION));
 }

@@ -15,7 +15,7 @@ import { identityAt, type Identity } from "./identity.ts";
 import { given, NO_CREDENTIALS, NOT_SET, type ValueWithSource, isOwn } from "./surroundings.ts";
 import { misspelt } from "./options.ts";
 
-/** A service of the configuration: its address and its key belong together, and neither goes with another's. */
+/** A service of the configuration. Its address and its API key belong together, and are never combined with others. */
 export type TargetSettings = {
   /** `--target staging`, as a source of settings. */
   readonly source: string;
@@ -26,35 +26,38 @@ export type TargetSettings = {
   readonly retries: number | undefined;
 };
 
-/** Everything a client command depends on, each with its source (decision 57). */
+/** All settings of a client command, each with its source (decision 57). */
 export type Settings = Identity & {
   readonly folder: ValueWithSource<string>;
-  /** Null where no service was named and the folder has no live sandbox: there is no default (decision 64). */
+  /** Null if no service is named and the folder has no running sandbox: there is no default (decision 64). */
   readonly baseUrl: ValueWithSource<string | null>;
-  /** The base URL at this moment, for what only the live sandbox of the folder may get; undefined while it is not there. */
+  /**
+   * The current base URL, for requests that only the folder's running sandbox may get; undefined while it is not
+   * running.
+   */
   readonly locate?: () => string | undefined;
-  /** The live sandbox of the folder, if it is the service. */
+  /** The folder's running sandbox, if it is the service. */
   readonly sandbox: Run | undefined;
-  /** Whether `checkout explain` reaches the service: the sandbox of the folder, or that of the environment. */
+  /** Whether `checkout explain` works for the service: it is the folder's sandbox, or the environment's. */
   readonly isExplained: boolean;
-  /** The base URL of the live sandbox of the folder, if another service is named. */
+  /** The base URL of the folder's running sandbox, if another service is named. */
   readonly otherSandbox?: string | undefined;
-  /** The name of the service in the configuration, if it was named by that. */
+  /** The name of the service in the configuration, if the configuration names it. */
   readonly target?: string | undefined;
-  /** Why nothing can be sent before the folder has a live sandbox; undefined if it can. */
+  /** The reason why nothing can be sent before the folder has a running sandbox; undefined if requests can be sent. */
   readonly lacksSandbox: string | undefined;
-  /** What stands for the service in managed keys. */
+  /** The service's part of managed idempotency keys. */
   readonly service: string;
-  /** The proxy of the environment for the service, with its user name and password; null where there is none. */
+  /** The proxy of the environment for the service, with its user name and password; null if there is none. */
   readonly proxy: ValueWithSource<string | null>;
   readonly timeoutMs: ValueWithSource<number>;
   readonly retries: ValueWithSource<number>;
 };
 
 /**
- * The settings of the service that a command is about: flag over environment over `.checkout/` over default. An API key
- * never comes by a flag; the key of the folder is only for the folder's live sandbox (decision 25). `target` is a service
- * that the configuration names.
+ * The settings of a command's service: flag over environment over `.checkout/` over default. An API key is never a
+ * flag; the folder's key is only for the folder's running sandbox (decision 25). `target` is a service of the
+ * configuration.
  */
 export function serviceSettings(
   context: Pick<Context, "world" | "around">,
@@ -62,7 +65,7 @@ export function serviceSettings(
 ): Settings {
   const { world, around } = context;
   const folder = around.folder();
-  // Before the credentials: a sandbox writes them before it says where it is.
+  // Read before the credentials: a starting sandbox writes its credentials before its address.
   const live = around.run();
   const kept = around.credentials();
   if (target !== undefined) return settingsOfTarget(context, folder, target);
@@ -78,7 +81,7 @@ export function serviceSettings(
   const isSandbox = address !== null && isOwn(around, address);
   const local = address === null || isLoopback(new URL(address).hostname);
   const identity = identityAt(context, {
-    // Whose key it is stays true while the sandbox is away: managed keys must not change with that.
+    // The owner of the key stays the same while the sandbox is stopped: managed keys must not change.
     credentials: local ? kept : NO_CREDENTIALS,
     isOwn: named === undefined || isSandbox,
     local,
@@ -109,8 +112,8 @@ export function serviceSettings(
 }
 
 /**
- * The settings of a service that the configuration names. Its address, key and store come from there alone: what the
- * environment says of another service, and the key of the folder, stay here.
+ * The settings of a service of the configuration. Its address, key and store come only from the configuration: the
+ * environment's settings of another service and the folder's key are not used.
  */
 function settingsOfTarget(
   context: Pick<Context, "world" | "around">,
@@ -149,7 +152,7 @@ function folderOf(
   return given(world, "dir", around.options.dir && folder) ?? byDefault(folder);
 }
 
-/** How patient the client is: by flag or variable, by the configuration, or by default. */
+/** Timeout and retries, from flags, variables, the configuration, or defaults. */
 function patience(
   { world, around: { options } }: Pick<Context, "world" | "around">,
   target: TargetSettings | undefined,
@@ -163,7 +166,7 @@ function patience(
   };
 }
 
-/** Whether the environment has the control token for the service that it names, as it has within `checkout exec`. */
+/** Whether the environment has a control token for the service that it names, as in a command of `checkout exec`. */
 function isControlled({ env }: World, { source }: ValueWithSource<string | null>): boolean {
   return source === "CHECKOUT_BASE_URL" && (env["CHECKOUT_CONTROL_TOKEN"] ?? "") !== "";
 }
@@ -175,7 +178,10 @@ type MissingKey = {
   readonly isKeyKept: boolean;
 };
 
-/** What is missing where the folder has no live sandbox: an address, or a key that only that sandbox may get. */
+/**
+ * The reason why a folder without a running sandbox has no service: its address is unknown, or the key is only for that
+ * sandbox.
+ */
 function lackOf({ world, folder, address, isKeyKept }: MissingKey): string | undefined {
   const url = "CHECKOUT_BASE_URL";
   if (address === null)
@@ -184,7 +190,7 @@ function lackOf({ world, folder, address, isKeyKept }: MissingKey): string | und
   return isKeyKept ? `there is no other API key for ${address} (${key}${misspelt(world, key)})` : undefined;
 }
 
-/** The proxy of the environment, where the service is not on this machine (decision 80). */
+/** The proxy of the environment, if the service is not on this machine (decision 80). */
 function resolveProxy({ env }: World, address: string | null): ValueWithSource<string | null> {
   if (address === null) return NOT_SET;
   const found = proxyFor(address, env);
@@ -195,7 +201,7 @@ function resolveProxy({ env }: World, address: string | null): ValueWithSource<s
   throw refusedUsage(`${found.refusal.variable} must be ${expected}`, next);
 }
 
-/** The service of these settings; refuses where there is none, and where there is no API key for it. */
+/** The service of these settings. Refuses settings without a service or without an API key for it. */
 export function targetOf(settings: Settings): Target {
   const { apiKey, baseUrl, service, storeId, locate, folder, proxy, lacksSandbox = "" } = settings;
   const { contradiction, lacksStore, otherSandbox } = settings;
@@ -213,7 +219,7 @@ export function targetOf(settings: Settings): Target {
     return locate === undefined ? target : { ...target, locate };
   }
   const local = isLoopback(new URL(baseUrl.value).hostname);
-  // What a variable from a file with Windows line ends has.
+  // The value of a variable from a file with Windows line endings.
   const ending = /^\S+\s+$/.test(apiKey.value ?? "") ? ": a blank or a line break stands at its end" : "";
   throw new Refused({
     exitCode: EXIT.credential,
@@ -228,7 +234,7 @@ export function targetOf(settings: Settings): Target {
   });
 }
 
-/** How patient the client is. */
+/** The retry policy of these settings. */
 export function policyOf(settings: Settings): RetryPolicy {
   return { retries: settings.retries.value, timeoutMs: settings.timeoutMs.value };
 }

@@ -6,13 +6,13 @@ import { EXIT, Refused, unlessRefused } from "../problem.ts";
 import { callAt } from "./call.ts";
 
 /**
- * A sandbox with the store of the API key in the environment, where nothing else names one: the folder may not know the
- * key. Refuses a key that no store of the sandbox has, because another sandbox is meant then.
+ * A sandbox with the store of the environment's API key, if nothing else names a store: the folder may not know the
+ * key. Refuses a key that belongs to no store of the sandbox, because it is probably a key of another sandbox.
  */
 export async function inStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const { apiKey, addressOfKey } = context.around;
   if (apiKey === undefined || target.storeId !== undefined) return target;
-  // A key beside another address is for that service.
+  // A key belongs to the address that the environment names beside it.
   const named = unlessRefused(addressOfKey);
   if (named !== undefined && !isSameServer(named.value, target.origin)) return target;
   const { stores } = await callAt(context, target, { name: "listStores", body: undefined });

@@ -1,5 +1,5 @@
-// Which sandbox a command is about is read once, here. v1: `serviceSettings` in cli/target/service.ts; the control
-// API: `sandboxIn` in cli/target/control.ts; notes where environment and folder differ: cli/target/notes.ts.
+// The target of a command is read once, here. v1: `serviceSettings` in cli/target/service.ts; the control API:
+// `sandboxIn` in cli/target/control.ts; notes about a difference between environment and folder: cli/target/notes.ts.
 import type { Outcome } from "../../core/outcome.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
 import { isSameServer } from "../../core/loopback.ts";
@@ -19,7 +19,7 @@ import {
   shortPath,
 } from "../../host/folder/state-folder.ts";
 
-/** Options that every command has; `store` only those that are about one. */
+/** Options of every command; `store` only of commands that are about a store. */
 export type CommonOptions = {
   readonly store?: string;
   readonly json?: boolean;
@@ -38,43 +38,44 @@ export type ServiceOptions = CommonOptions & {
   readonly allowEnv?: readonly string[];
 };
 
-/** A value and where it comes from. */
+/** A value and its source. */
 export type ValueWithSource<Value> = { readonly value: Value; readonly source: string };
 
 /**
- * What a command is about, as far as this machine tells it: the state folder, its live sandbox, the keys that it keeps,
- * and the service and the store that are named. Each part is read once for a command, when it is first asked for, so
- * that no two parts of a command can see another one; `lookAgain` forgets what was read. What cannot be read, or must
- * not, is refused each time. The targets of v1 commands and of control commands are functions of it (`service.ts`,
- * `control.ts`).
+ * The local information about a command's target: the state folder, its running sandbox, its keys, and the named
+ * service and store. Each part is read at its first use and then kept, so that all parts of a command use the same
+ * values; `lookAgain` clears them. A part that cannot or must not be read is refused at every use. The targets of v1
+ * commands and of control commands are functions of it (`service.ts`, `control.ts`).
  */
 export type Surroundings = {
   readonly options: ServiceOptions;
-  /** Where the state folder is, or would be made. Nobody looked at it. */
+  /** The path of the state folder, which may not exist. It is not checked. */
   readonly location: () => string;
-  /** The same from here, for messages. */
+  /** The same path relative to the current folder, for messages. */
   readonly shownFolder: () => string;
-  /** The state folder, which may not be there yet. Refuses one that somebody else could have filled. */
+  /** The state folder, which may not exist. Refuses a folder that another user could have filled. */
   readonly folder: () => string;
-  /** The live sandbox of the folder; undefined while none runs. */
+  /** The running sandbox of the folder; undefined if none is running. */
   readonly run: () => Run | undefined;
-  /** The base URL of that sandbox; undefined while it is not there, or starts. */
+  /** The base URL of that sandbox; undefined if it is not running, or is starting. */
   readonly ownUrl: () => string | undefined;
-  /** The merchant's copy of the keys of that sandbox; without stores where there is none. */
+  /** The merchant's copy of that sandbox's keys; without stores if there is none. */
   readonly credentials: () => Credentials;
   /** The id of the store that `checkout stores use` chose for the folder. */
   readonly chosenStore: () => string | undefined;
-  /** The administrator's token that the folder keeps. */
+  /** The administrator's token in the folder. */
   readonly adminToken: () => string | undefined;
-  /** The address of a service that a flag or the environment names. */
+  /** The address of the service that a flag or the environment names. */
   readonly address: () => ValueWithSource<string> | undefined;
-  /** The address that the environment names, whatever a flag does: its store and key belong to it. */
+  /**
+   * The address that the environment names, even if a flag names another: the environment's store and key belong to it.
+   */
   readonly addressOfKey: () => ValueWithSource<string> | undefined;
   /** The API key of the environment. */
   readonly apiKey: string | undefined;
   /** The store of the environment. */
   readonly storeId: string | undefined;
-  /** A store that was found before, by its id: no other one is meant. */
+  /** The id of a store that was resolved before; it takes precedence over every other source. */
   readonly foundStore?: string;
   readonly lookAgain: () => void;
 };
@@ -82,13 +83,13 @@ export type Surroundings = {
 /** The variable of `--store`. */
 export const STORE_VARIABLE = "CHECKOUT_STORE_ID";
 
-/** Where the token of each role comes from, where it is not the state folder. */
+/** The variable of each role's token. */
 export const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
   control: "CHECKOUT_CONTROL_TOKEN",
   administrator: "CHECKOUT_ADMIN_TOKEN",
 };
 
-/** What a command is about. Reads nothing yet. */
+/** The surroundings of a command; reads nothing yet. */
 export function surroundingsOf(world: World, options: ServiceOptions): Surroundings {
   let forget: (() => void)[] = [];
   const once = <Value>(read: () => Value): (() => Value) => {
@@ -102,7 +103,7 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
   };
   const location = once(() => locateStateFolder(world, options.dir));
   const folder = once(() => hosted(findStateFolder(world, options)));
-  /** Of a folder that is refused nothing is read. */
+  /** Nothing is read from a refused folder. */
   const inFolder = <Value>(read: (path: string) => Value) => once(() => read(folder()));
   const run = inFolder((path) => hosted(liveRun(world, path)));
   const kept = inFolder((path) => hosted(readCredentials(world, path)));
@@ -130,19 +131,19 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
   };
 }
 
-/** Whether an address is that of the folder's live sandbox. */
+/** Whether an address is the address of the folder's running sandbox. */
 export function isOwn({ ownUrl }: Surroundings, address: string): boolean {
   const own = ownUrl();
   return own !== undefined && isSameServer(own, address);
 }
 
-/** A setting that nothing says. */
+/** The value of a setting without a source. */
 export const NOT_SET: ValueWithSource<null> = { value: null, source: "not set" };
 
 /** No keys. */
 export const NO_CREDENTIALS: Credentials = { stores: {} };
 
-/** The same, whatever the environment says of a store and its key. */
+/** The same without the environment's store and key. */
 export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
@@ -157,7 +158,7 @@ function namedAddress(world: World, flag: string | undefined): ValueWithSource<s
   throw refusedUsage(`${named.source} must be ${expected}`, "correct it; nothing was sent");
 }
 
-/** An option that was given, by flag or by environment: the flag's value has already won. */
+/** An option and its source; the flag has already overridden the variable. */
 export function given<Value>(
   world: Pick<World, "argv">,
   name: string,

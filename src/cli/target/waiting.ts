@@ -11,8 +11,8 @@ import { untilStopped } from "../stopping.ts";
 import { patienceIn } from "./options.ts";
 
 /**
- * Looks for the sandbox of the folder until it is there, as often as a request is tried: it may be starting. What was
- * seen last is the result, for the caller to judge.
+ * Waits until the sandbox of the folder is there, with the number and the delays of a request's retries: it may be
+ * starting. Returns the last state seen, which the caller judges.
  */
 export async function onceThere<Seen>(
   context: Context,
@@ -38,19 +38,19 @@ export async function onceThere<Seen>(
   });
 }
 
-/** What an exchange is given while a command waits for it. */
+/** The signal and the observer of an exchange while a command waits for it. */
 type Watch = { readonly signal: AbortSignal; readonly observer: Observer };
 
-/** The terminals that have a spinner: one is enough for all that is waited for. */
+/** The terminals with a spinner: one spinner is enough for several waits. */
 const SPINNING = new WeakSet<NodeJS.WritableStream>();
 
-/** Runs an exchange with a spinner where someone looks on; Ctrl-C aborts it. */
+/** Runs an exchange, with a spinner at a terminal; Ctrl-C aborts it. */
 export async function whileWaiting<Result>(
   { world, printer, around: { options } }: Context,
   run: (watch: Watch) => Promise<Result>,
 ): Promise<Result> {
   using stop = untilStopped(world);
-  // Where a terminal says that it is 0 wide, ora divides by that and never ends.
+  // At a terminal that reports a width of 0, ora divides by the width and never ends.
   const spins = world.interactive && options.json !== true && widthOf(world.stderr) > 0 && !isPlain(world);
   const spinner = spins && !SPINNING.has(world.stderr) ? await startSpinner(world.stderr) : undefined;
   if (spinner !== undefined) SPINNING.add(world.stderr);
@@ -76,7 +76,7 @@ export async function whileWaiting<Result>(
   }
 }
 
-/** A request as it may be shown: the API key redacted. */
+/** A request with its API key redacted. */
 export function showRequest(request: ApiRequest): {
   readonly headers: Record<string, string>;
   readonly text: string;
@@ -106,6 +106,6 @@ async function startSpinner(
   stream: NodeJS.WritableStream,
 ): Promise<{ clear: () => unknown; stop: () => unknown }> {
   const { default: ora } = await import("ora");
-  // Without discardStdin the terminal would be in raw mode, and Ctrl-C no signal.
+  // With discardStdin, the terminal would be in raw mode, and Ctrl-C would send no signal.
   return ora({ text: "Waiting for the service", stream, discardStdin: false }).start();
 }

@@ -7,8 +7,9 @@ import { noteTarget } from "./notes.ts";
 import { isOwn } from "./surroundings.ts";
 
 /**
- * Acts on the live sandbox that is meant, or, where none runs, on the state of the folder: the same operations are called
- * in this process then. `folder` is that of the sandbox; undefined for one that keeps nothing, or is not this folder's.
+ * Calls operations of the command's running sandbox. If none is running, the same operations run in this process on the
+ * state of the folder. `folder` is the sandbox's folder; undefined if the sandbox keeps nothing, or belongs to another
+ * folder.
  */
 export async function withSandbox<Value>(
   context: Context,
@@ -21,7 +22,7 @@ export async function withSandbox<Value>(
   const folder = around.folder();
   if (!world.files.exists(stateFile(folder, "database"))) throw new Refused(nothingThere(folder));
   const { inStoppedFolder } = await import("../../host/stopped.ts");
-  // No service failed where something is unreachable: this process did.
+  // An unreachable address is then a failure of this process, not of a service.
   const failing = reworded((problem) =>
     problem.exitCode === EXIT.unreachable ? { ...problem, exitCode: EXIT.failed } : problem,
   );

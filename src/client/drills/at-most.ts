@@ -1,6 +1,6 @@
 import type { World } from "../../world.ts";
 
-/** A world that sends and runs at most so many things at the same time; the others wait their turn. */
+/** A world that limits the number of requests and commands in progress; others wait for their turn. */
 export function atMost<Some extends Pick<World, "send" | "run">>(world: Some, count: number): Some {
   const waiting: (() => void)[] = [];
   let busy = 0;

@@ -20,12 +20,15 @@ import {
   type ViewReading,
 } from "./order-view.ts";
 
-/** A customer who returns: the checkout, the page, and how to ask the merchant about it. */
+/** A customer who returns: the checkout, the page of the return, and the merchant's view of the order. */
 type BrowserReturn = Omit<ViewRequest, "target"> & {
   readonly page: string;
-  /** Whether the drill made the checkout, and not the shop. */
+  /** Whether the drill created the checkout, not the shop. */
   readonly isOwn: boolean;
-  /** Another checkout, whose session is paid and comes back with the order of the first; undefined where there is none. */
+  /**
+   * A second checkout, which is paid: the customer returns with its session and the first order's id. Undefined if
+   * there is none.
+   */
   readonly other: Buyer | undefined;
 };
 
@@ -34,34 +37,38 @@ type ReturnContext = ViewRequest & Pick<BrowserReturn, "page" | "other">;
 
 /** Maximum number of redirects to follow, as in a browser. */
 const MAX_REDIRECTS = 5;
-/** How long the merchant may need after a create, in milliseconds. */
+/** Time for the merchant to process a create, in milliseconds. */
 const SETTLE_MS = 1000;
-/** How long a merchant is watched who may believe a return, late, in milliseconds. */
+/** How long the view is watched for a shop that trusts a return late, in milliseconds. */
 const BELIEVE_MS = 6000;
 /**
- * How long the merchant has to accept the webhooks after they are released, in milliseconds: those of the drill come after
- * what has waited, and a right receiver may take its time with each.
+ * Time for the merchant to accept the webhooks after they are released, in milliseconds: the drill's webhooks come
+ * after those that were held back, and a correct receiver may be slow.
  */
 const CONFIRM_MS = 90_000;
-/** After which of it the drill sends the events that a rate limit has refused, in milliseconds. */
+/** When during that time the drill sends events again that a rate limit refused, in milliseconds. */
 const CONFIRM_SOON_MS = 10_000;
-/** Pause before a page that answered 429 is opened again, in milliseconds, and how often it is. */
+/** Pause before a page that answered 429 is opened again, in milliseconds, and the number of retries. */
 const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
-/** The longest that webhooks wait, in milliseconds: longer than a page with all its redirects and the views may take. */
+/**
+ * Maximum time that webhooks are held back, in milliseconds: longer than a page with all its redirects and the views
+ * can take.
+ */
 const LEASE_MS = (MAX_REDIRECTS + 3) * LOOK_TIMEOUT_MS + BELIEVE_MS;
-/** What the drill takes beside its waits with a shop that answers in 50 ms, in milliseconds. */
+/** Duration of the drill without its waits, with a shop that answers in 50 ms, in milliseconds. */
 const WORK_MS = 4000;
-/** How long the drill takes with a shop that waits for the webhook, in milliseconds, and how much of that it waits. */
+/** Duration of the drill with a shop that waits for the webhook, and its waits, in milliseconds. */
 export const RETURN_TIME = {
   totalMs: SETTLE_MS + 3 * BELIEVE_MS + WORK_MS,
   waitMs: SETTLE_MS + 3 * BELIEVE_MS,
 } as const;
 
 /**
- * Simulates a customer who returns without paying, in the ordinary way and in others, and again after the payment but
- * before the webhooks, and asks the merchant each time, for some seconds. The last time under a lease, so that all
- * webhooks of the store wait, and the sandbox sees whether the merchant asks the API.
+ * Simulates a customer who returns without paying, by the usual request and by others, and who returns again after the
+ * payment but before the webhooks. Reads the merchant's view after each return, for some seconds. For the last return
+ * it holds a lease: the store's webhooks are held back, and the sandbox records whether the merchant retrieves the
+ * session.
  */
 export async function drillBrowserReturn(
   world: ReturnWorld,
@@ -73,12 +80,12 @@ export async function drillBrowserReturn(
   const known = await introduce(world, returning);
   const start = { checkoutId: checkout.id, isOwn, ...NOT_SEEN };
   if (known.isMissing) return succeeded({ ...start, before: viewOf(known), isUnknown: true });
-  // Next wait for what a new checkout causes, such as a webhook.
+  // Then wait for the effects of a new checkout, such as its webhook.
   await world.sleep(SETTLE_MS, signal);
   const before = viewOf(await readView(world, returning));
-  const unpaid = await comeBack(world, returning);
+  const unpaid = await returnOnce(world, returning);
   const isBelieved = unpaid.view.says === "paid";
-  const otherwise = isBelieved ? succeeded(null) : await comeBackOtherwise(world, returning);
+  const otherwise = isBelieved ? succeeded(null) : await returnOtherwise(world, returning);
   if (otherwise.end !== "success") return otherwise;
   if (signal.aborted) return { end: "interrupted" };
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal } as const;
@@ -91,14 +98,14 @@ export async function drillBrowserReturn(
   return succeeded({ ...start, before, unpaid, otherwise: otherwise.value, early: early.value, confirmed });
 }
 
-/** Waits until the shop knows the order; a rate limit may have kept it from hearing of it. */
+/** Waits until the shop knows the order, and sends it events that a rate limit refused. */
 async function introduce(world: ReturnWorld, returning: ReturnContext): Promise<ViewReading> {
   const known = await awaitKnown(world, returning);
   if (!known.isMissing || (await deliverLimited(world, returning)) === 0) return known;
   return awaitKnown(world, returning);
 }
 
-/** Waits until the shop knows the payment, which a rate limit may have kept from it too. */
+/** Waits until the shop shows the payment, and sends it events that a rate limit refused. */
 async function awaitConfirmed(world: ReturnWorld, returning: ReturnContext): Promise<ViewReading> {
   const soon = await awaitPaid(world, returning, CONFIRM_SOON_MS);
   if (soon.says === "paid") return soon;
@@ -120,14 +127,14 @@ async function payAndComeBack(
     body: { outcome: "succeeded", leaseId },
   });
   if (paid.end !== "success") return paid;
-  const back = await comeBack(world, returning);
+  const back = await returnOnce(world, returning);
   const seen = await callControl(world, target, { name: "listRetrieves", id: leaseId, body: undefined });
   if (seen.end !== "success") return seen;
   return succeeded({ ...back, asked: seen.value.paidCheckouts.includes(checkout.id) });
 }
 
-/** Opens the page as the customer's browser does, and asks about the order until it is paid or time is up. */
-async function comeBack(
+/** Opens the page as the customer's browser does, and reads the view until the order is paid, or until the timeout. */
+async function returnOnce(
   world: ReturnWorld,
   returning: ReturnContext,
 ): Promise<NonNullable<ReturnFacts["unpaid"]>> {
@@ -135,8 +142,11 @@ async function comeBack(
   return { visit, view: viewOf(await awaitPaid(world, returning, BELIEVE_MS)) };
 }
 
-/** Comes back in each other way, and looks after each: the first one after which the order is paid, or the last one. */
-async function comeBackOtherwise(
+/**
+ * Returns by each other request and reads the view after each. Returns the first reading that shows the order paid, or
+ * else the last.
+ */
+async function returnOtherwise(
   world: ReturnWorld,
   returning: ReturnContext,
 ): Promise<ControlResult<ReturnFacts["otherwise"]>> {
@@ -147,7 +157,7 @@ async function comeBackOtherwise(
   }
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal: returning.signal } as const;
   const asked = await whileLeased<ReturnFacts["otherwise"]>(world, returning.target, lease, ({ id }) =>
-    comeBackToWhoAsks(world, returning, id),
+    returnToPage(world, returning, id),
   );
   if (asked.end !== "success" || asked.value !== null) return asked;
   return succeeded({
@@ -157,10 +167,10 @@ async function comeBackOtherwise(
 }
 
 /**
- * Comes back while the payment is pending, and with the session of another order that is paid: a page that asks the service
- * has to read the whole answer. Null where neither is believed.
+ * Returns while the payment is pending, and with the session of a second order that is paid: a page that retrieves the
+ * session must check the whole answer. Null if the shop trusts neither.
  */
-async function comeBackToWhoAsks(
+async function returnToPage(
   world: ReturnWorld,
   returning: ReturnContext,
   leaseId: string,
@@ -189,18 +199,18 @@ async function comeBackToWhoAsks(
   return succeeded(null);
 }
 
-/** How a customer comes back: what is added to the address, by which method, from where. */
+/** A request of a returning customer: its query, its method, and its referring page. */
 type ReturnRequest = {
-  /** Default: the session of the order. */
+  /** Default: the order's session. */
   readonly session?: string;
   readonly query?: string;
   readonly method?: "GET" | "POST";
-  /** Default: the page of the payment. */
+  /** Default: the payment page. */
   readonly from?: "shop" | "nowhere";
 };
 
 const PAID_QUERY = "&status=succeeded&paid=true";
-/** The same in words that other services have. */
+/** A query of success in the words of other services. */
 const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=success";
 const THIRD_QUERY = "&status=success&state=completed";
 
@@ -235,7 +245,7 @@ async function openPage(
   return { arrived: false, got: english(GOT.redirects(String(MAX_REDIRECTS))) };
 }
 
-/** Opens an address, and again after a pause where a rate limit refuses it: a customer would reload it. */
+/** Opens an address, and retries after a pause if a rate limit refuses it: a customer would reload the page. */
 async function openDespiteLimit(
   world: ReturnWorld,
   target: ControlTarget,
@@ -248,7 +258,7 @@ async function openDespiteLimit(
   }
 }
 
-/** What a browser says of the page that it comes from. */
+/** The `Referer` of a browser that comes from a page. */
 function refererOf(
   from: ReturnRequest["from"],
   { shop, origin }: { readonly shop: string; readonly origin: string },
@@ -259,7 +269,7 @@ function refererOf(
     : { "Sec-Fetch-Site": "cross-site", Referer: `${origin}/` };
 }
 
-/** The headers of a browser. */
+/** A browser's headers. */
 const BROWSER_HEADERS = {
   "Upgrade-Insecure-Requests": "1",
   "User-Agent":

@@ -6,14 +6,14 @@ import { callControl, succeeded, type ControlResult } from "../control/control.t
 import type { World } from "../../world.ts";
 import type { Buyer, ViewWorld, ViewRequest } from "./order-view.ts";
 
-/** An order of the drill: what it is, and what happens to it. */
+/** An order of the drill, its kind, and its end. */
 export type DrilledOrder = Buyer & { readonly kind: CheckoutObject; readonly end: OrderEnd };
 
-/** What the drill is told. */
+/** The input of the drill. */
 export type DuplicatesInput = Omit<ViewRequest, "checkout" | "onLimited"> & {
   readonly orders: readonly DrilledOrder[];
   readonly leaseId: string;
-  /** Restarts the shop; undefined where nobody says how. */
+  /** Restarts the shop; undefined without a restart command. */
   readonly restart: (() => Promise<void>) | undefined;
   readonly scope: Pick<DuplicatesScope, "ownOrders" | "sellsBoth" | "isQuick">;
 };
@@ -22,17 +22,17 @@ export type DuplicatesInput = Omit<ViewRequest, "checkout" | "onLimited"> & {
 export type Run = DuplicatesInput & {
   readonly world: ViewWorld;
   readonly limited: () => void;
-  /** What the first answer told of the endpoints, and whether one could not be reached. */
+  /** The subject of the drill, as the first answer named it, and whether an endpoint was unreachable. */
   readonly noted: { subject: string | undefined; isOutOfReach: boolean };
 };
 
-/** Timeout of one event to all endpoints, in milliseconds: receivers may be slow. */
+/** Timeout for sending one event to all endpoints, in milliseconds: receivers may be slow. */
 const DELIVER_TIMEOUT_MS = 120_000;
-/** Pause before an event that was answered 429 is sent again, in milliseconds, and how often it is. */
+/** Pause before an event that was answered 429 is sent again, in milliseconds, and the number of retries. */
 const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
 
-/** Sends the events of some orders with these statuses, in their order; returns how many. */
+/** Sends the events of these orders with these statuses, in this order; returns their number. */
 export async function deliverEach(
   run: Run,
   orders: readonly DrilledOrder[],
@@ -52,7 +52,7 @@ export async function deliverEach(
   return succeeded(count);
 }
 
-/** Sends an event to all endpoints now, and again after a pause where one answers 429. */
+/** Sends an event to all endpoints, and again after a pause if one answers 429. */
 export async function deliver(
   run: Pick<Run, "target" | "leaseId" | "signal" | "limited" | "noted"> & {
     readonly world: Pick<World, "send" | "sleep">;
@@ -79,7 +79,7 @@ export async function deliver(
   }
 }
 
-/** The events of a checkout, first to last. */
+/** The events of a checkout, oldest first. */
 export async function eventsOf(
   { world, target }: Run,
   { id }: Buyer,
@@ -91,7 +91,7 @@ export async function eventsOf(
   );
 }
 
-/** Sends events of a test to the first endpoint, so that enough other events come. */
+/** Sends test events to the first endpoint, so that enough other events are sent. */
 export async function deliverTests(run: Run, count: number): Promise<ControlResult<null>> {
   const [id = ""] = (run.noted.subject ?? "").split(" ");
   for (let sent = 0; sent < count; sent += 1) {

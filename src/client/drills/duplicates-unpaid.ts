@@ -11,38 +11,41 @@ import {
 import { MAX_WATCH_MS, PAID_MS, WATCH_MS } from "./duplicates-watch.ts";
 import { readView, viewOf, type ViewRequest, type ViewReading } from "./order-view.ts";
 
-/** How many other events come between two deliveries of a payment: more than a memory of ten holds. */
+/**
+ * Number of other events between two deliveries of a payment: a shop that remembers the last ten events has forgotten
+ * the first.
+ */
 const OTHER_EVENTS = 11;
-/** Pause between two looks at all the orders that must not become paid, in milliseconds. */
+/** Pause between two readings of all orders that must not become paid, in milliseconds. */
 const UNPAID_PAUSE_MS = 1000;
 
-/** Whether an order is paid, be it after an attempt that was declined. */
+/** Whether an order ends paid, also after a declined attempt. */
 export function isPaidInTheEnd({ end }: Pick<DrilledOrder, "end">): boolean {
   return end === "paid" || end === "declined";
 }
 
-/** An order as the facts have it. */
+/** An order as a fact of the drill. */
 export function factOf({ id: checkoutId, kind, end }: DrilledOrder) {
   return { checkoutId, kind, end };
 }
 
-/** How an order of the drill is looked at. */
-export function lookAt(run: Run, order: DrilledOrder): ViewRequest {
+/** The request of an order's view. */
+export function viewRequestOf(run: Run, order: DrilledOrder): ViewRequest {
   const { target, view, signal, limited } = run;
   return { target, view, signal, checkout: order, onLimited: limited };
 }
 
-/** What the shop says of some orders now. */
+/** Reads the views of these orders now. */
 export function read(
   run: Run,
   orders: readonly DrilledOrder[],
 ): Promise<readonly (ViewReading & { order: DrilledOrder })[]> {
   return Promise.all(
-    orders.map(async (order) => ({ ...(await readView(run.world, lookAt(run, order))), order })),
+    orders.map(async (order) => ({ ...(await readView(run.world, viewRequestOf(run, order))), order })),
   );
 }
 
-/** Declines attempts, and forges payments of orders that nobody pays: of the paid ones where there are no others. */
+/** Declines attempts, and forges payments of unpaid orders; of paid orders if there are no others. */
 export async function tempt(run: Run): Promise<ControlResult<Pick<DuplicatesFacts, "forged" | "declined">>> {
   const declined = run.orders.filter(({ end }) => end === "declined");
   const others = run.orders.filter((order) => !isPaidInTheEnd(order));
@@ -58,14 +61,14 @@ export async function tempt(run: Run): Promise<ControlResult<Pick<DuplicatesFact
     const sent = await deliver(run, { eventId, forged: true });
     if (sent.end !== "success") return sent;
   }
-  // Other orders can be asked about again at the end.
+  // The other orders are read again at the end.
   const waitMs = others.length === 0 ? PAID_MS : WATCH_MS;
   const views = await watchUnpaid(run, [...declined, ...targets], waitMs);
   const [attempts, forged] = [views.slice(0, declined.length), views.slice(declined.length)];
   return succeeded({ declined: attempts, forged });
 }
 
-/** Lets happen to orders what is meant to happen to them. */
+/** Applies the end of each order. */
 export async function act(run: Run, orders: readonly DrilledOrder[]): Promise<ControlResult<null>> {
   for (const { id, end } of orders) {
     const outcome = end === "paid" ? ("succeeded" as const) : end;
@@ -76,7 +79,7 @@ export async function act(run: Run, orders: readonly DrilledOrder[]): Promise<Co
   return succeeded(null);
 }
 
-/** Asks about all of these each second, until one is paid that should not be, or time is up. */
+/** Reads these orders' views each second, until an order is paid that must not be, or until the timeout. */
 async function watchUnpaid(
   run: Run,
   orders: readonly DrilledOrder[],
@@ -93,8 +96,8 @@ async function watchUnpaid(
 }
 
 /**
- * Lets the others fail, expire and be cancelled, and sends their events and more, until eleven have come; `slowestMs` is
- * how long the shop takes to book.
+ * Lets the other orders fail, expire and be cancelled, and sends their events and test events, eleven in all;
+ * `slowestMs` is the shop's slowest booking.
  */
 export async function endOthers(
   run: Run,
@@ -112,7 +115,7 @@ export async function endOthers(
   return more.end === "success" ? succeeded({ unpaid, ended }) : more;
 }
 
-/** Asks once more about the orders that nobody has paid: a shop may take its time to book one. */
+/** Reads the views of unpaid orders once more: a shop may book an order late. */
 export async function lookAgain(
   run: Run,
   ended: DuplicatesFacts["ended"],

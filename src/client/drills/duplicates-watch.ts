@@ -16,39 +16,41 @@ import {
   type ViewReading,
 } from "./order-view.ts";
 
-/** How long the merchant may need to mark an order paid, in milliseconds. */
+/** Time for the merchant to mark an order paid, in milliseconds. */
 export const PAID_MS = 15_000;
-/** How long the order is watched after an event that should change nothing, in milliseconds. */
+/** How long the view is watched after an event that should change nothing, in milliseconds. */
 export const WATCH_MS = 3000;
-/** Maximum time that an event of a payment which comes again is watched, in milliseconds. */
+/** Maximum time that the view is watched after a repeated payment event, in milliseconds. */
 export const MAX_WATCH_MS = 60_000;
-/** How long the merchant may need for what follows from a payment, in milliseconds. */
+/** Time for the merchant's work after a payment, in milliseconds. */
 const FULFIL_MS = 4000;
-/** Pause between two readings that tell what changes by itself, in milliseconds. */
+/** Pause between two readings that show which parts of a view change by themselves, in milliseconds. */
 const READING_PAUSE_MS = 1000;
-/** The shortest time in which a view comes to rest, in milliseconds. */
+/** Minimum time until a view has settled, in milliseconds. */
 export const REST_MS = FULFIL_MS + (STILL_READINGS - 1) * READING_PAUSE_MS;
-/** Maximum number of readings until the view has come to rest; what still changes then does so by itself. */
+/** Maximum number of readings until the view has settled; a part that still changes then changes by itself. */
 const MAX_READINGS = 15;
-/** How often, and with which pauses, a view is read that shows a time without seconds: for longer than a minute. */
+/** Number of readings of a view that shows a time without seconds: they take longer than a minute. */
 const TIME_READINGS = 14;
 const TIME_PAUSE_MS = 5000;
 
-/** The last reading after a send, and what of the view stays still; undefined where that is not known. */
+/**
+ * The last reading after a send, and the part of the view that does not change by itself; undefined if it is unknown.
+ */
 type Observation = Pick<SendFact, "text"> & {
   readonly reading: ViewReading;
   readonly still: StillText | undefined;
 };
 
-/** What of the view stays still before something is sent, what changed after the last send, and when. */
+/** The part of the view that does not change by itself before a send, the change after the last send, and its time. */
 type ViewBaseline = Pick<SendFact, "text"> & {
   readonly still: StillText | undefined;
   readonly changedAt: number | undefined;
 };
 
 /**
- * Waits until the view has come to rest. What has changed since the last look followed from the last event, if that was
- * new to the merchant; else nothing should have changed.
+ * Waits until the view has settled. A change since the last reading is an effect of the last event if that event was
+ * new to the merchant; else the view should not have changed.
  */
 export async function restOf(
   world: ViewWorld,
@@ -71,11 +73,14 @@ export async function restOf(
   const late = await explainChange(world, look, { still: known, reading, isProven });
   if (late.text === "same") return { still: late.still, changedAt: undefined, text };
   const settled = await settle(world, look);
-  // What was found before stands.
+  // An earlier finding stays.
   return { still: settled.still, changedAt, text: text === "same" ? late.text : text };
 }
 
-/** What stays still among readings, and when the last change was; undefined where there was none, or no rest. */
+/**
+ * The part that is equal in the last readings, and the time of the last change; undefined if there was none, or the
+ * view did not settle.
+ */
 async function settle(world: ViewWorld, look: ViewRequest): Promise<Omit<ViewBaseline, "text">> {
   await world.sleep(FULFIL_MS, look.signal);
   const texts: string[] = [];
@@ -86,7 +91,7 @@ async function settle(world: ViewWorld, look: ViewRequest): Promise<Omit<ViewBas
     if (texts.length > 0 && texts.at(-1) !== text) changedAt = world.monotonic();
     texts.push(text);
     const last = texts.slice(-STILL_READINGS);
-    // What is still changing may be what follows from the payment, so it gets the time to come to its end.
+    // A view that is still changing may show the merchant's work after the payment, which gets its time.
     if (last.length !== STILL_READINGS || new Set(last).size > 1) continue;
     return { still: stillOf(last), changedAt };
   }
@@ -98,7 +103,7 @@ function stillOf(texts: readonly string[]): StillText | undefined {
   return typeof still === "string" ? undefined : still;
 }
 
-/** Watches the order after a send: until it is paid, or for a change where there should be none. */
+/** Watches an order after a send: until it is paid, or for a change where the view should not change. */
 export async function lookAfter(
   world: ViewWorld,
   look: ViewRequest,
@@ -107,9 +112,9 @@ export async function lookAfter(
     readonly wasPaid: boolean;
     readonly isRepeated: boolean;
     readonly still: StillText | undefined;
-    /** How long it is watched where nothing should change. */
+    /** How long the view is watched if it should not change, in milliseconds. */
     readonly waitMs: number;
-    /** Whether a change was told apart from a clock before. */
+    /** Whether an earlier change was proven not to come from a clock. */
     readonly isProven: boolean;
   },
 ): Promise<Observation> {
@@ -119,7 +124,7 @@ export async function lookAfter(
     const reading = await awaitPaid(world, look, isPayment ? PAID_MS : WATCH_MS);
     return { reading, still, text: "not_compared" };
   }
-  // What an event that is new to the merchant adds to the view is no booking.
+  // A change of the view by an event that is new to the merchant is no booking.
   const differs = ({ text }: ViewReading): boolean =>
     isRepeated && still !== undefined && !isStill(still, text);
   const reading = await watchView(world, look, {
@@ -133,8 +138,8 @@ export async function lookAfter(
 }
 
 /**
- * Whether what has changed goes on changing while nothing happens. A time that still changes long after the event is a
- * clock, and counts as unchanged; about anything else that still changes nothing can be told.
+ * Whether a changed part of the view goes on changing without events. A time that still changes long after the event is
+ * a clock, and counts as unchanged; another part that still changes has no verdict.
  */
 async function explainChange(
   world: ViewWorld,

@@ -27,38 +27,41 @@ import {
   factOf,
   isPaidInTheEnd,
   lookAgain,
-  lookAt,
+  viewRequestOf,
   read,
   tempt,
 } from "./duplicates-unpaid.ts";
 import { lookAfter, MAX_WATCH_MS, PAID_MS, REST_MS, restOf, WATCH_MS } from "./duplicates-watch.ts";
 import { awaitKnown, readView, viewOf, watchView, type ViewWorld, type ViewReading } from "./order-view.ts";
 
-/** What the drill has seen, and of which endpoints. */
+/** The facts of the drill, and its endpoints. */
 export type DuplicatesSeen = { readonly facts: DuplicatesFacts; readonly subject: string };
 
-/** Maximum number of requests to the shop at the same time; two deliveries at once are one of them. */
+/** Maximum number of requests to the shop in progress; two simultaneous deliveries count as one. */
 const MAX_AT_ONCE = 4;
-/** The last send is watched longest, in milliseconds. */
+/** How long the view is watched after the last send, in milliseconds. */
 const LAST_WATCH_MS = 6000;
-/** How long memories of events are given to end, in milliseconds. */
+/** Time after which a short-lived memory of events has ended, in milliseconds. */
 const MEMORY_MS = 31_000;
-/** How long a shop may need until its view answers after a restart, in milliseconds. */
+/** Time for the shop's view to answer after a restart, in milliseconds. */
 const RESTART_MS = 15_000;
-/** How many readings show whether the view asks the service each time. */
+/** Number of readings that show whether the view retrieves the session each time. */
 const ASKING_READINGS = 3;
-/** The longest that the drill may take, in milliseconds: a shop that takes 15 s for each of about 70 events is slow, not wrong. */
+/**
+ * Maximum duration of the drill, in milliseconds: a shop that takes 15 s for each of about 70 events is slow, not
+ * wrong.
+ */
 export const DUPLICATES_LEASE_MS = 30 * 60_000;
-/** What a drill takes beside its waits with a shop that answers in 50 ms, in milliseconds. */
+/** Duration of the drill without its waits, with a shop that answers in 50 ms, in milliseconds. */
 const WORK_MS = 5000;
 
-/** An order that is paid in the end, and what was sent to it so far. */
+/** An order that ends paid, and its sends so far. */
 type Lane = {
   readonly order: DrilledOrder;
   readonly events: Readonly<Record<SentStatus, string>>;
-  /** The text of the view before its payment; empty where the shop did not know it. */
+  /** The view's text before the payment; empty if the shop did not know the order. */
   readonly before: string;
-  /** The text of the view after its payment, before any older event came; empty until then. */
+  /** The view's text after the payment, before any repeated event; empty until then. */
   paid: string;
   sends: readonly SendFact[];
   still: StillText | undefined;
@@ -66,7 +69,7 @@ type Lane = {
   slowestMs: number;
 };
 
-/** How long the drill takes with a shop that books at once, in milliseconds, and how much of that it waits. */
+/** Duration of the drill with a shop that books immediately, and its waits, in milliseconds. */
 export function duplicatesTime(
   ends: readonly OrderEnd[],
   { isQuick, hasRestart }: { readonly isQuick: boolean; readonly hasRestart: boolean },
@@ -81,7 +84,8 @@ export function duplicatesTime(
   );
   const watches = again.length * WATCH_MS + (isAlone ? PAID_MS : WATCH_MS) + REST_MS;
   const unpaid = isAlone ? 0 : WATCH_MS;
-  // A second order of the kind comes to rest before it is compared, and meanwhile memories end; one alone is waited for.
+  // The view of a second order settles before it is compared, while memories of events end; a single order needs a
+  // wait.
   const hasSecond = ends.includes("declined");
   const memories = hasSecond || isQuick ? 0 : MEMORY_MS - WATCH_MS;
   const last = isQuick ? LAST_WATCH_MS - WATCH_MS : LAST_WATCH_MS;
@@ -90,10 +94,10 @@ export function duplicatesTime(
 }
 
 /**
- * Pays orders and sessions of which the merchant has heard nothing yet, or only of their creation, and lets others fail,
- * be declined, expire and be cancelled; sends their events out of order and more than once, and asks the merchant each
- * time. Before that it forges payments that nobody has made. To be called under a lease, so that the webhooks of the
- * store wait.
+ * Pays orders and sessions whose events the merchant has not received, or of which it has received only the creation,
+ * and lets others fail, be declined, expire and be cancelled. Sends their events out of order and repeatedly, and reads
+ * the merchant's view after each. First it forges payments. To be called under a lease, which holds back the webhooks
+ * of the store.
  */
 export async function drillDuplicates(
   world: ViewWorld & Pick<World, "send">,
@@ -172,8 +176,10 @@ function laneFact({ order, sends }: Lane): LaneFact {
 }
 
 /**
- * Tells the shop of the orders that the drill has made, but not of those that it hears of by their payment, and of those
- * of its own that it does not know yet; then looks at each until the shop knows it.
+ * Sends the creation events of orders that the drill created (the shop first hears of those that end paid by their
+ * payment), or of the shop's orders that the shop does not know yet; then reads each view until the shop knows the
+ * order. Sends the creation events of the drill's own orders (except those that the shop first hears of by their
+ * payment), and of orders that the shop does not know yet; then reads each view until the shop knows the order.
  */
 async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["before"]>> {
   const { scope, orders } = run;
@@ -186,7 +192,7 @@ async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["befor
   );
   if (told.end !== "success") return told;
   const looks = orders.map(async (order) => {
-    const view = lookAt(run, order);
+    const view = viewRequestOf(run, order);
     const isKnown = mustKnow(order);
     const reading = await (isKnown ? awaitKnown(run.world, view) : readView(run.world, view));
     const unknown: DuplicatesCause = run.noted.isOutOfReach
@@ -200,7 +206,7 @@ async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["befor
   return succeeded(await Promise.all(looks));
 }
 
-/** Pays, and asks what the merchant says before any event of it was sent. */
+/** Pays the orders, and reads their views before any event of the payment is sent. */
 async function payUnheard(run: Run): Promise<ControlResult<DuplicatesFacts["held"]>> {
   const orders = run.orders.filter(isPaidInTheEnd);
   const paid = await act(
@@ -210,22 +216,26 @@ async function payUnheard(run: Run): Promise<ControlResult<DuplicatesFacts["held
   if (paid.end !== "success") return paid;
   const held: DuplicatesFacts["held"][number][] = [];
   for (const reading of await read(run, orders)) {
-    const asked = reading.says === "paid" ? await whoAsked(run, reading.order) : succeeded("nobody" as const);
+    const asked =
+      reading.says === "paid" ? await retrieverOf(run, reading.order) : succeeded("nobody" as const);
     if (asked.end !== "success") return asked;
     held.push({ ...factOf(reading.order), view: viewOf(reading), askedBy: asked.value });
   }
   return succeeded(held);
 }
 
-/** Who has asked v1 about a paid order. A shop that has learned of the payment knows it; a view that does not keep it asks each time. */
-async function whoAsked(
+/**
+ * Who has retrieved a paid order from v1: nobody, the shop, or its view. A shop that has learned of the payment stores
+ * it; a view that does not store it retrieves the session at each reading.
+ */
+async function retrieverOf(
   run: Run,
   order: DrilledOrder,
 ): Promise<ControlResult<DuplicatesFacts["held"][number]["askedBy"]>> {
   const { world, target, leaseId: id } = run;
   const counts: number[] = [];
   for (const readings of [0, ASKING_READINGS]) {
-    for (let reading = 0; reading < readings; reading += 1) await readView(world, lookAt(run, order));
+    for (let reading = 0; reading < readings; reading += 1) await readView(world, viewRequestOf(run, order));
     const listed = await callControl(world, target, { name: "listRetrieves", id, body: undefined });
     if (listed.end !== "success") return listed;
     counts.push(listed.value.paidCheckouts.filter((one) => one === order.id).length);
@@ -260,7 +270,7 @@ async function openLanes(
   return succeeded(lanes);
 }
 
-/** To which orders something is sent: the second payment comes after a declined attempt, where there is one. */
+/** The orders of a send: the second payment goes to an order after a declined attempt, if there is one. */
 function lanesOf(lanes: readonly Lane[], name: SendName): readonly Lane[] {
   return lanes.filter(({ order: { kind, end } }) => {
     const hasSecond = lanes.some(({ order }) => order.kind === kind && order.end === "declined");
@@ -270,8 +280,9 @@ function lanesOf(lanes: readonly Lane[], name: SendName): readonly Lane[] {
 }
 
 /**
- * Sends the events one after the other, and looks at the orders after each. Of two lanes another one is first each time:
- * a proxy in front of two processes would else give the one all events of orders, and the other all those of sessions.
+ * Sends the events in sequence, and reads the views after each. Two lanes take turns to be first: a proxy that
+ * alternates between two processes would otherwise give one process all events of orders, and the other all events of
+ * sessions.
  */
 async function sendAll(
   run: Run,
@@ -290,7 +301,8 @@ async function sendAll(
     const addressed = lanesOf(lanes, name);
     await Promise.all(addressed.map((lane) => rest(run, lane)));
     if (name === "created_late")
-      for (const lane of addressed) lane.paid = (await readView(run.world, lookAt(run, lane.order))).text;
+      for (const lane of addressed)
+        lane.paid = (await readView(run.world, viewRequestOf(run, lane.order))).text;
     if (name === "after_a_while") await waitForMemories(run, addressed);
     const forgotten = name === "after_restart" ? await restart(run, addressed) : [];
     const isLast = at === names.length - 1;
@@ -303,7 +315,7 @@ async function sendAll(
   return succeeded({ ...others, ended: await lookAgain(run, others.ended), showsBookings: bookings });
 }
 
-/** Sends to one order after the other; payments at once to all of them, as customers pay. */
+/** Sends to one order after the other; payments to all orders at once, as customers pay. */
 async function sendEach(run: Run, lanes: readonly Lane[], name: SendName): Promise<ControlResult<null>> {
   if (name === "at_once") {
     const sent = await Promise.all(lanes.map((lane) => sendOnce(run, lane, name)));
@@ -316,7 +328,7 @@ async function sendEach(run: Run, lanes: readonly Lane[], name: SendName): Promi
   return succeeded(null);
 }
 
-/** What is sent: nothing that takes long in a quick drill, and nothing after a restart where no command is for it. */
+/** The sends of a run: no slow ones in a quick drill, and none after a restart without a restart command. */
 function sentNames({ scope, restart: command }: Run): readonly SendName[] {
   return SEND_NAMES.filter((name) => {
     if (name === "after_a_while") return !scope.isQuick;
@@ -324,20 +336,20 @@ function sentNames({ scope, restart: command }: Run): readonly SendName[] {
   });
 }
 
-/** Changes what is known of the last send to an order. */
+/** Updates the last send of an order. */
 function amend(lane: Lane, change: Partial<SendFact>): void {
   const last = lane.sends.at(-1);
   if (last !== undefined) lane.sends = [...lane.sends.slice(0, -1), { ...last, ...change }];
 }
 
-/** Restarts the shop, waits until it answers, and returns the orders that it does not take for paid any more. */
+/** Restarts the shop, waits until it answers, and returns the orders that are no longer paid in its view. */
 async function restart(
   run: Run,
   lanes: readonly Lane[],
 ): Promise<readonly (readonly [lane: Lane, reading: ViewReading])[]> {
   await run.restart?.();
   const looks = lanes.map(async (lane) => {
-    const shown = lookAt(run, lane.order);
+    const shown = viewRequestOf(run, lane.order);
     const isEnough = ({ says }: ViewReading): boolean => says === "paid";
     return [lane, await watchView(run.world, shown, { isEnough, waitMs: RESTART_MS })] as const;
   });
@@ -345,14 +357,14 @@ async function restart(
   return seen.filter(([{ sends }, { says }]) => sends.at(-1)?.view.says === "paid" && says !== "paid");
 }
 
-/** Waits until the view has come to rest after the last send. */
+/** Waits until the view has settled after the last send. */
 async function rest(run: Run, lane: Lane): Promise<void> {
   const last = lane.sends.at(-1);
   if (last === undefined || last.view.says !== "paid") {
     lane.still = undefined;
     return;
   }
-  const found = await restOf(run.world, lookAt(run, lane.order), {
+  const found = await restOf(run.world, viewRequestOf(run, lane.order), {
     known: lane.still,
     last,
     isProven: hasChanged(lane),
@@ -362,7 +374,7 @@ async function rest(run: Run, lane: Lane): Promise<void> {
   if (found.changedAt !== undefined) lane.slowestMs = Math.max(lane.slowestMs, found.changedAt - lane.paidAt);
 }
 
-/** Whether a send has changed the view already, so that a change need not be told apart from a clock again. */
+/** Whether an earlier send changed the view, so that a change does not have to be told apart from a clock again. */
 function hasChanged({ sends }: Lane): boolean {
   return sends.some(({ text }) => text === "changed");
 }
@@ -373,7 +385,7 @@ async function waitForMemories(run: Run, lanes: readonly Lane[]): Promise<void> 
   if (leftMs > 0) await run.world.sleep(leftMs, run.signal);
 }
 
-/** Sends one event, or twice at once, and begins a send whose view is not known yet. */
+/** Sends an event once, or twice at the same time, and records the send without a view. */
 async function sendOnce(run: Run, lane: Lane, name: SendName): Promise<ControlResult<null>> {
   const { status } = DUPLICATE_SENDS[name];
   const eventId = lane.events[status];
@@ -402,7 +414,9 @@ async function sendOnce(run: Run, lane: Lane, name: SendName): Promise<ControlRe
   return succeeded(null);
 }
 
-/** Looks at an order after a send: a payment that comes again for as long as the first one took to show, and longer. */
+/**
+ * Reads the view of an order after a send; after a repeated payment for longer than the first payment took to appear.
+ */
 async function look(
   run: Run,
   lane: Lane,
@@ -416,7 +430,7 @@ async function look(
   const isPayment = DUPLICATE_SENDS[name].status === "succeeded";
   const queueMs = isPayment ? Math.min(lane.slowestMs + WATCH_MS, MAX_WATCH_MS) : WATCH_MS;
   const waitMs = isLast ? Math.max(queueMs, LAST_WATCH_MS) : queueMs;
-  const looked = await lookAfter(run.world, lookAt(run, lane.order), {
+  const looked = await lookAfter(run.world, viewRequestOf(run, lane.order), {
     name,
     wasPaid,
     isRepeated,
@@ -431,13 +445,13 @@ async function look(
 }
 
 /**
- * Compares each order whose payment came twice at once with the one of its kind whose payment came once, and tells whether
- * the views show bookings at all.
+ * Compares each order whose payment was sent twice at the same time with the order of its kind whose payment was sent
+ * once. Returns whether the views show bookings.
  */
 async function compare(run: Run, lanes: readonly Lane[]): Promise<boolean> {
   const texts = new Map<Lane, string>();
   await Promise.all(lanes.filter(({ order }) => order.end === "declined").map((lane) => rest(run, lane)));
-  for (const lane of lanes) texts.set(lane, (await readView(run.world, lookAt(run, lane.order))).text);
+  for (const lane of lanes) texts.set(lane, (await readView(run.world, viewRequestOf(run, lane.order))).text);
   const spare = lanes.find(({ before }) => before !== "")?.before ?? "";
   const textOf = (lane: Lane) => ({
     before: withoutIds(lane.before === "" ? spare : lane.before, lanes),
@@ -457,7 +471,7 @@ async function compare(run: Run, lanes: readonly Lane[]): Promise<boolean> {
   return lanes.some((lane) => showsBookings(textOf(lane)));
 }
 
-/** Says of a send of an order what its view shows. */
+/** Records the view's verdict of a send of an order. */
 function markFirst(lane: Lane, name: SendName, text: SendFact["text"]): void {
   lane.sends = lane.sends.map((send) => (send.name === name ? Object.assign({}, send, { text }) : send));
 }

@@ -14,34 +14,34 @@ import { WITHOUT_TOKENS } from "./merchant-command.ts";
 import { merchantOrderId } from "./merchant-order.ts";
 import { DEFAULT_RETRY_POLICY } from "../api/retry.ts";
 
-/** The result of a drill, and how the merchant's command ended. */
+/** The result of a drill, and the end of the merchant's command. */
 export type IdempotencyDrill = {
   readonly drill: AnswerOf<"judgeIdempotencyDrill">;
   readonly client: ShellResult;
 };
 
-/** Maximum size of each of the command's outputs that is kept, in bytes. */
+/** Maximum size of each kept output of the command, in bytes. */
 const MAX_OUTPUT_BYTES = 4096;
-/** The lease lasts longer than the command may run in all its runs, so that the service sees all of them. */
+/** Margin of the lease after the timeouts of all runs, in milliseconds, so that the sandbox sees all runs. */
 const LEASE_MARGIN_MS = 60_000;
-/** Pause before the command is started again, in milliseconds, so that a key from the time in seconds is another one. */
+/** Pause before the command is started again, in milliseconds: a key made from the time in seconds then differs. */
 const RESTART_PAUSE_MS = 1100;
-/** How long a create is waited for that comes after the end of its command, in milliseconds. */
+/** How long to wait for a create that arrives after its command has ended, in milliseconds. */
 const LATE_MS = 3000;
-/** How often a command is started for one purchase at most: once more for each answer that is taken from it. */
+/** Maximum number of starts of the command for one purchase: one more for each answer that is taken from it. */
 const MAX_STARTS = 3;
-/** How many purchases the command is run for. */
+/** Number of purchases. */
 export const PURCHASES = 5;
-/** How often it is run: once for each purchase, and again for the one in which it is killed. */
+/** Minimum number of runs: one for each purchase, and another one for the purchase in which the command is killed. */
 export const LEAST_RUNS = PURCHASES + 1;
-/** The same where it ends whenever an answer is taken from it, in two purchases. */
+/** Maximum number of runs: the command exits whenever an answer is taken from it, in two purchases. */
 export const MOST_RUNS = LEAST_RUNS + 2 * (MAX_STARTS - 1);
-/** The sum of what the drill waits for, in milliseconds: a silence, a Retry-After, and the pause before a restart. */
+/** Total time of the drill's waits, in milliseconds: a silence, a Retry-After, and the pause before a restart. */
 export const WAITS_MS = 5000;
 
 type DrillWorld = Pick<World, "send" | "run" | "sleep" | "after" | "random" | "randomBytes" | "now">;
 
-/** The merchant's command, and the service that it is run against. */
+/** The merchant's command, and the service that it orders from. */
 type ClientDrill = {
   readonly commandLine: string;
   readonly commandTimeoutMs: number;
@@ -49,14 +49,14 @@ type ClientDrill = {
   readonly signal: AbortSignal;
 };
 
-/** A drill that is under way: it has a lease and an API key of its own. */
+/** A running drill with its lease and its own API key. */
 type WatchedDrill = ClientDrill & { readonly control: ControlTarget; readonly lease: HeldLease };
 
 /**
- * Runs a merchant's command for five purchases, against a service that takes answers from it after the commit: by a reset
- * and a silence in the first, a kill in the second, a 503 and a 429 in the third, which comes between the kill and the
- * restart. Then it reuses a key for another body, and lets the service decide by what it has seen. The command's environment has the drill's own API key, and not the tokens of the
- * control API.
+ * Runs a merchant's command for five purchases, against a service that takes answers from it after the commit: by a
+ * reset and a silence in the first, a kill in the second, and a 503 and a 429 in the third, which runs between the kill
+ * and the restart. Then reuses a key with another body, and lets the service judge the creates that it has seen. The
+ * command's environment has the drill's own API key, and no tokens of the control API.
  */
 export function drillIdempotency(
   world: DrillWorld,
@@ -88,13 +88,13 @@ async function drillWatched(
     : judged;
 }
 
-/** Runs the command for all purchases, and returns how it ended last. */
+/** Runs the command for all purchases, and returns the end of its last run. */
 async function runAll(world: DrillWorld, watched: WatchedDrill): Promise<ControlResult<ShellResult>> {
   const ids = await newOrderIds(world, watched);
   if (ids.end !== "success") return ids;
   const { first: firstId, second: secondId, third: thirdId, alike } = ids.value;
   const first = await runUntilAnswered(world, watched, { run: "first", orderId: firstId });
-  // Without a first purchase a second one shows nothing.
+  // Without a first purchase, a second one proves nothing.
   if (first.end !== "success") return first;
   if (!first.value.hasCome && first.value.client.exitCode === 0) await world.sleep(LATE_MS, watched.signal);
   if (!first.value.hasLost) return clientOf(first);
@@ -113,7 +113,7 @@ async function runAll(world: DrillWorld, watched: WatchedDrill): Promise<Control
   return clientOf(restarted);
 }
 
-/** Runs the command for a purchase, and again as long as it says that it failed and was told nothing. */
+/** Runs the command for a purchase, and again while it fails without having received an answer. */
 async function runUntilAnswered(
   world: DrillWorld,
   watched: WatchedDrill,
@@ -128,7 +128,7 @@ async function runUntilAnswered(
   }
 }
 
-/** A run that has ended: whether a create came from it, an answer was kept from it, and it got one. */
+/** A finished run: whether it sent a create, lost an answer, and received one. */
 type FinishedRun = {
   readonly client: ShellResult;
   readonly hasCome: boolean;
@@ -166,7 +166,7 @@ async function runOnce(
   return { ...ended, value: { client, hasCome, hasLost, isAnswered } };
 }
 
-/** Kills the command when its order is made and its answer held back. The wait ends with the run. */
+/** Kills the command when its order is created and the answer is held back. The wait ends with the run. */
 async function killWhenLost(
   world: DrillWorld,
   { control, lease: { id }, commandTimeoutMs }: WatchedDrill,
@@ -182,7 +182,7 @@ async function killWhenLost(
   if (waited.end !== "success" || waited.value.lost) kill.abort();
 }
 
-/** An order_id for each purchase, of the shape that the merchant's newest order has. */
+/** An order_id for each purchase, in the form of the merchant's newest order_id. */
 async function newOrderIds(
   world: Pick<World, "send" | "randomBytes">,
   { control, signal }: Pick<WatchedDrill, "control" | "signal">,
@@ -207,13 +207,13 @@ function runClient(
   return world.run({ commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal }).catch(notRun);
 }
 
-/** The command could not be started; that is a result, too. */
+/** The result of a command that could not be started. */
 function notRun(error: unknown): ShellResult {
   const stderr = error instanceof Error ? error.message : String(error);
   return { ending: "not_run", exitCode: null, stdout: "", stderr };
 }
 
-/** Only what the service sees of it matters. */
+/** Sends the request; the sandbox, not the client, judges its answer. */
 async function sendReuse(
   world: Pick<World, "send" | "sleep" | "random" | "now">,
   { control, target, lease, signal }: WatchedDrill,

@@ -7,13 +7,13 @@ import type { ViewRequest } from "./order-view.ts";
 type DeliverWorld = Pick<World, "send" | "sleep" | "after">;
 
 const TOO_MANY = 429;
-/** The longest that webhooks wait for it, in milliseconds. */
+/** Maximum time that other webhooks are held back, in milliseconds. */
 const LEASE_MS = 120_000;
 
 /**
- * Sends the events of an order that a rate limit of the shop has refused, while the other webhooks of the store wait; each
- * again after a pause if that is refused too: its own next attempt may come in some minutes only. Returns how many there
- * were. If they cannot be sent, the view shows it.
+ * Sends the events of an order that the shop's rate limit has refused, while the other webhooks of the store are held
+ * back, and retries each after a pause: their next scheduled attempts may be minutes away. Returns their number. A
+ * failure to send them shows in the view.
  */
 export async function deliverLimited(
   world: DeliverWorld,
@@ -24,7 +24,7 @@ export async function deliverLimited(
   const deliveries = listed.end === "success" ? listed.value.deliveries : [];
   const isLimited = deliveries.some(({ attempts }) => attempts.at(-1)?.status === TOO_MANY);
   if (!isLimited) return 0;
-  // Those behind a refused one have no attempt yet.
+  // Deliveries after a refused one have no attempt yet.
   const eventIds = new Set(deliveries.map(({ eventId }) => eventId).toReversed());
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal } as const;
   await whileLeased<null>(world, target, lease, async ({ id: leaseId }) => {

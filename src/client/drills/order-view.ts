@@ -20,46 +20,46 @@ export type OrderViewSource = {
 export type Buyer = Pick<Checkout, "id" | "orderId">;
 
 /**
- * What the merchant says of an order, with the whole text of its answer; empty where it could not be read. `isMissing`:
- * a 404.
+ * A reading of the merchant's view of an order, with the whole text of the answer; the text is empty if the view could
+ * not be read. `isMissing`: the answer was 404.
  */
 export type ViewReading = OrderView & { readonly text: string; readonly isMissing: boolean };
 
-/** How to look at an order: at any time the same. */
+/** The view of an order, and the way to read it. */
 export type ViewRequest = {
   readonly target: ControlTarget;
   readonly checkout: Buyer;
   readonly view: OrderViewSource;
   readonly signal: AbortSignal;
-  /** Called when the shop answers 429: it is asked again after a pause. */
+  /** Called when the shop answers 429; the view is read again after a pause. */
   readonly onLimited?: () => void;
 };
 
-/** What looking at an order needs. */
+/** The part of the world that reads views. */
 export type ViewWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
 
 /** Timeout of each request and each run of the command, in milliseconds. */
 export const LOOK_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const LOOK_AGAIN_MS = 250;
-/** How long the shop may need until it knows an order of which it was told, in milliseconds. */
+/** Time for the shop to know an order after its first event, in milliseconds. */
 const KNOWN_MS = 1250;
-/** Pause before a view that answered 429 is read again, in milliseconds, and how often it is read. */
+/** Pause before a view that answered 429 is read again, in milliseconds, and the number of retries. */
 const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
 
-/** Addresses that a drill may open: this machine, but not the sandbox (the rules of decision 14). */
+/** Parses an address that a drill may open: on this machine, but not of the sandbox (the rules of decision 14). */
 export function drillTarget({ origin }: ControlTarget, url: string): Outcome<Target> {
   const { port } = new URL(origin);
   return parseTarget(url, { allowedHosts: [], ownPort: Number(port) });
 }
 
-/** A URL or a command line with the ids filled in. */
+/** A URL or command line with the ids filled in, each quoted by `quote`. */
 export function fillIn(template: string, { id, orderId }: Buyer, quote: (text: string) => string): string {
   return template.replaceAll("{order_id}", () => quote(orderId)).replaceAll("{session_id}", () => quote(id));
 }
 
-/** Asks the merchant about an order; again after a pause where it answers 429. */
+/** Reads the merchant's view of an order, and again after a pause if it answers 429. */
 export async function readView(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
   for (let attempts = 1; ; attempts += 1) {
     const reading = await ask(world, look);
@@ -70,7 +70,7 @@ export async function readView(world: ViewWorld, look: ViewRequest): Promise<Vie
   }
 }
 
-/** What a reading got where the shop has a rate limit. */
+/** The reading of a shop with a rate limit. */
 const TOO_MANY = "429";
 
 function ask(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
@@ -84,12 +84,12 @@ function ask(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
       );
 }
 
-/** What a reading says, without its whole text. */
+/** A reading without its text. */
 export function viewOf({ says, got }: ViewReading): OrderView {
   return { says, got };
 }
 
-/** Asks until enough is seen, or time is up; what was seen last is the result. */
+/** Reads the view until `isEnough` accepts a reading, or until the timeout. Returns the last reading. */
 export function watchView(
   world: ViewWorld,
   look: ViewRequest,
@@ -103,17 +103,17 @@ export function watchView(
   });
 }
 
-/** Asks until the merchant says paid, or time is up. */
+/** Reads the view until the order is paid, or until the timeout. */
 export function awaitPaid(world: ViewWorld, look: ViewRequest, waitMs: number): Promise<ViewReading> {
   return watchView(world, look, { isEnough: ({ says }) => says === "paid", waitMs });
 }
 
-/** Asks until the merchant knows the order, or time is up: a 404 then is final. */
+/** Reads the view until the merchant knows the order, or until the timeout; after that, a 404 is final. */
 export function awaitKnown(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
   return watchView(world, look, { isEnough: ({ isMissing }) => !isMissing, waitMs: KNOWN_MS });
 }
 
-/** A 404 counts as an answer: an order that the merchant does not know yet is not paid. */
+/** Reads a page. A 404 is an answer: an order that the merchant does not know is not paid. */
 async function askPage(
   world: Pick<World, "send">,
   { target, view, signal }: ViewRequest,
@@ -155,7 +155,7 @@ function judgeText(text: string, { paidWhen }: OrderViewSource): ViewReading {
   return { says: paidWhen.test(text) ? "paid" : "not_paid", got: excerpt(text), text, isMissing: false };
 }
 
-/** A request to this machine, GET by default; any other address counts as unreachable. */
+/** Sends a request to this machine, GET by default. Any other address counts as unreachable. */
 export async function askLocally(
   world: Pick<World, "send">,
   target: ControlTarget,

@@ -104,7 +104,8 @@ export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: 
 }
 
 /**
- * Applies items of a store that are due until a time, in order, and at most `most`, so that the write stays short. Returns how many were applied, and whether there are more. Runs inside a write.
+ * Applies items of a store that are due until a time, in order, and at most `most`, so that the write stays short. Returns how
+ * many were applied, and whether there are more. Runs inside a write.
  */
 export function settleDue(
   context: ServiceContext,
