@@ -13,21 +13,21 @@ import { findId, shownBy, type Kind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
 import { withSandbox } from "./target/with-sandbox.ts";
 
-/** What a command was given beside its options: `id` is what its argument names, empty where the operation takes none. */
+/** The input of a command beside its options. */
 type CallInput<Options> = {
   readonly context: Context;
   readonly options: Options;
-  /** Empty where there is none. */
+  /** The resolved id of the argument; empty if the operation takes none. */
   readonly argument: string;
-  /** The same; undefined where there is none. */
+  /** The argument as typed; undefined if the command has none. */
   readonly typed: string | undefined;
   readonly id: string;
   readonly target: ControlTarget | undefined;
 };
 
-/** A command that is one operation of the control API: what it sends, and what it says of the answer. */
+/** A command that is one operation of the control API: its request, and its output. */
 type OperationCommand<Name extends OperationName, Options> = {
-  /** Where it is called. Default: the sandbox that the command is about. */
+  /** The called sandbox. Default: the sandbox that the command is about. */
   readonly target?: (
     context: Context,
     options: Options,
@@ -35,11 +35,11 @@ type OperationCommand<Name extends OperationName, Options> = {
   ) => Promise<ControlTarget>;
   /** Whether it is called in this process where no sandbox runs, on the state of the folder. Default: it is refused. */
   readonly orStopped?: true;
-  /** What its argument names, whole or short. Default: nothing with an id. */
+  /** The kind of id in its argument. Default: the argument is no id. */
   readonly id?: Kind;
-  /** What to do after a refusal. Default: of an id that is not found, what shows such ids. */
+  /** The remedy for each refusal. Default: for an unknown id, the command that shows such ids. */
   readonly nextAfter?: NextAfter | ((id: string) => NextAfter);
-  /** The result for programs, by what the operation has answered. Default: all of it. */
+  /** The JSON result, made from the operation's answer. Default: the whole answer. */
   readonly json?: (
     encoded: Readonly<Record<string, unknown>>,
     answer: AnswerOf<Name>,
@@ -58,7 +58,7 @@ type BodyBuilder<Name extends OperationName, Options> = (
   given: CallInput<Options>,
 ) => RequestOf<Name> | Promise<RequestOf<Name>>;
 
-/** What the operation reads, of one that reads something. */
+/** The body of an operation that has a body. */
 type BodyOption<Name extends OperationName, Options> =
   undefined extends RequestOf<Name>
     ? { readonly body?: BodyBuilder<Name, Options> }

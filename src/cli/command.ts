@@ -25,7 +25,7 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   /** Name and arguments, as commander writes them: `get <id>`. */
   readonly name: string;
   readonly summary: string;
-  /** Whole command lines, for the help. */
+  /** Complete command lines, for the help. */
   readonly examples: readonly string[];
   readonly options?: readonly Option[];
   /** False if the command has no `--store`, because it is not about one store. */
@@ -42,7 +42,7 @@ export type CommandSpec<Options> = OptionRules<Options> & {
 /** The place where commands are registered; `exit` receives their exit code. */
 export type Registry = Pick<Context, "world" | "version"> & { readonly exit: (code: number) => void };
 
-/** A command whose subcommands are registered. */
+/** A command with subcommands. */
 export type Group = Registry & { readonly command: Command };
 
 /** Adds a command below a group. */

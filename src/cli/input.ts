@@ -6,7 +6,7 @@ import { refusedUsage } from "./problem.ts";
 /** The file name that means standard input. */
 export const STDIN = "-";
 
-/** The bytes of a file, or of standard input for `-`. Refuses what is not there, cannot be read or is over 16 MiB. */
+/** The bytes of a file, or of standard input for `-`. Refuses a missing or unreadable file, and one over 16 MiB. */
 export async function readInput(
   world: Pick<World, "cwd" | "files" | "stdin">,
   path: string,

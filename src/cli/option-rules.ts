@@ -4,7 +4,7 @@
 import type { Command, Option } from "commander";
 import { refusedUsage } from "./problem.ts";
 
-/** How the options of a command go together, each by its name in `Options`. */
+/** The rules that combine options of a command, by their names in `Options`. */
 export type OptionRules<Options> = {
   /** Each has to be given; of several in a list, one of them. */
   readonly required?: readonly (Name<Options> | readonly Name<Options>[])[];
@@ -60,13 +60,13 @@ function given(command: Command, name: string): string {
 
 const VARIABLES = new WeakMap<Option, string>();
 
-/** Whose setting an option is: each has its own variables. */
+/** The owner of a setting: each has variables of its own. */
 type SettingOwner = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
 
 /**
- * An option that is a setting, not what one call means: its variable stands for it where the flag is not given. Of
- * `CHECKOUT_SANDBOX`, `--rate-limit` is CHECKOUT_SANDBOX_RATE_LIMIT. `name` is that of the setting, where an option is
- * called otherwise.
+ * Makes an option a setting, with a variable as its default: `--rate-limit` of `CHECKOUT_SANDBOX` is
+ * CHECKOUT_SANDBOX_RATE_LIMIT. Options about a single call are no settings. `name` is the setting's name if it differs
+ * from the option's.
  */
 export function setting(owner: SettingOwner, option: Option, name = option.name()): Option {
   const variable = variableNamed(owner, name);
@@ -80,7 +80,7 @@ export function variableNamed(owner: SettingOwner, name: string): string {
   return `${owner}_${name.toUpperCase().replaceAll("-", "_")}`;
 }
 
-/** The words of a command line that are ours: what follows `--` is for another program, or is no option. */
+/** The words of a command line that belong to this program: not the words after `--`. */
 export function ownWords(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf("--");
   return end === -1 ? argv : argv.slice(0, end);

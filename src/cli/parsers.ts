@@ -18,7 +18,7 @@ import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { World } from "../world.ts";
 import { ownWords } from "./option-rules.ts";
 
-/** Timers of Node end after 24 days; nobody waits for one. */
+/** Maximum duration in milliseconds: timers of Node end after 24 days. */
 const MAX_DURATION_MS = 24 * 3_600_000;
 
 /** `500ms`, `10s`, `2m`, `1h`, in milliseconds, at most a day; for the limits of waiting. */
@@ -36,7 +36,7 @@ export function parseSpanOrMoment(text: string): SpanOrMoment {
   return time;
 }
 
-/** How long a checkout can be paid, in milliseconds, within the bounds of decision 10. */
+/** Parses the lifetime of a checkout, in milliseconds, within the bounds of decision 10. */
 export function parseLifetime(text: string): number {
   const milliseconds = durationOf(text) ?? 0;
   if (milliseconds < MIN_CHECKOUT_LIFETIME_MS || milliseconds > MAX_CHECKOUT_LIFETIME_MS)
@@ -44,7 +44,7 @@ export function parseLifetime(text: string): number {
   return milliseconds;
 }
 
-/** An id as the service gives it, in lower case; undefined where it is none. */
+/** A UUID in lower case; undefined if the text is none. */
 export function idOf(text: string): string | undefined {
   return isUuid(text) ? text.toLowerCase() : undefined;
 }
@@ -97,7 +97,10 @@ export function parseWhole(minimum: number, maximum: number): (text: string) => 
   };
 }
 
-/** An amount in minor units. What has decimals is refused with what was meant, in the currency that is typed beside it. */
+/**
+ * Parses an amount in minor units. The refusal of an amount with decimals names the likely value, in the currency of
+ * the same command line.
+ */
 export function parseAmountMinor({ argv }: Pick<World, "argv">): (text: string) => number {
   return (text) => {
     const typed = ownWords(argv)
@@ -114,7 +117,7 @@ export function parseCurrency(text: string): string {
   return /^[a-z]{3}$/i.test(text) ? text.toUpperCase() : text;
 }
 
-/** One of a few words. */
+/** Parses one of a few words. */
 export function parseChoice<Choice extends string>(
   choices: readonly Choice[],
   said = choices.join(" or "),
@@ -132,7 +135,7 @@ export function parseHost(text: string): string {
   return text;
 }
 
-/** What somebody has to say about an act, for the audit log. */
+/** Parses a note for the audit log. */
 export function parseNote(text: string): string {
   if (text === "" || codePointLength(text) > MAX_NOTE_LENGTH)
     throw invalidOption(`a note of 1 to ${MAX_NOTE_LENGTH} characters`, text);

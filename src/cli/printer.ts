@@ -21,8 +21,8 @@ export type Printer = {
   /** The number of columns of a line. */
   readonly width: number;
   /**
-   * A line of a result, in several lines where a terminal is too narrow for it: all but the first begin with `indent`
-   * blanks. Where nobody looks at it a line stays one.
+   * Wraps a line of a result for the width of the terminal, with `indent` blanks before each further line. Without a
+   * terminal, the line stays one line.
    */
   readonly wrap: (line: string, indent: number) => string;
   /** Prints the final result of a command: one line of JSON, or the text. */
@@ -30,8 +30,8 @@ export type Printer = {
   /** Prints one of many results at once: one line of JSON, or the text. */
   readonly line: (value: unknown, text: () => string) => void;
   /**
-   * JSON byte for byte, without a newline of its own, in every mode: what is piped on must not change. A terminal gets
-   * the same value with what could act on it written as \uXXXX.
+   * Prints JSON byte for byte, without an added newline, in every mode, so that piped output is unchanged. On a
+   * terminal, control characters of the same value are written as \uXXXX.
    */
   readonly exact: (text: string) => number;
   /** Prints a message beside the result; silent in JSON mode. */
@@ -52,7 +52,7 @@ export type Printer = {
 /** A shorter text is no secret but an unfinished setting, such as `test`: hiding it would spoil every word that has it. */
 const MIN_SECRET = 8;
 
-/** Who says what may be printed. */
+/** The arguments and variables that decide about printing. */
 type Talker = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
 /** Makes the printer of one command line. Text that looks like a secret never reaches stderr. */
@@ -95,7 +95,7 @@ export function createPrinter(
       traced.add(text);
     },
     problem: (problem) => {
-      // Who started this process detached says it in its place. Whether it still listens is not this command's affair.
+      // The command that started this process detached prints the problem instead, if it is still running.
       void world.starter?.tell(JSON.stringify({ problem }));
       const typed = { ...problem, next: asTyped(problem.next, world) };
       errorLine(json ? problemJson(typed) : problemText(typed, talkStyle, wrapFor(world.stderr)));
@@ -113,7 +113,7 @@ export function createPrinter(
   };
 }
 
-/** What to type to get this program: npx says that it was used. */
+/** The command that runs this program: `npx …` if npx started it. */
 export function calledAs({ env }: Pick<World, "env">): string {
   return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
 }
@@ -138,16 +138,16 @@ function hintLine(arrow: string, next: string, wrap: Printer["wrap"]): string {
   return isCommand ? arrow + next : wrap(arrow + next, HINT_INDENT);
 }
 
-/** Where a hint goes on: behind its arrow. */
+/** Indent of a hint's further lines: behind its arrow. */
 const HINT_INDENT = 4;
 
-/** Wraps what a terminal of a known width would break in the middle of words. */
+/** Wraps lines that a terminal of known width would break within words. */
 function wrapFor(stream: World["stdout"]): Printer["wrap"] {
   const places = isTerminal(stream) ? widthOf(stream) : 0;
   return (line, indent) => (places < MIN_WRAPPED ? line : wrapped(line, { places, indent }));
 }
 
-/** In less a line has no room for what it says. */
+/** Minimum width for wrapping. */
 const MIN_WRAPPED = 40;
 
 /** The arrow may be coloured. */
@@ -183,7 +183,7 @@ function problemText(problem: Problem, style: Style, wrap: Printer["wrap"]): str
     ...differences.map(({ field, expected, live }) => [field, `expected ${expected}, live ${live}`] as const),
     ...candidates.map(({ id, about }) => [id, about] as const),
   ];
-  // A person can look up a code of the service; those of commands are for programs.
+  // Users can look up a code of the service; codes of commands are for programs.
   const shownCode = errorRow(code) === undefined ? "" : style.dim(` (${code})`);
   return [
     wrap(`${style.red("✗")} ${printable(message)}${shownCode}`, 2),
@@ -205,7 +205,7 @@ function styles(colour: boolean): Style {
   };
 }
 
-/** Colour where a person looks at it, unless they said otherwise (--no-color, NO_COLOR, FORCE_COLOR). */
+/** Whether to print colours: on a terminal, unless --no-color, NO_COLOR or FORCE_COLOR says otherwise. */
 function hasColour(stream: World["stdout"], world: Talker): boolean {
   if (isPlain(world)) return false;
   const forced = world.env["FORCE_COLOR"];
@@ -225,7 +225,7 @@ export function isTerminal(stream: object): boolean {
 
 const USUAL_WIDTH = 80;
 
-/** How many places a line of a stream has; 80 where it is no terminal, 0 where a terminal does not know. */
+/** The width of a stream's lines, in columns; 80 without a terminal, 0 if the terminal does not report it. */
 export function widthOf(stream: World["stdout"]): number {
   return "columns" in stream && typeof stream.columns === "number" ? stream.columns : USUAL_WIDTH;
 }

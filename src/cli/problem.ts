@@ -140,7 +140,7 @@ function refusedFile({ message }: FileRefused): Problem {
   return { exitCode: EXIT.failed, code: "file_refused", message, next };
 }
 
-/** A command that Ctrl-C ended; what it left behind follows the word "interrupted". */
+/** The problem of a command that Ctrl-C interrupted; `left` follows the word "interrupted". */
 export function interruptedProblem(left = ""): Problem {
   const message = `interrupted${left}`;
   return { exitCode: EXIT.interrupted, code: "interrupted", message, next: "run the command again" };

@@ -1,5 +1,6 @@
-// To add a command: a file in its subject's folder with register(…), a row here, an example in test/support/commands.ts.
-// How commands call the sandbox: calling.ts; the service: target/service.ts. What people type instead of it: hints/.
+// To add a command: a file in its subject's folder with register(…), a row here, an example in
+// test/support/commands.ts. Calls to the sandbox: calling.ts; the service: target/service.ts; suggestions for mistyped
+// commands: hints/.
 import { Command } from "commander";
 import { ITEM_COUNT } from "../core/readiness/names.ts";
 import type { Group, Registry } from "./command.ts";

@@ -27,7 +27,7 @@ export async function askForMissing(world: World, fields: CreateFields): Promise
   return unlessInterrupted(world, (questions) => ask(questions, fields), "; nothing was sent");
 }
 
-/** Asks for a confirmation; refuses if the answer is no. `left` tells what happens then. */
+/** Asks for a confirmation; refuses if the answer is no. `left` is the end of the refusal's message. */
 export async function confirm(world: World, message: string, left = "; nothing was changed"): Promise<void> {
   const isAgreed = await unlessInterrupted(world, (questions) => questions.confirm(message), left);
   if (!isAgreed) throw new Refused(interruptedProblem(left));
@@ -36,7 +36,7 @@ export async function confirm(world: World, message: string, left = "; nothing w
 /** The questions at a terminal. */
 type Questions = {
   readonly text: (question: TextQuestion) => Promise<string>;
-  /** One of these values, by its name. */
+  /** Asks for one of these values, by its name. */
   readonly choice: (message: string, names: Readonly<Record<string, string>>) => Promise<string>;
   readonly confirm: (message: string) => Promise<boolean>;
 };
@@ -65,7 +65,7 @@ async function unlessInterrupted<Answer>(
   }
 }
 
-/** The name of what inquirer throws at Ctrl-C. */
+/** The name of inquirer's error at Ctrl-C. */
 const INTERRUPTED = "ExitPromptError";
 
 async function editedQuestions(world: World): Promise<Questions> {

@@ -1,6 +1,6 @@
 import type { World } from "../world.ts";
 
-/** Aborts when the command is asked to stop, until the end of the block that holds it: `using stop = untilStopped(world)`. */
+/** Aborts when the command is stopped, until the end of the enclosing block: `using stop = untilStopped(world)`. */
 export function untilStopped({ onStop }: Pick<World, "onStop">): AbortController & Disposable {
   const stopping = new AbortController();
   const unsubscribe = onStop(() => stopping.abort());

@@ -13,19 +13,19 @@ const MIN_FIRST_CUT_WIDTH = 16;
 
 /** The rules to make a table fit; columns that it leaves out are in the JSON. */
 type FitOptions = {
-  /** The places of a line; 0 where they are not known. */
+  /** The width of a line in columns; 0 if it is unknown. */
   readonly width: number;
   /** The columns that are cut, a few places of each left, before one is left out. */
   readonly cut?: readonly string[];
   /** The columns that are left out, one after the other, until the rest fits. If it never does, the widest are cut. */
   readonly drop?: readonly string[];
-  /** The columns whose cells lose their middle where they are cut: addresses, which differ at both ends. */
+  /** Columns that are cut in the middle: addresses, which differ at both ends. */
   readonly middle?: readonly string[];
-  /** What colours states; default: nothing does. */
+  /** The colours of states. Default: none. */
   readonly style?: Style | undefined;
-  /** The columns that are cut last, because a command takes what stands there. */
+  /** Columns that are cut last, because commands take their values. */
   readonly keep?: readonly string[];
-  /** Whether cells go on in the next line where they would be cut: for sentences. */
+  /** Whether long cells are wrapped instead of cut: for sentences. */
   readonly wrap?: true;
 };
 
@@ -76,7 +76,7 @@ export async function tableRows(
 /** The columns of states. */
 const STATES = /^(STATE|STATUS|RESULT|ACTIVE|APPROVED)$/;
 
-/** The colours of states, each by how it begins: what is well, what waits or was refused, what fails, what is over. */
+/** The colours of states, by the beginning of the state: good, waiting or refused, failing, over. */
 const COLOURS: readonly (readonly [colour: keyof Style, begins: RegExp])[] = [
   ["green", /^(2\d\d\b|succeeded|enabled|yes)/],
   [
@@ -155,8 +155,8 @@ function brokenTo(word: string, room: number, widthOf: WidthOf): readonly string
 }
 
 /**
- * How wide each column may be: those that are cut first give way before the widest of the others are cut to one width,
- * and those that are kept after all others.
+ * The width of each column: the columns of `cut` are narrowed first, then the widest of the others to one width, and
+ * the columns of `keep` last.
  */
 function roomsIn(
   places: number,
@@ -180,7 +180,7 @@ function roomsIn(
   return rooms;
 }
 
-/** A text cut to `room` places, with a mark where it was cut. */
+/** A text cut to `room` columns, with a mark at the cut. */
 function cutTo(text: string, room: number, widthOf: WidthOf): string {
   if (widthOf(text) <= room) return text;
   const characters = Array.from(text);
@@ -188,7 +188,7 @@ function cutTo(text: string, room: number, widthOf: WidthOf): string {
   return `${characters.join("")}…`;
 }
 
-/** The two ends of a text that fit `room` places, with a mark where it is cut. */
+/** The two ends of a text, cut to `room` columns, with a mark at the cut. */
 function cutMiddle(text: string, room: number, widthOf: WidthOf): string {
   if (widthOf(text) <= room) return text;
   const characters = Array.from(text);
@@ -210,7 +210,9 @@ function sumOf(widths: readonly number[]): number {
   return widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length);
 }
 
-/** How many places a text takes on a terminal. The tables of Unicode are loaded where they are needed: that takes 20 ms. */
+/**
+ * A function for the width of a text on a terminal. Loads Unicode tables only if a text needs them: that takes 20 ms.
+ */
 async function measureFor(texts: readonly string[]): Promise<WidthOf> {
   if (texts.every((text) => PLAIN.test(text))) return (text) => text.length;
   const { default: stringWidth } = await import("string-width");

@@ -5,10 +5,16 @@ import { variableProblem } from "./command.ts";
 import { variableOf } from "./option-rules.ts";
 import { SECRET_VARIABLES } from "../host/given-secrets.ts";
 
-/** The variables that the program reads, each with why a value of it is refused; undefined if it is not. */
+/**
+ * The variables that the program reads, each with a function that returns the fault of a value; undefined if it is
+ * valid.
+ */
 export type KnownVariables = ReadonlyMap<string, (text: string) => string | undefined>;
 
-/** Variables that stand for no option: secrets, which no option takes, and what this program tells one that it starts. */
+/**
+ * Variables without an option: secrets, which are never options, and variables that this program sets for processes it
+ * starts.
+ */
 export const OTHER_VARIABLES: KnownVariables = new Map(
   [
     "CHECKOUT_API_KEY",
@@ -21,7 +27,7 @@ export const OTHER_VARIABLES: KnownVariables = new Map(
   ].map((name) => [name, () => undefined]),
 );
 
-/** The variables of all options of a command and of those below it. */
+/** The variables of all options of a command and of its subcommands. */
 export function variablesBelow(command: Command): KnownVariables {
   const own = command.options.flatMap((option) => {
     const variable = variableOf(option);

@@ -48,7 +48,7 @@ export function registerCalibrate(group: Group): void {
       switchOption("--check", "compare with the record instead of writing it; exit 3 if they differ"),
       switchOption("--yes", "skip the confirmation prompt"),
       ...payerOptions(),
-      // A retry would hide what the service answers.
+      // A retry would hide the service's first answer.
       ...targetOptions().filter((option) => option.name() !== "retries"),
     ],
     requires: [

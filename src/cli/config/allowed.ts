@@ -16,8 +16,8 @@ const ALLOWED_FILE = "allowed.json";
 type PersonalWorld = Pick<World, "files" | "settingsFolder">;
 
 /**
- * Whether the person has allowed a variable for a folder and an address (decision 85). Refuses a file that somebody else
- * could have written, and one that holds something else; `own` is the variable that works without it.
+ * Whether the user has allowed a variable for a folder and an address (decision 85). Refuses a file that another user
+ * could have written, and a file with other content; `own` is the variable that needs no permission.
  */
 export function isAllowed(world: PersonalWorld, use: AllowedUse, own: string): boolean {
   const folder = world.settingsFolder();
@@ -49,7 +49,7 @@ function tryToKeep(world: PersonalWorld, use: AllowedUse): Outcome<string, strin
   });
 }
 
-/** What is allowed: nothing where the file is missing or empty. Throws the reason not to believe the file. */
+/** The allowed variables; none if the file is missing or empty. Throws the reason if the file is not trusted. */
 function readAllowed(world: PersonalWorld, folder: string): Allowed {
   const path = join(folder, ALLOWED_FILE);
   for (const [place, kind] of [
@@ -67,7 +67,7 @@ function readAllowed(world: PersonalWorld, folder: string): Allowed {
 
 class NotBelieved extends Error {}
 
-/** What work brings, or why it brings nothing: the file is not believed, or the file system refuses. */
+/** The result of `work`, or the reason of its failure: the file is not trusted, or the file system refuses. */
 function inWords<Value>(work: () => Value): Outcome<Value, string> {
   try {
     return accept(work());

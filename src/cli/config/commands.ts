@@ -102,7 +102,7 @@ async function runExport(context: Context, options: CommonOptions): Promise<numb
   const exported = exportedConfig(shown);
   if (!exported.ok) throw new Refused({ ...exported.refusal, exitCode: EXIT.failed, next: DELETE_STORES });
   const { value: text } = exported;
-  // As one line, like every result; as a file otherwise.
+  // On one line with --json, like every result; else as a file.
   return context.printer.exact(options.json === true ? `${JSON.stringify(JSON.parse(text))}\n` : text);
 }
 

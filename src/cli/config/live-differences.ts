@@ -70,7 +70,10 @@ async function differentSecrets(
   return others.map(({ source }) => ({ field: source, expected: "as given", live: "another one" }));
 }
 
-/** Whether a key is one of the first store. The sandbox has only hashes: it is asked whether it would have to add it. */
+/**
+ * Whether a key belongs to the first store. The sandbox has only hashes, so it plans whether it would have to add the
+ * key.
+ */
 async function isKeyOf(
   context: Context,
   { value }: GivenSecret,

@@ -1,14 +1,14 @@
 import type { World } from "../../world.ts";
 
-/** What Ctrl-C and Ctrl-D send while a terminal hands over each key: no signal then. */
+/** In raw mode, Ctrl-C and Ctrl-D send these characters, and no signal. */
 const QUIT = new Set(["q", "\u0003", "\u0004"]);
 
 /** A key that means something. */
 export type Key = "quit" | "replay" | "details";
 
 /**
- * Hands over the keys that are pressed from `read` on, each at once, until the end of the block that holds it: that gives
- * the terminal back as it was. Keys that mean nothing, and those that send more than one character, are passed over.
+ * Yields pressed keys, each immediately, from `read` until the end of the enclosing block, which restores the terminal.
+ * Keys without a meaning, and keys that send several characters, are skipped.
  */
 export function keysOf(
   { stdin }: Pick<World, "stdin">,
@@ -37,7 +37,7 @@ export function keysOf(
   };
 }
 
-/** A terminal hands over lines unless it is told otherwise; what is no terminal has no such mode. */
+/** A terminal sends whole lines except in raw mode; another stream has no such mode. */
 function setRaw(stdin: World["stdin"], raw: boolean): void {
   if ("setRawMode" in stdin && typeof stdin.setRawMode === "function") stdin.setRawMode(raw);
 }

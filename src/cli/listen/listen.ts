@@ -88,7 +88,7 @@ async function targetIfThere(context: Context): Promise<ControlTarget | undefine
   return resolveStore(context, found);
 }
 
-/** A service of which nothing is known but its secrets, and which cannot be asked for anything. */
+/** A service that offers no registration: only its secrets are known. */
 async function serviceOf(context: Context, options: ListenOptions): Promise<Sender> {
   const { port, since, exitOnDisconnect } = options;
   const secrets = await findSecrets(context, options);
@@ -112,7 +112,7 @@ const ONLY_SANDBOX = usageProblem(
   "leave them out",
 );
 
-/** What comes first, as the sandbox takes it; a span counts back from its clock. */
+/** The first events to receive, as the sandbox takes them; a span counts back from the store's time. */
 async function sinceOf(
   context: Context,
   { since = "last" }: ListenOptions,
@@ -130,8 +130,8 @@ async function sinceOf(
 }
 
 /**
- * The memory of what was forwarded: in the folder's journal, or where there is no folder, in this process; closed at
- * the end of the block that holds it.
+ * The record of forwarded events: in the folder's journal, or in this process without a folder. Closed at the end of
+ * the enclosing block.
  */
 function openSeen({ world, printer, around }: Context, options: ListenOptions): SeenEvents & Disposable {
   const folder = around.folder();

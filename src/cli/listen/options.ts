@@ -30,7 +30,7 @@ import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { Refused, refusedUsage, usageProblem, type Problem } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 
-/** The first events to receive: the waiting ones, those after an event, or those of the last milliseconds. */
+/** The first events to receive: held back events, events after an event, or events of the last milliseconds. */
 type Since = "last" | { readonly eventId: string } | { readonly spanMs: number };
 
 /** Options of `checkout listen`. */
@@ -147,7 +147,7 @@ export async function planOf(context: Context, options: ListenOptions): Promise<
 /** No address has it. */
 const NO_PORT = -1;
 
-/** Why events cannot be forwarded to an address; undefined where they can. */
+/** The problem of forwarding events to an address; undefined if there is none. */
 function targetFault(url: string, policy: TargetPolicy): Problem | undefined {
   const host = URL.canParse(url) ? new URL(url).hostname : "";
   const allowed = { ...policy, ownPort: NO_PORT };

@@ -14,7 +14,7 @@ import { causeLine } from "../webhook/report.ts";
 import type { ListenPlan } from "./options.ts";
 import { fieldLines, type Field, type Printer, type Style } from "../printer.ts";
 
-/** Length of the longest event type of orders: that of sessions is longer, and needs its room once there is one. */
+/** Length of the longest order event type. Session event types are longer; the column widens at the first of them. */
 const TYPE_WIDTH = "order.succeeded".length;
 /** Maximum length of a shown text, because the texts of unverified requests can be long. */
 const MAX_TEXT = 64;
@@ -34,7 +34,7 @@ type ListenReady = {
   readonly replayed: number;
 };
 
-/** What `listen` says of itself when deliveries can come, for programs. */
+/** The JSON ready line of `listen`. */
 export function readyJson({ port, plan, pid, origin, endpointId, replayed }: ListenReady): object {
   return {
     event: "ready",
@@ -74,7 +74,7 @@ export function readyText(ready: ListenReady, style: Style): string {
   return [title, "", fieldLines(fields), ""].join("\n");
 }
 
-/** What became of a delivery, for programs. */
+/** The JSON line of a delivery. */
 export function deliveryJson(delivery: HandledDelivery): object {
   const { at, storeAt, claims, verified, fault, injected, result, answered, milliseconds, next } = delivery;
   const went = result.kind === "answered" || result.kind === "unanswered" ? result : undefined;
@@ -110,10 +110,10 @@ const OUTCOMES = {
   not_verified: "not_verified",
 } as const satisfies Record<DeliveryResult["kind"], string>;
 
-/** How lines look: with the target's address where there can be several, and aligned with the lines before. */
+/** The style of lines: with the target's address if there are several targets, and aligned with earlier lines. */
 type LineStyle = Pick<Printer, "style" | "wrap"> & { readonly plan: ListenPlan; readonly typeWidth: number };
 
-/** The room for event types in lines of `width` places: for those of sessions from the first line on, if it has it. */
+/** The width of the event type column in lines of `width` columns: wide enough for session events if the line is. */
 export function typeWidthOf({ width }: Pick<Printer, "width">): number {
   return width < WIDE ? TYPE_WIDTH : SESSION_TYPE_WIDTH;
 }
@@ -130,9 +130,8 @@ export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, befo
 const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
 
 /**
- * The same for people: one line that fits 80 columns (unless the store's clock was moved: then the real time stands at its
- * end), and below it why it is not verified, or which fault it has met.
- * The order names what it is about; `d` and `--json` show all ids.
+ * The line of a delivery, which fits 80 columns (if the store's clock was moved, the real time is at the end). Below
+ * it, the reason why it is not verified, or its fault. The order_id names its subject; `d` and `--json` show all ids.
  */
 export function deliveryLine(delivery: HandledDelivery, look: LineStyle): string {
   const { style, typeWidth, wrap } = look;
@@ -155,18 +154,18 @@ export function deliveryLine(delivery: HandledDelivery, look: LineStyle): string
       ? result.causes.map((cause) => causeLine(cause, style))
       : targetCauses(result, style);
   const strange = fault === undefined ? [] : [`  ${style.cyan("→")} ${fault.message}`];
-  // A fault that was asked for is the cause, and nothing is left to guess.
+  // An injected fault is the cause, so no other cause is searched.
   const why = injected === undefined ? causes : [`  ${style.cyan("→")} ${faultText(injected)}`];
   return [line, ...answerLines(result, style), ...strange, ...why].join("\n");
 }
 
-/** The beginning of what a target said that has not taken an event. */
+/** The beginning of the answer of a target that refused an event. */
 function answerLines(result: DeliveryResult, style: Style): readonly string[] {
   const said = result.kind === "answered" && result.status > 299 ? excerpt(result.answer) : "";
   return said === "" ? [] : [`  ${style.dim("<")} ${said}`];
 }
 
-/** How the attempt of a target ended, as it is told of deliveries; undefined where there was none. */
+/** The end of an attempt in the form of deliveries; undefined if there was no attempt. */
 function endOf(result: DeliveryResult): Pick<StoryAttempt, "status" | "error"> | undefined {
   if (result.kind === "answered") return { status: result.status, error: null };
   if (result.kind !== "unanswered") return undefined;
@@ -204,7 +203,9 @@ function resultParts({ result, milliseconds, next }: HandledDelivery, { style, p
   }
 }
 
-/** A span, not a moment: that would be one of the store's clock, beside those of this machine. */
+/**
+ * A span, not a time: the time would be by the store's clock, while the line's other times are by this machine's clock.
+ */
 function nextText({ waitMs }: NextAttempt): string {
   if (waitMs === null) return "given up";
   const [size, unit] = SPAN_UNITS.find(([unitMs]) => waitMs >= 2 * unitMs) ?? [SECOND_MS, "s"];
@@ -217,7 +218,7 @@ const SPAN_UNITS = [
   [60 * SECOND_MS, "min"],
 ] as const;
 
-/** Everything about a delivery: its headers without the whole signature, its body, and what the target answered. */
+/** All details of a delivery: its headers with a shortened signature, its body, and the target's answer. */
 export function detailLines({ request, result, answered }: HandledDelivery): string {
   const headers = request.rawHeaders.flatMap((name, index) =>
     index % 2 === 0 ? [`> ${name}: ${shownHeader(request.rawHeaders[index + 1] ?? "")}`] : [],
@@ -232,7 +233,7 @@ export function detailLines({ request, result, answered }: HandledDelivery): str
     .join("\n");
 }
 
-/** A signature is told by its form: services may name its header otherwise. */
+/** Recognises a signature by its form, because a service's header may have another name. */
 function shownHeader(value: string): string {
   if (!SIGNATURES.test(value)) return value;
   return value

@@ -29,7 +29,7 @@ import { portFailure } from "../../host/listen.ts";
 import { EXIT, problemOf, Refused, type Problem } from "../problem.ts";
 import { answered } from "../target/call.ts";
 
-/** Who sends: a sandbox of this machine, wherever it is at that moment, or a service that knows nothing of us. */
+/** The sender: a sandbox on this machine, at its current address, or a service without registration. */
 export type Sender =
   | {
       readonly kind: "sandbox";
@@ -38,18 +38,18 @@ export type Sender =
     }
   | { readonly kind: "service"; readonly secrets: readonly string[] };
 
-/** What a session is made of. */
+/** The parts of a session. */
 type SessionOptions = {
   readonly sender: Sender;
   readonly plan: ListenPlan;
   readonly seen: SeenEvents;
   readonly port: number;
   readonly exitOnDisconnect: boolean;
-  /** Whether somebody presses keys. */
+  /** Whether keys are read from a terminal. */
   readonly keys: boolean;
 };
 
-/** What listens, from the moment that its port is taken. */
+/** The listening server of a session, once its port is taken. */
 type Session = {
   readonly listener: Listener;
   readonly webhooks: WebhookListener;
@@ -62,7 +62,10 @@ const CHECK_MS = 1000;
 /** A stop takes at most this long; deliveries in flight get a bit less. */
 const STOP_MS = 1000;
 const DRAIN_MS = 800;
-/** Bodies of events are larger than those of requests; a body in memory for each connection is what it takes. */
+/**
+ * Maximum size of an event's body, in bytes: events are larger than requests, and each connection holds one body in
+ * memory.
+ */
 const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
 /** The most that is shown of a request that is no delivery, in characters. */
@@ -86,7 +89,10 @@ const STOPPED = {
   service: "checkout listen stopped.",
 };
 
-/** Returns when it is stopped, and refuses where it is over otherwise; both leave no registration and no port behind. */
+/**
+ * Listens until it is stopped, and refuses if it ends for another reason. Either way the registration and the port are
+ * released.
+ */
 async function listenUntil(
   context: Context,
   options: SessionOptions,
@@ -147,7 +153,7 @@ function pathsOf({ forward }: ListenPlan): string[] {
   return [...new Set(["/", ...(forward === undefined ? [] : [new URL(forward).pathname])])];
 }
 
-/** A service that cannot be asked anything. */
+/** A service without registration. */
 function fixedSource(sender: Sender): DeliverySource {
   const inForce = sender.kind === "service" ? sender.secrets : [];
   return {
@@ -170,7 +176,7 @@ function hideSecrets({ printer }: Context, source: DeliverySource): DeliverySour
   };
 }
 
-/** Registers where there is something to register with, and says that deliveries can come. */
+/** Registers the listener if the sender supports it, and reports that it is ready. */
 async function start(
   { world, printer }: Context,
   { sender, plan, keys }: SessionOptions,
@@ -190,7 +196,7 @@ async function start(
 
 type Watch = SessionOptions & { readonly session: Session; readonly unlessStopped: Interruption };
 
-/** Asks the sandbox, which answers when something changes, and says what has changed. */
+/** Waits for changes of the registration, and reports them. */
 async function watch(context: Context, options: Watch): Promise<void> {
   const { session, unlessStopped } = options;
   for (;;) {
@@ -204,7 +210,7 @@ async function watch(context: Context, options: Watch): Promise<void> {
   }
 }
 
-/** When a line is said: as lines of deliveries, by the store's clock, and with the real time behind it where that differs. */
+/** The time of a line: by the store's clock, as in lines of deliveries, and the real time at its end if that differs. */
 async function momentOf(
   { world, printer }: Context,
   link: Link | undefined,
@@ -212,12 +218,12 @@ async function momentOf(
   const realAt = world.now();
   const storeAt = link === undefined ? null : await link.storeTime();
   if (storeAt === null) return { at: realAt, realAt, real: [] };
-  // Nobody knows the store's time.
+  // The store's time is unknown.
   if (storeAt === undefined) return { at: realAt, realAt, real: [printer.style.dim("real time")] };
   return { at: storeAt, realAt, real: [printer.style.dim(`real time ${timeOf(realAt)}`)] };
 }
 
-/** Says what has changed; returns why it is over, where it is. */
+/** Reports a change; returns the problem if listening is over. */
 async function tellChange(
   context: Context,
   options: Watch,
@@ -266,7 +272,7 @@ const TAKEN_OVER: Problem = {
   next: "use that one; for two receivers at once add the second: checkout endpoints add URL",
 };
 
-/** What a key does; a replay is asked for once at a time. */
+/** Handles a key; only one replay is requested at a time. */
 function keyHandler(
   context: Context,
   { link, last }: Session,
@@ -297,7 +303,10 @@ function keyHandler(
   };
 }
 
-/** Lets deliveries wait for the next listener, unless it is there already; what is being forwarded is finished, and reported. */
+/**
+ * Holds deliveries back for the next listener, unless it has already registered. Events in progress are forwarded and
+ * reported.
+ */
 async function finish({ listener, webhooks, link }: Session): Promise<void> {
   await link?.leave();
   await listener.close(DRAIN_MS);

@@ -105,7 +105,7 @@ function headline({ printer: { style } }: Context, checkout: CheckoutWire, repla
   return `${style.green("=")} the same ${thing} as before; nothing new was created`;
 }
 
-/** A report whose commands are quoted for this shell. */
+/** A report with its commands quoted for a shell. */
 type ReportInShell = CreateReport & { readonly shell: Shell };
 
 function createProblem(

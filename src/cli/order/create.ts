@@ -101,7 +101,10 @@ function fieldOptions(world: World): readonly Option[] {
   return Object.values(options);
 }
 
-/** Creates, or gets what this create made before; exit 5 if the key or the order_id belongs to a different create. */
+/**
+ * Creates a checkout, or gets the checkout that the same create made before; exit 5 if the key or the order_id belongs
+ * to a different create.
+ */
 async function runCreate(context: Context, options: CreateOptions, noun: CheckoutKind): Promise<number> {
   const { world } = context;
   const service = await connectTo(context);

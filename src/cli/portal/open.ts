@@ -14,7 +14,7 @@ import type { ServiceOptions } from "../target/surroundings.ts";
 type OpenOptions = ServiceOptions & { readonly print?: boolean };
 
 const FILE = "sign-in.html";
-/** How long a file in the temporary folder is left to the browser that loads it. */
+/** How long a file in the temporary folder is kept for the browser to load, in milliseconds. */
 const LOAD_MS = 5000;
 
 /** `checkout open`. */
@@ -51,13 +51,13 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
   return ending;
 }
 
-/** A link that leads to the first page of the store, or to what its search finds by an id. */
+/** A sign-in link to the first page of the store, or to the object with an id. */
 async function newSignIn(context: Context, id: string | undefined): Promise<AnswerOf<"createSignIn">> {
   const target = await controlTarget(context);
   const { storeId } = target;
   const first = storeId === undefined ? "/portal" : `/portal/${storeId}`;
   const page = storeId === undefined ? first : `${first}/start`;
-  // The portal finds all else by itself; of several checkouts of an order_id it would show the newest.
+  // The portal finds all other ids; of several checkouts of an order_id it would show the newest.
   const ofOrder = id === undefined ? undefined : await findByOrderId(context, id, target);
   const q = ofOrder ?? id;
   const to = q === undefined ? page : `${first}/find?${new URLSearchParams({ q }).toString()}`;
@@ -73,9 +73,9 @@ type OpenResult =
   | { readonly ok: false; readonly message: string };
 
 /**
- * Opens a link by a file that leads on to it. Everybody on this machine can read the arguments of a process, and the
- * browser's would hold the code (decision 99). The file in the state folder is written anew by the next call; one in a
- * temporary folder is removed.
+ * Opens a link through a file that redirects to it: every user of this machine can read a process's arguments, and the
+ * browser's arguments would contain the code (decision 99). The file in the state folder is overwritten by the next
+ * call; a file in a temporary folder is removed.
  */
 async function openSecretly(context: Context, link: string): Promise<OpenResult> {
   const { world } = context;

@@ -120,7 +120,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
   }
 }
 
-/** How long to wait before looking for a disconnected sandbox again. */
+/** Pause before a disconnected sandbox is called again, in milliseconds. */
 const LOOK_AGAIN_MS = 1000;
 
 /** A line for each request. */

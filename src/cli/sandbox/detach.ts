@@ -36,11 +36,11 @@ type StartMessage =
     }
   | { readonly problem: Problem };
 
-/** How often a start tries again after losing the race against another start. */
+/** Maximum number of further starts after losing the race against another start. */
 const MAX_LOST_RACES = 10;
-/** How long a process may take to stop that was abandoned before it was ready. */
+/** Timeout for stopping a process that was abandoned before it was ready, in milliseconds. */
 const ABANDON_MS = 10_000;
-/** How many of the last log lines are shown if a detached sandbox ended without a message. */
+/** Number of log lines shown if a detached sandbox ended without a message. */
 const SHOWN_LOG_LINES = 5;
 
 /**
@@ -210,7 +210,7 @@ function endedEarly(how: string, lines: readonly string[]): Problem {
   };
 }
 
-/** Serves in a detached process: tells its starter when it is ready, and stops if the starter has ended by then. */
+/** Serves in a detached process: notifies its starter when it is ready, and stops if the starter has ended before. */
 export async function serveDetached(
   context: Context,
   options: StartOptions,

@@ -11,7 +11,7 @@ import { readyOf, type Ready } from "../../host/ready.ts";
 /** A folder's running sandbox with its own description. */
 export type Live = { readonly run: Run; readonly description: SandboxDescription };
 
-/** How long a command waits for a sandbox that is starting. */
+/** Timeout for a sandbox that is starting, in milliseconds. */
 const START_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 

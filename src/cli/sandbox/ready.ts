@@ -7,8 +7,7 @@ import type { GivenSecrets } from "../../host/given-secrets.ts";
 import type { Ready } from "../../host/ready.ts";
 
 /**
- * The problem of a start whose ready line could not be printed: without it nobody can use the sandbox, which is
- * stopped.
+ * The problem of a start whose ready line could not be printed: its sandbox is stopped, because no user could reach it.
  */
 export function unannounced(): Problem {
   return {
@@ -24,7 +23,7 @@ export function activeFaultsText(count: number): string {
   return `${count} active: checkout faults list`;
 }
 
-/** How a ready sandbox runs; `detached` is its log file, or null if its log goes to a terminal. */
+/** The mode of a ready sandbox; `detached` is its log file, or null if its log goes to a terminal. */
 type RunMode = "foreground" | { readonly detached: string | null };
 
 /**
@@ -45,7 +44,7 @@ export function banner(
     readonly activeFaults?: number;
     /** Secrets that the environment gave. They are not shown, because a banner often ends up in a log. */
     readonly given?: Partial<Pick<GivenSecrets, "apiKey" | "signingSecret" | "controlToken">>;
-    /** How many endpoints sign with their own secret. */
+    /** The number of endpoints that sign with their own secret. */
     readonly ownSecrets?: number | undefined;
   } = {},
 ): string {

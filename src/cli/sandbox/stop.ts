@@ -6,9 +6,9 @@ import { noteTarget } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, unlessRefused, type Problem } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
 
-/** How long a sandbox may take to stop; it gives requests in flight less than a second. */
+/** Timeout for stopping a sandbox, in milliseconds; it gives requests in flight less than a second. */
 const STOP_MS = 10_000;
-/** How long it may take to answer the request to stop. */
+/** Timeout of the request to stop, in milliseconds. */
 const ASK_MS = 2000;
 const LOOK_EVERY_MS = 20;
 
@@ -40,8 +40,8 @@ async function runStop(context: Context): Promise<number> {
 }
 
 /**
- * Asks the process of `run.json`, whose start time was compared just before, over the control API, or else by a signal.
- * A user's program that hosts a sandbox gets no signal, which would end the whole program.
+ * Stops the process of `run.json`, whose start time was checked before, by a request to the control API, or else by a
+ * signal. A user's program that hosts a sandbox gets no signal, which would end the whole program.
  */
 async function askToStop(world: World, run: Run): Promise<void> {
   const refused = await callStop(world, run);

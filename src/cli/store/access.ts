@@ -5,7 +5,10 @@ import { callAt } from "../target/call.ts";
 import { resolveStore } from "../target/control.ts";
 import { isOwn } from "../target/surroundings.ts";
 
-/** What an application needs of the store that options and folder name: from its sandbox, and its key from the folder of that. */
+/**
+ * The settings that an application needs for the command's store: from the store's sandbox, and its key from the
+ * folder.
+ */
 export async function accessIn(context: Context, sandbox: ControlTarget): Promise<StoreAccess> {
   const target = await resolveStore(context, sandbox);
   const told = await callAt(context, target, { name: "storeAccess", body: undefined });
@@ -25,7 +28,7 @@ export async function revokedKeyEnds(
   return revoked.map(({ lastFour }) => lastFour);
 }
 
-/** The keys that a folder keeps are those of its own sandbox. */
+/** The store's kept key; null for another folder's sandbox, because a folder keeps only the keys of its own sandbox. */
 function keptKeyOf({ around }: Context, { origin }: ControlTarget, storeId: string): string | null {
   if (!isOwn(around, origin)) return null;
   return around.credentials().stores[storeId]?.api_key ?? null;

@@ -1,13 +1,13 @@
 import type { Context } from "../command.ts";
 import { ownSecretsText } from "../sandbox/ready.ts";
 
-/** What an application of a store is set up with; `apiKey` is null where no file holds it. */
+/** The settings of an application; `apiKey` is null if no file holds it. */
 export type StoreAccess = {
   readonly baseUrl: string;
   readonly apiKey: string | null;
   readonly storeId: string;
   readonly signingSecret: string;
-  /** How many endpoints of the store sign with a secret of their own. */
+  /** The number of the store's endpoints that sign with their own secret. */
   readonly ownSecrets?: number | undefined;
 };
 
@@ -26,7 +26,7 @@ export function variablesOf({
   };
 }
 
-/** Says whose secret the variables have, where endpoints sign with others. */
+/** Warns if endpoints sign with their own secret instead of the secret in the variables. */
 export function noteOwnSecrets(
   { printer }: Context,
   { ownSecrets = 0 }: Pick<StoreAccess, "ownSecrets">,

@@ -34,7 +34,7 @@ export type ServiceOptions = CommonOptions & {
   readonly retries?: number;
   readonly showHeaders?: boolean;
   readonly target?: string;
-  /** Variables that may be sent as the API key of the target. */
+  /** Variables whose values may be sent as the target's API key. */
   readonly allowEnv?: readonly string[];
 };
 

@@ -18,7 +18,7 @@ type SecretOptions = CommonOptions & { readonly format?: "env" };
 /** The variable from which commands that sign or verify read the secret. */
 const VARIABLE = "CHECKOUT_SIGNING_SECRET";
 
-/** How long the old secret also signs, as it was typed and in milliseconds. */
+/** The overlap during which the old secret also signs, as typed and in milliseconds. */
 type Overlap = { readonly text: string; readonly milliseconds: number };
 
 const DEFAULT_OVERLAP: Overlap = { text: "24h", milliseconds: DEFAULT_OVERLAP_MS };
@@ -73,7 +73,7 @@ export function registerEndpointSecrets(group: Group): void {
   });
 }
 
-/** Prints the newest active secret, the one that a receiver should verify with. */
+/** Prints the newest active secret, with which a receiver should verify. */
 async function runSecret(context: Context, options: SecretOptions, text?: string): Promise<number> {
   const id = text === undefined ? await onlyEndpoint(context) : await findId(context, "endpoint", text);
   const shown = await callSandbox(context, {
@@ -89,7 +89,7 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
 }
 
 /**
- * The only endpoint, not counting those of `listen` beside others. Refuses if there is none, or several, which it
+ * The only endpoint; a `listen` endpoint beside others is not counted. Refuses if there is none, or several, which it
  * names.
  */
 async function onlyEndpoint(context: Context): Promise<string> {

@@ -18,7 +18,7 @@ export type WebhookWaitOptions = CommonOptions & { readonly wait?: boolean; read
 /** The hint after an unknown event id. */
 export const NEXT_AFTER_EVENT: NextAfter = { not_found: "checkout events list shows the events" };
 
-/** `--wait`, with `what` as its help, and `--timeout`. */
+/** The options `--wait`, with this help, and `--timeout`. */
 export function webhookWaitOptions(what: string): Option[] {
   return [
     switchOption("--wait", what),

@@ -6,7 +6,7 @@ import { sayOf, type OrderView } from "./order-view.ts";
 /** A visit to the page that customers come back to. */
 export type Visit = { readonly arrived: boolean; readonly got: string };
 
-/** What was seen of one order, step by step. */
+/** The observations of one order, in the order of the steps. */
 export type ReturnFacts = {
   /** The checkout of that order. */
   readonly checkoutId: string;
@@ -23,14 +23,14 @@ export type ReturnFacts = {
   readonly early: {
     readonly visit: Visit;
     readonly view: OrderView;
-    /** Whether the merchant has asked the API meanwhile, and was told that it is paid. */
+    /** Whether the merchant has retrieved the session in the meantime and received `succeeded`. */
     readonly asked: boolean;
   } | null;
   /** After the webhooks. */
   readonly confirmed: OrderView | null;
 };
 
-/** How a customer comes back to a page that asks the service. */
+/** The requests of a customer who returns to a page that retrieves the session. */
 export const RETURN_WAYS = {
   pending: english(PARTS.pending),
   otherSession: english(PARTS.otherSession),
@@ -91,11 +91,11 @@ export const RETURN_CAUSES = {
 /** A cause of the closed list. */
 export type ReturnCause = keyof typeof RETURN_CAUSES;
 
-/** A step: what was seen in it, and why it does not pass; undefined if it does. */
+/** A step: its observation, and its cause if it fails. */
 type ReturnStep = {
   readonly title: Words;
   readonly expected: Words;
-  /** Null where it did not come to that. */
+  /** Null if the step was not reached. */
   readonly got: (facts: ReturnFacts) => string | null;
   readonly cause: (facts: ReturnFacts) => ReturnCause | undefined;
 };
@@ -152,8 +152,8 @@ export const RETURN_STEPS = {
 } as const satisfies Readonly<Record<string, ReturnStep>>;
 
 /**
- * Decides the result (interface 4). Both returns look the same. A merchant who takes only the second for paid has asked
- * the service, which is the other way to confirm a payment; then the service has seen it ask.
+ * Judges the drill (interface 4). Both returns look the same, so a merchant who shows only the second order paid has
+ * retrieved the session, which is the other way to confirm a payment; the sandbox then saw the retrieve.
  */
 export function judgeReturn(facts: ReturnFacts): JudgedDrill {
   const steps = Object.entries<ReturnStep>(RETURN_STEPS).flatMap(

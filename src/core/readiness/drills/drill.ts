@@ -6,13 +6,13 @@ import { hash } from "node:crypto";
 import type { Words } from "../../language.ts";
 import type { Endpoint } from "../../webhook/endpoint.ts";
 
-/** What judging a drill amounts to. */
+/** The verdict of a drill, and its steps. */
 export type JudgedDrill = { readonly verdict: DrillVerdict; readonly steps: readonly DrillStep[] };
 
-/** The steps of a kind of drill, each with what it is called for people. */
+/** The titles of the steps of a kind of drill. */
 export type StepTitles = Readonly<Record<string, { readonly title: Words }>>;
 
-/** What a step is called for people; its name where an older version kept it. */
+/** The title of a step; its name if an older version recorded it. */
 export function stepTitle(steps: StepTitles, name: string): Words {
   return steps[name]?.title ?? [name, name];
 }

@@ -4,7 +4,7 @@ import { outcomeOfOrderId } from "../../checkout/reserved-order-id.ts";
 /** The order_ids of a drill's purchases. They differ in little, and none is the beginning of another one. */
 export type DrilledOrderIds = {
   readonly first: string;
-  /** The same digits in another order; its last four characters are those of the first. */
+  /** The same digits in another order; the last four characters are the same. */
   readonly second: string;
   /** Another last digit. */
   readonly third: string;
@@ -12,17 +12,17 @@ export type DrilledOrderIds = {
   readonly alike: readonly string[];
 };
 
-/** How many digits, and so how many random bytes, an order_id of a drill has. */
+/** The number of digits, and of random bytes, in an order_id of a drill. */
 export const DRILLED_DIGITS = 10;
 
-/** How much of a merchant's own order_id is taken over, so that all fit. */
+/** Maximum length of the merchant's part, so that every order_id fits. */
 const MAX_HEAD = MAX_ORDER_ID - DRILLED_DIGITS - 1;
 
-/** Order_ids that look like the newest of the store, with digits from random bytes in the place of its own. */
+/** Order_ids in the form of the store's newest order_id, with random digits instead of its own. */
 export function drilledOrderIds(like: string | undefined, random: Uint8Array): DrilledOrderIds {
   const head = (/^[A-Za-z][A-Za-z_.-]*/.exec(like ?? "")?.[0] ?? "order-").slice(0, MAX_HEAD);
   const drawn = Array.from({ length: DRILLED_DIGITS }, (_, at) => (random[at] ?? 0) % 9);
-  // Two digits that differ, and no zero at the beginning, whatever was drawn.
+  // Two different digits, and no leading zero, whatever the random bytes are.
   const [one = 0, other = 0, ...rest] = drawn;
   const [begin, next] = [(one % 4) + 1, (other % 4) + 5];
   const digits = [begin, next, ...rest].join("");
@@ -45,8 +45,8 @@ function otherCase(head: string): string {
 const LEAST_DRAWN = 8;
 
 /**
- * An order_id of the shape of a merchant's own, with other digits, and other letters where they are no word; undefined
- * where that is one which the sandbox settles by itself. Uses a random byte for each character.
+ * An order_id in the form of the merchant's, with other digits, and with other letters except in words; undefined if it
+ * would be a reserved order_id, which the sandbox settles automatically. Uses one random byte for each character.
  */
 export function orderIdLike(like: string, random: Uint8Array): string | undefined {
   if (outcomeOfOrderId(like) !== undefined) return undefined;

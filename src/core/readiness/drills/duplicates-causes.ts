@@ -119,7 +119,7 @@ export const DUPLICATES_CAUSES = {
 /** A cause of the closed list. */
 export type DuplicatesCause = keyof typeof DUPLICATES_CAUSES;
 
-/** Failures of the merchant; all other causes leave open what the shop does. */
+/** The causes that are failures of the merchant; with any other cause the drill has no verdict. */
 export const DUPLICATES_FAILURES: ReadonlySet<DuplicatesCause> = new Set([
   "books_again",
   "books_at_once",

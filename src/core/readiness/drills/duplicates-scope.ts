@@ -3,12 +3,12 @@ import type { DrillStep } from "../../control/drills.ts";
 import { english, type Words } from "../../language.ts";
 import { GOT, OPEN, PARTS } from "../drill-sentences.ts";
 
-/** What happens to an order of the drill. Of each kind the first checkout is paid, the second fails, and so on. */
+/** The ends of the drill's orders. Of each kind the first checkout is paid, the second fails, and so on. */
 export const ORDER_ENDS = ["paid", "failed", "declined", "expired", "cancelled"] as const;
-/** One of these; a `declined` attempt is followed by a payment. */
+/** The end of an order; a `declined` attempt is followed by a payment. */
 export type OrderEnd = (typeof ORDER_ENDS)[number];
 
-/** What a drill of duplicates has looked at, and what it could not see. */
+/** The scope of a drill of duplicates: the orders it covered, and the limits of its observations. */
 export type DuplicatesScope = {
   readonly orders: readonly { readonly kind: CheckoutObject; readonly end: OrderEnd }[];
   /** Whether the drill made the orders, and not the shop. */
@@ -18,11 +18,11 @@ export type DuplicatesScope = {
   readonly isQuick: boolean;
   /** Whether the view shows how often something was booked. */
   readonly showsBookings: boolean;
-  /** How often the shop answered 429. */
+  /** The number of 429 answers of the shop. */
   readonly limited: number;
 };
 
-/** A step that passes, and says what the others leave open; null where they leave nothing open. */
+/** A step that passes, and names what the drill did not prove; null if the drill proved it. */
 type ScopeStep = {
   readonly title: Words;
   readonly isRisk: boolean;
@@ -34,7 +34,7 @@ const KINDS = {
   checkout_session: { only: GOT.onlySessions, ends: PARTS.sessions },
 } as const;
 
-/** What a pass leaves open. Of these steps the risks keep the checklist from being ready without a risk. */
+/** The gaps of a passed drill. The steps that are risks make the store ready only with risks. */
 export const SCOPE_STEPS = {
   not_drilled: {
     title: ["ends that were not drilled", "没有演练的结束方式"],
@@ -94,7 +94,7 @@ export const SCOPE_STEPS = {
   },
 } as const satisfies Readonly<Record<string, ScopeStep>>;
 
-/** What a drill that passed leaves open, as steps: their causes are notes. */
+/** The gaps of a passed drill as steps, whose causes are notes. */
 export function scopeSteps(scope: DuplicatesScope): DrillStep[] {
   return Object.entries<ScopeStep>(SCOPE_STEPS).flatMap(([name, { say }]) => {
     const said = say(scope);

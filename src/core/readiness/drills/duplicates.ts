@@ -12,8 +12,8 @@ import { sayOf, type OrderView } from "./order-view.ts";
 export type SentStatus = "created" | "pending" | "succeeded";
 
 /**
- * What is sent to the orders that are paid in the end, in this order. Each step is one event of a real order, correctly
- * signed, to each endpoint that wants it; `at_once` sends it twice at the same moment.
+ * The sends of orders that end paid, in this order. Each send is one event of a real order, with a valid signature, to
+ * each endpoint that subscribes to its type; `at_once` sends it twice at the same time.
  */
 export const DUPLICATE_SENDS = {
   payment_first: {
@@ -53,10 +53,10 @@ export type SendName = keyof typeof DUPLICATE_SENDS;
 /** The names of all sends, in their order. */
 export const SEND_NAMES = Object.keys(DUPLICATE_SENDS) as readonly SendName[];
 
-/** What an endpoint answered, or why there is no answer. */
+/** An endpoint's status, or the error if there is no answer. */
 type EndpointAnswer = { readonly status: number | null; readonly error: DeliveryError | null };
 
-/** One event that was sent, and what came of it. */
+/** A sent event and its effects. */
 export type SendFact = {
   readonly name: SendName;
   readonly eventId: string;
@@ -64,11 +64,12 @@ export type SendFact = {
   readonly answers: readonly EndpointAnswer[];
   /** Whether the merchant had said paid before it was sent. */
   readonly wasPaid: boolean;
-  /** What the merchant said afterwards; of several answers the first that is not `paid`, if it was paid before. */
+  /** The view after the send; of several readings, the first that is not `paid`, if it was paid before. */
   readonly view: OrderView;
   /**
-   * Whether the view changed otherwise; `untold` if that cannot be told apart from what changes by itself. `twice`: it
-   * shows twice as much as that of an order whose payment came once. `undone`: what the payment added is gone.
+   * Whether the view changed in another way; `untold` if the change cannot be told apart from parts that change by
+   * themselves. `twice`: it shows twice as much as the view of an order whose payment was sent once. `undone`: the
+   * effect of the payment is gone.
    */
   readonly text: "same" | "changed" | "twice" | "undone" | "untold" | "not_compared";
 };
@@ -80,44 +81,44 @@ type DrilledFact = {
   readonly end: OrderEnd;
 };
 
-/** What the merchant said of an order. */
+/** The merchant's view of an order. */
 export type ViewFact = DrilledFact & { readonly view: OrderView };
 
-/** What was sent to an order that is paid in the end. */
+/** The sends of an order that ends paid. */
 export type LaneFact = DrilledFact & { readonly sends: readonly SendFact[] };
 
-/** What was seen, step by step; a step that was not reached has no orders. */
+/** The observations of each step; a step that was not reached has no orders. */
 export type DuplicatesFacts = {
   /** Before anything was paid; `cause`: why the view does not know an order that the shop has to know. */
   readonly before: readonly (ViewFact & { readonly cause: DuplicatesCause | null })[];
-  /** After badly signed events of payments that nobody has made. */
+  /** Readings after forged payment events with invalid signatures. */
   readonly forged: readonly ViewFact[];
   /** After the events of a declined attempt. */
   readonly declined: readonly ViewFact[];
   /**
-   * After the payment, while its events were held back. Paid can be said then only by who asks the service: the shop,
-   * which keeps the answer, or the view, at each reading.
+   * Readings after the payment, while its events were held back. An order can then be shown paid only after a retrieve:
+   * by the shop, which stores the answer, or by the view, at each reading.
    */
   readonly held: readonly (ViewFact & { readonly askedBy: "shop" | "view" | "nobody" })[];
   readonly lanes: readonly LaneFact[];
-  /** Orders that nobody pays, after others were paid. */
+  /** Unpaid orders, after others were paid. */
   readonly unpaid: readonly ViewFact[];
   /** The same orders after the events of their ends. */
   readonly ended: readonly ViewFact[];
-  /** What the drill could not look at. */
+  /** The limits of the drill's observations. */
   readonly scope: DuplicatesScope;
   /** Whether everything was sent. */
   readonly isWhole: boolean;
 };
 
-/** What a view said in a step, of which checkout, and why the step does not pass; undefined if it does. */
+/** The reading of a view in a step, its checkout, and the cause if the step fails. */
 type StepOutcome = {
   readonly got: string;
   readonly reference: string;
   readonly cause: DuplicatesCause | undefined;
 };
 
-/** A step that looks at the views of some orders. */
+/** A step that reads the views of some orders. */
 type ViewStep = {
   readonly title: Words;
   readonly expected: Words;
@@ -167,7 +168,7 @@ function ofSession([title, chinese]: Words): Words {
   return [`${title} (session)`, `${chinese}（会话）`];
 }
 
-/** The sends to sessions, which are steps of their own. */
+/** The sends of sessions, which have steps of their own. */
 const SESSION_SENDS = Object.fromEntries(
   SEND_NAMES.map((name) => [
     stepName(name, "checkout_session"),
@@ -203,7 +204,7 @@ export function judgeDuplicates(facts: DuplicatesFacts): JudgedDrill {
   const isClean = steps.every(({ passed }) => passed);
   if (isWhole && isClean) return { verdict: "passed", steps: [...steps, ...scopeSteps(scope)] };
   if (booksTooEarly(facts)) return { verdict: "failed", steps };
-  // Where the view is wrong from the start, or never says paid, nothing that it says counts.
+  // A view that is wrong from the start, or never shows an order paid, proves nothing.
   const paid = lanes.some(({ sends }) => sends.some(({ view }) => view.says === "paid"));
   const found = [...causes.flat(), ...end.causes];
   const isFailed = found.some((cause) => cause !== undefined && DUPLICATES_FAILURES.has(cause));
@@ -239,7 +240,7 @@ function endStep(end: OrderEnd, title: Words, cause: DuplicatesCause): ViewStep 
   return {
     title,
     expected: EXPECTED.unpaid,
-    // One that was paid before has not become so by its end.
+    // An order that was paid before did not become paid by its end.
     see: ({ ended, unpaid: before }) =>
       ended
         .filter(
@@ -251,7 +252,7 @@ function endStep(end: OrderEnd, title: Words, cause: DuplicatesCause): ViewStep 
   };
 }
 
-/** The view of an order that nobody has paid. */
+/** The outcome for the view of an unpaid order. */
 function unpaid({ view, checkoutId: reference }: ViewFact, ifPaid: DuplicatesCause): StepOutcome {
   return { got: sayOf(view), reference, cause: view.says === "paid" ? ifPaid : readable(view) };
 }
@@ -284,7 +285,7 @@ function laneCause(facts: DuplicatesFacts, lane: LaneFact, at: number): Duplicat
   return cause === "books_again" ? againCause(facts) : cause;
 }
 
-/** Why events were booked again: the first send of all that was says what the shop has forgotten. */
+/** The cause of events booked again: the first send that was booked again shows what the shop has forgotten. */
 function againCause({ lanes }: DuplicatesFacts): DuplicatesCause {
   const isAgain = ({ sends }: LaneFact, name: SendName): boolean =>
     sends.some((send, at) => send.name === name && send.text === "changed" && isRepeated(sends, at));
@@ -292,7 +293,7 @@ function againCause({ lanes }: DuplicatesFacts): DuplicatesCause {
   return (first && FORGOTTEN_BY[first]) ?? "books_again";
 }
 
-/** What a shop has forgotten that books a payment again first when it is sent for this reason. */
+/** What a shop has forgotten, by the first send that it books again. */
 const FORGOTTEN_BY: Partial<Readonly<Record<SendName, DuplicatesCause>>> = {
   after_others: "forgets_last_events",
   after_a_while: "forgets_in_time",
@@ -335,7 +336,7 @@ function unpaidCause(sends: readonly SendFact[], at: number): DuplicatesCause | 
   if (paidBy < 0) return at === sends.length - 1 ? "never_paid" : undefined;
   if (at > paidBy) return "forgets_payment";
   if (send === undefined || !isPayment(send) || !isAccepted(send)) return undefined;
-  // One that was kept until the events before it came is acted on without a further attempt.
+  // A receiver that keeps an event until earlier events arrive acts on it without a further attempt.
   const madePaid = sends[paidBy];
   return madePaid !== undefined && isPayment(madePaid) ? "lost_early_payment" : undefined;
 }

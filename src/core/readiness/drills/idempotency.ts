@@ -14,10 +14,10 @@ import {
 } from "../idempotency-causes.ts";
 import { printableLiteral } from "../../text.ts";
 
-/** A run of the merchant's command, how it ended, and whether it was told that its order exists. */
+/** A finished run of the merchant's command, and whether it received an answer for its order. */
 export type RunFact = ClientEnd & WatchedRun & { readonly answered: boolean };
 
-/** What the service has seen, and what its tables hold after the merchant's command has ended. */
+/** The creates that the sandbox has seen, and the checkouts in its database after the merchant's command has ended. */
 export type IdempotencyFacts = {
   /** In the order in which they were answered. */
   readonly seen: readonly SeenCreate[];
@@ -44,23 +44,23 @@ const KEY_FAULTS: ReadonlySet<SeenCreate["result"]> = new Set([
   "idempotency_key_reused",
 ]);
 
-/** What was seen in a step; a cause where it does not pass. */
+/** The observation of a step, and the cause if it fails. */
 type StepOutcome = { readonly got: string; readonly reference?: string | null; readonly cause?: Words };
 
-/** What the steps look at once an answer was lost. */
+/** The input of the steps after a lost answer. */
 type Scene = {
   readonly facts: IdempotencyFacts;
   readonly lost: SeenCreate;
   /** The creates of the first purchase after the lost answer. */
   readonly later: readonly SeenCreate[];
-  /** The key of the second purchase; undefined where it did not come to that. */
+  /** The key of the second purchase; undefined if it was not reached. */
   readonly ownKey: StepOutcome | undefined;
-  /** The second purchase after its command was killed; undefined where it did not come to that. */
+  /** The second purchase after its command was killed; undefined if it was not reached. */
   readonly again: RestartFacts | undefined;
 };
 type RestartFacts = { readonly made: SeenCreate; readonly killed: RunFact; readonly restarted: RunFact };
 
-/** A step; undefined where it did not come to that. */
+/** A step; undefined if it was not reached. */
 type IdempotencyStep = {
   readonly title: Words;
   readonly expected: Words;
@@ -186,12 +186,12 @@ function runOf(facts: IdempotencyFacts, run: ClientRun): RunFact | undefined {
   return runsOf(facts, run).at(-1);
 }
 
-/** All starts of the command for a purchase: one that ended without an answer is followed by another one. */
+/** All starts of the command for a purchase: it is started again if it ended without an answer. */
 function runsOf({ runs }: IdempotencyFacts, run: ClientRun): readonly RunFact[] {
   return runs.filter((one) => one.run === run);
 }
 
-/** The first create of a run whose answer was kept from the client. */
+/** The first create of a run whose answer the client did not get. */
 function lostIn({ seen }: IdempotencyFacts, run: ClientRun): SeenCreate | undefined {
   return seen.find((create) => create.lost && create.run === run);
 }
@@ -237,7 +237,7 @@ function triedAgain({ facts, later }: Scene): StepOutcome {
   };
 }
 
-/** A third purchase whose answer is a 503 after the commit, and the next one a 429. */
+/** The third purchase: a 503 after the commit, then a 429. */
 function sameKeyBusy(facts: IdempotencyFacts): StepOutcome | undefined {
   const lost = lostIn(facts, "between");
   const run = runOf(facts, "between");
@@ -257,10 +257,10 @@ function sameKeyBusy(facts: IdempotencyFacts): StepOutcome | undefined {
   return early.length > MAX_EARLY ? { ...found, got, cause: IDEMPOTENCY_CAUSES.hammers } : { ...found, got };
 }
 
-/** One that comes a little early has a clock or a backoff of its own. */
+/** Maximum number of early requests that pass: the client may have its own clock or backoff. */
 const MAX_EARLY = 2;
 
-/** Purchases whose order_ids differ in little have different keys, and are all made. */
+/** Purchases with similar order_ids must have different keys, and each must be created. */
 function alikeKeys(facts: IdempotencyFacts): StepOutcome | undefined {
   const runs = runsOf(facts, "alike");
   if (runs.length === 0) return undefined;
@@ -315,7 +315,7 @@ function secondKey(
   return made === undefined ? { ...found, cause: causeOfRefusal(told) } : found;
 }
 
-/** How a later create relates to the one whose answer was lost. */
+/** The relation of a later create to the create with the lost answer. */
 type Relation = "right" | WrongRelation;
 
 type Causes = Readonly<Record<WrongRelation, Words>>;
@@ -378,7 +378,10 @@ function oneOrder(made: number): StepOutcome {
   return { got, cause };
 }
 
-/** How the starts of the command for a purchase ended: an exit code other than 0 is right as long as nothing is known. */
+/**
+ * The ends of the command's starts for a purchase: an exit code other than 0 is correct while the command has no
+ * answer.
+ */
 function clientEnded(runs: readonly RunFact[]): StepOutcome {
   const blind = runs.find(({ exitCode, answered }) => exitCode === 0 && !answered);
   if (blind !== undefined) return { got: english(GOT.blind), cause: IDEMPOTENCY_CAUSES.blind };
@@ -394,7 +397,9 @@ function clientEnded(runs: readonly RunFact[]): StepOutcome {
   return { got, cause };
 }
 
-/** The drill sends it: it shows what the service does, and what a client would get that mixes up its keys. */
+/**
+ * The step of a request that the drill itself sends: it shows the service's answer to a client that mixes up its keys.
+ */
 function otherBodyRefused({ refusedRequestId: reference }: IdempotencyFacts): StepOutcome {
   if (reference !== null) return { got: english(EXPECTED.reused), reference };
   return { got: english(GOT.noRefusal), cause: IDEMPOTENCY_CAUSES.service_unreached };

@@ -1,32 +1,30 @@
 import { english } from "../../language.ts";
 import { GOT, QUOTED } from "../drill-sentences.ts";
 
-/**
- * What the merchant's page says about the order; `unknown` if it could not be read. `got` is the answer, for people.
- */
+/** The reading of the merchant's page; `unknown` if it could not be read. `got` is the answer as text. */
 export type OrderView = { readonly says: "paid" | "not_paid" | "unknown"; readonly got: string };
 
-/** What a view said, for people. */
+/** A reading as text. */
 export function sayOf({ says, got }: OrderView): string {
   return english(SAID[says](got));
 }
 
 const SAID = { paid: QUOTED.paid, not_paid: QUOTED.unpaid, unknown: GOT.unknown } as const;
 
-/** What was shown while nothing happened: the parts of a text, null for each that changes by itself. */
+/** The parts of a text that do not change by themselves; null for each part that does. */
 export type StillText = readonly (string | null)[];
 
-/** How many readings in a row say what changes by itself. */
+/** Number of consecutive readings that show which parts change by themselves. */
 export const STILL_READINGS = 4;
 
-/** A part that shows a time: it may stay the same for a minute, and change by itself all the same. */
+/** A part with a time: it may stay the same for a minute, although it changes by itself. */
 const A_TIME = /\d:\d\d/;
 const SEPARATORS = /([\s"',;<>{}[\]()=&|]+)/;
 
 /**
- * Compares readings of one text, taken while nothing happened, oldest first. A part that differs more than once changes
- * by itself, as a clock does; `unsettled` if one differs just once, which may be the end of what happened before, and
- * `restless` if the texts do not have the same parts.
+ * Compares readings of one text between two events, oldest first. A part that differs more than once changes by itself,
+ * as a clock does. `unsettled` if a part differs once, which may be the end of an earlier change; `restless` if the
+ * texts do not have the same parts.
  */
 export function stillTextOf(texts: readonly string[]): StillText | "unsettled" | "restless" {
   const readings = texts.map(partsOf);
@@ -37,15 +35,15 @@ export function stillTextOf(texts: readonly string[]): StillText | "unsettled" |
   return first.map((part, at) => (changes[at] === 0 ? part : null));
 }
 
-/** Whether a text is what was still before. */
+/** Whether the still parts of a text are the same. */
 export function isStill(still: StillText, text: string): boolean {
   const parts = partsOf(text);
   return parts.length === still.length && still.every((part, at) => part === null || part === parts[at]);
 }
 
 /**
- * What stays still, without what differs at least `minChanges` times among later readings while nothing happens: that
- * changes by itself, too. `restless` as for `stillTextOf`.
+ * The still parts without those that differ at least `minChanges` times in later readings between two events: such a
+ * part changes by itself, too. `restless` as for `stillTextOf`.
  */
 export function stillAmong(
   still: StillText,
@@ -57,7 +55,7 @@ export function stillAmong(
   return still.map((part, at) => (changesAt(readings, at) >= minChanges ? null : part));
 }
 
-/** Whether what differs are times alone, which may have to be watched for longer than a minute. */
+/** Whether only times differ; these may have to be watched for longer than a minute. */
 export function areTimes(still: StillText, text: string): boolean {
   const parts = partsOf(text);
   return (
@@ -98,7 +96,7 @@ export function isTwice(twice: PaidText, once: PaidText): boolean {
   });
 }
 
-/** Whether a number that a payment had made larger is what it was before again, after later events of the same order. */
+/** Whether a number that the payment increased has its earlier value again, after later events of the same order. */
 export function isUndone({ before, after, last }: PaidText & { readonly last: string }): boolean {
   const [base, paid, now] = [numbersIn(before), numbersIn(after), numbersIn(last)];
   if (base.length !== paid.length || base.length !== now.length) return false;
@@ -125,7 +123,7 @@ function wordsIn(text: string): readonly string[] {
   return partsOf(text.replaceAll(TIMES, "")).filter((part) => /\w/.test(part));
 }
 
-/** How often a part differs from the reading before. */
+/** How often a part differs from the previous reading. */
 function changesAt(readings: readonly (readonly string[])[], at: number): number {
   return readings.filter((parts, index) => index > 0 && parts[at] !== readings[index - 1]?.[at]).length;
 }

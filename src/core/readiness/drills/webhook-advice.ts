@@ -10,7 +10,7 @@ const WHOLE = ["Compare all 64 digits, in constant time", "请以恒定时间比
 const ENDPOINT = "<endpoint>";
 const SHOW_SECRET = `checkout endpoints secret ${ENDPOINT}`;
 
-/** The likely causes of a failed case of the webhook drill, with what to do. The list is closed. */
+/** The likely causes of a failed case of the webhook drill, with their remedies. The list is closed. */
 export const DRILL_CAUSES = {
   takes_all: [
     "It answers 2xx to everything, also to invalid requests: the answer does not depend on the verification. Verify first, and answer 400 if that fails.",
@@ -298,7 +298,7 @@ export const DRILL_CAUSES = {
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 
-/** What is worth knowing about a case that passed. The list is closed. */
+/** The notes about passed cases. The list is closed. */
 export const DRILL_NOTES = {
   strict_tolerance: [
     "A note: it refuses what is less than 5 minutes old or ahead. The interface states no tolerance; with a short one, a slow network or a clock that is off loses events until their next attempt.",

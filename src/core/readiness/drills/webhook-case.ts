@@ -14,56 +14,61 @@ export type DrillRequest = {
   readonly body: string | Uint8Array;
 };
 
-/** How one request of the drill differs from a valid one. Fields that are not set are as in a valid one. */
+/** The differences of a drill's request from a valid one. */
 type CaseRequest = {
   /**
-   * Which event is sent (default: a new one). `first`: that of the first case. `order`: the order event that the
-   * receiver has accepted before. `payment`: a new one that says that this order was paid. A type: a new event of that
-   * type, about the same order.
+   * The event to send (default: a new one). `first`: the event of the first case. `order`: the order event that the
+   * receiver has accepted before. `payment`: a new event that says that this order was paid. A type: a new event of
+   * that type, about the same order.
    */
   readonly event?: "first" | "order" | "payment" | CheckoutEvent["type"];
-  /** Makes the bytes to sign from those of the event. */
+  /** Changes the event's bytes before they are signed. */
   readonly signed?: (body: string) => string;
-  /** Makes the bytes to send from those that were signed. */
+  /** Changes the signed bytes before they are sent. */
   readonly sent?: (signed: string) => string;
   /** Age of the timestamp, in seconds; negative means in the future. */
   readonly age?: number;
-  /** What is signed and sent in the place of a timestamp. */
+  /** The text that is signed and sent instead of a timestamp. */
   readonly timestamp?: string;
   /** Headers of ours that are not sent. */
   readonly without?: readonly (keyof typeof HEADERS)[];
-  /** Whether the event id header is that of another event. */
+  /** Whether the event id header names another event. */
   readonly otherEventId?: true;
-  /** Whether timestamp and signature are those that the first event was sent with. */
+  /** Whether timestamp and signature are those of the first event. */
   readonly reused?: true;
-  /** The secret to sign with instead: one that is not active, or one that anybody can guess. */
+  /** The secret to sign with instead: an inactive secret, or a secret that an attacker can guess. */
   readonly secret?: "another" | ((known: { readonly url: string; readonly storeId: string }) => string);
   /** Makes the signature header from the right signature. */
   readonly signature?: (right: string) => string;
-  /** Makes the request to send from one like a delivery's; the timestamp is that of now. */
+  /** Changes a request in the form of a delivery; `timestamp` is the current time. */
   readonly how?: (request: DrillRequest, timestamp: string) => DrillRequest;
-  /** Over a new connection. Default: over one that was kept, as deliveries are sent. */
+  /** Sent over a new connection. Default: over a kept connection, as deliveries are. */
   readonly connection?: "fresh";
 };
 
-/** What shows why something is taken that must be refused: a cause, `by_part` of the signature, or what is odd in it. */
+/**
+ * The source of the cause if a request is accepted that must be refused: a fixed cause, `by_part` of the signature, or
+ * the difference of the request.
+ */
 type WhyTaken =
   | { readonly taken: DrillCause | "by_part" }
   | { readonly without: NonNullable<CaseRequest["without"]> }
   | { readonly age: number };
 
-/** What must be accepted, and why it most likely is not; `by_bytes`: what it does with unusual bytes tells. */
+/**
+ * A request that must be accepted, and the likely cause if it is not; `by_bytes`: the cases with unusual bytes show it.
+ */
 type GoodCase = { readonly expected: "2xx"; readonly untaken: DrillCause | "by_bytes" };
-/** What must be refused, or at least not accepted: `not 2xx` is never sent by the service. */
+/** A request that must be refused, or at least not accepted: the service never sends a request of `not 2xx`. */
 type BadCase = { readonly expected: "4xx" | "not 2xx" } & WhyTaken;
-/** What the interface leaves open, and what is worth knowing of it where a drill passes. */
+/** A request about which the interface says nothing, and the note about it if the drill passes. */
 type OpenCase = {
   readonly expected: "2xx or 4xx";
   readonly taken?: DrillCause;
   readonly notes: { readonly taken?: DrillNote; readonly refused?: DrillNote };
 };
 
-/** A request of the drill: its title, what its answer must be, and what another answer tells of the merchant's code. */
+/** A request of the drill: its title, its expected answer, and the cause behind another answer. */
 export type DrillCase = CaseRequest & { readonly title: Words } & (GoodCase | BadCase | OpenCase);
 
 /** A valid request. */

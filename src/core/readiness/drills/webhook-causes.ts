@@ -32,11 +32,11 @@ type Kind =
 /** The results of all cases. */
 type Pattern = Pick<DrillResults, "probed"> & {
   readonly kind: (name: CaseName) => Kind;
-  /** Whether all of these cases have one of these results. */
+  /** Whether each of these cases has this result. */
   readonly all: (kind: Kind, names: readonly CaseName[]) => boolean;
   /** The cases that were answered. */
   readonly answered: readonly CaseName[];
-  /** Those of them that the service could have sent, but for their signature and their time. */
+  /** The cases that differ from a request of the service only by signature and time. */
   readonly plain: readonly CaseName[];
   /** Whether two cases got the same answer, but for ids and numbers in it. */
   readonly alike: (one: CaseName, other: CaseName) => boolean;
@@ -44,7 +44,7 @@ type Pattern = Pick<DrillResults, "probed"> & {
   readonly isNowhere: boolean;
   /** Whether `wrong_secret` was signed with a secret that was active before. */
   readonly usedRetired: boolean;
-  /** Whether something that was sent once more was answered otherwise. */
+  /** Whether a repeated case got another result. */
   readonly wavers: boolean;
 };
 
@@ -60,7 +60,7 @@ const NOWHERE: ReadonlySet<number> = new Set([404, 405, 410]);
 /** Maximum number of cases that are sent once more. */
 const MAX_REPEATED = 8;
 
-/** What a drill was: its results, and what is known about how it was made. */
+/** The results of a drill, and the facts about its run. */
 export type DrillResults = {
   readonly results: readonly CaseResult[];
   /** Results of cases that were sent once more. */
@@ -73,8 +73,8 @@ export type DrillResults = {
 };
 
 /**
- * The steps of a drill: for each case what was expected, what came, and the likely cause of a failure, or a note; and
- * one step for all that was not sent. The endpoint is that which the commands in them are for.
+ * The steps of a drill: each case with the expected and the actual answer, and the likely cause of a failure, or a
+ * note; and one step for all cases that were not sent. The commands in the causes name this endpoint.
  */
 export function drillSteps(drilled: DrillResults, endpointId: string): DrillStep[] {
   const { results, names } = drilled;
@@ -102,7 +102,7 @@ export function drillSteps(drilled: DrillResults, endpointId: string): DrillStep
   return [...sent, { ...rest, cause: adviceText(why, endpointId) }];
 }
 
-/** The forged cases that were accepted and are worth sending once more: who verifies a sample then refuses some of them. */
+/** The accepted forged cases to send again: a receiver that verifies only some requests then refuses some of them. */
 export function toRepeat(results: readonly CaseResult[]): readonly CaseName[] {
   const taken = results.filter(
     (one) =>
@@ -162,7 +162,7 @@ function patternOf({ results, repeated, usedRetired, probed }: DrillResults): Pa
   };
 }
 
-/** An answer without what differs from one to the next: ids, times, counts. */
+/** An answer without its variable parts: ids, times, counts. */
 function shapeOf(answer: CaseResult["answer"]): string {
   if ("error" in answer) return answer.error;
   return `${answer.status} ${answer.body.replace(UUIDS, "").replace(/\d+/g, "0")}`;
@@ -194,12 +194,12 @@ function isOtherRoute(name: CaseName, { alike }: Pattern): boolean {
   return (name === "final_slash" || name === "payment_final_slash") && !alike(name, "good_event");
 }
 
-/** What may become of a request that the service never sends. */
+/** The correct results of a request that the service never sends. */
 const NOT_TAKEN: ReadonlySet<Kind> = new Set(["refused", "failed", "redirected", "lost"]);
 
 /**
- * Whether a known event of an order was accepted at another time than now by a receiver that looks at the age of events:
- * it looks first whether it knows the event, and repeats nothing.
+ * Whether a receiver that checks the age of events accepted a known event at another time than now: then it recognises
+ * the event before it checks the age, and does not repeat its work.
  */
 function isKnownBeforeAge(name: CaseName, { kind, all }: Pattern): boolean {
   return (
@@ -236,7 +236,7 @@ function kindOf({ answer }: CaseResult): Kind {
 
 function causeOf(name: CaseName, pattern: Pattern): DrillCause {
   const twin = twinOf(name);
-  // What it does alike with webhook.test has the same cause.
+  // The same result for webhook.test has the same cause.
   if (twin !== undefined && pattern.kind(twin) === pattern.kind(name)) return causeOf(twin, pattern);
   switch (pattern.kind(name)) {
     case "taken":
@@ -283,12 +283,12 @@ function whyTaken(name: CaseName, pattern: Pattern): DrillCause {
   return one.without === undefined ? "verifies_sometimes" : whyWithout(name, pattern);
 }
 
-/** Why a signature was accepted that is none; undefined where its own cause tells. */
+/** The cause of an accepted malformed signature; undefined if its own cause is known. */
 function whyFormTaken(name: CaseName, pattern: Pattern): DrillCause | undefined {
   const { kind } = pattern;
   const taken = (one: CaseName): boolean => kind(one) === "taken";
   const short = taken("short_signature");
-  // Nothing of the long one is right, so it was not compared at all.
+  // No digit of the long signature is correct, so it was not compared at all.
   if (FORMLESS.has(name) && taken("long_signature") && taken("non_hex")) return "takes_malformed_signature";
   const isByLength = short && taken("long_signature") && !taken("dots") && !taken("non_hex");
   if (FORMLESS.has(name) && isByLength) return "takes_malformed_signature";
@@ -346,7 +346,7 @@ function isMissigned(name: CaseName): boolean {
 
 /** With 200 signatures one of them may have the same sum. */
 const UNORDERED: ReadonlySet<CaseName> = new Set(["swapped_digits", "many_signatures"]);
-/** What an event says of itself, and the cases in which it is signed with what anybody can guess. */
+/** The fields of an event that can select a secret, and the cases that are signed with a guessable secret. */
 const CLAIMED = (["live", "other_store"] as const).map(
   (claim) =>
     [
@@ -371,7 +371,7 @@ const FORMLESS: ReadonlySet<CaseName> = new Set([
   "many_signatures",
 ]);
 
-/** Which missing header is the reason that a request was not verified. */
+/** The missing header because of which a request was not verified. */
 function whyWithout(name: CaseName, { kind }: Pattern): DrillCause {
   const missing = DRILL_CASES[name].without ?? [];
   const alone = SKIPPED_WITHOUT.find(
@@ -383,7 +383,7 @@ function whyWithout(name: CaseName, { kind }: Pattern): DrillCause {
   return isOfType ? "skips_other_types" : "skips_without_headers";
 }
 
-/** The cases in which one header is missing, and what accepting one means. */
+/** The cases without one header, and the cause if they are accepted. */
 const SKIPPED_WITHOUT = [
   ["signature", "no_signature", "skips_without_header"],
   ["timestamp", "no_timestamp", "skips_without_timestamp"],
@@ -399,7 +399,7 @@ function whyStale(age: number, { kind }: Pattern): DrillCause {
   return own === "hour_old" ? "takes_old" : "takes_ahead";
 }
 
-/** Which part of a signature is compared. */
+/** The part of the signature that is compared. */
 function whyPartly({ kind }: Pattern): DrillCause {
   if (kind("even_digits") === "taken" || kind("odd_digits") === "taken") return "compares_part";
   const ignoresFirst = kind("first_digit") === "taken";
@@ -417,7 +417,7 @@ function isErratic({ kind, usedRetired, wavers }: Pattern): boolean {
   return taken[0] !== "changed_byte" || kind("rewritten_body") !== "taken";
 }
 
-/** Why valid events are refused although something else is accepted: what is accepted tells; undefined if it does not. */
+/** The cause of refused valid events, by the cases that are accepted; undefined if these do not show it. */
 function whyGoodRefused({ kind, usedRetired, probed }: Pattern): DrillCause | undefined {
   if (probed !== undefined) return probed;
   if (kind("bad_signature") !== "refused" || kind("good_event") !== "refused") return undefined;

@@ -54,7 +54,7 @@ function bearing(title: Words, taken: DrillCause, sent: (body: string) => string
   return odd(badlySigned(title), { taken, signature: wrong, sent });
 }
 
-/** How a forged request can come. */
+/** The forms of a forged request. */
 export const CARRIERS = {
   as_put: carried(["as PUT", "使用 PUT"], "skips_methods", (request) => ({ ...request, method: "PUT" })),
   as_patch: carried(["as PATCH", "使用 PATCH"], "skips_methods", (request) => ({
@@ -121,7 +121,7 @@ export const CARRIERS = {
   live: claiming(["with livemode true", "livemode 为 true"], LIVE),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** What a forged signature can look like. */
+/** The forms of a forged signature. */
 export const SIGNATURE_FORMS = {
   even_digits: bad(
     ["a signature of which every other digit is wrong, from the first on", "从首位起每隔一位错误的签名"],
@@ -184,7 +184,7 @@ export const SIGNATURE_FORMS = {
   }),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** Secrets that are none: what an unset variable is printed as, defaults, and what everybody knows. */
+/** Guessable secrets: the printed forms of an unset variable, defaults, and well-known texts. */
 export const GUESSED_SECRETS = {
   secret_undefined: guessed(["the text undefined", "文本 undefined"], () => "undefined"),
   secret_null: guessed(["the text null", "文本 null"], () => "null"),
@@ -198,7 +198,7 @@ export const GUESSED_SECRETS = {
   secret_store: guessed(["the id of the store", "商店的 id"], ({ storeId }) => storeId),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** What may choose the secret, and what it is where the chosen one is not set. */
+/** The fields that may select the secret, and the secret if the selected one is not set. */
 export const CLAIMED_SECRETS = {
   live_empty: unset(["livemode true", "livemode 为 true"], LIVE, ""),
   live_undefined: unset(["livemode true", "livemode 为 true"], LIVE, "undefined"),
@@ -235,7 +235,7 @@ export const TIMESTAMP_FORMS = {
   ),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** What an event that was accepted lends to a forged one. */
+/** The parts of an accepted event that a forged one reuses. */
 export const REUSES = {
   known_event: bad(["the first event again, badly signed", "再次推送第一个事件，签名错误"], {
     taken: "known_before_check",
@@ -267,7 +267,7 @@ export const UNKNOWN_ORDER = bad(
   },
 );
 
-/** Badly signed, and older than what was accepted. */
+/** An event with an invalid signature that is older than an accepted event. */
 export const OLDER_EVENT = bad(
   ["a forged payment that says it is older than what was accepted", "伪造的支付，自称早于已接受的事件"],
   {
@@ -290,7 +290,7 @@ function guessed(what: Words, secret: Exclude<DrillCase["secret"], "another" | u
   return bad([`signed with ${what[0]}`, `用${what[1]}签名`], { taken: "takes_guessed_secret", secret });
 }
 
-/** An event that says something of itself, signed with what anybody can guess. */
+/** An event with a changed field, signed with a guessable secret. */
 function unset(claimed: Words, change: (event: Event) => Event, secret: string) {
   const [by, byChinese] = secret === "" ? EMPTY_SECRET : [`the text ${secret}`, `文本 ${secret}`];
   const title = [`with ${claimed[0]}, signed with ${by}`, `${claimed[1]}，用${byChinese}签名`] as const;
@@ -324,7 +324,7 @@ function padded(body: string, bytes: number): string {
   return claim(body, () => ({ note: "x".repeat(Math.max(0, bytes - body.length)) }));
 }
 
-/** An id of the same shape: its last digits are others, or its last letters are reversed where it has no digit. */
+/** An id of the same form: other last digits, or its last letters reversed if it has no digits. */
 function otherEnd(id: string): string {
   const changed = id.replace(/\d+(?=\D*$)/, (digits) => otherDigits(digits, 10));
   return changed === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : changed;

@@ -14,9 +14,9 @@ type Probe = {
 };
 
 /**
- * Requests of the same event, each signed with one mistake of those that a receiver can make: with another form of the
- * secret or an older one, over another text, or over another form of the body. They tell apart what otherwise refuses
- * everything alike.
+ * Requests of the same event, each signed with one mistake that receivers make: another form of the secret, an older
+ * secret, another text, or another form of the body. They tell apart the mistakes of a receiver that refuses
+ * everything.
  */
 export function probes(
   event: { readonly id: string; readonly body: string },
@@ -86,7 +86,7 @@ function causeOf(code: Finding["code"]): DrillCause {
   return code.startsWith("body_") ? "parsed_body" : "signs_otherwise";
 }
 
-/** What changes the text of a body, and does not parse it. */
+/** Changes of a body's text that do not parse the body. */
 const DECODED: ReadonlySet<Finding["code"]> = new Set([
   "body_whitespace_added",
   "body_whitespace_removed",

@@ -22,7 +22,7 @@ export type DrillEvent = {
 /** An event of an order that the drilled receiver has accepted before. */
 type OrderEvent = Pick<CheckoutEvent, "id" | "body">;
 
-/** The names of all cases of a drill: those of an order come before the last good event. */
+/** The names of all cases of a drill: cases of an order come before the last valid event. */
 export function casesOf(order: OrderEvent | null): readonly CaseName[] {
   return order === null
     ? CASE_NAMES
@@ -50,8 +50,8 @@ type DrillEvents = {
 };
 
 /**
- * The event of a case, signed and sent as a delivery of it would be, but for what the case changes of its bytes and
- * of our headers. Throws for a case of an order if there is none.
+ * The event of a case, signed and formed as its delivery would be, except for the case's changes of its bytes and of
+ * our headers. Throws for a case of an order if there is no order.
  */
 export function drillRequest(
   name: CaseName,
@@ -81,7 +81,7 @@ export function drillRequest(
   return { eventId: event.id, headers: Object.fromEntries(shown), body: sent(body) };
 }
 
-/** The request of a case as it goes out, whatever is odd in its way; `url` is the endpoint's. */
+/** The final request of a case, with all its changes; `url` is the endpoint's. */
 export function sentAs(
   name: CaseName,
   {
@@ -105,8 +105,8 @@ export function wasOutOfReach(results: readonly CaseResult[]): boolean {
 }
 
 /**
- * Whether to send the next case: not if the valid event got no answer, nor after too many requests without one. That
- * the service's own requests get an answer is asked; others may be cut off.
+ * Whether to send the next case: not if the valid event got no answer, nor after too many requests without an answer.
+ * Only the service's own requests must get an answer; the connection of others may be cut.
  */
 export function goesOn(results: readonly CaseResult[]): boolean {
   const unanswered = results.filter(
@@ -145,7 +145,7 @@ export function paymentType({ body }: OrderEvent): CheckoutEvent["type"] {
   return type.startsWith("order.") ? "order.succeeded" : "checkout_session.succeeded";
 }
 
-/** Where an event of a status stands among those of its checkout, and what was before it, where a customer has paid at once. */
+/** The sequence number of an event with each status and its previous status, for a customer who pays immediately. */
 const COURSE: Readonly<Record<Status, readonly [sequence: number, previous: Status | null]>> = {
   created: [1, null],
   pending: [2, "created"],
@@ -168,7 +168,7 @@ function bodyOfType(
     event_id: own.id,
     type,
     created_at: iso(own.createdAt),
-    // One that a receiver has had already would be passed over by those that compare sequences.
+    // A receiver that compares sequences would skip an event with an earlier sequence.
     sequence: previousStatus === null ? sequence : Math.max(sequence, event.sequence + 1),
     previous_status: previousStatus,
     data: { ...event.data, object, status },

@@ -31,9 +31,9 @@ import {
   UNKNOWN_ORDER,
 } from "./webhook-forgeries.ts";
 
-/** How many digits are right in a signature of which only the beginning is right: half of them. */
+/** Number of correct digits in a signature with a correct beginning: half of them. */
 const RIGHT_DIGITS = 32;
-/** How many digits are right at the two ends of a signature whose middle is wrong. */
+/** Number of correct digits at both ends of a signature with a wrong middle. */
 const RIGHT_ENDS = { first: 40, last: 8 } as const;
 
 /** Every receiver must accept this age, in seconds, before and after its clock. */
@@ -222,7 +222,7 @@ const cases = {
   good_at_the_end: good(["a good event after all that", "在上述请求之后的有效事件"], "shuts_out"),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** What is sent about an order too, with the merchant's consent. */
+/** The cases about an order, sent only with the merchant's consent. */
 const orderCases = {
   order_event: good(
     ["an event of an order again, as it was accepted before", "再次推送曾被接受的订单事件"],
@@ -246,13 +246,13 @@ type ForgedName = `forged_${CheckoutObject}_${Status}`;
 /** The name of a case. */
 export type CaseName = keyof typeof cases | keyof typeof orderCases;
 
-/** What the webhook drill sends (decisions 50, 67 and 68). */
+/** The cases of the webhook drill (decisions 50, 67 and 68). */
 export const DRILL_CASES: Readonly<Record<CaseName, DrillCase>> = { ...cases, ...orderCases };
 
 /** The step that stands for all cases that were not sent. */
 export const NOT_SENT = "not_sent";
 
-/** What each step is called for people. */
+/** The titles of the steps. */
 export const WEBHOOK_STEPS = {
   ...DRILL_CASES,
   [NOT_SENT]: { title: ["the rest of the drill", "演练的其余部分"] },
@@ -264,10 +264,7 @@ export const CASE_NAMES = Object.keys(cases) as readonly CaseName[];
 /** The names of the cases that need an order event, in the order in which they begin. */
 export const ORDER_CASE_NAMES = Object.keys(orderCases) as readonly CaseName[];
 
-/**
- * The names of the cases that are sent one after the other before all others: what they show must not depend on what is
- * in flight beside them.
- */
+/** The cases that are sent in sequence before all others: their results must not depend on other requests in flight. */
 export const FIRST_CASES: ReadonlySet<CaseName> = new Set(
   CASE_NAMES.slice(0, CASE_NAMES.indexOf("forged_on_connection") + 1),
 );
@@ -289,7 +286,7 @@ export type CaseResult = {
     | { readonly error: DeliveryError; readonly message: string };
 };
 
-/** What came of a case, in English. */
+/** The result of a case, in English. */
 export function gotText({ answer, milliseconds }: CaseResult): string {
   const ms = `${milliseconds}`;
   if ("error" in answer) return english(QUOTED.afterWith(answer.error, ms, excerpt(answer.message)));
@@ -349,7 +346,7 @@ function isRepeated({ signed, secret, event, timestamp, reused, age, how, connec
   return age === undefined || how === undefined;
 }
 
-/** All headers but those of ours as curl sends them. */
+/** All headers except ours, as curl sends them. */
 function asCurl(request: DrillRequest): DrillRequest {
   return withHeaders(request, { "User-Agent": "curl/8.5.0", Accept: "*/*" });
 }
@@ -397,7 +394,7 @@ function madeEarlier(body: string): string {
   });
 }
 
-/** One digit of `created_at` changed: it is still an event, with the same event_id. */
+/** Changes one digit of `created_at`: the body is still an event, with the same event_id. */
 function withOtherDigit(body: string): string {
   return body.replace(/\dZ"/, (end) => otherDigits(end.slice(0, 1), 10) + end.slice(1));
 }
