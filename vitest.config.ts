@@ -1,7 +1,8 @@
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { memoryFolder } from "./test/support/memory-folder.ts";
+import { pythonBehind } from "./test/support/machine.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
 // Every process of Node's that a test starts inherits it: shops, compilers and other test runners are compiled once.
@@ -10,6 +11,10 @@ process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.c
 // What a test writes is synced as ever, but a slow disk holds up none. A campaign uses the disk.
 const folder = process.env["TMPDIR"] ?? memoryFolder();
 if (folder !== undefined) process.env["TMPDIR"] = folder;
+
+// Shops and clients in Python are started a hundred times: by their interpreter, and not by what stands before it.
+const python = pythonBehind();
+if (python !== undefined) process.env["PATH"] = `${python}${delimiter}${process.env["PATH"]}`;
 
 /** What starts processes or a browser, or is one of the campaigns. */
 const PROCESSES = ["test/real/**/*.test.ts", "test/campaign/**/*.test.ts"];

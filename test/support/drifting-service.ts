@@ -52,7 +52,7 @@ const EVERY_CREATE: readonly string[] = [
 ];
 
 /** Ten services that are nearly ours. */
-export const DRIFTS: Readonly<Record<string, Drift>> = {
+const DRIFTS: Readonly<Record<string, Drift>> = {
   "a create is answered 200": {
     answer: (answer) => void (isCreate(answer) && (answer.status = 200)),
     fails: EVERY_CREATE,
@@ -110,8 +110,34 @@ function renameEvents({ data }: Body): void {
     event.type = event.type.replace("succeeded", "paid");
 }
 
-/** Serves what a service answers with one drift, until the test ends; returns its origin. */
-export async function openDrifting(origin: string, drift: Drift): Promise<string> {
+/** Drifts that fail no workflow together: one run shows each of them by its own steps. */
+type Drifts = {
+  readonly names: readonly string[];
+  readonly drifts: readonly Drift[];
+  readonly fails: readonly string[];
+};
+
+const workflowsOf = (fails: readonly string[]): readonly string[] =>
+  fails.map((step) => step.split(" ")[0] ?? "");
+
+/** All drifts in as few groups as that takes; the first groups have the most. */
+export function groupedDrifts(): readonly Drifts[] {
+  const groups: Drifts[] = [];
+  for (const [name, drift] of Object.entries(DRIFTS)) {
+    const failed = workflowsOf(drift.fails);
+    const at = groups.findIndex(({ fails }) => !workflowsOf(fails).some((flow) => failed.includes(flow)));
+    const group = groups[at] ?? { names: [], drifts: [], fails: [] };
+    groups[at < 0 ? groups.length : at] = {
+      names: [...group.names, name],
+      drifts: [...group.drifts, drift],
+      fails: [...group.fails, ...drift.fails],
+    };
+  }
+  return groups;
+}
+
+/** Serves what a service answers with these drifts, until the test ends; returns its origin. */
+export async function openDrifting(origin: string, drifts: readonly Drift[]): Promise<string> {
   const server = createServer((incoming, response) => {
     void (async () => {
       const { method = "GET", url: path = "/", headers } = incoming;
@@ -124,7 +150,9 @@ export async function openDrifting(origin: string, drift: Drift): Promise<string
       const sent = await fetch(`${origin}${path}`, {
         method,
         headers: Object.fromEntries(kept) as Record<string, string>,
-        ...(method === "GET" ? {} : { body: drift.request?.(path, body) ?? body }),
+        ...(method === "GET"
+          ? {}
+          : { body: drifts.reduce((text, { request }) => request?.(path, text) ?? text, body) }),
       }).catch(() => undefined);
       // The sandbox has closed the connection: so does what stands before it.
       if (sent === undefined) return void incoming.socket.destroy();
@@ -135,7 +163,7 @@ export async function openDrifting(origin: string, drift: Drift): Promise<string
         headers: new Headers(sent.headers),
         body: (await sent.json()) as Body,
       };
-      drift.answer?.(answer);
+      for (const drift of drifts) drift.answer?.(answer);
       for (const name of ["content-length", "transfer-encoding", "connection", "keep-alive"])
         answer.headers.delete(name);
       response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(JSON.stringify(answer.body));

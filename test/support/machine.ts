@@ -35,21 +35,38 @@ export function machineLine(): string {
   return `${listed("shells", SHELLS, installedShells())}; ${listed("languages", Object.keys(LANGUAGES), languages)}`;
 }
 
+/**
+ * The folder of the interpreter behind `python3`, where another program stands before it (pyenv's starts thirty processes
+ * each time); undefined where `python3` is the interpreter itself, or missing.
+ */
+export function pythonBehind(): string | undefined {
+  const found = folders().find((folder) => isProgram(join(folder, "python3")));
+  if (found === undefined) return undefined;
+  const script = "import os, sys; print(os.path.dirname(sys.executable))";
+  const behind = spawnSync("python3", ["-c", script], { encoding: "utf8" }).stdout.trim();
+  return behind !== found && isProgram(join(behind, "python3")) ? behind : undefined;
+}
+
 function listed(what: string, all: readonly string[], had: readonly string[]): string {
   const missing = all.filter((name) => !had.includes(name));
   return `${what}: ${had.join(", ")}${missing.length === 0 ? "" : ` (missing: ${missing.join(", ")})`}`;
 }
 
 function isInstalled(program: string): boolean {
-  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
-  return folders.some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  return folders().some((folder) => isProgram(join(folder, program)));
+}
+
+function folders(): readonly string[] {
+  return (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 let sqlite: boolean | undefined;

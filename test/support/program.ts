@@ -5,6 +5,7 @@ import { Readable, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import type { Ready } from "../../src/host/ready.ts";
+import type { World } from "../../src/world.ts";
 import { REAL } from "./real.ts";
 
 /** The real binary, as npx runs it; `npm test` builds it first. */
@@ -52,9 +53,68 @@ export async function runHere(
       },
     });
   const [stdout, stderr] = [collector("stdout"), collector("stderr")];
-  const [stdin, own] = [Readable.from([]), { ...cleanEnvironment(), ...env }];
-  const code = await main({ ...REAL, argv: args, cwd, env: own, interactive: false, stdin, stdout, stderr });
+  const code = await main({ ...worldHere({ cwd, env }), argv: args, stdout, stderr });
   return { code, ...output };
+}
+
+/** A sandbox that is served in this process. */
+export type SandboxHere = {
+  readonly ready: Ready;
+  readonly port: number;
+  /** Stops it as a signal would, and waits until it is gone; its exit code. */
+  readonly stop: () => Promise<number>;
+};
+
+/**
+ * Starts a sandbox in this process, from the sources, on a free port and with its state in the folder: for a test that is
+ * not about its process. A process of its own takes ten times as long. It ends with the test.
+ */
+export async function startSandboxHere({
+  cwd,
+  env,
+  args = [],
+}: Pick<RunOptions, "cwd" | "env"> & { readonly args?: readonly string[] }): Promise<SandboxHere> {
+  const stops = new Set<(signal: "SIGTERM") => void>();
+  const onStop: World["onStop"] = (stop) => {
+    stops.add(stop);
+    return () => stops.delete(stop);
+  };
+  const output = { stdout: "", stderr: "" };
+  const stderr = new Writable({
+    write: (bytes: Buffer, _encoding, done) => done(void (output.stderr += bytes)),
+  });
+  let ended = Promise.resolve(0);
+  const announced = new Promise<void>((resolve) => {
+    const stdout = new Writable({
+      write: (bytes: Buffer, _encoding, done) => {
+        output.stdout += bytes.toString();
+        if (output.stdout.includes("\n")) resolve();
+        done();
+      },
+    });
+    const argv = ["sandbox", "start", "--json", "--port", "0", ...args];
+    ended = main({ ...worldHere({ cwd, env }), argv, stdout, stderr, onStop });
+  });
+  const stop = (): Promise<number> => {
+    for (const one of stops) one("SIGTERM");
+    return ended;
+  };
+  onTestFinished(async () => void (await stop()));
+  await Promise.race([announced, ended]);
+  if (!output.stdout.includes("\n")) throw new Error(`the sandbox did not start: ${output.stderr}`);
+  const ready = JSON.parse(output.stdout) as Ready;
+  return { ready, port: Number(new URL(ready.base_url).port), stop };
+}
+
+/** The world of this process as that of a program without a terminal, in a folder. */
+function worldHere({ cwd, env }: { cwd: string; env: RunOptions["env"] | undefined }): World {
+  return {
+    ...REAL,
+    cwd,
+    env: { ...cleanEnvironment(), ...env },
+    interactive: false,
+    stdin: Readable.from([]),
+  };
 }
 
 /** A program that runs on. */

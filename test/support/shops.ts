@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { hasLanguage } from "./machine.ts";
-import { run, startSandbox, type Finished } from "./program.ts";
+import { runHere, startSandboxHere, type Finished } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** What the shops of test/shops are made with. */
@@ -25,7 +25,7 @@ export type ServedShop = {
   readonly origin: string;
   /** The command that creates an order. */
   readonly createOrder: string;
-  /** Runs a command line of ours in the developer's folder. */
+  /** Runs a command line of ours in the developer's folder: in this process, because whole-shops.ts runs the binary. */
   readonly type: (args: readonly string[]) => Promise<Finished>;
 };
 
@@ -34,14 +34,13 @@ export async function serveShop(make: Make, breakage = ""): Promise<ServedShop> 
   const cwd = tempFolder();
   const folder = join(cwd, "shop");
   mkdirSync(folder);
-  const { ready } = await startSandbox({ cwd });
+  const { ready } = await startSandboxHere({ cwd });
   const [file, script] = PROGRAMS[make];
-  // What the developer has in the environment: the shop's server and its command read the same.
-  const own = { SHOP_FOLDER: folder, BREAKAGE: breakage };
   const child = spawn(file, [script], {
     env: {
       PATH: process.env["PATH"] ?? "",
-      ...own,
+      SHOP_FOLDER: folder,
+      BREAKAGE: breakage,
       PORT: "0",
       CHECKOUT_BASE_URL: ready.base_url,
       CHECKOUT_API_KEY: ready.api_key ?? "",
@@ -59,7 +58,8 @@ export async function serveShop(make: Make, breakage = ""): Promise<ServedShop> 
   gone.catch(() => undefined);
   return {
     origin: line.toString("utf8").trim(),
-    createOrder: `"${file}" "${script}" create-order`,
-    type: (args) => run(args, { cwd, env: own }),
+    // A command that is typed in this process has its environment, and not that of the developer.
+    createOrder: `SHOP_FOLDER="${folder}" BREAKAGE="${breakage}" "${file}" "${script}" create-order`,
+    type: (args) => runHere(args, { cwd }),
   };
 }

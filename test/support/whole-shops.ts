@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { basename, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { eventually } from "./eventually.ts";
-import { PROGRAM, run, runHere, startSandbox, type Finished } from "./program.ts";
+import { PROGRAM, run, runHere, startSandboxHere, type Finished } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -14,6 +14,9 @@ export const WHOLE_SHOPS = {
   node: join(ROOT, "fixtures/shops/node/shop.js"),
   python: join(ROOT, "fixtures/shops/python/shop.py"),
 } as const;
+
+/** Where code that shops import is compiled once. */
+const COMPILED = process.env["NODE_COMPILE_CACHE"] ?? "";
 
 /** The commands in the head of a shop's file, which get it from nothing to ready: one a line. */
 export function headOf(file: string): readonly string[] {
@@ -44,6 +47,7 @@ export async function typeHead(file: string): Promise<Finished> {
   onTestFinished(async () => void (await run(["sandbox", "stop"], { cwd })));
   const env = {
     PATH: `${bin}:${join(process.execPath, "..")}:${process.env["PATH"] ?? ""}`,
+    NODE_COMPILE_CACHE: COMPILED,
     PORT: `${port}`,
     CHECKOUT_SANDBOX_PORT: "0",
   };
@@ -76,7 +80,7 @@ export type HurriedShop = {
   readonly client?: string;
 };
 
-/** Serves a changed shop as a process of its own beside a sandbox of its own, and runs a drill of the built program. */
+/** Serves a changed shop as a process of its own beside a sandbox of its own, and runs a drill. */
 export async function drillHurried({
   language,
   changes = [],
@@ -84,7 +88,7 @@ export async function drillHurried({
   client,
 }: HurriedShop): Promise<Finished> {
   const cwd = tempFolder();
-  const [{ ready }, port] = await Promise.all([startSandbox({ cwd }), freePort()]);
+  const [{ ready }, port] = await Promise.all([startSandboxHere({ cwd }), freePort()]);
   const file = basename(WHOLE_SHOPS[language]);
   writeFileSync(join(cwd, file), changed(readFileSync(WHOLE_SHOPS[language], "utf8"), changes));
   writeFileSync(join(cwd, "package.json"), '{"type":"module"}\n');
@@ -93,6 +97,7 @@ export async function drillHurried({
   const program = language === "node" ? process.execPath : "python3";
   const env = {
     PATH: process.env["PATH"],
+    NODE_COMPILE_CACHE: COMPILED,
     PORT: `${port}`,
     CHECKOUT_BASE_URL: ready.base_url,
     CHECKOUT_API_KEY: ready.api_key ?? "",
@@ -109,9 +114,9 @@ export async function drillHurried({
     const { stdout } = await runHere(["deliveries", "list", "--json"], { cwd });
     expect(stdout).toMatch(/"status":\d/);
   });
-  const own = client === undefined ? `"${program}" ${file} create-order` : "sh client.sh";
+  const own = `cd "${cwd}" && ${client === undefined ? `"${program}" ${file} create-order` : "sh client.sh"}`;
   const words = drill.split(" ").map((word) => word.replace("{shop}", origin).replace("{client}", own));
-  return run(["checklist", "run", ...words, "--json"], { cwd });
+  return runHere(["checklist", "run", ...words, "--json"], { cwd });
 }
 
 function changed(text: string, changes: NonNullable<HurriedShop["changes"]>): string {

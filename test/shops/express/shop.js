@@ -1,7 +1,6 @@
 // A shop with Express. `node shop.js` serves it; `node shop.js create-order` buys CHECKOUT_ORDER_ID.
 // Settings: CHECKOUT_BASE_URL, CHECKOUT_API_KEY, CHECKOUT_SIGNING_SECRET, SHOP_FOLDER, PORT.
 import { randomUUID } from "node:crypto";
-import express from "express";
 import { openBooks } from "./books.js";
 import { has } from "./breakage.js";
 import { askStatus, createOrder } from "./service.js";
@@ -11,10 +10,12 @@ const { CHECKOUT_ORDER_ID, CHECKOUT_SIGNING_SECRET, PORT = "3000", SHOP_FOLDER =
 const books = openBooks(SHOP_FOLDER);
 
 if (process.argv[2] === "create-order") console.log(await createOrder(books, CHECKOUT_ORDER_ID));
-else serve();
+else await serve();
 
-function serve() {
+async function serve() {
   if (!CHECKOUT_SIGNING_SECRET) throw new Error("CHECKOUT_SIGNING_SECRET is not set");
+  // The command that creates an order does not need it.
+  const { default: express } = await import("express");
   const app = express();
 
   // Before express.json(), because a parser that comes first takes the bytes away.
