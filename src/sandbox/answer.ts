@@ -11,20 +11,20 @@ export type Answer = HttpResponse & {
   readonly note?: string;
   readonly unlogged?: true;
   readonly logged?: LogFields;
-  /** How long it is held back before it is sent, in milliseconds (decision 94). */
+  /** Delay before the answer is sent, in milliseconds (decision 94). */
   readonly delayMs?: number;
 };
 
-/** What the request log keeps of an answer, beside what everybody can see of it. */
+/** The fields of an answer for the request log that are not visible in the answer itself. */
 export type LogFields = {
-  /** The store of the caller's key; undefined where it has none. */
+  /** The store of the caller's key; undefined without a valid key. */
   readonly storeId: string | undefined;
   /** The clock of that store. */
   readonly clock?: StoreClock;
   readonly orderId: string | null;
   readonly decisions: DecisionNumbers;
   readonly refusal?: Refusal | undefined;
-  /** Whether a drill made the request by itself. */
+  /** Whether a drill sent the request itself. */
   readonly byDrill?: true | undefined;
   /** The fault that the request has met. */
   readonly fault?: AppliedFault;
@@ -37,7 +37,10 @@ export function answerRefusal(requestId: string, refusal: Refusal): Answer & { r
   return { ...refusalResponse(requestId, refusal), note: refusal.code, logged };
 }
 
-/** What a caller hears while nothing can be written: the cause, but no path of this machine; and when to try again, where a lock is all that it waits for. */
+/**
+ * The refusal while the database cannot be written: its cause without a path of this machine, and `Retry-After` if only
+ * a lock is in the way.
+ */
 export function storageRefusal({ failure }: StorageUnavailable): Refusal {
   const message = `the database cannot be used right now: ${failure.sentence}; try again with the same key`;
   const hint = failure.code === "file_locked" ? { retryAfterSeconds: 1 } : {};

@@ -27,11 +27,11 @@ export type AreaRoute<Context, Caller = void> = Route & {
 export type Area<Context, Caller = void> = {
   readonly routes: readonly AreaRoute<Context, Caller>[];
   readonly find: Router<AreaRoute<Context, Caller>>;
-  /** The stream of its request ids: how often the control API is asked, and by whom, must not change those of v1. */
+  /** The stream of the area's request ids. Requests to the control API must not change the request ids of v1. */
   readonly requestIds: string;
   /** Refusals before routing, so that they do not show whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
-  /** The store that a request is about, while that is not being erased; undefined where it is about none. */
+  /** The store that a request is about and enters, which an erasure waits for; undefined if it is about no store. */
   readonly storeOf: (context: Context, request: HttpRequest) => string | undefined;
   readonly refuse: (
     context: Context,
@@ -41,8 +41,8 @@ export type Area<Context, Caller = void> = {
   /** The answer to our own failure, made without reading the state. */
   readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Answer;
   /**
-   * For an area whose addresses on the wire differ from those of its table: calls `answer` with the request as the table
-   * names it, and returns that answer with the addresses of the wire; answers any other address itself. Default: none.
+   * For an area whose public addresses differ from its table: calls `answer` with the request as in the table, and
+   * returns the answer with public addresses; answers any other address itself. Default: none.
    */
   readonly edge?: (
     context: Context,
@@ -88,7 +88,7 @@ function answerFound<Context, Caller>(
   return route.answer(context, { request, requestId, path, query, params, caller: admitted.value });
 }
 
-/** OPTIONS says what a path takes, where it takes anything (RFC 9110, section 9.3.7). It tells pages of other sites nothing. */
+/** The answer of OPTIONS: the methods of a path (RFC 9110, section 9.3.7). Pages of other sites cannot read it. */
 function allowedAt(
   requestId: string,
   found: { readonly ok: false; readonly refusal: Refusal },

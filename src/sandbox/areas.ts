@@ -13,13 +13,15 @@ import type { ControlContext } from "./control/control-api.ts";
 import type { PagesContext } from "./pages/payment/routes.ts";
 import type { PortalContext, Viewer } from "./pages/portal/view.ts";
 
-/** What the handlers of all areas need. */
+/** The dependencies of all areas. */
 export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & RestContext;
 
-/** Who an area is for: merchants and their payers, whoever runs the sandbox, or the pages of both. Each has its own allowed names. */
+/** The audience of an area: merchants and payers, the sandbox's operator, or both. Each has its own allowed names. */
 type Audience = "merchant" | "control" | "portal" | "browser";
 
-/** The names that each audience may call the server by: at its loopback addresses, and at those of other machines. */
+/**
+ * The server names that each audience may use: at loopback addresses, and at addresses that other machines can reach.
+ */
 export type HostsOf = Readonly<
   Record<Audience, { readonly here: AllowedHosts; readonly outside: AllowedHosts }>
 >;
@@ -38,7 +40,7 @@ type MountedArea = {
   ) => Promise<Answer>;
 };
 
-/** What the routes outside of the areas need. */
+/** The dependencies of the routes outside the areas. */
 type RestContext = ServiceContext &
   Pick<PagesContext, "localOrigin"> &
   Pick<PortalContext, "portal"> & {
@@ -106,7 +108,7 @@ function mount<Caller>(
   audience: Audience,
   load: () => Area<AreasContext, Caller> | Promise<Area<AreasContext, Caller>>,
 ): MountedArea {
-  // Kept, because in the bundle each import copies what its module exports.
+  // Cached: in the bundle, each dynamic import copies the exports of its module.
   let area: Area<AreasContext, Caller> | undefined;
   const loaded = async (): Promise<Area<AreasContext, Caller>> => (area ??= await load());
   return {

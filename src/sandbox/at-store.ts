@@ -6,7 +6,7 @@ import type { Endpoint } from "../core/webhook/endpoint.ts";
 import type { Store } from "../store/store.ts";
 import type { ServiceContext } from "./context.ts";
 
-/** What opening a verb needs: the tables and the real time. */
+/** The dependencies of opening a verb: the tables and real time. */
 type Tables = Pick<ServiceContext, "store"> & { readonly world: Pick<ServiceContext["world"], "now"> };
 
 /** A checkout and the store it has to belong to; null where its address alone is enough, as on the payment page. */
@@ -15,8 +15,8 @@ export type CheckoutRef = { readonly storeId: string | null; readonly checkoutId
 export type EndpointRef = { readonly storeId: string; readonly endpointId: string };
 
 /**
- * Opens a verb on a store: one transaction with one `now`, milliseconds by the store's clock. Refuses with `not_found`
- * where there is no such store, or it is being erased.
+ * Runs a verb on a store: one transaction with one `now`, in milliseconds by the store's clock. Refuses with
+ * `not_found` if there is no such store, or it is being erased.
  */
 export function atStore<Value>(
   context: Tables,
@@ -87,7 +87,7 @@ export function noStore(storeId: string): Outcome<never> {
   return refuse("not_found", [`${NO_STORE} ${storeId}`, `没有商店 ${storeId}`]);
 }
 
-/** What a store's clock shows now, in milliseconds; the real time where there is no such store. */
+/** The time of a store's clock, in milliseconds; real time if there is no such store. */
 export function storeTime(context: Tables, storeId: string): number {
   return timeIn(context, storeId) ?? context.world.now();
 }

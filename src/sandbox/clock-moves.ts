@@ -13,7 +13,7 @@ export type ClockMove = {
   readonly to: number;
   readonly isOver: boolean;
   readonly changes: ReadonlyMap<Status, Changes>;
-  /** The attempts of deliveries of each endpoint, by what came of them: a status, or an error. */
+  /** The number of attempts for each endpoint, by their result: a status or an error. */
   readonly attempts: ReadonlyMap<string, ReadonlyMap<string, number>>;
 };
 
@@ -25,15 +25,15 @@ export type MoveUnderWay = {
   readonly end: () => void;
 };
 
-/** The last move of each store: pages show how far it is, and what it has done. In memory of this run. */
+/** The last clock move of each store, for pages that show its progress and result. In memory of this run. */
 export type ClockMoves = {
   readonly begin: (storeId: string, times: Pick<ClockMove, "from" | "to">) => MoveUnderWay;
   readonly last: (storeId: string) => ClockMove | undefined;
 };
 
-/** How many changes of a kind are kept: the others are counted. */
+/** Maximum number of changes of a kind that are kept; further changes are only counted. */
 const MAX_KEPT = 25;
-/** How many stores have their last move kept. */
+/** Maximum number of stores whose last move is kept. */
 const MAX_STORES = 100;
 
 /** Keeps no move yet. */
@@ -49,7 +49,7 @@ export function createClockMoves(): ClockMoves {
       let move: ClockMove = { ...times, number, isOver: false, changes, attempts };
       const keep = (next: Partial<ClockMove>): void => {
         move = { ...move, ...next };
-        // One that began later is the last one.
+        // A move that began later is the last one.
         if ((moves.get(storeId)?.number ?? 0) <= move.number) moves.set(storeId, move);
       };
       moves.delete(storeId);

@@ -39,7 +39,7 @@ import { holdOfStore } from "./runtime/home.ts";
 import { comesWithin, createStoreGate } from "./runtime/store-gate.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
 
-/** What a sandbox needs. */
+/** The options and dependencies of a sandbox. */
 export type SandboxOptions = {
   readonly store: Store;
   readonly port: number;
@@ -52,7 +52,7 @@ export type SandboxOptions = {
   readonly allowControlHosts: readonly string[];
   /** Addresses beside loopback that it listens on (decision 79). */
   readonly addresses: readonly ListenAddress[];
-  /** The origin that payers reach the pages at; undefined: that of this machine. */
+  /** The origin of the payment pages for payers; undefined: an origin of this machine. */
   readonly publicUrl: string | undefined;
   /** The origin that a browser reaches the portal at; undefined: `localhost`, or none beside a public URL. */
   readonly portalUrl: string | undefined;
@@ -72,11 +72,11 @@ export type SandboxOptions = {
   readonly controlToken: string;
   /** The admin token: only for the administrator's acts. */
   readonly adminToken: string;
-  /** What the control API tells of it. */
+  /** The description for the control API. */
   readonly description: SandboxDescription;
   /** Called when the control API asks the sandbox to stop. */
   readonly requestStop: () => void;
-  /** The version of the program, which the control API tells. */
+  /** The version of the program, for the control API. */
   readonly version: string;
   /** The key for signing secrets and for the tokens of the pages' forms. */
   readonly masterKey: Uint8Array;
@@ -89,18 +89,18 @@ export type SandboxOptions = {
   readonly snapshotShelf: SnapshotShelf;
   /** The calibration record of the project; undefined if there is none. */
   readonly calibration: () => Calibration | undefined;
-  /** Nothing that is due is done: what becomes due waits for the next start. */
+  /** Whether due work is left for the next start. */
   readonly isAsleep?: boolean;
   /** Called for our own failures, with the request_id that the caller got. */
   readonly report: (requestId: string, error: unknown) => void;
 };
 
-/** The whole service: it answers requests, and does what is due. */
+/** The whole service: answers requests, and processes due work. */
 export type Sandbox = {
   readonly service: Service;
-  /** What its verbs act with: for who runs it in one process with itself. */
+  /** The dependencies of its verbs, for a program that hosts the sandbox in its own process. */
   readonly context: SandboxContext;
-  /** Does what became due while nothing ran, and from then on what becomes due. */
+  /** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
   readonly start: () => Promise<void>;
   /** From now on `/healthz` says that it is ready. */
   readonly announced: () => void;
@@ -108,7 +108,7 @@ export type Sandbox = {
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
-/** What the routes and the dispatcher need. */
+/** The dependencies of the routes and the dispatcher. */
 export type SandboxContext = AreasContext & DispatchContext;
 
 type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes" | "freshId">;
@@ -185,10 +185,10 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   }
 }
 
-/** How long a health check waits for a sandbox that is starting. */
+/** Maximum wait of a health check for a starting sandbox, in milliseconds. */
 const MAX_START_MS = 5000;
 
-/** Whether the sandbox was said to be ready: who asks earlier waits. */
+/** Creates the signal that the sandbox was reported ready; health checks wait for it. */
 function announcement(world: Pick<World, "after">) {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isAnnounced = false;
@@ -199,7 +199,7 @@ function announcement(world: Pick<World, "after">) {
   };
 }
 
-/** What follows from the options alone. */
+/** Values that depend only on the options. */
 function derivedFrom(options: SandboxOptions) {
   const { port, publicUrl, rateLimit, allowTargets } = options;
   return {
@@ -211,7 +211,7 @@ function derivedFrom(options: SandboxOptions) {
   };
 }
 
-/** What becomes due is left to the next start. */
+/** The timers of a sandbox that leaves due work for the next start. */
 const ASLEEP = {
   expectDue: () => undefined,
   wakeDispatcher: () => undefined,
@@ -222,7 +222,7 @@ const ASLEEP = {
 const TOO_MANY_COOKIES =
   "; most of them are cookies of other programs on this machine: delete the cookies of localhost and 127.0.0.1 in this browser, then reload";
 
-/** What is known, in memory, of drills that run; who waits for something of their store is told. */
+/** The state of running drills, in memory; changes notify the followers of their store. */
 function drillsOf(
   world: SandboxWorld,
   store: SandboxOptions["store"],
@@ -254,7 +254,7 @@ function logInto(
   const keyOfPortal = portal.isOff ? [] : [portal.path.slice("/portal/".length)];
   const secrets = [controlToken, adminToken, ...keyOfPortal];
   return (request: Pick<HttpRequest, "method" | "target">, answer: Answer, startedAt: number): Answer => {
-    // Up to the next tenth: what both logs say, and no request is told to have ended before its checkout was made.
+    // Rounded up to a tenth, as in both logs, so that no request ends before its checkout was created.
     const milliseconds = Math.ceil((monotonic() - startedAt) * 10) / 10;
     const noting = { at: now(), milliseconds, secrets };
     if (isShown(request, answer)) log.add(entryOf(request, answer, noting));
@@ -263,7 +263,7 @@ function logInto(
   };
 }
 
-/** Does what became due while nothing ran, and from then on what becomes due. */
+/** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
 async function catchUp(context: SandboxContext): Promise<void> {
   await Promise.all([recoverDeliveries(context), revokeDrillKeys(context)]);
   await context.wakeStores(context.store.clocks.storeIds());
@@ -286,19 +286,22 @@ function hostsOf(options: SandboxOptions): HostsOf {
     browser: { here: browser, outside: browser },
     // Anybody can write a loopback name into a Host: from outside it opens nothing.
     control: { here: allowedHosts(port, control), outside: allowedHosts(port, { ...control, own: [] }) },
-    // Where there is no portal, its address answers 404 under every name.
+    // Without a portal, its address answers 404 under every name.
     portal: hasPortal
       ? { here: allowedHosts(port, portal), outside: allowedHosts(port, { ...portal, own: [] }) }
       : { here: merchant, outside: merchant },
   };
 }
 
-/** The Host that a browser sends for the public URL, which has a port only where it is not the default one. */
+/** The Host of a browser's requests to the public URL: a default port is left out. */
 function publicHosts(publicUrl: string | undefined): string[] {
   return publicUrl === undefined ? [] : [new URL(publicUrl).host];
 }
 
-/** What its own tools ask would hide what the merchant's program does; a failure there is in the log of failures. */
+/**
+ * Whether the access log shows a request. Requests of the sandbox's own tools would hide the merchant's requests; their
+ * failures are in the failure log.
+ */
 function isShown(request: Pick<HttpRequest, "target">, { unlogged }: Answer): boolean {
   const { audience } = areaOf(request);
   return unlogged !== true && (audience === "merchant" || audience === "browser");
@@ -336,8 +339,8 @@ async function failureFor(
 }
 
 /**
- * The refusal of bytes that could not be read as a request: a page, where a browser asked for one of our pages. It is a
- * page that payers see, whichever page was asked for, so that it names no path of the portal.
+ * The refusal of bytes that are no valid request: a page, if a browser requested one of our pages. It is a page for
+ * payers for every address, so that it does not reveal the portal's path.
  */
 function refusedUnread(
   context: AreasContext,

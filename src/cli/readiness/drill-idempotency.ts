@@ -92,7 +92,7 @@ function resultOf({ drill, client }: IdempotencyDrill): DrillResult {
   const { ending, exitCode, stdout, stderr } = client;
   return {
     verdict,
-    output: verdict === "passed" ? [] : lastWords(client),
+    output: verdict === "passed" ? [] : lastOutputLines(client),
     json: {
       ...encodeAnswer("judgeIdempotencyDrill", drill),
       client: { ending, exit_code: exitCode, stdout, stderr },
@@ -127,7 +127,7 @@ async function createLines(
 }
 
 /** The last lines of the command's output, which may say why it failed. */
-function lastWords({ stdout, stderr }: IdempotencyDrill["client"]): string[] {
+function lastOutputLines({ stdout, stderr }: IdempotencyDrill["client"]): string[] {
   return `${stdout}\n${stderr}`
     .split(/\r?\n/)
     .filter((line) => line.trim() !== "")

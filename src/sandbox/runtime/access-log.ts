@@ -59,7 +59,7 @@ export function createAccessLog(
   options: {
     readonly format: LogFormat;
     readonly stream: LogStream;
-    /** How a line of text shows the id of a request: whole by default. */
+    /** Formats the id of a request in a line of text. Default: the whole id. */
     readonly shownId?: (id: string) => string;
   },
 ): AccessLog {

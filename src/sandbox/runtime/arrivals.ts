@@ -23,7 +23,7 @@ export type Arrivals<News = WriteNotice> = {
   readonly isOver: () => boolean;
 };
 
-/** Makes arrivals that nobody waits for yet. */
+/** Creates arrivals without waiting requests. */
 export function createArrivals<News = WriteNotice>({ sleep }: Pick<World, "sleep">): Arrivals<News> {
   const waiting = new Map<string, Set<(news: News | undefined) => void>>();
   let over = false;
@@ -52,12 +52,12 @@ export function createArrivals<News = WriteNotice>({ sleep }: Pick<World, "sleep
   };
 }
 
-/** How a request looks for its result, and what it waits for between two looks. */
+/** The way a request waits for its result. */
 type WaitOptions<Result> = {
   readonly look: () => Result;
   /** Whether a result is worth an answer before the time is up. */
   readonly isEnough: (result: Result) => boolean;
-  /** Resolves when another look may find more, at the latest after so many milliseconds. */
+  /** Resolves when another read may find more, or after so many milliseconds. */
   readonly next: (leftMs: number) => Promise<void>;
   /** Whether nothing is waited for any more. Default: never. */
   readonly isOver?: () => boolean;

@@ -26,7 +26,7 @@ type ClockState = {
   readonly undelivered: number;
 };
 
-/** How long a move waits for receivers, in real milliseconds; slower deliveries continue after it. */
+/** Maximum wait of a move for receivers, in real milliseconds; slower deliveries continue after it. */
 const DRAIN_BUDGET_MS = 20_000;
 
 /** The context of moving a clock, which also sends due deliveries. */
@@ -35,7 +35,7 @@ export type ClockContext = ServiceContext & {
   readonly dispatcher: Pick<Dispatcher, "drain">;
   /** Two moves at once would start from the same time, and one would be lost. */
   readonly clockMutex: Mutex;
-  /** Where pages read how far a move is. */
+  /** The progress of moves, for pages. */
   readonly clockMoves: ClockMoves;
 };
 
@@ -97,7 +97,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
   return accept({ now, frozen: after.frozenAt !== null, fired, delivered, undelivered });
 }
 
-/** Tells pages how far a move is, until it ends; a look at the clock is none. */
+/** Reports the progress of a move to pages until it ends. Reading the clock is no move. */
 function progressOf(
   { store, world, clockMoves }: ClockContext,
   storeId: string,

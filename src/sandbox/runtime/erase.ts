@@ -48,7 +48,7 @@ export async function resetStores(
     });
     context.instanceChanged();
     await finishErasures(context, erasures);
-    // A store whose deletion had been interrupted no longer exists.
+    // A store whose interrupted deletion was completed no longer exists.
     const left = chosen.value.filter(({ storeId }) => store.stores.names(storeId) !== undefined);
     return left.length === 0 && wanted !== undefined ? noStore(wanted) : accept(left);
   });
@@ -113,7 +113,7 @@ export async function finishErasures(
   }
 }
 
-/** How long one transaction deletes rows, in milliseconds: requests of other stores wait for it and for its commit. */
+/** Maximum time that one transaction deletes rows, in milliseconds: requests of other stores wait for it. */
 const MAX_TRANSACTION_MS = 15;
 
 function choose({ store }: ErasureContext, wanted: string | undefined): Outcome<readonly ErasedStore[]> {

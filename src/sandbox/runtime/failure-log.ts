@@ -14,7 +14,10 @@ type FailureLog = {
   readonly flush: () => void;
 };
 
-/** How often the count of a kind is written. A kind that did not recur meanwhile is written in full the next time. */
+/**
+ * Interval at which the count of a kind is written, in milliseconds. After an interval without a recurrence, the next
+ * failure is written in full.
+ */
 const COUNT_EVERY_MS = 10_000;
 
 /** A failure, and the properties that define its kind. */
@@ -75,7 +78,7 @@ export function createFailureLog(
   };
 }
 
-/** Failures of the disk are told apart by their code, bugs by the place in the program where they happen. */
+/** The kind of a failure: a disk failure by its code, a bug by its position in the program. */
 function failureOf(error: unknown): Failure {
   const known = asUnavailable(error);
   if (known instanceof StorageUnavailable) {
@@ -83,7 +86,7 @@ function failureOf(error: unknown): Failure {
     return { kind: code, code, message: known.message, stack: undefined };
   }
   const code = "internal_error";
-  // A sentence of ours: what is told apart by its words is no bug.
+  // A sentence of ours, which identifies its kind, is no bug.
   if (!isError(error)) {
     const message = String(error);
     return { kind: message, code, message, stack: undefined };

@@ -1,16 +1,16 @@
-// Who is signed in; cookie and page: sandbox/pages/portal/sign-in/. Which page may ask: `refuseForeignPages` and
+// The sessions of the portal; cookie and pages: sandbox/pages/portal/sign-in/. Allowed pages: `refuseForeignPages` and
 // `requireOwnPage` in web/guard.ts; test/portal/access.test.ts reads the table of roles.
 import type { Words } from "../../core/language.ts";
 import { isSameSecret } from "../../core/credential.ts";
 import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 
-/** Who is signed in: whoever runs the sandbox, or its administrator. */
+/** The role of a session: the sandbox's operator, or its administrator. */
 export type PortalRole = "merchant" | "administrator";
 
-/** What a signed-in person has chosen. */
+/** The settings of a session. */
 type PortalPreferences = {
-  /** The primary tag of a language; undefined: what the browser asks for. */
+  /** The primary tag of a language; undefined: the browser's language. */
   readonly language: "en" | "zh" | undefined;
   /** Whether single keys do something (WCAG 2.1.4). */
   readonly hasKeys: boolean;
@@ -27,7 +27,7 @@ export type PortalSession = PortalPreferences & {
 /** The address after an act, or a refusal. */
 type RedirectOutcome = Outcome<string>;
 
-/** Where the portal is. */
+/** The address of the portal. */
 type PortalAddress = {
   /** Its origin and its path; null where the portal is off: it would share an origin with the payment pages. */
   readonly url: string | null;
@@ -35,10 +35,10 @@ type PortalAddress = {
   readonly port: number;
 };
 
-/** Who may use the portal (decision 99). Kept in memory: a stop of the sandbox signs everybody out. */
+/** The sessions and sign-in codes of the portal (decision 99). In memory: stopping the sandbox signs out every user. */
 export type PortalAccess = {
   readonly origin: string;
-  /** The path that nobody can guess: the portal is below it on the wire, and below `/portal` within the program. */
+  /** The secret path of the portal's public addresses; within the program the path is `/portal`. */
   readonly path: string;
   readonly port: number;
   readonly isOff: boolean;
@@ -53,10 +53,10 @@ export type PortalAccess = {
   readonly signInByToken: (token: string, signedIn: PortalSession | undefined) => Outcome<PortalSession>;
   readonly find: (role: PortalRole, id: string) => PortalSession | undefined;
   readonly prefer: (session: PortalSession, preferences: Partial<PortalPreferences>) => void;
-  /** Keeps a text for one look of this session. Returns the ticket that the look presents. */
+  /** Keeps a text that this session may read once. Returns the ticket for reading it. */
   readonly keepOnce: (session: PortalSession, text: string) => string;
   readonly takeOnce: (session: PortalSession, ticket: string) => string | undefined;
-  /** Numbers a page that is shown, so that a form which comes from it twice can be told. */
+  /** Returns a number for a page that is shown, so that a form sent twice from it is recognised. */
   readonly numberPage: () => string;
   /**
    * Runs the act of a form. The same form of the same page is a double click: it leads where the first one does, and
@@ -72,7 +72,7 @@ export type PortalAccess = {
   readonly endAll: () => number;
 };
 
-/** Why a sandbox has no portal, and what gives it one. */
+/** The reason why a sandbox has no portal, and the remedy. */
 export const PORTAL_IS_OFF =
   "this sandbox has no portal: beside --public-url it needs --portal-url with another host name";
 
@@ -90,11 +90,14 @@ const MAX_CODES = 100;
 const MAX_SESSIONS = 100;
 const MAX_KEPT = 100;
 const MAX_ACTS = 100;
-/** Wrong tokens in a minute. Codes are not counted: nobody guesses 122 random bits, but anybody could use up the tries. */
+/**
+ * Maximum number of wrong tokens in a minute. Wrong codes are not counted: a code has 122 random bits, and counting
+ * would let any page lock out the user.
+ */
 const MAX_GUESSES = 10;
 const GUESSES_MS = 60_000;
 
-/** Makes the access to a portal that nobody is signed in to. */
+/** Creates the access to a portal without sessions. */
 export function createPortalAccess(
   world: Pick<World, "now" | "freshId">,
   { url, port }: PortalAddress,
@@ -139,7 +142,7 @@ const TOKEN_REFUSED: Words = [
   "这不是管理员令牌；它在 .checkout/admin.json 中",
 ];
 
-/** No seed decides a code or a session: who knows the seed would be signed in. */
+/** Codes and sessions never depend on a seed: a user who knows the seed could sign in. */
 function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
   let codes: readonly { readonly code: string; readonly expiresAt: number }[] = [];
   return {
@@ -164,7 +167,7 @@ function shortened(id: string): string {
   return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
 }
 
-/** Counts wrong tokens. Behind the limit none is looked at, so that the right one there is no answer either. */
+/** Counts wrong tokens. Over the limit, no token is compared, so a correct guess does not show either. */
 function createTokens({ now }: Pick<World, "now">, adminToken: string) {
   let wrong: readonly number[] = [];
   return {

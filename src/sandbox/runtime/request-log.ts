@@ -21,7 +21,7 @@ import { createArrivals, type Arrivals } from "./arrivals.ts";
 
 /** When a request was answered, by the real clock, and how long it took. */
 type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
-  /** Secrets that do not look like one: tokens that the environment has set. Default: none. */
+  /** Secrets without a recognisable form: tokens from the environment. Default: none. */
   readonly secrets?: readonly string[];
 };
 
@@ -46,7 +46,7 @@ export type RequestLog = {
   /** The newest requests before a position, newest first. Default: the newest of all. */
   readonly before: (storeId: string, position: number | undefined, limit: number) => readonly LoggedRequest[];
   readonly find: (storeId: string, requestId: string) => FoundRequest | undefined;
-  /** The newest refused requests whose order_id has a text in it, newest first, as far as one look goes. */
+  /** The newest refused requests whose order_id contains a text, newest first, within the limits of one search. */
   readonly refusedOf: (
     storeId: string,
     text: string,
@@ -58,8 +58,8 @@ export type RequestLog = {
   /** Resolves when a request of a store was logged, its requests were forgotten, or time is up. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
   /**
-   * Calls back with what was logged of a store, or with nothing where that was forgotten, until the returned function
-   * is called.
+   * Calls back with the logged requests of a store, or with an empty list after they were deleted, until the returned
+   * function is called.
    */
   readonly follow: Arrivals<readonly LoggedRequest[]>["follow"];
   /** Deletes all requests of a store so far. Positions continue to grow. */
@@ -68,14 +68,14 @@ export type RequestLog = {
   readonly close: () => void;
 };
 
-/** The store that a request was about, and its clock; default: that of new stores. */
+/** The store of a request, and its clock. Default: the clock of new stores. */
 type Owner = Pick<LogFields, "storeId"> & { readonly clock?: StoreClock | undefined };
 
 type RequestLogOptions = {
   readonly open: () => Outcome<RequestFile, { readonly message: string; readonly remedy: string }>;
-  /** Whose a refused request is where its answer does not say so: by its key, else the first store's. */
+  /** The owner of a refused request whose answer names no store: the store of its key, or else the first store. */
   readonly ownerOf: (request: ReceivedRequest) => Owner;
-  /** How many requests of a store are kept; 0: none is noted, and what was kept before stays. */
+  /** Maximum number of requests kept for a store. With 0, new requests are not logged, and logged ones stay. */
   readonly kept: number;
   /**
    * The clock that new stores have. Where it stands still, so do the times of the log; default: requests are logged by
@@ -91,7 +91,7 @@ const WRITE_AFTER_MS = 100;
 const WRITE_AT = 500;
 /** With how many files work is tried: a damaged one, and the new one. */
 const MAX_FILES = 2;
-/** How far a look for refused requests goes back, how many it reads, and how many it finds at most. */
+/** The limits of a search for refused requests: requests searched, requests parsed, and results. */
 const [MAX_LOOK, MAX_PARSED, MAX_REFUSED] = [20_000, 1000, 200];
 const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
@@ -125,7 +125,7 @@ export function createRequestLog(
     });
   };
 
-  /** What is read of the file with everything that was answered until now; undefined where it cannot be read. */
+  /** Reads the file after writing all answered requests; undefined if it cannot be read. */
   const reading = <Value>(read: (requests: RequestFile) => Value): Value | undefined => {
     write();
     return file.using(read);
@@ -217,7 +217,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
   };
   return {
     using,
-    /** Somebody has deleted or replaced it: the next one begins anew. */
+    /** Leaves a file that was deleted or replaced by another program; the next one is empty. */
     leaveDeleted: (): void =>
       reporting(options, () => {
         if (file !== undefined && file !== "unusable" && !file.isThere()) leave(undefined);
@@ -248,7 +248,7 @@ function forgottenTo(
  */
 function createPositions() {
   const highest = new Map<string, number>();
-  /** The last one that was written, also by another process. */
+  /** The position of the last written request, also of another process. */
   const last = (requests: RequestFile | undefined, storeId: string): number =>
     Math.max(highest.get(storeId) ?? 0, requests?.last(storeId) ?? 0);
   return {
@@ -261,7 +261,7 @@ function createPositions() {
   };
 }
 
-/** What was noted of each store, in its order, with the positions after the last one. */
+/** The pending requests of each store, in order, with the positions after the last written one. */
 function batchesOf(
   noted: readonly PendingLogEntry[],
   {
@@ -288,10 +288,7 @@ function batchesOf(
   });
 }
 
-/**
- * What is held of a request. A create or a retrieve that succeeded has nothing in it that could be a secret but its
- * order_id.
- */
+/** The log entry of a request. Of a successful create or retrieve, only its order_id can contain a secret. */
 function notedOf(request: ReceivedRequest, answer: Answer, times: Times): PendingLogEntry {
   const { logged, status } = answer;
   const { storeId, clock } = logged ?? {};

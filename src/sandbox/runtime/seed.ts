@@ -41,7 +41,7 @@ export type SeededStore = StoreIdentity & {
   readonly signingSecret: string;
 };
 
-/** Secrets of a store that come from outside; each undefined where it is to be made. */
+/** Secrets of a store from outside; an undefined secret is generated. */
 type GivenSecrets = {
   readonly apiKey: string | undefined;
   readonly signingSecret: string | undefined;
@@ -53,7 +53,7 @@ export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret
 /** A new store, with its key. */
 export type NewStore = SeededStore & { readonly apiKey: string };
 
-/** What a new store is given; the rest is made, or as in every new store. */
+/** The given values of a new store; other values are generated or defaults. */
 type GivenStore = {
   readonly id?: string;
   readonly name?: string;
@@ -66,11 +66,11 @@ type GivenStore = {
   readonly currencies?: readonly string[] | undefined;
 };
 
-/** What making a store needs beside the tables. */
+/** The dependencies of creating a store, in addition to the tables. */
 export type StoreMaker = {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
-  /** Secrets of the first store that come from outside; each undefined where it is to be made. */
+  /** Secrets of the first store from outside; an undefined secret is generated. */
   readonly given?: GivenSecrets;
   /** Gets a new key before its hash is committed; `isFirst`: the sandbox has no other store. */
   readonly keepKey: (made: NewStore, isFirst: boolean) => void;
@@ -78,17 +78,17 @@ export type StoreMaker = {
   readonly keepKeySoon: (made: Pick<NewStore, "id" | "name" | "apiKey">) => Promise<void>;
   /** Gets the new name of a store before it is committed. */
   readonly keepName: (renamed: { readonly id: string; readonly name: string }) => void;
-  /** The clock of a new store, and of one that was reset; default: real time. */
+  /** The clock of a new or reset store. Default: real time. */
   readonly startClock?: StoreClock | undefined;
 };
 
-/** What is done before the first store is looked for, in the same transaction; what it makes is the first store. */
+/** Runs before the first store is read, in the same transaction; a store that it creates is the first store. */
 export type BeforeSeed = () => Outcome<readonly NewStore[]>;
 
 /**
  * Creates the first merchant and store in an empty file, in one transaction; reads them from any other file. `keepKey`
  * gets the new key before its hash is committed: a crash in between leaves a key without a store, never a store without
- * its key. What is given becomes the secrets of a new first store, and has to be those of one that is there (decision
+ * its key. Given secrets become the secrets of a new first store, and must equal those of an existing one (decision
  * 78); otherwise nothing is written.
  */
 export async function seed(
@@ -114,7 +114,10 @@ export async function seed(
   });
 }
 
-/** Why the first store of a file would not be shown; undefined where it would, or there is none. Writes nothing. */
+/**
+ * The refusal of a file whose first store has other secrets than the given ones; undefined if there is none. Writes
+ * nothing.
+ */
 export function refusalOfFirst(
   store: Store,
   maker: Pick<StoreMaker, "masterKey" | "given">,
@@ -141,9 +144,9 @@ function showStore(
 }
 
 /**
- * Makes a store of an existing merchant, of the first store's where none is named, or of a new one. Its key is kept
- * before the transaction, so that stores that are made at once share one write of the file. Refuses with `not_found`
- * where there is no such merchant.
+ * Creates a store of an existing merchant (the first store's by default) or of a new one. Its key is kept before the
+ * transaction, so that stores created at the same time share one write of the file. Refuses with `not_found` if there
+ * is no such merchant.
  */
 export async function createStore(
   { store, ...maker }: StoreMaker & { readonly store: Store },
@@ -207,7 +210,7 @@ export function makeStore(
 
 const NOT_GIVEN: GivenSecrets = { apiKey: undefined, signingSecret: undefined };
 
-/** A signing secret that nobody can guess. */
+/** A random signing secret. */
 export function newSigningSecret({ randomBytes }: Pick<World, "randomBytes">): string {
   return formatSigningSecret(randomBytes(SIGNING_SECRET_BYTES));
 }

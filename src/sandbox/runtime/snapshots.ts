@@ -74,17 +74,19 @@ function planOf({ store, world, masterKey }: TakingContext, scope: SnapshotScope
 type RestoreOptions = {
   /** Whether the due deliveries of a snapshot of another sandbox are sent. Default: they are held back. */
   readonly adopt?: boolean | undefined;
-  /** Whether an administrator restores, who may bring an approval of production along. Default: false. */
+  /**
+   * Whether an administrator restores: only then may the snapshot contain an approval of production. Default: false.
+   */
   readonly isAdministrator?: boolean;
 };
 
 /**
- * Puts the stores of a snapshot in the place of those that are here, in one transaction, after the requests of these
- * stores have ended: one store, which is made if it is not here, or all, and then no other store is left. `as_taken`:
- * what the snapshot holds. What is due in a snapshot that another sandbox took, or somebody changed, is held back
- * unless it is adopted, and each of its rows has to be one that an act would have written (decision 95). Refuses with
- * `invalid_parameter` what is no snapshot or a newer one's, and with `state_conflict` what is not in it, what another
- * store here has already, or while requests of a store stay open.
+ * Replaces stores by the stores of a snapshot, in one transaction, after the requests of the replaced stores have
+ * ended. Restores one store, which is created if it does not exist, or all stores, and then deletes the others. The
+ * scope `as_taken` is the scope with which the snapshot was taken. Due work of a snapshot that another sandbox took, or
+ * that was changed, is held back unless the snapshot is adopted, and each of its rows must be valid (decision 95).
+ * Refuses with `invalid_parameter` a file that is no snapshot or too new, and with `state_conflict` a store that the
+ * snapshot does not have, an id or key that another store has, or requests of a store that do not end.
  */
 export async function restoreSnapshot(
   context: SnapshotContext,
@@ -103,7 +105,7 @@ export async function restoreSnapshot(
     const rules = { now: context.world.now(), targets: context.targets, isAdministrator };
     const broken = isOwn ? undefined : judgeRows(image, rules);
     if (broken !== undefined) return unfit(`a row of it breaks a rule: ${broken}`);
-    // What an own one held back is held back again.
+    // A snapshot of this sandbox is held back if it was held back when it was taken.
     const hold = adopt ? "release" : isOwn ? "as_taken" : "hold";
     return await replaceStores(context, image, { ...chosen.value, hold });
   } finally {

@@ -2,7 +2,7 @@ import type { Words } from "../../core/language.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 
-/** An open request. Its store is only looked up when a store is erased, which is rare. */
+/** An open request. Its store is looked up only when a store is erased, which is rare. */
 export type Visit = {
   /** Undefined if the request is about no store, or about an unknown store. */
   readonly storeOf: () => string | undefined;
@@ -28,7 +28,7 @@ export type StoreGate = {
   ) => Promise<Outcome<Value>>;
 };
 
-/** How long a request waits for its store, and an erasure for the store's requests, in milliseconds. */
+/** Maximum time that a request waits for its store, and an erasure for the store's requests, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
 /** The refusal of a request whose store is being erased. */

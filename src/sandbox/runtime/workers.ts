@@ -6,7 +6,7 @@ type Workers = {
   readonly idle: (keys?: readonly string[]) => Promise<void>;
 };
 
-/** Makes workers. `work` has to end by itself; `onFailure` gets its error and the key. */
+/** Creates workers. `work` must end by itself; `onFailure` gets its error and the key. */
 export function createWorkers(options: {
   readonly work: (key: string) => Promise<void>;
   readonly onFailure: (error: unknown, key: string) => void;

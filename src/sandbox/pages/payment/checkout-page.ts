@@ -22,12 +22,12 @@ import {
 import { merchantText } from "../shared/merchant-text.ts";
 import { TEXTS } from "./texts.ts";
 
-/** The query that a customer who stays is sent to. */
+/** The query of a customer who stays on the page. */
 export const STAY = "stay";
 const SECONDS_TO_STAY = 5;
 const SENT_BACK_WITHIN_MS = 60_000;
 
-/** The page at `checkout_url`: what is to be paid, the next step, and at the end the result. */
+/** The page at `checkout_url`: the amount, the next step, and at the end the result. */
 export function checkoutPage(context: PageContext): Html {
   const { view } = context;
   const { status } = view.checkout;

@@ -8,7 +8,7 @@ import { inLanguage, tagOf } from "../../../web/language.ts";
 import type { CheckoutView } from "../../checkout/view.ts";
 import { TEXTS } from "./texts.ts";
 
-/** What every page of a checkout needs. */
+/** The input of every page of a checkout. */
 export type PageContext = {
   readonly view: CheckoutView;
   /** The token of this checkout's forms. */
@@ -17,7 +17,7 @@ export type PageContext = {
   readonly origin: string;
   /** The request_id of this answer. */
   readonly requestId: string;
-  /** The customer has asked not to be sent back to the shop. */
+  /** Whether the customer has chosen not to return to the shop. */
   readonly stays: boolean;
 };
 

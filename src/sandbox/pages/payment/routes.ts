@@ -25,7 +25,7 @@ import { checkoutPage, STAY } from "./checkout-page.ts";
 import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
 import { WALLET_OUTCOMES, walkedAwayPage, walletPage, type WalletOutcome } from "./wallet-page.ts";
 
-/** What the payment pages need in addition to the verbs: the key for the tokens of their forms. */
+/** The dependencies of the payment pages: the verbs, and the key for the tokens of their forms. */
 export type PagesContext = ServiceContext & {
   readonly masterKey: Uint8Array;
   /** The origin of the pages on this machine. */
@@ -138,8 +138,8 @@ function noteView(context: PagesContext, call: Call): Outcome<Answer> {
 }
 
 /**
- * The page that a form leads to offers the way back, where there is one. It is noted with the form, which comes from our
- * own page: a GET of the page comes from any site.
+ * Records that the next page links to the shop (if it does) when its form is sent: the form comes from our own page,
+ * but a GET of the page can come from any site.
  */
 function noteReturn(context: PagesContext, { requestId }: Call, { storeId }: Checkout): void {
   const [offered] = context.store.returnOrigins.list(storeId);
@@ -228,7 +228,10 @@ function originOf(context: PagesContext, request: HttpRequest): string {
   return isPublic ? context.checkoutOrigin : `http://${host}`;
 }
 
-/** Whether a browser asked at the public URL. A proxy may write its own Host, and tell that of the browser beside it. */
+/**
+ * Whether a browser uses the public URL. A proxy may replace the browser's Host and forward the original in another
+ * header.
+ */
 function isByPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): boolean {
   const { host } = new URL(checkoutOrigin);
   return hostIn(request) === host || forwardedHosts(request)[0] === host;

@@ -11,16 +11,16 @@ import requestStyle from "./request/request.css?raw";
 import storeStyle from "./store/store.css?raw";
 import webhookStyle from "./webhook/webhook.css?raw";
 
-/** One file for the browser: the frame, then each room. */
+/** The portal's stylesheets in one file: the frame, then each room. */
 const STYLES = [style, checkoutStyle, readinessStyle, requestStyle, storeStyle, webhookStyle, liveStyle];
 
-/** The style of the portal, behind that of all pages. */
+/** The portal's stylesheet, loaded after the stylesheet of all pages. */
 export const PORTAL_STYLE = asset("/portal/assets/portal.css", "text/css", STYLES.join("\n"));
-/** What the portal's pages do in a browser. */
+/** The portal's script. */
 export const PORTAL_SCRIPT = asset("/portal/assets/portal.js", "text/javascript", script);
 /** htmx's extension for server-sent events. */
 export const SSE_SCRIPT = asset("/portal/assets/hx-sse.js", "text/javascript", sse);
-/** What that extension cannot do. */
+/** The part of live pages that the extension cannot do. */
 export const LIVE_SCRIPT = asset("/portal/assets/live.js", "text/javascript", liveScript);
 
 /** All of them. */

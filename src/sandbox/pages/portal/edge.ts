@@ -10,8 +10,8 @@ import { copyable } from "./parts.ts";
 import type { PortalContext } from "./view.ts";
 
 /**
- * The one place that knows the path of the portal (decision 99): takes it off the address of a request, and puts it on
- * all addresses in the answer. A request that names another path gets one page that tells nothing.
+ * Removes the secret path of the portal from the address of a request, and adds it to all addresses in the answer
+ * (decision 99). No other file knows the path. A request with another path gets a page without information.
  */
 export async function atPortalPath(
   { portal, world }: Pick<PortalContext, "portal" | "world">,
@@ -42,11 +42,11 @@ function closedPage(refused: RefusedRequest): Answer {
 }
 
 /**
- * An address in markup begins the value of an attribute that holds an address. No text from outside can look like one,
+ * An address in markup: at the beginning of an attribute that holds an address. A text from outside cannot match,
  * because its quotation marks are escaped.
  */
 const IN_MARKUP = /(?<=\s(?:href|action|formaction|src|hx-[\w:-]+)=")\/portal(?=[/?#"])/g;
-/** An address in a header. A redirect from another name of this machine has an origin in front of it. */
+/** An address in a header. A redirect from another name of this machine begins with an origin. */
 const IN_HEADERS = {
   Location: /^(https?:\/\/[^/]+)?\/portal(?=[/?#]|$)/,
   "Set-Cookie": /(; Path=)\/portal(?=[/;]|$)/,

@@ -1,7 +1,7 @@
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { RefusedForm } from "./view.ts";
 
-/** What was typed into a form that is shown again because it was refused; undefined of all other forms. */
+/** The values of a refused form that is shown again; undefined for all other forms. */
 export type TypedForm = RefusedForm | undefined;
 
 /** A field of a form, with its label. */
@@ -17,7 +17,7 @@ export function field(
     list = "",
     typed,
   }: {
-    /** What can be typed, where the label does not say it. */
+    /** A hint about valid values, if the label is not enough. */
     readonly hint?: Text;
     readonly value?: string;
     readonly placeholder?: string;
@@ -26,7 +26,7 @@ export function field(
     readonly numeric?: boolean;
     /** The id of a `suggestions` on the page. */
     readonly list?: string;
-    /** What stands in the place of `value` in a form that was refused. */
+    /** The refused form, whose value replaces `value`. */
     readonly typed?: TypedForm;
   } = {},
 ): Html {
@@ -46,27 +46,27 @@ export function field(
       spellcheck="false"
       ${attributes}
     />
-    ${refusedWords(name, typed)} ${hint === undefined ? "" : html`<small>${hint}</small>`}
+    ${refusalText(name, typed)} ${hint === undefined ? "" : html`<small>${hint}</small>`}
   </label>`;
 }
 
-/** Attributes of the field that was refused: it has the focus, and is described by the sentence beside it. */
+/** Attributes of a refused field: it has the focus, and the refusal describes it. */
 function refusedAttributes(name: string, typed: TypedForm): Html {
   return typed?.field === name
     ? html` autofocus aria-invalid="true" aria-describedby="refused-${name}"`
     : html``;
 }
 
-/** What a page with a form that was refused has in its markup. */
+/** The markup by which a page with a refused form is recognised. */
 export const REFUSED_MARK = 'class="refused"';
 
-/** Why a field was refused, beside it. */
-export function refusedWords(name: string, typed: TypedForm): Html {
+/** The refusal beside a field. */
+export function refusalText(name: string, typed: TypedForm): Html {
   if (typed?.field !== name) return html``;
   return html`<strong class="refused" id="refused-${name}">${typed.words}</strong>`;
 }
 
-/** What a field suggests; anything else can be typed too. */
+/** Suggested values of a field; other values are possible. */
 export function suggestions(id: string, values: readonly string[]): Html {
   return html`<datalist id="${id}">
     ${values.map((value) => html`<option value="${value}"></option>`)}
@@ -89,7 +89,7 @@ export function choice(
           html`<option value="${value}" ${value === chosen ? html`selected` : ""}>${text}</option>`,
       )}
     </select>
-    ${refusedWords(name, typed)}
+    ${refusalText(name, typed)}
   </label>`;
 }
 

@@ -8,7 +8,7 @@ export function storePath({ storeId }: Pick<View, "storeId">, path: string): str
   return `/portal/${storeId}${path}`;
 }
 
-/** The same with a query: of these names those that have a value. */
+/** The same with a query of the parameters that have a value. */
 export function listAddress(
   view: Pick<View, "storeId">,
   path: string,
@@ -19,7 +19,7 @@ export function listAddress(
   return storePath(view, query.size === 0 ? path : `${path}?${query.toString()}`);
 }
 
-/** What the form of an act is made of. */
+/** The parts of an act's form. */
 type ActForm = {
   /** A path of the portal. */
   readonly action: string;
@@ -47,7 +47,7 @@ export function actForm(
   </form>`;
 }
 
-/** What was typed into a form of an act with these fields, if it was refused and the page is shown again for it. */
+/** The typed values of an act's form with these fields, if the form was refused. */
 export function typedIn(
   { refused }: Pick<View, "refused">,
   action: string,
@@ -60,8 +60,8 @@ export function typedIn(
 }
 
 /**
- * The same on every version of a page, so that a page that is shown anew keeps this form and no other in place of it:
- * with what was typed into it, and with the question around it open.
+ * The id of a form, the same in every version of a page: an update of the page then keeps the form, its typed values,
+ * and the open question around it.
  */
 function idOf(action: string, fields: Readonly<Record<string, string>>): string {
   return ["do", ...action.split("/").slice(2), ...Object.values(fields)].join("-").replace(/[^\w-]+/g, "_");
@@ -77,8 +77,8 @@ export function testOrderForm(view: View): Html {
 }
 
 /**
- * A destructive act: its form is shown after one question, which says what will happen, and at once if it was refused.
- * It works without JavaScript.
+ * A destructive act: its form is shown after a question that names the effect, and at once if it was refused. Works
+ * without JavaScript.
  */
 export function askedOnce(
   view: Pick<View, "formToken" | "refused">,

@@ -16,7 +16,7 @@ import { copyable, inWords, timeOf } from "./parts.ts";
 import { FRAME_TEXTS } from "./texts.ts";
 import type { Content, PortalContext, View } from "./view.ts";
 
-/** A whole page for who is signed in: the frame around its content. */
+/** A whole page for a signed-in user: the frame and the content. */
 export function framed(context: PortalContext, view: View, content: Content): Html {
   const { storeId, call } = view;
   const store =
@@ -36,7 +36,7 @@ export function framed(context: PortalContext, view: View, content: Content): Ht
   });
 }
 
-/** What came of the act that has led here. A part of its own: what happens next shows the page anew, and not this. */
+/** The notice of the last act. It is outside the part that updates, which would remove it. */
 function saidPart(context: PortalContext, { said, storeId, language, refused }: View): Html {
   if (said === undefined) return html``;
   const now = storeTime(context, storeId);
@@ -48,7 +48,7 @@ function saidPart(context: PortalContext, { said, storeId, language, refused }: 
   </div>`;
 }
 
-/** A whole page for who is not signed in. */
+/** A whole page for a user who is not signed in. */
 export function framedAlone(
   role: PortalRole,
   content: Content,
@@ -63,7 +63,7 @@ export function framedAlone(
   });
 }
 
-/** The lines to type on a page are about the first store, or the one that was chosen in the folder. */
+/** The hint about the store of the page's commands: the first store, or the folder's default store. */
 function commandsHint({ store }: PortalContext, { storeId }: View): Html {
   if (storeId === "" || store.stores.first()?.id === storeId) return html``;
   return html`<p class="hint">
@@ -83,7 +83,7 @@ function portalPage(page: {
   readonly style: string;
   /** Whether single keys do something. */
   readonly hasKeys: boolean;
-  /** What follows the scripts that every page has. */
+  /** Scripts after the scripts of every page. */
   readonly scripts?: readonly Asset[];
   readonly body: Html;
   readonly reloads?: boolean;

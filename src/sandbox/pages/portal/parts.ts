@@ -21,7 +21,7 @@ export function dated(time: number): Html {
   return html`<time datetime="${whole}" title="${whole}" data-dated>${dayAndTimeIn(whole)}</time>`;
 }
 
-/** What a text tells in words: the moments in it are shown like all others. */
+/** A text in which times are formatted like all other times of the page. */
 export function inWords(text: string, shown: (at: number) => Html = dated): Html {
   const parts = text.split(MOMENT);
   return html`${parts.map((part, index) => (index % 2 === 1 ? shown(Date.parse(part)) : html`${part}`))}`;
@@ -56,7 +56,7 @@ export function statusBadge(status: Status): Html {
   return html`<span class="badge ${status}">${WORDS.statuses[status]}</span>`;
 }
 
-/** The status of an HTTP answer; 0 where none came. */
+/** The status of an HTTP answer; null if there was no answer. */
 export function answerBadge(status: number | null): Html {
   const kind = status === null || status === 0 ? "none" : `s${Math.floor(status / 100)}xx`;
   const text = status === null || status === 0 ? WORDS.noAnswer : String(status);
@@ -78,15 +78,15 @@ export function copyable(text: string): Html {
   return html`<code class="copy">${text}</code>`;
 }
 
-/** A cell under the name of its column, and what it is besides. */
+/** A cell, the name of its column, and its kinds. */
 type Cell = readonly [column: Text, value: Text | readonly Html[], ...as: readonly CellKind[]];
 
 type CellKind =
-  /** It names its row. */
+  /** The cell names its row. */
   | "head"
-  /** It says little without the name of its column, which stands before it where a row has no columns. */
+  /** The cell needs the name of its column, which is shown before it if a narrow screen stacks the columns. */
   | "named"
-  /** It is in English in every language. */
+  /** The cell is in English in every language. */
   | "english"
   | "number"
   | "whole";
@@ -94,7 +94,9 @@ type CellKind =
 /** A row of a table. */
 export type Row = readonly Cell[];
 
-/** A table whose columns have names: those of its first row. Where they have no room, the cells of a row stand in lines. */
+/**
+ * A table whose columns have the names of its first row's cells. On a narrow screen, the cells of a row are stacked.
+ */
 export function table<Item>(
   caption: Text,
   items: readonly Item[],
@@ -104,9 +106,9 @@ export function table<Item>(
     opens = false,
     ids = [],
   }: {
-    /** What stands there while it has no row. */
+    /** The content of a table without rows. */
     readonly none?: Html;
-    /** Whether each row has a link to the page of what it shows. */
+    /** Whether each row links to the page of its subject. */
     readonly opens?: boolean;
     /** The ids of its rows. */
     readonly ids?: readonly string[];
@@ -148,12 +150,12 @@ function tableCell([column, value, ...as]: Cell): Html {
     : html`<td ${attributes}>${shown}</td>`;
 }
 
-/** A value that says little without its name, which stands before it where there are no columns. */
+/** A value that needs its name, which is shown before it if the columns are stacked. */
 export function named(name: Text, value: Text): Html {
   return html`<span data-name="${name}">${value}</span>`;
 }
 
-/** A link to a page. It has a name, whatever the text is. */
+/** A link to a page; an empty text is replaced, so that the link has a name. */
 export function linked(address: string, text: Text): Html {
   return html`<a href="${address}">${typeof text === "string" ? shownText(text) : text}</a>`;
 }
@@ -163,7 +165,9 @@ export function nextPart(address: string, label: Text): Html {
   return html`<a href="${address}" rel="next">${label}</a>`;
 }
 
-/** What a list with nothing in it will show, the button that fills it if there is one, and the line to type. */
+/**
+ * The content of an empty list: a description, the command that adds the first item, and its button if there is one.
+ */
 export function empty(words: Text, command: string, button?: Html): Html {
   return html`<div class="empty">
     <p>${words}</p>
@@ -172,7 +176,7 @@ export function empty(words: Text, command: string, button?: Html): Html {
   </div>`;
 }
 
-/** Facts with their names; those that are not there are left out. */
+/** Facts with their names; null and undefined ones are left out. */
 export type Facts = readonly (readonly [name: Text, value: Text] | null | undefined)[];
 
 /** Facts as a list. */
@@ -190,7 +194,7 @@ export function facts(all: Facts): Html {
   </dl>`;
 }
 
-/** Bytes as they were: what is no printable character is escaped, and JSON is pretty beside them, never instead. */
+/** Bytes with escaped control characters, and formatted JSON beside them. */
 export function bytes(label: Text, text: string): Html {
   const pretty = prettyJson(text);
   if (pretty === undefined || pretty === text)
@@ -215,7 +219,7 @@ function copied(text: string): Html {
   return html`<pre class="sent" tabindex="0"><code class="copy">${lines(text)}</code></pre>`;
 }
 
-/** A line for a terminal under its name, and what to know of it. */
+/** A labelled command line to copy, with a hint. */
 export function commandLine(label: Text, line: string, hint?: Text): Html {
   return html`<figure class="bytes command">
     <figcaption>${label}</figcaption>
@@ -224,7 +228,7 @@ export function commandLine(label: Text, line: string, hint?: Text): Html {
   </figure>`;
 }
 
-/** Line breaks stay, unlike in other text, also where they are copied. */
+/** Keeps line breaks, also in copied text. */
 function lines(text: string): Html {
   return html`${text.split("\n").map((line, index) => (index === 0 ? html`${line}` : html`${LINE_BREAK}${line}`))}`;
 }
@@ -259,7 +263,7 @@ export function timeOf(time: number, now: number): Html {
   return html`<time datetime="${whole}" title="${whole}" data-now="${today}">${shown}</time>`;
 }
 
-/** How long ago a moment was, in its largest unit, and the whole moment on hover. Both times are by the same clock. */
+/** The age of a time, in its largest unit, with the exact time on hover. Both times are by the same clock. */
 export function ago(at: number, now: number): Html {
   const seconds = Math.round((at - now) / 1000);
   const [unit, size] = UNITS.find(([, one]) => Math.abs(seconds) >= one) ?? (["second", 1] as const);

@@ -45,7 +45,7 @@ const TABLE: readonly PortalRoute[] = [
 /** Every row answers only the role that it names, whoever wrote it. */
 const ROUTES = TABLE.map(guarded);
 
-/** The names that stand below `/portal` themselves: none of them is looked for as an id. */
+/** The names directly below `/portal`, which are never searched as ids. */
 const NAMES = new Set(TABLE.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
 
 const find = createRouter(ROUTES, {
@@ -53,7 +53,9 @@ const find = createRouter(ROUTES, {
   segments: { store_id: UUID, id: UUID, anything: `(?!(?:${[...NAMES].join("|")})$)[^/]+` },
 });
 
-/** Everything below the path of the portal: which page asks, who is signed in, then the route. A refusal is a page too. */
+/**
+ * The pages below the portal's path. Checks the requesting page, the session, and the route. A refusal is a page too.
+ */
 export const PORTAL: Area<PortalContext, Viewer> = {
   routes: ROUTES,
   find,
@@ -98,8 +100,9 @@ function guarded(route: PortalRoute): PortalRoute {
 }
 
 /**
- * The payment pages have the other names of this machine, so that no page of one can act on the other (decision 1). A
- * proxy may write `localhost` into each Host, and tell beside it what the browser asked for: then that name counts too.
+ * Requires a Host that only the portal uses: the payment pages use the other names of this machine, so that no page of
+ * one can act on the other (decision 1). A proxy may replace each Host by `localhost` and forward the browser's Host in
+ * another header: then that name counts too.
  */
 function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");
@@ -115,7 +118,7 @@ function requirePortalHost({ origin, port }: PortalContext["portal"], request: H
   ]);
 }
 
-/** A path without a store is one of the first store: its page of that name, or what is found by that id. */
+/** Redirects a path without a store: to the page of the first store, or to the object with this id. */
 function toFirstStore(path: string): PortalRoute {
   return {
     methods: ["GET"],

@@ -40,7 +40,7 @@ export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
   readonly onlyOwnPages?: true;
 };
 
-/** Makes what a page shows. A refusal becomes an error page. */
+/** Renders the content of a page. A refusal becomes an error page. */
 type Show = (context: PortalContext, view: View) => Promise<Outcome<Content>>;
 
 /** A page: a GET that changes nothing. */
@@ -66,7 +66,7 @@ export async function shownPage(
   const short = withoutEmpty(view);
   if (short !== undefined) return accept(sentOn(call, short));
   const { storeId } = view;
-  // Before the page is read: what is written meanwhile is told.
+  // Before the page is read, so that later writes are reported to it.
   const position = storeId === "" ? undefined : hubOf(context).positionOf(storeId);
   const content = await show(context, view);
   if (!content.ok) return content;
@@ -77,14 +77,14 @@ export async function shownPage(
   });
 }
 
-/** The address of a page without the fields in which nothing was typed; undefined where it has none. */
+/** The address of a page without its empty fields; undefined if it has none. */
 function withoutEmpty({ call, query }: View): string | undefined {
   const filled = [...query].filter(([, value]) => value !== "");
   if (filled.length === query.size) return undefined;
   return filled.length === 0 ? call.path : `${call.path}?${new URLSearchParams(filled).toString()}`;
 }
 
-/** A page that shows what an operation of the control API answers that is asked for with no fields. */
+/** A page that shows the answer of an operation of the control API without fields. */
 export function pageOf<Name extends OperationName>(
   path: string,
   operation: Name,
@@ -93,7 +93,7 @@ export function pageOf<Name extends OperationName>(
   return page(path, showing(operation, show));
 }
 
-/** What such a page shows. */
+/** The content of such a page. */
 export function showing<Name extends OperationName>(
   operation: Name,
   show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => Content,
@@ -106,12 +106,12 @@ export function showing<Name extends OperationName>(
   };
 }
 
-/** What is read of a request with no fields. */
+/** The parsed request of an operation without fields. */
 function noFields(operation: OperationName): unknown {
   return takes(operation) === "nothing" ? undefined : {};
 }
 
-/** A page for who is not signed in. */
+/** A page for a user who is not signed in. */
 export function openPage(path: string, show: (view: View) => Content): PortalRoute {
   return {
     methods: ["GET"],
@@ -130,11 +130,11 @@ export function openPage(path: string, show: (view: View) => Content): PortalRou
   };
 }
 
-/** What an act of the portal needs to know. */
+/** An act of the portal. */
 type Act<Name extends OperationName> = {
   /** The operation of the control API that it runs, with that one's role and refusals. */
   readonly operation: Name;
-  /** What the operation reads, by the names of its wire, from the fields of the form. Default: none of its fields. */
+  /** Converts the form's fields to the operation's fields, with their wire names. Default: no fields. */
   readonly read?: (fields: Fields) => unknown;
   /** The same for fields that a person types in other words, such as `1h`, and that can be refused for them. */
   readonly parse?: (
@@ -143,11 +143,11 @@ type Act<Name extends OperationName> = {
   ) => Outcome<unknown>;
   /** The address that is shown then: a path of the portal. Default: the page that the path of the act is below. */
   readonly leadsTo?: (view: View, done: AnswerOf<Name>, context: PortalContext) => string;
-  /** How long the browser waits at most, of an act that goes on without it. Default: until it is done. */
+  /** Maximum time that the browser waits for an act that continues without it. Default: until the act is done. */
   readonly patience?: ActDeadline;
-  /** What the page that is shown then may show once, as `view.shownOnce`. Default: nothing. */
+  /** A secret that the next page may show once, as `view.shownOnce`. Default: none. */
   readonly reveals?: (done: AnswerOf<Name>) => string;
-  /** What came of it, for a line at the top of that page. Default: nothing is said. */
+  /** The notice at the top of the next page. Default: none. */
   readonly says?: (done: AnswerOf<Name>, at: ActContext) => Notice | Promise<Notice>;
   /** The page that has its form, and is shown again where the form is refused. Default: a page with the refusal alone. */
   readonly form?: RefusedPage;
@@ -156,7 +156,7 @@ type Act<Name extends OperationName> = {
 /** An act that may take long, and the address that is shown while it goes on. */
 type ActDeadline = { readonly ms: number; readonly leadsTo: (view: View, context: PortalContext) => string };
 
-/** Where an act was done. */
+/** The context and the view of an act. */
 export type ActContext = { readonly context: PortalContext; readonly view: View };
 
 type Fields = ReadonlyMap<string, string>;
@@ -164,14 +164,14 @@ type Fields = ReadonlyMap<string, string>;
 /** The page of a form: its address, and the store and the thing that it is about. */
 type PageOfForm = Pick<View, "storeId" | "id"> & { readonly path: string };
 
-/** How the page of a form is shown again when that was refused. */
+/** The page that shows a refused form again. */
 type RefusedPage = {
   readonly page: Show;
   /** Default: the page of the act's store that the path of the act is below, which is about no single thing. */
   readonly at?: (view: View, fields: Fields) => PageOfForm;
   /** The field of a refusal that names none of the form. Default: the form as a whole. */
   readonly field?: string;
-  /** What the form calls fields of the operation, by their names on the wire. Default: the same. */
+  /** The form's names of the operation's fields, by their wire names. Default: the same names. */
   readonly names?: Readonly<Record<string, string>>;
 };
 
@@ -245,16 +245,16 @@ async function goesOn(
     () => storeGate.leave(visit),
   );
   const isDone = await comesWithin(world, ms, ended);
-  // Its failure reaches nobody else.
+  // No caller is left to get its failure.
   if (!isDone) asking.catch((error: unknown) => report(call.requestId, error));
   return !isDone;
 }
 
-/** The statuses of what is refused for what a form says, and not for who sends it. */
+/** The statuses of refusals about a form's values, not about its sender. */
 const CONFLICT = 409;
 const IS_OF_FORM: ReadonlySet<number> = new Set([400, 404, CONFLICT]);
 
-/** An address with the tickets of what its page shows once. */
+/** An address with the tickets of values that its page shows once. */
 function withTickets(
   { portal }: PortalContext,
   { caller }: Call<Viewer>,
@@ -335,7 +335,7 @@ async function refusedPage(
   });
 }
 
-/** The field of a form that a refusal is about; empty where it is about none. */
+/** The form's field that a refusal is about; empty if it is about no field. */
 function fieldOf(
   { field, message }: Refusal,
   { field: usual = "", names = {} }: RefusedPage,
@@ -352,7 +352,7 @@ function atField([english, chinese]: Words): Words {
   return [english.replace(/^[\w.]+: /, ""), chinese.replace(/^[\w.]+：/, "")];
 }
 
-/** A form without the number of its page is of a program that means what it sends, each time. */
+/** Runs a form once for each page number. A form without a page number comes from a program, and runs each time. */
 function onlyOnce(
   { portal }: PortalContext,
   { caller, path }: Call<Viewer>,
@@ -392,7 +392,7 @@ export function sentOn(call: Call<Viewer>, location: string): Answer {
   return redirect(303, location, call.requestId);
 }
 
-/** The store in the path, where there is one. Refuses with `not_found`. */
+/** Requires that the store in the path exists, if there is one. Refuses with `not_found`. */
 function requireStore({ store }: PortalContext, { storeId }: View): Outcome<void> {
   return storeId === "" || store.stores.names(storeId) !== undefined ? accept(undefined) : noStore(storeId);
 }

@@ -8,7 +8,7 @@ import type { ControlContext } from "../../control/control-api.ts";
 import type { PortalAccess, PortalSession } from "../../runtime/portal-access.ts";
 import type { PagesContext } from "../payment/routes.ts";
 
-/** What the portal acts with: the operations of the control API, and who is signed in. */
+/** The dependencies of the portal: the operations of the control API, and the sessions. */
 export type PortalContext = ControlContext &
   PagesContext & {
     readonly portal: PortalAccess;
@@ -19,7 +19,7 @@ export type PortalContext = ControlContext &
     readonly report: (requestId: string, error: unknown) => void;
   };
 
-/** Who asks: undefined on the pages for signing in. */
+/** The session of a request; undefined on the sign-in pages. */
 export type Viewer = PortalSession | undefined;
 
 /** A request for a page, read. */
@@ -28,22 +28,22 @@ export type View = {
   readonly language: Language;
   /** The store in the path; empty on pages of no store. */
   readonly storeId: string;
-  /** The id in the path; empty where it has none. */
+  /** The id in the path; empty if the path has none. */
   readonly id: string;
   readonly query: URLSearchParams;
   /** The token of this viewer's forms, with the number of this page: a form that comes from it twice is a double click. */
   readonly formToken: string;
-  /** What the last act said for this one look: a new key, a secret that was asked for. A reload does not have it. */
+  /** A value of the last act that is shown once: a new key, or a revealed secret. A reload does not have it. */
   readonly shownOnce: string | undefined;
-  /** What came of the last act, in a line at the top of this one look. */
+  /** The notice of the last act, shown once at the top of the page. */
   readonly said?: Notice | undefined;
-  /** The form that was refused, where the page is shown again because of it. */
+  /** The refused form that is shown again. */
   readonly refused?: RefusedForm | undefined;
-  /** What had happened in the store before the page was read. */
+  /** The position of the store before the page was read. */
   readonly position?: LivePosition | undefined;
 };
 
-/** What came of an act. Moments in it stand in ISO 8601. */
+/** The result of an act, in words. Times in it are in ISO 8601. */
 export type Notice = { readonly words: Words; readonly tone: "good" | "bad" | "warn" | "" };
 
 /** A form that was refused, as it was sent. */
@@ -56,7 +56,7 @@ export type RefusedForm = {
   readonly words: Words;
 };
 
-/** What has happened in a store, counted since its first page was looked at. Numbers of another epoch say nothing. */
+/** The number of changes in a store since its first open page. Numbers of different epochs cannot be compared. */
 export type LivePosition = {
   readonly epoch: number;
   /** Everything. */
@@ -65,31 +65,31 @@ export type LivePosition = {
   readonly written: number;
 };
 
-/** What an open page follows: it is told of every write that concerns this, and of no other. */
+/** The topic of an open page: the page gets messages only about writes that concern it. */
 export type LiveTopic =
   /** Lists: the page says how many rows are new, and does not move. */
   | { readonly kind: "checkouts" | "requests" }
-  /** The page is shown anew in place: what is open stays open, focus and scroll stay. */
+  /** The page updates in place: open details, focus and scroll position stay. */
   | { readonly kind: "checkout" | "delivery"; readonly id: string }
   | { readonly kind: "webhooks" | "store" };
 
-/** What a page shows, inside of the frame. */
+/** The content of a page, inside the frame. */
 export type Content = {
   readonly title: Text;
   readonly main: Html;
   /** Default: the page stays as it is. */
   readonly live?: LiveTopic;
-  /** What is new in a list, which stays as it is. */
+  /** The updates of a list, which itself stays as it is. */
   readonly news?: ListUpdates;
 };
 
-/** What is new in a list since an earlier look at it, by the places of its rows: the newer, the higher. */
+/** The updates of a list since it was last read, by the positions of its rows; newer rows have higher positions. */
 export type ListUpdates = {
   /** The place of its newest row; 0 if it has none. */
   readonly newest: number;
-  /** How many of its rows are newer than that of the earlier look; 0 without one. */
+  /** The number of rows that are newer than the newest row of the last read; 0 without one. */
   readonly count: number;
-  /** The ids of rows that change: they are shown anew where they stand. */
+  /** The ids of rows that can change, and update in place. */
   readonly rows: readonly string[];
 };
 

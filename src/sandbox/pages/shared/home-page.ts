@@ -9,7 +9,7 @@ import { SHARED_TEXTS } from "./texts.ts";
 
 type HomeContext = { readonly localOrigin: string; readonly portal: Pick<PortalAccess, "isOff"> };
 
-/** The page at `/`, for who opens the sandbox in a browser: what it is, and where to go on. It tells nothing of a store. */
+/** The page at `/`: a description of the sandbox, and links. It has no information about a store. */
 export function homeAnswer({ request, requestId }: Call, { localOrigin, portal }: HomeContext): HttpResponse {
   const main = html`<main id="page" class="single">
     <section class="card">

@@ -18,7 +18,7 @@ const HTMX_CONFIG = JSON.stringify({
 /** A whole page of the sandbox. The scripts run in their order, once the page is read. */
 export function wholePage(page: {
   readonly title: Text;
-  /** What this kind of page says of itself beside what each does. */
+  /** The metadata of this kind of page, in addition to each page's own. */
   readonly meta: Html;
   readonly styles: readonly Asset[];
   readonly scripts: readonly Asset[];

@@ -10,10 +10,10 @@ import type { Content, PortalContext } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
-/** How many stores are shown: the newest. */
+/** Maximum number of stores shown: the newest. */
 const MAX_SHOWN = 100;
 
-/** All stores, as the administrator sees them; those whose merchant waits for an answer come first. */
+/** All stores for the administrator; stores with an open request come first. */
 export function overviewPage({ store }: PortalContext): Promise<Outcome<Content>> {
   const all = store.stores.all();
   const shown = all.slice(-MAX_SHOWN).map((details) => ({

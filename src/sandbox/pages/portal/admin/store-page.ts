@@ -16,10 +16,10 @@ import { TEXTS } from "./texts.ts";
 
 type Summary = AnswerOf<"storeSummary">;
 
-/** How many entries of the audit log are shown: the newest. */
+/** Maximum number of entries of the audit log shown: the newest. */
 const MAX_ACTS = 200;
 
-/** A store as the administrator sees it: what only this one can do, and what was done. */
+/** The administrator's page of a store: the acts that only the administrator can do, and the audit log. */
 export async function adminStorePage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const summary = await ask(context, "storeSummary", { ...view, body: undefined });
   if (!summary.ok) return summary;
@@ -42,7 +42,7 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
   return accept({ title: shownStoreName(store.name), main, live: { kind: "store" } });
 }
 
-/** What a form of the administrator says; a currency may be typed in small letters. */
+/** Parses a form of the administrator; a currency may be in lower case. */
 export function readAct(fields: ReadonlyMap<string, string>): unknown {
   const { subject, ...rest } = typedFields(fields, ["action", "subject", "note"]);
   if (subject === undefined) return rest;
@@ -146,7 +146,7 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
   </section>`;
 }
 
-/** Those to approve come first. */
+/** The prices; those to approve come first. */
 function prices(view: View, { prices: all }: Summary): Html {
   const sorted = all.toSorted((left, right) => Number(left.approved) - Number(right.approved));
   const list = table(
@@ -175,7 +175,7 @@ function prices(view: View, { prices: all }: Summary): Html {
   </section>`;
 }
 
-/** The newest first, because that is what was looked for. */
+/** The audit log, newest first. */
 function auditLog(acts: readonly RecordedAct[]): Html {
   const list = table(
     TEXTS.log,

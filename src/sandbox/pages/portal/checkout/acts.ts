@@ -7,7 +7,7 @@ import { actForm, storePath } from "../forms.ts";
 import type { View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
-/** What the payer may do now, as buttons; the others say in words why not. */
+/** The payer's acts: buttons for the acts that are possible now, and the reasons against the others. */
 export function payerActs(view: View, seen: CheckoutView): Html {
   const { status, id } = seen.checkout;
   const action = storePath(view, `/checkouts/${id}/pay`);

@@ -14,7 +14,7 @@ import { listAddress } from "../forms.ts";
 import { amount, copyable, dated, facts, inWords, statusBadge, type Facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { payerActs } from "./acts.ts";
-import { lastWords } from "./last.ts";
+import { lastChangeText } from "./last.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
@@ -30,7 +30,8 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
   const main = html`<section class="checkout-head">
       <p class="row sum">
         ${amount(checkout)} <span>${PAYMENT_TEXTS.method[checkout.paymentMethod]}</span>
-        ${statusBadge(checkout.status)} ${lastWords(view, lastOf(context.store, checkout), viewed.value.now)}
+        ${statusBadge(checkout.status)}
+        ${lastChangeText(view, lastOf(context.store, checkout), viewed.value.now)}
       </p>
       <p class="hint">${inWords(summary)}</p>
       ${facts(terms(context, view, { checkout, command, ofOrder }))}
@@ -83,7 +84,7 @@ function terms(
   return shownOf<Row>(shown);
 }
 
-/** The command that tells the same: by the order_id where that names one checkout, and a shell takes it as it is. */
+/** The command with the same output: with the order_id if it names one checkout and needs no quoting. */
 function explainCommand(
   { store }: PortalContext,
   { id, orderId, storeId }: Checkout,

@@ -10,7 +10,7 @@ import { attemptDetails, type AttemptedDelivery } from "../webhook/attempt-parts
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
-/** What folds out of a request's line: where its page is, why it was refused, and its bytes as they are there. */
+/** The details of a request's line: the link to its page, its refusal, and its bytes. */
 export function requestMore(view: View, request: StoryRequest, checkout: Checkout): Html {
   const { requestId, at, storeAt, key, refused, differences } = request;
   return html`${facts([
@@ -22,7 +22,7 @@ export function requestMore(view: View, request: StoryRequest, checkout: Checkou
   ${differences.length === 0 ? "" : differencesTable(differences)} ${requestDetails(request, checkout)}`;
 }
 
-/** What folds out of an event's line: its bytes, which every delivery carries, and the act that delivers them again. */
+/** The details of an event's line: the bytes of each delivery, and the button for a replay. */
 export function eventMore(
   { store }: PortalContext,
   view: View,
@@ -37,7 +37,7 @@ export function eventMore(
 /** An attempt of a delivery, as the state has both. */
 type DeliveryAndAttempt = { readonly delivery: AttemptedDelivery; readonly attempt: DeliveryAttempt };
 
-/** What folds out of an attempt's line: the page of its delivery, and all that is kept of the attempt. */
+/** The details of an attempt's line: the link to its delivery, and all stored data of the attempt. */
 export function foldedAttempt(
   context: PortalContext,
   view: View,

@@ -19,13 +19,13 @@ export async function findInStore(context: PortalContext, call: Call<Viewer>): P
   if (exact !== undefined) return accept(sentOn(call, exact));
   const found = await search(context, storeId, text);
   const [only, ...others] = pagesOf({ storeId }, found);
-  // One of several may be beyond where a look has ended.
+  // There may be further results beyond the end of the search.
   if (only !== undefined && others.length === 0 && found.nextBefore === null)
     return accept(sentOn(call, only));
   return shownPage(context, call, async (_context, view) => accept(foundPage(view, text, found)));
 }
 
-/** The same for who names no store: each is looked in for what has this name, the first one first. */
+/** The same in all stores, if no store is named; the first store with a result wins. */
 export function findAnywhere(context: PortalContext, call: Call<Viewer>): Outcome<Answer> {
   const text = wanted(call);
   const path = pageAnywhere(context, text);
@@ -46,5 +46,5 @@ function wanted({ query }: Call<Viewer>): string {
   return new URLSearchParams(query).get("q")?.trim().slice(0, MAX_TEXT) ?? "";
 }
 
-/** As much as the list of checkouts takes. */
+/** Maximum length of a search text, as in the list of checkouts. */
 const MAX_TEXT = 512;

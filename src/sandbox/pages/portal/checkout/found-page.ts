@@ -31,7 +31,7 @@ function eventsPath(view: StoreView, type: string): string {
   return listAddress(view, "/webhooks", { type });
 }
 
-/** What a text finds, by kind, and how far that was looked for. */
+/** The results of a search, by kind, and the extent of the search. */
 export function foundPage(view: View, text: string, found: SearchHits): Content {
   const { checkouts, refused, endpoints, eventTypes } = found;
   const main = html`${kind(
@@ -75,7 +75,7 @@ function kind(title: Text, items: readonly Html[]): Html {
   </section>`;
 }
 
-/** Where the look has stopped, and how to go on. */
+/** The extent of the search, and the link to continue it. */
 function howFar(view: View, text: string, found: SearchHits): Html {
   const { searched, searchedBackTo, nextBefore, isRefusedWhole } = found;
   const looked =

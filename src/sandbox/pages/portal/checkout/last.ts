@@ -12,8 +12,10 @@ import { WORDS } from "../texts.ts";
 import type { Notice, View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
-/** What happened last to a checkout, when and by whom, as it goes on from its status; `now` is the store's time. */
-export function lastWords({ language }: Pick<View, "language">, last: LastChange, now: number): Html {
+/**
+ * The last change of a checkout, its time and its actor, as a continuation of the status; `now` is the store's time.
+ */
+export function lastChangeText({ language }: Pick<View, "language">, last: LastChange, now: number): Html {
   const say = saying(language);
   const text = lastText(last, say);
   return html`<span class="last"
@@ -22,8 +24,8 @@ export function lastWords({ language }: Pick<View, "language">, last: LastChange
   >`;
 }
 
-/** What came of an act in the payer's place: the status, and what happened if that does not say it. */
-export function saysPaid({ id, status, late }: AnswerOf<"pay">, { context, view }: ActContext): Notice {
+/** The notice after an act in the payer's place: the status, and the change if the status does not show it. */
+export function paidNotice({ id, status, late }: AnswerOf<"pay">, { context, view }: ActContext): Notice {
   const { store } = context;
   const at = iso(storeTime(context, view.storeId));
   const checkout = store.checkouts.find(view.storeId, id);

@@ -8,7 +8,7 @@ import { storeTime } from "../../../at-store.ts";
 import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath, testOrderForm } from "../forms.ts";
-import { newsOf } from "../live/parts.ts";
+import { listUpdatesOf } from "../live/parts.ts";
 import {
   ago,
   amount,
@@ -24,13 +24,13 @@ import {
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { lastWords } from "./last.ts";
+import { lastChangeText } from "./last.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The filters by their names in the address, and in the operation. */
 const FILTERS = { q: "q", status: "status", object: "object", method: "payment_method" } as const;
 
-/** The checkouts of a store, newest first, 50 a page. All that was asked for is in the address. */
+/** The checkouts of a store, newest first, 50 a page. All filters are in the address. */
 export async function showCheckouts(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const given = Object.entries({ ...FILTERS, before: "before" }).flatMap(([name, field]) => {
     const value = view.query.get(name)?.trim() ?? "";
@@ -50,14 +50,14 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   ${checkouts.length === 0 ? nothing(view) : html`<div class="checkouts">${list}</div>`}
   ${pager(view, nextBefore)}`;
   const lists = context.store.checkoutLists();
-  const news = newsOf(view, checkouts, {
+  const news = listUpdatesOf(view, checkouts, {
     placeOf: ({ id }) => lists.placeOf(view.storeId, id) ?? 0,
     rows: ids,
   });
   return accept({ title: FRAME_TEXTS.checkouts, main, live: { kind: "checkouts" }, news });
 }
 
-/** A GET form: what is filtered can be sent to a colleague. */
+/** A GET form, so that a filtered list has an address to share. */
 function filters(view: View): Html {
   const action = storePath(view, "/checkouts");
   const isFiltered = Object.keys(FILTERS).some((name) => (view.query.get(name) ?? "") !== "");
@@ -76,7 +76,7 @@ function filters(view: View): Html {
   </form>`;
 }
 
-/** What a look through many has found, and how far it went. */
+/** The number of checkouts searched, and the creation time of the oldest. */
 function searched({ searched: count, searchedBackTo }: AnswerOf<"listCheckouts">): Html {
   if (count === null || searchedBackTo === null) return html``;
   return html`<p class="hint">${TEXTS.searched(count)} ${dated(searchedBackTo)}</p>`;
@@ -97,7 +97,7 @@ function row(
     [
       WORDS.status,
       html`${statusBadge(status)}
-      ${last.what === "created" ? html`<span class="last"></span>` : lastWords(view, last, now)}`,
+      ${last.what === "created" ? html`<span class="last"></span>` : lastChangeText(view, last, now)}`,
     ],
     [TEXTS.columnMethod, PAYMENT_TEXTS.method[paymentMethod]],
     [TEXTS.answer, lastAnswers(answers)],
@@ -109,7 +109,7 @@ function rowId({ id }: CheckoutEntry): string {
   return `checkout-${id}`;
 }
 
-/** What the only endpoint answered last; of several endpoints how many have failed: red only where all of them have. */
+/** The last answer of the only endpoint; of several endpoints the number that failed, in red if all failed. */
 function lastAnswers(answers: readonly LastAnswer[]): Html {
   const [first, second] = answers;
   if (first === undefined) return html`<span class="hint">${TEXTS.noWebhook}</span>`;

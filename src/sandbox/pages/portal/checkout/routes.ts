@@ -1,13 +1,13 @@
 import { storePath } from "../forms.ts";
 import { act, page, type PortalRoute } from "../route.ts";
 import { WORDS } from "../texts.ts";
-import { saysDelivered } from "../webhook/came-of.ts";
-import { saysPaid } from "./last.ts";
+import { deliveryNotice } from "../webhook/came-of.ts";
+import { paidNotice } from "./last.ts";
 import { showCheckout } from "./checkout-page.ts";
 import { findAnywhere, findInStore } from "./find.ts";
 import { showCheckouts } from "./list-page.ts";
 
-/** The pages of checkouts, and what leads to the page of any id. */
+/** The pages of checkouts, and the search for an id. */
 export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
   page("/portal/{store_id}/checkouts", showCheckouts),
   page("/portal/{store_id}/checkouts/{id}", showCheckout),
@@ -21,7 +21,7 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
     operation: "pay",
     read: (fields) => ({ outcome: fields.get("outcome") }),
     leadsTo: (view) => storePath(view, `/checkouts/${view.id}`),
-    says: saysPaid,
+    says: paidNotice,
     form: {
       page: showCheckout,
       at: ({ storeId, id }) => ({ path: storePath({ storeId }, `/checkouts/${id}`), storeId, id }),
@@ -31,7 +31,7 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
     operation: "replayEvent",
     leadsTo: (view) =>
       storePath(view, `/checkouts/${view.call.params["checkout_id"] ?? ""}#event-${view.id}`),
-    says: ({ deliveries }, at) => saysDelivered(at, "replayed", deliveries),
+    says: ({ deliveries }, at) => deliveryNotice(at, "replayed", deliveries),
   }),
   {
     methods: ["GET"],

@@ -11,13 +11,13 @@ import type { PortalContext, View } from "../view.ts";
 import { eventMore, requestMore, foldedAttempt } from "./details.ts";
 import { TEXTS } from "./texts.ts";
 
-/** How many lines a page shows, the last ones, each with its bytes folded: `checkout explain` tells all. */
+/** Maximum number of lines on a page: the last. `checkout explain` prints all. */
 const MAX_LINES = 60;
 
-/** What a page of a story is made from. */
+/** The input of a story's page. */
 type StoryOptions = { readonly told: ReadStory; readonly command: string };
 
-/** A story with what its lines are looked up in, each of them many times. */
+/** A story with indexes for the frequent look-ups of its lines. */
 type StoryIndex = {
   /** Called for each line from top to bottom. */
   readonly dayAt: (entry: StoryEntry) => Html;
@@ -44,7 +44,7 @@ export function timeline(context: PortalContext, view: View, { told, command }: 
     </section>`;
 }
 
-/** What is due, soonest first, apart from what has happened. */
+/** The pending entries, soonest first, apart from the past ones. */
 function pendingSection(pending: readonly PendingEntry[]): Html {
   if (pending.length === 0) return html``;
   const dayAt = dayMarks();
@@ -89,7 +89,7 @@ function sizeOf(under: readonly DeliveryLine[]): number {
   return under.reduce((sum, { entry }) => sum + Math.max(1, entry.attempts?.length ?? 0), 0);
 }
 
-/** The day above a line that is of another one than the line before it; the script makes those of the browser's zone. */
+/** Returns a function that marks the first line of each day; the script converts the days to the browser's zone. */
 function dayMarks(): (entry: Pick<StoryEntry, "at">) => Html {
   let before = "";
   return ({ at }) => {
@@ -127,7 +127,7 @@ function shownLine(
     </li>`;
 }
 
-/** What became of an event at an endpoint; the attempts fold out of it, each with its bytes. */
+/** The line of a delivery, with its attempts and their bytes as details. */
 function shownDelivery(
   context: PortalContext,
   view: View,
@@ -179,7 +179,7 @@ function foldedOut(
     </details>`;
 }
 
-/** The line as it is, with what it is about and each status in sight. */
+/** The text of a line, with its subject and its status emphasised. */
 function words({ text, status, what }: StoryEntry): Html {
   if (what === "event") return html`<strong>${text}</strong>`;
   const [, before = "", results = "", rest = ""] = RESULTS.exec(text) ?? [];

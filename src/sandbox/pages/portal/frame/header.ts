@@ -13,7 +13,7 @@ import { MARK } from "./icon.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { PortalContext, View } from "../view.ts";
 
-/** The bar of a page: where one is, by which clock, what to search, and what is set for this browser. */
+/** The bar of a page: store, clock, search, and the settings of this browser. */
 export function bar(context: PortalContext, view: View, content: LiveContent): Html {
   const role = view.call.caller?.role ?? "merchant";
   const isStore = view.storeId !== "";
@@ -27,7 +27,7 @@ export function bar(context: PortalContext, view: View, content: LiveContent): H
   </header>`;
 }
 
-/** The bar of a page for who is not signed in. */
+/** The bar of a page for a user who is not signed in. */
 export function plainBar(): Html {
   return html`<header class="bar">
     ${MARK}<strong>${FRAME_TEXTS.portal}</strong><span class="test">${FRAME_TEXTS.test}</span>
@@ -98,7 +98,7 @@ function count(text: string, meaning: Words): Html {
   return html`<span class="count">${text}${unseen(meaning)}</span>`;
 }
 
-/** What a number means, for who hears the page. */
+/** The meaning of a number, for screen readers. */
 function unseen(words: Words): Html {
   return html`<span class="visually-hidden"> ${words}</span>`;
 }
@@ -127,7 +127,7 @@ function stores({ store }: PortalContext, view: View): Html {
 /** The others are on their own page. */
 const MAX_STORES = 20;
 
-/** What time it is in the store. One that is not the real time shows its day, too. */
+/** The store's time, with its day if it is not real time. */
 function clock({ store, world }: PortalContext, view: View): Html {
   const found = store.clocks.of(view.storeId);
   const at = found === undefined ? world.now() : storeNow(found, world.now());
@@ -177,7 +177,7 @@ function languageSwitch(view: View, role: PortalRole): Html {
   </form>`;
 }
 
-/** What is set for this browser alone, and the way out. */
+/** The settings of this browser, and the button to sign out. */
 function session(view: View, role: PortalRole): Html {
   const hasKeys = view.call.caller?.hasKeys === true;
   return html`<details class="drop end">
@@ -208,7 +208,7 @@ function signOutEverywhere(view: View): Html {
 /** The token, and the page that the choice was made on. */
 function chosenHere({ call, query, formToken }: View): Html {
   const rest = new URLSearchParams(query);
-  // What is shown once is not shown again.
+  // A value that is shown once has no second address.
   rest.delete("shown");
   rest.delete("said");
   const back = rest.size === 0 ? call.path : `${call.path}?${rest.toString()}`;

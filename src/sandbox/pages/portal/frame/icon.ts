@@ -26,7 +26,7 @@ export function iconLink({ fails }: { readonly fails: boolean }): Html {
   />`;
 }
 
-/** The end of its address: the script puts it in place of that of the other. */
+/** The end of an icon's address: the script replaces one by the other. */
 function nameOf({ address }: Asset): string {
   return address.slice(address.lastIndexOf("/") + 1);
 }

@@ -3,11 +3,11 @@ import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
 import { judgeStore } from "../../../readiness/facts.ts";
 import type { PortalContext } from "../view.ts";
 
-/** What the menu says beside its entries. */
+/** The numbers beside the menu's entries. */
 type MenuCounts = {
   /** Checkouts that can still be paid: up to 99, then `99+`. */
   readonly open: string;
-  /** Endpoints that the last tries did not reach, and those that were disabled for it. */
+  /** Endpoints whose last attempts failed, including those disabled for that. */
   readonly failing: number;
   /** Items of the launch checklist that pass, of all. */
   readonly launch: string;

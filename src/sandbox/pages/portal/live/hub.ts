@@ -4,11 +4,11 @@ import { createWatched, type StoreWatch } from "./watched.ts";
 
 /** Tells open pages of the writes that concern them (decision 99). In memory, as the sessions are. */
 type LiveHub = {
-  /** What has happened in a store until now: the position of a page that is read after this. */
+  /** The current position of a store, for a page that is read after this call. */
   readonly positionOf: (storeId: string) => LivePosition;
-  /** Begins to tell, and returns what ends that. */
+  /** Adds a follower of a topic, and returns a function that removes it. */
   readonly follow: (storeId: string, topic: LiveTopic, follower: Follower) => () => void;
-  /** How many follow. */
+  /** The number of followers. */
   readonly size: () => number;
 };
 
@@ -17,7 +17,7 @@ type HubContext = Pick<
   "eventArrivals" | "requests" | "storeGate" | "store" | "portal" | "world"
 >;
 
-/** A store whose pages are looked at, and who follows. */
+/** A store with open pages, and its followers by topic. */
 type WatchedStore = {
   readonly watched: StoreWatch;
   readonly topics: Map<string, Topic>;
@@ -25,17 +25,20 @@ type WatchedStore = {
   readonly leave: () => void;
 };
 
-/** A store that nobody follows is not watched for longer than for as many others. */
+/** Maximum number of stores without followers that are still watched. */
 const MAX_STORES = 100;
-/** How long after an erasure its pages are loaded anew: the browser that asked for it is on the way to another page. */
+/**
+ * Pause between an erasure and the reload of the store's pages, in milliseconds: the browser that asked for it is
+ * already loading another page.
+ */
 const ERASED_MS = 250;
 /** A browser has six connections to a host, and needs some for its pages. */
 const MAX_STREAMS_OF_SESSION = 4;
 /** All of them, of the 1,024 connections of the server. */
 const MAX_STREAMS = 256;
-/** How often a stream is ended if its session is signed out. */
+/** Interval at which streams are checked for a sign-out, in milliseconds. */
 const BEAT_MS = 1000;
-/** One of this many times it gets a comment too. */
+/** Every so many checks, a stream also gets a comment. */
 const BEATS_OF_COMMENT = 15;
 
 const HUBS = new WeakMap<object, LiveHub>();
@@ -82,7 +85,7 @@ function createHub(context: HubContext): LiveHub {
 
   return {
     positionOf: (storeId) => {
-      // What was answered until now is logged first: the page that is read now shows it.
+      // Requests answered until now are logged first, so that the page shows them.
       requests.last(storeId);
       return watch(storeId).watched.position();
     },
@@ -104,7 +107,7 @@ function createHub(context: HubContext): LiveHub {
   };
 }
 
-/** A store is being erased, or the sandbox stops: what its pages show is gone. */
+/** Reloads or ends the pages of a store that is being erased, or of a sandbox that stops: their data is gone. */
 async function beginAnew(
   { eventArrivals, storeGate, store, world }: HubContext,
   {
@@ -117,7 +120,7 @@ async function beginAnew(
   if (eventArrivals.isOver()) return topics.forEach((topic) => topic.tell({ kind: "end", why: "stopped" }));
   watched.beginEpoch(nextEpoch());
   await opened(storeGate, storeId);
-  // Again: a page that was being read when its store was closed shows what is gone.
+  // Again, because a page that was read while its store was being closed shows deleted data.
   watched.beginEpoch(nextEpoch());
   world.after(ERASED_MS, () => {
     const isGone = store.stores.names(storeId) === undefined;
@@ -135,9 +138,12 @@ async function opened(gate: HubContext["storeGate"], storeId: string): Promise<v
   }
 }
 
-/** The open streams, which are limited, and end with their sessions. Keeps a timer only while there are some. */
+/**
+ * The open streams. Their number is limited, and they end with their sessions. There is a timer only while there are
+ * streams.
+ */
 type Streams = {
-  /** Adds a stream, and returns what takes it out. Over a limit the oldest one has to wait. */
+  /** Adds a stream, and returns a function that removes it. Over a limit, the oldest stream has to wait. */
   readonly add: (follower: Follower) => () => void;
   readonly size: () => number;
 };

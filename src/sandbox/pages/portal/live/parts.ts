@@ -6,7 +6,7 @@ import { END_EVENT } from "./stream.ts";
 import { TEXTS } from "./texts.ts";
 import { sinceOf } from "./watched.ts";
 
-/** How many times a stream that was cut is asked for again: few, because its sandbox was probably stopped. */
+/** Maximum number of reconnections of a lost stream: few, because its sandbox was probably stopped. */
 const CONFIG = JSON.stringify({ sse: { reconnectMaxAttempts: 5 } });
 
 /** The scripts of a live page, behind htmx. */
@@ -17,28 +17,28 @@ export function liveScripts(live: LiveTopic | undefined): readonly Asset[] {
 /** A page that follows something, or nothing. */
 export type LiveContent = Pick<Content, "live" | "news">;
 
-/** What of the frame is shown anew with a page: its numbers, and the clock of the store. */
+/** The parts of the frame that update with a page: its numbers, and the store's clock. */
 const FRAME_PARTS = "#menu:outerMorph,#clock:outerMorph";
 /** The link of a list to its new rows. */
 const NEW_ROWS = "new-rows";
 
-/** The parameter with which a list that is looked at again says how far it was seen. */
+/** The query parameter with the newest row that a list has shown. */
 const SEEN = "seen";
 
-/** Attributes of `main#page`: a page that is not a list is shown anew in place when it has changed. */
+/** Attributes of `main#page`: a page without a list updates in place. */
 export function liveAttributes({ live, news }: LiveContent, view: View): Html {
   if (live === undefined || news !== undefined || view.shownOnce !== undefined) return html``;
   return html`${askAgain(view.call)} hx-select="#page" hx-swap="outerMorph" hx-select-oob="${FRAME_PARTS}"`;
 }
 
-/** Attributes of what asks for the page again when it has changed. */
+/** Attributes of an element that requests its page again after a change. */
 function askAgain({ path, query }: Pick<View["call"], "path" | "query">): Html {
   return html` hx-get="${path}${query === "" ? "" : `?${query}`}" hx-trigger="changed from:#live"`;
 }
 
 /**
- * The mark in the bar that says whether the page is live. It holds the stream, outside of what is shown anew. A list has
- * its news beside it: a link to itself, because it never moves while somebody reads it.
+ * The mark in the bar that shows whether the page is live. It holds the stream, outside the updated parts. A list does
+ * not move while it is read: a link beside it shows the number of new rows.
  */
 export function liveMark({ live, news }: LiveContent, view: View): Html {
   const { position } = view;
@@ -72,8 +72,8 @@ function endings({ call }: View): readonly Html[] {
 }
 
 /**
- * How many rows a list has that are newer than those shown. It asks for itself, and takes of that this number and the
- * rows that are shown, each in its place: no row comes, goes or moves.
+ * The link with the number of newer rows. It requests the list again, and takes from it this number and the current
+ * version of each shown row: no row is added, removed or moved.
  */
 function newRows({ call, query }: View, { newest, count, rows }: ListUpdates): Html {
   const again = new URLSearchParams(query);
@@ -90,15 +90,15 @@ function newRows({ call, query }: View, { newest, count, rows }: ListUpdates): H
   </span>`;
 }
 
-/** What is new in a list that shows these, newest first; `rows` are the ids of rows that change. */
-export function newsOf<Item>(
+/** The updates of a list with these items, newest first; `rows` are the ids of rows that can change. */
+export function listUpdatesOf<Item>(
   { query }: Pick<View, "query">,
   shown: readonly Item[],
   { placeOf, rows = [] }: { readonly placeOf: (item: Item) => number; readonly rows?: readonly string[] },
 ): ListUpdates {
   const seen = query.get(SEEN);
   const [newest] = shown;
-  // Only a page that asks again is told how many, and looks each place up.
+  // Only a page that asks again gets the number, which needs a look-up of each position.
   const count = seen === null ? 0 : shown.filter((item) => placeOf(item) > Number(seen)).length;
   return { newest: newest === undefined ? 0 : placeOf(newest), count, rows };
 }

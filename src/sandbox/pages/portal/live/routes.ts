@@ -10,7 +10,7 @@ import { streamOf } from "./stream.ts";
 import { requireTopic } from "./topic.ts";
 import { sinceOf } from "./watched.ts";
 
-/** The stream that open pages follow; it holds no store: an erasure tells it (decision 91). */
+/** The stream of open pages. It holds no store, because an erasure sends it a message (decision 91). */
 export const LIVE_ROUTES: readonly PortalRoute[] = [
   {
     methods: ["GET"],
@@ -31,7 +31,7 @@ export const LIVE_ROUTES: readonly PortalRoute[] = [
         return refuse("credential_missing", ["nobody is signed in here", "此处尚未登录"]);
       const hub = hubOf(context);
       const now = sinceOf(topic.value.kind, hub.positionOf(storeId));
-      // What the page has heard since it was loaded; without a position it follows from now on.
+      // The last position that the page has received; without one, it follows from now on.
       const since = headerLines(request, "last-event-id")[0] ?? query.get("since") ?? now;
       const body = streamOf(language, (mailbox) =>
         hub.follow(storeId, topic.value, { ...mailbox, session, since }),
@@ -41,7 +41,7 @@ export const LIVE_ROUTES: readonly PortalRoute[] = [
   },
 ];
 
-/** Refuses with `invalid_parameter` what no page follows. */
+/** The topic of a stream. Refuses with `invalid_parameter` if there is no such topic. */
 function topicOf({ query }: View): Outcome<LiveTopic> {
   const kind = query.get("topic") ?? "";
   switch (kind) {

@@ -3,7 +3,10 @@ import { inLanguage } from "../../../../web/language.ts";
 import { TEXTS } from "./texts.ts";
 import type { Follower, PageMessage } from "./topic.ts";
 
-/** How long a page waits before it asks again: after a pause, and where others of its browser take its place. */
+/**
+ * Pause before a page reconnects, in milliseconds: after a lost connection, and when other pages of its browser replace
+ * it.
+ */
 const RETRY_MS = 250;
 const CROWDED_RETRY_MS = 10_000;
 
@@ -11,8 +14,9 @@ const CROWDED_RETRY_MS = 10_000;
 export const END_EVENT = "end";
 
 /**
- * A stream of server-sent events: what is told, as soon as its reader has read what was told before. News that were not
- * read yet are told together. `begin` is called with who hears when it is read, and returns what ends that.
+ * A stream of server-sent events. Each message is sent when its reader has read the earlier ones; unread messages are
+ * merged. `begin` is called with the functions that receive messages when the stream is read, and returns a function
+ * that ends them.
  */
 export function streamOf(
   language: Language,
@@ -38,7 +42,7 @@ export function streamOf(
   };
 }
 
-/** Keeps what its reader has not taken yet: at most one message and one comment. */
+/** Keeps unread messages: at most one message and one comment. */
 function createMailbox(language: Language) {
   let waiting: (() => void) | undefined;
   let isOver = false;
@@ -95,7 +99,7 @@ function isFinal({ kind }: PageMessage): boolean {
   return kind !== "changed";
 }
 
-/** What is left to tell. Nothing follows what is final. */
+/** Merges two messages; a final message stays. */
 function together(before: PageMessage | undefined, next: PageMessage): PageMessage {
   if (before === undefined || next.kind === "end") return next;
   if (isFinal(before)) return before;

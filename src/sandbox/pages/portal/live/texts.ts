@@ -1,6 +1,6 @@
 import type { Texts } from "../../../../web/html.ts";
 
-/** As many as a list shows: there may be more. */
+/** The number of rows from which a list says "more than". */
 const MANY = 50;
 
 function manyAs(count: number): string {

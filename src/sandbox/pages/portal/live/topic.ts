@@ -1,5 +1,5 @@
-// What wakes an open page, and how often; what is counted: sandbox/pages/portal/live/watched.ts. Who tells: `tell`
-// of sandbox/runtime/arrivals.ts; what the browser does: sandbox/pages/portal/live/live.js.
+// When open pages are notified, and how often. What is counted: sandbox/pages/portal/live/watched.ts. The notifications
+// come from `tell` of sandbox/runtime/arrivals.ts; the browser's part: sandbox/pages/portal/live/live.js.
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import type { World } from "../../../../world.ts";
 import type { PortalSession } from "../../../runtime/portal-access.ts";
@@ -15,17 +15,17 @@ import {
   type StoreWatch,
 } from "./watched.ts";
 
-/** What an open page is told. */
+/** A message to an open page. */
 export type PageMessage =
   /** The page is another one since its position, by this many changes; `since` is its next position. */
   | { readonly kind: "changed"; readonly count: number; readonly since: string }
-  /** What the page shows is gone. */
+  /** The page's data is gone. */
   | { readonly kind: "reload" }
   /** Another page of the same browser takes its place for a while. */
   | { readonly kind: "crowded" }
   | { readonly kind: "end"; readonly why: "stopped" | "signed_out" | "gone" };
 
-/** An open page that is told. */
+/** An open page that gets messages. */
 export type Follower = {
   readonly session: PortalSession;
   /** The position that the page carries. */
@@ -35,22 +35,24 @@ export type Follower = {
   readonly beat: () => void;
 };
 
-/** What open pages follow together: its news are made once for all of them. */
+/** A topic of several open pages: each message is made once for all of them. */
 export type Topic = {
   readonly add: (follower: Follower) => void;
-  /** Returns whether nobody is left. */
+  /** Returns whether no follower is left. */
   readonly remove: (follower: Follower) => boolean;
   /** Tells everybody at once. */
   readonly tell: (news: PageMessage) => void;
-  /** Tells those whose pages are of an earlier epoch. */
+  /** Sends a message to the pages of earlier epochs. */
   readonly tellOlder: (news: PageMessage) => void;
 };
 
 /** The shortest time between two messages: four a second. */
 const PACE_MS = 250;
-/** What belongs together is told together: an event, and how its delivery went. */
+/**
+ * Pause in milliseconds before a message, so that related changes share it: an event and the result of its delivery.
+ */
 const SETTLE_MS = 20;
-/** After this many messages without a pause a page of the whole store is asked for less often. */
+/** After this many messages without a pause, pages about the whole store update less often. */
 const BUSY_AFTER = 4;
 const BUSY_PACE_MS = 5000;
 
@@ -67,7 +69,7 @@ export function requireTopic(
   return accept(undefined);
 }
 
-/** What a topic is told of. */
+/** The keys whose changes concern a topic. */
 export function keysOf(
   { store }: Pick<PortalContext, "store">,
   storeId: string,
@@ -89,7 +91,7 @@ export function keysOf(
   }
 }
 
-/** Makes a topic that nobody follows yet. It keeps no timer but for news that it has. */
+/** Creates a topic without followers. It has a timer only while a message is due. */
 export function createTopic(
   world: Pick<World, "monotonic" | "after">,
   watched: StoreWatch,

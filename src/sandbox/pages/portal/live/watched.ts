@@ -1,10 +1,10 @@
 import type { WriteNotice } from "../../../runtime/arrivals.ts";
 import type { LivePosition, LiveTopic } from "../view.ts";
 
-/** A store whose pages are looked at: what has happened in it is counted, and told to who follows. */
+/** Counts the changes of a store with open pages, and notifies their topics. */
 export type StoreWatch = {
   readonly position: () => LivePosition;
-  /** Whether one of these was told of after a position, or nobody remembers. */
+  /** Whether one of these keys changed after a position; also true if the record does not go back so far. */
   readonly wasToldOf: (keys: readonly string[], since: number) => boolean;
   /** Calls back with everything of a key, until the returned function is called. */
   readonly hear: (key: string, touch: () => void) => () => void;
@@ -12,18 +12,18 @@ export type StoreWatch = {
   readonly write: (written: WriteNotice) => void;
   /** Requests were logged. */
   readonly log: (requests: readonly { readonly orderId: string | null }[]) => void;
-  /** What was counted is gone. */
+  /** Starts a new epoch: earlier positions are no longer valid. */
   readonly beginEpoch: (epoch: number) => void;
 };
 
-/** The key of everything that is written. */
+/** The key that every write changes. */
 export const EVERY_WRITE = "every write";
 /** The key of every request. */
 export const EVERY_REQUEST = "every request";
-/** The key of what is written about no checkout. */
+/** The key of writes that concern no checkout. */
 export const NO_CHECKOUT = "no checkout";
 
-/** The key of an order; that of a checkout is its id. */
+/** The key of an order; the key of a checkout is its id. */
 export function orderKey(orderId: string): string {
   return `order ${orderId}`;
 }
@@ -35,7 +35,7 @@ const MAX_REMEMBERED = 1000;
 export function createWatched(firstEpoch: number): StoreWatch {
   const counts = { epoch: firstEpoch, told: 0, written: 0 };
   const hearers = new Map<string, Set<() => void>>();
-  /** When each key was told of last. */
+  /** The position of each key's last change. */
   let recent = new Map<string, number>();
   let older: ReadonlyMap<string, number> = new Map();
   let [forgotten, endOfOlder] = [0, 0];

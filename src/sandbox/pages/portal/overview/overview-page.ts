@@ -17,14 +17,14 @@ import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
 import { TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** How many rows each part shows, and how many of the newest requests are read, at a time, for those that were refused. */
+/** Maximum number of rows in each part, and the number of requests read at a time to find refused ones. */
 const MAX_SHOWN = 5;
 const MAX_READ = 500;
 const READ = 100;
-/** How many unpaid checkouts are counted. */
+/** Maximum number of unpaid checkouts that are counted. */
 const MAX_UNPAID = 99;
 
-/** What needs a look: endpoints that fail, requests that were refused, what falls due, and what is unpaid. */
+/** The overview of a store: failing endpoints, refused requests, due items, and unpaid checkouts. */
 export async function overviewPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const now = storeTime(context, view.storeId);
   const main = html`${failing(context, view, now)} ${refused(context, view, now)} ${due(context, view, now)}
@@ -75,7 +75,7 @@ function failing(context: PortalContext, view: View, now: number): Html {
   return part(TEXTS.failing, list);
 }
 
-/** How the newest attempt to an endpoint ended, among its deliveries that are due and those that were given up. */
+/** The newest finished attempt to an endpoint, of its due and its failed deliveries. */
 function lastAttempt({ store }: PortalContext, { id, storeId }: Endpoint): StoryAttempt | undefined {
   const any = { storeId, endpointId: id, eventId: null, checkoutId: null, limit: MAX_SHOWN };
   const tries = (["due", "failed"] as const)

@@ -11,8 +11,8 @@ import { calibrationNotice } from "./calibration.ts";
 import { TEXTS } from "./texts.ts";
 
 /**
- * The assumptions that the store has relied on. Read as they are on disk: the operation would first write those that
- * are waiting, and a look changes nothing.
+ * The assumptions that the store has relied on, as stored on disk. The operation would first write pending uses, but a
+ * GET changes nothing.
  */
 export async function assumptionsPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const now = storeTime(context, view.storeId);

@@ -21,10 +21,10 @@ import { TEXTS } from "./texts.ts";
 
 const ORDER_VIEW = `--order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`;
 
-/** A result, and what it is about where there can be several. */
+/** A result, and its subject if there can be several. */
 type Result = { readonly drill: DrillFact | null; readonly of: string };
 
-/** Each drill: its steps, its command with what most shops have, and its last results. */
+/** Each drill: its steps, its command with common options, and its last results. */
 const DRILLS: Readonly<
   Record<
     DrillKind,
@@ -84,7 +84,7 @@ function foundLine(line: string): Html {
   return html`${url}: ${result}, ${TEXTS.steps(Number(passed), Number(all))}`;
 }
 
-/** The drills that run now, with what they have seen so far. */
+/** The running drills, with their progress. */
 export function runningDrills(
   context: Pick<PortalContext, "idempotencyWatch" | "retrieveWatch" | "webhookWatch">,
   view: View,
@@ -105,7 +105,7 @@ export function runningDrills(
   )}`;
 }
 
-/** The drill of an endpoint, with each request that was answered so far; also one that no command has begun. */
+/** The running drill of an endpoint, with its answered requests; also a drill that was started here. */
 function runningWebhooks({ endpoint, total, results }: WebhookProgress): Html {
   return html`<section class="panel running" id="running-${endpoint.id}">
     <h2>
@@ -158,7 +158,7 @@ export function drillResults(kind: DrillKind, known: ReadinessFacts): Html {
   return html`${results.map(({ drill, of }) => (drill === null ? html`` : drillResult({ drill, of, now: known.now })))}`;
 }
 
-/** What can be done with a kind of drill: run it, from here or in a terminal, or skip it. */
+/** The acts of a kind of drill: run it here or in a terminal, or skip it. */
 export function drillActs(view: View, kind: DrillKind, known: ReadinessFacts): Html {
   const { command, results } = DRILLS[kind];
   const isNew = results(known).every(({ drill }) => drill === null);
@@ -230,7 +230,7 @@ function drillResult({
 /** The steps of a drill as a table. */
 type StepList = (steps: readonly DrillStep[], columns?: { readonly hasCause?: boolean }) => Html;
 
-/** How many steps that failed of one cause are shown whole; the others are named. */
+/** Maximum number of failed steps of one cause that are shown in full; the others are named. */
 const SHOWN_OF_CAUSE = 3;
 
 /** The steps that failed: a cause that several have stands once, with its steps folded. */

@@ -22,7 +22,7 @@ import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { calibrationNotice } from "./calibration.ts";
 import { TEXTS } from "./texts.ts";
 
-/** Whether the store can go live: the items with their evidence, the drills, and what production still needs. */
+/** The launch page: the checklist's items with their evidence, the drills, and the steps to production. */
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const judged = judgeStore(context, view.storeId, saying(view.language));
   if (!judged.ok) return judged;
@@ -54,7 +54,7 @@ function checklist(view: View, { verdict, items }: JudgedChecklist, known: Readi
   </section>`;
 }
 
-/** The drills that an item is proven by, and stand beside it. */
+/** The drills that prove each item, shown beside it. */
 const DRILLS_OF: Readonly<Partial<Record<ItemName, readonly DrillKind[]>>> = {
   return_origins: ["browser_return"],
   webhook_verification: ["webhook", "duplicates"],
@@ -105,7 +105,7 @@ function isShownBy({ id, at, steps }: DrillFact, evidence: Evidence): boolean {
   return evidence.at === at && (reference === id || steps.some((step) => step.reference === reference));
 }
 
-/** What production still needs, beside its first item. */
+/** The missing steps to production. */
 function production(view: View, { production: known, now }: ReadinessFacts): Html {
   const { request } = known;
   const isOpen = isGateOpen(known);

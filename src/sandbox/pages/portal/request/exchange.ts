@@ -11,8 +11,9 @@ import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /**
- * The bytes of a request and of its answer, and the line that sends it again. The log keeps headers and body of refused
- * requests alone; of one that made `checkout`, its values are shown, and the answer that its key keeps.
+ * The bytes of a request and its answer, and the command that repeats it. The log keeps headers and body only of
+ * refused requests; for a request that created `checkout`, the values of the checkout and its stored response are
+ * shown.
  */
 export function requestDetails(request: StoryRequest, checkout?: Checkout): Html {
   const { method, path, refused } = request;
@@ -29,7 +30,7 @@ export function requestDetails(request: StoryRequest, checkout?: Checkout): Html
   </div>`;
 }
 
-/** Field by field, how a request differs from the one that it met. */
+/** The differences between a request and the checkout that it conflicts with, by field. */
 export function differencesTable(differences: readonly Difference[]): Html {
   const cell = (value: string | null): Html =>
     value === null ? html`<span class="hint">${TEXTS.absent}</span>` : html`<code>${value}</code>`;
@@ -49,11 +50,11 @@ function headerText(headers: readonly string[]): string {
 type Parts = {
   readonly headers: readonly string[];
   readonly body?: string;
-  /** Whether something of it is redacted. */
+  /** Whether a part of it is redacted. */
   readonly isRedacted?: boolean;
 };
 
-/** What sends a request again: of one that was taken, as it had to be. Undefined where nobody knows its body. */
+/** The parts of a repeated request; for an accepted one, its reconstructed body. Undefined if its body is unknown. */
 function repeatedParts(
   { method, key, answer, fingerprint, refused }: StoryRequest,
   checkout?: Checkout,

@@ -65,7 +65,7 @@ function requestFacts(view: View, request: StoryRequest, checkout: Checkout | un
   ]);
 }
 
-/** Why: the words of `checkout explain`, the rung of the ladder, what was expected, and what helps. */
+/** The explanation of a refusal, as in `checkout explain`: the failed check, the expected value, and the remedy. */
 function whyPart(
   { method, code, fault }: StoryRequest,
   { summary, check, field, expected, received, rule, decision, next }: Explanation,
@@ -98,7 +98,7 @@ function statedWords(number: Words, stated: RuleText | undefined): Html {
   return html`${number}, <span ${isQuoted ? html`lang="en"` : ""}><strong>${title}</strong>: ${words}</span>`;
 }
 
-/** The checks in their order: those that it passed, the one that refused it, and those that it did not reach. */
+/** The checks in their order: passed, failed, and not reached. */
 function ladder(method: string, check: string | null): Html {
   const rungs = ladderOf(method, check);
   const refusedAt = check === null ? rungs.length : rungs.indexOf(check);
@@ -130,7 +130,7 @@ type RuleText = {
   readonly isQuoted: boolean;
 };
 
-/** A rule of INTERFACE.md, in its words there; undefined where it has none of this number. */
+/** A rule quoted from INTERFACE.md; undefined if there is no rule with this number. */
 function ruleOf(number: number): RuleText | undefined {
   const begin = `**${number}. `;
   const paragraph = interfaceText.split("\n\n").find((text) => text.startsWith(begin));
@@ -140,7 +140,7 @@ function ruleOf(number: number): RuleText | undefined {
     : { title, words: words.replaceAll(/\s+/g, " ").replaceAll("`", ""), isQuoted: true };
 }
 
-/** What a decision has chosen, in a sentence; undefined of one that fills no gap in the interface. */
+/** The choice of a decision, in a sentence; undefined if the decision is no assumption. */
 function decisionOf(number: number): RuleText | undefined {
   const found = ASSUMPTIONS.find((one) => one.decision === number);
   return found && { title: found.title, words: found.chosen, isQuoted: false };

@@ -7,18 +7,18 @@ import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
-import { newsOf } from "../live/parts.ts";
+import { listUpdatesOf } from "../live/parts.ts";
 import { answerBadge, empty, linked, nextPart, table, timeOf, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 const PAGE = 50;
-/** How many requests are read at a time for those that match, and how many at most. */
+/** Number of requests read at a time to find matching ones, and the maximum. */
 const READ = 500;
 const MAX_READ = 2000;
 
-/** What the address asks for. */
+/** The filters in the address. */
 type RequestQuery = {
   readonly status: string;
   readonly statuses: readonly [number, number] | null;
@@ -55,7 +55,7 @@ export async function requestsPage(context: PortalContext, view: View): Promise<
     }
     ${pager(view, wanted.value, part)}
   </section>`;
-  const news = newsOf(view, part.requests, { placeOf: ({ position }) => position });
+  const news = listUpdatesOf(view, part.requests, { placeOf: ({ position }) => position });
   return accept({ title: FRAME_TEXTS.requests, main, live: { kind: "requests" }, news });
 }
 
@@ -159,7 +159,7 @@ function requestRow(
   ];
 }
 
-/** An order that has a checkout leads to the newest; of one that was only refused there is no more than its requests. */
+/** The link of an order: to its newest checkout, or to its requests if none created a checkout. */
 function orderOf({ store }: PortalContext, view: View, orderId: string): Html {
   const [newest] = store.checkouts.ofOrder({ storeId: view.storeId, orderId, limit: 1 });
   if (newest !== undefined) return linked(storePath(view, `/checkouts/${newest.id}`), merchantText(orderId));

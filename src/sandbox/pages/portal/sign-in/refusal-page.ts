@@ -21,8 +21,8 @@ import { pathWithin, signInPage } from "./sign-in.ts";
 const WITHIN_STORE = new RegExp(`^/portal/(${UUID})(?:/|$)`);
 
 /**
- * A refusal as a page of the portal. Who is not signed in gets the form for it; a page that is asked for under another
- * name of this machine is asked for again under the portal's.
+ * A refusal as a page of the portal. A user who is not signed in gets the sign-in form; a request under another name of
+ * this machine is redirected to the portal's name.
  */
 export function portalRefusalPage(context: PortalContext, refused: RefusedRequest, refusal: Refusal): Answer {
   const { portal } = context;
@@ -67,13 +67,13 @@ function isFromElsewhere(request: HttpRequest): boolean {
   return headerLines(request, "sec-fetch-site").join() === "cross-site";
 }
 
-/** Whether a browser loads a page by this; one that is old does not say so. */
+/** Whether a request loads a page in a browser; old browsers do not say so. */
 function isPageLoad(request: HttpRequest): boolean {
   const isSaid = headerLines(request, "sec-fetch-mode").length > 0;
   return request.method === "GET" && (!isSaid || isNavigation(request));
 }
 
-/** Where the form for signing in leads, after a wrong code. */
+/** The page after signing in, kept through a wrong code. */
 function readTo(portal: PortalAccess, request: HttpRequest): string | undefined {
   const fields = readForm(request);
   return fields.ok ? pathWithin(portal, fields.value.get("to")) : undefined;
@@ -95,7 +95,7 @@ function refusalContent(refusal: Refusal, way: Html): Content {
   return { title: titles[status] ?? SHARED_TEXTS.errorTitle[400], main };
 }
 
-/** Back to the page whose form was refused, and to the first page of the store. */
+/** Links to the page of the refused form and to the first page of the store. */
 function wayOn(portal: PortalAccess, view: View): Html {
   const [from = ""] = headerLines(view.call.request, "referer");
   const back = URL.canParse(from)
@@ -108,7 +108,7 @@ function wayOn(portal: PortalAccess, view: View): Html {
   </p>`;
 }
 
-/** The store in a path, whatever stands behind it; else the first one, so that the page has a menu. */
+/** The store in a path; else the first store, so that the page has a menu. */
 function storeIn({ store }: PortalContext, path: string): Readonly<Record<string, string>> {
   const [, storeId = ""] = WITHIN_STORE.exec(path) ?? [];
   const found = store.stores.names(storeId) === undefined ? store.stores.first()?.id : storeId;

@@ -2,10 +2,10 @@ import { headerLines } from "../../../../web/http.ts";
 import type { HttpRequest } from "../../../../world.ts";
 import type { PortalAccess, PortalRole, PortalSession } from "../../../runtime/portal-access.ts";
 
-/** Where the administrator's pages are: another sign-in, which no page of a merchant has. */
+/** The path of the administrator's pages: they have another sign-in, whose cookie no merchant page gets. */
 const ADMIN_HOME = "/portal/admin";
 
-/** Whose pages a path belongs to. */
+/** The role of a path's pages. */
 export function roleOfPath(path: string): PortalRole {
   return path === ADMIN_HOME || path.startsWith(`${ADMIN_HOME}/`) ? "administrator" : "merchant";
 }
@@ -41,7 +41,9 @@ export function endCookie(portal: PortalAccess, role: PortalRole): string {
   return `${cookieName(portal, role)}=; ${attributes(portal, role)}; Max-Age=0`;
 }
 
-/** Cookies know no ports: the name tells the sandbox's from those of other servers on this machine. */
+/**
+ * The name of the cookie: cookies are shared by all ports, so the name tells the sandbox's from those of other servers.
+ */
 function cookieName({ port }: PortalAccess, role: PortalRole): string {
   return `checkout_portal_${role === "administrator" ? "admin_" : ""}${port}`;
 }

@@ -10,7 +10,7 @@ import { beginCookie, endCookie, homeOf, sessionOf, SIGN_OUT_EVERYWHERE } from "
 import { FRAME_TEXTS } from "../texts.ts";
 import type { Content } from "../view.ts";
 
-/** The pages for signing in and out, and what a signed-in person chooses for the pages. */
+/** The pages for signing in and out, and the settings of a session. */
 export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
   openPage("/portal/sign-in", (view) => signInPage("merchant", { to: view.query.get("to") })),
   openPage("/portal/admin/sign-in", (view) => signInPage("administrator", { to: view.query.get("to") })),
@@ -26,7 +26,7 @@ export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
   preferences("administrator"),
 ];
 
-/** The page with the form for signing in; also the answer to who is not signed in, and to a wrong code. */
+/** The sign-in page; also the answer without a session, and after a wrong code. */
 export function signInPage(
   role: PortalRole,
   {
@@ -147,7 +147,9 @@ function preferences(role: PortalRole): PortalRoute {
 
 const NOWHERE = "http://portal.invalid";
 
-/** A path of the portal with its query, without its key, or undefined: nobody is sent anywhere else. */
+/**
+ * A path of the portal with its query, without its key; undefined for any other path, to which no user is redirected.
+ */
 export function pathWithin(
   { path }: Pick<PortalAccess, "path">,
   text: string | null | undefined,

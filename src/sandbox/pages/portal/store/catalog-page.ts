@@ -12,7 +12,7 @@ import type { Content, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
 
-/** The prices of a store's catalog, with those that are not approved or retired. */
+/** The catalog of a store, including unapproved and retired prices. */
 export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"storeSummary">): Content {
   const active = new Set(capabilities.filter((one) => one.active).map(({ name }) => name));
   const none = empty(
@@ -26,7 +26,7 @@ export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"stor
 
 const FIELDS = ["price_id", "payment_method", "description"] as const;
 
-/** What the form of a new price says. Refuses an amount that is not in minor units, with what was meant. */
+/** Parses the form of a new price. The refusal of an amount that is not in minor units names the likely value. */
 export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const currency = (fields.get("currency") ?? "").toUpperCase();
   const text = fields.get("amount_minor") ?? "";

@@ -10,10 +10,10 @@ import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 
-/** How long the form of a move is waited for; a slow receiver holds up its deliveries alone. */
+/** Maximum wait for a clock move, in milliseconds; slow receivers delay only their own deliveries. */
 export const MAX_MOVE_MS = 2000;
 
-/** The page of the clock with what its last move has done. */
+/** The address of the clock's page with the result of its last move. */
 export function movePath({ storeId }: View, _done: unknown, { clockMoves }: PortalContext): string {
   const last = clockMoves.last(storeId);
   return listAddress({ storeId }, "/clock", { [MOVE]: last === undefined ? null : String(last.number) });
@@ -27,7 +27,9 @@ export function isMoving({ clockMoves }: PortalContext, { storeId }: View): bool
   return clockMoves.last(storeId)?.isOver === false;
 }
 
-/** How far a move is, or what it has done where the page was led to by it: changes first, then deliveries, then what is under way. */
+/**
+ * The progress of a move, or its result on the page after it: changes, then deliveries, then deliveries in progress.
+ */
 export function movePart(context: PortalContext, view: View, now: number): Html {
   const move = context.clockMoves.last(view.storeId);
   if (move === undefined || (move.isOver && view.query.get(MOVE) !== String(move.number))) return html``;
@@ -46,7 +48,7 @@ export function movePart(context: PortalContext, view: View, now: number): Html 
   </section>`;
 }
 
-/** How far it is: the clock stands at the last thing that it has come to. */
+/** The progress of a move: the clock shows the time of the last item processed. */
 function progress({ from, to }: ClockMove, now: number): Html {
   const [whole, done] = [Math.max(1, to - from), Math.min(Math.max(0, now - from), Math.max(1, to - from))];
   return html`<p>${TEXTS.movingTo} ${dated(to)} · ${TEXTS.isAt} ${dated(now)}</p>
@@ -78,7 +80,7 @@ function addressOf(view: View, status: Status): string {
   return listAddress(view, "/checkouts", { status });
 }
 
-/** What came of the deliveries to each endpoint. */
+/** The results of the deliveries to each endpoint. */
 function delivered({ store }: PortalContext, view: View, { attempts }: ClockMove): readonly Html[] {
   return [...attempts].map(([endpointId, results]) => {
     const endpoint = store.endpoints.find(endpointId);

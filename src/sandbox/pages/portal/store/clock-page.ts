@@ -16,12 +16,12 @@ import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The spans that have a button of their own. */
+/** The spans with their own buttons. */
 const SPANS = ["1m", "10m", "1h", "6h", "1d", "7d"] as const;
-/** How many of the due things are listed. */
+/** Maximum number of due items listed. */
 const MAX_LISTED = 25;
 
-/** The store's clock, and what falls due when it is moved. */
+/** The store's clock, and the items that a move makes due. */
 export async function clockPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const now = storeTime(context, view.storeId);
   const due = dueUntil(context, view.storeId, { until: now + DAY_MS });
@@ -32,7 +32,7 @@ export async function clockPage(context: PortalContext, view: View): Promise<Out
   return Promise.resolve(accept({ title: FRAME_TEXTS.clock, main, live: { kind: "store" } }));
 }
 
-/** What a form of the clock says. Refuses a span that is none. */
+/** Parses a form of the clock. Refuses an invalid span. */
 export function readMove(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const action = fields.get("action") ?? "";
   if (action === "set") return mapped(readMoment((fields.get("to") ?? "").trim()), (to) => ({ action, to }));
@@ -54,7 +54,7 @@ function readMoment(text: string): Outcome<string> {
   );
 }
 
-/** The store's time, and whether the clock is being moved: then nobody moves it meanwhile. */
+/** The store's time, and whether a move is in progress, during which the clock cannot be moved. */
 type ClockState = { readonly now: number; readonly isBusy: boolean };
 
 function state({ store, world }: PortalContext, view: View, { now, isBusy }: ClockState): Html {
@@ -153,7 +153,7 @@ function dueRow(view: View, { at, what, of, outcome, path }: PendingItem, now: n
   ];
 }
 
-/** A span in its two largest units, such as `1h 5m`; a minus is before one that is negative. */
+/** A span in its two largest units, such as `1h 5m`, with a minus if it is negative. */
 function spanText(milliseconds: number): string {
   const seconds = Math.round(Math.abs(milliseconds) / 1000);
   const parts = [

@@ -9,7 +9,10 @@ import { SNIPPETS, snippetsOf } from "./snippets.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { CONNECT_TEXTS as TEXTS } from "./texts.ts";
 
-/** What an application needs, how to begin, and what was done of it: the first page of a store until all of it was. */
+/**
+ * The settings of an application, the first steps, and which of them are done: the first page of a store until all are
+ * done.
+ */
 export function connectPage(
   view: View,
   { apiKeys }: AnswerOf<"storeSummary">,
@@ -25,7 +28,7 @@ export function connectPage(
   return { title, main, live: { kind: "store" } };
 }
 
-/** A secret that was asked for by a click; a reload does not have it. */
+/** A secret that was revealed by a click; it is gone after a reload. */
 export function shownOnce({ shownOnce: secret }: View): Html {
   if (secret === undefined) return html``;
   const isKey = secret.startsWith("svc_");
@@ -87,7 +90,7 @@ function code(view: View): Html {
   </section>`;
 }
 
-/** Where each step is done or seen, and the line to type. */
+/** The page and the command of each step. */
 const STEPS: Readonly<Record<FirstStep, { readonly at: string; readonly command: string }>> = {
   ordered: {
     at: "/checkouts",
@@ -118,7 +121,7 @@ function stepOf(view: View, step: FirstStep, isDone: boolean): Html {
   </li>`;
 }
 
-/** Code as it is written: its line breaks and its indents stay, also where it is copied. */
+/** A block of code that keeps its line breaks and indents, also in copied text. */
 function codeBlock(text: string): Html {
   const lines = text.trimEnd().split("\n");
   return html`<pre class="code" tabindex="0"><code class="copy">${lines.map((line, index) =>

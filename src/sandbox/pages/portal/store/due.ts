@@ -1,28 +1,28 @@
 import type { DueItem } from "../../../../store/checkout/settlements.ts";
 import type { PortalContext } from "../view.ts";
 
-/** Something that happens by itself when a store's clock reaches a time. */
+/** An item that happens when a store's clock reaches its time. */
 export type PendingItem = {
   /** Milliseconds by the store's clock. */
   readonly at: number;
   readonly what: "delivery" | "expiry" | "settlement";
-  /** What is shown of it: an event type and an address, or an order_id. */
+  /** Its subject: an event type and an address, or an order_id. */
   readonly of: string;
-  /** How a checkout settles itself; empty for the others. */
+  /** The outcome of an automatic settlement; empty for other items. */
   readonly outcome: string;
   /** Its page, within the store. */
   readonly path: string;
 };
 
-/** What falls due until a time, the next first. `isMore`: there is more than was read. */
+/** The items that are due until a time, soonest first. `isMore`: there are more than were read. */
 export type PendingItems = { readonly items: readonly PendingItem[]; readonly isMore: boolean };
 
-/** How many of each kind are read at most. */
+/** Maximum number of items read of each kind. */
 export const MAX_DUE = 100;
-/** How many enabled endpoints are asked for their deliveries at most. */
+/** Maximum number of enabled endpoints whose deliveries are read. */
 const MAX_ENDPOINTS = 20;
 
-/** What falls due in a store until a moment by its clock, if nothing else happens meanwhile: at most `limit` things. */
+/** The items of a store that are due until a time by its clock: at most `limit` items. */
 export function dueUntil(
   { store }: Pick<PortalContext, "store">,
   storeId: string,

@@ -3,13 +3,13 @@ import { FAULT_ACTIONS, isApiAction, type FaultAction } from "../../../../core/f
 import { OF_API, OF_DELIVERIES, PARAMETERS, type Parameter } from "../../../../core/fault/rules.ts";
 import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { choice, field, refusedWords, suggestions, type TypedForm } from "../fields.ts";
+import { choice, field, refusalText, suggestions, type TypedForm } from "../fields.ts";
 import { actForm, listAddress, storePath, typedIn } from "../forms.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 
-/** The actions in groups of what fails. */
+/** The actions, grouped by what fails. */
 const GROUPS = {
   answers: ["status", "rate_limit", "storage_full", "empty", "truncate"],
   connections: ["latency", "slow_body", "reset", "lose_answer", "lose_request"],
@@ -27,7 +27,7 @@ export function addFault(context: PortalContext, view: View): Html {
   const chosen = FAULT_ACTIONS.find((action) => action === named);
   return html`<section class="panel" id="add">
     <h2>${TEXTS.add}</h2>
-    ${refusedWords("action", refused)}
+    ${refusalText("action", refused)}
     <div class="fault-groups">
       ${Object.entries(GROUPS).map(([group, actions]) => groupOf(view, { group, actions, chosen }))}
     </div>
@@ -115,7 +115,7 @@ function parameterFields(action: FaultAction, typed: TypedForm): readonly Html[]
   ];
 }
 
-/** What the fault is narrowed by: that of its kind, and what was typed before its action was another one. */
+/** The fields that narrow the fault: the fields of its kind, and typed values of an earlier action. */
 function matchFields(
   { store }: PortalContext,
   view: View,
@@ -147,7 +147,7 @@ function matchFields(
   return fields.flatMap(([isOwn, name, shown]) => (isOwn || isTyped(typed, name) ? [shown] : []));
 }
 
-/** Whether something was typed into a field of a form that was refused: it is shown, whatever it is for. */
+/** Whether a field of a refused form has a value: it is then shown for every action. */
 function isTyped(typed: TypedForm, name: string): boolean {
   return (typed?.fields.get(name) ?? "") !== "";
 }

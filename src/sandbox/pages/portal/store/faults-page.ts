@@ -41,8 +41,8 @@ const A_SHARE: Words = [FAULT_SHARE, " 0 到 1 之间的小数"];
 const A_WHOLE_NUMBER: Words = ["a whole number", "整数"];
 
 /**
- * What the form of a new fault says. A duration, a share and an end are read as the command line reads them; an end in
- * 10m counts from the store's time.
+ * Parses the form of a new fault. Durations, probabilities and end times are parsed as on the command line; an end time
+ * of 10m counts from the store's time.
  */
 export function parseFaultForm(
   fields: ReadonlyMap<string, string>,

@@ -7,10 +7,10 @@ import type { PortalContext } from "../view.ts";
 export const FIRST_STEPS = ["ordered", "paid", "delivered", "verified", "checked"] as const;
 export type FirstStep = (typeof FIRST_STEPS)[number];
 
-/** How many of the newest deliveries are asked whether a receiver has answered. */
+/** Number of newest deliveries that are searched for an answer of a receiver. */
 const MAX_DELIVERIES = 20;
 
-/** Which of the first steps a store has done. Each is told by the newest rows of an index. */
+/** The finished first steps of a store. Each is found by the newest rows of an index. */
 export function firstSteps(
   { store }: Pick<PortalContext, "store">,
   storeId: string,

@@ -1,7 +1,7 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { SCOPES } from "../../../../core/credential.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { refusedWords, tick } from "../fields.ts";
+import { refusalText, tick } from "../fields.ts";
 import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
 import { dated, empty, table, type Row } from "../parts.ts";
 import type { Content, View } from "../view.ts";
@@ -11,7 +11,7 @@ import { KEYS_TEXTS as TEXTS } from "./texts.ts";
 
 type Key = AnswerOf<"listKeys">["keys"][number];
 
-/** The API keys of a store, which are shown once, when they are made. */
+/** The API keys of a store. A key is shown once, when it is created. */
 export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): Content {
   const inForce = keys.filter(({ revokedAt }) => revokedAt === null).length;
   const list = table(FRAME_TEXTS.keys, keys, (key) => row(view, key, { isLast: inForce === 1 }), {
@@ -21,7 +21,7 @@ export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): Content {
   return { title: FRAME_TEXTS.keys, main, live: { kind: "store" } };
 }
 
-/** What the form of a new key says: one box for each scope. */
+/** Parses the form of a new key: one checkbox for each scope. */
 export function readScopes(fields: ReadonlyMap<string, string>): unknown {
   return { scopes: SCOPES.filter((scope) => fields.get(scope) === "yes") };
 }
@@ -52,7 +52,7 @@ function createForm(view: View): Html {
   const typed = typedIn(view, action);
   const content = html`<fieldset class="ticks">
     <legend>${TEXTS.scopes}</legend>
-    ${refusedWords("scopes", typed)} ${SCOPES.map((scope) => tick(scope, scope, { checked: true, typed }))}
+    ${refusalText("scopes", typed)} ${SCOPES.map((scope) => tick(scope, scope, { checked: true, typed }))}
   </fieldset>`;
   return html`<section class="panel">
     <h2>${TEXTS.create}</h2>

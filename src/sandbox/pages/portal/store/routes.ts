@@ -16,7 +16,7 @@ import { readOrigin, settingsPage } from "./settings-page.ts";
 import { connectPage } from "./connect-page.ts";
 import { isConnected } from "./first-steps.ts";
 import { readNamed, readStore, storesPage, storesPageOf } from "./stores-page.ts";
-import { CAME_OF_TEXTS } from "./texts.ts";
+import { NOTICE_TEXTS } from "./texts.ts";
 
 type Fields = ReadonlyMap<string, string>;
 
@@ -32,7 +32,7 @@ const STORES = {
     return { path: storePath({ storeId }, "/stores"), storeId, id: "" };
   },
 };
-const SAYS = CAME_OF_TEXTS;
+const SAYS = NOTICE_TEXTS;
 
 /** The pages of a store itself: its first one, catalog, keys, settings, clock, faults, stores. */
 export const STORE_ROUTES: readonly PortalRoute[] = [
@@ -150,12 +150,12 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     says: saysTaken,
     form: STORES,
   }),
-  // Not below a store, as `reset`: it waits until nobody is in the stores that it replaces.
+  // Not below a store, like `reset`: it waits until the requests of the replaced stores have ended.
   act("/portal/snapshots/restore", {
     operation: "restoreSnapshot",
     read: nameIn,
     leadsTo: (_view, { stores }) => storesOf(stores),
-    says: saysRestored,
+    says: restoreNotice,
     form: STORES,
   }),
   act("/portal/{store_id}/snapshots/remove", {
@@ -195,7 +195,7 @@ function saysTaken({ snapshot: { name }, replaced }: AnswerOf<"createSnapshot">)
   return good(replaced ? SAYS.takenAgain(name) : SAYS.taken(name));
 }
 
-function saysRestored({ stores, heldBack }: AnswerOf<"restoreSnapshot">): Notice {
+function restoreNotice({ stores, heldBack }: AnswerOf<"restoreSnapshot">): Notice {
   return heldBack === null
     ? good(SAYS.restored(stores.length))
     : { words: SAYS.restoredHeldBack(stores.length), tone: "warn" };

@@ -12,13 +12,13 @@ import { SETTINGS_TEXTS as TEXTS } from "./texts.ts";
 
 type Summary = AnswerOf<"storeSummary">;
 
-/** What a store is and may do, where its customers come back to, and how the sandbox is served. */
+/** The settings of a store: its ids, capabilities and return origins, and the settings of the sandbox. */
 export function settingsPage(view: View, summary: Summary, context: PortalContext): Content {
   const main = html`${names(summary)} ${origins(view, summary)} ${capabilities(summary)} ${served(context)}`;
   return { title: FRAME_TEXTS.settings, main, live: { kind: "store" } };
 }
 
-/** What the form of a new return origin says. */
+/** Parses the form of a new return origin. */
 export function readOrigin(fields: ReadonlyMap<string, string>): unknown {
   return { action: "add", origin: fields.get("origin") ?? "", ...typedFields(fields, ["path"]) };
 }

@@ -9,16 +9,16 @@ import verifyNode from "./snippets/verify.mjs.txt?raw";
 import verifyPhp from "./snippets/verify.php?raw";
 import verifyPython from "./snippets/verify.py?raw";
 
-/** How to create an order and to verify a webhook, in one language. Tests run each of these files as it is shown. */
+/** Code in one language that creates an order and verifies a webhook. Tests run each of these files unchanged. */
 export type Snippets = {
-  /** What the address of its tab says. */
+  /** The name of the tab in the address. */
   readonly id: string;
   readonly name: string;
   readonly create: string;
   readonly verify: string;
 };
 
-/** The first one is shown where none was chosen. */
+/** The default tab. */
 const CLI: Snippets = { id: "cli", name: "CLI", create: createCli, verify: verifyCli };
 
 /** The snippets of all languages, in the order of their tabs. */
@@ -30,7 +30,7 @@ export const SNIPPETS: readonly Snippets[] = [
   { id: "php", name: "PHP", create: createPhp, verify: verifyPhp },
 ];
 
-/** The snippets of a tab; those of the first one where there is no such tab. */
+/** The snippets of a tab; of the default tab if there is no such tab. */
 export function snippetsOf(id: string | null): Snippets {
   return SNIPPETS.find((one) => one.id === id) ?? CLI;
 }

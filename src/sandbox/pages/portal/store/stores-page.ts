@@ -15,7 +15,7 @@ import { STORES_TEXTS as TEXTS } from "./texts.ts";
 
 type Snapshot = AnswerOf<"listSnapshots">["snapshots"][number];
 
-/** How many stores are shown: the newest, and the one whose page it is. */
+/** Maximum number of stores shown: the newest, and the current one. */
 const MAX_SHOWN = 100;
 
 /** The stores of the sandbox and its snapshots. */
@@ -64,7 +64,7 @@ export function readNamed(
   );
 }
 
-/** What the form of a new store says. */
+/** Parses the form of a new store. */
 export function readStore(fields: ReadonlyMap<string, string>): unknown {
   return typedFields(fields, ["name", "merchant"]);
 }
@@ -86,7 +86,7 @@ function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boo
 }
 
 function resetForm(view: View, { storeId, name }: StoreEntry): Html {
-  // Not below the store: a reset waits until nobody is in it any more.
+  // Not below the store: a reset waits until the requests of its store have ended.
   return namedForm(view, name, {
     label: TEXTS.reset,
     question: TEXTS.resetQuestion(shownStoreName(name)),
@@ -106,7 +106,7 @@ function deleteForm(view: View, store: StoreEntry): Html {
   });
 }
 
-/** A destructive act on a store, whose name is typed. */
+/** A destructive act on a store, confirmed by typing the store's name. */
 function namedForm(
   view: View,
   name: string,
@@ -128,7 +128,7 @@ function namedForm(
   );
 }
 
-/** The store whose page has a form that is sent to another address: where it is shown again if it is refused. */
+/** The store of the page with a form that is sent to another address: a refused form is shown there again. */
 function shownAt({ storeId }: View): Readonly<Record<string, string>> {
   return { [PAGE_OF]: storeId };
 }
@@ -162,7 +162,7 @@ function createForm(view: View, stores: readonly StoreEntry[]): Html {
   </section>`;
 }
 
-/** What a snapshot holds is told only when it is asked for: each is a whole file to be read. */
+/** The snapshots. The contents of a snapshot are read only on request, because that reads the whole file. */
 async function snapshotSection(context: PortalContext, view: View): Promise<Outcome<Html>> {
   const names = context.snapshotShelf.names().toSorted();
   const isDetailed = view.query.get("snapshots") === "details";

@@ -315,8 +315,8 @@ export const STORES_TEXTS = {
   ],
 } satisfies Texts;
 
-/** What came of the acts on these pages. */
-export const CAME_OF_TEXTS = {
+/** The notices after the acts on these pages. */
+export const NOTICE_TEXTS = {
   priceAdded: (id: string) => [`The price ${id} was added.`, `已添加价格 ${id}。`],
   priceRetired: (id: string) => [`The price ${id} is retired.`, `价格 ${id} 已停用。`],
   keyRevoked: (lastFour: string) => [`The key …${lastFour} is revoked.`, `密钥 …${lastFour} 已吊销。`],

@@ -11,12 +11,12 @@ import type { PortalContext } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { FAULT_SIGNED, TEXTS } from "./texts.ts";
 
-/** A delivery whose try is shown; how many tries it has had is not. */
+/** The delivery of an attempt, without its number of attempts. */
 export type AttemptedDelivery = Omit<Delivery, "tries">;
 
 /**
- * One try of a delivery: what was sent, byte for byte, with which secret it was signed, what the receiver answered, the
- * likely cause of a failure, and what comes next.
+ * An attempt of a delivery: the bytes sent, the signing secret, the receiver's answer, the likely cause of a failure,
+ * and the next attempt.
  */
 export function attemptDetails(
   context: Pick<PortalContext, "store" | "masterKey">,
@@ -34,7 +34,10 @@ export function attemptDetails(
   </div>`;
 }
 
-/** With which secret a try was signed and what a receiver had to find, in words. The secret itself is nowhere. */
+/**
+ * The signing secret of an attempt, and the signature that the receiver had to expect, in words. The secret itself is
+ * not shown.
+ */
 function signingWords(signing: Signing): Html {
   if (!signing.known) return html`${TEXTS.signingUnknown[signing.why]}`;
   const { owner, secrets, fault, verdict } = signing;
@@ -64,14 +67,14 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
   ];
 }
 
-/** A command with the ids of what it is about. */
+/** A command with the ids of its subject. */
 function withIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpointId" | "eventId">): string {
   return line.replace("<endpoint_id>", endpointId).replace("<event_id>", eventId);
 }
 
 /** The line that checks the signature in a terminal, as at the moment when it was sent. */
 function checkLine({ eventId }: AttemptedDelivery, { headers, signing }: SentAttempt): Html {
-  // The event has the bytes that were signed, and not those that the fault has put in their place.
+  // The event has the signed bytes; this fault sent other bytes.
   if (!signing.known || signing.fault === "changed_body") return html``;
   const [timestamp = "", signature = ""] = [headers[HEADERS.timestamp], headers[HEADERS.signature]];
   const line = `checkout events get ${eventId} --body > body.json && checkout webhooks verify --payload-file body.json --timestamp ${quote(timestamp)} --signature ${quote(signature)} --now ${signing.sentAt}`;

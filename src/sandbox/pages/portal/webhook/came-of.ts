@@ -7,19 +7,19 @@ import type { ActContext } from "../route.ts";
 import type { PortalContext, Notice } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
-/** How long an act waits for the answers of receivers, in real milliseconds; later answers are on the page itself. */
+/** Maximum wait of an act for receivers' answers, in real milliseconds; later answers are on the page itself. */
 const MAX_WAIT_MS = 2000;
-/** Longest pause between two looks. */
+/** Maximum pause between two reads, in milliseconds. */
 const LOOK_MS = 50;
 
 /** A delivery that an act has made. */
 type MadeDelivery = { readonly id: string; readonly endpointId: string };
 
-/** What an act on deliveries is called, before its moment. */
+/** The name of an act on deliveries in its notice. */
 type Act = "replayed" | "tested" | "added";
 
-/** What came of an act that delivers: the answers of the receivers, if they come within two seconds. */
-export async function saysDelivered(
+/** The notice after an act that delivers: the receivers' answers, if they arrive within two seconds. */
+export async function deliveryNotice(
   { context, view }: ActContext,
   act: Act,
   deliveries: readonly MadeDelivery[],

@@ -15,7 +15,7 @@ import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
-/** Which deliveries a page lists; null for all. */
+/** The filters of a list of deliveries; null for all. */
 type DeliveryChoice = {
   readonly endpointId: string | null;
   readonly state: DeliveryState | null;
@@ -24,12 +24,15 @@ type DeliveryChoice = {
   readonly before: string | undefined;
 };
 
-/** What lists of deliveries read. */
+/** The sources of lists of deliveries. */
 type ListContext = Pick<PortalContext, "store" | "world">;
 
 const PAGE = 50;
 
-/** Reads the filters of the address. Refuses with `invalid_parameter` what no delivery has, with `not_found` a place that is gone. */
+/**
+ * Parses the filters of the address. Refuses an invalid filter with `invalid_parameter`, and an unknown position with
+ * `not_found`.
+ */
 export function readChoice(
   { store }: Pick<PortalContext, "store">,
   { query, storeId }: Pick<View, "query" | "storeId">,
@@ -61,7 +64,7 @@ export function filterForm(
   const known = store.endpoints.of(view.storeId).map(({ id, url }) => [id, url] as const);
   const chosen = choice.endpointId;
   const isKnown = chosen === null || known.some(([id]) => id === chosen);
-  // One that was removed has its deliveries still.
+  // A removed endpoint still has its deliveries.
   const endpoints = isKnown ? known : [...known, [chosen, chosen] as const];
   const types = EVENT_TYPES.map((type) => [type, type] as const);
   const any = WORDS.all;
@@ -119,14 +122,14 @@ export function deliveryTable(
   return html`<div class="deliveries">${list}</div>`;
 }
 
-/** The state of a delivery, with a mark that does not depend on colour; of one that is due, when. */
+/** The state of a delivery, with a mark that does not depend on colour; for a due delivery, its time. */
 export function deliveryState({ state, nextAt }: Pick<Delivery, "state" | "nextAt">, now: number): Html {
   const kind = { due: "pending", succeeded: "succeeded", failed: "failed", dropped: "cancelled" }[state];
   const when = state === "due" ? html` ${timeOf(nextAt, now)}` : "";
   return html`<span class="badge ${kind}">${TEXTS.states[state]}</span>${when}`;
 }
 
-/** The order_id in an event; empty where it is of no order. */
+/** The order_id in an event; empty if it has none. */
 function orderIdOf({ body }: Pick<StoredEvent, "body">): string {
   const event = parseJson(body) as { readonly data?: { readonly order_id?: unknown } } | undefined;
   const orderId = event?.data?.order_id;
@@ -200,7 +203,7 @@ function oneOf<const Value extends string>(
   ]);
 }
 
-/** A field of the address; one that is empty is one that was not filled in. */
+/** A field of the address; an empty field counts as missing. */
 function given(query: URLSearchParams, name: string): string | null {
   const text = query.get(name);
   return text === "" ? null : text;

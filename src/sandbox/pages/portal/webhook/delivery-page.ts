@@ -11,7 +11,7 @@ import { endpointPath } from "./endpoint-parts.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
-/** The page of a delivery: each try of it, and what comes next. */
+/** The page of a delivery: its attempts, and the next one. */
 export async function deliveryPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const { store } = context;
   const delivery = store.deliveries.find(view.id);
@@ -65,7 +65,7 @@ function endpointLink({ store }: PortalContext, view: View, { endpointId }: Deli
   return html`${endpointId} <span class="hint">${TEXTS.removed}</span>`;
 }
 
-/** What comes next, and when: also where its endpoint lets nothing through. */
+/** The next attempt and its time, or the reason why the endpoint gets nothing. */
 function nextWords({ store, leases }: PortalContext, delivery: Delivery): Html {
   if (delivery.state !== "due") return html`${TEXTS.nextOf[delivery.state]}`;
   const endpoint = store.endpoints.find(delivery.endpointId);

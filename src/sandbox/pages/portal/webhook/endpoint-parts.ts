@@ -5,7 +5,7 @@ import type { EndpointEntry } from "../../../../core/control/webhook.ts";
 import type { EndpointHealth } from "../../../../store/webhook/delivery-health.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { field, refusedWords } from "../fields.ts";
+import { field, refusalText } from "../fields.ts";
 import { actForm, storePath, typedIn } from "../forms.ts";
 import { copyable, dated, named, table, timeOf } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
@@ -36,7 +36,7 @@ export function endpointTable(context: PortalContext, view: View, endpoints: rea
   return html`<div class="endpoints">${list}</div>`;
 }
 
-/** How the tries of the last day have ended, and what is due. */
+/** The results of the last day's attempts, and the number of due deliveries. */
 export function healthOf(
   context: Pick<PortalContext, "store" | "world">,
   { storeId }: View,
@@ -45,7 +45,7 @@ export function healthOf(
   return context.store.deliveryHealth().health(endpointId, storeTime(context, storeId) - DAY_MS);
 }
 
-/** The tries of the last day by their answers. */
+/** The attempts of the last day by their answers. */
 export function healthBadges(health: EndpointHealth): Html {
   const counts = [
     ["s2xx", "2xx", health.taken],
@@ -77,7 +77,7 @@ export function typesOf({ eventTypes }: Pick<EndpointEntry, "eventTypes">): Text
   return eventTypes.includes(ALL_EVENTS) ? TEXTS.allTypes : eventTypes.join(", ");
 }
 
-/** Whether it is enabled, or enabled and failing; if not, why, and what has paused it. */
+/** The state of an endpoint: enabled, failing, disabled or paused, with the reason. */
 export function endpointState({
   state,
   reason,
@@ -108,7 +108,7 @@ export function addForm(view: View): Html {
     ${field(TEXTS.address, "url", { required: true, placeholder: "http://localhost:3000/hooks", typed })}
     <fieldset>
       <legend>${TEXTS.typesHint}</legend>
-      ${refusedWords("types", typed)}
+      ${refusalText("types", typed)}
       <div class="types">
         ${[...groups].map(
           ([, types]) =>
@@ -134,10 +134,10 @@ export function addForm(view: View): Html {
   });
 }
 
-/** How the fields of event types begin: a form has each name once. */
+/** The prefix of the event types' field names, which a form has once each. */
 const TYPE_FIELD = "type ";
 
-/** What the form for a new endpoint says, by the names of the operation that adds one. */
+/** Parses the form of a new endpoint, with the field names of the operation that adds endpoints. */
 export function readEndpoint(fields: ReadonlyMap<string, string>): unknown {
   const types = [...fields.keys()].flatMap((name) =>
     name.startsWith(TYPE_FIELD) ? [name.slice(TYPE_FIELD.length)] : [],
@@ -154,7 +154,7 @@ export function endpointPath(view: Pick<View, "storeId">, id: string): string {
   return storePath(view, `/webhooks/endpoints/${id}`);
 }
 
-/** Secrets that were asked for by a click: for this one look. */
+/** Secrets that were revealed by a click, shown once. */
 export function shownSecrets({ shownOnce }: Pick<View, "shownOnce">): Html {
   if (shownOnce === undefined) return html``;
   const [newest = "", ...older] = shownOnce.split(" ");

@@ -14,10 +14,10 @@ import { TEXTS } from "./texts.ts";
 import { webhookTabs } from "./webhooks-page.ts";
 
 const PAGE = 50;
-/** How many deliveries of one event are shown, the newest. */
+/** Maximum number of deliveries shown of one event: the newest. */
 const SHOWN_DELIVERIES = 20;
 
-/** The page of events: the newest ones, and what each type carries. */
+/** The page of events: the newest events, and a sample body of each type. */
 export async function eventsPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const before = positionIn(view);
   if (!before.ok) return before;
@@ -50,7 +50,7 @@ export async function eventsPage(context: PortalContext, view: View): Promise<Ou
   return accept({ title: TEXTS.tabEvents, main, live: { kind: "webhooks" } });
 }
 
-/** The page of an event: its bytes, and where they went. */
+/** The page of an event: its bytes and its deliveries. */
 export async function eventPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const { store } = context;
   const event = store.events.find(view.id);

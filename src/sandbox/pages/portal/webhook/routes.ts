@@ -6,7 +6,7 @@ import { deliveryPage } from "./delivery-page.ts";
 import { endpointPage } from "./endpoint-page.ts";
 import { endpointPath, healthOf, readEndpoint } from "./endpoint-parts.ts";
 import { eventPage, eventsPage } from "./event-pages.ts";
-import { saysDelivered } from "./came-of.ts";
+import { deliveryNotice } from "./came-of.ts";
 import { webhooksPage } from "./webhooks-page.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -49,7 +49,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   act(`${ENDPOINT}/test`, {
     operation: "testEndpoint",
     leadsTo: (view, { eventId }) => storePath(view, `/webhooks/events/${eventId}`),
-    says: ({ eventId }, at) => saysDelivered(at, "tested", deliveriesOf(at, eventId)),
+    says: ({ eventId }, at) => deliveryNotice(at, "tested", deliveriesOf(at, eventId)),
     form: OF_ENDPOINT,
   }),
   act(`${ENDPOINT}/secret`, {
@@ -74,7 +74,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
       first === undefined || more.length > 0
         ? storePath(view, `/webhooks/events/${view.id}`)
         : storePath(view, `/webhooks/deliveries/${first.id}`),
-    says: ({ deliveries }, at) => saysDelivered(at, "replayed", deliveries),
+    says: ({ deliveries }, at) => deliveryNotice(at, "replayed", deliveries),
     form: {
       page: eventPage,
       at: ({ storeId, id }) => ({ path: storePath({ storeId }, `/webhooks/events/${id}`), storeId, id }),
@@ -92,7 +92,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
 async function saysAdded({ id }: AnswerOf<"addEndpoint">, at: ActContext): Promise<Notice> {
   const { context, view } = at;
   const tested = await ask(context, "testEndpoint", { ...view, id, body: {} });
-  return saysDelivered(at, "added", tested.ok ? deliveriesOf(at, tested.value.eventId) : []);
+  return deliveryNotice(at, "added", tested.ok ? deliveriesOf(at, tested.value.eventId) : []);
 }
 
 /** The deliveries of an event, the newest ones. */
@@ -102,7 +102,7 @@ function deliveriesOf({ context, view }: ActContext, eventId: string) {
   return context.store.deliveries.list(filter);
 }
 
-/** As many as a store has endpoints, and more. */
+/** Maximum number of deliveries of a replay: more than a store has endpoints. */
 const MAX_DELIVERIES = 50;
 
 function saysState({ id, state }: AnswerOf<"setEndpointState">, { context, view }: ActContext): Notice {

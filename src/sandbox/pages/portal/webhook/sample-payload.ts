@@ -13,7 +13,7 @@ const SAMPLE_TERMS = termsOf(
   undefined,
 );
 
-/** Where a checkout most often comes from, and how many events it has had by then. */
+/** The usual previous status of each status, and the sequence number of its event. */
 const BEFORE: Readonly<Record<Status, readonly [previous: Status | null, sequence: number]>> = {
   created: [null, 1],
   pending: ["created", 2],

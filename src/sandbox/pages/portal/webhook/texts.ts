@@ -189,7 +189,7 @@ export const TEXTS = {
     "事件发生时没有接收端需要它。它的推送会显示在这里。",
   ],
   lastSent: ["The newest delivery, as it was sent", "最近一次推送的实际内容"],
-  /** What came of an act, each before its result. */
+  /** The beginning of each act's notice, before its result. */
   cameOf: {
     done: {
       replayed: (at: string) => [`Delivered again at ${at}: `, `已于 ${at} 重新推送：`],
@@ -232,7 +232,7 @@ export const TEXTS = {
   allWanting: ["all endpoints that want it", "所有需要它的接收端"],
 } satisfies Texts;
 
-/** How a fault has signed what it hit. */
+/** The signature of each delivery fault. */
 export const FAULT_SIGNED: Readonly<Partial<Record<FaultAction, Words>>> = {
   bad_signature: [
     "The injected fault signed it with a secret that never existed.",

@@ -62,7 +62,7 @@ export function webhookTabs(view: View, current: "deliveries" | "events"): Html 
   </nav>`;
 }
 
-/** The form that delivers again what failed: from a moment on that is fixed when the page is shown. */
+/** The form that replays failed deliveries since a time that is fixed when the page is shown. */
 function replayFailedForm(context: PortalContext, view: View): Html {
   const now = storeTime(context, view.storeId);
   const spans = [
