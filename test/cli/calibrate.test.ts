@@ -8,6 +8,8 @@ import {
 } from "../../src/core/calibration/calibration.ts";
 import { PROBES } from "../../src/core/calibration/probes.ts";
 import type { OutboundRequest, OutboundResult } from "../../src/world.ts";
+import { size } from "../support/campaign.ts";
+import { DRIFTS as DRIFTING } from "../support/drifting-service.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 
@@ -63,7 +65,7 @@ test("a service like the sandbox confirms each assumption that a test key can ob
 test("two runs against one service leave the same record, without an id, an address or a secret in it", async () => {
   const { harness } = await openService();
   const records = new Set<string>();
-  for (let runs = 0; runs < 3; runs += 1) {
+  for (let runs = 0; runs < size(3, 20); runs += 1) {
     expect((await harness.run(["calibrate", "--yes"])).code).toBe(0);
     records.add(
       recordText(harness)
@@ -125,6 +127,33 @@ test("a service that differs in one thing contradicts the decision on it, and --
     expect([name, checked.code, differences]).toEqual([name, 3, expect.arrayContaining([...decisions])]);
     expect([name, decisionsOf(harness, "contradicted")]).toEqual([name, decisions]);
   }
+});
+
+/** A drift of the services before which the scenarios fail, as one of an answer here. */
+const asDrift =
+  ({ answer: change }: (typeof DRIFTING)[string]): Drift =>
+  (answer, { method, url }) => {
+    const { pathname: path } = new URL(url);
+    const body = JSON.parse(answer.body) as { readonly error?: { code: string } };
+    const changed = { method, path, status: answer.status, headers: new Headers(answer.headers), body };
+    change?.(changed);
+    return { ...answer, status: changed.status, body: JSON.stringify(changed.body) };
+  };
+
+test.each(Object.entries(DRIFTING))("calibrate against a service where %s", async (_name, drifting) => {
+  let drift: Drift = (answer) => answer;
+  const { harness } = await openService((answer, request) => drift(answer, request));
+  expect((await harness.run(["calibrate", "--yes"])).code).toBe(0);
+  drift = asDrift(drifting);
+  const { code, stdout, stderr } = await harness.run(["calibrate", "--yes", "--check", "--json"]);
+  const found =
+    code === 1
+      ? (JSON.parse(stderr) as { readonly error: { readonly code: string } }).error.code
+      : (JSON.parse(stdout) as { readonly differences: readonly number[] }).differences;
+  expect([found, code]).toEqual([
+    drifting.calibrated,
+    found === "not_this_service" ? 1 : found.length === 0 ? 0 : 3,
+  ]);
 });
 
 test("nothing more is sent to a service with live money, or to none at all", async () => {

@@ -35,7 +35,8 @@ test("the description and the scenarios are what their standards ask for; the li
   expect(Array.from(stdout.matchAll(/"ruleId": "(.+)"/g), ([, rule]) => rule)).toEqual(["info-license"]);
 });
 
-test("all scenarios pass against the program, by the lines of docs/scenarios.md", async () => {
+/** The lines of docs/scenarios.md, against a sandbox of the program: how many workflows of each file passed. */
+async function byTheDocument(): Promise<readonly number[]> {
   const [cwd, bin] = [tempFolder(), tempFolder()];
   await startSandbox({ cwd });
   symlinkSync(join(ROOT, "fixtures"), join(cwd, "fixtures"));
@@ -50,30 +51,35 @@ test("all scenarios pass against the program, by the lines of docs/scenarios.md"
   );
   const env = { ...process.env, PATH: `${bin}:${dirname(process.execPath)}:${process.env["PATH"]}` };
   const { stdout } = await promisify(execFile)("bash", ["-ec", line], { cwd, env });
-  const passed = Array.from(stdout.matchAll(/Workflows: (\d+) passed, (\d+) total/g), ([, all]) =>
-    Number(all),
-  );
-  const own = SCENARIOS.map((file) => WORKFLOWS.filter((name) => name.startsWith(`${file} `)).length);
-  expect(passed).toEqual(own);
-});
+  const counts = stdout.matchAll(/Workflows: (\d+) passed, (\d+) total/g);
+  return Array.from(counts, ([, passed]) => Number(passed));
+}
 
-test("all scenarios pass against a sandbox of the test kit", async () => {
+async function againstTheKit() {
   const kit = createRequire(import.meta.url)(PACKAGE) as typeof import("../../src/testing/testing.ts");
   const sandbox = await kit.startSandbox({ port: 0 });
   onTestFinished(() => sandbox.close());
   const { CHECKOUT_API_KEY, CHECKOUT_BASE_URL: baseUrl } = sandbox.store.env;
   const access = { CHECKOUT_API_KEY, CHECKOUT_CONTROL_TOKEN: sandbox.controlToken };
-  const { ran, failed } = await runScenarios({ baseUrl, controlOrigin: new URL(baseUrl).origin, access });
+  return runScenarios({ baseUrl, controlOrigin: new URL(baseUrl).origin, access });
+}
+
+// The executable: test/real/executable.test.ts.
+test("all scenarios pass against the program, by the lines of the document, and against the test kit", async () => {
+  const [passed, { ran, failed }] = await Promise.all([byTheDocument(), againstTheKit()]);
   expect(failed).toEqual([]);
   expect(ran.toSorted()).toEqual(WORKFLOWS.toSorted());
+  const own = SCENARIOS.map((file) => WORKFLOWS.filter((name) => name.startsWith(`${file} `)).length);
+  expect(passed).toEqual(own);
 });
 
 test("a service that differs in one thing fails the steps that say so, and no others", async () => {
   const { origin, access } = await openServed();
   const groups = groupedDrifts();
-  for (const { names, drifts, fails } of FULL ? groups : groups.slice(0, 2)) {
+  const work = (FULL ? groups : groups.slice(0, 2)).map(async ({ names, drifts, fails }) => {
     const drifting = await openDrifting(origin, drifts);
     const { failed } = await runScenarios({ baseUrl: `${drifting}/v1`, controlOrigin: drifting, access });
     expect([names, failed.toSorted()]).toEqual([names, fails.toSorted()]);
-  }
+  });
+  await Promise.all(work);
 });

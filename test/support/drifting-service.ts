@@ -24,6 +24,8 @@ type Drift = {
   readonly request?: (path: string, body: string) => string;
   readonly answer?: (answer: Answer) => void;
   readonly fails: readonly string[];
+  /** The decisions on which `calibrate --check` differs from the record of a service without the drift. */
+  readonly calibrated: readonly number[] | "not_this_service";
 };
 
 const isCreate = ({ method, path, status }: Answer): boolean =>
@@ -52,55 +54,69 @@ const EVERY_CREATE: readonly string[] = [
 ];
 
 /** Ten services that are nearly ours. */
-const DRIFTS: Readonly<Record<string, Drift>> = {
+export const DRIFTS: Readonly<Record<string, Drift>> = {
   "a create is answered 200": {
     answer: (answer) => void (isCreate(answer) && (answer.status = 200)),
+    calibrated: [2, 5, 20],
     fails: EVERY_CREATE,
   },
   "a key for another request has another code": {
     answer: ({ body: { error } }) =>
       void (error?.code === "idempotency_key_reused" && (error.code = "conflict")),
+    calibrated: [5],
     fails: ["order-replayed changed", "session-replayed changed"],
   },
   "livemode is missing": {
     answer: ({ path, body: { data } }) => void (path.startsWith("/v1/") && delete data?.["livemode"]),
+    calibrated: "not_this_service",
     fails: EVERY_CREATE,
   },
   "a 429 has no Retry-After": {
     answer: ({ headers }) => headers.delete("retry-after"),
+    // A calibration sends too little to meet a rate limit.
+    calibrated: [],
     fails: ["rate-limit refused"],
   },
   "a payment is told by another event": {
     answer: ({ path, body }) => {
       if (/\/events\b/.test(path)) renameEvents(body);
     },
+    // Only a payment shows it: test/cli/calibrate-payer.test.ts.
+    calibrated: [],
     fails: ["happy-path events", "decline-then-pay events"],
   },
   "a replay has a request_id of its own": {
     answer: (answer) => {
       if (isCreate(answer)) answer.body.request_id = randomUUID();
     },
+    calibrated: [2, 5],
     fails: ["order-replayed again", "session-replayed again"],
   },
   "a checkout lives for longer": {
     request: (path, body) => (path.endsWith("/clock") ? body.replace("3601000", "3001000") : body),
+    // A calibration does not wait for an hour.
+    calibrated: [],
     fails: ["expiry expired"],
   },
   "missing fields are told before unknown ones": {
     answer: ({ body: { error } }) =>
       void (error?.code === "unknown_parameter" && (error.code = "missing_parameter")),
+    calibrated: [3],
     fails: ["bodies other-field", "order-of-refusals unknown-before-missing"],
   },
   "amounts are texts": {
     answer: ({ path, body: { data } }) => {
       if (path.startsWith("/v1/") && data !== undefined) data["amount_minor"] = String(data["amount_minor"]);
     },
+    calibrated: [2, 20],
     fails: EVERY_CREATE,
   },
   "a session is called an order": {
     answer: ({ path, body: { data } }) => {
       if (path.startsWith("/v1/") && data !== undefined) data["object"] = "order";
     },
+    // A calibration creates an order alone.
+    calibrated: [],
     fails: ["session-by-sum create"],
   },
 };

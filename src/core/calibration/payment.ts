@@ -66,7 +66,7 @@ const NO_SECRET = unobserved("no signing secret was given: --secret-file");
 const NOBODY = unobserved(`nobody came back to ${RETURN_PATH} of the receiver`);
 
 /** Earliest and latest second attempt after the first, in milliseconds: 5 s, 20 % of jitter, and the way there. */
-const SECOND_ATTEMPT_MS = { least: 3500, most: 8000 };
+const SECOND_ATTEMPT_MS = { least: 3500, most: 9000 };
 
 function unobserved(expected: string): PaymentVerdict {
   return { verdict: "not_observed", expected };

@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { calibration } from "../../src/core/calibration/calibration.ts";
+import { eventually } from "../support/eventually.ts";
+import { begin, runHere, startSandbox } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const BY_PAYMENT = [10, 11, 12, 13, 16, 19, 88];
+
+test("the program receives what a payment brings over its own port, and the seven verdicts confirm it", async () => {
+  const cwd = tempFolder();
+  const { ready } = await startSandbox({ cwd });
+  const running = begin(["calibrate", "--yes", "--with-payer", "--port", "0"], {
+    cwd,
+    env: { CHECKOUT_SIGNING_SECRET: ready.signing_secret ?? "" },
+  });
+  const told = await eventually("it asks for the payment", () => {
+    const [, url = "", hooks = "", back = ""] =
+      /pay the order: (\S+)\n[^]* {2}webhook endpoint {2}(\S+)\n {2}return address {4}(\S+)\n/.exec(
+        running.output.stderr,
+      ) ?? [];
+    expect(back).not.toBe("");
+    return { url, hooks, back: new URL(back) };
+  });
+  await runHere(["endpoints", "add", told.hooks], { cwd });
+  await runHere(["return-origins", "add", told.back.origin, "--path", told.back.pathname], { cwd });
+  await runHere(["sandbox", "pay", told.url.slice(told.url.lastIndexOf("/") + 1)], { cwd });
+  const page = await (await fetch(told.url)).text();
+  const [, link = ""] = new RegExp(`href="(${told.back.origin}[^"]+)"`).exec(page) ?? [];
+  expect((await fetch(link.replaceAll("&amp;", "&"))).status).toBe(200);
+  expect([await running.ended, running.output.stdout]).toEqual([0, expect.stringContaining("recorded in")]);
+  const text = readFileSync(join(cwd, "checkout.calibration.json"), "utf8");
+  const { assumptions } = calibration.parse(JSON.parse(text));
+  const verdicts = assumptions.filter(({ decision }) => BY_PAYMENT.includes(decision));
+  expect(verdicts.map(({ decision, verdict }) => [decision, verdict])).toEqual(
+    BY_PAYMENT.map((decision) => [decision, "confirmed"]),
+  );
+});
