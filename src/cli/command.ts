@@ -102,7 +102,7 @@ export function repeatedOption<Value>(
   description: string,
   parse: (text: string) => Outcome<Value>,
 ): Option {
-  const valueOf = orInvalid(parse);
+  const valueOf = parserOf(parse);
   return parsedOption(flags, description, (text, before: readonly Value[] | undefined) => [
     ...(before ?? []),
     valueOf(text),
@@ -135,7 +135,7 @@ class RefusedValue extends CommanderError {
 }
 
 /** Makes a parser of the core the parser of an option. */
-export function orInvalid<Value>(parse: (text: string) => Outcome<Value>): (text: string) => Value {
+export function parserOf<Value>(parse: (text: string) => Outcome<Value>): (text: string) => Value {
   return (text) => {
     const parsed = parse(text);
     if (!parsed.ok) throw new InvalidArgumentError(`${parsed.refusal.message}.`);

@@ -114,7 +114,7 @@ export function createPrinter(
 }
 
 /** The command that runs this program: `npx …` if npx started it. */
-export function calledAs({ env }: Pick<World, "env">): string {
+export function programName({ env }: Pick<World, "env">): string {
   return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
 }
 
@@ -122,7 +122,7 @@ export function calledAs({ env }: Pick<World, "env">): string {
 export function asTyped(next: string, world: Pick<World, "env">): string {
   const [ours = ""] = /^[^'"]*/.exec(next) ?? [];
   const command = /(?<=^|[:;(] ?|\b(?:run|and|or|see) )checkout (?=[a-z-])(?!session\b)/g;
-  return ours.replace(command, `${calledAs(world)} `) + next.slice(ours.length);
+  return ours.replace(command, `${programName(world)} `) + next.slice(ours.length);
 }
 
 /** The hints of a text, each behind an arrow at the beginning of its line, with their commands as they have to be typed. */

@@ -92,7 +92,7 @@ export function openState(
   const store = opened.value;
   const isEmpty = store.stores.first() === undefined;
   const isThere =
-    held !== undefined && isEmpty ? state.checkStoreIsThere(held.path, credentials) : accept(undefined);
+    held !== undefined && isEmpty ? state.requireStoreInFolder(held.path, credentials) : accept(undefined);
   const key = isThere.ok ? checkedKey(world, { held, store, given }) : isThere;
   if (key.ok) return accept({ store, masterKey: key.value });
   store.leave();

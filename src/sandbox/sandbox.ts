@@ -36,7 +36,7 @@ import type { ErasureContext } from "./runtime/erase.ts";
 import type { StoreMaker } from "./runtime/seed.ts";
 import type { SnapshotShelf } from "./snapshot/shelf.ts";
 import { holdOfStore } from "./runtime/home.ts";
-import { comesWithin, createStoreGate } from "./runtime/store-gate.ts";
+import { resolvesWithin, createStoreGate } from "./runtime/store-gate.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
 
 /** The options and dependencies of a sandbox. */
@@ -195,7 +195,7 @@ function announcement(world: Pick<World, "after">) {
   void promise.then(() => (isAnnounced = true));
   return {
     announced: resolve,
-    isReady: async () => isAnnounced || (await comesWithin(world, MAX_START_MS, promise)),
+    isReady: async () => isAnnounced || (await resolvesWithin(world, MAX_START_MS, promise)),
   };
 }
 

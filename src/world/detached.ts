@@ -76,6 +76,6 @@ function tell(text: string): Promise<boolean> {
 let lastTold: Promise<unknown> = Promise.resolve();
 
 /** Resolves once the messages of this process to its starter have been sent. */
-export function toldStarter(): Promise<unknown> {
+export function starterNotified(): Promise<unknown> {
   return lastTold;
 }

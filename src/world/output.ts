@@ -12,7 +12,7 @@ import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { World } from "../world.ts";
 import { isError } from "../core/outcome.ts";
-import { toldStarter } from "./detached.ts";
+import { starterNotified } from "./detached.ts";
 import { discard, unfinishedName } from "./files.ts";
 
 /** Whether a result could not be printed; the program has then failed, whatever the command returned. */
@@ -45,7 +45,7 @@ const LAST_WORDS_MS = 500;
 export async function leave(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
   const taken = streams.map((stream) => new Promise((resolve) => stream.once("drain", resolve)));
-  await Promise.race([Promise.all([...taken, toldStarter()]), sleep(LAST_WORDS_MS)]);
+  await Promise.race([Promise.all([...taken, starterNotified()]), sleep(LAST_WORDS_MS)]);
   process.exit(lost.stdout ? 1 : exitCode);
 }
 

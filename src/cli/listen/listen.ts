@@ -73,7 +73,7 @@ async function senderOf(context: Context, options: ListenOptions): Promise<Sende
   const { storeId } = target;
   const store = storeId === undefined ? {} : { storeId };
   const locate = (): ControlTarget | undefined => {
-    context.around.lookAgain();
+    context.around.reload();
     const found = unlessRefused(() => sandboxIn(context));
     return found && { ...found, ...store };
   };

@@ -17,7 +17,7 @@ import type { TlsTrust } from "../../world.ts";
 import {
   invalidOption,
   listOption,
-  orInvalid,
+  parserOf,
   repeatedOption,
   switchOption,
   valueOption,
@@ -93,7 +93,7 @@ export function listenOptions(): Option[] {
     listOption(
       "--allow-target <host>",
       "additional host that events may be forwarded to (default: this machine only; repeatable)",
-      orInvalid(parseTargetHost),
+      parserOf(parseTargetHost),
     ),
     listOption(
       "--allow-host <host>",

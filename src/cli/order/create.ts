@@ -26,7 +26,7 @@ import { parseAmountMinor, parseCurrency } from "../parsers.ts";
 import { EXIT, refusedUsage, reworded, type Problem } from "../problem.ts";
 import { askForMissing, bodyOf, type CreateFields } from "../prompts.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
+import { pollPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
 import { connectTo } from "../target/connect.ts";
 import { policyOf, type Settings } from "../target/service.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
@@ -116,7 +116,7 @@ async function runCreate(context: Context, options: CreateOptions, noun: Checkou
   const intent: CreateIntent = { endpoint, request, newAttempt, idempotencyKey };
   const wanted = { intent, ...service };
   if (options.dryRun === true) return dryRun(context, wanted);
-  const policy = tryPolicy(settings, options);
+  const policy = pollPolicy(settings, options);
   const created = await createManaged(context, options, { ...wanted, noun, policy });
   return printCreated(context, options, { ...wanted, created });
 }

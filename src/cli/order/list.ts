@@ -7,7 +7,7 @@ import { printable, shownText } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { parseChoice, parseWhole } from "../parsers.ts";
-import { calledAs } from "../printer.ts";
+import { programName } from "../printer.ts";
 import { findIdOf, sandboxOnly, unlisted, type NamedService } from "../target/ids.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
@@ -76,7 +76,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
           searched === null || searchedBackTo === null
             ? ""
             : `looked through the newest ${searched}, back to ${iso(searchedBackTo)}; `;
-        return `${found}\n${printer.style.dim(`${looked}more, with the same filters:\n  ${calledAs(world)} ${command} list --before ${nextBefore}`)}`;
+        return `${found}\n${printer.style.dim(`${looked}more, with the same filters:\n  ${programName(world)} ${command} list --before ${nextBefore}`)}`;
       },
     }),
   });

@@ -9,7 +9,7 @@ import {
 } from "../../core/checkout/return-origin.ts";
 import { quote, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { calling } from "../calling.ts";
-import { orInvalid, register, valueOption, type Context, type Group } from "../command.ts";
+import { parserOf, register, valueOption, type Context, type Group } from "../command.ts";
 import { refusedUsage } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -35,7 +35,7 @@ export function registerReturnOrigins(group: Group): void {
       valueOption(
         "--path <path>",
         "path of the page that customers are sent back to (default: /)",
-        orInvalid(parseReturnPath),
+        parserOf(parseReturnPath),
       ),
     ],
     run: calling("changeReturnOrigins", {

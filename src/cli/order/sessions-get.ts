@@ -10,7 +10,7 @@ import { findId } from "../target/ids.ts";
 import { inStoreOfKey } from "../target/store-of-key.ts";
 import { Refused, refusedUsage } from "../problem.ts";
 import { connectTo, type ServiceConnection } from "../target/connect.ts";
-import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
+import { pollPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
 import { whileWaiting } from "../target/waiting.ts";
 
@@ -38,7 +38,7 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
     const ended = await waitForEnd(context, options, { target, settings, id });
     return context.printer.result(ended, () => checkoutFields(ended.data));
   }
-  const policy = tryPolicy(settings, options);
+  const policy = pollPolicy(settings, options);
   const exchange = await whileWaiting(context, (watch) =>
     retrieve(context.world, target, { id, policy, ...watch }),
   );

@@ -35,7 +35,7 @@ export function waitOptions(): Option[] {
 }
 
 /** The policy of each request. In a command that waits, `--timeout` limits the whole wait instead. */
-export function tryPolicy(settings: Settings, { wait }: WaitOptions): RetryPolicy {
+export function pollPolicy(settings: Settings, { wait }: WaitOptions): RetryPolicy {
   const policy = policyOf(settings);
   if (wait !== true) return policy;
   return { ...policy, timeoutMs: Math.min(policy.timeoutMs, DEFAULT_RETRY_POLICY.timeoutMs) };
@@ -50,7 +50,7 @@ export async function waitForEnd(
   const { target, settings, id } = asked;
   const goal = options.until ?? "final";
   const waitMs = options.timeout ?? DEFAULT_WAIT_MS;
-  const policy = tryPolicy(settings, options);
+  const policy = pollPolicy(settings, options);
   const result = await whileWaiting(context, (watch) =>
     waitFor(context.world, target, { id, goal, waitMs, policy, ...watch }),
   );

@@ -106,7 +106,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
       if (!isLost) printer.talk("the sandbox is disconnected; following continues when it is back");
       isLost = true;
       await world.sleep(LOOK_AGAIN_MS, signal);
-      context.around.lookAgain();
+      context.around.reload();
       const now = unlessRefused(() => sandboxIn(context));
       if (now !== undefined) target = { ...now, ...inStore };
       continue;

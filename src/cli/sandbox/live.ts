@@ -20,7 +20,7 @@ export async function findLive(context: Context, signal?: AbortSignal): Promise<
   const { world, around } = context;
   const since = world.monotonic();
   for (;;) {
-    around.lookAgain();
+    around.reload();
     const run = around.run();
     if (run === undefined) return undefined;
     if (run.port !== null) return describeRun(context, run);

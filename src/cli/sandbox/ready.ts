@@ -1,7 +1,7 @@
 import { assignment, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { EXIT, type Problem } from "../problem.ts";
-import { calledAs, fieldLines, type Field } from "../printer.ts";
+import { programName, fieldLines, type Field } from "../printer.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import type { GivenSecrets } from "../../host/given-secrets.ts";
 import type { Ready } from "../../host/ready.ts";
@@ -71,7 +71,7 @@ export function banner(
     ["State", ready.data_dir === null ? "in memory only" : shortPath(world, ready.data_dir)],
     ...(activeFaults === 0 ? [] : [["Faults", activeFaultsText(activeFaults)] satisfies Field]),
     ...(logFile === null ? [] : [["Log", shortPath(world, logFile)] satisfies Field]),
-    ...(isForeground ? [] : [["Stop it", `${calledAs(world)} sandbox stop`] satisfies Field]),
+    ...(isForeground ? [] : [["Stop it", `${programName(world)} sandbox stop`] satisfies Field]),
   ]);
   return [
     `${style.green("●")} ${style.bold("checkout sandbox")} ${ready.version} ${end}`,
@@ -84,7 +84,7 @@ export function banner(
       CHECKOUT_STORE_ID: ready.store_id,
       CHECKOUT_API_KEY: shownKey ?? "<your key>",
     }).map(([name, value]) => `  ${assignment(name, value, shellOf(world.env))}`),
-    `  ${calledAs(world)} orders create --order-id order-1001 --price-id price_coffee`,
+    `  ${programName(world)} orders create --order-id order-1001 --price-id price_coffee`,
     "",
   ].join("\n");
 }

@@ -11,7 +11,7 @@ import {
   MAX_DELIVERIES_IN_FLIGHT,
 } from "../../core/webhook/delivery.ts";
 import { parseTargetHost } from "../../core/webhook/target.ts";
-import { listOption, orInvalid, switchOption, valueOption } from "../command.ts";
+import { listOption, parserOf, switchOption, valueOption } from "../command.ts";
 import {
   parseChoice,
   parseDeliverySchedule,
@@ -86,22 +86,22 @@ export function servingSettings(): Option[] {
     listOption(
       "--allow-target <host>",
       "additional host that events may be sent to (default: this machine only; repeatable)",
-      orInvalid(parseTargetHost),
+      parserOf(parseTargetHost),
     ),
     listOption(
       "--listen <address>",
       "additional address to listen on, such as 0.0.0.0; an address that other machines can reach requires --allow-host or --public-url (default: loopback only; repeatable)",
-      orInvalid(parseListenAddress),
+      parserOf(parseListenAddress),
     ),
     valueOption(
       "--public-url <origin>",
       "origin of the payment pages in checkout_url, such as a proxy, a tunnel or a container's host (default: this machine)",
-      orInvalid(parsePublicUrl),
+      parserOf(parsePublicUrl),
     ),
     valueOption(
       "--portal-url <origin>",
       "origin at which your browser reaches the portal; with --public-url, the portal is off unless this names another host (default: localhost)",
-      orInvalid(parsePortalUrl),
+      parserOf(parsePortalUrl),
     ),
     valueOption(
       "--delivery-timeout <duration>",

@@ -246,7 +246,7 @@ function whereIs({ around }: Context, options: WaitOptions): HealthCheck {
     const expected = "an address such as http://127.0.0.1:4242/v1, without user name, password or query";
     throw refusedUsage(`--base-url (CHECKOUT_BASE_URL) must be ${expected}`, "correct it");
   }
-  around.lookAgain();
+  around.reload();
   const folder = around.folder();
   const run = around.run();
   if (run === undefined) return { lacks: `${NO_SANDBOX} (${folder})` };

@@ -72,7 +72,7 @@ async function waitUntilGone({ world, around }: Context, run: Run): Promise<void
   using stop = untilStopped(world);
   const { signal } = stop;
   const isTaken = (): boolean => {
-    around.lookAgain();
+    around.reload();
     const live = unlessRefused(around.run);
     const { pid, started, control_token: token } = run;
     // The program may have started another sandbox there by now, with its own token.

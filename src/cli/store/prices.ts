@@ -6,7 +6,7 @@ import { formatAmount } from "../../core/money.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
-import { orInvalid, register, switchOption, valueOption, type Group } from "../command.ts";
+import { parserOf, register, switchOption, valueOption, type Group } from "../command.ts";
 import { parseAmountMinor, parseChoice, parseCurrency } from "../parsers.ts";
 import { refusedUsage } from "../problem.ts";
 import { table, type TableStyle } from "../table.ts";
@@ -95,7 +95,7 @@ export function registerPrices(group: Group): void {
 
 /** The service's own check of a field, as the parser of an option. */
 function parseField(field: "currency" | "description"): (text: string) => string {
-  return orInvalid((text) => {
+  return parserOf((text) => {
     const fault = fieldFault(field, text);
     return fault === undefined ? accept(text) : refuse("invalid_parameter", fault);
   });

@@ -90,7 +90,7 @@ export function serviceSettings(
   const { apiKey, storeId } = identity;
   const isKeyKept = local && apiKey.value === null && Object.keys(kept.stores).length > 0;
   const locate = (): string | undefined => {
-    around.lookAgain();
+    around.reload();
     if (named === undefined || address === null) return around.ownUrl();
     return isOwn(around, address) ? address : undefined;
   };

@@ -44,7 +44,7 @@ export type ValueWithSource<Value> = { readonly value: Value; readonly source: s
 /**
  * The local information about a command's target: the state folder, its running sandbox, its keys, and the named
  * service and store. Each part is read at its first use and then kept, so that all parts of a command use the same
- * values; `lookAgain` clears them. A part that cannot or must not be read is refused at every use. The targets of v1
+ * values; `reload` clears them. A part that cannot or must not be read is refused at every use. The targets of v1
  * commands and of control commands are functions of it (`service.ts`, `control.ts`).
  */
 export type Surroundings = {
@@ -77,7 +77,7 @@ export type Surroundings = {
   readonly storeId: string | undefined;
   /** The id of a store that was resolved before; it takes precedence over every other source. */
   readonly foundStore?: string;
-  readonly lookAgain: () => void;
+  readonly reload: () => void;
 };
 
 /** The variable of `--store`. */
@@ -124,7 +124,7 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
     addressOfKey: once(() => namedAddress(world, undefined)),
     apiKey: world.env["CHECKOUT_API_KEY"] || undefined,
     storeId: world.env[STORE_VARIABLE] || undefined,
-    lookAgain: () => {
+    reload: () => {
       for (const one of forget) one();
       forget = [];
     },

@@ -31,7 +31,7 @@ export async function onceThere<Seen>(
       observer.onRetry?.(NO_SANDBOX, delayMs);
       await sleep(delayMs, signal);
       if (signal.aborted) throw new Refused(interruptedProblem());
-      around.lookAgain();
+      around.reload();
       seen = look();
     }
     return seen;

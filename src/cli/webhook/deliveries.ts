@@ -3,7 +3,7 @@ import { calling } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { deliveryLines } from "./report.ts";
 import { parseAnyId, parseChoice, parseId, parseWhole } from "../parsers.ts";
-import { calledAs } from "../printer.ts";
+import { programName } from "../printer.ts";
 import { findIdOf } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -59,7 +59,7 @@ export function registerDeliveries(group: Group): void {
         if (deliveries.length === 0) return "no matching deliveries";
         const rows = await deliveryLines(deliveries, printer);
         if (nextBefore === null) return rows;
-        return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${calledAs(world)} deliveries list --before ${nextBefore}`)}`;
+        return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${programName(world)} deliveries list --before ${nextBefore}`)}`;
       },
     }),
   });

@@ -10,7 +10,7 @@ import { fieldLines } from "../printer.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refusedUsage, reworded, usageProblem, type Problem } from "../problem.ts";
-import { eventOnceDelivered, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
+import { waitForDelivery, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
 import type { NextAfter } from "../target/call.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -152,7 +152,7 @@ async function runTest(context: Context, options: WebhookWaitOptions, text = "")
 
 /** Waits for the end of the first attempt only; later attempts can take a day. */
 async function awaitTest(context: Context, options: WebhookWaitOptions, eventId: string): Promise<number> {
-  const shown = await eventOnceDelivered(context, options, { eventId, until: isAnswered });
+  const shown = await waitForDelivery(context, options, { eventId, until: isAnswered });
   // A fault may have added a second delivery.
   const delivery = shown.deliveries.find(({ cause }) => cause === "event");
   if (delivery === undefined || !isAnswered(shown.deliveries)) {

@@ -12,7 +12,7 @@ import { fieldLines } from "../printer.ts";
 import { Refused, type Problem } from "../problem.ts";
 import { findId, findIdOf } from "../target/ids.ts";
 import {
-  eventOnceDelivered,
+  waitForDelivery,
   NEXT_AFTER_EVENT,
   timeIsUp,
   waitMsOf,
@@ -185,7 +185,7 @@ async function runGet(context: Context, options: GetOptions, text = ""): Promise
   const id = await findId(context, "event", text);
   const waits = options.wait === true;
   const shown = waits
-    ? await eventOnceDelivered(context, options, { eventId: id, until: isSettled })
+    ? await waitForDelivery(context, options, { eventId: id, until: isSettled })
     : await showEvent(context, id);
   if (waits && !isSettled(shown.deliveries)) throw new Refused(stillDue(shown));
   if (options.body === true) return context.printer.exact(shown.body);

@@ -1,6 +1,6 @@
 import { secretFault } from "../../core/webhook/signature.ts";
 import { parseHeaderNames } from "../../core/webhook/header-names.ts";
-import { orInvalid, valueOption, type Context } from "../command.ts";
+import { parserOf, valueOption, type Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
 import { refusedUsage, type Refused } from "../problem.ts";
 import type { Option } from "commander";
@@ -28,7 +28,7 @@ export function headerNamesOption(): Option {
   return valueOption(
     "--header-names <names>",
     "header names of a service that has its own, such as event-id=X-Id,timestamp=X-Time,signature=X-Sign (default: Checkout-…)",
-    orInvalid(parseHeaderNames),
+    parserOf(parseHeaderNames),
   );
 }
 

@@ -31,7 +31,7 @@ export function webhookWaitOptions(what: string): Option[] {
 }
 
 /** Waits until the deliveries of an event satisfy `until`, or time is up; the caller has to check which. */
-export async function eventOnceDelivered(
+export async function waitForDelivery(
   context: Context,
   options: WebhookWaitOptions,
   wanted: { readonly eventId: string; readonly until: (deliveries: readonly DeliveryEntry[]) => boolean },

@@ -10,7 +10,7 @@ import { deliverLimited } from "./limited-events.ts";
 import {
   awaitKnown,
   awaitPaid,
-  askLocally,
+  sendLocally,
   LOOK_TIMEOUT_MS,
   readView,
   viewOf,
@@ -249,10 +249,10 @@ async function openPage(
 async function openDespiteLimit(
   world: ReturnWorld,
   target: ControlTarget,
-  wanted: Parameters<typeof askLocally>[2],
+  wanted: Parameters<typeof sendLocally>[2],
 ): Promise<OutboundResult> {
   for (let attempts = 1; ; attempts += 1) {
-    const answer = await askLocally(world, target, wanted);
+    const answer = await sendLocally(world, target, wanted);
     if (attempts === MAX_LIMITED || !answer.ok || answer.status !== 429) return answer;
     await world.sleep(LIMITED_PAUSE_MS, wanted.signal);
   }

@@ -20,7 +20,7 @@ const OTHER_EVENTS = 11;
 const UNPAID_PAUSE_MS = 1000;
 
 /** Whether an order ends paid, also after a declined attempt. */
-export function isPaidInTheEnd({ end }: Pick<DrilledOrder, "end">): boolean {
+export function endsPaid({ end }: Pick<DrilledOrder, "end">): boolean {
   return end === "paid" || end === "declined";
 }
 
@@ -46,9 +46,11 @@ export function read(
 }
 
 /** Declines attempts, and forges payments of unpaid orders; of paid orders if there are no others. */
-export async function tempt(run: Run): Promise<ControlResult<Pick<DuplicatesFacts, "forged" | "declined">>> {
+export async function declineAndForge(
+  run: Run,
+): Promise<ControlResult<Pick<DuplicatesFacts, "forged" | "declined">>> {
   const declined = run.orders.filter(({ end }) => end === "declined");
-  const others = run.orders.filter((order) => !isPaidInTheEnd(order));
+  const others = run.orders.filter((order) => !endsPaid(order));
   const targets = others.length > 0 ? others : run.orders.filter(({ end }) => end === "paid");
   const acted = await act(run, declined);
   if (acted.end !== "success") return acted;
@@ -103,7 +105,7 @@ export async function endOthers(
   run: Run,
   slowestMs: number,
 ): Promise<ControlResult<Pick<DuplicatesFacts, "unpaid" | "ended">>> {
-  const orders = run.orders.filter((order) => !isPaidInTheEnd(order));
+  const orders = run.orders.filter((order) => !endsPaid(order));
   const unpaid = await watchUnpaid(run, orders, 0);
   const acted = await act(run, orders);
   if (acted.end !== "success") return acted;
@@ -116,11 +118,11 @@ export async function endOthers(
 }
 
 /** Reads the views of unpaid orders once more: a shop may book an order late. */
-export async function lookAgain(
+export async function readAgain(
   run: Run,
   ended: DuplicatesFacts["ended"],
 ): Promise<DuplicatesFacts["ended"]> {
-  const unpaid = run.orders.filter((order) => !isPaidInTheEnd(order));
+  const unpaid = run.orders.filter((order) => !endsPaid(order));
   const last = await watchUnpaid(run, unpaid, 0);
   return ended.map((one) => {
     const late = last.find(({ checkoutId, view }) => checkoutId === one.checkoutId && view.says === "paid");

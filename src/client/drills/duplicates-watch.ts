@@ -104,7 +104,7 @@ function stillOf(texts: readonly string[]): StillText | undefined {
 }
 
 /** Watches an order after a send: until it is paid, or for a change where the view should not change. */
-export async function lookAfter(
+export async function watchAfterSend(
   world: ViewWorld,
   look: ViewRequest,
   sent: {

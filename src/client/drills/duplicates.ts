@@ -25,13 +25,13 @@ import {
   act,
   endOthers,
   factOf,
-  isPaidInTheEnd,
-  lookAgain,
+  endsPaid,
+  readAgain,
   viewRequestOf,
   read,
-  tempt,
+  declineAndForge,
 } from "./duplicates-unpaid.ts";
-import { lookAfter, MAX_WATCH_MS, PAID_MS, REST_MS, restOf, WATCH_MS } from "./duplicates-watch.ts";
+import { watchAfterSend, MAX_WATCH_MS, PAID_MS, REST_MS, restOf, WATCH_MS } from "./duplicates-watch.ts";
 import { awaitKnown, readView, viewOf, watchView, type ViewWorld, type ViewReading } from "./order-view.ts";
 
 /** The facts of the drill, and its endpoints. */
@@ -142,13 +142,13 @@ async function drillAll(
   const before = known.value;
   if (before.some(({ view, cause }) => view.says !== "not_paid" || cause !== null))
     return succeeded(facts({ before }));
-  const early = await tempt(run);
+  const early = await declineAndForge(run);
   if (early.end !== "success") return early;
   const isEarly = Object.values(early.value)
     .flat()
     .some(({ view }) => view.says === "paid");
   if (isEarly) return succeeded(facts({ before, ...early.value }));
-  const texts = await read(run, run.orders.filter(isPaidInTheEnd));
+  const texts = await read(run, run.orders.filter(endsPaid));
   const paid = await payUnheard(run);
   if (paid.end !== "success") return paid;
   const held = paid.value;
@@ -208,7 +208,7 @@ async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["befor
 
 /** Pays the orders, and reads their views before any event of the payment is sent. */
 async function payUnheard(run: Run): Promise<ControlResult<DuplicatesFacts["held"]>> {
-  const orders = run.orders.filter(isPaidInTheEnd);
+  const orders = run.orders.filter(endsPaid);
   const paid = await act(
     run,
     orders.map((order) => ({ ...order, end: "paid" as const })),
@@ -312,7 +312,7 @@ async function sendAll(
     for (const [lane, reading] of forgotten) amend(lane, { view: viewOf(reading) });
     if (name === "after_others") bookings = await compare(run, lanes);
   }
-  return succeeded({ ...others, ended: await lookAgain(run, others.ended), showsBookings: bookings });
+  return succeeded({ ...others, ended: await readAgain(run, others.ended), showsBookings: bookings });
 }
 
 /** Sends to one order after the other; payments to all orders at once, as customers pay. */
@@ -430,7 +430,7 @@ async function look(
   const isPayment = DUPLICATE_SENDS[name].status === "succeeded";
   const queueMs = isPayment ? Math.min(lane.slowestMs + WATCH_MS, MAX_WATCH_MS) : WATCH_MS;
   const waitMs = isLast ? Math.max(queueMs, LAST_WATCH_MS) : queueMs;
-  const looked = await lookAfter(run.world, viewRequestOf(run, lane.order), {
+  const looked = await watchAfterSend(run.world, viewRequestOf(run, lane.order), {
     name,
     wasPaid,
     isRepeated,

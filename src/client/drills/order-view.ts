@@ -120,7 +120,7 @@ async function askPage(
   url: string,
 ): Promise<ViewReading> {
   const headers = { Accept: "application/json,text/*;q=0.9" };
-  const answer = await askLocally(world, target, { url, headers, signal });
+  const answer = await sendLocally(world, target, { url, headers, signal });
   if (!answer.ok) return unreadable(english(lostAnswer(answer.failure, excerpt(answer.message))));
   const { status, body } = answer;
   if (status === 404) return { says: "not_paid", got: "404", text: "", isMissing: true };
@@ -156,7 +156,7 @@ function judgeText(text: string, { paidWhen }: OrderViewSource): ViewReading {
 }
 
 /** Sends a request to this machine, GET by default. Any other address counts as unreachable. */
-export async function askLocally(
+export async function sendLocally(
   world: Pick<World, "send">,
   target: ControlTarget,
   wanted: {

@@ -135,7 +135,7 @@ export function dropStore(world: Pick<World, "files">, folder: string, storeId: 
  * Refuses a database without a store if `credentials.json` names one: the store was lost with the log of the database.
  * A start that was never ready lost nothing, and the next start completes it.
  */
-export function checkStoreIsThere(
+export function requireStoreInFolder(
   folder: string,
   credentials: Credentials | undefined,
 ): Outcome<void, HostFailure> {

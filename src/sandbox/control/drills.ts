@@ -1,8 +1,8 @@
 import { accept, mapped } from "../../core/outcome.ts";
 import { judgeIdempotencyDrill } from "../../core/readiness/drills/idempotency.ts";
 import { openDrillLease } from "../readiness/drill-lease.ts";
-import { deliverForDrill, keepDuplicates } from "../readiness/duplicates.ts";
-import { keepDrill, runWebhookDrill } from "../readiness/drills.ts";
+import { deliverForDrill, recordDuplicatesDrill } from "../readiness/duplicates.ts";
+import { recordDrill, runWebhookDrill } from "../readiness/drills.ts";
 import type { HandlersOf } from "./handler.ts";
 
 /** Default length of a list. */
@@ -21,7 +21,7 @@ export const drillHandlers = {
   runWebhookDrill: async (context, { storeId, body }) =>
     mapped(await runWebhookDrill(context, storeId, body), (drills) => ({ drills })),
   recordBrowserReturn: (context, { storeId, body: { returnUrl, steps } }) =>
-    keepDrill(context, { storeId, kind: "browser_return", subject: returnUrl, steps }),
+    recordDrill(context, { storeId, kind: "browser_return", subject: returnUrl, steps }),
   beginClientRun: async ({ idempotencyWatch }, { storeId, id, body }) =>
     mapped(idempotencyWatch.beginRun({ storeId, id }, body), () => ({})),
   endClientRun: async ({ idempotencyWatch }, { storeId, id, body }) =>
@@ -31,7 +31,7 @@ export const drillHandlers = {
   listRetrieves: async ({ leases, retrieveWatch }, { storeId, id }) =>
     mapped(leases.check({ storeId, id }), () => ({ paidCheckouts: retrieveWatch.of({ storeId, id }) })),
   deliverForDrill: (context, { storeId, body }) => deliverForDrill(context, storeId, body),
-  recordDuplicates: (context, { storeId, body }) => keepDuplicates(context, storeId, body),
+  recordDuplicates: (context, { storeId, body }) => recordDuplicatesDrill(context, storeId, body),
   closeIdempotencyDrill: async ({ idempotencyWatch }, { storeId, id }) =>
     mapped(idempotencyWatch.close({ storeId, id }), (reuse) => ({ reuse })),
   judgeIdempotencyDrill: async (context, { storeId, id }) => {
@@ -41,7 +41,7 @@ export const drillHandlers = {
     const { verdict, steps } = judgeIdempotencyDrill(concluded.value);
     // A drill without a verdict is not recorded: the last drill with a verdict stays.
     if (verdict === "unknown") return accept({ verdict, steps, creates, drillId: null });
-    const kept = await keepDrill(context, { storeId, kind: "idempotency", subject: storeId, steps });
+    const kept = await recordDrill(context, { storeId, kind: "idempotency", subject: storeId, steps });
     return mapped(kept, ({ id: drillId }) => ({ verdict, steps, creates, drillId }));
   },
 } satisfies HandlersOf<"drills">;

@@ -53,7 +53,7 @@ export async function runWebhookDrill(
 }
 
 /** Stores the result of a drill. Refuses with `not_found` if there is no such store. */
-export function keepDrill(
+export function recordDrill(
   context: DrillsContext,
   shown: Pick<Drill, "storeId" | "kind" | "subject" | "steps">,
 ): Promise<Outcome<Drill>> {
@@ -178,7 +178,7 @@ async function drillEndpoint(
   const of = { endpointId: endpoint.id, url: endpoint.url, order: order?.checkout ?? null };
   // A drill without a verdict is not recorded: the last drill with a verdict stays.
   if (isUnknown) return accept({ ...shown, ...of, verdict: "unknown", id: null, passed: false, at: now });
-  const kept = await keepDrill(context, shown);
+  const kept = await recordDrill(context, shown);
   if (!kept.ok) throw new Error(`the store of endpoint ${endpoint.id} is gone`);
   return accept({ ...kept.value, ...of, verdict: kept.value.passed ? "passed" : "failed" });
 }

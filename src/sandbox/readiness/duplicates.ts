@@ -51,7 +51,7 @@ async function postAsDelivery(context: DrillsContext, outgoing: OutgoingPost): P
 }
 
 /** Records the result of a drill of duplicates. Refuses as `deliverForDrill` does. */
-export function keepDuplicates(
+export function recordDuplicatesDrill(
   context: DrillsContext,
   storeId: string,
   { leaseId, subject, steps }: RequestOf<"recordDuplicates">,

@@ -13,7 +13,7 @@ import {
   casesOf,
   drillRequest,
   eventOf,
-  goesOn,
+  shouldContinue,
   sentAs,
   type DrillEvent,
 } from "../../core/readiness/drills/webhook-request.ts";
@@ -74,7 +74,7 @@ export async function sendCases(
   const results: CaseResult[] = [];
   const send = createSender(context, subject);
   const run = async (name: CaseName): Promise<void> => {
-    if (!goesOn(results) || !isWanted()) return;
+    if (!shouldContinue(results) || !isWanted()) return;
     results.push(await send.case(name));
     context.webhookWatch.note({ endpoint, total: names.length, results: [...results] });
   };

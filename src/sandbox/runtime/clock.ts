@@ -57,13 +57,13 @@ export function moveClock(
 async function move(context: ClockContext, storeId: string, act: ClockAct): Promise<Outcome<ClockState>> {
   const { store, world } = context;
   if (store.clocks.of(storeId) === undefined) return noStore(storeId);
-  const goesOn = act.action === "advance" || act.action === "set";
+  const movesOn = act.action === "advance" || act.action === "set";
   const until = world.monotonic() + DRAIN_BUDGET_MS;
   const delivered: DispatchedEntry[] = [];
   using progress = progressOf(context, storeId, act);
   const drain = async (): Promise<void> => {
     const budgetMs = until - world.monotonic();
-    if (!goesOn || budgetMs <= 0) return;
+    if (!movesOn || budgetMs <= 0) return;
     const attempts = await context.dispatcher.drain(storeId, budgetMs);
     delivered.push(...attempts);
     progress.deliver(attempts);
@@ -93,7 +93,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
     await drain();
     reached = stop;
   }
-  const undelivered = goesOn ? countDue(context, storeId, now) : 0;
+  const undelivered = movesOn ? countDue(context, storeId, now) : 0;
   return accept({ now, frozen: after.frozenAt !== null, fired, delivered, undelivered });
 }
 

@@ -61,7 +61,7 @@ export function createStoreGate(
   async function enterLater(visit: Visit, opens: Promise<void>): Promise<Outcome<void>> {
     const until = world.monotonic() + MAX_WAIT_MS;
     for (let next: Promise<void> | undefined = opens; next !== undefined; next = opening(visit))
-      if (!(await comesWithin(world, until - world.monotonic(), next))) return refuseErased();
+      if (!(await resolvesWithin(world, until - world.monotonic(), next))) return refuseErased();
     open.add(visit);
     return accept(undefined);
   }
@@ -77,7 +77,7 @@ export function createStoreGate(
     };
     watchers.add(watch);
     try {
-      return await comesWithin(world, MAX_WAIT_MS, promise);
+      return await resolvesWithin(world, MAX_WAIT_MS, promise);
     } finally {
       watchers.delete(watch);
     }
@@ -114,7 +114,7 @@ function firstOf(
 }
 
 /** Whether a promise resolves within some milliseconds. */
-export function comesWithin(
+export function resolvesWithin(
   { after }: Pick<World, "after">,
   milliseconds: number,
   event: Promise<void>,

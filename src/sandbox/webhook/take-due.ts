@@ -82,22 +82,22 @@ export function takeDue(
       options.expect(world.now());
       break;
     }
-    const { taken, goesOn } = takeSome(context, taking, room - started.length);
+    const { taken, shouldContinue } = takeSome(context, taking, room - started.length);
     started.push(...taken);
-    if (!goesOn) break;
+    if (!shouldContinue) break;
   }
   return { started, isFull: started.length >= room };
 }
 
 /**
- * Takes the next due deliveries, each of another checkout, up to the given number. `goesOn`: another search may find
+ * Takes the next due deliveries, each of another checkout, up to the given number. `shouldContinue`: another search may find
  * more, because a delivery was held back.
  */
 function takeSome(
   context: TakeContext,
   { clock, expect, ...taking }: TakeOptions,
   limit: number,
-): { readonly taken: readonly StartedAttempt[]; readonly goesOn: boolean } {
+): { readonly taken: readonly StartedAttempt[]; readonly shouldContinue: boolean } {
   const { store } = context;
   const { endpoint, now } = taking;
   const taken: StartedAttempt[] = [];
@@ -111,10 +111,11 @@ function takeSome(
     if (event === undefined) throw new Error(`delivery ${delivery.id} has no event`);
     const fault = takeDeliveryFault(context, { delivery, event }, now);
     // The fault may have changed which delivery is next.
-    if (fault !== undefined && holdBack(context, { delivery, fault }, now)) return { taken, goesOn: true };
+    if (fault !== undefined && holdBack(context, { delivery, fault }, now))
+      return { taken, shouldContinue: true };
     taken.push(start(context, { delivery, event, fault: fault ?? null }, taking));
   }
-  return { taken, goesOn: false };
+  return { taken, shouldContinue: false };
 }
 
 /** Applies a fault that keeps a delivery from being sent now; false for other faults. */

@@ -6,7 +6,7 @@ import {
   inspectContent,
   inspectHead,
   lost,
-  orDamaged,
+  readOrDamaged,
   orRefusal,
   type Connection,
   type FileRefusal,
@@ -56,7 +56,7 @@ export function checkDatabase(
     const image = readImage(path);
     if (image === undefined) return accept({ bytes, checked: "busy", format: null, unreadable: 0 });
     let [format, unreadable] = [0, 0];
-    const refusal = orDamaged(path, options.kind, () => {
+    const refusal = readOrDamaged(path, options.kind, () => {
       const opened = (): Connection => {
         const connection = openImage(image, options);
         format = schemaVersion(connection);

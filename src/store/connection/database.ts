@@ -79,7 +79,7 @@ export function orRefusal<Value>(
   } catch (error) {
     const cause = findCause(path, options, error);
     if (cause === undefined) throw error;
-    return { ok: false, refusal: unusable(path, cause) };
+    return { ok: false, refusal: unusableFile(path, cause) };
   }
 }
 
@@ -108,7 +108,7 @@ export function lost(path: string): FileRefusal | undefined {
 }
 
 /** The refusal of a file that a disk failure makes unusable. */
-export function unusable(path: string, { failure, detail }: Cause): FileRefusal {
+export function unusableFile(path: string, { failure, detail }: Cause): FileRefusal {
   const { code, sentence, next } = failure;
   return { reason: code, message: `${path} cannot be used: ${sentence} (${detail})`, remedy: next };
 }
@@ -180,7 +180,7 @@ export function isSound(connection: Connection): boolean {
 export function inspect(path: string, options: OpenOptions): FileRefusal | undefined {
   return (
     inspectHead(path, options.kind) ??
-    orDamaged(path, options.kind, () =>
+    readOrDamaged(path, options.kind, () =>
       inspectContent(path, options, () => new Database(path, { ...timed(options), readonly: true })),
     )
   );
@@ -212,7 +212,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
  * The result of a check, or that the file is damaged if SQLite cannot read it. SQLite also reports failed reads as
  * damage, so the bytes are first read to the end without SQLite and checked again.
  */
-export function orDamaged(
+export function readOrDamaged(
   path: string,
   kind: FileKind,
   check: () => FileRefusal | undefined,
@@ -220,8 +220,8 @@ export function orDamaged(
   const first = orMalformed(path, kind, check);
   if (first?.reason !== "damaged") return first;
   const unreadable = causeIn(() => readByName(path));
-  if (unreadable !== undefined) return unusable(path, unreadable);
-  return orMalformed(path, kind, check) ?? unusable(path, misread({ detail: first.message }));
+  if (unreadable !== undefined) return unusableFile(path, unreadable);
+  return orMalformed(path, kind, check) ?? unusableFile(path, misread({ detail: first.message }));
 }
 
 function orMalformed(
@@ -261,7 +261,7 @@ export function inspectContent(
     const failure = failureInVerdict(verdict);
     return failure === undefined
       ? damaged(path, kind, `is damaged: ${verdict}`)
-      : unusable(path, { failure, detail: verdict });
+      : unusableFile(path, { failure, detail: verdict });
   } catch (error) {
     // The caller judges damage.
     if (!isMalformed(error)) findCause(path, options, error);

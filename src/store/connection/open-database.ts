@@ -20,7 +20,7 @@ import {
   markedFrom,
   openAnd,
   orRefusal,
-  unusable,
+  unusableFile,
   type Connection,
   type FileKind,
   type FileRefusal,
@@ -69,7 +69,7 @@ function createWhole(path: string, options: OpenOptions): FileRefusal | undefine
     }).close();
     const refused = inspect(unfinished, options);
     if (refused !== undefined)
-      return unusable(path, { failure: storageFailure("disk_io_error"), detail: refused.message });
+      return unusableFile(path, { failure: storageFailure("disk_io_error"), detail: refused.message });
     flush(unfinished);
     nameOnce(unfinished, path);
     flushFolder(dirname(path));

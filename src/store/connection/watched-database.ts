@@ -57,7 +57,7 @@ function watched(
     reader.pragma("user_version");
     return watchFiles(path, isMarked(kind));
   });
-  const files: DatabaseFiles = { path, readAll: watch.readAll, isOpen: true, isSound: askedOnce(reader) };
+  const files: DatabaseFiles = { path, readAll: watch.readAll, isOpen: true, isSound: confirmedForm(reader) };
   findCauses(connection, files);
   const closeWith = (last: Connection): void => {
     for (const one of [connection, reader]) if (one !== last) one.close();
@@ -70,7 +70,7 @@ function watched(
 }
 
 /** Whether SQLite finds every page intact. A damaged database is not read again for each of its errors. */
-function askedOnce(reader: Connection): () => boolean {
+function confirmedForm(reader: Connection): () => boolean {
   let isDamaged = false;
   return () => {
     isDamaged ||= !isSound(reader);

@@ -1,7 +1,7 @@
 import { english, type Words } from "../../language.ts";
 import { EXPECTED, GOT, PARTS } from "../drill-sentences.ts";
 import type { JudgedDrill } from "./drill.ts";
-import { sayOf, type OrderView } from "./order-view.ts";
+import { readingText, type OrderView } from "./order-view.ts";
 
 /** A visit to the page that customers come back to. */
 export type Visit = { readonly arrived: boolean; readonly got: string };
@@ -105,7 +105,7 @@ export const RETURN_STEPS = {
   before_the_return: {
     title: ["before the return", "返回之前"],
     expected: EXPECTED.unpaid,
-    got: ({ before }) => sayOf(before),
+    got: ({ before }) => readingText(before),
     cause: ({ before, isUnknown, isOwn }) => {
       if (isUnknown) return isOwn ? "order_unknown" : "own_order_unknown";
       return before.says === "paid" ? "paid_from_the_start" : readable(before);
@@ -114,7 +114,7 @@ export const RETURN_STEPS = {
   return_without_payment: {
     title: ["return without a payment", "未支付就返回"],
     expected: EXPECTED.unpaid,
-    got: ({ unpaid }) => unpaid && english(GOT.andPage(sayOf(unpaid.view), unpaid.visit.got)),
+    got: ({ unpaid }) => unpaid && english(GOT.andPage(readingText(unpaid.view), unpaid.visit.got)),
     cause: ({ unpaid }) =>
       unpaid === null
         ? undefined
@@ -126,7 +126,7 @@ export const RETURN_STEPS = {
       "以各种方式返回：支付 pending 时、用另一会话、带状态、用 POST、从您的网站、三次返回",
     ],
     expected: EXPECTED.unpaid,
-    got: ({ otherwise }) => otherwise && english(GOT.returned(sayOf(otherwise.view), otherwise.way)),
+    got: ({ otherwise }) => otherwise && english(GOT.returned(readingText(otherwise.view), otherwise.way)),
     cause: ({ otherwise }) =>
       otherwise?.view.says === "paid"
         ? believedCause(otherwise)
@@ -143,7 +143,7 @@ export const RETURN_STEPS = {
   after_the_webhook: {
     title: ["after the webhooks", "推送 webhook 之后"],
     expected: EXPECTED.paid,
-    got: ({ confirmed }) => confirmed && sayOf(confirmed),
+    got: ({ confirmed }) => confirmed && readingText(confirmed),
     cause: ({ confirmed }) =>
       confirmed === null
         ? undefined
@@ -199,7 +199,7 @@ function earlyCause({ unpaid, otherwise, early }: ReturnFacts): ReturnCause | un
 }
 
 function earlySaid({ view, asked }: NonNullable<ReturnFacts["early"]>): string {
-  const said = sayOf(view);
+  const said = readingText(view);
   return view.says === "paid" && asked ? english(GOT.hasAsked(said)) : said;
 }
 

@@ -6,7 +6,7 @@ import { EXPECTED, GOT, PARTS } from "../drill-sentences.ts";
 import type { JudgedDrill } from "./drill.ts";
 import { DUPLICATES_CAUSES, DUPLICATES_FAILURES, type DuplicatesCause } from "./duplicates-causes.ts";
 import { scopeSteps, SCOPE_STEPS, type DuplicatesScope, type OrderEnd } from "./duplicates-scope.ts";
-import { sayOf, type OrderView } from "./order-view.ts";
+import { readingText, type OrderView } from "./order-view.ts";
 
 /** The statuses whose events the drill sends to an order that is paid. */
 export type SentStatus = "created" | "pending" | "succeeded";
@@ -254,14 +254,14 @@ function endStep(end: OrderEnd, title: Words, cause: DuplicatesCause): ViewStep 
 
 /** The outcome for the view of an unpaid order. */
 function unpaid({ view, checkoutId: reference }: ViewFact, ifPaid: DuplicatesCause): StepOutcome {
-  return { got: sayOf(view), reference, cause: view.says === "paid" ? ifPaid : readable(view) };
+  return { got: readingText(view), reference, cause: view.says === "paid" ? ifPaid : readable(view) };
 }
 
 function whileHeld({ view, askedBy, checkoutId: reference }: DuplicatesFacts["held"][number]): StepOutcome {
   const isPaid = view.says === "paid";
-  if (isPaid && askedBy !== "shop") return { got: sayOf(view), reference, cause: "view_of_service" };
+  if (isPaid && askedBy !== "shop") return { got: readingText(view), reference, cause: "view_of_service" };
   return {
-    got: isPaid ? english(GOT.hasAsked(sayOf(view))) : sayOf(view),
+    got: isPaid ? english(GOT.hasAsked(readingText(view))) : readingText(view),
     reference,
     cause: readable(view),
   };
@@ -351,7 +351,7 @@ function expectedOf(sends: readonly SendFact[], at: number): Words {
 }
 
 function gotOf({ answers, text, view }: SendFact): string {
-  const said = sayOf(view);
+  const said = readingText(view);
   const seen = answers.length === 0 ? GOT.notWanted(said) : GOT.answered(answersOf(answers), said);
   const tell = CHANGED[text];
   return english(tell === undefined ? seen : tell(english(seen)));

@@ -5,7 +5,7 @@ import { GOT, QUOTED } from "../drill-sentences.ts";
 export type OrderView = { readonly says: "paid" | "not_paid" | "unknown"; readonly got: string };
 
 /** A reading as text. */
-export function sayOf({ says, got }: OrderView): string {
+export function readingText({ says, got }: OrderView): string {
   return english(SAID[says](got));
 }
 

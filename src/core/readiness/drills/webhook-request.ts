@@ -108,7 +108,7 @@ export function wasOutOfReach(results: readonly CaseResult[]): boolean {
  * Whether to send the next case: not if the valid event got no answer, nor after too many requests without an answer.
  * Only the service's own requests must get an answer; the connection of others may be cut.
  */
-export function goesOn(results: readonly CaseResult[]): boolean {
+export function shouldContinue(results: readonly CaseResult[]): boolean {
   const unanswered = results.filter(
     ({ name, answer }) =>
       "error" in answer && (answer.error !== "connection_lost" || DRILL_CASES[name].expected !== "not 2xx"),

@@ -80,7 +80,7 @@ export function testOrderForm(view: View): Html {
  * A destructive act: its form is shown after a question that names the effect, and at once if it was refused. Works
  * without JavaScript.
  */
-export function askedOnce(
+export function confirmedForm(
   view: Pick<View, "formToken" | "refused">,
   { label, question }: { readonly label: Text; readonly question: Text },
   form: ActForm,

@@ -49,7 +49,7 @@ function saidPart(context: PortalContext, { said, storeId, language, refused }: 
 }
 
 /** A whole page for a user who is not signed in. */
-export function framedAlone(
+export function signedOutPage(
   role: PortalRole,
   content: Content,
   { reloads = false }: { readonly reloads?: boolean } = {},

@@ -15,11 +15,11 @@ import { pageResponse, readForm, redirect } from "../../../web/page.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, Call } from "../../area.ts";
 import { noStore } from "../../at-store.ts";
-import { comesWithin } from "../../runtime/store-gate.ts";
+import { resolvesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
 import { REFUSED_MARK } from "./fields.ts";
 import { storePath } from "./forms.ts";
-import { framed, framedAlone } from "./frame.ts";
+import { framed, signedOutPage } from "./frame.ts";
 import { roleOfPath } from "./sign-in/session-cookie.ts";
 import { hubOf } from "./live/hub.ts";
 import {
@@ -122,7 +122,7 @@ export function openPage(path: string, show: (view: View) => Content): PortalRou
       const view = viewOf(context, call);
       const shown = {
         status: 200,
-        markup: framedAlone(roleOfPath(call.path), show(view)),
+        markup: signedOutPage(roleOfPath(call.path), show(view)),
         language: view.language,
       };
       return accept({ ...pageResponse(shown, call.requestId), unlogged: true });
@@ -200,7 +200,7 @@ export function act<Name extends OperationName>(
         const body = decodeRequest(operation, given.value);
         if (!body.ok) return body;
         const asking = ask(context, operation, { ...view, body: body.value });
-        if (patience !== undefined && (await goesOn(context, view, patience.ms, asking)))
+        if (patience !== undefined && (await shouldContinue(context, view, patience.ms, asking)))
           return accept(patience.leadsTo(view, context));
         const done = await asking;
         if (!done.ok) return done;
@@ -230,7 +230,7 @@ export function act<Name extends OperationName>(
  * Whether an act is not done within some milliseconds. It then goes on without its browser, which is let out of the store,
  * and stays in it itself: a store that is being erased waits for it, and is waited for here (decision 91).
  */
-async function goesOn(
+async function shouldContinue(
   { storeGate, world, report }: PortalContext,
   { storeId, call }: View,
   ms: number,
@@ -244,7 +244,7 @@ async function goesOn(
     () => storeGate.leave(visit),
     () => storeGate.leave(visit),
   );
-  const isDone = await comesWithin(world, ms, ended);
+  const isDone = await resolvesWithin(world, ms, ended);
   // No caller is left to get its failure.
   if (!isDone) asking.catch((error: unknown) => report(call.requestId, error));
   return !isDone;

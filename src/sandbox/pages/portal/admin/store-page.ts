@@ -7,7 +7,7 @@ import type { AdministratorAction } from "../../../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { field, typedFields } from "../fields.ts";
-import { actForm, askedOnce, typedIn } from "../forms.ts";
+import { actForm, confirmedForm, typedIn } from "../forms.ts";
 import { amount, copyable, dated, either, empty, facts, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -62,7 +62,7 @@ type ActQuestion = { readonly action: AdministratorAction; readonly subject?: st
 function asked(view: View, { action, subject }: ActQuestion): Html {
   const fields = { action, ...(subject === undefined ? {} : { subject }) };
   const path = actsPath(view);
-  return askedOnce(
+  return confirmedForm(
     view,
     { label: TEXTS.acts[action], question: TEXTS.questions[action] },
     {

@@ -5,7 +5,7 @@ import type { Language, Words } from "../../../../core/language.ts";
 import { tagOf } from "../../../../web/language.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
 import { liveMark, type LiveContent } from "../live/parts.ts";
-import { actForm, askedOnce, storePath } from "../forms.ts";
+import { actForm, confirmedForm, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
 import { isConnected } from "../store/first-steps.ts";
 import { homeOf, SIGN_OUT_EVERYWHERE } from "../sign-in/session-cookie.ts";
@@ -198,7 +198,7 @@ function session(view: View, role: PortalRole): Html {
 }
 
 function signOutEverywhere(view: View): Html {
-  return askedOnce(
+  return confirmedForm(
     view,
     { label: FRAME_TEXTS.signOutEverywhere, question: FRAME_TEXTS.signOutEverywhereAsk },
     { action: SIGN_OUT_EVERYWHERE, label: FRAME_TEXTS.signOutEverywhereSure, style: "danger" },

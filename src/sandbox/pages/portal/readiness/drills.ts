@@ -13,7 +13,7 @@ import type { DrillFact, DrillStep } from "../../../../core/control/drills.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { field, tick } from "../fields.ts";
-import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
+import { actForm, confirmedForm, storePath, typedIn } from "../forms.ts";
 import { ago, copyable, dated, goodOrBad, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
@@ -265,7 +265,7 @@ function waiveForm(view: View, kind: DrillKind): Html {
   const action = storePath(view, "/launch/waivers");
   const fields = { drill: kind };
   const typed = typedIn(view, action, fields);
-  return askedOnce(
+  return confirmedForm(
     view,
     { label: TEXTS.waive, question: TEXTS.waiveHint },
     {

@@ -11,7 +11,7 @@ import type { Answer } from "../../../answer.ts";
 import type { PortalAccess } from "../../../runtime/portal-access.ts";
 import { refusalAnswer, type RefusedRequest } from "../../shared/error-page.ts";
 import { SHARED_TEXTS } from "../../shared/texts.ts";
-import { framed, framedAlone } from "../frame.ts";
+import { framed, signedOutPage } from "../frame.ts";
 import { storePath } from "../forms.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import { viewOf, type Content, type PortalContext, type View } from "../view.ts";
@@ -45,7 +45,7 @@ export function portalRefusalPage(context: PortalContext, refused: RefusedReques
 export function failurePage(refused: RefusedRequest, refusal: Refusal): Answer {
   const role = roleOfPath(splitTarget(refused.request.target).path);
   const content = refusalContent(refusal, html``);
-  return refusalAnswer(refused, refusal, framedAlone(role, content));
+  return refusalAnswer(refused, refusal, signedOutPage(role, content));
 }
 
 function signInRefusal(
@@ -60,7 +60,7 @@ function signInRefusal(
   const content = isSignIn ? signInPage(role, { to, refusal }) : refusalContent(refusal, html``);
   // A browser that another site has led here did not send the cookie. It does when the page loads itself.
   const reloads = refusal.code === "credential_missing" && isNavigation(request) && isFromElsewhere(request);
-  return refusalAnswer(refused, refusal, framedAlone(role, content, { reloads }));
+  return refusalAnswer(refused, refusal, signedOutPage(role, content, { reloads }));
 }
 
 function isFromElsewhere(request: HttpRequest): boolean {

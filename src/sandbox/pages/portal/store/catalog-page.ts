@@ -6,7 +6,7 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral, shownText } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { choice, field, suggestions, tick, typedFields } from "../fields.ts";
-import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
+import { actForm, confirmedForm, storePath, typedIn } from "../forms.ts";
 import { amount, empty, table, type Row } from "../parts.ts";
 import type { Content, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -48,7 +48,7 @@ export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown>
 function row(view: View, price: Price, active: ReadonlySet<string>): Row {
   const { id, description, currency, paymentMethod } = price;
   const lacks = [paymentMethod, currency].filter((name) => !active.has(name));
-  const retire = askedOnce(
+  const retire = confirmedForm(
     view,
     { label: TEXTS.retire, question: TEXTS.retireQuestion(id) },
     {

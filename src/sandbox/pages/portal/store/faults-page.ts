@@ -12,7 +12,7 @@ import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { typedFields } from "../fields.ts";
-import { actForm, askedOnce, storePath } from "../forms.ts";
+import { actForm, confirmedForm, storePath } from "../forms.ts";
 import { copyable, dated, table, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -113,7 +113,7 @@ function row(view: View, fault: FaultEntry): Row {
 
 function clear(view: View): Html {
   const action = storePath(view, "/faults/clear");
-  return askedOnce(
+  return confirmedForm(
     view,
     { label: TEXTS.clear, question: TEXTS.clearQuestion },
     { action, label: TEXTS.clearNow, style: "danger" },

@@ -2,7 +2,7 @@ import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { SCOPES } from "../../../../core/credential.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { refusalText, tick } from "../fields.ts";
-import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
+import { actForm, confirmedForm, storePath, typedIn } from "../forms.ts";
 import { dated, empty, table, type Row } from "../parts.ts";
 import type { Content, View } from "../view.ts";
 import { shownOnce } from "./connect-page.ts";
@@ -29,7 +29,7 @@ export function readScopes(fields: ReadonlyMap<string, string>): unknown {
 function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Row {
   const { keyId, lastFour, scopes, createdAt, revokedAt } = key;
   const question = html`${TEXTS.revokeQuestion(lastFour)}${isLast ? html` ${TEXTS.revokeLast}` : ""}`;
-  const revoke = askedOnce(
+  const revoke = confirmedForm(
     view,
     { label: TEXTS.revoke, question },
     { action: storePath(view, `/keys/${keyId}/revoke`), label: TEXTS.revokeNow, style: "danger" },

@@ -4,7 +4,7 @@ import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { servedSettingTexts } from "../../../../core/config/settings.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { field, typedFields } from "../fields.ts";
-import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
+import { actForm, confirmedForm, storePath, typedIn } from "../forms.ts";
 import { copyable, empty, facts, goodOrBad, table } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -43,7 +43,7 @@ function origins(view: View, { returnOrigins }: Summary): Html {
     TEXTS.origins,
     returnOrigins,
     ({ origin, path }) => {
-      const remove = askedOnce(
+      const remove = confirmedForm(
         view,
         { label: WORDS.remove, question: TEXTS.removeQuestion(origin) },
         {

@@ -6,7 +6,7 @@ import { printableLiteral, shownText } from "../../../../core/text.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { choice, field, typedFields } from "../fields.ts";
-import { actForm, askedOnce, storePath, typedIn } from "../forms.ts";
+import { actForm, confirmedForm, storePath, typedIn } from "../forms.ts";
 import { copyable, dated, empty, goodOrBad, linked, table, type Row } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -121,7 +121,7 @@ function namedForm(
   const { label, question, action, button, fields } = act;
   const typed = typedIn(view, action, fields);
   const content = field(TEXTS.typeName(shownStoreName(name)), "name", { required: true, typed });
-  return askedOnce(
+  return confirmedForm(
     view,
     { label, question },
     { action, label: button, fields: { ...fields, ...shownAt(view) }, content, style: "danger" },
@@ -194,7 +194,7 @@ function snapshotForm(view: View, label: Words, action: string): Html {
 
 function snapshotRow(view: View, name: string, found: Snapshot | undefined): Row {
   const fields = { name };
-  const restore = askedOnce(
+  const restore = confirmedForm(
     view,
     { label: TEXTS.restore, question: TEXTS.restoreQuestion(name) },
     {
@@ -204,7 +204,7 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Row
       style: "danger",
     },
   );
-  const remove = askedOnce(
+  const remove = confirmedForm(
     view,
     { label: WORDS.remove, question: TEXTS.removeQuestion(name) },
     {

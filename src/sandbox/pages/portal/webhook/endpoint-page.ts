@@ -3,7 +3,7 @@ import { DEFAULT_OVERLAP_MS, type EndpointEntry } from "../../../../core/control
 import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
-import { actForm, askedOnce, storePath } from "../forms.ts";
+import { actForm, confirmedForm, storePath } from "../forms.ts";
 import { copyable, dated, empty, facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { deliveryList, listPath } from "./deliveries.ts";
@@ -75,7 +75,7 @@ function endpointActs(view: View, { id, state }: EndpointEntry): Html {
     ${actForm(view, { action: `${at}/secret`, label: TEXTS.showSecret })}
     ${state === "enabled" ? "" : change("enable", TEXTS.enable)}
     ${state === "enabled" ? change("pause", TEXTS.pause) : ""}
-    ${askedOnce(
+    ${confirmedForm(
       view,
       { label: TEXTS.rotate, question: TEXTS.rotateAsk },
       { action: `${at}/rotate`, label: TEXTS.rotateSure, content: overlap },
@@ -83,13 +83,13 @@ function endpointActs(view: View, { id, state }: EndpointEntry): Html {
     ${
       state === "disabled"
         ? ""
-        : askedOnce(
+        : confirmedForm(
             view,
             { label: TEXTS.disable, question: TEXTS.disableAsk },
             { action: `${at}/state`, label: TEXTS.disableSure, fields: { action: "disable" } },
           )
     }
-    ${askedOnce(
+    ${confirmedForm(
       view,
       { label: WORDS.remove, question: TEXTS.removeAsk },
       { action: `${at}/remove`, label: TEXTS.removeSure, style: "danger" },

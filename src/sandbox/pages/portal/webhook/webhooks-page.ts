@@ -2,7 +2,7 @@ import { iso } from "../../../../core/clock.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { askedOnce, storePath } from "../forms.ts";
+import { confirmedForm, storePath } from "../forms.ts";
 import { empty } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -77,7 +77,7 @@ function replayFailedForm(context: PortalContext, view: View): Html {
     </select></label
   >`;
   const action = storePath(view, "/webhooks/deliveries/replay");
-  return askedOnce(
+  return confirmedForm(
     view,
     { label: TEXTS.replayFailed, question: TEXTS.replayFailedAsk },
     { action, label: TEXTS.replayFailedSure, content: field },
