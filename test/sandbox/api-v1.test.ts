@@ -220,6 +220,34 @@ test("a key is remembered for 30 days, and refusals are never remembered", async
   expect((await post(sandbox, BODY, { key: "kept-key-1" })).body).toBe(forgotten.body);
 });
 
+test("a replay and a conflict of the merchant's client are evidence for the checklist, a replay of our own command is none", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const evidence = async () => {
+    const headers = { Authorization: `Bearer ${sandbox.ready.control_token}` };
+    const told = said(await sandbox.request({ path: "/__sandbox/stores/default/readiness", headers }));
+    const { replayed, refused } = told.data?.["idempotency"] as Readonly<Record<string, unknown>>;
+    return { replayed, refused };
+  };
+  const own = "orders create --order-id own --price-id price_coffee --idempotency-key own-key-1".split(" ");
+  for (const round of [1, 2]) expect([round, (await harness.run(own)).code]).toEqual([round, 0]);
+  expect(await evidence()).toEqual({ replayed: null, refused: null });
+  const key = "merchants-key-1";
+  const first = await post(sandbox, BODY, { key });
+  harness.clock.advance(5000);
+  const at = new Date(harness.clock.now()).toISOString();
+  await post(sandbox, BODY, { key });
+  const replayed = {
+    key,
+    at,
+    request_id: expect.not.stringMatching(first.headers["X-Request-Id"] ?? "") as string,
+  };
+  expect(await evidence()).toEqual({ replayed, refused: null });
+  const conflict = await post(sandbox, { ...BODY, amount_minor: 1 }, { key });
+  const refused = { key, at, request_id: conflict.headers["X-Request-Id"] };
+  expect(await evidence()).toEqual({ replayed, refused });
+});
+
 test("--rate-limit makes 429 real, with Retry-After", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--rate-limit", "5/s"]);

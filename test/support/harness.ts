@@ -334,7 +334,11 @@ function createClock(start: number): Clock {
   return {
     now: () => Math.floor(now),
     monotonic: () => now - start,
-    after: (milliseconds, run) => void timers.push({ at: now + milliseconds, run }),
+    after: (milliseconds, run) => {
+      // A real timer would take it for no wait at all, and what sets itself anew would never rest.
+      if (!Number.isFinite(milliseconds)) throw new Error(`a timer of ${milliseconds} ms`);
+      timers.push({ at: now + milliseconds, run });
+    },
     sleep: async (milliseconds, signal) => {
       const until = now + milliseconds;
       // One timer at a time, because what it does may end this sleep.
