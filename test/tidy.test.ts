@@ -4,7 +4,8 @@ import { parse } from "@babel/parser";
 import { traverseFast, type Node } from "@babel/types";
 import { expect, test } from "vitest";
 import campaign from "../vitest.campaign.config.ts";
-import { TESTS as MUTATED } from "./mutate/vitest.config.ts";
+import { TESTS as OF_THE_CORE } from "./mutate/vitest.config.ts";
+import { SERVICE_TESTS } from "./mutate/vitest.service.config.ts";
 import { GENERATED } from "./support/documents.ts";
 import { LONG } from "./support/longest-first.ts";
 
@@ -365,7 +366,7 @@ test("no test fell out of the campaign, of the longest ones, or of those that no
     .map(({ name }) => `test/${name}`);
   expect(sized.length).toBeGreaterThan(30);
   expect([...(campaign.test?.include ?? [])].toSorted()).toEqual(sized.toSorted());
-  const listed = [...LONG, ...MUTATED].map((name) => join(ROOT, "test", `${name}.test.ts`));
+  const listed = [...LONG, ...OF_THE_CORE, ...SERVICE_TESTS].map((name) => join(ROOT, "test", `${name}.test.ts`));
   expect(listed.filter((path) => !existsSync(path))).toEqual([]);
 });
 

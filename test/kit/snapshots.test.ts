@@ -1,3 +1,4 @@
+import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import {
   CheckoutError,
@@ -6,6 +7,7 @@ import {
   type Sandbox,
   type Store,
 } from "../../src/testing/testing.ts";
+import { changedSnapshot } from "../support/changed-snapshot.ts";
 
 const ORDER = {
   order_id: "order-1",
@@ -161,5 +163,91 @@ test("a snapshot while a store is being reset is refused, and one of before or a
     );
     expect(["created", "session_not_found"]).toContain(found);
     expect((await sandbox.store.events.list()).length).toBe(found === "created" ? 1 : 0);
+  }
+});
+
+test("a snapshot that cannot be restored is refused with its reason, and nothing of the sandbox is changed", async () => {
+  const sandbox = await start();
+  const [store, other] = [await sandbox.createStore(), await sandbox.createStore()];
+  const [one, all] = [await store.snapshot(), await sandbox.snapshot()];
+  const { id } = await other.orders.create(ORDER);
+  const copy = new Database(Buffer.from(all));
+  const key = copy.prepare("SELECT key_hash FROM credentials WHERE store_id = ?").pluck().get(other.id);
+  copy.close();
+  const withKeyOfOther = changedSnapshot(one, (changed) =>
+    changed.prepare("UPDATE credentials SET key_hash = ?").run(key),
+  );
+  const rows = [
+    [() => other.restore(one), "state_conflict", `the snapshot does not hold store ${other.id}: ${store.id}`],
+    [
+      () => sandbox.restore(one),
+      "state_conflict",
+      `the snapshot holds only store ${store.id}, not the whole sandbox`,
+    ],
+    [
+      () => store.restore(withKeyOfOther),
+      "state_conflict",
+      /^a store of this sandbox has an id or a key of the snapshot \(.*key_hash.*\); nothing was changed$/,
+    ],
+    [
+      () => store.restore(all.subarray(0, 5000)),
+      "invalid_parameter",
+      /^the snapshot cannot be restored: it is/,
+    ],
+  ] as const;
+  for (const [restore, code, message] of rows)
+    await expect(restore()).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message) as string,
+    });
+  expect(await other.orders.get(id)).toMatchObject({ status: "created" });
+  await store.delete();
+  await expect(store.snapshot()).rejects.toThrow("a snapshot is of a store that is there and whole");
+});
+
+test("a restore first ends what waits for events of its stores, and forgets what was logged and relied on since", async () => {
+  const sandbox = await start();
+  const { store } = sandbox;
+  const control = async (path: string) => {
+    const headers = { Authorization: `Bearer ${sandbox.controlToken}` };
+    const answer = await sandbox.fetch(`${sandbox.origin}/__sandbox/stores/${store.id}${path}`, { headers });
+    return ((await answer.json()) as { readonly data: Readonly<Record<string, unknown>> }).data;
+  };
+  const relied = async () => {
+    const listed = (await control("/assumptions"))["assumptions"] as readonly Readonly<
+      Record<string, unknown>
+    >[];
+    return listed.filter((one) => one["relied_on"] !== null).map(({ decision }) => decision);
+  };
+  // As the merchant's own client, because what this program's commands rely on is not noted.
+  const buy = async (): Promise<void> => {
+    const { status } = await sandbox.fetch(`${sandbox.baseUrl}/orders`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${store.apiKey}`,
+        "Content-Type": "application/json",
+        "Idempotency-Key": "key-00001",
+      },
+      body: JSON.stringify({ ...ORDER, order_id: "order-1~succeeded" }),
+    });
+    expect(status).toBe(201);
+  };
+  const before = await relied();
+  const [one, all] = [await store.snapshot(), await sandbox.snapshot()];
+  for (const restore of [() => store.restore(one), () => sandbox.restore(all)]) {
+    await buy();
+    const since = await relied();
+    expect(await store.requests.list()).toHaveLength(1);
+    expect(since).not.toEqual(before);
+    const ended: string[] = [];
+    const poll = control("/events?since=999999&wait_ms=15000").then(() => ended.push("poll"));
+    await new Promise((resolve) => setImmediate(resolve));
+    await restore().then(() => ended.push("restore"));
+    expect(ended).toEqual(["poll", "restore"]);
+    await poll;
+    expect([await store.requests.list(), await relied()]).toEqual([[], before]);
+    await buy();
+    expect(await relied()).toEqual(since);
+    await restore();
   }
 });

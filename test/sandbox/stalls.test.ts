@@ -5,11 +5,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { encodeAnswer, encodeInSteps } from "../../src/core/control/operations.ts";
 import { openImage, SNAPSHOT_FILE } from "../../src/store/snapshot/image.ts";
 import { openStore } from "../../src/store/store.ts";
-import { eventually } from "../support/eventually.ts";
 import { createHarness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { openWebhookSite } from "../support/webhook-site.ts";
 
 const ORDERS = 1200;
 const HOUR_MS = 3_600_000;
@@ -194,19 +192,6 @@ test("a restore beside a reset ends with the one or the other, whole", async () 
     ]).toContainEqual(left);
     expect((await create("after", sandbox.ready.api_key)).status).toBe(201);
   }
-});
-
-test("a restore first ends what waits for events of its store, so that nobody waits in what is gone", async () => {
-  const site = await openWebhookSite();
-  await site.order();
-  expect((await site.harness.run(["snapshots", "create", "one"])).code).toBe(0);
-  const ended: string[] = [];
-  const poll = site.events("?since=999999&wait_ms=15000").then(() => ended.push("poll"));
-  await turn();
-  const restored = site.harness.run(["snapshots", "restore", "one"]);
-  const both = Promise.all([poll, restored.then(({ code }) => ended.push(`restore ${code}`))]);
-  await eventually("both have ended", () => expect(ended).toEqual(["poll", "restore 0"]));
-  await both;
 });
 
 test("a state that is closed while a snapshot of it is written gives it up, and its file is whole without its log", async () => {
