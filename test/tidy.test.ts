@@ -366,7 +366,9 @@ test("no test fell out of the campaign, of the longest ones, or of those that no
     .map(({ name }) => `test/${name}`);
   expect(sized.length).toBeGreaterThan(30);
   expect([...(campaign.test?.include ?? [])].toSorted()).toEqual(sized.toSorted());
-  const listed = [...LONG, ...OF_THE_CORE, ...SERVICE_TESTS].map((name) => join(ROOT, "test", `${name}.test.ts`));
+  const listed = [...LONG, ...OF_THE_CORE, ...SERVICE_TESTS].map((name) =>
+    join(ROOT, "test", `${name}.test.ts`),
+  );
   expect(listed.filter((path) => !existsSync(path))).toEqual([]);
 });
 
