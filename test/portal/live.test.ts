@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { HttpBody } from "../../src/world.ts";
+import { eventually, runOn } from "../support/eventually.ts";
 import { createHarness } from "../support/harness.ts";
 import { onWire } from "../support/portal-sign-in.ts";
 import { signedIn } from "../support/portal.ts";
@@ -105,6 +106,31 @@ test("a checkout's page is told of its own events, deliveries and requests, and 
   await pass(20);
   expect(await page.next()).toMatchObject({ event: "changed", data: "2 changes" });
   await sandbox.request({ path: `/v1/checkout-sessions/${own}` });
+  await pass(1000);
+  expect(await page.next()).toMatchObject({ event: "changed", data: "1 change" });
+});
+
+test("a checkout's page is told when a delivery of it has ended, and of nobody else's", async () => {
+  const { follow, create, pass, harness } = await openPortal();
+  const waiting: (() => void)[] = [];
+  harness.occupy(3000, {
+    answer: () =>
+      new Promise((settle) => void waiting.push(() => settle({ status: 200, headers: {}, body: "" }))),
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  });
+  expect((await harness.run(["endpoints", "add", "http://127.0.0.1:3000/hooks"])).code).toBe(0);
+  const own = await create("own");
+  await eventually("it is under way", () => expect(waiting).toHaveLength(1));
+  await create("other");
+  await eventually("so is the other one", () => expect(waiting).toHaveLength(2));
+  await pass(1000);
+  const page = await follow(`topic=checkout&id=${own}`);
+  waiting.pop()?.();
+  await runOn();
+  await pass(1000);
+  expect(await page.next()).toBeUndefined();
+  waiting.pop()?.();
+  await runOn();
   await pass(1000);
   expect(await page.next()).toMatchObject({ event: "changed", data: "1 change" });
 });

@@ -242,6 +242,161 @@ test("more deliveries than are looked at in one go are dropped, and the one behi
   const orders: string[] = [];
   for (let count = 0; count <= dropped; count += 1) orders.push(await site.order());
   await site.control(`/endpoints/${id}/state`, { action: "enable" });
+  await runOn();
+  // Other writes get their turn before the rest is looked at.
+  const first = await site.deliveries("?state=dropped&limit=1000");
+  expect([first.length, new Set(first.map(({ fault }) => fault?.action))]).toEqual([100, new Set(["drop"])]);
   for (let turn = 0; turn < 5; turn += 1) await pass(site, 1);
   expect(shop.got.map(({ event }) => event.data.id)).toEqual(orders.slice(-1));
+  // An idle sandbox waits for nothing that is due already: it would look again and again.
+  const now = site.harness.clock.now();
+  expect(site.harness.clock.pending().filter((at) => at <= now)).toEqual([]);
+});
+
+test("a place in flight that a dropped delivery leaves is taken by one other delivery alone", async () => {
+  const site = await openWebhookSite(["--deliveries-in-flight", "2"]);
+  const shop = site.receiver(3000);
+  holdAnswer(shop);
+  const { id } = await site.addEndpoint(shop.url, ["order.created"]);
+  await site.control(`/endpoints/${id}/state`, { action: "pause" });
+  for (let count = 1; count <= 6; count += 1) await site.order(`o-${count}`);
+  await site.control("/faults", { action: "drop", match: { order_id: "o-2" } });
+  await site.control(`/endpoints/${id}/state`, { action: "enable" });
+  await runOn();
+  expect(shop.got).toHaveLength(2);
+});
+
+test("only a listener that cannot be reached is away: all others fail, and are tried again by the schedule", async () => {
+  const site = await openWebhookSite();
+  const nobody = await site.addEndpoint("http://localhost:3999/hooks", ["order.created"]);
+  const { url } = site.receiver(5000);
+  const listener = await site.control<{ readonly id: string }>("/listener", { url });
+  site.harness.setFault((request, deliver) =>
+    request.url === url
+      ? Promise.resolve({ ok: false, failure: "connection_lost", message: "closed", onKept: false })
+      : deliver(),
+  );
+  await site.order();
+  await site.advance(1);
+  for (const id of [nobody.id, listener.data.id]) {
+    const failing = { state: "enabled", failing_since: expect.any(String) as string };
+    expect(await site.endpoint(id)).toMatchObject(failing);
+    expect(await site.deliveries(`?endpoint_id=${id}`)).toMatchObject([{ state: "due", tries: 1 }]);
+  }
+});
+
+test("an attempt is audited with the address that it went to, and one that may not be sent with none", async () => {
+  const site = await openWebhookSite(["--allow-target", "shop.example"]);
+  const address = "10.1.2.3";
+  site.harness.name("shop.example", [address]);
+  const asked: string[] = [];
+  site.harness.setFault((request, deliver) => {
+    if (!request.url.startsWith("http://shop.example")) return deliver();
+    asked.push(request.url);
+    return Promise.resolve({ ok: true, status: 200, headers: {}, body: "thanks", address });
+  });
+  await site.addEndpoint("http://shop.example/hooks", ["order.created"]);
+  await site.order();
+  await site.advance(1);
+  const [sent] = await site.deliveries();
+  expect(sent).toMatchObject({ state: "succeeded", attempts: [{ status: 200, address, answer: "thanks" }] });
+  site.harness.name("shop.example", ["169.254.169.254"]);
+  await site.order();
+  await site.advance(1);
+  const [forbidden] = await site.deliveries();
+  const attempt = { status: null, error: "target_forbidden", address: null, answer: null };
+  expect([asked.length, forbidden]).toMatchObject([1, { state: "due", tries: 1, attempts: [attempt] }]);
+});
+
+test("a kept connection that was dead is no failure of its endpoint", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  const answer = holdAnswer(shop);
+  const { id } = await site.addEndpoint(shop.url, ["order.created"]);
+  let isDead = true;
+  site.harness.setFault((request, deliver) => {
+    if (!request.url.startsWith(shop.url) || !isDead) return deliver();
+    isDead = false;
+    return Promise.resolve({ ok: false, failure: "connection_lost", message: "closed", onKept: true });
+  });
+  await site.order();
+  await eventually("it is under way again", () => expect(shop.got).toHaveLength(1));
+  expect(await site.endpoint(id)).toMatchObject({ state: "enabled", failing_since: null });
+  answer(200);
+});
+
+test("a replay that fails or is delayed postpones no event that waits to be tried again", async () => {
+  for (const how of ["fails", "is delayed"]) {
+    const site = await openWebhookSite();
+    const shop = site.receiver(3000);
+    await site.addEndpoint(shop.url);
+    const order = await site.order();
+    await site.advance(1);
+    const created = shop.got[0]?.event.event_id ?? "";
+    shop.answers = () => 500;
+    await site.pay(order, "cancelled");
+    // It is tried again 4 to 6 s after its first try, and the replay 4 to 6 s after that of its own.
+    await site.advance(3 * SECOND);
+    if (how === "is delayed")
+      await site.control("/faults", { action: "delay", latency_ms: HOUR, match: { event_id: created } });
+    await site.control(`/events/${created}/replay`, {});
+    await site.advance(1);
+    shop.answers = () => 200;
+    await site.advance(3 * SECOND + 200);
+    expect([how, types(shop.got).at(-1)]).toEqual([how, "order.cancelled"]);
+  }
+});
+
+test("events behind a delayed one say that they wait for it, also if they were there before", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  const { id } = await site.addEndpoint(shop.url);
+  await site.control(`/endpoints/${id}/state`, { action: "pause" });
+  await site.pay(await site.order(), "succeeded");
+  await site.control("/faults", { action: "delay", latency_ms: HOUR });
+  await site.control(`/endpoints/${id}/state`, { action: "enable" });
+  await runOn();
+  const until = new Date(site.harness.clock.now() + HOUR).toISOString();
+  expect((await site.deliveries()).map(({ next_at: at }) => at)).toEqual([until, until, until]);
+});
+
+test("after the clock went back the events behind one that was taken or dropped do not wait for its old time", async () => {
+  const site = await openWebhookSite(["--deliveries-in-flight", "1"]);
+  const shop = site.receiver(3000);
+  const answer = holdAnswer(shop);
+  await site.addEndpoint(shop.url);
+  await site.order("taken");
+  await eventually("the first one is under way", () => expect(shop.got).toHaveLength(1));
+  await site.order("dropped");
+  let isMoved = false;
+  void site.advance(HOUR).then(() => (isMoved = true));
+  // A move waits a while for receivers.
+  await eventually("the clock was moved", async () => {
+    await pass(site, SECOND);
+    expect(isMoved).toBe(true);
+  });
+  await site.control("/clock", { action: "real" });
+  const match = { order_id: "dropped", event_type: "order.created" };
+  await site.control("/faults", { action: "drop", match });
+  shop.answers = () => 200;
+  answer(200);
+  await eventually("both have expired for the shop", () =>
+    expect(types(shop.got)).toEqual(["order.created", "order.expired", "order.expired"]),
+  );
+});
+
+test("while the store's clock stands nothing is tried again, and once it moves everything is", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  shop.answers = (number) => (number === 1 ? 500 : 200);
+  await site.addEndpoint(shop.url, ["order.created"]);
+  await site.control("/clock", { action: "freeze" });
+  await site.order();
+  await eventually("the first try is recorded", async () =>
+    expect((await site.deliveries())[0]?.tries).toBe(1),
+  );
+  await pass(site, HOUR);
+  expect(shop.got).toHaveLength(1);
+  await site.advance(10 * SECOND);
+  expect((await site.deliveries())[0]).toMatchObject({ state: "succeeded", tries: 2 });
 });

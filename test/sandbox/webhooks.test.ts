@@ -123,6 +123,20 @@ async function waitsOf(site: Awaited<ReturnType<typeof openWebhookSite>>) {
   return { waits, tries: delivery?.tries, state: delivery?.state, nextAt: delivery?.next_at };
 }
 
+test("an order is settled or expires at its time, and its event is sent, although nobody asks", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  await site.addEndpoint(shop.url, ["order.cancelled", "order.expired"]);
+  await site.order("order-1");
+  await site.order("order-2~cancelled");
+  site.harness.clock.advance(SECOND);
+  await eventually("the reserved one is settled", () => expect(types(shop.got)).toEqual(["order.cancelled"]));
+  site.harness.clock.advance(24 * HOUR);
+  await eventually("the other one expires", () =>
+    expect(types(shop.got)).toEqual(["order.cancelled", "order.expired"]),
+  );
+});
+
 test("a schedule of one's own is followed to its end, each wait within a fifth of its delay", async () => {
   const site = await openWebhookSite(["--delivery-schedule", "0s,10s,1m,500ms"]);
   const shop = site.receiver(3000);

@@ -352,6 +352,9 @@ async function create(harness: Harness): Promise<string> {
   return (JSON.parse(made.stdout) as { readonly data: { readonly id: string } }).data.id;
 }
 
+/** A line of a failure of our own. */
+const STACK = /^\s+at /m;
+
 const TEA = "00000000-0000-4000-8000-00000000000a";
 
 /** A sandbox with a second store, which has an order, and its database. */
@@ -577,10 +580,16 @@ test("nothing is reset without consent, or where the store is unknown", async ()
 });
 
 test("a delivery that is under way at a reset or a deletion leaves no trace after it", async () => {
-  const { harness, control, order, database } = await openTwo();
-  for (const kind of ["reset", "delete"] as const) {
+  const { harness, control, order, database, sandbox, addStore, apiKey } = await openTwo();
+  let key = apiKey;
+  for (const [at, [kind, when]] of [
+    ["reset", "amid it"] as const,
+    ["reset", "after it"] as const,
+    ["delete", "amid it"] as const,
+    ["delete", "after it"] as const,
+  ].entries()) {
     let answer = (): void => undefined;
-    const port = kind === "reset" ? 3000 : 3001;
+    const port = 3000 + at;
     const asked = new Promise<void>((resolve) =>
       harness.occupy(port, {
         answer: () =>
@@ -592,9 +601,16 @@ test("a delivery that is under way at a reset or a deletion leaves no trace afte
       }),
     );
     await control(`stores/${TEA}/endpoints`, { url: `http://localhost:${port}/hooks` });
-    expect((await order(`o-${kind}`)).status).toBe(201);
+    expect((await order(`o-${kind}`, key)).status).toBe(201);
     await asked;
+    if (when === "amid it") addOrders(database, TEA, 5000);
     const erased = kind === "reset" ? control("reset", { store: TEA }) : control(`stores/${TEA}/delete`, {});
+    if (when === "amid it") {
+      await eventually("it is being erased", () =>
+        expect(database.prepare("SELECT kind FROM erasures").pluck().all()).toEqual([kind]),
+      );
+      answer();
+    }
     expect((await erased).status).toBe(200);
     answer();
     await runOn();
@@ -603,6 +619,8 @@ test("a delivery that is under way at a reset or a deletion leaves no trace afte
     );
     expect(left).toEqual([0, 0, 0, 0]);
     const states = database.prepare("SELECT DISTINCT state FROM endpoints").pluck().all();
-    expect(states).toEqual(kind === "reset" ? ["enabled"] : []);
+    expect([kind, when, states]).toEqual([kind, when, kind === "reset" ? ["enabled"] : []]);
+    if (kind === "delete") key = await addStore(TEA);
   }
+  expect((await sandbox.stop()).stderr).not.toMatch(STACK);
 });

@@ -314,6 +314,8 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
 
 type Clock = Pick<World, "now" | "monotonic" | "sleep" | "after"> & {
   readonly advance: (milliseconds: number) => void;
+  /** The times of the timers that wait. */
+  readonly pending: () => readonly number[];
 };
 
 /** Time that passes only where the test says so, or where the program sleeps. */
@@ -353,6 +355,7 @@ function createClock(start: number): Clock {
       await turns();
     },
     advance,
+    pending: () => timers.map(({ at }) => at),
   };
 }
 

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { expect, onTestFinished } from "vitest";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import { HEADERS } from "../../src/core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse } from "../../src/world.ts";
@@ -46,6 +47,11 @@ export type Told<Data> = {
 export async function openWebhookSite(args: readonly string[] = []) {
   const harness = createHarness();
   const site: { sandbox: RunningSandbox } = { sandbox: await harness.start(args) };
+  // What fails inside is repeated, so it can look as if nothing had failed.
+  onTestFinished(async () => {
+    const { stderr } = await site.sandbox.stop();
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
   const secretOf = new Map<string, readonly string[]>();
   let orders = 0;
 

@@ -26,8 +26,7 @@ export function recordEnd(context: RecordContext, ended: EndedAttempt): Dispatch
   const { delivery, event, number, milliseconds, result } = ended;
   const { id: deliveryId, storeId } = delivery;
   const clock = store.clocks.of(storeId);
-  const state = clock && store.deliveries.stateOf(deliveryId);
-  if (clock === undefined || state === undefined) return undefined;
+  if (clock === undefined) return undefined;
   const endpoint = store.endpoints.find(ended.endpoint.id) ?? ended.endpoint;
   const now = storeNow(clock, world.now());
   const outcome = outcomeOf(result, world.now());
@@ -48,7 +47,7 @@ export function recordEnd(context: RecordContext, ended: EndedAttempt): Dispatch
         now,
       });
   // The delivery may have been dropped with its endpoint meanwhile.
-  const isWanted = state === "due";
+  const isWanted = store.deliveries.stateOf(deliveryId) === "due";
   const nextAt = isWanted && verdict.state === "due" ? verdict.nextAt : null;
   const status = "status" in outcome ? outcome.status : null;
   const error = "error" in outcome ? outcome.error : null;

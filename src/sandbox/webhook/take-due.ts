@@ -65,8 +65,9 @@ export function takeDue(
 ): StartedAttempts {
   const { store, world } = context;
   const endpoint = store.endpoints.find(endpointId);
-  const clock = endpoint && store.clocks.of(endpoint.storeId);
-  if (endpoint === undefined || clock === undefined || endpoint.state !== "enabled") return NO_DELIVERIES;
+  if (endpoint?.state !== "enabled") return NO_DELIVERIES;
+  const clock = store.clocks.of(endpoint.storeId);
+  if (clock === undefined) return NO_DELIVERIES;
   // Deliveries that are held back stay due, without an attempt.
   if (context.heldBack(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   // The end of the drill wakes the dispatcher.
