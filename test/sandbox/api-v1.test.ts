@@ -230,7 +230,7 @@ test("a replay and a conflict of the merchant's client are evidence for the chec
   const evidence = async () => {
     const headers = { Authorization: `Bearer ${sandbox.ready.control_token}` };
     const told = said(await sandbox.request({ path: "/__sandbox/stores/default/readiness", headers }));
-    const { replayed, refused } = told.data?.["idempotency"] as Readonly<Record<string, unknown>>;
+    const { replayed, refused } = (told.data?.["idempotency"] ?? {}) as Readonly<Record<string, unknown>>;
     return { replayed, refused };
   };
   const own = "orders create --order-id own --price-id price_coffee --idempotency-key own-key-1".split(" ");
