@@ -166,11 +166,29 @@ test("a snapshot while a store is being reset is refused, and one of before or a
   }
 });
 
+test("a snapshot of one store is taken while another one is being reset, and none of that one", async () => {
+  const sandbox = await start();
+  const [store, other] = [await sandbox.createStore(), await sandbox.createStore()];
+  await store.orders.create(ORDER);
+  const refused: string[] = [];
+  let isOver = false;
+  const over = (): boolean => isOver;
+  const reset = store.reset().finally(() => (isOver = true));
+  while (!over()) {
+    expect((await other.snapshot()).length).toBeGreaterThan(0);
+    await store.snapshot().catch((error: unknown) => refused.push(String(error)));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await reset;
+  expect(new Set(refused)).toEqual(new Set(["Error: a snapshot is of a store that is there and whole"]));
+});
+
 test("a snapshot that cannot be restored is refused with its reason, and nothing of the sandbox is changed", async () => {
   const sandbox = await start();
   const [store, other] = [await sandbox.createStore(), await sandbox.createStore()];
   const [one, all] = [await store.snapshot(), await sandbox.snapshot()];
   const { id } = await other.orders.create(ORDER);
+  const late = await sandbox.createStore();
   const copy = new Database(Buffer.from(all));
   const key = copy.prepare("SELECT key_hash FROM credentials WHERE store_id = ?").pluck().get(other.id);
   copy.close();
@@ -179,6 +197,11 @@ test("a snapshot that cannot be restored is refused with its reason, and nothing
   );
   const rows = [
     [() => other.restore(one), "state_conflict", `the snapshot does not hold store ${other.id}: ${store.id}`],
+    [
+      () => late.restore(all),
+      "state_conflict",
+      `the snapshot does not hold store ${late.id}: ${[sandbox.store, store, other].map((held) => held.id).join(", ")}`,
+    ],
     [
       () => sandbox.restore(one),
       "state_conflict",

@@ -77,6 +77,7 @@ test("what is due in a snapshot of another sandbox is not sent before it is adop
     );
     expect(JSON.parse(restored.stdout)).toMatchObject({
       held_back: expect.stringContaining("snapshots restore <name> --adopt") as string,
+      stores: [{ name: expect.stringMatching(/./) as string }],
     });
     const env = { CHECKOUT_API_KEY: apiKeyOf(harness) };
     const isQuiet = async (what: string): Promise<void> => {
@@ -181,12 +182,25 @@ test("only the store that came from elsewhere waits; a reset, a snapshot of ours
   await run(`sandbox reset --store ${theirs} --yes`, { cwd });
   expect(held()).toEqual([theirs]);
   await run(`snapshots create held --store ${theirs}`, { cwd });
+  // The first store is not held back, and the second one is.
+  await run("snapshots create both --all", { cwd });
+  const both = await run("snapshots restore both --all --json", { cwd });
+  expect(JSON.parse(both.stdout)).toMatchObject({
+    held_back: expect.stringContaining("came with") as string,
+  });
   await run("snapshots restore theirs --adopt", { cwd });
   expect(held()).toEqual([]);
   await run("snapshots restore held", { cwd });
   expect(held()).toEqual([theirs]);
+  const late = JSON.parse((await run("stores create --name Late --json", { cwd })).stdout) as {
+    store_id: string;
+  };
+  const keys = (): string => readFileSync(join(cwd, ".checkout/credentials.json"), "utf8");
+  expect(keys()).toContain(late.store_id);
   await run("snapshots restore before --all", { cwd });
   expect(held()).toEqual([]);
+  // The folder keeps the key of a store that is there, and none of one that is gone.
+  expect([keys().includes(mine), keys().includes(late.store_id)]).toEqual([true, false]);
   await run("snapshots restore held", { cwd });
   expect(held()).toEqual([theirs]);
   received.length = 0;
@@ -231,4 +245,23 @@ test("an approval of production comes with no snapshot of another sandbox: only 
     const { stderr } = await run(line, { cwd, code: 1 });
     expect(stderr).toContain("only an administrator of this sandbox approves production");
   }
+});
+
+test("a restore while another process writes is refused for now, as each write is, and is called no conflict", async () => {
+  const { harness, theirs, run } = await twoFolders();
+  const { ready, request } = await harness.start(["--port", "0"]);
+  await run(`snapshots create mine --store ${ready.store_id}`);
+  const other = new Database(join(theirs, ".checkout/sandbox.db"));
+  onTestFinished(() => void other.close());
+  other.exec("BEGIN IMMEDIATE");
+  let answer: { readonly status: number; readonly body: unknown } | undefined;
+  const headers = { Authorization: `Bearer ${ready.control_token}` };
+  const body = JSON.stringify({ name: "mine" });
+  void request({ path: "/__sandbox/snapshots/restore", headers, body }).then((said) => (answer = said));
+  for (let turn = 0; turn < 20 && answer === undefined; turn += 1) await pass(harness);
+  expect([answer?.status, String(answer?.body)]).toEqual([
+    503,
+    expect.stringContaining('"storage_unavailable"'),
+  ]);
+  other.exec("ROLLBACK");
 });

@@ -180,3 +180,33 @@ test("the mark is set in each transaction, behind its work; files that are gone 
     ["on disk", "database_changed", "database_changed"],
   ]);
 });
+
+test("beyond 10,000 waiting writes one is refused at once, by the reason, and the others are done", async () => {
+  const { write, note, settled, turn, waiting } = openCommits();
+  const most = 10_000;
+  for (let x = 0; x < most; x += 1) note(() => x);
+  const detail = `more than ${most} writes are waiting`;
+  await expect(write(() => "one too many")).rejects.toMatchObject({
+    failure: { code: "file_locked" },
+    message: expect.stringContaining(detail) as string,
+  });
+  while (waiting() > 0) await turn();
+  expect([settled.length, settled.at(-1)]).toEqual([most, `done ${most - 1}`]);
+});
+
+test("a disk that cannot say whether the files are there fails the write that asks, and no later one", async () => {
+  const answers = [
+    () => {
+      throw new Error("i/o error");
+    },
+    () => true,
+  ];
+  const { note, insert, turn, settled, rows } = openCommits({
+    watch: { isIntact: () => answers.shift()?.() ?? true, noteWritten: () => true },
+  });
+  note(() => insert.run(1));
+  await turn();
+  note(() => insert.run(2) && 2);
+  await turn();
+  expect([settled, rows()]).toEqual([["Error: i/o error", "done 2"], [2]]);
+});
