@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { startSandbox } from "../../src/testing/testing.ts";
 import { changedSnapshot } from "../support/changed-snapshot.ts";
+import { eventually } from "../support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -254,14 +255,15 @@ test("a restore while another process writes is refused for now, as each write i
   const other = new Database(join(theirs, ".checkout/sandbox.db"));
   onTestFinished(() => void other.close());
   other.exec("BEGIN IMMEDIATE");
-  let answer: { readonly status: number; readonly body: unknown } | undefined;
   const headers = { Authorization: `Bearer ${ready.control_token}` };
   const body = JSON.stringify({ name: "mine" });
-  void request({ path: "/__sandbox/snapshots/restore", headers, body }).then((said) => (answer = said));
-  for (let turn = 0; turn < 20 && answer === undefined; turn += 1) await pass(harness);
-  expect([answer?.status, String(answer?.body)]).toEqual([
-    503,
-    expect.stringContaining('"storage_unavailable"'),
-  ]);
+  const answers: string[] = [];
+  void request({ path: "/__sandbox/snapshots/restore", headers, body }).then(({ status, body: said }) =>
+    answers.push(`${status} ${String(said)}`),
+  );
+  await eventually("it has waited for the lock", async () => {
+    await pass(harness);
+    expect(answers).toEqual([expect.stringMatching(/^503 .*"storage_unavailable"/)]);
+  });
   other.exec("ROLLBACK");
 });
