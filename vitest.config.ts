@@ -16,17 +16,10 @@ if (folder !== undefined) process.env["TMPDIR"] = folder;
 const python = pythonBehind();
 if (python !== undefined) process.env["PATH"] = `${python}${delimiter}${process.env["PATH"]}`;
 
-/** What starts processes or a browser, or is one of the campaigns. */
-const PROCESSES = ["test/real/**/*.test.ts", "test/campaign/**/*.test.ts"];
-const TESTS = ["test/**/*.test.ts"];
-
 export default defineConfig({
   test: {
-    projects: [
-      // What starts no process and no browser: `npm run test:fast`.
-      { extends: true, test: { name: "fast", include: TESTS, exclude: PROCESSES } },
-      { extends: true, test: { name: "real", include: PROCESSES } },
-    ],
+    // No projects: a worker serves one project alone, and would load the program again for a file of another.
+    include: ["test/**/*.test.ts"],
     reporters: ["default", "./test/support/summary-reporter.ts"],
     // No assertion: it ends what hangs. Every wait of a test gives up earlier, and says what it waited for.
     testTimeout: 240_000,

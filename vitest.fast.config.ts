@@ -1,0 +1,13 @@
+import { defineConfig, mergeConfig } from "vitest/config";
+import all from "./vitest.config.ts";
+
+/** What starts processes or a browser, or is one of the campaigns. */
+const PROCESSES = ["test/real/**/*.test.ts", "test/campaign/**/*.test.ts"];
+/** The tables of shops, clients and receivers that the drills judge, and the schedules of explore. */
+const TABLES = [
+  "test/client/{duplicates-drill,order-shop-parts,webhook-drill-receivers,idempotency-clients,return-drill}.test.ts",
+  "test/kit/explore.test.ts",
+];
+
+/** `npm run test:fast`: what runs within the processes of the tests, and needs no build. */
+export default mergeConfig(all, defineConfig({ test: { exclude: [...PROCESSES, ...TABLES] } }));
