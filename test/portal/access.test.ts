@@ -407,5 +407,5 @@ function xForwarded(value: string): Record<string, string> {
 }
 
 function forwarded(value: string): Record<string, string> {
-  return { ForwardResult: value };
+  return { Forwarded: value };
 }

@@ -85,7 +85,7 @@ test("a proxy with https in front: links, forms and the QR code are of the publi
   const ways: readonly Record<string, string>[] = [
     { Host: "pay.example" },
     { Host: "localhost:4242", "X-Forwarded-Host": "pay.example" },
-    { Host: "localhost:4242", ForwardResult: "for=192.0.2.1;host=pay.example;proto=https" },
+    { Host: "localhost:4242", Forwarded: "for=192.0.2.1;host=pay.example;proto=https" },
     { Host: "127.0.0.1:4242" },
   ];
   for (const way of ways) {
