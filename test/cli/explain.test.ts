@@ -771,3 +771,19 @@ test("what helps is never the explanation that one reads, is said once, and of a
   // A price that cannot be named is refused for the form that names it.
   expect(await explain(priced.requestId)).toMatchObject({ field: "price_id", rule: 10, decision: 7 });
 });
+
+test("a payment that was left open and succeeds after its order has expired is a late result", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const pay = (outcome: string) => harness.run(["sandbox", "pay", "order-1", "--outcome", outcome, "--json"]);
+  await harness.run(["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"]);
+  // A second start continues the first.
+  for (const _ of [1, 2])
+    expect(JSON.parse((await pay("pending")).stdout)).toMatchObject({ status: "pending" });
+  await harness.run(["sandbox", "clock", "advance", "61m"]);
+  expect(JSON.parse((await pay("succeeded")).stdout)).toMatchObject({ status: "expired", late: true });
+  expect((await pay("pending")).code).toBe(5);
+  const { stdout } = await harness.run(["explain", "order-1", "--json"]);
+  const { entries } = JSON.parse(stdout) as { readonly entries: readonly { readonly what: string }[] };
+  expect(entries.filter(({ what }) => what === "late_result")).toHaveLength(1);
+});

@@ -40,6 +40,7 @@ const EVERY_CREATE: readonly string[] = [
   "decline-then-pay create",
   "five-declines create",
   "expiry create",
+  "late-success create",
   "cancel create",
   "cancel-after-success create",
   "attempts create",
@@ -96,7 +97,7 @@ export const DRIFTS: Readonly<Record<string, Drift>> = {
     request: (path, body) => (path.endsWith("/clock") ? body.replace("3601000", "3001000") : body),
     // A calibration does not wait for an hour.
     calibrated: [],
-    fails: ["expiry expired"],
+    fails: ["expiry expired", "late-success late"],
   },
   "missing fields are told before unknown ones": {
     answer: ({ body: { error } }) =>

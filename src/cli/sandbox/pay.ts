@@ -1,5 +1,5 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { PAY_OUTCOMES, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
+import { SIMULATED_OUTCOMES, type SimulatedOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { calling } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { moveLines } from "../webhook/report.ts";
@@ -7,7 +7,7 @@ import { parseChoice } from "../parsers.ts";
 import { shownBy } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-type PayOptions = CommonOptions & { readonly outcome?: PayOutcome };
+type PayOptions = CommonOptions & { readonly outcome?: SimulatedOutcome };
 
 /** `checkout sandbox pay`. */
 export function registerSandboxPay(group: Group): void {
@@ -18,8 +18,8 @@ export function registerSandboxPay(group: Group): void {
     options: [
       valueOption(
         "--outcome <outcome>",
-        `outcome to simulate: ${PAY_OUTCOMES.join(", ")} (default: succeeded)`,
-        parseChoice(PAY_OUTCOMES),
+        `outcome to simulate: ${SIMULATED_OUTCOMES.join(", ")} (default: succeeded); pending starts a payment and leaves it open`,
+        parseChoice(SIMULATED_OUTCOMES),
       ),
     ],
     run: calling("pay", {

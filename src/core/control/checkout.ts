@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { PAYMENT_METHODS, BILLING_MODELS } from "../checkout/checkout.ts";
-import { PAY_OUTCOMES } from "../checkout/reserved-order-id.ts";
+import { SIMULATED_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { checkoutWire } from "../checkout/wire.ts";
 import { RETURN_ORIGIN_FORM, RETURN_PATH_FORM } from "../checkout/return-origin.ts";
 import { price as wantedPrice, returnOrigin } from "../config/schema.ts";
@@ -148,9 +148,9 @@ export const checkoutOperations = {
     path: "/checkouts/{id}/pay",
     summary: "Acts in the payer's place on an order or a session",
     description:
-      "Ends or declines the payment of a checkout as its payer would, and answers the new status with every change that followed. Refuses an outcome that the status does not allow, and a checkout that the store does not have.",
+      "Starts (`pending`), declines or ends the payment of a checkout as its payer would, and answers the new status with every change that followed; `late` is a success after the end. Refuses an outcome that the status does not allow, and a checkout that the store does not have.",
     /** `leaseId`: the lease of the acting drill, whose uses of assumptions are not recorded. */
-    request: z.strictObject({ outcome: z.enum(PAY_OUTCOMES), leaseId: z.optional(z.uuid()) }),
+    request: z.strictObject({ outcome: z.enum(SIMULATED_OUTCOMES), leaseId: z.optional(z.uuid()) }),
     answer: z.object({ id: z.uuid(), status, late: z.boolean(), moves: z.array(move) }),
     refusals: ["session_not_found", "state_conflict"],
   }),

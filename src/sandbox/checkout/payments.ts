@@ -4,7 +4,11 @@ import type { MoveEntry } from "../../core/control/checkout.ts";
 import { recordEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { advance, isDue, isFinal, type AttemptResult, type Command } from "../../core/checkout/payment.ts";
-import { settlementOf, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
+import {
+  settlementOf,
+  type PayOutcome,
+  type SimulatedOutcome,
+} from "../../core/checkout/reserved-order-id.ts";
 import { checkoutJson } from "../../core/checkout/wire.ts";
 import type { DueItem } from "../../store/checkout/settlements.ts";
 import { emit } from "../webhook/outbox.ts";
@@ -56,9 +60,13 @@ function openAttempt({ store }: ServiceContext, { id }: Checkout): number | unde
 export function payAs(
   context: ServiceContext,
   ref: CheckoutRef,
-  outcome: PayOutcome,
+  outcome: SimulatedOutcome,
 ): Promise<Outcome<Change>> {
-  return onCheckout(context, ref, (checkout, now) => settle(context, { checkout, outcome }, now));
+  return onCheckout(context, ref, (checkout, now) =>
+    outcome === "pending"
+      ? apply(context, { checkout, command: { kind: "start" } }, now)
+      : settle(context, { checkout, outcome }, now),
+  );
 }
 
 /** Runs a change of a checkout after everything that is due for it. */
