@@ -19,7 +19,8 @@ Exit codes:
   0 done            4 credential or permission    7 unreachable, timeout, 5xx
   1 failed          5 conflict                  130 interrupted
   2 usage           6 rate limited
-  3 not ready, ready with risks, or unknown; config diff: different
+  3 not ready, ready with risks, or unknown; config diff: different;
+    explore: nothing was learned
 exec exits with the exit code of the command that it runs.
 
 Settings can also come from environment variables. The help of a command shows
@@ -194,6 +195,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   exec: {
     summary: "run a command with its own fresh sandbox: checkout exec -- npm test",
     load: async () => [(await import("./sandbox/exec.ts")).registerExec],
+  },
+  explore: {
+    summary: "run a command that makes one purchase under every fault, and find those that break it",
+    load: async () => [(await import("./explore/explore.ts")).registerExplore],
   },
   open: {
     summary: "open the portal in your browser, signed in",

@@ -1,6 +1,7 @@
 import Database from "better-sqlite3";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
-import { startSandbox, type Receiver, type Sandbox, type Store } from "../../src/testing/testing.ts";
+import { explore, startSandbox, type Receiver, type Sandbox, type Store } from "../../src/testing/testing.ts";
+import { optionsFor } from "../support/explore-shops.ts";
 import { median, medianRatio, type Figure } from "./figures.ts";
 
 const STARTS = 30;
@@ -10,6 +11,8 @@ const RESETS = 15;
 const ORDERS = 500;
 const SUITE = 200;
 const SUITE_ROUNDS = 3;
+/** Single faults and pairs of a shop with an HTTP server of its own for each store. */
+const SCHEDULES = 300;
 /** Rows of a new store: merchant, store, key, secret, capabilities and prices. */
 const STORE_ROWS = 14;
 const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" } as const;
@@ -25,6 +28,7 @@ export async function measureKit(): Promise<Figure[]> {
     await measureStores(sandbox),
     await measureResets(sandbox),
     await measureSuite(),
+    await measureExplore(),
   ];
   await sandbox.close();
   return figures;
@@ -101,6 +105,20 @@ async function measureSuite(): Promise<Figure> {
     ...beside(`a suite of ${SUITE} tests, in parallel`, ours),
     target: { atMost: 5000 },
     baseline: `${median(shared).toFixed(0)} ms one after the other, with a reset between them`,
+  };
+}
+
+async function measureExplore(): Promise<Figure> {
+  const limits = { seed: "bench", maxSchedules: SCHEDULES, budgetMs: 600_000 };
+  const before = performance.now();
+  const { schedules, held } = await explore({ ...optionsFor({}), ...limits });
+  const seconds = (performance.now() - before) / 1000;
+  if (held !== schedules) throw new Error("a careful shop was called broken");
+  return {
+    name: "schedules of explore, in process",
+    value: schedules / seconds,
+    unit: "/s",
+    target: { atLeast: 15 },
   };
 }
 

@@ -102,7 +102,7 @@ function wavesOf(salt: number, seed: string): { readonly all: Schedule[]; readon
     });
   };
   run(NO_FAULTS);
-  for (let size = 1; size <= 2; size += 1) nextWave(runs, seed).forEach(run);
+  for (let size = 1; size <= 2; size += 1) nextWave(runs, { seed, hasKills: false }).forEach(run);
   return { all, broken: runs.filter(({ isBroken }) => isBroken).map((one) => one.schedule) };
 }
 
@@ -127,12 +127,15 @@ test("no schedule is run twice, none contains one that is broken, and a seed rep
 
 test("the first wave is each fault at each place, and each other way of the payer", () => {
   const plain: KnownRun = { schedule: NO_FAULTS, places: PLACES, closeness: 0, isBroken: false };
-  const wave = nextWave([plain], "s");
+  const wave = nextWave([plain], { seed: "s", hasKills: false });
   expect(wave).toHaveLength(2 * 10 + 2 * 8 + 6);
   expect(wave.map(sizeOf).every((size) => size === 1)).toBe(true);
   expect(wave.map(scheduleLine)).toContain("lose_answer at POST /v1/orders 1");
   expect(wave.map(scheduleLine)).toContain("payer: late_success");
   expect(scheduleLine(NO_FAULTS)).toBe("no fault");
+  const killed = nextWave([plain], { seed: "s", hasKills: true }).map(scheduleLine);
+  expect(killed).toHaveLength(wave.length + 2);
+  expect(killed).toContain("kill at POST /v1/orders 1");
 });
 
 test("pairs at places that only a fault has made come first, then those of the nearest misses", () => {
@@ -150,7 +153,7 @@ test("pairs at places that only a fault has made come first, then those of the n
     { schedule: single("status"), places: places.concat(second, retry), closeness: 1, isBroken: false },
     { schedule: single("truncate"), places: places.concat(second, retry), closeness: 1, isBroken: true },
   ];
-  const lines = nextWave(runs, "s").map(scheduleLine);
+  const lines = nextWave(runs, { seed: "s", hasKills: false }).map(scheduleLine);
   expect(lines).toHaveLength(10 + 2 * 8);
   expect(lines.slice(0, 10).every((line) => line.includes("POST /v1/orders 2"))).toBe(true);
   expect(lines.slice(10, 18).every((line) => line.startsWith("status"))).toBe(true);

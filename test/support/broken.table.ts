@@ -60,6 +60,8 @@ export const BROKEN: {
   readonly browserReturn: Readonly<Record<string, ReturnCause>>;
   /** What the search finds first. */
   readonly explore: Readonly<Record<string, Explored>>;
+  /** The same of clients of the drill of idempotency, as a command. */
+  readonly exploreClients: Readonly<Record<string, Explored>>;
 } = {
   webhooks: {
     "believes everything": ["takes_all"],
@@ -503,6 +505,49 @@ export const BROKEN: {
     "asks, and takes pending for paid": "believes_pending",
     "asks, and takes for paid what has not failed": "believes_return",
     "believes a visit 14 s later": "paid_without_asking",
+  },
+  exploreClients: {
+    "the time is the key": { invariant: "recovery", cause: "new_key", least: [["kill"]] },
+    "the process id is the key": { invariant: "recovery", cause: "new_key", least: [["kill"]] },
+    "a random key in memory": { invariant: "recovery", cause: "new_key", least: [["kill"]] },
+    "stores its key when there is an answer": {
+      invariant: "recovery",
+      cause: "new_key",
+      least: [["kill"]],
+    },
+    "buys again when it is started again": {
+      invariant: "one_order",
+      cause: "new_order_id",
+      least: [["kill"]],
+    },
+    "a new key for each try": {
+      invariant: "recovery",
+      cause: "new_key",
+      least: [[...HIDDEN_ANSWERS, "kill"]],
+    },
+    "gives up, and reports success": {
+      invariant: "client_ends",
+      cause: "claims_success",
+      least: [["status", "reset", "lose_request", "rate_limit", "storage_full"]],
+    },
+    "buys twice": { invariant: "one_order", cause: "new_order_id", least: [] },
+    "deletes its key when it fails": { invariant: "recovery", cause: "new_key", least: [HIDDEN_ANSWERS] },
+    "the process in the description": { invariant: "recovery", cause: "other_body", least: [["kill"]] },
+    "takes a 429 for an answer": {
+      invariant: "client_ends",
+      cause: "claims_success",
+      least: [["rate_limit"]],
+    },
+    "takes a 503 for a refusal, and reports success": {
+      invariant: "client_ends",
+      cause: "claims_success",
+      least: [["storage_full"]],
+    },
+    "the time in the description": {
+      invariant: "recovery",
+      cause: "other_body",
+      least: [[...HIDDEN_ANSWERS, "kill"]],
+    },
   },
   explore: {
     "books each delivery": { invariant: "booked_once", cause: "books_again", least: [["duplicate"]] },

@@ -71,6 +71,7 @@ export const ALONE: readonly string[] = [
   "sandbox reset",
   ...["create one", "list", "restore one", "remove one"].map((a) => `snapshots ${a}`),
   "exec",
+  "explore",
   "config validate",
   "doctor",
   "webhooks",

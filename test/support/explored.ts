@@ -1,12 +1,23 @@
-import type { Exploration } from "../../src/testing/testing.ts";
 import { BROKEN } from "./broken.table.ts";
 
+/** A finding of an exploration, of the kit or of the command. */
+type Finding = {
+  readonly invariant: string;
+  readonly cause: string;
+  readonly faults: readonly { readonly action: string }[];
+  readonly payer: string;
+};
+
 /** How the first finding of an exploration differs from what the table says of a broken shop; null if it does not. */
-export function differenceFrom(name: string, { broken }: Pick<Exploration, "broken">): string | null {
-  const wanted = new Map(Object.entries(BROKEN.explore)).get(name);
+export function differenceFrom(
+  name: string,
+  { broken }: { readonly broken: readonly Finding[] },
+  table: "explore" | "exploreClients" = "explore",
+): string | null {
+  const wanted = new Map(Object.entries(BROKEN[table])).get(name);
   const [found] = broken;
   if (wanted === undefined || found === undefined) return `${name}: nothing was found`;
-  const steps: string[] = found.faults.map(({ action }) => action);
+  const steps = found.faults.map(({ action }) => action);
   if (found.payer !== "succeeded") steps.push(found.payer);
   const fits = [wanted.least, wanted.least.toReversed()].some((least) =>
     least.every((one, at) => one.includes(steps[at] ?? "")),

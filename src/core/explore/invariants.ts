@@ -165,6 +165,10 @@ export const NOT_JUDGED = {
     "视图只给出状态；还可以返回 times 和 amountMinor",
   ],
   nothing_failed: ["no purchase failed, so none had to recover", "没有购买失败，因此无需恢复"],
+  no_view: [
+    "the orders alone were looked at, not what the application books",
+    "只查看了订单，没有查看应用的入账",
+  ],
   not_seen: ["what the application sends elsewhere is not seen", "看不到应用发送到别处的内容"],
   not_shown: ["no run showed it", "没有任何一次运行能体现"],
   not_again: [

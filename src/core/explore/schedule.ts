@@ -14,9 +14,12 @@ export const PAYER_OUTCOMES = [
 ] as const;
 export type PayerOutcome = (typeof PAYER_OUTCOMES)[number];
 
-/** A fault of a schedule, as the control API and the test kit take it. */
-type ScheduledFault = {
-  readonly action: FaultAction;
+/** Ends a command when its request was carried out and before it has the answer. No fault: the sandbox cannot do it. */
+export const KILL = "kill";
+
+/** A fault of a schedule, as the control API and the test kit take it; or a kill. */
+export type ScheduledFault = {
+  readonly action: FaultAction | typeof KILL;
   readonly match?: {
     readonly method?: "GET" | "POST";
     readonly path?: string;
@@ -48,7 +51,9 @@ const DELIVERY_DELAY_MS = 60_000;
 const PROXY_STATUS = 502;
 
 /** The parameters of actions that are scheduled with other values than their defaults. */
-const PARAMETERS_OF: Readonly<Partial<Record<FaultAction, Pick<ScheduledFault, "status" | "latencyMs">>>> = {
+const PARAMETERS_OF: Readonly<
+  Partial<Record<ScheduledFault["action"], Pick<ScheduledFault, "status" | "latencyMs">>>
+> = {
   status: { status: PROXY_STATUS },
   latency: { latencyMs: LATENCY_MS },
   slow_body: { latencyMs: LATENCY_MS },
@@ -57,7 +62,10 @@ const PARAMETERS_OF: Readonly<Partial<Record<FaultAction, Pick<ScheduledFault, "
 };
 
 /** The fault of an action at one request or one delivery. */
-export function faultAt(match: NonNullable<ScheduledFault["match"]>, action: FaultAction): ScheduledFault {
+export function faultAt(
+  match: NonNullable<ScheduledFault["match"]>,
+  action: ScheduledFault["action"],
+): ScheduledFault {
   return { action, match, ...PARAMETERS_OF[action] };
 }
 

@@ -4,7 +4,17 @@ import { API_ACTIONS, DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { fractionOf } from "../fraction.ts";
 import { isUuid } from "../text.ts";
 import type { RunFacts } from "./facts.ts";
-import { faultAt, keyOf, NO_FAULTS, partsOf, PAYER_OUTCOMES, sizeOf, type Schedule } from "./schedule.ts";
+import {
+  faultAt,
+  KILL,
+  keyOf,
+  NO_FAULTS,
+  partsOf,
+  PAYER_OUTCOMES,
+  sizeOf,
+  type Schedule,
+  type ScheduledFault,
+} from "./schedule.ts";
 
 /** A request or a delivery that a fault can hit, by its number among those alike. */
 export type Place =
@@ -67,7 +77,7 @@ export function placesOf({
 type Extension = { readonly schedule: Schedule; readonly place: Place };
 
 /** Schedules that add one step to a schedule: each fault at each place, and each other way of the payer. */
-function extensionsOf({ schedule, places }: KnownRun): readonly Extension[] {
+function extensionsOf({ schedule, places }: KnownRun, hasKills: boolean): readonly Extension[] {
   const { faults, payer } = schedule;
   const taken = new Set(faults.map(({ match = {} }) => JSON.stringify(match)));
   return places.flatMap((place): readonly Extension[] => {
@@ -77,7 +87,8 @@ function extensionsOf({ schedule, places }: KnownRun): readonly Extension[] {
         : [];
     const { kind, ...match } = place;
     if (taken.has(JSON.stringify(match))) return [];
-    const actions = kind === "request" ? API_ACTIONS : DELIVERY_ACTIONS;
+    const ofRequests: readonly ScheduledFault["action"][] = hasKills ? [...API_ACTIONS, KILL] : API_ACTIONS;
+    const actions = kind === "request" ? ofRequests : DELIVERY_ACTIONS;
     return actions.map((action) => ({
       place,
       schedule: { faults: faults.concat(faultAt(match, action)), payer },
@@ -96,7 +107,10 @@ const NEW_PLACE = 4;
  * decides among equals. A schedule that contains a broken one is left out, because the broken one explains it. The
  * first of the known runs is the one without faults.
  */
-export function nextWave(runs: readonly KnownRun[], seed: string): readonly Schedule[] {
+export function nextWave(
+  runs: readonly KnownRun[],
+  { seed, hasKills }: { readonly seed: string; readonly hasKills: boolean },
+): readonly Schedule[] {
   const size = Math.max(...runs.map(({ schedule }) => sizeOf(schedule)));
   const broken = new Set(runs.filter(({ isBroken }) => isBroken).map((run) => keyOf(run.schedule)));
   const known = new Set(runs.map(({ schedule }) => keyOf(schedule)));
@@ -105,7 +119,7 @@ export function nextWave(runs: readonly KnownRun[], seed: string): readonly Sche
   const ranked: { readonly schedule: Schedule; readonly rank: number; readonly turn: number }[] = [];
   for (const run of runs) {
     if (run.isBroken || sizeOf(run.schedule) !== size) continue;
-    for (const { schedule, place } of extensionsOf(run)) {
+    for (const { schedule, place } of extensionsOf(run, hasKills)) {
       const key = keyOf(schedule);
       if (known.has(key)) continue;
       known.add(key);

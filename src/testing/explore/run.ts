@@ -1,4 +1,5 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
+import type { ExploreRun } from "../../client/explore/exploration.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type {
   MadeCheckout,
@@ -8,32 +9,22 @@ import type {
   SeenDelivery,
   SeenRequest,
 } from "../../core/explore/facts.ts";
-import { brokenOf, canHeal, judge, type Judgement } from "../../core/explore/judge.ts";
+import { brokenOf, canHeal, judge } from "../../core/explore/judge.ts";
 import { isApiAction } from "../../core/fault/actions.ts";
-import type { PayerOutcome, Schedule } from "../../core/explore/schedule.ts";
+import { KILL, type PayerOutcome, type Schedule, type ScheduledFault } from "../../core/explore/schedule.ts";
 import { isError } from "../../core/outcome.ts";
 import { actAsPayer } from "../../sandbox/checkout/payments.ts";
 import type { Calls } from "../calls.ts";
 import { CheckoutError, unlessGone } from "../errors.ts";
 import type { Running } from "../running.ts";
 import type { Event, Sandbox, Store } from "../types.ts";
-import type { ExploreOptions, View } from "./types.ts";
+import type { ExploreFault, ExploreOptions, View } from "./types.ts";
 
 /** The application under test, and the sandbox that its stores are in. */
 export type Bench = Pick<ExploreOptions, "purchase" | "view" | "start"> & {
   readonly sandbox: Sandbox;
   readonly running: Running;
   readonly calls: Calls;
-};
-
-/** A run of a schedule. */
-export type Run = {
-  readonly facts: RunFacts;
-  readonly judgement: Judgement;
-  /** What happened, as text; empty if nothing was broken. */
-  readonly story: string;
-  /** The error of the last look at the view, if it could not be read. */
-  readonly viewError: unknown;
 };
 
 /** The real time that a purchase may take, in milliseconds: retries with pauses and timeouts included. */
@@ -51,7 +42,7 @@ const MAX_SPANS = 5;
 const MAX_LISTED = 1000;
 
 /** Runs a schedule in a store of its own. Real time passes only for the application; the store's time is moved. */
-export async function runSchedule(bench: Bench, schedule: Schedule): Promise<Run> {
+export async function runSchedule(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
   const store = await bench.sandbox.createStore();
   let stop: (() => unknown) | void = undefined;
   try {
@@ -63,7 +54,7 @@ export async function runSchedule(bench: Bench, schedule: Schedule): Promise<Run
   }
 }
 
-async function runIn(bench: Bench, store: Store, schedule: Schedule): Promise<Run> {
+async function runIn(bench: Bench, store: Store, schedule: Schedule): Promise<ExploreRun> {
   const { purchase, again } = await buy(bench, store, schedule);
   await store.clock.advance(FIRST_ATTEMPTS_MS);
   const made = checkoutsIn(await store.events.list());
@@ -89,6 +80,11 @@ async function runIn(bench: Bench, store: Store, schedule: Schedule): Promise<Ru
   return { ...judged, story: isBroken ? await storyOf(store, known) : "" };
 }
 
+/** Whether the sandbox can do a fault of a schedule, other than a kill. */
+export function isOfSandbox(fault: ScheduledFault): fault is ExploreFault {
+  return fault.action !== KILL;
+}
+
 /** Adds the faults and makes the purchase; if it fails, once more without faults of requests. */
 async function buy(
   bench: Bench,
@@ -96,7 +92,7 @@ async function buy(
   { faults }: Schedule,
 ): Promise<Pick<RunFacts, "purchase" | "again">> {
   const added: string[] = [];
-  for (const fault of faults) {
+  for (const fault of faults.filter(isOfSandbox)) {
     const { id } = await store.faults.add(fault);
     if (isApiAction(fault.action)) added.push(id);
   }
@@ -123,7 +119,7 @@ async function judgeInTime(
   { running: { world } }: Bench,
   known: Omit<RunFacts, "last">,
   lookNow: () => Promise<Look>,
-): Promise<Pick<Run, "facts" | "judgement" | "viewError">> {
+): Promise<Pick<ExploreRun, "facts" | "judgement" | "viewError">> {
   const until = world.monotonic() + VIEW_PATIENCE_MS;
   for (;;) {
     const { seen: last, error: viewError } = await lookNow();

@@ -1,0 +1,280 @@
+// The search of `explore`, run: for the test kit (testing/explore/) and for commands (client/explore/command.ts). Which
+// schedules: core/explore/search.ts; what a run means: core/explore/judge.ts.
+import {
+  DROPPED_FOR_GOOD,
+  EXPLORE_CAUSES,
+  INVARIANTS,
+  NOT_JUDGED,
+  type ExploreCause,
+  type Invariant,
+  type NotJudgedReason,
+} from "../../core/explore/invariants.ts";
+import type { RunFacts } from "../../core/explore/facts.ts";
+import { brokenOf, type Judgement } from "../../core/explore/judge.ts";
+import { closenessOf, nextWave, placesOf, type KnownRun, type Place } from "../../core/explore/search.ts";
+import {
+  keyOf,
+  NO_FAULTS,
+  sizeOf,
+  type PayerOutcome,
+  type Schedule,
+  type ScheduledFault,
+} from "../../core/explore/schedule.ts";
+import { shrinking } from "../../core/explore/shrink.ts";
+import { english } from "../../core/language.ts";
+import type { World } from "../../world.ts";
+
+/** A run of a schedule. */
+export type ExploreRun = {
+  readonly facts: RunFacts;
+  readonly judgement: Judgement;
+  /** What happened, as text; empty if nothing was broken. */
+  readonly story: string;
+  /** The error of the last look at the view, if it could not be read. */
+  readonly viewError: unknown;
+};
+
+/** What is explored, and how far. */
+type Search = {
+  readonly run: (schedule: Schedule) => Promise<ExploreRun>;
+  readonly world: Pick<World, "monotonic">;
+  readonly seed: string;
+  readonly budgetMs: number | undefined;
+  readonly maxSchedules: number | undefined;
+  readonly depth: number | undefined;
+  /** Runs this schedule alone. */
+  readonly only: Schedule | undefined;
+  /** Schedules that run side by side. */
+  readonly sideBySide: number;
+  /** Whether the application is a command that can be killed. */
+  readonly hasKills: boolean;
+  /** Whether faults are put at a place. */
+  readonly isPlace: (place: Place) => boolean;
+  /** Whether there is a view of what the application books. */
+  readonly hasView: boolean;
+  readonly rerunOf: (schedule: Schedule) => string;
+  /** Called before the schedules of a size are run. */
+  readonly onWave?: (wave: { readonly size: number; readonly count: number }) => void;
+};
+
+/** A broken invariant with the least schedule that breaks it. */
+type Finding = {
+  readonly faults: readonly ScheduledFault[];
+  readonly payer: PayerOutcome;
+  readonly invariant: Invariant;
+  readonly cause: ExploreCause;
+  readonly text: string;
+  readonly story: string;
+  readonly rerun: string;
+  readonly schedules: number;
+};
+
+/** The result of a search. */
+export type SearchResult = {
+  readonly schedules: number;
+  readonly held: number;
+  readonly broken: readonly Finding[];
+  readonly notJudged: readonly { readonly invariant: Invariant; readonly reason: string }[];
+  readonly advice: readonly { readonly faults: readonly ScheduledFault[]; readonly text: string }[];
+  readonly seed: string;
+};
+
+/** Why an application cannot be explored: it does not even work without faults. */
+type Useless = { readonly why: string; readonly cause?: unknown };
+
+const DEFAULT_BUDGET_MS = 60_000;
+const DEFAULT_DEPTH = 2;
+/** A broken schedule is reported only if it breaks in this many further runs. */
+const CONFIRMATIONS = 3;
+
+/** Explores an application: runs schedules, shrinks and confirms those that break, and says what was judged. */
+export async function exploreAll(search: Search): Promise<SearchResult | Useless> {
+  const { only, seed } = search;
+  const plain = await search.run(only ?? NO_FAULTS);
+  const useless = only === undefined ? uselessOf(plain, search.hasView) : undefined;
+  if (useless !== undefined) return useless;
+  const runs = [plain];
+  if (only === undefined && brokenOf(plain.judgement).length === 0) await runWaves(search, runs);
+  const { confirmed, unsteady } = await confirmAll(search, runs);
+  return {
+    schedules: runs.length,
+    held: runs.filter(({ judgement }) => brokenOf(judgement).length === 0).length,
+    broken: confirmed,
+    notJudged: notJudgedIn(runs, unsteady, search.hasView),
+    advice: adviceOf(runs),
+    seed,
+  };
+}
+
+function uselessOf({ facts, viewError }: ExploreRun, hasView: boolean): Useless | undefined {
+  const { purchase } = facts;
+  if (purchase.end === "failure") return { why: `the purchase fails without a fault: ${purchase.message}` };
+  if (purchase.end === "timeout") return { why: "the purchase does not end without a fault" };
+  if (facts.checkouts.length === 0) return { why: "the purchase made no order in its store" };
+  if (hasView && viewError !== undefined)
+    return { why: "the view cannot be read without a fault", cause: viewError };
+  return undefined;
+}
+
+/** Runs the waves of the search, one after the other, until depth, budget or schedules are used up. */
+async function runWaves(
+  {
+    run,
+    world,
+    budgetMs = DEFAULT_BUDGET_MS,
+    depth = DEFAULT_DEPTH,
+    maxSchedules = Number.POSITIVE_INFINITY,
+    seed,
+    hasKills,
+    isPlace,
+    sideBySide: width,
+    onWave,
+  }: Search,
+  runs: ExploreRun[],
+): Promise<void> {
+  const until = world.monotonic() + budgetMs;
+  const [plain] = runs;
+  const known = (one: ExploreRun): KnownRun => ({
+    schedule: one.facts.schedule,
+    places: placesOf(one.facts).filter(isPlace),
+    closeness: plain === undefined ? 0 : closenessOf(one.facts, plain.facts),
+    isBroken: brokenOf(one.judgement).length > 0,
+  });
+  for (let size = 1; size <= depth; size += 1) {
+    const left = Math.max(0, maxSchedules - runs.length);
+    const wave = nextWave(runs.map(known), { seed, hasKills }).slice(0, left);
+    if (wave.length === 0) return;
+    onWave?.({ size, count: wave.length });
+    const done = await sideBySide(wave, width, async (schedule) =>
+      world.monotonic() < until ? run(schedule) : undefined,
+    );
+    runs.push(...done.filter((one) => one !== undefined));
+    if (done.includes(undefined)) return;
+  }
+}
+
+/** Maps items with a limited number at a time; the results are in the order of the items. */
+async function sideBySide<Item, Result>(
+  items: readonly Item[],
+  width: number,
+  act: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const left = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [at, item] of left) results[at] = await act(item);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+  return results;
+}
+
+type Found = {
+  readonly invariant: Invariant;
+  readonly cause: ExploreCause;
+  readonly runs: readonly ExploreRun[];
+};
+
+/** Each cause with the runs that show it, those with fewer faults first. */
+function causesIn(runs: readonly ExploreRun[]): readonly Found[] {
+  const found = new Map<string, Found>();
+  for (const run of bySize(runs))
+    for (const { invariant, cause } of brokenOf(run.judgement)) {
+      const name = `${invariant} ${cause}`;
+      found.set(name, { invariant, cause, runs: (found.get(name)?.runs ?? []).concat(run) });
+    }
+  return [...found.values()];
+}
+
+function bySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
+  return runs.toSorted((one, other) => sizeOf(one.facts.schedule) - sizeOf(other.facts.schedule));
+}
+
+/** Shrinks and confirms the least schedule of each cause. Causes that are not confirmed are unsteady. */
+async function confirmAll(
+  search: Search,
+  runs: readonly ExploreRun[],
+): Promise<{ readonly confirmed: readonly Finding[]; readonly unsteady: readonly Invariant[] }> {
+  const known = new Map(runs.map((run) => [keyOf(run.facts.schedule), run] as const));
+  const results = await sideBySide(causesIn(runs), search.sideBySide, (found) =>
+    confirm(search, found, known),
+  );
+  const confirmed: Finding[] = [];
+  for (const one of results)
+    if (typeof one === "object" && !confirmed.some((other) => isSame(one, other))) confirmed.push(one);
+  return { confirmed, unsteady: results.filter((one) => typeof one === "string") };
+}
+
+function isSame(one: Finding, other: Finding): boolean {
+  return one.rerun === other.rerun && one.invariant === other.invariant && one.cause === other.cause;
+}
+
+async function confirm(
+  search: Search,
+  { invariant, cause, runs }: Found,
+  known: Map<string, ExploreRun>,
+): Promise<Finding | Invariant> {
+  const breaks = (run: ExploreRun): boolean =>
+    brokenOf(run.judgement).some((one) => one.invariant === invariant);
+  for (const { facts } of runs) {
+    const steps = shrinking(facts.schedule);
+    let step = steps.next();
+    while (step.done !== true) {
+      const candidate = known.get(keyOf(step.value)) ?? (await search.run(step.value));
+      known.set(keyOf(step.value), candidate);
+      step = steps.next(breaks(candidate));
+    }
+    const least = step.value;
+    const again = await Promise.all(Array.from({ length: CONFIRMATIONS }, () => search.run(least)));
+    const [first] = again;
+    if (first === undefined || !again.every(breaks)) continue;
+    const shown = brokenOf(first.judgement).find((one) => one.invariant === invariant)?.cause ?? cause;
+    return {
+      ...least,
+      invariant,
+      cause: shown,
+      text: textOf(invariant, shown),
+      story: first.story,
+      rerun: search.rerunOf(least),
+      schedules: runs.length,
+    };
+  }
+  return invariant;
+}
+
+function textOf(invariant: Invariant, cause: ExploreCause): string {
+  const { rule, cure } = INVARIANTS[invariant];
+  return `Broken: ${english(rule)}. ${english(EXPLORE_CAUSES[cause])} ${english(cure)}`;
+}
+
+const OF_CLIENT: ReadonlySet<Invariant> = new Set(["one_order", "client_ends", "recovery"]);
+
+function notJudgedIn(
+  runs: readonly ExploreRun[],
+  unsteady: readonly Invariant[],
+  hasView: boolean,
+): SearchResult["notJudged"] {
+  const judged = new Set(
+    runs.flatMap(({ judgement }) => judgement.verdicts.map(({ invariant }) => invariant)),
+  );
+  const never = (Object.keys(INVARIANTS) as Invariant[]).filter((invariant) => !judged.has(invariant));
+  const reasonOf = (invariant: Invariant): NotJudgedReason => {
+    if (invariant === "secrets_kept") return "not_seen";
+    if (invariant === "recovery") return "nothing_failed";
+    if (!hasView && !OF_CLIENT.has(invariant)) return "no_view";
+    return invariant === "booked_once" || invariant === "right_amount" ? "status_alone" : "not_shown";
+  };
+  const told = (invariant: Invariant, reason: NotJudgedReason) => ({
+    invariant,
+    reason: english(NOT_JUDGED[reason]),
+  });
+  return [
+    ...never.map((invariant) => told(invariant, reasonOf(invariant))),
+    ...[...new Set(unsteady)].map((invariant) => told(invariant, "not_again")),
+  ];
+}
+
+function adviceOf(runs: readonly ExploreRun[]): SearchResult["advice"] {
+  const [least] = bySize(runs.filter(({ judgement }) => judgement.isDropped));
+  if (least === undefined) return [];
+  return [{ faults: least.facts.schedule.faults, text: english(DROPPED_FOR_GOOD) }];
+}

@@ -1,0 +1,94 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { BROKEN } from "../support/broken.table.ts";
+import { differenceFrom } from "../support/explored.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+import { BROKEN_CLIENTS, GOOD_CLIENTS, installClient, rightClient } from "../support/shop-clients.ts";
+
+type Found = {
+  readonly schedules: number;
+  readonly held: number;
+  readonly broken: readonly {
+    readonly invariant: string;
+    readonly cause: string;
+    readonly faults: readonly { readonly action: string }[];
+    readonly payer: string;
+    readonly rerun: string;
+    readonly story: string;
+  }[];
+  readonly not_judged: readonly { readonly invariant: string; readonly reason: string }[];
+  readonly seed: string;
+};
+
+/** Explores the installed client with single faults: the exit code and the result. */
+async function explored(harness: Harness, ...words: readonly string[]): Promise<readonly [number, Found]> {
+  const line = ["explore", "--json", "--seed", "s", "--depth", "1", ...words, "--", "client"];
+  const { code, stdout, stderr } = await harness.run(line);
+  expect(stderr).toBe("");
+  return [code, JSON.parse(stdout) as Found];
+}
+
+test("clients that repeat a create with its key hold, and what nothing shows is not judged", async () => {
+  const harness = createHarness();
+  for (const { name, client } of GOOD_CLIENTS.slice(0, 4)) {
+    installClient(harness, client);
+    const [code, { schedules, held, broken, not_judged: open }] = await explored(harness);
+    // Without a fault, with ten faults of a create, and with a kill.
+    expect([name, code, schedules, held, broken]).toEqual([name, 0, 12, 12, []]);
+    expect(open.map(({ invariant }) => invariant)).toEqual([
+      "booked_once",
+      "never_unpaid",
+      "right_amount",
+      "booked_when_paid",
+      "final_stays",
+      "secrets_kept",
+    ]);
+  }
+});
+
+test("broken clients are found, with the least schedule and the cause", async () => {
+  const harness = createHarness();
+  const names = Object.keys(BROKEN.exploreClients);
+  const clients = BROKEN_CLIENTS.filter(({ name }) => names.includes(name));
+  expect(clients).toHaveLength(names.length);
+  for (const { name, client } of clients) {
+    installClient(harness, client);
+    const [code, found] = await explored(harness);
+    expect([code, differenceFrom(name, found, "exploreClients")]).toEqual([1, null]);
+  }
+});
+
+test("a finding says how to run its schedule again, and its faults are written for exec", async () => {
+  const harness = createHarness();
+  const client = BROKEN_CLIENTS.find(({ name }) => name === "a new key for each try")?.client ?? rightClient;
+  installClient(harness, client);
+  const [, { broken }] = await explored(harness, "--write", "faults.json");
+  const [first] = broken;
+  const only = JSON.stringify(first?.faults);
+  expect(first?.rerun).toBe(`checkout explore --only '${only}' -- client`);
+  expect(first?.story).toContain("409 order_conflict");
+  expect(JSON.parse(readFileSync(join(harness.cwd, "faults.json"), "utf8"))).toEqual(first?.faults);
+  const [code, again] = await explored(harness, "--only", only);
+  expect([code, again.schedules, again.broken[0]?.cause]).toEqual([1, 1, "new_key"]);
+  const shown = await harness.run(["explore", "--seed", "s", "--depth", "1", "--", "client"]);
+  expect(shown.stdout).toContain("✗ Broken: after a failure, the same purchase made once more ends");
+  expect(shown.stdout).toMatch(
+    /12 schedules, 10 held, 1 cause found \(seed s\); booked_once was not judged\n$/,
+  );
+  expect(shown.stderr).toContain("explore: 11 schedules with 1 fault");
+});
+
+test("a command that does not work without faults teaches nothing, and wrong faults are refused", async () => {
+  const harness = createHarness();
+  installClient(harness, () => Promise.resolve(0));
+  const idle = await harness.run(["explore", "--", "client"]);
+  expect([idle.code, idle.stderr]).toEqual([3, expect.stringContaining("the purchase made no order")]);
+  installClient(harness, () => Promise.resolve(1));
+  const failing = await harness.run(["explore", "--", "client"]);
+  expect([failing.code, failing.stderr]).toEqual([3, expect.stringContaining("exit code 1")]);
+  for (const only of ["x", "{}", '[{"action":"explode"}]']) {
+    const refused = await harness.run(["explore", "--only", only, "--", "client"]);
+    expect([only, refused.code, refused.stderr]).toEqual([only, 2, expect.stringContaining("--only")]);
+  }
+});

@@ -1,0 +1,62 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { blocksIn } from "../support/documents.ts";
+import { differenceFrom } from "../support/explored.ts";
+import { run } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** A program that makes one purchase; `KEY` is how it makes its key, `AFTER` what it does with an answer. */
+const PROGRAM = `
+const { existsSync, readFileSync, writeFileSync } = require("node:fs");
+const { CHECKOUT_BASE_URL: base, CHECKOUT_API_KEY: secret, CHECKOUT_ORDER_ID: order } = process.env;
+const file = order + ".key";
+const kept = existsSync(file) ? readFileSync(file, "utf8") : "key-" + Math.random();
+async function main() {
+  if (BEFORE) writeFileSync(file, kept);
+  for (let attempt = 1; attempt <= 4; attempt += 1) {
+    try {
+      const answer = await fetch(base + "/orders", {
+        method: "POST",
+        headers: { authorization: "Bearer " + secret, "content-type": "application/json", "idempotency-key": kept },
+        body: JSON.stringify({ order_id: order, price_id: "price_coffee" }),
+      });
+      writeFileSync(file, kept);
+      if (answer.status === 201) return console.log((await answer.json()).data.checkout_url);
+    } catch {}
+  }
+  process.exitCode = 1;
+}
+main();
+`;
+
+function folderWith(before: boolean): string {
+  const cwd = tempFolder();
+  writeFileSync(join(cwd, "create-order.js"), PROGRAM.replace("BEFORE", String(before)));
+  return cwd;
+}
+
+const EXPLORE = ["explore", "--json", "--seed", "s", "--depth", "1"];
+const COMMAND = ["--", "node", "create-order.js"];
+
+test("a program that stores its key before it sends holds, in the form that the documents show", async () => {
+  const block = blocksIn("sh").find(({ code }) => code.startsWith("npx checkout explore"));
+  expect(block?.code).toBe(`npx checkout explore ${COMMAND.join(" ")}\n`);
+  const { code, stdout, stderr } = await run([...EXPLORE, ...COMMAND], { cwd: folderWith(true) });
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(JSON.parse(stdout)).toMatchObject({ schedules: 12, held: 12, broken: [] });
+});
+
+test("a program that stores its key when it has an answer is found by a kill, and by the line that is told", async () => {
+  const cwd = folderWith(false);
+  const found = await run([...EXPLORE, ...COMMAND], { cwd });
+  expect([found.code, found.stderr]).toEqual([1, ""]);
+  const told = JSON.parse(found.stdout) as Parameters<typeof differenceFrom>[1] & {
+    readonly broken: readonly { readonly rerun: string }[];
+  };
+  expect(differenceFrom("stores its key when there is an answer", told, "exploreClients")).toBeNull();
+  const [, only = ""] =
+    /^checkout explore --only '(.*)' -- node create-order\.js$/.exec(told.broken[0]?.rerun ?? "") ?? [];
+  const again = await run(["explore", "--json", "--only", only, ...COMMAND], { cwd });
+  expect([again.code, again.stdout]).toEqual([1, expect.stringContaining('"schedules":1,')]);
+});
