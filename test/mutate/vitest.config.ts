@@ -15,15 +15,15 @@ export const TESTS = [
   "sandbox/routes",
 ];
 
-/** A run of such tests. What never comes in a changed program is waited for in vain, so not for a minute. */
-export function runOf(tests: readonly string[]) {
+/** A run of such tests, with these variables. */
+export function runOf(tests: readonly string[], env: Readonly<Record<string, string>> = {}) {
   return defineConfig({
     test: {
       root: join(import.meta.dirname, "../.."),
       include: tests.map((name) => `test/${name}.test.ts`),
       setupFiles: ["test/mutate/umask.ts"],
       testTimeout: 240_000,
-      env: { EVENTUALLY_MS: "5000" },
+      env,
     },
   });
 }
