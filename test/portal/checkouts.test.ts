@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { askPortal } from "../support/portal-sign-in.ts";
 import { signedIn, textOf, type Page } from "../support/portal.ts";
+import { linesOf } from "../support/portal-story.ts";
 
 type Entry = { readonly text: string; readonly of: string | null; readonly at: string };
 
@@ -35,22 +36,6 @@ async function openShop(harness: Harness = createHarness()) {
     return JSON.parse(stdout) as { summary: string; entries: readonly Entry[]; next: string[] };
   };
   return { harness, sandbox, portal, answer, create, show, explain };
-}
-
-/** The lines of the story on a page: time, words, and whether they stand further in. */
-function linesOf(page: Page): readonly { at: string; text: string; isUnder: boolean }[] {
-  const [, story = ""] = page.html.split('id="story"');
-  const html = story.replaceAll(/<ol class="attempts">.*?<\/ol>/gs, "");
-  const lines = html.matchAll(
-    /<a class="at"[^>]*>\s*<time datetime="([^"]+)".*?(?:<div class="line">(.*?)<\/div>|<summary>(.*?)<\/summary>)/gs,
-  );
-  return [...lines].map((found) => ({
-    at: found[1] ?? "",
-    text: textOf(found[2] ?? found[3] ?? "").replaceAll(" ,", ","),
-    isUnder:
-      html.slice(0, found.index).split('<ol class="under">').length >
-      html.slice(0, found.index).split("</ol>").length,
-  }));
 }
 
 /** Says what the payment page's script says. */

@@ -1,0 +1,83 @@
+import type { Page } from "playwright-core";
+import { afterAll, expect, test } from "vitest";
+import { part } from "../support/campaign.ts";
+import { launchBrowser } from "../support/browser.ts";
+import { signedInBrowser } from "../support/portal-browser.ts";
+import { openShop, type Shop } from "../support/shop.ts";
+
+/** Glyphs as wide as they are drawn, and glyphs whose width is rounded to whole pixels, as on many Linux desktops. */
+const GLYPHS = {
+  exact: [],
+  whole: ["--font-render-hinting=full", "--disable-font-subpixel-positioning"],
+} as const;
+
+/** Of each kind what the machine has. */
+const FONTS = ["monospace", "sans-serif", "serif"] as const;
+const WIDTHS = [390, 768, 1440] as const;
+/** The last is a size of which no glyph is a whole number of pixels wide. */
+const TEXTS = ["100%", "200%", "106.7%"] as const;
+
+const closing: (() => Promise<void>)[] = [];
+afterAll(async () => void (await Promise.all(closing.map((close) => close()))));
+
+/** The times of a page that stand in more than one line, in this font. */
+const WRAPPED = (font: string): string => `(() => {
+  const wrapped = [];
+  const times = document.querySelectorAll("main .story .at, main td time, main .at time");
+  for (const one of times) one.style.fontFamily = ${JSON.stringify(font)};
+  for (const one of times) {
+    const text = document.createRange();
+    text.selectNodeContents(one);
+    const tops = new Set([...text.getClientRects()].filter(({ width }) => width > 0).map(({ top }) => Math.round(top)));
+    if (tops.size > 1) wrapped.push(one.textContent.trim());
+  }
+  return { count: times.length, wrapped };
+})()`;
+
+async function signedInWith(shop: Shop, args: readonly string[]): Promise<{ page: Page; home: string }> {
+  const browser = await launchBrowser(args);
+  closing.push(() => browser.close());
+  const visit: Shop["visit"] = async (url) => {
+    const page = await (await browser.newContext({ locale: "en-US" })).newPage();
+    await page.goto(url);
+    return page;
+  };
+  return signedInBrowser({ ...shop, visit });
+}
+
+test("a time stays in one line in three fonts, at every width and size, and where glyphs are whole pixels wide", async () => {
+  const shop = await openShop();
+  await shop.command("endpoints", "add", "http://127.0.0.1:9/hooks");
+  const { id } = await shop.sell();
+  await shop.sell({ order_id: "order-1", amount_minor: 2999 }).catch(() => undefined);
+  await shop.command("sandbox", "pay", id, "--outcome", "declined");
+  await shop.command("sandbox", "clock", "advance", "20m");
+  let looked = 0;
+  for (const [glyphs, args] of Object.entries(GLYPHS)) {
+    const { page, home } = await signedInWith(shop, args);
+    const paths = [`/checkouts/${id}`, "/checkouts", "/requests", "/webhooks", "/overview", "/clock"];
+    for (const path of part(paths, 3)) {
+      await page.goto(`${home}${path}`);
+      await page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true");
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 900 });
+        for (const text of TEXTS) {
+          await page.evaluate(`document.documentElement.style.fontSize = ${JSON.stringify(text)}`);
+          for (const font of FONTS) {
+            const found = await page.evaluate<{ count: number; wrapped: readonly string[] }>(WRAPPED(font));
+            expect([glyphs, path, width, text, font, found.wrapped]).toEqual([
+              glyphs,
+              path,
+              width,
+              text,
+              font,
+              [],
+            ]);
+            looked += found.count;
+          }
+        }
+      }
+    }
+  }
+  expect(looked).toBeGreaterThan(300);
+});
