@@ -1,14 +1,17 @@
 import { once } from "node:events";
 import { Agent, request, type IncomingMessage } from "node:http";
+import { gzipSync } from "node:zlib";
 import { median, medianRatio, type Figure } from "./figures.ts";
 import { measureIdle, ticks } from "./idle.ts";
 import { openFilled } from "./lists.ts";
-import { sender, signIn } from "./portal.ts";
+import { addDeliveries, sender, signIn } from "./portal.ts";
 import type { Bench, Sandbox } from "./processes.ts";
 
 /** How many checkouts are in the store whose pages are loaded. */
 const CHECKOUTS = 100_000;
 const MAX_PAGE_MS = 20;
+/** Without the files that all pages share, as a proxy would compress it. */
+const MAX_PAGE_KB = 30;
 const LOADS = 150;
 /** Pages that have the same shape are loaded once: one checkout, one request. */
 const MAX_SHAPES = 60;
@@ -37,21 +40,29 @@ export async function measureViewers(bench: Bench): Promise<Figure[]> {
 }
 
 async function measurePages(bench: Bench): Promise<Figure[]> {
-  const { sandbox } = await openFilled(bench, CHECKOUTS);
+  const { sandbox } = await openFilled(bench, CHECKOUTS, addDeliveries);
   await createOne(sandbox);
   const browser = await openBrowser(sandbox);
   const figures: Figure[] = [];
   for (const [shape, address] of await shapesOf(browser)) {
     const times: number[] = [];
+    let size = 0;
     for (let count = 0; count < LOADS; count += 1) {
       const began = performance.now();
-      await browser.get(address);
+      const { text } = await browser.get(address);
       // The first ones warm the program up.
       if (count >= LOADS / 10) times.push(performance.now() - began);
+      else if (size === 0) size = gzipSync(text).length / 1024;
     }
     const sorted = times.toSorted((left, right) => left - right);
     const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
     figures.push({ name: `${shape} p99`, value: p99, unit: "ms", target: { atMost: MAX_PAGE_MS } });
+    figures.push({
+      name: `${shape} compressed`,
+      value: size,
+      unit: "KB",
+      target: { atMost: MAX_PAGE_KB },
+    });
   }
   await sandbox.stop();
   return figures;
@@ -60,7 +71,7 @@ async function measurePages(bench: Bench): Promise<Figure[]> {
 /** The pages that links of the portal lead to, by their shape: what a page is, whatever it is about. */
 async function shapesOf(browser: Browser): Promise<ReadonlyMap<string, string>> {
   const shapes = new Map<string, string>();
-  const left = [`${browser.home}/connect`];
+  const left = [`${browser.home}/connect`, `${browser.home}/overview`];
   for (let address = left.shift(); address !== undefined; address = left.shift()) {
     const shape = shapeOf(address);
     if (shapes.has(shape) || shapes.size >= MAX_SHAPES) continue;

@@ -2,7 +2,7 @@ import { iso } from "../../../../core/clock.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { confirmedForm, storePath } from "../forms.ts";
+import { confirmedForm, storePath, typedIn } from "../forms.ts";
 import { empty } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -29,7 +29,10 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
           : html`${endpointTable(context, view, endpoints)}
               <p class="hint">${TEXTS.healthHint}</p>`
       }
-      <details class="panel" ${endpoints.length === 0 || view.refused !== undefined ? html`open` : ""}>
+      <details
+        class="panel"
+        ${endpoints.length === 0 || typedIn(view, storePath(view, "/webhooks/endpoints")) !== undefined ? html`open` : ""}
+      >
         <summary>${TEXTS.addEndpoint}</summary>
         ${addForm(view)}
       </details>
