@@ -64,7 +64,7 @@ async function happen(
     () => harness.clock.sleep(60_000),
     () => portal.post(`${portal.home}/clock`, { action: "advance", by: "7m" }),
     () => harness.run(["sandbox", "clock", "set", "2026-01-15T12:00:00Z"]),
-    async () => void answers.reverse(),
+    async () => void answers.push(answers.shift() ?? 204),
   ];
   await steps[Math.floor(draw * steps.length)]?.();
 }
