@@ -11,7 +11,16 @@ import { otherRequest } from "../../src/core/readiness/other-request.ts";
 import type { ShellResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
-import { PROGRAM, run, startSandbox, type RunOptions, type SandboxProcess } from "../support/program.ts";
+import {
+  PROGRAM,
+  run,
+  runHere,
+  startSandbox,
+  startSandboxHere,
+  type RunOptions,
+  type SandboxHere,
+  type SandboxProcess,
+} from "../support/program.ts";
 import { BROKEN_CLIENTS, installClient } from "../support/shop-clients.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -79,10 +88,10 @@ const RIGHT = `
   process.exitCode = answer.status === 201 ? 0 : 1;
 `;
 
-/** A sandbox of the real binary, and clients that are drilled against it. */
-async function laboratory(): Promise<{
+/** A sandbox and clients that are drilled against it; sandbox and drill are of this process, or of the real binary. */
+async function laboratory(kind: "here" | "binary" = "here"): Promise<{
   readonly options: RunOptions;
-  readonly sandbox: SandboxProcess;
+  readonly sandbox: Pick<SandboxHere, "ready"> & Pick<SandboxProcess, "stop">;
   readonly commandOf: (script: string) => string;
   readonly drill: (
     command: string,
@@ -90,7 +99,8 @@ async function laboratory(): Promise<{
   ) => Promise<Judged & { readonly code: number | null }>;
 }> {
   const options = { cwd: tempFolder() };
-  const sandbox = await startSandbox(options);
+  const [start, type] = kind === "here" ? [startSandboxHere, runHere] : [startSandbox, run];
+  const sandbox = await start(options);
   let scripts = 0;
   return {
     options,
@@ -101,7 +111,8 @@ async function laboratory(): Promise<{
       return `"${process.execPath}" "${path}"`;
     },
     drill: async (command, args = []) => {
-      const ended = await run([...DRILL, "--client-command", command, "--json", ...args], options);
+      const inFolder = `cd "${options.cwd}" && ${command}`;
+      const ended = await type([...DRILL, "--client-command", inFolder, "--json", ...args], options);
       expect([command, ended.stderr]).toEqual([command, ""]);
       return { ...(JSON.parse(ended.stdout) as Judged), code: ended.code };
     },
@@ -141,7 +152,7 @@ const STEPS = [
 ];
 
 test("a client that keeps one key for each purchase passes; what was shown survives kill -9", async () => {
-  const { options, sandbox, commandOf, drill } = await laboratory();
+  const { options, sandbox, commandOf, drill } = await laboratory("binary");
   const stored = `
     import { existsSync, readFileSync, writeFileSync } from "node:fs";
     const file = orderId + ".key";
@@ -188,7 +199,7 @@ test("a client that keeps one key for each purchase passes; what was shown survi
 test("a command that creates nothing shows nothing, and takes no evidence away", async () => {
   const { options, sandbox, commandOf, drill } = await laboratory();
   const evidence = async () => {
-    const { code, stdout } = await run([...DRILL, "--json"], options);
+    const { code, stdout } = await runHere([...DRILL, "--json"], options);
     const { status, reason } = JSON.parse(stdout) as { readonly status: string; readonly reason: string };
     return [code, status, reason];
   };
@@ -212,14 +223,14 @@ test("a command that creates nothing shows nothing, and takes no evidence away",
     "sends a create that the ",
   );
   const create = ["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"];
-  expect((await run(create, options)).code).toBe(0);
+  expect((await runHere(create, options)).code).toBe(0);
   await check(
     commandOf("await keyed(randomUUID(), { order_id: 'order-1' });"),
     "order_conflict",
     "creates an order that wa",
   );
   expect(await evidence()).toEqual([0, "pass", "the drill passed: a retry was shown to repeat its key"]);
-  expect((await run(DRILL, options)).stdout).toMatch(
+  expect((await runHere(DRILL, options)).stdout).toMatch(
     /\n {2}Nothing was run now; --client-command CMD runs your client/,
   );
 
@@ -231,7 +242,7 @@ test("a command that creates nothing shows nothing, and takes no evidence away",
     { answer_lost: "runs this program's own " },
   ]);
   await sandbox.stop("SIGTERM");
-  const gone = await run([...DRILL, "--client-command", "exit 0"], options);
+  const gone = await runHere([...DRILL, "--client-command", "exit 0"], options);
   expect([gone.code, gone.stderr]).toEqual([7, expect.stringContaining("no sandbox is running here")]);
 });
 
@@ -316,7 +327,7 @@ test("a command is killed with what it started, when its time is up and when it 
 });
 
 test("of what a command says the end is kept, and its files are as its user wants them", async () => {
-  const { options, commandOf, drill } = await laboratory();
+  const { options, commandOf, drill } = await laboratory("binary");
   const script = `
     import { writeFileSync } from "node:fs";
     writeFileSync("made-by-the-client", "");
