@@ -228,6 +228,7 @@ test("what is unsafe, unasked or without a record sends nothing", async () => {
   for (const [args, env, said] of rows) {
     const result = await harness.run(args, { env });
     expect([said, result.code, result.stderr]).toEqual([said, 2, expect.stringContaining(said)]);
+    expect(result.stderr).not.toContain("warning");
   }
   writeFileSync(join(harness.cwd, RECORD), "{}");
   const { stderr } = await harness.run(["calibrate", "--yes", "--check"]);

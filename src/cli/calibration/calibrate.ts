@@ -64,8 +64,11 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   const { world } = context;
   const path = options.out === undefined ? recordPath(context) : typedPath(world, options.out);
   const record = options.check === true ? readRecord(context, path) : undefined;
+  // Before anything says that the key goes there.
+  refusePlain(context.around.address()?.value);
   const { target, settings } = await connectTo(context);
-  refuseUnsafe(target);
+  refusePlain(target.baseUrl);
+  refuseNoTestKey(target);
   const run = world.freshId().slice(-12);
   using stop = untilStopped(world);
   await using payer = options.withPayer === true ? await openPayer(context, options, run) : undefined;
@@ -107,14 +110,18 @@ async function compare(
   return differing.length === 0 ? EXIT.done : EXIT.notReady;
 }
 
-/** A key that is no test key, and a key that anybody on the way could read, are not sent. */
-function refuseUnsafe({ baseUrl, apiKey }: Target): void {
+/** Refuses an address at which anybody on the way could read the key. */
+function refusePlain(baseUrl: string | undefined): void {
+  if (baseUrl === undefined) return;
   const { protocol, hostname } = new URL(baseUrl);
   if (protocol !== "https:" && !isLoopback(hostname))
     throw refusedUsage(
       `calibrate sends the API key over https alone; got ${baseUrl}`,
       "use the https address; nothing was sent",
     );
+}
+
+function refuseNoTestKey({ apiKey }: Target): void {
   if (!isTestKeyForm(apiKey))
     throw refusedUsage(
       `calibrate needs a test key (svc_test_…); got ${redactKey(apiKey)}`,
