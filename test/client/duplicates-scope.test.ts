@@ -115,7 +115,7 @@ test("what a drill creates is marked as its own, and decides neither a risk nor 
     ).data.requests;
   const back = ["checklist", "run", "browser-return", "--return-url", SHOP.returnUrl, ...VIEW];
   expect((await site.harness.run(back)).code).toBe(0);
-  expect((await creates("")).map(({ by_drill: byDrill }) => byDrill)).toEqual([true, true]);
+  expect((await creates("")).map(({ by_drill: byDrill }) => byDrill)).toEqual([true, true, true]);
   expect(await creates("&by=merchant")).toEqual([]);
   const one = await site.drill(["--checkout", await site.order("order-1")]);
   expect([one.code, leftOpen(one)]).toEqual([0, ["not_drilled", "one_kind"]]);

@@ -2,6 +2,9 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DrillStep } from "../../src/core/control/drills.ts";
 import { drilledOrderIds, orderIdLike } from "../../src/core/readiness/drills/drilled-order-ids.ts";
+import { english } from "../../src/core/language.ts";
+import { IDEMPOTENCY_CAUSES } from "../../src/core/readiness/idempotency-causes.ts";
+import { WAITS_MS } from "../../src/client/drills/idempotency.ts";
 import { BROKEN, UNSEEN } from "../support/broken.table.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -11,6 +14,7 @@ import {
   GOOD_CLIENTS,
   installClient,
   RIGHT_PARTS,
+  rightClient,
   UNSEEN_CLIENTS,
   WRONG_PARTS,
   type Client,
@@ -79,6 +83,27 @@ test("a command that ends before its create is sent is named as a queue, and sho
     null,
     ["ends before its create is sent,"],
   ]);
+});
+
+test("the drill of a client that makes no mistake takes no longer than it says", async () => {
+  const harness = createHarness();
+  await harness.start();
+  installClient(harness, rightClient);
+  const since = harness.clock.now();
+  await harness.run("checklist run idempotency --json --client-command client".split(" "));
+  // A silence of 3 s, a second after the 429, and the pause before the restart.
+  expect([harness.clock.now() - since, WAITS_MS]).toEqual([3000 + 1000 + 1100, 5000]);
+});
+
+test("a command that there is not is named as such", async () => {
+  const harness = createHarness();
+  await harness.start();
+  installClient(harness, () => Promise.resolve(127));
+  const line = "checklist run idempotency --json --client-command client".split(" ");
+  const { code, stdout } = await harness.run(line);
+  const { steps } = JSON.parse(stdout) as Judged;
+  const { unknown_command: cause } = IDEMPOTENCY_CAUSES;
+  expect([code, steps.map((step) => step.cause)]).toEqual([3, [english(cause)]]);
 });
 
 test("a command that ends with 0 and sends nothing may have left its create to a queue, which is said", async () => {

@@ -94,21 +94,28 @@ test("a merchant that waits for the webhook passes, and it is kept", async () =>
   const report = await drill(site);
   expect([report.code, report.verdict, causesOf(report)]).toEqual([0, "passed", {}]);
   const { reference: session } = report.steps[0] ?? {};
-  const [order = "", other = ""] = site.merchant.orders.keys();
+  const [order = "", other = "", cancelled = ""] = site.merchant.orders.keys();
   expect(order).toMatch(/^order-[0-9a-f]{12}$/);
   const visit = `GET /thanks?shop=7&order_id=${order}&session_id=${session}`;
-  const mixed = site.merchant.visits.find((one) => !one.includes(String(session))) ?? "";
+  const ofOthers = site.merchant.visits.filter((one) => {
+    const shown = /session_id=([^&]*)/.exec(one)?.[1];
+    return shown !== undefined && shown !== session;
+  });
+  const [mixed = "", ended = ""] = ofOthers;
   expect((await site.told(mixed.split("session_id=")[1] ?? "")).order_id).toBe(other);
   const otherwise = [
-    `${visit}&status=succeeded&paid=true`,
-    `${visit}&status=paid&payment_status=paid&success=true&result=success`,
+    `${visit}&status=succeeded&paid=true&redirect_status=succeeded&trade_status=TRADE_SUCCESS`,
+    `${visit}&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS`,
     visit.replace("GET", "POST"),
-    `${visit}&status=success&state=completed`,
+    `${visit}&status=success&state=completed&success=1&paid=1`,
     visit,
+    visit.replace(/&session_id=.*/, ""),
     visit,
     mixed,
+    ended,
   ];
-  expect(site.merchant.visits).toEqual([visit, ...otherwise, visit]);
+  expect(ended).toContain(`order_id=${cancelled}&`);
+  expect(site.merchant.visits).toEqual([visit, ...otherwise, visit, visit]);
   expect(await kept(site)).toMatchObject([
     { id: report.drill_id, passed: true, subject: `${SHOP}/thanks?shop=7`, steps: report.steps },
   ]);
@@ -117,6 +124,7 @@ test("a merchant that waits for the webhook passes, and it is kept", async () =>
     'not paid: {"status":"open"}; page: 200',
     'not paid: {"status":"open"}; returned in other ways',
     'not paid: {"status":"open"}; page: 200',
+    'paid: {"status":"paid"}',
     'paid: {"status":"paid"}',
   ]);
   // Its webhooks waited, and nothing else has changed.
@@ -159,7 +167,7 @@ async function isTold({ told }: Pick<Site, "told">, order: string, session: stri
 }
 
 /** How often the drill's customer comes back before the payment. */
-const UNPAID_RETURNS = 8;
+const UNPAID_RETURNS = 10;
 
 /** How late a shop believes a return, in milliseconds, and how that is seen. */
 const LATE: readonly (readonly [number, ReturnCause])[] = [
@@ -357,8 +365,8 @@ test("the real program, with a real shop and a real command", async () => {
   const report = JSON.parse(drilled.stdout) as Report;
   expect(report.steps[3]?.got).toMatch(/^paid: .* \(it has asked the API\); page: 200$/);
   const gets = (length: number): string[] => Array.from({ length }, () => "GET navigate");
-  // Unpaid in six ways, while the payment is pending, with the session of another order, and after the payment.
-  expect(visits).toEqual([...gets(3), "POST navigate", ...gets(5)]);
+  // Unpaid in seven ways, while the payment is pending, with another session, cancelled, and twice after the payment.
+  expect(visits).toEqual([...gets(3), "POST navigate", ...gets(8)]);
   // The service's own word, by a command of this program, is not the shop's.
   const command = `'${process.execPath}' '${PROGRAM}' sessions get {session_id} --json`;
   const byCommand = ["--order-view-command", command, "--paid-when", '"status":"succeeded"'];

@@ -524,6 +524,10 @@ const CARRIED: readonly BrokenReceiver[] = [
       ["what has a User-Agent", (one) => hasHeader(one, "User-Agent")],
       ["what has no Authorization", (one) => !hasHeader(one, "Authorization")],
       ["what comes directly", (one) => !hasHeader(one, "X-Forwarded-For")],
+      ["what has no X-Real-IP", (one) => !hasHeader(one, "X-Real-IP")],
+      ["what has no Forwarded", (one) => !hasHeader(one, "Forwarded")],
+      ["what has no cookie", (one) => !hasHeader(one, "Cookie")],
+      ["what has no key of its API", (one) => !hasHeader(one, "X-Api-Key")],
       ["types with a dot", (one) => typeOf(one).includes(".")],
       ["types that it knows", (one) => !typeOf(one).endsWith(".refunded")],
       ["what is not live", ({ rawBody }) => !String(rawBody).includes('"livemode":true')],
@@ -795,6 +799,15 @@ const FORMS: readonly BrokenReceiver[] = [
     make: () => fresh((age) => !(Math.abs(age) > 300)),
   },
   {
+    name: "signs the word undefined where no timestamp came",
+    make: () => (incoming) => {
+      const { rawHeaders, signature, secret, rawBody } = incoming;
+      if (rawHeaders.includes(HEADERS.timestamp)) return right(incoming);
+      const expected = createHmac("sha256", secret).update("undefined.").update(rawBody).digest("hex");
+      return signature === expected ? 200 : 400;
+    },
+  },
+  {
     name: "verifies one timestamp, and looks at the age of another",
     make: () => (incoming) => {
       const times = linesOf(incoming, HEADERS.timestamp);
@@ -819,6 +832,14 @@ const FORMS: readonly BrokenReceiver[] = [
 ];
 
 /** Cheats that know a drill by a mark: each verifies what has it, and believes all that a delivery may be. */
+const BEFORE_IN_COURSE: Readonly<Record<string, string>> = {
+  pending: "created",
+  succeeded: "pending",
+  failed: "pending",
+  cancelled: "created",
+  expired: "created",
+};
+
 const CHEATS: readonly BrokenReceiver[] = (
   [
     ["closes its connection", (one) => headerOf(one, "Connection") === "close"],
@@ -829,6 +850,14 @@ const CHEATS: readonly BrokenReceiver[] = (
     [
       "has its signature before its timestamp",
       ({ rawHeaders }) => rawHeaders.indexOf(HEADERS.signature) < rawHeaders.indexOf(HEADERS.timestamp),
+    ],
+    [
+      "says that something else was before than in the course of an order",
+      (one) => {
+        if (!isOrderEvent(one)) return true;
+        const before = /"previous_status":"(\w+)"/.exec(String(one.rawBody))?.[1];
+        return before !== BEFORE_IN_COURSE[typeOf(one).split(".")[1] ?? ""];
+      },
     ],
     [
       "says that nothing was before its second event",

@@ -17,7 +17,7 @@ export function openDrawnShop(
   const { harness, statusOf } = site;
   const { clock } = harness;
   const books = createOrderBooks(site);
-  const visit = takeVisits({ clock, statusOf, sessionOf: books.sessionOf, pay: books.pay });
+  const visit = takeVisits({ ...books, clock, statusOf });
   let count = 0;
 
   return ({ receiver, plan, page }) => {

@@ -46,6 +46,8 @@ export type ShopPlan = {
   /** Answers a status, default 200. */
   readonly onEvent: (event: ShopEvent) => number | void | Promise<number | void>;
   readonly show?: (order: Order, moment: string) => string;
+  /** What its view answers, default 200. */
+  readonly viewStatus?: (order: Order) => number;
   /** Whether it acts on an event that is badly signed, with these headers; it is refused in any case. */
   readonly believes?: (headers: readonly string[], event: HookEvent) => boolean;
   /** What it answers to what is badly signed, default 400. */
@@ -125,15 +127,21 @@ export function createOrderBooks({ harness, statusOf }: Pick<Site, "harness" | "
     const ask = (): Promise<string> => statusOf(session ?? "");
     await plan.onView?.(session ?? "", { ask, order, book: book(order) });
     const shown = plan.show ?? (({ status, bookings }) => JSON.stringify({ status, bookings }));
-    return { ...OK, body: shown(order, new Date(harness.clock.now()).toISOString()) };
+    const status = plan.viewStatus?.(order) ?? 200;
+    return { ...OK, status, body: shown(order, new Date(harness.clock.now()).toISOString()) };
   };
   return {
     orders,
     act,
     show,
     sessionOf: (orderId: string) => sessions.get(orderId),
-    /** Marks an order paid. */
+    isPaid: (orderId: string) => orderOf(orderId).status === "paid",
+    /** Marks an order paid, which books nothing. */
     pay: (orderId: string) => void (orderOf(orderId).status = "paid"),
+    /** Books an order, whatever was booked before. */
+    bookAgain: (orderId: string) => book(orderOf(orderId))(),
+    /** Writes that an order waits for its payment. */
+    wait: (orderId: string) => void (orderOf(orderId).status = "open"),
   };
 }
 
@@ -214,6 +222,17 @@ function keptInOneFile(): ShopPlan["onEvent"] {
     if (payment && own !== undefined && own.status !== "paid")
       Object.assign(own, { status: "paid", bookings: 1 });
     for (const [one, copy] of read) Object.assign(one, copy);
+  };
+}
+
+/** Reads the event in hand from a variable of the whole shop, after a pause. */
+function keptInOneVariable(): ShopPlan["onEvent"] {
+  const inHand = new WeakMap<Set<string>, ShopEvent>();
+  return async (event) => {
+    inHand.set(event.life, event);
+    await event.wait(20);
+    const now = inHand.get(event.life);
+    if (now?.payment === true && now.order.status !== "paid") now.book();
   };
 }
 
@@ -410,6 +429,30 @@ function knowsBy(keyOf: (event: ShopEvent) => string): ShopPlan["onEvent"] {
   };
 }
 
+/** Of the orders of which it has heard, books the first one that is found for a payment in this way. */
+function findsBy(isFound: (known: ShopEvent, paid: ShopEvent) => boolean): ShopPlan["onEvent"] {
+  const shops = new WeakMap<Set<string>, ShopEvent[]>();
+  return (event) => {
+    const known = shops.get(event.life) ?? [];
+    shops.set(event.life, known);
+    if (!known.some(({ orderId }) => orderId === event.orderId)) known.push(event);
+    const found = event.payment ? known.find((one) => isFound(one, event)) : undefined;
+    if (found !== undefined && found.order.status !== "paid") found.book();
+  };
+}
+
+/** Keeps each delivery of a payment until the creation of its order comes, and books all of them. */
+function keepsEach(): ShopPlan["onEvent"] {
+  return ({ status, payment, paid, order, book }) => {
+    const isKnown = order.sequence > 0 || status === "created";
+    if (payment && !isKnown) order.sequence -= 1;
+    if (!isKnown) return;
+    for (let kept = order.sequence; kept < 0; kept += 1) book();
+    order.sequence = 1;
+    if (payment && !paid) book();
+  };
+}
+
 /** Is right with what bears a mark, and books each delivery of anything else. */
 function cheatsUnless(isMarked: (event: ShopEvent) => boolean): ShopPlan["onEvent"] {
   return (event) => {
@@ -602,6 +645,7 @@ export const BROKEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
   "asks the API, and books each time that it is told paid": {
     onEvent: async ({ ask, book }) => void ((await ask()) === "succeeded" && book()),
   },
+  "books failed events alone": { onEvent: ({ status, book }) => void (status === "failed" && book()) },
   "books failed events 10 s later": {
     onEvent: (event) => {
       byEventId(event);
@@ -651,6 +695,18 @@ export const BROKEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
       if (payment) book();
     },
   },
+  "knows the last ten events, and books 12 s later": {
+    onEvent: ({ id, payment, life, book, later }) => {
+      if (life.has(id)) return;
+      life.add(id);
+      for (const oldest of [...life].slice(0, -10)) life.delete(oldest);
+      if (payment) later(12_000, book);
+    },
+  },
+  "shows no order that is paid": {
+    onEvent: byEventId,
+    viewStatus: ({ status }) => (status === "paid" ? 500 : 200),
+  },
   "knows events by their order alone": { onEvent: knowsBy(({ orderId }) => orderId) },
   "knows events by their type alone": { onEvent: knowsBy(({ type }) => type) },
   "knows events by their status alone": { onEvent: knowsBy(({ status }) => status) },
@@ -678,6 +734,58 @@ export const BROKEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
     },
   },
   "reads all its orders, and writes them all back": { onEvent: keptInOneFile() },
+  "finds orders by LIKE": { onEvent: findsBy((known, paid) => known.orderId.startsWith(paid.orderId)) },
+  "finds orders by the last eight characters of their ids": {
+    onEvent: findsBy((known, paid) => known.orderId.slice(-8) === paid.orderId.slice(-8)),
+  },
+  "finds orders by their ids without the last character": {
+    onEvent: findsBy((known, paid) => known.orderId.slice(0, -1) === paid.orderId.slice(0, -1)),
+  },
+  "books the oldest unpaid order of the amount": {
+    onEvent: findsBy((known, paid) => known.amount === paid.amount && known.order.status !== "paid"),
+  },
+  "books the oldest unpaid order": { onEvent: findsBy(({ order }) => order.status !== "paid") },
+  "keeps each delivery of a payment until the creation has come": { onEvent: keepsEach() },
+  "compares the amount in floating point": {
+    onEvent: (event) => {
+      const euros = (event.amount / 100).toFixed(2);
+      if (Math.trunc(Number(euros) * 100) === event.amount) byEventId(event);
+    },
+  },
+  "writes an event down, and then fails on an order that it does not know": {
+    onEvent: ({ id, status, life, order, payment, book }) => {
+      if (life.has(id)) return 200;
+      life.add(id);
+      if (status === "created") order.sequence = 1;
+      if (order.sequence === 0) return 500;
+      if (payment) book();
+      return 200;
+    },
+  },
+  "ignores smaller sequences alone": {
+    onEvent: ({ sequence, order, payment, book }) => {
+      if (sequence < order.sequence) return;
+      order.sequence = sequence;
+      if (payment) book();
+    },
+  },
+  "books each delivery of a session": {
+    onEvent: (event) => {
+      if (event.type.startsWith("order.")) byEventId(event);
+      else if (event.payment) event.book();
+    },
+  },
+  "looks at sessions, and books 50 ms later": {
+    onEvent: (event) => (event.type.startsWith("order.") ? byEventId(event) : looksAndBooks(50)(event)),
+  },
+  "ignores what comes within 10 s after another event of the order": {
+    onEvent: ({ now, order, payment, paid, book }) => {
+      if (order.sequence > 0 && now - order.sequence < 10_000) return;
+      order.sequence = now;
+      if (payment && !paid) book();
+    },
+  },
+  "keeps the order in hand in a variable of the whole shop": { onEvent: keptInOneVariable() },
   "is right with ids that begin with drill-, and books each delivery of others": {
     onEvent: cheatsUnless(({ orderId }) => orderId.startsWith("drill-")),
   },
@@ -728,6 +836,20 @@ export const UNSEEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
       if (second <= order.sequence) return;
       order.sequence = second;
       if (payment) book();
+    },
+  },
+  "books each payment twice": {
+    onEvent: (event) => {
+      if (event.payment && !event.paid) for (let time = 0; time < 2; time += 1) event.book();
+    },
+  },
+  "finds orders by their ids in any case": {
+    onEvent: findsBy((known, paid) => known.orderId.toLowerCase() === paid.orderId.toLowerCase()),
+  },
+  "books failed events 45 s later": {
+    onEvent: (event) => {
+      byEventId(event);
+      if (event.status === "failed") event.later(45_000, event.book);
     },
   },
   "knows events for as long as its process lives": { onEvent: knowsBy(({ id }) => id) },

@@ -12,10 +12,16 @@ type ReturnVisit = {
   readonly header: (name: string) => string | undefined;
   /** Which visit of this order it is, from 1. */
   readonly count: number;
-  /** Marks the order paid. */
+  /** Marks the order paid, and books it if it was not. */
   readonly book: () => void;
+  /** Books the order, whatever was booked before. */
+  readonly bookAgain: () => void;
+  /** Writes that the order waits for its payment. */
+  readonly wait: () => void;
   /** The status that v1 tells of the session in the address. */
   readonly ask: () => Promise<string>;
+  /** Whether the shop has marked the order paid. */
+  readonly isPaid: boolean;
   /** Whether the session in the address is the one of the order. */
   readonly isOfOrder: boolean;
   /** Does something when time has passed. */
@@ -27,6 +33,10 @@ export type ReturnPage = (
   visit: ReturnVisit,
 ) => Partial<HttpResponse> | void | Promise<Partial<HttpResponse> | void>;
 
+/** An order; `isBlind`: its webhook books whatever was booked before. */
+type BookedOrder = { readonly status: "open" | "paid"; readonly bookings: number; readonly isBlind: boolean };
+const UNPAID: BookedOrder = { status: "open", bookings: 0, isBlind: false };
+
 const SHOP = "http://localhost:3000";
 const OK: HttpResponse = { status: 200, headers: {}, body: "thanks" };
 
@@ -34,7 +44,10 @@ const OK: HttpResponse = { status: 200, headers: {}, body: "thanks" };
 type ReturnShop = Pick<Site, "statusOf"> & {
   readonly clock: Site["harness"]["clock"];
   readonly sessionOf: (orderId: string) => string | undefined;
+  readonly isPaid: (orderId: string) => boolean;
   readonly pay: (orderId: string) => void;
+  readonly bookAgain: (orderId: string) => void;
+  readonly wait: (orderId: string) => void;
 };
 
 /** Answers the customers who come back to a shop. */
@@ -47,7 +60,7 @@ export function takeVisits(
     const order = query.get("order_id") ?? "";
     const count = (visits.get(order) ?? 0) + 1;
     visits.set(order, count);
-    const said = await page({
+    const visit: ReturnVisit = {
       method,
       query,
       form: new URLSearchParams(Buffer.from(body).toString("utf8")),
@@ -57,24 +70,35 @@ export function takeVisits(
       },
       count,
       book: () => shop.pay(order),
+      bookAgain: () => shop.bookAgain(order),
+      wait: () => shop.wait(order),
       ask: () => shop.statusOf(query.get("session_id") ?? ""),
+      isPaid: shop.isPaid(order),
       isOfOrder: shop.sessionOf(order) === query.get("session_id"),
       later: (milliseconds, act) => shop.clock.after(milliseconds, act),
-    });
-    return { ...OK, ...said };
+    };
+    return { ...OK, ...(await page(visit)) };
   };
 }
 
 /** Opens a shop that takes webhooks at `/hooks`, customers at `/thanks`, and shows orders at `/orders/{order_id}`. */
 export function openReturnShop(site: Pick<Site, "harness" | "statusOf">, page: ReturnPage): void {
   const { harness } = site;
-  const orders = new Map<string, string>();
+  const orders = new Map<string, BookedOrder>();
   const sessions = new Map<string, string>();
+  const change = (orderId: string, of: (order: BookedOrder) => BookedOrder): void =>
+    void orders.set(orderId, of(orders.get(orderId) ?? UNPAID));
+  const pay = (order: BookedOrder): BookedOrder =>
+    order.status === "paid" ? order : { ...order, status: "paid", bookings: order.bookings + 1 };
   const visit = takeVisits({
     clock: harness.clock,
     statusOf: site.statusOf,
     sessionOf: (orderId) => sessions.get(orderId),
-    pay: (orderId) => void orders.set(orderId, "paid"),
+    isPaid: (orderId) => orders.get(orderId)?.status === "paid",
+    pay: (orderId) => change(orderId, pay),
+    bookAgain: (orderId) =>
+      change(orderId, ({ bookings }) => ({ status: "paid", bookings: bookings + 1, isBlind: true })),
+    wait: (orderId) => change(orderId, (order) => ({ ...order, status: "open" })),
   });
   const takeWebhook = ({ body }: HttpRequest): HttpResponse => {
     const { type, data } = JSON.parse(Buffer.from(body).toString("utf8")) as {
@@ -82,18 +106,19 @@ export function openReturnShop(site: Pick<Site, "harness" | "statusOf">, page: R
       readonly data: { readonly id: string; readonly order_id: string };
     };
     sessions.set(data.order_id, data.id);
-    if (orders.get(data.order_id) !== "paid")
-      orders.set(data.order_id, type.endsWith(".succeeded") ? "paid" : "open");
+    change(data.order_id, (order) => {
+      if (!type.endsWith(".succeeded")) return order;
+      return order.isBlind ? { ...order, bookings: order.bookings + 1 } : pay(order);
+    });
     return OK;
   };
   const answer = (request: HttpRequest): Promise<HttpResponse> => {
     const { pathname } = new URL(request.target, SHOP);
     if (pathname === "/hooks") return Promise.resolve(takeWebhook(request));
     if (pathname === "/thanks") return visit(page, request);
-    const status = orders.get(pathname.slice("/orders/".length));
-    return Promise.resolve(
-      status === undefined ? { ...OK, status: 404 } : { ...OK, body: JSON.stringify({ status }) },
-    );
+    const order = orders.get(pathname.slice("/orders/".length));
+    const shown = JSON.stringify({ status: order?.status, bookings: order?.bookings });
+    return Promise.resolve(order === undefined ? { ...OK, status: 404 } : { ...OK, body: shown });
   };
   harness.occupy(3000, { answer, refuse: () => ({ ...OK, status: 400 }) });
 }
@@ -124,6 +149,7 @@ export const GOOD_PAGES: Readonly<Record<string, ReturnPage>> = {
   "thanks whoever comes with a status": ({ query }) => ({ body: query.get("status") ?? "waiting" }),
 };
 
+const FINAL: ReadonlySet<string> = new Set(["succeeded", "failed", "cancelled", "expired"]);
 const FAILED: ReadonlySet<string> = new Set(["failed", "cancelled", "expired"]);
 
 /** Pages that do; what the drill has to say of each first is in `broken.table.ts`. */
@@ -149,6 +175,20 @@ export const BROKEN_PAGES: Readonly<Record<string, ReturnPage>> = {
   "believes status=paid": believesIf(({ query }) => query.get("status") === "paid"),
   "believes status=success": believesIf(({ query }) => query.get("status") === "success"),
   "believes any status": believesIf(({ query }) => query.has("status")),
+  "believes redirect_status=succeeded": believesIf(
+    ({ query }) => query.get("redirect_status") === "succeeded",
+  ),
+  "believes trade_status=TRADE_SUCCESS": believesIf(
+    ({ query }) => query.get("trade_status") === "TRADE_SUCCESS",
+  ),
+  "believes trade_status=TRADE_SUCCESS in a form": believesIf(
+    ({ form }) => form.get("trade_status") === "TRADE_SUCCESS",
+  ),
+  "believes result_code=SUCCESS": believesIf(({ query }) => query.get("result_code") === "SUCCESS"),
+  "believes success=1": believesIf(({ query }) => query.get("success") === "1"),
+  "believes paid=1": believesIf(({ query }) => query.get("paid") === "1"),
+  "believes the Origin of a form": believesIf(({ header }) => header("origin") !== undefined),
+  "believes a visit without a session": believesIf(({ query }) => !query.has("session_id")),
   "believes a visit from no other page": believesIf(({ header }) => header("referer") === undefined),
   "believes a visit that is reloaded": believesIf(({ header }) => header("cache-control") !== undefined),
   "believes a POST": believesIf(({ method }) => method === "POST"),
@@ -170,6 +210,22 @@ export const BROKEN_PAGES: Readonly<Record<string, ReturnPage>> = {
   "asks, and takes for paid what has not failed": async ({ ask, book, isOfOrder }) => {
     if (isOfOrder && !FAILED.has(await ask())) book();
   },
+  "asks, and takes for paid what does not change any more": async ({ ask, book, isOfOrder }) => {
+    if (isOfOrder && FINAL.has(await ask())) book();
+  },
+  "asks and books, and books again when the webhook comes": async ({ ask, bookAgain, isOfOrder, isPaid }) => {
+    if (!isPaid && isOfOrder && (await ask()) === "succeeded") bookAgain();
+  },
+  "asks, and books at each visit": async ({ ask, book, bookAgain, isOfOrder, isPaid }) => {
+    if (isOfOrder && (await ask()) === "succeeded") (isPaid ? bookAgain : book)();
+  },
+  "asks, and books again 2 s later when it is reloaded": async (visit) => {
+    const { ask, book, bookAgain, isOfOrder, isPaid, later } = visit;
+    if (!isOfOrder || (await ask()) !== "succeeded") return;
+    if (isPaid) later(2000, bookAgain);
+    else book();
+  },
+  "writes that it waits for the payment, at each visit": ({ wait }) => wait(),
   "believes a visit 14 s later": ({ later, book }) => later(14_000, book),
 };
 

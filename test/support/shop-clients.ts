@@ -114,6 +114,16 @@ export const GOOD_CLIENTS: readonly NamedClient[] = [
     },
   },
   {
+    name: "buys a price of the catalog, with a description",
+    client: ({ orderId, post, pause }) => {
+      const description = "another body under the same key";
+      const terms = { amount_minor: undefined, currency: undefined, payment_method: undefined };
+      return retrying({ pause }, () =>
+        post(`order:${orderId}`, { ...terms, price_id: "price_coffee", description }),
+      );
+    },
+  },
+  {
     name: "gives up with exit code 1, and is run again",
     client: async ({ post, orderId }) => Number((await post(`order:${orderId}`)) !== 201),
   },
@@ -525,6 +535,22 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
   {
     name: "a key of seven characters",
     client: ({ post, orderId, pause }) => retrying({ pause }, () => post(orderId.slice(-7))),
+  },
+  {
+    name: "waits for an answer for ever",
+    client: async ({ orderId, post, pause }) => {
+      const status = await post(`order:${orderId}`);
+      if (status === 429) await pause(1000);
+      return status === 201 ? 0 : "timeout";
+    },
+  },
+  {
+    name: "hangs in its second purchase",
+    client: (purchase) => {
+      const { disk, orderId, post } = purchase;
+      if (stored(disk, "the first", orderId) !== orderId) return Promise.resolve("timeout");
+      return retrying(purchase, () => post(`order:${orderId}`));
+    },
   },
   {
     name: "does not end when its order is made",

@@ -97,7 +97,8 @@ export async function openWebhookSite(args: readonly string[] = []) {
 
   const told = async (id: string): Promise<{ readonly status: string; readonly order_id: string }> => {
     const answer = await site.sandbox.request({ path: `/v1/checkout-sessions/${id}` });
-    return (JSON.parse(String(answer.body)) as { readonly data: Awaited<ReturnType<typeof told>> }).data;
+    const { data } = JSON.parse(String(answer.body)) as { readonly data?: Awaited<ReturnType<typeof told>> };
+    return data ?? { status: "", order_id: "" };
   };
 
   return {
@@ -137,7 +138,7 @@ export async function openWebhookSite(args: readonly string[] = []) {
     endpoint: async (id: string): Promise<WireAnswerOf<"showEndpoint">> =>
       (await control<WireAnswerOf<"showEndpoint">>(`/endpoints/${id}`)).data,
     statusOf: async (id: string): Promise<string> => (await told(id)).status,
-    /** What v1 tells of a checkout. */
+    /** What v1 tells of a checkout; empty texts where there is none. */
     told,
     /** The database itself, for what no program may do. */
     database: () => {

@@ -20,9 +20,12 @@ import { callAt, answered } from "../target/call.ts";
 
 type ReturnOptions = OrderViewOptions & { readonly returnUrl: string };
 
-/** The drill needs two checkouts: an unpaid one, and a paid one whose session returns with the order of the first. */
-const LIMITS = { most: 2, runs: 2 } as const;
-const OWN = ["checkout_session", "checkout_session"] as const;
+/**
+ * The drill needs three checkouts: an unpaid one, a paid one whose session returns with the order of the first, and one
+ * that its payer cancels.
+ */
+const LIMITS = { most: 3, runs: 3 } as const;
+const OWN = ["checkout_session", "checkout_session", "checkout_session"] as const;
 
 /** `checkout checklist run browser-return`. */
 export function registerChecklistBrowserReturn(group: Group): void {
@@ -57,10 +60,10 @@ async function prepareReturn(
   return async (signal) => {
     const where = { control, view };
     const given = await ordersOfShop(context, options, { ...where, ...LIMITS, signal });
-    const [checkout, other] = given ?? (await newOrders(context, options, { ...where, kinds: OWN }));
+    const [checkout, ...others] = given ?? (await newOrders(context, options, { ...where, kinds: OWN }));
     if (checkout === undefined) throw new Error("a drill has an order");
     context.printer.talk(timeLine(RETURN_TIME));
-    const returning = { checkout, other, page, view, signal, isOwn: given === undefined };
+    const returning = { checkout, others, page, view, signal, isOwn: given === undefined };
     const facts = answered(await drillBrowserReturn(context.world, control, returning));
     const judged = judgeReturn(facts);
     const drill = await keep(context, control, { page, judged });

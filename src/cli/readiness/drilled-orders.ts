@@ -6,7 +6,7 @@ import { merchantOrderId } from "../../client/drills/merchant-order.ts";
 import { MAX_ORDER_ID, parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
-import { orderIdLike } from "../../core/readiness/drills/drilled-order-ids.ts";
+import { neighbourOf, orderIdLike } from "../../core/readiness/drills/drilled-order-ids.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { ORDER, SESSION } from "../order/create-report.ts";
@@ -25,9 +25,14 @@ type ViewTarget = { readonly control: ControlTarget; readonly view: OrderViewSou
 /** Timeout of each run of the shop's command, in milliseconds, and the maximum output that is kept. */
 const COMMAND_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 4096;
-/** The range of new orders' amounts, in minor units: random, so that no shop can recognise a drill by its amount. */
+/**
+ * The amounts of new orders, in minor units: many, so that no shop can recognise a drill by its amount, and such that
+ * floating point loses a minor unit of each, as 19.99 * 100 is 1998.99.
+ */
 const LEAST_MINOR = 100;
-const AMOUNTS = 9900;
+const AMOUNTS = Array.from({ length: 9900 }, (_, at) => LEAST_MINOR + at).filter(
+  (minor) => Math.trunc((minor / 100) * 100) < minor,
+);
 
 /** A text without special characters of any shell. */
 const HARMLESS = /^\w[\w.~-]*$/;
@@ -55,7 +60,7 @@ export async function ordersOfShop(
   if (create !== undefined) {
     const newId = await orderIdsOfShop(context, control);
     for (let run = 0; run < runs; run += 1)
-      orders.push(await orderBy(context, create, { orderId: newId(), control, signal }));
+      orders.push(await orderBy(context, create, { orderId: newId("created"), control, signal }));
   }
   for (const order of orders) checkCommand(view, order);
   return orders;
@@ -73,7 +78,7 @@ export async function newOrders(
   const newId = await orderIdsOfShop(context, control);
   const wanted = kinds.map((kind) => ({
     noun: kind === "order" ? ORDER : SESSION,
-    request: { ...terms, order_id: newId() },
+    request: { ...terms, order_id: newId(kind) },
   }));
   const made = await createAllInSandbox(context, options, { wanted, control, agent: DRILL_AGENT });
   const orders = made.map(({ response: { data } }): UnpaidOrder => {
@@ -95,7 +100,7 @@ async function someTerms(context: Context, control: ControlTarget): Promise<Crea
     capabilities.find((one) => one.kind === kind && one.active)?.name;
   const parsed = parseCreateRequest({
     order_id: "order-1",
-    amount_minor: LEAST_MINOR + Math.floor(world.random() * AMOUNTS),
+    amount_minor: AMOUNTS[Math.floor(world.random() * AMOUNTS.length)],
     currency: any("currency"),
     payment_method: any("payment_method"),
   });
@@ -103,14 +108,25 @@ async function someTerms(context: Context, control: ControlTarget): Promise<Crea
 }
 
 /**
+/**
  * Returns a generator of order_ids in the form of the shop's own order_ids, if that form is safe in a shell; else in a
- * common form.
+ * common form. Some order_ids of a kind are similar to the first.
  */
-async function orderIdsOfShop({ world }: Context, control: ControlTarget): Promise<() => string> {
+async function orderIdsOfShop({ world }: Context, control: ControlTarget): Promise<(kind: string) => string> {
   const like = answered(await merchantOrderId(world, control));
-  return () => {
+  const made = new Map<string, readonly string[]>();
+  const newId = (): string => {
     const own = like === undefined ? undefined : orderIdLike(like, world.randomBytes(MAX_ORDER_ID * 2));
     return own !== undefined && HARMLESS.test(own) ? own : requestFor(world, { purpose: "order" }).order_id;
+  };
+  return (kind) => {
+    const before = made.get(kind) ?? [];
+    const [first] = before;
+    const isFixed = first?.length === like?.length;
+    const near = first === undefined ? undefined : neighbourOf(first, { place: before.length, isFixed });
+    const id = near ?? newId();
+    made.set(kind, [...before, id]);
+    return id;
   };
 }
 

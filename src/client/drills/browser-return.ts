@@ -1,6 +1,7 @@
 import { english } from "../../core/language.ts";
 import { GOT, lostAnswer, PARTS } from "../../core/readiness/drill-sentences.ts";
 import { RETURN_WAYS, type ReturnFacts, type Visit } from "../../core/readiness/drills/browser-return.ts";
+import { isTwiceAsFar } from "../../core/readiness/drills/order-view.ts";
 import { returnPage } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
@@ -11,6 +12,7 @@ import {
   awaitKnown,
   awaitPaid,
   sendLocally,
+  watchView,
   LOOK_TIMEOUT_MS,
   readView,
   viewOf,
@@ -26,14 +28,14 @@ type BrowserReturn = Omit<ViewRequest, "target"> & {
   /** Whether the drill created the checkout, not the shop. */
   readonly isOwn: boolean;
   /**
-   * A second checkout, which is paid: the customer returns with its session and the first order's id. Undefined if
-   * there is none.
+   * Two other checkouts, as far as they exist: the first is paid, and the customer returns with its session and the
+   * order_id of the drilled one; the second is cancelled by its payer.
    */
-  readonly other: Buyer | undefined;
+  readonly others: readonly Buyer[];
 };
 
 type ReturnWorld = ViewWorld & Pick<World, "after">;
-type ReturnContext = ViewRequest & Pick<BrowserReturn, "page" | "other">;
+type ReturnContext = ViewRequest & Pick<BrowserReturn, "page" | "others">;
 
 /** Maximum number of redirects to follow, as in a browser. */
 const MAX_REDIRECTS = 5;
@@ -48,6 +50,9 @@ const BELIEVE_MS = 6000;
 const CONFIRM_MS = 90_000;
 /** When during that time the drill sends events again that a rate limit refused, in milliseconds. */
 const CONFIRM_SOON_MS = 10_000;
+/** Time for the shop to process a payment, and how long the view is watched after the last visit, in milliseconds. */
+const FULFIL_MS = 4000;
+const AGAIN_MS = 3000;
 /** Pause before a page that answered 429 is opened again, in milliseconds, and the number of retries. */
 const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
@@ -60,15 +65,15 @@ const LEASE_MS = (MAX_REDIRECTS + 3) * LOOK_TIMEOUT_MS + BELIEVE_MS;
 const WORK_MS = 4000;
 /** Duration of the drill with a shop that waits for the webhook, and its waits, in milliseconds. */
 export const RETURN_TIME = {
-  totalMs: SETTLE_MS + 3 * BELIEVE_MS + WORK_MS,
-  waitMs: SETTLE_MS + 3 * BELIEVE_MS,
+  totalMs: SETTLE_MS + 3 * BELIEVE_MS + FULFIL_MS + AGAIN_MS + WORK_MS,
+  waitMs: SETTLE_MS + 3 * BELIEVE_MS + FULFIL_MS + AGAIN_MS,
 } as const;
 
 /**
  * Simulates a customer who returns without paying, by the usual request and by others, and who returns again after the
  * payment but before the webhooks. Reads the merchant's view after each return, for some seconds. For the last return
  * it holds a lease: the store's webhooks are held back, and the sandbox records whether the merchant retrieves the
- * session.
+ * session. After the webhooks the customer returns once more: the order must not be booked again.
  */
 export async function drillBrowserReturn(
   world: ReturnWorld,
@@ -89,13 +94,56 @@ export async function drillBrowserReturn(
   if (otherwise.end !== "success") return otherwise;
   if (signal.aborted) return { end: "interrupted" };
   const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal } as const;
-  const early = await whileLeased<ReturnFacts["early"]>(world, target, lease, ({ id }) =>
+  const early = await whileLeased<EarlyReturn>(world, target, lease, ({ id }) =>
     payAndComeBack(world, returning, id),
   );
   if (early.end !== "success") return early;
-  const confirmed = viewOf(await awaitConfirmed(world, returning));
+  const { texts, ...paid } = early.value;
+  const confirmed = await awaitConfirmed(world, returning);
+  const again = confirmed.says === "paid" ? await returnPaid(world, returning, texts) : null;
   if (signal.aborted) return { end: "interrupted" };
-  return succeeded({ ...start, before, unpaid, otherwise: otherwise.value, early: early.value, confirmed });
+  return succeeded({
+    ...start,
+    before,
+    unpaid,
+    otherwise: otherwise.value,
+    early: paid,
+    confirmed: viewOf(confirmed),
+    again,
+  });
+}
+
+/** The view before and after the first booking; `after` is empty if the webhooks caused it. */
+type BookedTexts = { readonly before: string; readonly after: string };
+
+/** The return after the payment, before the webhooks. */
+type EarlyReturn = NonNullable<ReturnFacts["early"]> & { readonly texts: BookedTexts };
+
+/**
+ * Checks whether the webhooks booked an order again that was booked at the return, and whether another return books it
+ * again.
+ */
+async function returnPaid(
+  world: ReturnWorld,
+  returning: ReturnContext,
+  booked: BookedTexts,
+): Promise<NonNullable<ReturnFacts["again"]>> {
+  const { before } = booked;
+  const watch = async (once: string): Promise<ViewReading & { readonly isTwice: boolean }> => {
+    const isTwice = ({ text }: ViewReading): boolean =>
+      isTwiceAsFar({ before, after: text }, { before, after: once });
+    const isEnough = (seen: ViewReading): boolean => seen.says === "not_paid" || isTwice(seen);
+    const seen = await watchView(world, returning, { isEnough, waitMs: AGAIN_MS });
+    return { ...seen, isTwice: isTwice(seen) };
+  };
+  await world.sleep(FULFIL_MS, returning.signal);
+  const settled = await readView(world, returning);
+  const once = booked.after === "" ? settled.text : booked.after;
+  const isBooked = isTwiceAsFar({ before, after: settled.text }, { before, after: once });
+  if (isBooked) return { view: viewOf(settled), isTwice: true };
+  await openPage(world, returning, {});
+  const { isTwice, ...seen } = await watch(once);
+  return { view: viewOf(seen), isTwice };
 }
 
 /** Waits until the shop knows the order, and sends it events that a rate limit refused. */
@@ -113,14 +161,23 @@ async function awaitConfirmed(world: ReturnWorld, returning: ReturnContext): Pro
   return awaitPaid(world, returning, CONFIRM_MS - CONFIRM_SOON_MS);
 }
 
-const NOT_SEEN = { isUnknown: false, unpaid: null, otherwise: null, early: null, confirmed: null };
+const NOT_SEEN = {
+  isUnknown: false,
+  unpaid: null,
+  otherwise: null,
+  early: null,
+  confirmed: null,
+  again: null,
+};
 
 async function payAndComeBack(
   world: ReturnWorld,
   returning: ReturnContext,
   leaseId: string,
-): Promise<ControlResult<ReturnFacts["early"]>> {
-  const { target, checkout } = returning;
+): Promise<ControlResult<EarlyReturn>> {
+  const { target, checkout, signal } = returning;
+  // A change by an earlier event is not a booking.
+  const before = (await readView(world, returning)).text;
   const paid = await callControl(world, target, {
     name: "pay",
     id: checkout.id,
@@ -130,7 +187,11 @@ async function payAndComeBack(
   const back = await returnOnce(world, returning);
   const seen = await callControl(world, target, { name: "listRetrieves", id: leaseId, body: undefined });
   if (seen.end !== "success") return seen;
-  return succeeded({ ...back, asked: seen.value.paidCheckouts.includes(checkout.id) });
+  const fact = { ...back, asked: seen.value.paidCheckouts.includes(checkout.id) };
+  if (back.view.says !== "paid") return succeeded({ ...fact, texts: { before, after: "" } });
+  await world.sleep(FULFIL_MS, signal);
+  const after = (await readView(world, returning)).text;
+  return succeeded({ ...fact, texts: { before, after } });
 }
 
 /** Opens the page as the customer's browser does, and reads the view until the order is paid, or until the timeout. */
@@ -167,33 +228,31 @@ async function returnOtherwise(
 }
 
 /**
- * Returns while the payment is pending, and with the session of a second order that is paid: a page that retrieves the
- * session must check the whole answer. Null if the shop trusts neither.
+ * Returns while the payment is pending, with the session of a second order that is paid, and from a third one that its
+ * payer has cancelled: a page that retrieves the session must check the whole answer. Null if the shop trusts none.
  */
 async function returnToPage(
   world: ReturnWorld,
   returning: ReturnContext,
   leaseId: string,
 ): Promise<ControlResult<ReturnFacts["otherwise"]>> {
-  const { target, checkout, other } = returning;
+  const {
+    target,
+    checkout,
+    others: [paid, cancelled],
+  } = returning;
   const ways = [
-    { checkout, outcome: "declined", way: RETURN_WAYS.pending, session: checkout.id },
-    ...(other === undefined
-      ? []
-      : [
-          {
-            checkout: other,
-            outcome: "succeeded",
-            way: RETURN_WAYS.otherSession,
-            session: other.id,
-          } as const,
-        ]),
+    { of: checkout, outcome: "declined", way: RETURN_WAYS.pending, back: checkout },
+    { of: paid, outcome: "succeeded", way: RETURN_WAYS.otherSession, back: checkout },
+    { of: cancelled, outcome: "cancelled", way: RETURN_WAYS.cancelled, back: cancelled },
   ] as const;
-  for (const { checkout: acted, outcome, way, session } of ways) {
-    const paid = await callControl(world, target, { name: "pay", id: acted.id, body: { outcome, leaseId } });
-    if (paid.end !== "success") return paid;
-    await openPage(world, returning, { session });
-    const view = viewOf(await readView(world, returning));
+  for (const { of, outcome, way, back } of ways) {
+    if (of === undefined || back === undefined) continue;
+    const acted = await callControl(world, target, { name: "pay", id: of.id, body: { outcome, leaseId } });
+    if (acted.end !== "success") return acted;
+    const coming = { ...returning, checkout: back };
+    await openPage(world, coming, { session: of.id });
+    const view = viewOf(await readView(world, coming));
     if (view.says === "paid") return succeeded({ way, view });
   }
   return succeeded(null);
@@ -201,18 +260,18 @@ async function returnToPage(
 
 /** A request of a returning customer: its query, its method, and its referring page. */
 type ReturnRequest = {
-  /** Default: the order's session. */
-  readonly session?: string;
+  /** Default: the order's session. Null: none. */
+  readonly session?: string | null;
   readonly query?: string;
   readonly method?: "GET" | "POST";
   /** Default: the payment page. */
   readonly from?: "shop" | "nowhere";
 };
 
-const PAID_QUERY = "&status=succeeded&paid=true";
+const PAID_QUERY = "&status=succeeded&paid=true&redirect_status=succeeded&trade_status=TRADE_SUCCESS";
 /** A query of success in the words of other services. */
-const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=success";
-const THIRD_QUERY = "&status=success&state=completed";
+const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
+const THIRD_QUERY = "&status=success&state=completed&success=1&paid=1";
 
 const OTHER_WAYS = {
   [english(PARTS.withQuery(PAID_QUERY))]: { query: PAID_QUERY },
@@ -220,6 +279,7 @@ const OTHER_WAYS = {
   [english(PARTS.byPost)]: { method: "POST" },
   [english(PARTS.fromShop(THIRD_QUERY))]: { query: THIRD_QUERY, from: "shop" },
   [english(PARTS.reloaded)]: { from: "nowhere" },
+  [english(PARTS.withoutSession)]: { session: null },
 } satisfies Readonly<Record<string, ReturnRequest>>;
 
 async function openPage(
@@ -227,9 +287,15 @@ async function openPage(
   { target, page, checkout, signal }: ReturnContext,
   { session = checkout.id, query = "", method = "GET", from }: ReturnRequest,
 ): Promise<Visit> {
-  let url = `${returnPage(page, { ...checkout, id: session })}${query}`;
-  const headers = { ...BROWSER_HEADERS, ...refererOf(from, { shop: new URL(page).origin, ...target }) };
-  const form = { ...headers, "Content-Type": "application/x-www-form-urlencoded" };
+  const address = returnPage(page, { ...checkout, id: session ?? "" });
+  let url = `${session === null ? address.replace(/&session_id=$/, "") : address}${query}`;
+  const referer = refererOf(from, { shop: new URL(page).origin, ...target });
+  const headers = { ...BROWSER_HEADERS, ...referer };
+  const form = {
+    ...headers,
+    Origin: new URL(referer["Referer"] ?? page).origin,
+    "Content-Type": "application/x-www-form-urlencoded",
+  };
   const body = new URL(`${url}${PAID_QUERY}`).search.slice(1);
   const posted = { method: "POST", headers: form, body } as const;
   for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {

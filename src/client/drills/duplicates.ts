@@ -467,6 +467,9 @@ async function compare(run: Run, lanes: readonly Lane[]): Promise<boolean> {
     const isSure = once?.sends.every(({ text }) => text !== "changed" && text !== "untold");
     if (once === undefined || first === undefined || isSure !== true || first.view.says !== "paid") continue;
     if (isTwice(textOf(lane), textOf(once))) markFirst(lane, first.name, "twice");
+    const made = once.sends.find(({ view }) => view.says === "paid");
+    const wasKept = made !== undefined && DUPLICATE_SENDS[made.name].status !== "succeeded";
+    if (wasKept && isTwice(textOf(once), textOf(lane))) markFirst(once, made.name, "kept");
   }
   return lanes.some((lane) => showsBookings(textOf(lane)));
 }

@@ -28,12 +28,15 @@ export type ReturnFacts = {
   } | null;
   /** After the webhooks. */
   readonly confirmed: OrderView | null;
+  /** After the customer came back once more. `isTwice`: the view shows twice as much as after the first booking. */
+  readonly again: { readonly view: OrderView; readonly isTwice: boolean } | null;
 };
 
 /** The requests of a customer who returns to a page that retrieves the session. */
 export const RETURN_WAYS = {
   pending: english(PARTS.pending),
   otherSession: english(PARTS.otherSession),
+  cancelled: english(PARTS.cancelledOrder),
 } as const;
 
 /** The likely cause of a failed or unclear step. The list is closed. */
@@ -49,6 +52,18 @@ export const RETURN_CAUSES = {
   believes_pending: [
     "It marks the order paid because the customer came back while the payment was pending: it most likely asks the API, and takes pending for paid. The only attempt was declined. Only succeeded is paid.",
     "支付尚在 pending 时顾客返回，就把订单标为已支付：很可能查询了 API，却把 pending 当作已支付。唯一一次支付尝试已被拒。只有 succeeded 才是已支付。",
+  ],
+  believes_final: [
+    "It marks an order paid whose payer had cancelled it and came back: it most likely asks the API, and takes every status that does not change any more for a success. Only succeeded is paid.",
+    "付款人已取消订单并返回，该订单却被标为已支付：很可能查询了 API，却把所有不再变化的状态都当作成功。只有 succeeded 才是已支付。",
+  ],
+  books_twice: [
+    "The view shows twice as much as after the first booking: it most likely books the order when the customer comes back, and again when the webhook comes, or each time that the page is opened. Let both call one function that books only an order which is not paid yet, in one transaction. (If the view counts returns or webhooks, let it show the order alone.)",
+    "视图显示的数量是首次入账后的两倍：很可能在顾客返回时入账，收到 webhook 或每次打开页面时又入账一次。请让两者调用同一个函数，在一个事务中只为尚未支付的订单入账。（如果视图显示返回或推送的次数，请让它只显示订单本身。）",
+  ],
+  forgets_on_return: [
+    "The order was paid, and is not any more after the customer came back once more: the page most likely writes a status of its own. A return must change nothing about an order that is paid.",
+    "订单已支付，顾客再次返回后却不再是已支付：很可能页面写入了自己的状态。返回不能改动已支付的订单。",
   ],
   mixes_orders: [
     "The customer came back with the session of another order, which is paid, beside the order_id of this one, and it marks this one paid: it asks the API about the session in the address, and books the order in the address. Anybody can put the two together. Book the order_id that the API answers, or ask about the session that you have stored with the order.",
@@ -122,8 +137,8 @@ export const RETURN_STEPS = {
   },
   return_otherwise: {
     title: [
-      "return while pending, with another session, with a status, by POST, from your site, three times",
-      "以各种方式返回：支付 pending 时、用另一会话、带状态、用 POST、从您的网站、三次返回",
+      "return while pending, cancelled, with another session or none, with a status, by POST, from your site, three times",
+      "以各种方式返回：支付 pending 时、取消后、用另一会话或不带会话、带状态、用 POST、从您的网站、三次返回",
     ],
     expected: EXPECTED.unpaid,
     got: ({ otherwise }) => otherwise && english(GOT.returned(readingText(otherwise.view), otherwise.way)),
@@ -148,6 +163,20 @@ export const RETURN_STEPS = {
       confirmed === null
         ? undefined
         : (readable(confirmed) ?? (confirmed.says === "paid" ? undefined : "never_paid")),
+  },
+  return_again: {
+    title: ["return once more, after the webhooks", "推送 webhook 之后再次返回"],
+    expected: EXPECTED.paidOnce,
+    got: ({ again }) => {
+      if (again === null) return null;
+      const said = readingText(again.view);
+      return again.isTwice ? english(GOT.viewTwice(said)) : said;
+    },
+    cause: ({ again }) => {
+      if (again === null) return undefined;
+      if (again.isTwice) return "books_twice";
+      return again.view.says === "not_paid" ? "forgets_on_return" : readable(again.view);
+    },
   },
 } as const satisfies Readonly<Record<string, ReturnStep>>;
 
@@ -175,10 +204,13 @@ export function judgeReturn(facts: ReturnFacts): JudgedDrill {
     },
   );
   if (steps.every(({ passed }) => passed)) return { verdict: "passed", steps };
+  const { again } = facts;
   // A page that always says paid proves nothing.
   const failed =
     facts.before.says === "not_paid" &&
-    (RETURN_STEPS.return_without_payment.cause(facts) === "believes_return" ||
+    (again?.isTwice === true ||
+      again?.view.says === "not_paid" ||
+      RETURN_STEPS.return_without_payment.cause(facts) === "believes_return" ||
       facts.otherwise?.view.says === "paid" ||
       RETURN_STEPS.return_before_webhook.cause(facts) === "paid_without_asking");
   return { verdict: failed ? "failed" : "unknown", steps };
@@ -187,6 +219,7 @@ export function judgeReturn(facts: ReturnFacts): JudgedDrill {
 /** Why a return was believed, by how the customer came back. */
 function believedCause({ way }: NonNullable<ReturnFacts["otherwise"]>): ReturnCause {
   if (way === RETURN_WAYS.pending) return "believes_pending";
+  if (way === RETURN_WAYS.cancelled) return "believes_final";
   return way === RETURN_WAYS.otherSession ? "mixes_orders" : "believes_other_return";
 }
 

@@ -41,6 +41,27 @@ function otherCase(head: string): string {
   return (first === first.toLowerCase() ? first.toUpperCase() : first.toLowerCase()) + head.slice(1);
 }
 
+/**
+ * An order_id that a shop mistakes for another one if it looks orders up by a part of their ids. Of the orders of a drill
+ * the second has another last digit, the fourth ends with the same characters, and in the last one the whole id of the
+ * first stands before a digit, as that of order 10 stands in 100; not where all ids of a shop are equally long
+ * (`isFixed`). Undefined for one that is like no other.
+ */
+export function neighbourOf(
+  orderId: string,
+  { place, isFixed }: { readonly place: number; readonly isFixed: boolean },
+): string | undefined {
+  if (place === 1) return changed(orderId, /\d(?=\D*$)/);
+  if (place === 3) return changed(orderId, /[1-9](?=.{4})/);
+  const fits = !isFixed && Array.from(orderId).length < MAX_ORDER_ID;
+  return place === 4 && fits ? `${orderId}0` : undefined;
+}
+
+/** With the next digit in the place of one; undefined where there is none. */
+function changed(orderId: string, one: RegExp): string | undefined {
+  return one.test(orderId) ? orderId.replace(one, (digit) => String((Number(digit) % 9) + 1)) : undefined;
+}
+
 /** The fewest characters that differ among order_ids of one shape. */
 const LEAST_DRAWN = 8;
 

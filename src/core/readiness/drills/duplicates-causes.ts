@@ -46,6 +46,14 @@ export const DUPLICATES_CAUSES = {
     "It answered 2xx to the event of a payment that came at the same moment as that of another order, and did nothing until the event came again: it most likely drops what comes while it is busy, or reads all orders and writes them all back, over what another event has written meanwhile. Change one order in one transaction, and answer 5xx to an event that is not acted on.",
     "该支付的事件与另一订单的支付事件同时到达，返回了 2xx 却没有处理，直到再次推送才处理：很可能在忙时丢弃收到的事件，或读出全部订单再全部写回，覆盖了另一事件刚写入的内容。请在一个事务中只修改一个订单，没有处理的事件应返回 5xx。",
   ],
+  books_other_order: [
+    "The event of a payment was answered 2xx, its order is not paid, and another order is, which nobody has paid: the shop most likely finds an order by something that two of them share (a part of the order_id, LIKE, a number, the amount), or takes the newest or the oldest unpaid one. Find the order by its whole order_id. (Or --order-view shows another order.)",
+    "支付事件返回了 2xx，其订单却不是已支付，而另一个无人支付的订单成了已支付：商店很可能用多个订单相同的内容（order_id 的一部分、LIKE、数字或金额）查找订单，或取最新的、最早的未支付订单。请用完整的 order_id 查找订单。（也可能 --order-view 显示的是另一个订单。）",
+  ],
+  books_kept: [
+    "The payment came twice before the creation of its order, and when the creation came the view showed twice as much as for another order: it most likely keeps each delivery for later, and books all that it has kept. Keep an event once, by its event_id.",
+    "支付事件在订单的创建事件之前到达两次，创建事件到达后，视图显示的数量是另一个订单的两倍：很可能把每次推送都留到以后处理，之后全部入账。请按 event_id 只保存一次。",
+  ],
   forgets_payment: [
     "The order is no longer paid after an older event came late: it most likely writes whatever the last event says. Never go back from a final status: compare the sequence of events, or ask GET /v1/checkout-sessions/{id}.",
     "较早的事件迟到之后，订单不再是已支付：很可能总是按最后收到的事件写入。最终状态不可回退：请比较事件的 sequence，或查询 GET /v1/checkout-sessions/{id}。",
@@ -79,8 +87,8 @@ export const DUPLICATES_CAUSES = {
     "对您的商店创建的订单，视图返回 404：--order-view 显示的不是 {order_id} 或 {session_id} 对应的订单。",
   ],
   never_paid: [
-    "The order was paid and the view does not say so, so its answers prove nothing. The events were not accepted (see what was answered; checkout checklist run webhooks tells why), --paid-when does not match, your shop acts on events of the other kind alone (then let the endpoint have no others: --events order.*), or it does not know orders that it has not created: name some of its own with --checkout, or let it make them with --create.",
-    "订单已支付，视图却没有显示，因此视图的回答不能证明什么。可能是事件没有被接受（见各步的响应；运行 checkout checklist run webhooks 可得知原因），--paid-when 不匹配，您的商店只处理另一类事件（此时请让接收端只接收该类事件：--events order.*），或不认识不是自己创建的订单：请用 --checkout 指定自己的订单，或用 --create 让商店创建。",
+    "The order was paid and the view does not say so, so its answers prove nothing. The events were not accepted (see what was answered; checkout checklist run webhooks tells why), --paid-when does not match, your shop compares the amount in floating point (19.99 * 100 is 1998.99), it acts on events of the other kind alone (then let the endpoint have no others: --events order.*), or it does not know orders that it has not created: name some of its own with --checkout, or let it make them with --create.",
+    "订单已支付，视图却没有显示，因此视图的回答不能证明什么。可能是事件没有被接受（见各步的响应；运行 checkout checklist run webhooks 可得知原因），--paid-when 不匹配，您的商店用浮点数比较金额（19.99 * 100 等于 1998.99），只处理另一类事件（此时请让接收端只接收该类事件：--events order.*），或不认识不是自己创建的订单：请用 --checkout 指定自己的订单，或用 --create 让商店创建。",
   ],
   books_unverified: [
     "The order is paid after a badly signed event, although the payment never happened: it acts on an event before, or without, verifying it. Verify first, and do nothing with an event that is not right.",
@@ -132,6 +140,8 @@ export const DUPLICATES_FAILURES: ReadonlySet<DuplicatesCause> = new Set([
   "books_pending",
   "lost_second_payment",
   "lost_at_once",
+  "books_other_order",
+  "books_kept",
   "forgets_payment",
   "undoes_booking",
   "lost_early_payment",

@@ -68,10 +68,10 @@ export type SendFact = {
   readonly view: OrderView;
   /**
    * Whether the view changed in another way; `untold` if the change cannot be told apart from parts that change by
-   * themselves. `twice`: it shows twice as much as the view of an order whose payment was sent once. `undone`: the
-   * effect of the payment is gone.
+   * themselves. `twice`: it shows twice as much as the view of an order whose payment was sent once; `kept`: the same,
+   * after the event for which the payment was kept. `undone`: the effect of the payment is gone.
    */
-  readonly text: "same" | "changed" | "twice" | "undone" | "untold" | "not_compared";
+  readonly text: "same" | "changed" | "twice" | "kept" | "undone" | "untold" | "not_compared";
 };
 
 /** An order of the drill. */
@@ -157,7 +157,8 @@ const STEPS_AFTER = {
   forged_in_the_end: {
     title: ["orders that nobody has paid, after others were paid", "其他订单支付之后，无人支付的订单"],
     expected: EXPECTED.unpaid,
-    see: ({ unpaid: seen }) => seen.map((one) => unpaid(one, "paid_in_the_end")),
+    see: (facts) =>
+      facts.unpaid.map((one) => unpaid(one, booksElsewhere(facts) ? "books_other_order" : "paid_in_the_end")),
   },
   payment_failed: endStep("failed", ["a payment that failed", "支付失败"], "books_failed"),
   order_expired: endStep("expired", ["an order that expired", "订单过期"], "books_expired"),
@@ -204,11 +205,10 @@ export function judgeDuplicates(facts: DuplicatesFacts): JudgedDrill {
   const isClean = steps.every(({ passed }) => passed);
   if (isWhole && isClean) return { verdict: "passed", steps: [...steps, ...scopeSteps(scope)] };
   if (booksTooEarly(facts)) return { verdict: "failed", steps };
-  // A view that is wrong from the start, or never shows an order paid, proves nothing.
-  const paid = lanes.some(({ sends }) => sends.some(({ view }) => view.says === "paid"));
+  // A view that is wrong from the start, or shows another order, proves nothing.
   const found = [...causes.flat(), ...end.causes];
   const isFailed = found.some((cause) => cause !== undefined && DUPLICATES_FAILURES.has(cause));
-  const counts = start.steps.every(({ passed }) => passed) && paid && !end.causes.includes("paid_in_the_end");
+  const counts = start.steps.every(({ passed }) => passed) && !end.causes.includes("paid_in_the_end");
   return { verdict: counts && isFailed ? "failed" : "unknown", steps };
 }
 
@@ -277,11 +277,25 @@ function booksTooEarly({ before, forged, declined }: DuplicatesFacts): boolean {
 
 /** Why a send does not pass, by the other orders too. */
 function laneCause(facts: DuplicatesFacts, lane: LaneFact, at: number): DuplicatesCause | undefined {
+  const cause = ownCause(facts, lane, at);
+  return cause !== undefined && LOST.has(cause) && booksElsewhere(facts) ? "books_other_order" : cause;
+}
+
+/** What is said of a payment that has done nothing, where no other order was paid in its place. */
+const LOST: ReadonlySet<DuplicatesCause> = new Set([
+  "never_paid",
+  "lost_early_payment",
+  "lost_second_payment",
+  "lost_at_once",
+]);
+
+function ownCause(facts: DuplicatesFacts, lane: LaneFact, at: number): DuplicatesCause | undefined {
   const { sends } = lane;
   const send = sends[at];
   if (send !== undefined && isLost(facts, lane, send)) return "lost_second_payment";
   const cause = causeOf(sends, at);
   if (cause === "lost_early_payment" && send?.name === "at_once") return "lost_at_once";
+  if (cause === "never_paid" && isForgotten(facts, lane)) return "lost_early_payment";
   return cause === "books_again" ? againCause(facts) : cause;
 }
 
@@ -299,6 +313,23 @@ const FORGOTTEN_BY: Partial<Readonly<Record<SendName, DuplicatesCause>>> = {
   after_a_while: "forgets_in_time",
   after_restart: "forgets_at_restart",
 };
+
+/** Whether a payment was accepted and has done nothing, while another order of the kind is paid. */
+function isForgotten({ lanes }: DuplicatesFacts, { kind, sends }: LaneFact): boolean {
+  const isOtherPaid = lanes.some((other) => other.kind === kind && !isNeverPaid(other));
+  return isOtherPaid && sends.some((send) => isPayment(send) && send.answers.length > 0 && isAccepted(send));
+}
+
+function isNeverPaid({ sends }: LaneFact): boolean {
+  return sends.every(({ view }) => view.says !== "paid");
+}
+
+/** Whether an order was paid that nobody has paid, and one was not whose payment was accepted. */
+function booksElsewhere({ unpaid: seen, lanes }: DuplicatesFacts): boolean {
+  const isUnbooked = ({ sends: [first] }: LaneFact): boolean =>
+    first !== undefined && isAccepted(first) && first.view.says === "not_paid";
+  return seen.some(({ view }) => view.says === "paid") && lanes.some(isUnbooked);
+}
 
 /** Whether a second payment of a kind was accepted, and has not made its order paid. */
 function isLost({ lanes }: DuplicatesFacts, { kind, end, sends }: LaneFact, send: SendFact): boolean {
@@ -322,6 +353,7 @@ function causeOf(sends: readonly SendFact[], at: number): DuplicatesCause | unde
   if (wasPaid && view.says === "not_paid")
     return send.name === "after_restart" ? "forgets_at_restart" : "forgets_payment";
   if (text === "twice") return "books_at_once";
+  if (text === "kept") return "books_kept";
   if (text === "undone") return "undoes_booking";
   if (text === "changed" && isRepeated(sends, at)) return "books_again";
   if (!isAccepted(send) && wasPaid) return isRepeated(sends, at) ? "refuses_duplicate" : "refuses_late";
@@ -360,6 +392,7 @@ function gotOf({ answers, text, view }: SendFact): string {
 const CHANGED: Partial<Readonly<Record<SendFact["text"], (seen: string) => Words>>> = {
   changed: GOT.viewChanged,
   twice: GOT.viewTwice,
+  kept: GOT.viewTwice,
   undone: GOT.viewUndone,
 };
 

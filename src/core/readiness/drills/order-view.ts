@@ -85,7 +85,11 @@ export function showsBookings({ before, after }: PaidText): boolean {
  */
 export function isTwice(twice: PaidText, once: PaidText): boolean {
   const grown = (text: PaidText): number => wordsIn(text.after).length - wordsIn(text.before).length;
-  if (grown(once) > 0 && grown(twice) > grown(once)) return true;
+  return (grown(once) > 0 && grown(twice) > grown(once)) || isTwiceAsFar(twice, once);
+}
+
+/** Whether a number of a view has grown twice as far. */
+export function isTwiceAsFar(twice: PaidText, once: PaidText): boolean {
   const [base, single, double] = [numbersIn(twice.before), numbersIn(once.after), numbersIn(twice.after)];
   const isAligned = base.length === double.length && single.length === double.length;
   return double.some(({ label, value }, at) => {

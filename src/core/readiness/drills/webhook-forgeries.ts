@@ -22,7 +22,7 @@ const LONG_SIGNATURE = 10 * 1024;
 const DIGITS = 64;
 const EMPTY_SECRET: Words = ["an empty secret", "空密钥"];
 
-type Header = "Content-Type" | "User-Agent" | "Authorization" | "X-Forwarded-For" | "Transfer-Encoding";
+type Header = "Content-Type" | "User-Agent" | "Transfer-Encoding";
 
 function badlySigned([text, chinese]: Words): Words {
   return [`badly signed, ${text}`, `签名错误，${chinese}`];
@@ -99,17 +99,21 @@ export const CARRIERS = {
     "Mozilla/5.0",
   ),
   no_agent: under(["without a User-Agent", "没有 User-Agent"], "skips_by_sender", "User-Agent", undefined),
-  authorization: under(
-    ["with Authorization", "带 Authorization"],
+  authorization: carried(
+    ["with Authorization, Cookie and X-Api-Key", "带 Authorization、Cookie 和 X-Api-Key"],
     "skips_by_sender",
-    "Authorization",
-    "Bearer 0000",
+    (request) =>
+      withHeaders(request, { Authorization: "Bearer 0000", Cookie: "session=0000", "X-Api-Key": "0000" }),
   ),
-  forwarded: under(
-    ["with X-Forwarded-For", "带 X-Forwarded-For"],
+  forwarded: carried(
+    ["with X-Forwarded-For, X-Real-IP and Forwarded", "带 X-Forwarded-For、X-Real-IP 和 Forwarded"],
     "skips_by_sender",
-    "X-Forwarded-For",
-    "127.0.0.1",
+    (request) =>
+      withHeaders(request, {
+        "X-Forwarded-For": "127.0.0.1",
+        "X-Real-IP": "127.0.0.1",
+        Forwarded: "for=127.0.0.1;proto=https",
+      }),
   ),
   unknown_type: claiming(["of a type that there is not", "事件类型不存在"], ({ type }) => ({
     type: `${String(type).split(".")[0] ?? ""}.refunded`,
