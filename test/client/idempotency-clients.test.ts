@@ -95,6 +95,17 @@ test("the drill of a client that makes no mistake takes no longer than it says",
   expect([harness.clock.now() - since, WAITS_MS]).toEqual([3000 + 1000 + 1100, 5000]);
 });
 
+test("what it did not come to is no step", async () => {
+  const harness = createHarness();
+  await harness.start();
+  installClient(harness, ({ post }) => post("one-key-for-all").then((status) => Number(status !== 201)));
+  const line = "checklist run idempotency --json --client-command client".split(" ");
+  const { stdout } = await harness.run(line);
+  const names = (JSON.parse(stdout) as Judged).steps.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(["answer_lost", "own_key"]));
+  expect(names).not.toContain("alike_keys");
+});
+
 test("a command that there is not is named as such", async () => {
   const harness = createHarness();
   await harness.start();

@@ -301,6 +301,7 @@ export const BROKEN: {
     "looks, and books 50 ms later": ["books_at_once"],
     "looks, and books 50 ms later, behind a limit of five requests a second": ["books_at_once"],
     "looks, and books 2 s later": ["books_at_once"],
+    "looks, books 50 ms later, and counts from one": ["books_at_once"],
     "looks, books 50 ms later, and shows amounts with cents": ["books_at_once"],
     "looks at the state of the order, and books 50 ms later": ["books_at_once"],
     "asks the API, and books what is pending": ["books_pending"],

@@ -625,6 +625,10 @@ export const BROKEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
     perSecond: 5,
   },
   "looks, and books 2 s later": { onEvent: looksAndBooks(2000) },
+  "looks, books 50 ms later, and counts from one": {
+    onEvent: looksAndBooks(50),
+    show: ({ status, bookings }) => JSON.stringify({ status, invoice: bookings + 1 }),
+  },
   "looks, books 50 ms later, and shows amounts with cents": {
     onEvent: looksAndBooks(50),
     show: ({ status, bookings }) => `${status}: € ${(bookings * 19.99).toFixed(2)} of € 19.99`,

@@ -337,8 +337,8 @@ function isLost({ lanes }: DuplicatesFacts, { kind, end, sends }: LaneFact, send
     (other) =>
       other.kind === kind && other.end !== end && other.sends.some(({ view }) => view.says === "paid"),
   );
-  const isNeverPaid = sends.every(({ view }) => view.says === "not_paid");
-  return end === "declined" && isNeverPaid && isOtherPaid && send.answers.length > 0 && isAccepted(send);
+  const isUnpaid = sends.every(({ view }) => view.says === "not_paid");
+  return end === "declined" && isUnpaid && isOtherPaid && send.answers.length > 0 && isAccepted(send);
 }
 
 /** The likeliest reason why a send does not pass; undefined if it does. */
