@@ -15,7 +15,15 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { launch, PROGRAM, run, startSandbox, type RunOptions } from "../support/program.ts";
+import {
+  launch,
+  PROGRAM,
+  run,
+  runHere,
+  startSandbox,
+  startSandboxHere,
+  type RunOptions,
+} from "../support/program.ts";
 import { runScenarios, type ScenarioAccess } from "../support/scenarios.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -157,7 +165,7 @@ test("an old Node is told in one line what to do", async () => {
 });
 
 test("it answers on 127.0.0.1, ::1 and the names that are allowed, and on no other address", async () => {
-  const { port } = await startSandbox({ cwd: tempFolder(), args: ["--allow-host", "checkout.local"] });
+  const { port } = await startSandboxHere({ cwd: tempFolder(), args: ["--allow-host", "checkout.local"] });
   const status = (host: string, hostHeader: string): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
       const sent = request({ host, port, path: "/healthz", headers: { Host: hostHeader } }, (response) => {
@@ -215,7 +223,7 @@ test("no answer at all is a failure, not silence", async () => {
   await new Promise<void>((resolve) => service.listen(0, "127.0.0.1", resolve));
   const { port } = service.address() as AddressInfo;
   const env = { CHECKOUT_BASE_URL: `http://127.0.0.1:${port}/v1`, CHECKOUT_API_KEY: "svc_test_x" };
-  const result = await run([...CREATE, "--retries", "1"], { cwd: tempFolder(), env });
+  const result = await runHere([...CREATE, "--retries", "1"], { cwd: tempFolder(), env });
   service.close();
   expect([result.code, result.stdout]).toEqual([7, ""]);
   expect(json(result.stderr)).toMatchObject({ error: { code: "outcome_unknown" }, tries: 2 });

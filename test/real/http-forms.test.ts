@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import { startSandbox, type SandboxProcess } from "../support/program.ts";
+import { startSandboxHere, type SandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const JSON_TYPE = "application/json";
 
 /** Sends a request as it stands, and reads the answer until the connection ends. */
-async function send({ port }: SandboxProcess, lines: readonly string[], body = ""): Promise<string> {
+async function send({ port }: SandboxHere, lines: readonly string[], body = ""): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let answer = "";
   socket.setEncoding("utf8").on("data", (text: string) => (answer += text));
@@ -19,7 +19,7 @@ async function send({ port }: SandboxProcess, lines: readonly string[], body = "
 }
 
 test("HEAD is where GET is, with its headers and no body", async () => {
-  const sandbox = await startSandbox({ cwd: tempFolder() });
+  const sandbox = await startSandboxHere({ cwd: tempFolder() });
   const { origin } = new URL(sandbox.ready.base_url);
   const auth = { Authorization: `Bearer ${sandbox.ready.api_key ?? ""}` };
   const create = { order_id: "order-1", amount_minor: 1, currency: "EUR", payment_method: "alipay_plus" };
@@ -54,7 +54,7 @@ test("HEAD is where GET is, with its headers and no body", async () => {
 });
 
 test("a target in absolute form is ours by its host, whatever the header says", async () => {
-  const sandbox = await startSandbox({ cwd: tempFolder() });
+  const sandbox = await startSandboxHere({ cwd: tempFolder() });
   const { host } = new URL(sandbox.ready.base_url);
   const auth = `Authorization: Bearer ${sandbox.ready.api_key ?? ""}`;
   const head = (target: string, named: string): string[] => [
