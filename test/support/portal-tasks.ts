@@ -145,7 +145,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
       await hand.click("Run the drill now");
       await hand.click(/\d+ of \d+ steps/, "details.result");
     },
-    ends: /^It answers 2xx to everything/,
+    ends: /^\d+ steps: It answers 2xx to everything/,
   },
   {
     name: "pause an endpoint and enable it",
@@ -277,7 +277,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
       await hand.menu("Launch");
       await hand.click("Skip for 7 days", "#drill-duplicates");
       await hand.type("reason", "Our shop books by hand", "#drill-duplicates");
-      await hand.click("Waive this drill", "#drill-duplicates");
+      await hand.click("Skip this drill", "#drill-duplicates");
     },
     ends: /Our shop books by hand/,
   },
