@@ -7,7 +7,7 @@ export type HttpRequest = {
   readonly target: string;
   readonly rawHeaders: readonly string[];
   readonly body: Uint8Array;
-  /** It came to an address that other machines can reach, whatever its Host says. */
+  /** Whether it was sent to an address that other machines can reach, whatever its Host is. */
   readonly fromOutside?: boolean;
 };
 
@@ -158,7 +158,7 @@ export type PathFacts = {
 /** Facts about the disk of a path. */
 export type DiskFacts = {
   readonly freeBytes: number;
-  /** Whether this process may write there, as far as the system tells without an attempt. */
+  /** Whether this process may write there, as far as the system reports it without an attempt. */
   readonly isWritable: boolean;
   /** The name of its file system; undefined if it is not a known one. */
   readonly fileSystem: string | undefined;
@@ -248,7 +248,7 @@ export type ShellResult = {
 export type DetachedProcess = {
   /** Its first message to its starter; undefined if it ended without one. */
   readonly told: Promise<string | undefined>;
-  /** How it ended, in words: `exit code 1`. */
+  /** The end of the process in words: `exit code 1`. */
   readonly ended: Promise<string>;
   /** Releases it. An unreleased process stops when its starter ends. */
   readonly letGo: () => Promise<void>;
@@ -275,7 +275,7 @@ export type ProgramCall = {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-/** How a program ended, or why it could not be run. */
+/** The end of a program, or the reason why it could not be run. */
 export type ProgramEnd =
   | { readonly ending: "exited"; readonly exitCode: number }
   | { readonly ending: "killed"; readonly signal: string; readonly signalNumber: number }
@@ -348,20 +348,20 @@ export type World = {
    */
   readonly run: (command: ShellCommand) => Promise<ShellResult>;
   /**
-   * Runs this program once more with the same command line, folder and environment, as a process of its own that the
-   * end of a terminal does not end. It keeps no stream of ours; its stderr is added to a log file, which starts anew at
-   * 10 MiB, with one older file beside it.
+   * Starts this program again with the same command line, folder and environment, as a process that does not end with
+   * the terminal. It has none of our streams; its stderr is appended to a log file, which is rotated at 10 MiB, with
+   * one older file kept.
    */
   readonly startDetached: (options: { readonly logFile: string }) => DetachedProcess;
-  /** Who started this process detached; undefined if nobody did. */
+  /** The process that started this one detached; undefined if there is none. */
   readonly starter: Starter | undefined;
   /**
    * Sends SIGTERM to a process. `no_signals`: this system has none that a process could act on; nothing was done.
    */
   readonly terminate: (pid: number) => "sent" | "gone" | "not_permitted" | "no_signals";
   /**
-   * Runs a program until it ends. It has our stdin, stdout and stderr, and gets the signals of `onStop` that we get, each
-   * once: one that the terminal has given to both of us is not passed on.
+   * Runs a program until it ends. It has our stdin, stdout and stderr, and gets each signal of `onStop` once: a signal
+   * that the terminal has sent to both processes is not passed on.
    */
   readonly runProgram: (call: ProgramCall) => Promise<ProgramEnd>;
   /** Names the process that listens on a port, as far as the system shows it. */

@@ -29,7 +29,7 @@ export async function commandsPage(registry: Registry): Promise<string> {
   return page("Commands", [
     wrapped(
       "Every command takes `--help` and prints its result as one line of JSON with `--json`; an error is one line of JSON " +
-        "on stderr then. Ids may be shortened to their last 8 characters, and an order_id works wherever an id is asked for.",
+        "on stderr then. Ids may be shortened to their last 8 characters, and an order_id works in place of an id.",
     ),
     await exitCodes(registry),
     "## Options of every command",

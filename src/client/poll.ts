@@ -1,6 +1,6 @@
 import type { World } from "../world.ts";
 
-/** How often and how long to poll. Times in milliseconds. */
+/** The interval and the duration of polling, in milliseconds. */
 type PollOptions<Seen> = {
   readonly isEnough: (seen: Seen) => boolean;
   /** Timeout of the whole poll, which then returns the last result. */

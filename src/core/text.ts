@@ -19,7 +19,7 @@ export function withoutFlags(pattern: string): string {
   return pattern.replace(TWO_UNITS, "");
 }
 
-/** Matches texts that `printable` leaves unchanged, as far as `withoutFlags` lets it say; for a JSON Schema. */
+/** Matches texts that `printable` leaves unchanged, within the limits of a pattern without flags; for a JSON Schema. */
 export const PRINTABLE_PATTERN = withoutFlags(`^[^${UNPRINTABLE_RANGES}]*$`);
 const SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin)|whsec)(?:_|%5f))[\w%-]+/gi;
 /** A shorter text after the prefix is a name, such as svc_test_mode, and reveals nothing. */

@@ -33,7 +33,7 @@ import { settlementsTable } from "./checkout/settlements.ts";
 import { clearing, erasuresTable } from "./erasures.ts";
 import { snapshotsTable } from "./snapshot/snapshots.ts";
 import { storesTable } from "./stores.ts";
-import { openWatched, type WatchedDatabase } from "./connection/watched-database.ts";
+import { openWatchedDatabase, type WatchedDatabase } from "./connection/watched-database.ts";
 import { faultsTable } from "./fault/faults.ts";
 
 /** The sandbox's state: tables to read at any time, and `write`, the only way to change them. */
@@ -58,7 +58,7 @@ export function openStore(
   options: Pick<OpenOptions, "nativeBinding" | "pid"> & { readonly scheduler: Scheduler },
 ): Outcome<Store, FileRefusal> {
   const { nativeBinding, pid, scheduler } = options;
-  const opened = openWatched(path, { kind: SANDBOX_FILE, nativeBinding, pid });
+  const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE, nativeBinding, pid });
   if (!opened.ok) return opened;
   const { connection, watch, close, leave } = opened.value;
   connection.pragma("busy_timeout = 0");

@@ -4,12 +4,12 @@ import type { DetachedProcess, Starter } from "../world.ts";
 import { childProcess, sea } from "./node.ts";
 import { NO_FOLLOW } from "./read.ts";
 
-/** The variable with the log file of a detached process, which also tells the process that it is detached. */
+/** The variable with the path of a detached process's log file; its presence marks the process as detached. */
 const DETACHED_LOG = "CHECKOUT_DETACHED_LOG";
 /** A starter's answer that releases its process. */
 const LET_GO = "let go";
 
-/** As `World.startDetached` has it. */
+/** Implements `World.startDetached`. */
 export function startDetached({ logFile }: { readonly logFile: string }): DetachedProcess {
   const { O_APPEND, O_CREAT, O_RDWR } = constants;
   const log = openSync(logFile, O_APPEND | O_CREAT | O_RDWR | NO_FOLLOW, 0o600);

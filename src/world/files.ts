@@ -122,8 +122,8 @@ function writeNew(path: string, content: string | Uint8Array): void {
 }
 
 /**
- * Removes a file that is no longer needed; false if that fails. Such a failure must not hide another one; a later
- * command removes the file, whose name has its owner.
+ * Removes a file that is no longer needed; false if that fails. The failure must not hide another one; a later command
+ * removes the file, whose name contains its owner.
  */
 export function discard(path: string): boolean {
   try {
@@ -184,7 +184,7 @@ function kindOf(stats: BigIntStats): PathFacts["kind"] {
   return stats.isSymbolicLink() ? "link" : "other";
 }
 
-/** File systems by Linux's numbers: those that people keep projects on. */
+/** File systems of projects, by Linux's numbers. */
 const FILE_SYSTEMS: Readonly<Record<number, string>> = {
   0xef53: "ext4",
   0x58465342: "xfs",

@@ -4,7 +4,7 @@ import type { Machine, TemporaryFile } from "../world.ts";
 import { files } from "./files.ts";
 import { sea } from "./node.ts";
 
-/** As `World.machine` has it. */
+/** Implements `World.machine`. */
 export function machine(): Machine {
   const os = process.getBuiltinModule("node:os");
   return {
@@ -35,7 +35,7 @@ function homeFolder(): string | undefined {
   }
 }
 
-/** As `World.temporaryFile` has it. */
+/** Implements `World.temporaryFile`. */
 export function temporaryFile(name: string, content: string): TemporaryFile {
   const { tmpdir } = process.getBuiltinModule("node:os");
   const folder = mkdtempSync(join(tmpdir(), "checkout-"));

@@ -8,7 +8,7 @@ let sender: Promise<typeof import("../web/send.ts")> | undefined;
 export async function send(request: OutboundRequest): Promise<OutboundResult> {
   const { sendHttp, timedOut } = await (sender ??= import("../web/send.ts"));
   const { timeoutMs, signal } = request;
-  // A timer of its own, which is cleared with the answer; that of AbortSignal.timeout would live until its time is up.
+  // A timer that is cleared with the answer; the timer of AbortSignal.timeout would run until its end.
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), Math.ceil(timeoutMs)).unref();
   const both = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
@@ -17,7 +17,7 @@ export async function send(request: OutboundRequest): Promise<OutboundResult> {
   return timedOut(request, result);
 }
 
-/** As `World.resolve` has it. */
+/** Implements `World.resolve`. */
 export async function addressesOf(host: string): Promise<readonly string[]> {
   try {
     const found = await process
@@ -48,7 +48,7 @@ function background(milliseconds: number, run: () => void): void {
   setTimeout(run, milliseconds).unref();
 }
 
-/** How long a server must be without requests before it gives memory back, in milliseconds. */
+/** Time without requests after which a server gives memory back, in milliseconds. */
 const QUIET_MS = 10_000;
 
 /**

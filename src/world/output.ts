@@ -35,7 +35,7 @@ export function standardOutputs(
   return { stdout, stderr, isResultLost: () => lost.stdout };
 }
 
-/** How long the program waits at its end until its output is read, in milliseconds. */
+/** Maximum time that the ending program waits for its output to be read, in milliseconds. */
 const LAST_WORDS_MS = 500;
 
 /**
@@ -86,8 +86,8 @@ const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const COPIED_BYTES = 256 * 1024;
 
 /**
- * Moves the content of a log into an older file beside it. It is copied through the open file, because Node itself
- * writes to that one when it fails, and another file may be at its path meanwhile.
+ * Moves the content of a log into an older file beside it. Copies through the open file, because Node itself writes to
+ * that one when it fails, and the path may have another file by then.
  */
 function startAnew(fd: number, path: string): void {
   const unfinished = unfinishedName(path);

@@ -7,7 +7,7 @@ import { readText } from "./read.ts";
 /** Closing a terminal (SIGHUP) also ends the programs in it. */
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** As `World.onStop` has it. */
+/** Implements `World.onStop`. */
 export function onStop(stop: (signal: StopSignal) => void): () => void {
   const calls = STOP_SIGNALS.map((signal) => [signal, () => stop(signal)] as const);
   for (const [signal, call] of calls) process.on(signal, call);
@@ -16,7 +16,7 @@ export function onStop(stop: (signal: StopSignal) => void): () => void {
   };
 }
 
-/** As `World.terminate` has it. */
+/** Implements `World.terminate`. */
 export function terminate(pid: number): ReturnType<World["terminate"]> {
   // On Windows a signal ends a process at once.
   if (process.platform === "win32") return "no_signals";
@@ -30,7 +30,7 @@ export function terminate(pid: number): ReturnType<World["terminate"]> {
   }
 }
 
-/** As `World.processStart` has it. */
+/** Implements `World.processStart`. */
 export function processStart(pid: number): string | undefined {
   if (process.platform === "linux") return linuxProcessStart(pid);
   return capture("ps", ["-o", "lstart=", "-p", String(pid)]);
@@ -73,7 +73,7 @@ export function terminalGroup(): { readonly own: number; readonly foreground: nu
   return foreground > 0 ? { own, foreground } : undefined;
 }
 
-/** As `World.portOwner` has it. */
+/** Implements `World.portOwner`. */
 export function portOwner(port: number): string | undefined {
   if (process.platform !== "linux") {
     return capture("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-F", "pc"])?.replaceAll("\n", " ");

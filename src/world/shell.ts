@@ -4,7 +4,7 @@ import { isError } from "../core/outcome.ts";
 import { childProcess, codeOf } from "./node.ts";
 import { capture, isInForeground, onStop, terminalGroup } from "./processes.ts";
 
-/** How long the outputs of an ended command may stay open, in milliseconds. */
+/** Maximum time that the outputs of an ended command may stay open, in milliseconds. */
 const OUTPUT_GRACE_MS = 500;
 
 /** Runs a user's command line in its own process group, so that its child processes can be ended with it. */

@@ -3,7 +3,7 @@ import { seenEventsTable } from "../../src/store/journal/seen-events.ts";
 import { rememberSeenEvents } from "../../src/client/listen/seen-events.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
-import { openWatched } from "../../src/store/connection/watched-database.ts";
+import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
 import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
 import { startListening } from "../support/listening.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
@@ -148,7 +148,7 @@ test("listen forwards again what comes again after a restore, and takes nothing 
 });
 
 test("events and keys are remembered for an instance; where either is unknown, they are known", () => {
-  const opened = openWatched(IN_MEMORY, { kind: JOURNAL_FILE });
+  const opened = openWatchedDatabase(IN_MEMORY, { kind: JOURNAL_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   for (const seen of [seenEventsTable(opened.value, 1), rememberSeenEvents()]) {
     const has = (instance: string | null): boolean => seen.has({ eventId: "e", instance });

@@ -10,7 +10,7 @@ import type { Run } from "../../src/core/state-files.ts";
 import { createFailureLog } from "../../src/sandbox/runtime/failure-log.ts";
 import { checkDatabase } from "../../src/store/connection/database-check.ts";
 import { storageFailureOf } from "../../src/store/connection/storage-failure.ts";
-import { openWatched } from "../../src/store/connection/watched-database.ts";
+import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import type { World } from "../../src/world.ts";
 import { part } from "../support/campaign.ts";
@@ -144,18 +144,18 @@ test("a read that fails is never called damage, whichever it is, once or for goo
 
 test("bytes that are damaged are still called damaged, by an opening, a read and a check", async () => {
   const path = await killedDatabase();
-  const opened = openWatched(path, { kind: SANDBOX_FILE });
+  const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   opened.value.close();
   const bytes = readFileSync(path);
-  const spoiled = openWatched(path, { kind: SANDBOX_FILE });
+  const spoiled = openWatchedDatabase(path, { kind: SANDBOX_FILE });
   if (!spoiled.ok) throw new Error(spoiled.refusal.message);
   writeFileSync(path, bytes.fill(0xff, 4096));
   expect(() => spoiled.value.connection.prepare("SELECT * FROM stores").all()).toThrow(
     expect.toSatisfy((error: unknown) => storageFailureOf(error)?.code === "database_damaged"),
   );
   spoiled.value.close();
-  const again = openWatched(path, { kind: SANDBOX_FILE });
+  const again = openWatchedDatabase(path, { kind: SANDBOX_FILE });
   expect(again.ok ? "opened" : again.refusal.reason).toBe("damaged");
   expect(checkDatabase(path, { kind: SANDBOX_FILE })).toMatchObject({ refusal: { reason: "damaged" } });
 });
@@ -231,7 +231,7 @@ const HAS_MOUNTS = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs",
 test("a disk without room is called full, whatever there was no room for", async ({ annotate }) => {
   if (!HAS_MOUNTS) return void (await annotate("no file system can be mounted here: no disk could be full"));
   const open = join(tempFolder(), "sandbox.db");
-  const whole = openWatched(open, { kind: SANDBOX_FILE });
+  const whole = openWatchedDatabase(open, { kind: SANDBOX_FILE });
   if (!whole.ok) throw new Error(whole.refusal.message);
   whole.value.close();
   const needed = Math.ceil(statSync(open).size / 1024);

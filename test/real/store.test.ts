@@ -13,7 +13,7 @@ import { REAL } from "../support/real.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import { openWatched, transactor } from "../../src/store/connection/watched-database.ts";
+import { openWatchedDatabase, transactor } from "../../src/store/connection/watched-database.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const scheduler = {
@@ -422,7 +422,7 @@ test("a write is not acknowledged if a file of its database is deleted, replaced
     });
     await expect(write, how).rejects.toMatchObject({ failure: { code: "database_changed" } });
     store.close();
-    const journal = openWatched(join(tempFolder(), "journal.db"), { kind: JOURNAL_FILE });
+    const journal = openWatchedDatabase(join(tempFolder(), "journal.db"), { kind: JOURNAL_FILE });
     if (!journal.ok) throw new Error(journal.refusal.message);
     const { name: journalPath } = journal.value.connection;
     const transact = transactor(journal.value);
@@ -541,7 +541,7 @@ test("what the core promises, the schema keeps: nothing immutable changes, not e
 
 test.runIf(process.platform === "linux")("finding the cause of an error keeps the locks of SQLite", () => {
   const path = join(tempFolder(), "watched.db");
-  const opened = openWatched(path, { kind: KIND });
+  const opened = openWatchedDatabase(path, { kind: KIND });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const { connection, close } = opened.value;
   const { dev, ino } = statSync(path);

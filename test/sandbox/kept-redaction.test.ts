@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { keptHeaders, withoutSecrets } from "../../src/core/request/logged-request.ts";
-import { isSecretHeader, redactKept } from "../../src/core/request/redaction.ts";
+import { isSecretHeader, redactStored } from "../../src/core/request/redaction.ts";
 import { HEADERS } from "../../src/core/webhook/signature.ts";
 import type { Service } from "../../src/world.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
@@ -112,21 +112,21 @@ test("a card number is not kept, in whatever form and place it was written", () 
     const card = cardNumber();
     const [before, after] = oneOf(AROUND);
     const text = `${before}${written(card)}${after}`;
-    const kept = redactKept(text);
+    const kept = redactStored(text);
     expect([SEED, text, kept]).toEqual([SEED, text, `${before}…${card.slice(-4)}${after}`]);
     expect(digitsIn(kept)).not.toContain(card.slice(0, 12));
-    expect(redactKept(kept)).toBe(kept);
+    expect(redactStored(kept)).toBe(kept);
   }
 });
 
 test("a text without a card number is kept byte for byte", () => {
   for (let run = 0; run < size(2000, 200_000); run += 1) {
     const text = oneOf(OTHERS)();
-    expect([SEED, redactKept(text)]).toEqual([SEED, text]);
+    expect([SEED, redactStored(text)]).toEqual([SEED, text]);
   }
   // One more or less in the last place, and it is none.
   for (const text of ["4111111111111112", "4111 1111 1111 1112", "411111111111", "41111111111111111111"])
-    expect(redactKept(text)).toBe(text);
+    expect(redactStored(text)).toBe(text);
 });
 
 test("card numbers of a text are found each by itself, and among other numbers", () => {
@@ -140,25 +140,25 @@ test("card numbers of a text are found each by itself, and among other numbers",
     ],
     ["svc_test_abcdefgh 4111111111111111 http://me:pw@x", "svc_test_… …1111 http://…@x"],
   ] as const;
-  for (const [text, kept] of rows) expect(redactKept(text)).toBe(kept);
+  for (const [text, kept] of rows) expect(redactStored(text)).toBe(kept);
 });
 
 test("a number that stands in the order_id stays: it names an order", () => {
   for (const orderId of ["4111111111111111", "O-4111111111111111", "4111-1111-1111-1111"]) {
     const body = (text: string): string => JSON.stringify({ order_id: orderId, description: text });
-    expect(redactKept(body("5555555555554444"), orderId)).toBe(body("…4444"));
-    expect(redactKept(`order_id ${orderId} is open`, orderId)).toBe(`order_id ${orderId} is open`);
+    expect(redactStored(body("5555555555554444"), orderId)).toBe(body("…4444"));
+    expect(redactStored(`order_id ${orderId} is open`, orderId)).toBe(`order_id ${orderId} is open`);
   }
-  expect(redactKept("4111111111111111", "41")).toBe("…1111");
-  expect(redactKept("4111111111111111", "")).toBe("…1111");
+  expect(redactStored("4111111111111111", "41")).toBe("…1111");
+  expect(redactStored("4111111111111111", "")).toBe("…1111");
 });
 
 test("an escape of JSON hides no card number", () => {
   const rows = ["4111\\u00a01111\\u20111111\\u30001111", "\\uff14111111111111111", "\\u0034111111111111111"];
   for (const row of rows)
-    expect(withoutSecrets(`{"d":"${row}"}`, (text) => redactKept(text))).toBe('{"d":"…1111"}');
+    expect(withoutSecrets(`{"d":"${row}"}`, (text) => redactStored(text))).toBe('{"d":"…1111"}');
   const other = String.raw`{"d":"\u4e2d \u00a0 \u0041"}`;
-  expect(withoutSecrets(other, (text) => redactKept(text))).toBe(other);
+  expect(withoutSecrets(other, (text) => redactStored(text))).toBe(other);
 });
 
 test("a header whose name says secret keeps no value, whatever that looks like", () => {
@@ -169,7 +169,7 @@ test("a header whose name says secret keeps no value, whatever that looks like",
     const cased = oneOf([word, word.toUpperCase(), `${word[0]?.toUpperCase()}${word.slice(1)}`]);
     const name = `${oneOf(["X-", "", "My_", "x"])}${cased}${oneOf(["", "-Id", "s", "_2"])}`;
     const value = secret();
-    const [, kept] = keptHeaders([name, value], redactKept);
+    const [, kept] = keptHeaders([name, value], redactStored);
     expect([SEED, name, value, kept]).toEqual([SEED, name, value, "…"]);
   }
   const rows = [
@@ -184,7 +184,7 @@ test("a header whose name says secret keeps no value, whatever that looks like",
     ["Accept", "*/*", "*/*"],
   ] as const;
   for (const [name, value, kept] of rows)
-    expect(keptHeaders([name, value], redactKept)).toEqual([name, kept]);
+    expect(keptHeaders([name, value], redactStored)).toEqual([name, kept]);
   for (const name of [...Object.values(HEADERS), "Idempotency-Key", "Content-Type", "Keep-Alive"])
     expect([name, isSecretHeader(name)]).toEqual([name, false]);
 });

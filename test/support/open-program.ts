@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { causeOfError } from "../../src/store/connection/storage-failure.ts";
-import { openWatched, type WatchedDatabase } from "../../src/store/connection/watched-database.ts";
+import { openWatchedDatabase, type WatchedDatabase } from "../../src/store/connection/watched-database.ts";
 
 /**
  * Opens a database with the named number of descriptors left, or with all, and reads it; prints why it cannot, or
@@ -16,7 +16,7 @@ if (left !== undefined) {
     for (const file of taken.splice(0, Number(left))) closeSync(file);
   }
 }
-const opened = openWatched(path, { kind: SANDBOX_FILE });
+const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE });
 for (const file of taken) closeSync(file);
 process.stdout.write(
   `${opened.ok ? read(opened.value) : `${opened.refusal.reason} ${opened.refusal.message}`}\n`,

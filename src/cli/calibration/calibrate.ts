@@ -157,7 +157,7 @@ function readRecord({ world }: Context, path: string): Calibration {
   );
 }
 
-/** What was contradicted first, then what was confirmed, and the rest by its reason. */
+/** The contradicted assumptions first, then the confirmed ones, then the others by their reasons. */
 function shown(assumptions: readonly CalibratedAssumption[]): string {
   const of = (verdict: CalibratedAssumption["verdict"]): readonly CalibratedAssumption[] =>
     assumptions.filter((one) => one.verdict === verdict);

@@ -53,7 +53,7 @@ export function payerOptions(): Option[] {
 
 /** A receiver on its port, which ends with the block that holds it. */
 export type Payer = AsyncDisposable & {
-  /** What a person has to do, in lines. */
+  /** The instructions for the payer, in lines. */
   readonly terms: string;
   /** The number of its requests at most. */
   readonly requests: number;
@@ -86,7 +86,7 @@ export async function openPayer(context: Context, options: PayerOptions, run: st
     requests: MAX_RETRIEVES,
     observe: async (target, answers, asking) => {
       const { checkout_url: url } = checkoutOf(answers.get(FIRST_PROBE));
-      // In every mode: without it nobody can pay.
+      // Printed in every mode: without it, no payer knows the address.
       printer.trace(`pay the order: ${printable(String(url))}\n${terms}`);
       const seen = await awaitPayment(world, target, { ...asking, answers, receiver: made });
       return { ...seen, secrets };

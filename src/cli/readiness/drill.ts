@@ -49,7 +49,7 @@ export function registerDrill<Options extends ServiceOptions>(group: Group, spec
     { ...group, command },
     {
       ...spec,
-      options: [...(spec.options ?? []), switchOption("--all", "also show the steps that held")],
+      options: [...(spec.options ?? []), switchOption("--all", "also show the steps that passed")],
       run: (context, options) => runDrill(context, options, spec.prepare),
     },
   );

@@ -155,7 +155,7 @@ function settlementOf(result: Exchange): Settlement | undefined {
   return { state: "refused", checkoutId: null, code, proof };
 }
 
-/** Whether an answer settles what an earlier try, which may have been taken, left open (decision 23). */
+/** Whether an answer shows the outcome of an earlier attempt that may have been received (decision 23). */
 function isProof(result: Exchange): boolean {
   if (result.end === "refusal") return errorRow(result.error.code)?.provesKeyUnused === true;
   return result.end === "success";

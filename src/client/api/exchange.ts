@@ -12,7 +12,9 @@ import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 /** A request of the v1 API, without limits and signal. */
 export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "proxy"> & {
   readonly body?: string;
-  /** Its URL at this moment, asked for before each try; undefined while nothing may get it. Default: `url`, always. */
+  /**
+   * The current URL, read before each attempt; undefined while no server may get the request. Default: always `url`.
+   */
   readonly locate?: () => string | undefined;
 };
 
@@ -35,7 +37,7 @@ type Failure = {
   readonly retryAfterMs: number;
 };
 
-/** How an exchange ended, after all its tries. */
+/** The end of an exchange, after all its attempts. */
 export type Exchange = {
   readonly tries: number;
   /** Whether a try may have reached the service without a final answer: then its effect is unknown. */
@@ -72,7 +74,7 @@ export async function exchange(
   const { policy, signal, observer } = options;
   let uncertain = false;
   for (let tries = 1; ; tries += 1) {
-    const result = await tryOnce(world, request, options);
+    const result = await attemptOnce(world, request, options);
     observer?.onAnswer?.(result);
     const verdict = judge(result, world.now());
     uncertain ||= verdict.end === "again" && verdict.uncertain;
@@ -90,8 +92,8 @@ export async function exchange(
   }
 }
 
-/** One try, where the request goes now. */
-async function tryOnce(
+/** Makes one attempt, at the current URL. */
+async function attemptOnce(
   { send }: Pick<World, "send">,
   { locate, ...request }: ApiRequest,
   { policy: { timeoutMs }, signal, observer }: ExchangeOptions,

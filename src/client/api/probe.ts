@@ -24,8 +24,9 @@ type ProbeWorld = Pick<World, "send" | "now" | "uuid" | "randomBytes">;
 type ProbeOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
 /**
- * Asks a service what v1 shows about launch readiness: whether it accepts the credential and, if so and it is not a
- * live one, how it answers an order that is sent twice, and once with another body. Nothing is retried.
+ * Probes the launch readiness of a service through v1: whether it accepts the credential and, if it is a test
+ * credential, how it answers an order that is sent twice, and once with another body. Sends nothing again after a
+ * failure.
  */
 export async function probeService(
   world: ProbeWorld,

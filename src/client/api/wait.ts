@@ -9,7 +9,7 @@ import type { Exchange, ExchangeOptions } from "./exchange.ts";
 /** The goal of a wait: any final status, or a certain status. */
 export type Goal = "final" | Status;
 
-/** How a wait ended. `unreachable_goal`: the status is final and not the expected one. */
+/** The end of a wait. `unreachable_goal`: the status is final and not the expected one. */
 export type WaitResult =
   | { readonly end: "reached" | "unreachable_goal"; readonly response: CheckoutResponse }
   /** `response` is the last answer; undefined if there was none. */

@@ -12,7 +12,7 @@ import { COMMAND_AGENT } from "../../core/network/headers.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import type { Target } from "../api/client.ts";
 
-/** How a calibration ended: with all answers that could be read, or before its second request. */
+/** The end of a calibration: with all readable answers, or before its second request. */
 type Calibrated =
   | { readonly end: "done"; readonly answers: Answers }
   | { readonly end: "not_this_service" | "live"; readonly message: string };
@@ -20,8 +20,8 @@ type Calibrated =
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /**
- * Sends the probes to a service, one after the other. Stops after the first unless it was answered with a checkout whose
- * `livemode` is false. A probe without an answer is left out: a 429, a 5xx, and a connection that failed say nothing.
+ * Sends the probes to a service in sequence. Stops after the first unless its answer is a checkout with `livemode`
+ * false. Probes without a usable answer are left out: a 429, a 5xx, or a failed connection.
  */
 export async function calibrate(
   world: Pick<World, "send">,

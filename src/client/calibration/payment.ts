@@ -14,12 +14,12 @@ import { poll } from "../poll.ts";
 import { askForAnswer, type AskOptions } from "./calibrate.ts";
 import type { CalibrationReceiver } from "./receiver.ts";
 
-/** How long a person has to pay. */
+/** Time for the payment, in milliseconds. */
 const PAYMENT_MS = 15 * 60_000;
-/** How long the last events, the second attempt and the payer's return are waited for after the payment. */
+/** Time after the payment for the last events, the second attempt and the payer's return, in milliseconds. */
 const AFTER_PAYMENT_MS = 60_000;
 const PAUSE_MS = 500;
-/** How often the order is retrieved: after requests that reached the receiver, and once at the end. */
+/** Maximum number of retrieves of the order: after requests to the receiver, and once at the end. */
 export const MAX_RETRIEVES = 5;
 
 /**

@@ -3,7 +3,7 @@ import { checkHost, type AllowedHosts } from "../../core/loopback.ts";
 import { headerValues } from "../../core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
 
-/** What a receiver of a calibration has got of its order, and the service that gets it. */
+/** The requests for its order that the receiver of a calibration has received, and the receiver's service. */
 export type CalibrationReceiver = {
   readonly service: Service;
   readonly deliveries: () => readonly ReceivedRequest[];
@@ -11,7 +11,7 @@ export type CalibrationReceiver = {
   readonly visit: () => ReceivedRequest | undefined;
 };
 
-/** What is kept at most of one order, against a sender that never stops. */
+/** Maximum number of kept requests of one order, in case a sender never stops. */
 const MAX_DELIVERIES = 100;
 
 /**

@@ -18,13 +18,13 @@ import { parseJson } from "../../core/json.ts";
 import { errorResponse, type ErrorResponse } from "../../core/checkout/wire.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 
-/** The address of a sandbox's control API (decision 43), the token of one role, and who calls. */
+/** The address of a sandbox's control API (decision 43), the token of one role, and the caller. */
 export type ControlTarget = {
   readonly origin: string;
   readonly token: string;
   /** The version of the program that calls (decision 65). */
   readonly version: string;
-  /** Called with the version of the sandbox, if it is another one; undefined if it tells none, as the first ones. */
+  /** Called with the version of a sandbox of another version; undefined if it is too old to report its version. */
   readonly onOtherVersion?: (sandboxVersion: string | undefined) => void;
   /** Called with the instance id of the sandbox, for each answer that has it (decision 96). */
   readonly onInstance?: (instance: string) => void;

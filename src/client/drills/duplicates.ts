@@ -178,8 +178,7 @@ function laneFact({ order, sends }: Lane): LaneFact {
 /**
  * Sends the creation events of orders that the drill created (the shop first hears of those that end paid by their
  * payment), or of the shop's orders that the shop does not know yet; then reads each view until the shop knows the
- * order. Sends the creation events of the drill's own orders (except those that the shop first hears of by their
- * payment), and of orders that the shop does not know yet; then reads each view until the shop knows the order.
+ * order.
  */
 async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["before"]>> {
   const { scope, orders } = run;

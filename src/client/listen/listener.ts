@@ -21,7 +21,7 @@ import { createCauseSearch, type CauseSearch } from "./search.ts";
 export type Secrets = {
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
-  /** The time of the sender's clock when it was asked; null if that is the real time, or not known. */
+  /** The sender's time; null if it is real time or unknown. */
   readonly storeTime: number | null;
 };
 
@@ -285,7 +285,10 @@ async function handle(context: Context, received: Received): Promise<DeliveryRes
   return { ...forwarded, again };
 }
 
-/** Answers and reports a delivery: at once, or, if there is another attempt, once the sender has told its time. */
+/**
+ * Answers and reports a delivery: immediately, or, before another attempt, after the sender has reported the time of
+ * it.
+ */
 async function answerAndReport(
   context: Context,
   received: Received,

@@ -18,8 +18,8 @@ export type Link = DeliverySource & {
   /** Asks for an event again, for this listener only. */
   readonly replay: (eventId: string) => Answer<"replayEvent">;
   /**
-   * The store's time if its clock was moved; null for real time. Undefined if the sandbox cannot be asked, and the clock
-   * was moved when it last told.
+   * The store's time if its clock was moved; null for real time. Undefined if the sandbox does not answer, and its last
+   * answer said that the clock was moved.
    */
   readonly storeTime: () => Promise<number | null | undefined>;
   /** Pauses deliveries until the next registration, unless another listener has taken over. */

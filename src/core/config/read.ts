@@ -111,7 +111,7 @@ function limitFault(text: string): ConfigFault | undefined {
   return undefined;
 }
 
-/** One fault for each issue; an unknown key is a separate fault, with the name that was probably meant. */
+/** One fault for each issue; an unknown key is a separate fault, with the name that was probably intended. */
 function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
   const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
   if (issue.code === "unrecognized_keys") {
@@ -119,7 +119,7 @@ function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
     return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(key, names) }));
   }
   if (issue.code === "invalid_union") {
-    // The form without a type error is the one that was meant.
+    // The form without a type error is the intended one.
     const meant = issue.errors.find((issues) => !issues.some(isOfOtherType)) ?? [];
     const whole = [{ path, message: issue.message }];
     return meant.length === 0

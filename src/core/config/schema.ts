@@ -187,7 +187,7 @@ export const returnOrigin = z.codec(
   },
 );
 
-/** How a sandbox is served. Missing fields have their defaults. */
+/** The settings of a sandbox. Missing fields have their defaults. */
 const sandbox = z.strictObject({
   port: z.optional(whole(0, 65_535)),
   rateLimit: z.optional(rateLimit),
@@ -311,7 +311,7 @@ export const configFile = z.strictObject({
 });
 /** The content of `checkout.config.json`. */
 export type ConfigFile = DomainOf<typeof configFile>;
-/** How a sandbox is served, as the file sets it. */
+/** The settings of a sandbox in the file. */
 export type SandboxSettings = NonNullable<ConfigFile["sandbox"]>;
 
 /** The JSON Schema of the file, for editors: part of the package, and served by the sandbox. */

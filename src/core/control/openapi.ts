@@ -269,7 +269,7 @@ function allSchemas(): Readonly<Record<string, Json>> {
       Object.assign(jsonSchema, rulesOf(zodSchema));
     },
   });
-  // By name: the order in which they were first asked for depends on who asked.
+  // Sorted by name: otherwise the order would depend on the first request for each.
   const sorted = Object.entries(schemas).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return Object.fromEntries(
     sorted.map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema]),

@@ -91,7 +91,7 @@ const ISO = { decode: (text: string) => Date.parse(text), encode: iso };
 /** A moment in a request: ISO 8601 on the wire, with an existing day; milliseconds here. */
 export const namedMoment = z.codec(z.iso.datetime({ offset: true }), z.number(), ISO);
 
-/** A moment in an answer: ISO 8601 in UTC on the wire, whatever year the clock was moved to; milliseconds here. */
+/** A time in an answer: ISO 8601 in UTC on the wire, for every year of a clock; milliseconds here. */
 export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })), z.number(), ISO);
 
 /** A whole number from a minimum, up to an optional maximum. */

@@ -125,7 +125,7 @@ export function explainDelivery(
   };
 }
 
-/** How the summary shows each field. */
+/** The text of each field in the summary. */
 const SAID = {
   id: HIDDEN,
   object: ({ object }) => (object === "order" ? "order" : "checkout session of order"),

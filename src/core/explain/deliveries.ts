@@ -81,10 +81,7 @@ export function pendingAttempts(
   });
 }
 
-/**
- * Whether the next attempt happens by itself at a known time. A delivery behind earlier events of its checkout does not
- * qualify.
- */
+/** Whether the time of the next attempt is known. A delivery behind earlier events of its checkout does not qualify. */
 function isPending({ state, isHeld, tries }: StoryDelivery): boolean {
   return state === "due" && !isHeld && tries.length > 0 && !tries.some(isUnderWay);
 }

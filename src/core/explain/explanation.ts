@@ -51,7 +51,7 @@ const pendingEntry = z.object({
   what: z.enum(["delivery", "expiry", "settlement"]),
   text: z.string(),
 });
-/** A pending change that happens by itself at its time. */
+/** A pending change that happens automatically at its time. */
 export type PendingEntry = DomainOf<typeof pendingEntry>;
 /** One line of a story. */
 export type StoryEntry = DomainOf<typeof storyEntry>;

@@ -5,7 +5,7 @@ import { faultText } from "../fault/fault.ts";
 import type { AppliedFault } from "../fault/operations.ts";
 import { parseJson } from "../json.ts";
 import { isReplay, keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
-import { redactKept } from "../request/redaction.ts";
+import { redactStored } from "../request/redaction.ts";
 import { english, type Say } from "../language.ts";
 import { printable } from "../text.ts";
 import { checkOf, type Check } from "./checks.ts";
@@ -190,7 +190,7 @@ function firstRequest(met: ExistingCheckout): Map<string, string> {
 }
 
 function keptField(value: unknown, { orderId }: ExistingCheckout): unknown {
-  return typeof value === "string" ? redactKept(value, orderId) : value;
+  return typeof value === "string" ? redactStored(value, orderId) : value;
 }
 
 function shown(value: unknown): string {

@@ -15,7 +15,7 @@ import { SENTENCES } from "./sentences.ts";
 export type StoryRequest = LoggedRequest & {
   /** Its Idempotency-Key; null if it had none, or if the key was not stored. */
   readonly key: string | null;
-  /** How it differs from the first request of its key or order; empty if it was not refused for that. */
+  /** The differences from the first request of its key or order; empty if the refusal has another reason. */
   readonly differences: readonly Difference[];
   /** The stored answer of its key; null if there is none. */
   readonly answer: string | null;

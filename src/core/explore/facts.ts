@@ -3,13 +3,13 @@ import type { Status } from "../checkout/checkout.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** How a purchase ended: with an order, with a failure that it reported, or not within its time. */
+/** The end of a purchase: an order, a reported failure, or a timeout. */
 export type PurchaseEnd =
   | { readonly end: "order"; readonly id: string; readonly checkoutUrl: string }
   | { readonly end: "failure"; readonly message: string }
   | { readonly end: "timeout" };
 
-/** What the merchant's own records say of an order. Null: not shown. */
+/** The state of an order in the merchant's own records. Null: not shown. */
 export type OrderView = {
   readonly paid: boolean;
   readonly times: number | null;
@@ -52,7 +52,7 @@ export type RunFacts = {
   readonly again: PurchaseEnd | null;
   readonly requests: readonly SeenRequest[];
   readonly deliveries: readonly SeenDelivery[];
-  /** The view before the payer acted, soon after a payment, and at the end; null where it could not be read. */
+  /** The view before the payer acted, soon after a payment, and at the end; null if it could not be read. */
   readonly before: OrderView | null;
   readonly soon: OrderView | null;
   readonly last: OrderView | null;
@@ -63,7 +63,7 @@ export function isPayment(eventType: string): boolean {
   return eventType.endsWith(`.${"succeeded" satisfies FinalStatus}`);
 }
 
-/** The checkout that a run is about: the one that the client got, or else the first one. */
+/** The checkout of a run: the checkout that the client received, or else the first. */
 export function checkoutOf({ checkouts, purchase, again }: RunFacts): MadeCheckout | undefined {
   const ids = new Set([again, purchase].map((end) => (end?.end === "order" ? end.id : undefined)));
   return checkouts.find(({ id }) => ids.has(id)) ?? checkouts[0];

@@ -152,7 +152,7 @@ export const EXPLORE_CAUSES = {
 /** A cause of the closed list. */
 export type ExploreCause = keyof typeof EXPLORE_CAUSES;
 
-/** Said of a payment whose event was lost for good: no shop can learn of it from webhooks. */
+/** The advice about a payment whose event was lost for good: no shop can learn of it from webhooks. */
 export const DROPPED_FOR_GOOD: Words = [
   "The event of the payment was lost for good, so the order was never booked. Ask for orders that stay unpaid (GET /v1/checkout-sessions/{id}), or have the events sent again (checkout events replay).",
   "支付事件彻底丢失，订单因此一直没有入账。请主动查询长时间未支付的订单（GET /v1/checkout-sessions/{id}），或重新推送事件（checkout events replay）。",

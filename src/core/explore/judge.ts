@@ -1,7 +1,7 @@
 import { checkoutOf, isPayment, type MadeCheckout, type RunFacts, type SeenDelivery } from "./facts.ts";
 import type { ExploreCause, Invariant } from "./invariants.ts";
 
-/** What a run says of an invariant; an invariant that it says nothing of is not judged. */
+/** The verdict of a run on an invariant; an invariant without a verdict is not judged. */
 type Verdict =
   | { readonly invariant: Invariant; readonly held: true }
   | { readonly invariant: Invariant; readonly held: false; readonly cause: ExploreCause };
@@ -9,7 +9,7 @@ type Verdict =
 /** The verdicts of a run, and whether the event of its payment was lost for good. */
 export type Judgement = { readonly verdicts: readonly Verdict[]; readonly isDropped: boolean };
 
-/** Judges what a run showed. */
+/** Judges the facts of a run. */
 export function judge(facts: RunFacts): Judgement {
   const checkout = checkoutOf(facts);
   const ofView = checkout === undefined ? [] : viewVerdicts(facts, checkout);
@@ -17,7 +17,7 @@ export function judge(facts: RunFacts): Judgement {
   return { verdicts: clientVerdicts(facts).concat(ofView), isDropped };
 }
 
-/** Whether a later look at the view can change the judgement: a booking may still come, but none goes away. */
+/** Whether a later reading of the view can change the judgement: a booking may still appear, but none disappears. */
 export function canHeal({ verdicts, isDropped }: Judgement): boolean {
   return (
     isDropped ||

@@ -2,7 +2,7 @@
 // core/explore/shrink.ts; what a run of it says: core/explore/judge.ts; the runs: testing/explore/run.ts.
 import type { FaultAction } from "../fault/actions.ts";
 
-/** How the payer ends a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
+/** The payer's ends of a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
 export const PAYER_OUTCOMES = [
   "succeeded",
   "declined",
@@ -43,9 +43,9 @@ export type Schedule = { readonly faults: readonly ScheduledFault[]; readonly pa
 /** A purchase without faults, which is paid at once. */
 export const NO_FAULTS: Schedule = { faults: [], payer: "succeeded" };
 
-/** How late an answer or a body is, in milliseconds of real time: more would only be waited for. */
+/** Delay of an answer or a body, in milliseconds of real time: a longer delay would only cost time. */
 const LATENCY_MS = 250;
-/** How late a delivery is, in milliseconds by the store's clock. */
+/** Delay of a delivery, in milliseconds by the store's clock. */
 const DELIVERY_DELAY_MS = 60_000;
 /** The status of a proxy, with a body that is not JSON. */
 const PROXY_STATUS = 502;
@@ -74,7 +74,7 @@ export function sizeOf({ faults, payer }: Schedule): number {
   return faults.length + (payer === NO_FAULTS.payer ? 0 : 1);
 }
 
-/** A text that two schedules share only if they are the same, whatever the order of their faults. */
+/** A key that two schedules share only if they have the same faults, in any order, and the same payer. */
 export function keyOf({ faults, payer }: Schedule): string {
   const parts = faults.map((fault) => faultLine(fault)).toSorted();
   return [payer, ...parts].join("\n");

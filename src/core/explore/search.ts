@@ -16,7 +16,7 @@ import {
   type ScheduledFault,
 } from "./schedule.ts";
 
-/** A request or a delivery that a fault can hit, by its number among those alike. */
+/** A request or delivery that a fault can hit, by its number among similar ones. */
 export type Place =
   | {
       readonly kind: "request";
@@ -31,7 +31,7 @@ export type Place =
 export type KnownRun = {
   readonly schedule: Schedule;
   readonly places: readonly Place[];
-  /** How much else than without faults happened. */
+  /** The differences from the run without faults. */
   readonly closeness: number;
   readonly isBroken: boolean;
 };
@@ -98,7 +98,7 @@ function extensionsOf({ schedule, places }: KnownRun, hasKills: boolean): readon
 
 const OTHER_OUTCOMES = PAYER_OUTCOMES.filter((outcome) => outcome !== NO_FAULTS.payer);
 
-/** What a place counts that only the faults of the extended run have made: nobody thinks of failures there. */
+/** The weight of a place that only the faults of the extended run have created: its failures are the least expected. */
 const NEW_PLACE = 4;
 
 /**
@@ -137,12 +137,12 @@ export function nextWave(
     .map(({ schedule }) => schedule);
 }
 
-/** Weights of what can differ from the run without faults: the nearer to damage, the heavier. */
+/** Weights of the differences from the run without faults: heavier if nearer to damage. */
 const WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
 
 /**
- * How much else happened than in the run without faults: requests that were repeated or refused, deliveries that came
- * again, a purchase that failed. 0: the fault changed nothing.
+ * The weighted differences from the run without faults: requests that were repeated or refused, deliveries that were
+ * repeated, a purchase that failed. 0: the fault changed nothing.
  */
 export function closenessOf(run: RunFacts, plain: RunFacts): number {
   const more = (count: (facts: RunFacts) => number): number => Math.max(0, count(run) - count(plain));

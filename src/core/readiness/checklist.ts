@@ -231,8 +231,8 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
 }
 
 /**
- * Only a drill of the merchant's client proves the item. Requests in the log are shown but prove nothing: anybody can
- * have sent them, and a refusal is what a client gets that mixes up its keys.
+ * Only a drill of the merchant's client proves the item. Logged requests are shown but prove nothing: any client can
+ * have sent them, and even a client that mixes up its keys gets such a refusal.
  */
 function idempotencyItem(facts: ReadinessFacts, say: Say): Finding {
   const { storeId, idempotency, underway } = facts;

@@ -47,7 +47,7 @@ const HEX_WORD = /^(?=.*[a-f])[0-9a-f]+$/i;
  * 86). A card number has 13 to 19 digits in groups, an issuer's first digits and a valid check digit. A number in
  * `orderId` stays, because it names an order.
  */
-export function redactKept(text: string, orderId?: string | null): string {
+export function redactStored(text: string, orderId?: string | null): string {
   const safe = redactSecrets(text);
   if (!mayHoldCard(safe)) return safe;
   const open = new Set<string>();

@@ -2,7 +2,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { english } from "../../core/language.ts";
 import { accept, mapped, type Outcome } from "../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../core/readiness/assumptions.ts";
-import { redactKept } from "../../core/request/redaction.ts";
+import { redactStored } from "../../core/request/redaction.ts";
 import { atStore, noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { act } from "../readiness/administration.ts";
@@ -28,7 +28,7 @@ export const readinessHandlers = {
   storeSummary: async (context, { storeId }) => summary(context, storeId),
   waiveDrill: (context, { storeId, body }) =>
     atStore(context, storeId, ({ waivers }, at) => {
-      const waiver = { drill: body.drill, reason: redactKept(body.reason), at };
+      const waiver = { drill: body.drill, reason: redactStored(body.reason), at };
       waivers.insert({ ...waiver, storeId });
       return accept(waiver);
     }),
@@ -53,7 +53,7 @@ export const readinessHandlers = {
 
 /** Removes keys and secrets from a note, because the log keeps its rows forever. */
 function keptNote(note: string | undefined): string | null {
-  return note === undefined ? null : redactKept(note);
+  return note === undefined ? null : redactStored(note);
 }
 
 function summary(

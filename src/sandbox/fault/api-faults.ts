@@ -148,7 +148,7 @@ function unanswered(requestId: string): Answer {
   return { status: 0, headers: { "X-Request-Id": requestId }, body: "", dropped: true };
 }
 
-/** A body in parts, with the length of the whole one. */
+/** An answer whose body is sent in parts, with the length of the complete body. */
 function streamed(answer: Answer, inParts: (whole: Uint8Array) => AsyncIterable<Uint8Array>): Answer {
   const { body } = answer;
   if (!isWhole(body)) return answer;

@@ -29,7 +29,7 @@ export async function openDrillLease(
     leases.open({ ...lease, since: storeTime(context, lease.storeId) }, { timeoutMs, undo });
   switch (lease.drill) {
     case "idempotency":
-      return openWatched(context, lease, open);
+      return openWatchedDatabase(context, lease, open);
     case "browser_return":
     case "duplicates":
       open(() => {
@@ -47,7 +47,7 @@ export async function openDrillLease(
 }
 
 /** Creates a key for the drill alone, so that other requests of the store are not taken for the merchant's client. */
-async function openWatched(
+async function openWatchedDatabase(
   { store, world, idempotencyWatch }: LeaseContext,
   lease: Omit<Lease, "since">,
   open: (undo: () => Promise<void>) => void,

@@ -1,6 +1,6 @@
 import { iso } from "../../core/clock.ts";
 import type { DeliveryError } from "../../core/webhook/delivery.ts";
-import { redactKept } from "../../core/request/redaction.ts";
+import { redactStored } from "../../core/request/redaction.ts";
 import { cut, jsonLine, printable, redactSecrets } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 
@@ -154,5 +154,5 @@ function deliveryJson({
 }
 
 function shownTarget(target: string): string {
-  return cut(redactKept(target), MAX_TARGET_CODE_POINTS);
+  return cut(redactStored(target), MAX_TARGET_CODE_POINTS);
 }

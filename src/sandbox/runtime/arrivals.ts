@@ -55,7 +55,7 @@ export function createArrivals<News = WriteNotice>({ sleep }: Pick<World, "sleep
 /** The way a request waits for its result. */
 type WaitOptions<Result> = {
   readonly look: () => Result;
-  /** Whether a result is worth an answer before the time is up. */
+  /** Whether a result ends the wait before the timeout. */
   readonly isEnough: (result: Result) => boolean;
   /** Resolves when another read may find more, or after so many milliseconds. */
   readonly next: (leftMs: number) => Promise<void>;

@@ -29,7 +29,7 @@ type RedirectOutcome = Outcome<string>;
 
 /** The address of the portal. */
 type PortalAddress = {
-  /** Its origin and its path; null where the portal is off: it would share an origin with the payment pages. */
+  /** Its origin and path; null if the portal is off, because it would share an origin with the payment pages. */
   readonly url: string | null;
   /** The port that the sandbox listens on, which names its cookies: cookies know no ports. */
   readonly port: number;

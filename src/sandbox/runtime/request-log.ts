@@ -9,7 +9,7 @@ import {
 } from "../../core/request/logged-request.ts";
 import { REAL_CLOCK, storeNow, type StoreClock } from "../../core/clock.ts";
 import type { Outcome } from "../../core/outcome.ts";
-import { redactKept } from "../../core/request/redaction.ts";
+import { redactStored } from "../../core/request/redaction.ts";
 import { cut, redactValues } from "../../core/text.ts";
 import type { RequestFile } from "../../store/request/request-file.ts";
 import type { RequestBatch } from "../../store/request/requests.ts";
@@ -345,7 +345,7 @@ function factsOf({
   const hide = (text: string): string => redactValues(text, secrets);
   const sent = refusal === undefined ? "" : Buffer.from(body).toString("utf8");
   const ordered = orderId === null && sent !== "" ? orderIdIn(sent) : orderId;
-  const redact = (text: string): string => redactKept(hide(text), ordered);
+  const redact = (text: string): string => redactStored(hide(text), ordered);
   const summary = {
     requestId: requestIdOf(answer),
     durationMs: times.milliseconds,

@@ -1,6 +1,6 @@
 import { KEPT_ANSWER_BYTES, type DeliveryError } from "../../core/webhook/delivery.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
-import { redactKept } from "../../core/request/redaction.ts";
+import { redactStored } from "../../core/request/redaction.ts";
 import { allowedAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 
@@ -51,7 +51,7 @@ export async function post(
   });
   // Answers are stored, and receivers may echo the webhook or print their secrets.
   return end(
-    result.ok ? { ...result, body: redactKept(result.body, orderIdIn(String(wanted.body))) } : result,
+    result.ok ? { ...result, body: redactStored(result.body, orderIdIn(String(wanted.body))) } : result,
   );
 }
 

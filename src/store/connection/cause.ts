@@ -147,8 +147,8 @@ function isOfIndex(error: { readonly code: string }): boolean {
 const INDEX_STEP_BYTES = 32 * 1024;
 
 /**
- * Writes as many bytes beside the database as SQLite needs for its index, at the offset of its largest file's end, and
- * removes the file, whose name is no running process's.
+ * Checks for free space: writes as many bytes as SQLite needs for its index into a file beside the database, at the end
+ * of the largest file's range, and removes the file. The file's name belongs to no running process.
  */
 function takeRoom(path: string): void {
   const sizes = ["", "-wal", "-shm"].map(
@@ -169,7 +169,7 @@ function takeRoom(path: string): void {
   }
 }
 
-/** Writes all bytes. A disk with room for only some accepts those, and only returns their number. */
+/** Writes all bytes. A disk without enough space writes some of them, and returns only their number. */
 function writeAt(file: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length;)
     done += writeSync(file, bytes, done, bytes.length - done, position + done);

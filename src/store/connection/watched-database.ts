@@ -28,7 +28,10 @@ export type WatchedDatabase = {
 };
 
 /** Opens a database file as `openDatabase` does, and watches its files; a database in memory has none. */
-export function openWatched(path: string, options: OpenOptions): Outcome<WatchedDatabase, FileRefusal> {
+export function openWatchedDatabase(
+  path: string,
+  options: OpenOptions,
+): Outcome<WatchedDatabase, FileRefusal> {
   const opened = openDatabase(path, options);
   if (!opened.ok) return opened;
   const connection = opened.value;

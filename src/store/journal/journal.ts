@@ -3,7 +3,7 @@ import { mapped, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import type { FileKind, FileRefusal, OpenOptions } from "../connection/database.ts";
 import { LOG_MARK_DDL } from "../connection/log-mark.ts";
-import { openWatched } from "../connection/watched-database.ts";
+import { openWatchedDatabase } from "../connection/watched-database.ts";
 import { ENTRIES_DDL, ENTRIES_OF_INSTANCES, entriesTable } from "./entries.ts";
 import {
   SEEN_EVENTS_DDL,
@@ -35,7 +35,9 @@ export function openJournal(
   path: string,
   options: Omit<OpenOptions, "kind"> = {},
 ): Outcome<Journal, FileRefusal> {
-  return mapped(openWatched(path, { ...options, kind: JOURNAL_FILE }), (opened) => entriesTable(opened));
+  return mapped(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
+    entriesTable(opened),
+  );
 }
 
 /**
@@ -46,7 +48,7 @@ export function openSeenEvents(
   path: string,
   { now, ...options }: Omit<OpenOptions, "kind"> & { readonly now: number },
 ): Outcome<SeenEvents, FileRefusal> {
-  return mapped(openWatched(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
+  return mapped(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
     seenEventsTable(opened, now),
   );
 }

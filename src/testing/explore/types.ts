@@ -9,14 +9,14 @@ export type ExploreOptions = {
    * does when a customer clicks again.
    */
   readonly purchase: (store: Store) => Promise<Pick<Checkout, "id" | "checkout_url">>;
-  /** What the application believes of an order, such as from its own database. */
+  /** The state of an order in the application, such as in its own database. */
   readonly view: (orderId: string, store: Store) => View | Promise<View>;
   /**
    * Starts the application for a store and registers its endpoint; returns a function that stops it. Called before
    * `purchase`, once for each schedule. Default: nothing is started.
    */
   readonly start?: (store: Store) => Promise<(() => unknown) | void>;
-  /** How long new schedules are begun, in milliseconds of real time. Default: 60,000. */
+  /** Time after which no new schedule begins, in milliseconds of real time. Default: 60,000. */
   readonly budgetMs?: number;
   /** The number of schedules after which no new one is begun. Default: no limit. */
   readonly maxSchedules?: number;
@@ -33,19 +33,19 @@ export type ExploreOptions = {
 /** A fault at one request or one delivery. */
 export type ExploreFault = Omit<Fault, "until">;
 
-/** What an application believes of an order. */
+/** The state of an order in the application. */
 export type View =
   | "unpaid"
   | "paid"
   | {
       readonly paid: boolean;
-      /** How often it was booked. Without it, `booked_once` is not judged. */
+      /** The number of bookings. Without it, `booked_once` is not judged. */
       readonly times?: number | undefined;
       /** The booked amount. Without it, `right_amount` is not judged. */
       readonly amountMinor?: number | undefined;
     };
 
-/** How the payer ends a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
+/** The payer's ends of a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
 export type PayerOutcome =
   | "succeeded"
   | "declined"
@@ -84,7 +84,7 @@ export type Exploration = {
 
 /** A broken invariant, and the least schedule that breaks it. */
 export type BrokenInvariant = {
-  /** As `store.faults.add` takes them, one after the other. */
+  /** In the form of `store.faults.add`, to be added one after the other. */
   readonly faults: readonly ExploreFault[];
   readonly payer: PayerOutcome;
   readonly invariant: Invariant;
@@ -92,7 +92,7 @@ export type BrokenInvariant = {
   readonly cause: string;
   /** The invariant, the likely cause and its cure, in words. */
   readonly text: string;
-  /** What happened, as the timeline of the order tells it. */
+  /** The course of the run, as the timeline of the order. */
   readonly story: string;
   /** The call that runs exactly this schedule again. */
   readonly rerun: string;

@@ -213,7 +213,10 @@ function isKnownBeforeAge(name: CaseName, { kind, all }: Pattern): boolean {
   );
 }
 
-/** Whether it answered a known event under another id as it answers a new one, and a known one otherwise. */
+/**
+ * Whether the receiver trusts the event id header: it answers a known event under another id like a new event, and
+ * under its own id differently.
+ */
 function believesHeader({ kind, alike }: Pattern): boolean {
   return (
     kind("other_event_id") === "taken" &&

@@ -15,7 +15,7 @@ export type DrillEvent = {
   readonly id: string;
   readonly storeId: string;
   readonly createdAt: number;
-  /** When it was sent first, in real time; default: now. */
+  /** The real time of the first attempt. Default: now. */
   readonly sentAt?: number;
 };
 

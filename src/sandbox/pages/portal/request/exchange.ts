@@ -4,7 +4,7 @@ import type { Difference } from "../../../../core/explain/explanation.ts";
 import { firstBody } from "../../../../core/explain/request.ts";
 import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import { curlOf } from "../../../../core/request/curl.ts";
-import { redactKept } from "../../../../core/request/redaction.ts";
+import { redactStored } from "../../../../core/request/redaction.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { bytes, commandLine, table } from "../parts.ts";
 import { WORDS } from "../texts.ts";
@@ -66,7 +66,7 @@ function repeatedParts(
   if (key === null || answer === null || checkout === undefined) return undefined;
   const headers = [...credential, "Content-Type", "application/json", "Idempotency-Key", key];
   const body = JSON.stringify(firstBody({ ...checkout, fingerprint }));
-  const kept = redactKept(body, checkout.orderId);
+  const kept = redactStored(body, checkout.orderId);
   return { headers, body: kept, isRedacted: kept !== body };
 }
 
