@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import {
-  afterAttempt,
+  decideAfterAttempt,
   DEFAULT_DELIVERY_SCHEDULE,
   isHopeless,
   jitterOf,
@@ -90,9 +90,9 @@ test("the whole schedule runs on an advanced clock, each wait within a fifth of 
 });
 
 test("what follows from an answer", () => {
-  const at = (result: Parameters<typeof afterAttempt>[0], tries = 1, jitter = 0.5) => {
+  const at = (result: Parameters<typeof decideAfterAttempt>[0], tries = 1, jitter = 0.5) => {
     const schedule = DEFAULT_DELIVERY_SCHEDULE;
-    const verdict = afterAttempt(result, { tries, schedule, jitter, now: 1_000_000 });
+    const verdict = decideAfterAttempt(result, { tries, schedule, jitter, now: 1_000_000 });
     return verdict.state === "due" ? verdict.nextAt - 1_000_000 : verdict;
   };
   const answer = (status: number, retryAfterMs = 0) => ({ status, retryAfterMs });

@@ -8,7 +8,7 @@ import type { FaultEntry } from "../../core/fault/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import { PARAMETERS } from "../../core/fault/rules.ts";
 import { termsOf } from "../../core/fault/terms.ts";
-import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../core/fault/text.ts";
+import { FAULT_SHARE, matchText, parametersText, probabilityOf } from "../../core/fault/text.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
@@ -240,7 +240,7 @@ const COLUMNS: readonly (readonly [name: string, cell: Cell, isNeeded?: (fault: 
 ];
 
 function parseShare(text: string): number {
-  const share = shareOf(text);
+  const share = probabilityOf(text);
   if (share === undefined) throw invalidOption(FAULT_SHARE, text);
   return share;
 }

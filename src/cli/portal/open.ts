@@ -21,7 +21,7 @@ const LOAD_MS = 5000;
 export function registerOpen(group: Group): void {
   register<OpenOptions>(group, {
     name: "open [id|order_id]",
-    summary: "open the portal, or the page of an order or another id, in your browser, signed in",
+    summary: "open the portal in your browser, signed in; with an id, open its page",
     examples: ["checkout open", "checkout open order-1001", "checkout open --print"],
     options: [
       switchOption("--print", "print the sign-in link instead of opening it; it works once, for 10 minutes"),

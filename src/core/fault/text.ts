@@ -28,6 +28,6 @@ export function matchText({ match, seed }: FaultEntry): string | null {
 export const FAULT_SHARE = "a number from 0 to 1, such as 0.25";
 
 /** Parses a share; undefined if the text is not a share. */
-export function shareOf(text: string): number | undefined {
+export function probabilityOf(text: string): number | undefined {
   return /^([01]|0?\.\d{1,9}|1\.0{1,9})$/.test(text) ? Number(text) : undefined;
 }

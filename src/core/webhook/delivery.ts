@@ -84,7 +84,7 @@ type FinishedAttempt = {
  * Decides the consequence of an attempt (decision 13). Only the number of attempts counts: if the schedule became
  * shorter while an attempt was pending, that attempt is the last.
  */
-export function afterAttempt(
+export function decideAfterAttempt(
   result: DeliveryResult,
   { tries, schedule, jitter, now }: FinishedAttempt,
 ): DeliveryVerdict {

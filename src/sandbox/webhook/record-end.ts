@@ -1,7 +1,7 @@
 import { storeNow } from "../../core/clock.ts";
 import { reliedOnByTaking } from "../../core/readiness/relied.ts";
 import {
-  afterAttempt,
+  decideAfterAttempt,
   isHopeless,
   isTaken,
   jitterOf,
@@ -40,7 +40,7 @@ export function recordEnd(context: RecordContext, ended: EndedAttempt): Dispatch
   const tries = isFree ? delivery.tries : delivery.tries + 1;
   const verdict = isFree
     ? ({ state: "due", nextAt: now } as const)
-    : afterAttempt(outcome, {
+    : decideAfterAttempt(outcome, {
         tries,
         schedule: context.deliveryScheduleMs,
         jitter: isTaken(outcome) ? 0 : jitterOf(deliveryId, tries),

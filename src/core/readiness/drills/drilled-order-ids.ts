@@ -6,7 +6,7 @@ export type DrilledOrderIds = {
   readonly first: string;
   /** The same digits in another order; the last four characters are the same. */
   readonly second: string;
-  /** Another last digit. */
+  /** The same digits except the last. */
   readonly third: string;
   /** Letters of the other case, and a zero before the digits. */
   readonly alike: readonly string[];
@@ -66,8 +66,9 @@ function changed(orderId: string, one: RegExp): string | undefined {
 const LEAST_DRAWN = 8;
 
 /**
- * An order_id in the form of the merchant's, with other digits, and with other letters except in words; undefined if it
- * would be a reserved order_id, which the sandbox settles automatically. Uses one random byte for each character.
+ * An order_id in the form of the merchant's, with other digits, and with other letters except in words. Undefined if the
+ * merchant's is a reserved order_id, which the sandbox settles automatically, or if the result would be too long. Uses
+ * one random byte for each character.
  */
 export function orderIdLike(like: string, random: Uint8Array): string | undefined {
   if (outcomeOfOrderId(like) !== undefined) return undefined;

@@ -23,7 +23,7 @@ export const SSE_SCRIPT = asset("/portal/assets/hx-sse.js", "text/javascript", s
 /** The part of live pages that the extension cannot do. */
 export const LIVE_SCRIPT = asset("/portal/assets/live.js", "text/javascript", liveScript);
 
-/** All of them. */
+/** All assets of the portal. */
 export const PORTAL_ASSETS = [
   PORTAL_STYLE,
   PORTAL_SCRIPT,

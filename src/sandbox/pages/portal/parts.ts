@@ -273,7 +273,7 @@ export function ago(at: number, now: number): Html {
   >`;
 }
 
-/** Making one takes longer than a row of a list. */
+/** Cached, because creating a format takes longer than rendering a row. */
 const ageFormats = new Map<Language, Intl.RelativeTimeFormat>();
 
 function ageFormat(language: Language): Intl.RelativeTimeFormat {

@@ -5,7 +5,7 @@ import { FAULT_PROFILES } from "../../../../core/fault/actions.ts";
 import type { FaultEntry } from "../../../../core/fault/operations.ts";
 import { PROFILES } from "../../../../core/fault/profiles.ts";
 import { PARAMETERS } from "../../../../core/fault/rules.ts";
-import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../../../core/fault/text.ts";
+import { FAULT_SHARE, matchText, parametersText, probabilityOf } from "../../../../core/fault/text.ts";
 import type { Words } from "../../../../core/language.ts";
 import { accept, inField, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
@@ -64,7 +64,7 @@ export function parseFaultForm(
   if (!delay.ok) return delay;
   const end = until === undefined ? undefined : spanOrMomentOf(until);
   if (until !== undefined && end === undefined) return expected("until", A_SPAN_OR_MOMENT, until);
-  const share = probability === undefined ? undefined : shareOf(probability);
+  const share = probability === undefined ? undefined : probabilityOf(probability);
   if (probability !== undefined && share === undefined) return expected("probability", A_SHARE, probability);
   const number = Object.entries(typedFields(fields, [...NUMBERS, "nth"])).find(
     ([, text]) => !/^\d+$/.test(text),
