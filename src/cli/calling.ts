@@ -64,7 +64,7 @@ type BodyOption<Name extends OperationName, Options> =
     ? { readonly body?: BodyBuilder<Name, Options> }
     : { readonly body: BodyBuilder<Name, Options> };
 
-/** The run of a command that is one operation of the sandbox which the command is about. */
+/** Returns the run function of a command that is one operation of the command's sandbox. */
 export function calling<Name extends OperationName, Options extends CommonOptions = CommonOptions>(
   name: Name,
   {

@@ -42,7 +42,7 @@ export function registerChecklistWebhooks(group: Group): void {
         };
         const run = await runDrill(context, control, { body, signal });
         const { drills } = run;
-        const verdict = worstOf(drills);
+        const verdict = worstProof(drills);
         return {
           verdict,
           json: { verdict, passed: verdict === "passed", ...encodeAnswer("runWebhookDrill", run) },
@@ -71,7 +71,7 @@ async function runDrill(
   return answered(run, NEXT_AFTER);
 }
 
-function worstOf(drills: readonly EndpointDrill[]): EndpointDrill["verdict"] {
+function worstProof(drills: readonly EndpointDrill[]): EndpointDrill["verdict"] {
   const has = (verdict: EndpointDrill["verdict"]): boolean =>
     drills.some((drill) => drill.verdict === verdict);
   if (has("failed")) return "failed";

@@ -180,7 +180,7 @@ function hearStop({ onStop }: World): {
   return { signal: () => signal, heard };
 }
 
-/** The faults that the options name. Their reader is loaded only if there are any. */
+/** The faults of `--fault`. The module that reads them is loaded only if there are any. */
 async function faultsOf(context: Context, { fault: names }: ExecOptions): Promise<FaultRequests> {
   if (names === undefined) return [];
   const { readFaults } = await import("../fault/wanted-faults.ts");

@@ -42,7 +42,7 @@ export function banner(
     readonly running?: RunMode;
     /** The number of active faults (decision 94). */
     readonly activeFaults?: number;
-    /** Secrets that the environment gave. They are not shown, because a banner often ends up in a log. */
+    /** Secrets from the environment. They are not shown, because banners often end up in logs. */
     readonly given?: Partial<Pick<GivenSecrets, "apiKey" | "signingSecret" | "controlToken">>;
     /** The number of endpoints that sign with their own secret. */
     readonly ownSecrets?: number | undefined;

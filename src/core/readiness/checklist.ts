@@ -21,7 +21,7 @@ import { sentOrderEvents } from "./drills/webhook.ts";
 import { english, type Say, type Words } from "../language.ts";
 import { printableLiteral } from "../text.ts";
 import { READINESS } from "./sentences.ts";
-import { proofOf, worstOf, type Proof } from "./proof.ts";
+import { proofOf, worstProof, type Proof } from "./proof.ts";
 import type { RunningDrill } from "../control/drills.ts";
 
 const REQUEST = "checkout production request";
@@ -258,7 +258,7 @@ function provenBy(
   proofs: readonly Proof[],
   { passed, also }: { readonly passed: string; readonly also: readonly Evidence[] },
 ): Finding {
-  const worst = worstOf(proofs);
+  const worst = worstProof(proofs);
   const evidence = [...proofs.flatMap((proof) => proof.evidence), ...also];
   if (worst !== undefined) {
     const { status, reason, next } = worst;

@@ -61,7 +61,7 @@ export function proofOf(
 }
 
 /** The first failing proof, otherwise the first unknown one; undefined if all pass. */
-export function worstOf(proofs: readonly Proof[]): Proof | undefined {
+export function worstProof(proofs: readonly Proof[]): Proof | undefined {
   return proofs.find(({ status }) => status === "fail") ?? proofs.find(({ status }) => status === "unknown");
 }
 

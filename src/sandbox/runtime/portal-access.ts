@@ -59,8 +59,8 @@ export type PortalAccess = {
   /** Returns a number for a page that is shown, so that a form sent twice from it is recognised. */
   readonly numberPage: () => string;
   /**
-   * Runs the act of a form. The same form of the same page is a double click: it leads where the first one does, and
-   * runs nothing; not when that one was refused.
+   * Runs the act of a form. A second submission of the same page's form is a double click: it redirects as the first
+   * does and runs nothing, unless the first was refused.
    */
   readonly actOnce: (
     session: PortalSession,

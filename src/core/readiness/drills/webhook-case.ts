@@ -72,17 +72,17 @@ type OpenCase = {
 export type DrillCase = CaseRequest & { readonly title: Words } & (GoodCase | BadCase | OpenCase);
 
 /** A valid request. */
-export function good(title: Words, untaken: GoodCase["untaken"], how: CaseRequest = {}) {
+export function goodCase(title: Words, untaken: GoodCase["untaken"], how: CaseRequest = {}) {
   return { title, expected: "2xx", untaken, ...how } as const;
 }
 
 /** A request that must be refused in order. */
-export function bad(title: Words, how: CaseRequest & WhyTaken) {
+export function badCase(title: Words, how: CaseRequest & WhyTaken) {
   return { title, expected: "4xx", ...how } as const;
 }
 
 /** A request that the service never sends: frameworks may fail on it, or close the connection. */
-export function odd(title: Words, how: CaseRequest & WhyTaken) {
+export function oddCase(title: Words, how: CaseRequest & WhyTaken) {
   return { title, expected: "not 2xx", ...how } as const;
 }
 

@@ -213,10 +213,7 @@ function isKnownBeforeAge(name: CaseName, { kind, all }: Pattern): boolean {
   );
 }
 
-/**
- * Whether the receiver trusts the event id header: it answers a known event under another id like a new event, and
- * under its own id differently.
- */
+/** Whether the receiver trusts the event id header: it answers a known event under another id like a new event. */
 function believesHeader({ kind, alike }: Pattern): boolean {
   return (
     kind("other_event_id") === "taken" &&

@@ -5,9 +5,9 @@ import { isRecord } from "../../json.ts";
 import type { Words } from "../../language.ts";
 import type { DrillCause } from "./webhook-advice.ts";
 import {
-  bad,
+  badCase,
   fieldsOf,
-  odd,
+  oddCase,
   otherDigits,
   withHeaders,
   wrong,
@@ -30,7 +30,7 @@ function badlySigned([text, chinese]: Words): Words {
 
 /** A badly signed request that a receiver may believe because of the way it comes. */
 function carried(title: Words, taken: DrillCause, how: NonNullable<DrillCase["how"]>) {
-  return odd(badlySigned(title), { taken, signature: wrong, how });
+  return oddCase(badlySigned(title), { taken, signature: wrong, how });
 }
 
 function under(title: Words, taken: DrillCause, header: Header, value: string | undefined) {
@@ -46,12 +46,12 @@ const LIVE = ({ data }: Event): Event => ({
 /** A badly signed event that says something else of itself. */
 function claiming(title: Words, change: (event: Event) => Readonly<Record<string, unknown>>) {
   const taken = "skips_by_content";
-  return bad(badlySigned(title), { taken, signature: wrong, sent: (body) => claim(body, change) });
+  return badCase(badlySigned(title), { taken, signature: wrong, sent: (body) => claim(body, change) });
 }
 
 /** A badly signed request with another body. */
 function bearing(title: Words, taken: DrillCause, sent: (body: string) => string) {
-  return odd(badlySigned(title), { taken, signature: wrong, sent });
+  return oddCase(badlySigned(title), { taken, signature: wrong, sent });
 }
 
 /** The forms of a forged request. */
@@ -127,58 +127,61 @@ export const CARRIERS = {
 
 /** The forms of a forged signature. */
 export const SIGNATURE_FORMS = {
-  even_digits: bad(
+  even_digits: badCase(
     ["a signature of which every other digit is wrong, from the first on", "从首位起每隔一位错误的签名"],
     {
       taken: "by_part",
       signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => otherDigits(one) + two),
     },
   ),
-  odd_digits: bad(
+  odd_digits: badCase(
     ["a signature of which every other digit is wrong, from the second on", "从第二位起每隔一位错误的签名"],
     {
       taken: "by_part",
       signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => one + otherDigits(two)),
     },
   ),
-  swapped_digits: bad(["the right signature with two digits swapped", "正确签名交换两位数字"], {
+  swapped_digits: badCase(["the right signature with two digits swapped", "正确签名交换两位数字"], {
     taken: "by_part",
     signature: (right) => right.replace(/(.)(?!\1)(.)/, "$2$1"),
   }),
-  swapped_bytes: bad(["the right signature with two bytes swapped", "正确签名交换两个字节"], {
+  swapped_bytes: badCase(["the right signature with two bytes swapped", "正确签名交换两个字节"], {
     taken: "compares_unordered",
     signature: (right) => right.replace(/^((?:..)*?)(..)(?!\2)(..)/, "$1$3$2"),
   }),
-  reversed_digits: bad(["the right signature backwards", "正确签名倒序"], {
+  reversed_digits: badCase(["the right signature backwards", "正确签名倒序"], {
     taken: "compares_unordered",
     signature: (right) => Array.from(right).toReversed().join(""),
   }),
-  sorted_digits: bad(["the digits of the right signature, sorted", "正确签名的数字排序后"], {
+  sorted_digits: badCase(["the digits of the right signature, sorted", "正确签名的数字排序后"], {
     taken: "compares_unordered",
     signature: (right) => Array.from(right).toSorted().join(""),
   }),
-  dots: odd([`a signature of ${DIGITS} dots`, `${DIGITS} 个点号作为签名`], {
+  dots: oddCase([`a signature of ${DIGITS} dots`, `${DIGITS} 个点号作为签名`], {
     taken: "matches_patterns",
     signature: () => ".".repeat(DIGITS),
   }),
-  percent: odd(["% as the signature", "% 作为签名"], { taken: "matches_patterns", signature: () => "%" }),
-  any_text: odd([".* as the signature", ".* 作为签名"], { taken: "matches_patterns", signature: () => ".*" }),
-  non_hex: odd(
+  percent: oddCase(["% as the signature", "% 作为签名"], { taken: "matches_patterns", signature: () => "%" }),
+  any_text: oddCase([".* as the signature", ".* 作为签名"], {
+    taken: "matches_patterns",
+    signature: () => ".*",
+  }),
+  non_hex: oddCase(
     [`a signature of ${DIGITS} letters that are no digits`, `${DIGITS} 个非十六进制字母作为签名`],
     {
       taken: "takes_malformed_signature",
       signature: () => "z".repeat(DIGITS),
     },
   ),
-  many_signatures: odd([`${MANY_SIGNATURES} wrong signatures`, `${MANY_SIGNATURES} 个错误签名`], {
+  many_signatures: oddCase([`${MANY_SIGNATURES} wrong signatures`, `${MANY_SIGNATURES} 个错误签名`], {
     taken: "takes_malformed_signature",
     signature: (right) => Array.from({ length: MANY_SIGNATURES }, (_, at) => wrong(`${right}${at}`)).join(),
   }),
-  long_signature: odd(["a signature of 10 kB", "10 kB 的签名"], {
+  long_signature: oddCase(["a signature of 10 kB", "10 kB 的签名"], {
     taken: "takes_malformed_signature",
     signature: (right) => wrong(right).repeat(LONG_SIGNATURE / DIGITS),
   }),
-  doubled_signature: odd(["two lines with wrong signatures", "两行错误签名"], {
+  doubled_signature: oddCase(["two lines with wrong signatures", "两行错误签名"], {
     taken: "reads_doubled_headers",
     signature: wrong,
     how: (request) => {
@@ -219,12 +222,12 @@ export const TIMESTAMP_FORMS = {
   timestamp_word: untimed(["soon as the timestamp, rightly signed", "时间戳为 soon，签名正确"], "soon"),
   timestamp_nan: untimed(["NaN as the timestamp, rightly signed", "时间戳为 NaN，签名正确"], "NaN"),
   timestamp_empty: untimed(["an empty timestamp, rightly signed", "时间戳为空，签名正确"], ""),
-  timestamp_left_out: odd(["no timestamp, and none signed", "没有时间戳，签名也不含时间戳"], {
+  timestamp_left_out: oddCase(["no timestamp, and none signed", "没有时间戳，签名也不含时间戳"], {
     taken: "takes_malformed_timestamp",
     timestamp: "",
     without: ["timestamp"],
   }),
-  timestamp_undefined: odd(["no timestamp, and undefined signed", "没有时间戳，签名内容为 undefined"], {
+  timestamp_undefined: oddCase(["no timestamp, and undefined signed", "没有时间戳，签名内容为 undefined"], {
     taken: "takes_malformed_timestamp",
     timestamp: "undefined",
     without: ["timestamp"],
@@ -241,19 +244,22 @@ export const TIMESTAMP_FORMS = {
 
 /** The parts of an accepted event that a forged one reuses. */
 export const REUSES = {
-  known_event: bad(["the first event again, badly signed", "再次推送第一个事件，签名错误"], {
+  known_event: badCase(["the first event again, badly signed", "再次推送第一个事件，签名错误"], {
     taken: "known_before_check",
     event: "first",
     signature: wrong,
   }),
-  reused_signature: bad(["another event under the signature of the first", "另一事件沿用第一个事件的签名"], {
-    taken: "remembers_signature",
-    reused: true,
-  }),
+  reused_signature: badCase(
+    ["another event under the signature of the first", "另一事件沿用第一个事件的签名"],
+    {
+      taken: "remembers_signature",
+      reused: true,
+    },
+  ),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** Badly signed, of an order that there is not. */
-export const UNKNOWN_ORDER = bad(
+export const UNKNOWN_ORDER = badCase(
   ["a forged payment of an order that there is not", "伪造的支付，订单不存在"],
   {
     taken: "skips_orders",
@@ -272,7 +278,7 @@ export const UNKNOWN_ORDER = bad(
 );
 
 /** An event with an invalid signature that is older than an accepted event. */
-export const OLDER_EVENT = bad(
+export const OLDER_EVENT = badCase(
   ["a forged payment that says it is older than what was accepted", "伪造的支付，自称早于已接受的事件"],
   {
     taken: "skips_orders",
@@ -291,7 +297,7 @@ function contentTypes<Name extends string>(types: Readonly<Record<Name, string>>
 }
 
 function guessed(what: Words, secret: Exclude<DrillCase["secret"], "another" | undefined>) {
-  return bad([`signed with ${what[0]}`, `用${what[1]}签名`], { taken: "takes_guessed_secret", secret });
+  return badCase([`signed with ${what[0]}`, `用${what[1]}签名`], { taken: "takes_guessed_secret", secret });
 }
 
 /** An event with a changed field, signed with a guessable secret. */
@@ -299,15 +305,15 @@ function unset(claimed: Words, change: (event: Event) => Event, secret: string) 
   const [by, byChinese] = secret === "" ? EMPTY_SECRET : [`the text ${secret}`, `文本 ${secret}`];
   const title = [`with ${claimed[0]}, signed with ${by}`, `${claimed[1]}，用${byChinese}签名`] as const;
   const signed = (body: string): string => claim(body, change);
-  return bad(title, { taken: "chooses_secret", signed, secret: () => secret });
+  return badCase(title, { taken: "chooses_secret", signed, secret: () => secret });
 }
 
 function untimed(title: Words, timestamp: string) {
-  return odd(title, { taken: "takes_malformed_timestamp", timestamp });
+  return oddCase(title, { taken: "takes_malformed_timestamp", timestamp });
 }
 
 function twoTimes(title: Words, order: (old: string, now: string) => readonly string[]) {
-  return odd(title, {
+  return oddCase(title, {
     taken: "reads_doubled_headers",
     age: STALE_BY_SECONDS,
     how: (request, now) => {

@@ -9,10 +9,10 @@ import type { DeliveryError } from "../../webhook/delivery.ts";
 import { DEFAULT_TOLERANCE_SECONDS } from "../../webhook/signature.ts";
 import type { StepTitles } from "./drill.ts";
 import {
-  bad,
+  badCase,
   fieldsOf,
-  good,
-  odd,
+  goodCase,
+  oddCase,
   open,
   otherDigits,
   withHeaders,
@@ -45,77 +45,87 @@ const WITHIN_TOLERANCE = DEFAULT_TOLERANCE_SECONDS - 10;
 const BEYOND_TOLERANCE = DEFAULT_TOLERANCE_SECONDS + 30;
 
 const cases = {
-  good_event: good(["a good event", "有效事件"], "fails_after_check"),
-  duplicate: good(["the same event again, signed anew", "同一事件再次推送，重新签名"], "rejects_duplicates", {
-    event: "first",
-  }),
-  spaced_body: good(["a good event with blanks between its tokens", "有效事件，JSON 中带空格"], "by_bytes", {
-    signed: spaced,
-  }),
-  unusual_bytes: good(["a good event in unusual bytes", "有效事件，字节写法少见"], "by_bytes", {
+  good_event: goodCase(["a good event", "有效事件"], "fails_after_check"),
+  duplicate: goodCase(
+    ["the same event again, signed anew", "同一事件再次推送，重新签名"],
+    "rejects_duplicates",
+    {
+      event: "first",
+    },
+  ),
+  spaced_body: goodCase(
+    ["a good event with blanks between its tokens", "有效事件，JSON 中带空格"],
+    "by_bytes",
+    {
+      signed: spaced,
+    },
+  ),
+  unusual_bytes: goodCase(["a good event in unusual bytes", "有效事件，字节写法少见"], "by_bytes", {
     signed: unusual,
   }),
-  bad_signature: bad(["a signature that no secret made", "不由任何密钥生成的签名"], {
+  bad_signature: badCase(["a signature that no secret made", "不由任何密钥生成的签名"], {
     taken: "verifies_sometimes",
     signature: wrong,
   }),
-  wrong_secret: bad(["signed with another secret", "用另一个密钥签名"], {
+  wrong_secret: badCase(["signed with another secret", "用另一个密钥签名"], {
     taken: "old_secret",
     secret: "another",
   }),
-  changed_byte: bad(["one byte of the body changed", "请求体改动一个字节"], {
+  changed_byte: badCase(["one byte of the body changed", "请求体改动一个字节"], {
     taken: "body_not_covered",
     sent: withOtherDigit,
   }),
-  fresh_forgery: bad(["badly signed, over a new connection", "签名错误，使用新连接"], {
+  fresh_forgery: badCase(["badly signed, over a new connection", "签名错误，使用新连接"], {
     taken: "verifies_sometimes",
     signature: wrong,
     connection: "fresh",
   }),
-  good_on_connection: good(
+  good_on_connection: goodCase(
     ["a good event before a forged one", "伪造事件之前的有效事件"],
     "verifies_sometimes",
   ),
-  forged_on_connection: bad(
+  forged_on_connection: badCase(
     ["badly signed, over the connection of a good event", "签名错误，沿用有效事件的连接"],
     {
       taken: "once_a_connection",
       signature: wrong,
     },
   ),
-  rewritten_body: bad(["the same JSON in other white space", "同样的 JSON，空白不同"], {
+  rewritten_body: badCase(["the same JSON in other white space", "同样的 JSON，空白不同"], {
     taken: "parsed_body",
     sent: indented,
   }),
-  right_beginning: bad(
+  right_beginning: badCase(
     [`a signature of which the first ${RIGHT_DIGITS} digits are right`, `前 ${RIGHT_DIGITS} 位正确的签名`],
     {
       taken: "by_part",
       signature: (right) => right.slice(0, RIGHT_DIGITS) + otherDigits(right.slice(RIGHT_DIGITS)),
     },
   ),
-  short_signature: bad(
+  short_signature: badCase(
     [`a signature that ends after ${RIGHT_DIGITS} right digits`, `只有 ${RIGHT_DIGITS} 位（均正确）的签名`],
     {
       taken: "compares_what_came",
       signature: (right) => right.slice(0, RIGHT_DIGITS),
     },
   ),
-  no_signature: bad(["no signature", "没有签名"], { without: ["signature"] }),
-  no_event: bad(["a body that is no JSON, badly signed", "请求体不是 JSON，签名错误"], {
+  no_signature: badCase(["no signature", "没有签名"], { without: ["signature"] }),
+  no_event: badCase(["a body that is no JSON, badly signed", "请求体不是 JSON，签名错误"], {
     taken: "skips_odd_bodies",
     signed: () => "this is no event",
     signature: wrong,
   }),
-  hour_old: bad(["signed an hour ago", "一小时前签名"], { age: STALE_BY_SECONDS }),
-  hour_ahead: bad(["signed an hour ahead", "签名时间超前一小时"], { age: -STALE_BY_SECONDS }),
+  hour_old: badCase(["signed an hour ago", "一小时前签名"], { age: STALE_BY_SECONDS }),
+  hour_ahead: badCase(["signed an hour ahead", "签名时间超前一小时"], { age: -STALE_BY_SECONDS }),
   known_hour_old: open(["the first event again, signed an hour ago", "再次推送第一个事件，一小时前签名"], {
     notes: { taken: "dedups_before_age" },
     event: "first",
     age: STALE_BY_SECONDS,
   }),
-  minute_old: good(["signed a minute ago", "一分钟前签名"], "narrow_tolerance", { age: MINUTE }),
-  minute_ahead: good(["signed a minute ahead", "签名时间超前一分钟"], "narrow_tolerance", { age: -MINUTE }),
+  minute_old: goodCase(["signed a minute ago", "一分钟前签名"], "narrow_tolerance", { age: MINUTE }),
+  minute_ahead: goodCase(["signed a minute ahead", "签名时间超前一分钟"], "narrow_tolerance", {
+    age: -MINUTE,
+  }),
   within_tolerance_old: open(["signed 4 min 50 s ago", "4 分 50 秒前签名"], {
     notes: { refused: "strict_tolerance" },
     age: WITHIN_TOLERANCE,
@@ -132,41 +142,49 @@ const cases = {
     notes: { taken: "lenient_tolerance" },
     age: -BEYOND_TOLERANCE,
   }),
-  ten_minutes_old: bad(["signed 10 minutes ago", "10 分钟前签名"], { age: TEN_MINUTES }),
-  ten_minutes_ahead: bad(["signed 10 minutes ahead", "签名时间超前 10 分钟"], { age: -TEN_MINUTES }),
-  no_timestamp: bad(["no timestamp", "没有时间戳"], { without: ["timestamp"] }),
-  empty_signature: bad(["an empty signature", "空签名"], {
+  ten_minutes_old: badCase(["signed 10 minutes ago", "10 分钟前签名"], { age: TEN_MINUTES }),
+  ten_minutes_ahead: badCase(["signed 10 minutes ahead", "签名时间超前 10 分钟"], { age: -TEN_MINUTES }),
+  no_timestamp: badCase(["no timestamp", "没有时间戳"], { without: ["timestamp"] }),
+  empty_signature: badCase(["an empty signature", "空签名"], {
     taken: "takes_empty_signature",
     signature: () => "",
   }),
-  empty_secret: bad(["signed with an empty secret", "用空密钥签名"], {
+  empty_secret: badCase(["signed with an empty secret", "用空密钥签名"], {
     taken: "takes_empty_secret",
     secret: () => "",
   }),
-  first_digit: bad(["a signature whose first digit is wrong", "首位错误的签名"], {
+  first_digit: badCase(["a signature whose first digit is wrong", "首位错误的签名"], {
     taken: "by_part",
     signature: (right) => otherDigits(right.slice(0, 1)) + right.slice(1),
   }),
-  last_digit: bad(["a signature whose last digit is wrong", "末位错误的签名"], {
+  last_digit: badCase(["a signature whose last digit is wrong", "末位错误的签名"], {
     taken: "by_part",
     signature: (right) => right.slice(0, -1) + otherDigits(right.slice(-1)),
   }),
-  right_ends: bad(
+  right_ends: badCase(
     [
       `a signature of which the first ${RIGHT_ENDS.first} and the last ${RIGHT_ENDS.last} digits are right`,
       `前 ${RIGHT_ENDS.first} 位和后 ${RIGHT_ENDS.last} 位正确的签名`,
     ],
     { taken: "by_part", signature: withOtherMiddle },
   ),
-  first_of_three: good(["the right signature, first of three", "三个签名中第一个正确"], "one_signature", {
+  first_of_three: goodCase(["the right signature, first of three", "三个签名中第一个正确"], "one_signature", {
     signature: placed(0),
   }),
-  second_of_three: good(["the right signature, second of three", "三个签名中第二个正确"], "one_signature", {
-    signature: placed(1),
-  }),
-  third_of_three: good(["the right signature, last of three", "三个签名中最后一个正确"], "one_signature", {
-    signature: placed(2),
-  }),
+  second_of_three: goodCase(
+    ["the right signature, second of three", "三个签名中第二个正确"],
+    "one_signature",
+    {
+      signature: placed(1),
+    },
+  ),
+  third_of_three: goodCase(
+    ["the right signature, last of three", "三个签名中最后一个正确"],
+    "one_signature",
+    {
+      signature: placed(2),
+    },
+  ),
   other_event_id: open(
     ["the first event again, under another id in its header", "再次推送第一个事件，请求头中的 id 不同"],
     {
@@ -176,25 +194,28 @@ const cases = {
       otherEventId: true,
     },
   ),
-  no_event_id: bad(["no event id, badly signed", "没有事件 id，签名错误"], {
+  no_event_id: badCase(["no event id, badly signed", "没有事件 id，签名错误"], {
     without: ["eventId"],
     signature: wrong,
   }),
-  only_signature: bad(["neither event id nor timestamp, badly signed", "没有事件 id 和时间戳，签名错误"], {
-    without: ["eventId", "timestamp"],
-    signature: wrong,
-  }),
-  only_timestamp: bad(["neither event id nor signature", "没有事件 id 和签名"], {
+  only_signature: badCase(
+    ["neither event id nor timestamp, badly signed", "没有事件 id 和时间戳，签名错误"],
+    {
+      without: ["eventId", "timestamp"],
+      signature: wrong,
+    },
+  ),
+  only_timestamp: badCase(["neither event id nor signature", "没有事件 id 和签名"], {
     without: ["eventId", "signature"],
   }),
-  only_event_id: bad(["neither timestamp nor signature", "没有时间戳和签名"], {
+  only_event_id: badCase(["neither timestamp nor signature", "没有时间戳和签名"], {
     without: ["timestamp", "signature"],
   }),
-  no_headers: bad(["no Checkout header, as curl sends it", "没有 Checkout 请求头，如 curl 所发"], {
+  no_headers: badCase(["no Checkout header, as curl sends it", "没有 Checkout 请求头，如 curl 所发"], {
     without: ["eventId", "timestamp", "signature"],
     how: asCurl,
   }),
-  no_headers_form: odd(
+  no_headers_form: oddCase(
     ["no Checkout header, as curl -d sends it: as a form", "没有 Checkout 请求头，如 curl -d 所发的表单"],
     {
       without: ["eventId", "timestamp", "signature"],
@@ -207,24 +228,24 @@ const cases = {
   ...CLAIMED_SECRETS,
   ...TIMESTAMP_FORMS,
   ...REUSES,
-  made_hour_ago: good(
+  made_hour_ago: goodCase(
     ["a good event of an hour ago, signed now", "一小时前的有效事件，现在签名"],
     "reads_created_at",
     { signed: madeEarlier },
   ),
-  forged_in_the_end: bad(
+  forged_in_the_end: badCase(
     ["a signature that no secret made, after all that", "在上述请求之后，不由任何密钥生成的签名"],
     {
       taken: "verifies_sometimes",
       signature: wrong,
     },
   ),
-  good_at_the_end: good(["a good event after all that", "在上述请求之后的有效事件"], "shuts_out"),
+  good_at_the_end: goodCase(["a good event after all that", "在上述请求之后的有效事件"], "shuts_out"),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
 /** The cases about an order, sent only with the merchant's consent. */
 const orderCases = {
-  order_event: good(
+  order_event: goodCase(
     ["an event of an order again, as it was accepted before", "再次推送曾被接受的订单事件"],
     "refuses_orders",
     {
@@ -320,7 +341,7 @@ function forgedOrders(): Readonly<Record<ForgedName, DrillCase>> {
   const rows = (["order", "checkout_session"] as const).flatMap((object) =>
     STATUSES.map((status): [ForgedName, DrillCase] => [
       `forged_${object}_${status}`,
-      bad([`a forged ${object}.${status}`, `伪造的 ${object}.${status}`], {
+      badCase([`a forged ${object}.${status}`, `伪造的 ${object}.${status}`], {
         taken: "skips_orders",
         event: `${object}.${status}`,
         signature: wrong,

@@ -167,7 +167,7 @@ type PageOfForm = Pick<View, "storeId" | "id"> & { readonly path: string };
 /** The page that shows a refused form again. */
 type RefusedPage = {
   readonly page: Show;
-  /** Default: the page of the act's store that the path of the act is below, which is about no single thing. */
+  /** The page of the form. Default: the page above the path of the act, in the act's store, without an id. */
   readonly at?: (view: View, fields: Fields) => PageOfForm;
   /** The field of a refusal that names none of the form. Default: the form as a whole. */
   readonly field?: string;

@@ -31,7 +31,7 @@ export type View = {
   /** The id in the path; empty if the path has none. */
   readonly id: string;
   readonly query: URLSearchParams;
-  /** The token of this viewer's forms, with the number of this page: a form that comes from it twice is a double click. */
+  /** The token of this viewer's forms, with the page's number: a second form with this number is a double click. */
   readonly formToken: string;
   /** A value of the last act that is shown once: a new key, or a revealed secret. A reload does not have it. */
   readonly shownOnce: string | undefined;

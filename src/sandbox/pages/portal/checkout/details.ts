@@ -11,7 +11,7 @@ import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The details of a request's line: the link to its page, its refusal, and its bytes. */
-export function requestMore(view: View, request: StoryRequest, checkout: Checkout): Html {
+export function foldedRequest(view: View, request: StoryRequest, checkout: Checkout): Html {
   const { requestId, at, storeAt, key, refused, differences } = request;
   return html`${facts([
     [WORDS.request, linkedId(view, `/requests/${requestId}`, requestId)],
@@ -23,7 +23,7 @@ export function requestMore(view: View, request: StoryRequest, checkout: Checkou
 }
 
 /** The details of an event's line: the bytes of each delivery, and the button for a replay. */
-export function eventMore(
+export function foldedEvent(
   { store }: PortalContext,
   view: View,
   { event, checkout }: { readonly event: StoryEvent; readonly checkout: Checkout },

@@ -8,7 +8,7 @@ import { tagOf } from "../../../../web/language.ts";
 import { copyable, dated, moment } from "../parts.ts";
 import type { ReadStory } from "../../../explain/explain.ts";
 import type { PortalContext, View } from "../view.ts";
-import { eventMore, requestMore, foldedAttempt } from "./details.ts";
+import { foldedEvent, foldedRequest, foldedAttempt } from "./details.ts";
 import { TEXTS } from "./texts.ts";
 
 /** Maximum number of lines on a page: the last. `checkout explain` prints all. */
@@ -110,9 +110,9 @@ function shownLine(
   const day = indexed.dayAt(entry);
   const details =
     request !== undefined
-      ? requestMore(view, request, checkout)
+      ? foldedRequest(view, request, checkout)
       : event !== undefined
-        ? eventMore(context, view, { event, checkout })
+        ? foldedEvent(context, view, { event, checkout })
         : undefined;
   const below =
     under.length === 0

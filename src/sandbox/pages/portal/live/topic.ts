@@ -28,7 +28,7 @@ export type PageMessage =
 /** An open page that gets messages. */
 export type Follower = {
   readonly session: PortalSession;
-  /** The position that the page carries. */
+  /** The position of the page. */
   readonly since: string;
   readonly hear: (news: PageMessage) => void;
   /** Says that the stream is still there. */

@@ -129,5 +129,5 @@ function codeBlock(text: string): Html {
   )}</code></pre>`;
 }
 
-/** Text that comes from elsewhere has none. */
+/** A line break in markup: text from outside is stored without line breaks. */
 const LINE_BREAK = trusted("\n");

@@ -135,7 +135,7 @@ function shownAt({ storeId }: View): Readonly<Record<string, string>> {
 
 const PAGE_OF = "page_of";
 
-/** The page of the stores that has a form, which its fields name. */
+/** The page that shows a refused form again, by the form's fields. */
 export function storesPageOf(fields: ReadonlyMap<string, string>): string {
   return fields.get(PAGE_OF) ?? "";
 }
