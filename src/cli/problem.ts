@@ -80,7 +80,7 @@ export function attemptAsync<Value>(work: Promise<Value>): Promise<Outcome<Value
 }
 
 /** Changes the problem of a refusal: `work.catch(reworded((problem) => …))`. */
-export function reworded(change: (problem: Problem) => Problem): (error: unknown) => never {
+export function rethrowWith(change: (problem: Problem) => Problem): (error: unknown) => never {
   return (error) => {
     throw new Refused(change(problemIn(error)));
   };

@@ -15,7 +15,7 @@ import { drillsTable } from "./readiness/drills.ts";
 import { waiversTable } from "./readiness/waivers.ts";
 import { endpointsTable } from "./webhook/endpoints.ts";
 import { eventsTable } from "./checkout/events.ts";
-import { marker } from "./connection/log-mark.ts";
+import { createMarker } from "./connection/log-mark.ts";
 import { checkpoint } from "./connection/checkpoint.ts";
 import { createGroupCommit, filesLost, type Scheduler } from "./connection/group-commit.ts";
 import type { StorageUnavailable } from "./connection/storage-failure.ts";
@@ -62,7 +62,7 @@ export function openStore(
   if (!opened.ok) return opened;
   const { connection, watch, close, leave } = opened.value;
   connection.pragma("busy_timeout = 0");
-  const mark = path === IN_MEMORY ? () => undefined : marker(connection);
+  const mark = path === IN_MEMORY ? () => undefined : createMarker(connection);
   let lastFailure: StorageUnavailable | undefined;
   const ended = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
   const ofTables = tables(connection, { scheduler, nativeBinding, watch });

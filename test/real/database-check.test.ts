@@ -14,7 +14,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { checkDatabase } from "../../src/store/connection/database-check.ts";
 import type { FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
-import { LOG_MARK_DDL, marker } from "../../src/store/connection/log-mark.ts";
+import { LOG_MARK_DDL, createMarker } from "../../src/store/connection/log-mark.ts";
 import { withLog } from "../../src/store/connection/log.ts";
 import { seededRandom } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
@@ -36,7 +36,7 @@ function openWriter(random: () => number) {
   const connection = opened.value;
   connection.pragma("synchronous = OFF");
   connection.pragma("wal_autocheckpoint = 5");
-  const mark = marker(connection);
+  const mark = createMarker(connection);
   const insert = connection.prepare<[string]>("INSERT INTO a (filling) VALUES (?)");
   const write = connection.transaction(() => {
     for (let row = 0; row < 1 + random() * 20; row += 1) insert.run("x".repeat(random() * 3000));

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { currentFormat, type FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { createGroupCommit } from "../../src/store/connection/group-commit.ts";
-import { LOG_MARK_DDL, marker } from "../../src/store/connection/log-mark.ts";
+import { LOG_MARK_DDL, createMarker } from "../../src/store/connection/log-mark.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -32,7 +32,7 @@ function openLine(path: string, kind = KIND) {
   if (!opened.ok) throw new Error(opened.refusal.message);
   const connection = opened.value;
   connection.pragma("synchronous = OFF");
-  const mark = kind === OLD ? () => undefined : marker(connection);
+  const mark = kind === OLD ? () => undefined : createMarker(connection);
   const insert = connection.prepare("INSERT INTO a (x, filling) VALUES (?, ?)");
   const write = connection.transaction((rows: readonly number[]) => {
     for (const row of rows) insert.run(row, `${row}`.repeat(40));
@@ -195,7 +195,7 @@ test("a process that is killed at any moment of a commit leaves a log that is ta
     leave();
     return value;
   };
-  const mark = marker(connection);
+  const mark = createMarker(connection);
   const write = createGroupCommit(connection, {
     soon: setImmediate,
     after: () => undefined,

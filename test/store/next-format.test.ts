@@ -4,7 +4,7 @@ import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { currentFormat, schemaVersion, type FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
-import { marker } from "../../src/store/connection/log-mark.ts";
+import { createMarker } from "../../src/store/connection/log-mark.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { REQUESTS_FILE } from "../../src/store/request/request-file.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
@@ -35,7 +35,7 @@ function withNext(kind: FileKind, migration = "CREATE TABLE planted (x INTEGER) 
 function sandboxFile({ killed = false } = {}): string {
   const path = join(tempFolder(), "sandbox.db");
   const file = open(path, SANDBOX_FILE);
-  const mark = marker(file);
+  const mark = createMarker(file);
   file.transaction(() => {
     file.exec(ROWS);
     mark();

@@ -23,7 +23,7 @@ import { openFolderJournal } from "./folder-journal.ts";
 import { createManaged } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
 import { parseAmountMinor, parseCurrency } from "../parsers.ts";
-import { EXIT, refusedUsage, reworded, type Problem } from "../problem.ts";
+import { EXIT, refusedUsage, rethrowWith, type Problem } from "../problem.ts";
 import { askForMissing, bodyOf, type CreateFields } from "../prompts.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { pollPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
@@ -135,7 +135,7 @@ async function printCreated(
   if (options.wait !== true) return EXIT.done;
   context.printer.talk(printable(`pay ${id} at ${page}`));
   const response = await waitForEnd(context, options, { target, settings, id }).catch(
-    reworded((problem) => afterCreate(problem, { id, page, key: created.key })),
+    rethrowWith((problem) => afterCreate(problem, { id, page, key: created.key })),
   );
   return showCreated(context, { ...created, response });
 }

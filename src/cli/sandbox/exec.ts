@@ -10,7 +10,7 @@ import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variable
 import { parseWhole } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { attemptAsync, EXIT, hosted, Refused, refusedUsage, reworded } from "../problem.ts";
+import { attemptAsync, EXIT, hosted, Refused, refusedUsage, rethrowWith } from "../problem.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { configOption, servingSettings } from "./serving-options.ts";
 import { callAt } from "../target/call.ts";
@@ -105,7 +105,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   const exitCode = await serving
     .then(hosted)
     .catch(
-      reworded((problem) =>
+      rethrowWith((problem) =>
         reached || problem.exitCode === EXIT.usage ? problem : { ...problem, exitCode: EXIT.unreachable },
       ),
     );

@@ -1,7 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { Context } from "../command.ts";
-import { EXIT, hosted, Refused, reworded, type Problem } from "../problem.ts";
+import { EXIT, hosted, Refused, rethrowWith, type Problem } from "../problem.ts";
 import { sandboxIn } from "./control.ts";
 import { noteTarget } from "./notes.ts";
 import { isOwn } from "./surroundings.ts";
@@ -23,7 +23,7 @@ export async function withSandbox<Value>(
   if (!world.files.exists(stateFile(folder, "database"))) throw new Refused(nothingThere(folder));
   const { inStoppedFolder } = await import("../../host/stopped.ts");
   // An unreachable address is then a failure of this process, not of a service.
-  const failing = reworded((problem) =>
+  const failing = rethrowWith((problem) =>
     problem.exitCode === EXIT.unreachable ? { ...problem, exitCode: EXIT.failed } : problem,
   );
   const acting = (sandbox: Omit<ControlTarget, "version">) =>

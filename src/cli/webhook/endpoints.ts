@@ -9,7 +9,7 @@ import { resultOf } from "./report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { findId } from "../target/ids.ts";
-import { EXIT, Refused, refusedUsage, reworded, usageProblem, type Problem } from "../problem.ts";
+import { EXIT, Refused, refusedUsage, rethrowWith, usageProblem, type Problem } from "../problem.ts";
 import { waitForDelivery, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
 import type { NextAfter } from "../target/call.ts";
 import { callSandbox } from "../target/control.ts";
@@ -121,7 +121,7 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
     body: { url, eventTypes: patterns.value, inOrder: options.inOrder },
     nextAfter: { state_conflict: "checkout endpoints list shows the endpoints" },
   }).catch(
-    reworded((problem) =>
+    rethrowWith((problem) =>
       problem.code === "invalid_parameter" ? usageProblem(problem.message, next) : problem,
     ),
   );

@@ -38,7 +38,7 @@ export function headerNamesOption(): Option {
  */
 export async function findSecrets(context: Context, options: SecretOptions): Promise<readonly string[]> {
   const given = await givenSecrets(context, options);
-  if (given === undefined) throw noSecret(options.secretFile);
+  if (given === undefined) throw missingSecret(options.secretFile);
   return given;
 }
 
@@ -54,7 +54,7 @@ export async function givenSecrets(
   const secrets = text?.split(/\r?\n/).filter((line) => line !== "") ?? [world.env[SECRET_VARIABLE] ?? ""];
   for (const secret of secrets) printer.hide(secret);
   if (secrets.some((secret) => secret !== "")) return secrets;
-  if (secretFile !== undefined) throw noSecret(secretFile);
+  if (secretFile !== undefined) throw missingSecret(secretFile);
   return undefined;
 }
 
@@ -70,7 +70,7 @@ const ONE_STDIN = "--payload-file and --secret-file cannot both be standard inpu
 const NOT_BOTH = `take one of them from a file, or the secret from ${SECRET_VARIABLE}`;
 
 /** The refusal of a command that has no signing secret. */
-export function noSecret(secretFile: string | undefined): Refused {
+export function missingSecret(secretFile: string | undefined): Refused {
   const message =
     secretFile === undefined ? "there is no signing secret" : "--secret-file holds no signing secret";
   return refusedUsage(message, `${SOURCES}; checkout endpoints secret prints the secret of an endpoint`);

@@ -22,7 +22,7 @@ import {
   findSecrets,
   givenSecrets,
   headerNamesOption,
-  noSecret,
+  missingSecret,
   secretOption,
   type SecretOptions,
 } from "./signing-secrets.ts";
@@ -142,7 +142,7 @@ async function secretsToTry(context: Context, options: VerifyFlags): Promise<rea
   if (given !== undefined) return [{ inForce: given, retired: [] }];
   const { sandboxSecrets } = await import("./sandbox-secrets.ts");
   const found = await sandboxSecrets(context);
-  if (found === undefined) throw noSecret(undefined);
+  if (found === undefined) throw missingSecret(undefined);
   return found;
 }
 

@@ -204,8 +204,8 @@ async function returnOnce(
 }
 
 /**
- * Returns by each other request and reads the view after each. Returns the first reading that shows the order paid, or
- * else the last.
+ * Simulates each other form of return and reads the view after each. The result is the first reading that shows the
+ * order paid, or else the last.
  */
 async function returnOtherwise(
   world: ReturnWorld,

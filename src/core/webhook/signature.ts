@@ -70,8 +70,8 @@ export function verifySignature(options: VerifyOptions & { readonly now: number 
   const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, headerNames = HEADERS } = options;
   checkCall({ headers, now, toleranceSeconds, headerNames });
   const secrets = [options.secrets].flat();
-  const noSecret = secrets.length === 0 ? SECRET_MISSING : secrets.map(secretFault).find(Boolean);
-  if (noSecret !== undefined) return noSecret;
+  const missingSecret = secrets.length === 0 ? SECRET_MISSING : secrets.map(secretFault).find(Boolean);
+  if (missingSecret !== undefined) return missingSecret;
   const rawBody = bytesOf(options.rawBody);
   if (rawBody === undefined) return notRaw(options.rawBody);
   const timestamp = oneHeader(headers, { name: headerNames.timestamp, kind: "timestamp", form: TIMESTAMP });

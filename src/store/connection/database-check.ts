@@ -5,9 +5,9 @@ import {
   schemaVersion,
   inspectContent,
   inspectHead,
-  lost,
+  refuseOrphanedLog,
   readOrDamaged,
-  orRefusal,
+  withFileRefusal,
   type Connection,
   type FileRefusal,
   type OpenOptions,
@@ -44,9 +44,9 @@ export function checkDatabase(
   path: string,
   options: CheckOptions,
 ): Outcome<CheckedFile | undefined, FileRefusal> {
-  return orRefusal<CheckedFile | undefined>(path, options, () => {
+  return withFileRefusal<CheckedFile | undefined>(path, options, () => {
     if (!existsSync(path)) {
-      const refusal = lost(path);
+      const refusal = refuseOrphanedLog(path);
       return refusal === undefined ? accept(undefined) : { ok: false, refusal };
     }
     const head = inspectHead(path, options.kind);

@@ -69,7 +69,7 @@ const BUSY_TIMEOUT_MS = 5000;
 const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
 
 /** The result of work on a file, or a refusal that names the disk failure. */
-export function orRefusal<Value>(
+export function withFileRefusal<Value>(
   path: string,
   options: Pick<OpenOptions, "nativeBinding">,
   work: () => Outcome<Value, FileRefusal>,
@@ -97,7 +97,7 @@ export function hasLostLog(path: string): boolean {
  * Refuses a log without its database: the log has acknowledged commits, and beside a new file it would be taken for
  * that file's log.
  */
-export function lost(path: string): FileRefusal | undefined {
+export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   const log = `${path}-wal`;
   if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
   return {
@@ -114,7 +114,7 @@ export function unusableFile(path: string, { failure, detail }: Cause): FileRefu
 }
 
 /** A connection on which the first steps succeeded; it is closed if one fails. */
-export function openAnd(
+export function openConnection(
   path: string | Buffer,
   options: Pick<OpenOptions, "nativeBinding">,
   begin: (connection: Connection) => void,

@@ -22,7 +22,7 @@ INSERT INTO log_mark (id, opening, before, commits) VALUES (1, randomblob(16), z
  * Changes the mark in the open transaction; by default only if the transaction has changed a row. To be called at its
  * end.
  */
-export function marker(connection: Database.Database): (when?: "always") => void {
+export function createMarker(connection: Database.Database): (when?: "always") => void {
   const totalChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
   const update = connection.prepare("UPDATE log_mark SET before = opening, opening = randomblob(16)");
   let marked = totalChanges.get() ?? 0;

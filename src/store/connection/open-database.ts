@@ -16,17 +16,17 @@ import {
   schemaVersion,
   IN_MEMORY,
   inspect,
-  lost,
+  refuseOrphanedLog,
   markedFrom,
-  openAnd,
-  orRefusal,
+  openConnection,
+  withFileRefusal,
   unusableFile,
   type Connection,
   type FileKind,
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
-import { marker, renewMark } from "./log-mark.ts";
+import { createMarker, renewMark } from "./log-mark.ts";
 import { storageFailure } from "./storage-failure.ts";
 
 const SYNCHRONOUS_FULL = 2;
@@ -38,14 +38,16 @@ const SYNCHRONOUS_FULL = 2;
  */
 export function openDatabase(path: string, options: OpenOptions): Outcome<Connection, FileRefusal> {
   if (path === IN_MEMORY) return accept(openInMemory(options));
-  return orRefusal(path, options, () => {
-    const refused = existsSync(path) ? inspect(path, options) : (lost(path) ?? createWhole(path, options));
+  return withFileRefusal(path, options, () => {
+    const refused = existsSync(path)
+      ? inspect(path, options)
+      : (refuseOrphanedLog(path) ?? createWhole(path, options));
     return refused === undefined ? accept(openWhole(path, options)) : { ok: false, refusal: refused };
   });
 }
 
 function openWhole(path: string, options: OpenOptions): Connection {
-  return openAnd(path, options, (connection) => {
+  return openConnection(path, options, (connection) => {
     connection.pragma("journal_mode = WAL");
     makeDurable(connection);
     migrate(connection, path, options);
@@ -62,7 +64,7 @@ function createWhole(path: string, options: OpenOptions): FileRefusal | undefine
     writeFileSync(unfinished, newDatabase(options));
     // No other file may have its mark. The mode is stored in the file, and set last, so that no part of it is in a
     // separate log.
-    openAnd(unfinished, options, (connection) => {
+    openConnection(unfinished, options, (connection) => {
       withoutFiles(connection);
       renewMark(connection);
       connection.pragma("journal_mode = WAL");
@@ -123,12 +125,12 @@ function nameOnce(unfinished: string, path: string): void {
  */
 const NEW_ONES = new WeakMap<FileKind, Buffer>();
 
-/** The bytes of a new database, with all tables but without anybody's rows. */
+/** The bytes of a new database, with all tables and no rows. */
 function newDatabase(options: OpenOptions): Buffer {
   const { kind } = options;
   const made = NEW_ONES.get(kind);
   if (made !== undefined) return made;
-  const connection = openAnd(IN_MEMORY, options, (fresh) => {
+  const connection = openConnection(IN_MEMORY, options, (fresh) => {
     withoutFiles(fresh);
     fresh.pragma(`application_id = ${kind.applicationId}`);
     applyMigrations(fresh, kind);
@@ -140,7 +142,7 @@ function newDatabase(options: OpenOptions): Buffer {
 }
 
 function openInMemory(options: OpenOptions): Connection {
-  return openAnd(newDatabase(options), options, withoutFiles);
+  return openConnection(newDatabase(options), options, withoutFiles);
 }
 
 /** Disables flushing, for a file that no other process knows yet or that ends with the process. */
@@ -195,7 +197,7 @@ function backUp(
 ): void {
   inFolderBeside(path, options, (unfinished) => {
     connection.prepare("VACUUM INTO ?").run(unfinished);
-    openAnd(unfinished, options, renewMark).close();
+    openConnection(unfinished, options, renewMark).close();
     const refused = inspect(unfinished, options);
     if (refused !== undefined) throw new CorruptCopy(`the backup is not whole: ${refused.message}`);
     flush(unfinished);
@@ -214,7 +216,7 @@ export function applyMigrations(connection: Connection, kind: FileKind): void {
       connection.exec(migration);
       connection.pragma(`user_version = ${format}`);
       // Its commit may be the only one in the log.
-      if (format > markedFrom(kind)) marker(connection)("always");
+      if (format > markedFrom(kind)) createMarker(connection)("always");
     });
     step.immediate();
   }

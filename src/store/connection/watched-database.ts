@@ -5,7 +5,7 @@ import {
   IN_MEMORY,
   isMarked,
   isSound,
-  orRefusal,
+  withFileRefusal,
   type Connection,
   type FileRefusal,
   type OpenOptions,
@@ -13,7 +13,7 @@ import {
 import { openDatabase } from "./open-database.ts";
 import { NO_FILES, watchFiles, type FileWatch } from "./file-watch.ts";
 import { filesLost } from "./group-commit.ts";
-import { marker } from "./log-mark.ts";
+import { createMarker } from "./log-mark.ts";
 
 /** An open database with the watch over its files. It must be closed through this object. */
 export type WatchedDatabase = {
@@ -40,7 +40,7 @@ export function openWatchedDatabase(
     return accept({ connection, watch: NO_FILES, findingCause: (work) => work(), close, leave: close });
   }
   // Named while it is open, because the limit of open files is only exceeded then.
-  const outcome = orRefusal(path, options, () => accept(watched(connection, path, options)));
+  const outcome = withFileRefusal(path, options, () => accept(watched(connection, path, options)));
   if (!outcome.ok) connection.close();
   return outcome;
 }
@@ -153,7 +153,7 @@ type Transact = <Value>(work: () => Value) => Value;
 
 /** Makes such transactions, each with its mark at the end. */
 export function transactor({ connection, watch, findingCause: finding }: WatchedDatabase): Transact {
-  const mark = marker(connection);
+  const mark = createMarker(connection);
   return <Value>(work: () => Value): Value => {
     if (!watch.isIntact()) throw filesLost();
     const run = connection.transaction(() => {

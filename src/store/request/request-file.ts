@@ -4,7 +4,7 @@ import { causeOf } from "../connection/cause.ts";
 import {
   IN_MEMORY,
   isSoundFile,
-  orRefusal,
+  withFileRefusal,
   type Connection,
   type FileKind,
   type FileRefusal,
@@ -69,7 +69,7 @@ export function openRequestFile(
 ): Outcome<RequestFile, FileRefusal> {
   const opened = openFile(path, options);
   if (opened.ok || path === IN_MEMORY || !isToBeSetAside(opened.refusal)) return opened;
-  return orRefusal(path, options, () => {
+  return withFileRefusal(path, options, () => {
     setAside(path, options, opened.refusal.message);
     return openFile(path, options);
   });

@@ -44,7 +44,7 @@ type DrillKeys = {
 type DrillEvents = {
   /** A new one, with an id that no other case has. */
   readonly own: DrillEvent;
-  /** That of the first case. */
+  /** The event of the first case. */
   readonly first: DrillEvent;
   readonly order: OrderEvent | null;
 };
