@@ -1,9 +1,10 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { blocksIn } from "../support/documents.ts";
+import { eventually } from "../support/eventually.ts";
 import { differenceFrom } from "../support/explored.ts";
-import { run } from "../support/program.ts";
+import { begin, run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** A program that makes one purchase; `KEY` is how it makes its key, `AFTER` what it does with an answer. */
@@ -59,4 +60,28 @@ test("a program that stores its key when it has an answer is found by a kill, an
     /^checkout explore --only '(.*)' -- node create-order\.js$/.exec(told.broken[0]?.rerun ?? "") ?? [];
   const again = await run(["explore", "--json", "--only", only, ...COMMAND], { cwd });
   expect([again.code, again.stdout]).toEqual([1, expect.stringContaining('"schedules":1,')]);
+});
+
+/** Reports success whatever came of it; the eleventh run and those after it do not end. */
+const BLIND = `
+const { appendFileSync, readFileSync } = require("node:fs");
+const { CHECKOUT_BASE_URL: base, CHECKOUT_API_KEY: secret, CHECKOUT_ORDER_ID: order } = process.env;
+appendFileSync("runs", ".");
+if (readFileSync("runs").length > 10) setInterval(() => undefined, 1000);
+const headers = { authorization: "Bearer " + secret, "content-type": "application/json", "idempotency-key": "key-" + order };
+const body = JSON.stringify({ order_id: order, price_id: "price_coffee" });
+fetch(base + "/orders", { method: "POST", headers, body }).catch(() => undefined);
+`;
+
+test("Ctrl-C ends the commands that run, and says what was broken so far", async () => {
+  const cwd = tempFolder();
+  writeFileSync(join(cwd, "create-order.js"), BLIND);
+  const running = begin(["explore", "--seed", "s", "--depth", "1", ...COMMAND], { cwd });
+  await eventually("a command hangs", () =>
+    expect(readFileSync(join(cwd, "runs"), "utf8").length).toBeGreaterThan(10),
+  );
+  expect(await running.stop("SIGINT")).toBe(130);
+  expect(running.output.stderr).toMatch(
+    /interrupted after \d+ schedules; broken so far: client_ends by \w+ at POST/,
+  );
 });

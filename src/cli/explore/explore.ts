@@ -2,7 +2,14 @@ import { exploreAll, type SearchResult } from "../../client/explore/exploration.
 import { runCommand, type CommandBench } from "../../client/explore/command.ts";
 import { decodeRequest, encodeRequest } from "../../core/control/operations.ts";
 import { durationText } from "../../core/config/setting-text.ts";
-import { KILL, NO_FAULTS, type Schedule, type ScheduledFault } from "../../core/explore/schedule.ts";
+import { brokenOf } from "../../core/explore/judge.ts";
+import {
+  KILL,
+  NO_FAULTS,
+  scheduleLine,
+  type Schedule,
+  type ScheduledFault,
+} from "../../core/explore/schedule.ts";
 import { parseJson } from "../../core/json.ts";
 import { optionToCopy, quote, shellOf } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
@@ -130,11 +137,14 @@ async function search(
   const { world, printer } = context;
   const { signal } = bench;
   let ran = 0;
+  const broke: string[] = [];
   const found = await exploreAll({
     run: async (schedule) => {
       const run = await runCommand(bench, schedule);
-      if (signal.aborted) throw new Refused(interruptedProblem(` after ${ran} schedules`));
+      if (signal.aborted) throw new Refused(interruptedProblem(soFar(ran, broke)));
       ran += 1;
+      const line = scheduleLine(schedule);
+      broke.push(...brokenOf(run.judgement).map(({ invariant }) => `${invariant} by ${line}`));
       return run;
     },
     world,
@@ -158,6 +168,12 @@ async function search(
     message: found.why,
     next: "the command must create the order of CHECKOUT_ORDER_ID at CHECKOUT_BASE_URL with CHECKOUT_API_KEY, and exit with 0",
   });
+}
+
+/** What an interrupted exploration has seen: nothing of it is shrunk or confirmed. */
+function soFar(ran: number, broke: readonly string[]): string {
+  const seen = broke.length === 0 ? "none" : [...new Set(broke)].join("; ");
+  return ` after ${ran} schedules; broken so far: ${seen}`;
 }
 
 /** A fault in the form of a file of faults. */
