@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { parseCredentials } from "../../src/core/state-files.ts";
 import { expect, test } from "vitest";
 import { formatTestKey, hashKey } from "../../src/core/credential.ts";
-import type { DrillStep, SeenCreate } from "../../src/core/control/drills.ts";
+import type { ClientEnd, DrillStep, SeenCreate } from "../../src/core/control/drills.ts";
 import { judgeIdempotencyDrill } from "../../src/core/readiness/drills/idempotency.ts";
 import { otherRequest } from "../../src/core/readiness/other-request.ts";
 import type { ShellResult } from "../../src/world.ts";
@@ -639,6 +639,33 @@ test("the log has a row for each key that was used again, under that very reques
     "replayed",
     "refused",
   ]);
+});
+
+test("a command that sends no create is told by the way in which it ended", () => {
+  const causeOf = (end: ClientEnd): string => {
+    const { steps } = judgeIdempotencyDrill({
+      seen: [],
+      runs: [{ run: "first", orderId: "o", answered: false, ...end }],
+      made: { first: 0, second: 0, third: 0 },
+      otherKeys: [],
+      ownKey: "c3d4",
+      hasOwnCommand: false,
+      hasLate: false,
+      refusedRequestId: null,
+    });
+    return steps.find(({ passed }) => !passed)?.cause?.slice(0, 55) ?? "passed";
+  };
+  expect(causeOf({ ending: "exited", exitCode: 0 })).toBe(
+    "sends its creates elsewhere, or none: the address is in",
+  );
+  expect(causeOf({ ending: "exited", exitCode: 2 })).toBe(
+    "ended with exit code 2 before it sent a create: read it",
+  );
+  expect(causeOf({ ending: "exited", exitCode: 127 })).toBe("the shell does not know the command");
+  expect(causeOf({ ending: "timeout", exitCode: null })).toBe(
+    "sends its creates elsewhere, or none: the address is in",
+  );
+  expect(causeOf({ ending: "not_run", exitCode: null })).toBe("the command could not be run");
 });
 
 test("what came in is judged in its order", () => {

@@ -638,7 +638,7 @@ test("people are told which order was used, or why none was", async () => {
   expect(await last(...CONSENT)).toContain("has not accepted an event of an order yet");
   const id = await site.orderAccepted();
   expect(await last(...CONSENT)).toContain(
-    `Forged events of order "order-1" (${id}) were sent. See that it has not changed: ${CONSENT[1]?.replace("{order_id}", "order-1")}`,
+    `The drill also sent forged events of order "order-1" (${id}), and does not read your view: look there whether the order has changed: ${CONSENT[1]?.replace("{order_id}", "order-1")}`,
   );
 });
 

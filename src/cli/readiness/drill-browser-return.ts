@@ -83,8 +83,8 @@ async function keep(
 }
 
 const HEADS = {
-  passed: "was shown not to be taken for a payment",
-  failed: "was shown to be taken for a payment",
+  passed: "was not taken for a payment",
+  failed: "was taken for a payment",
   unknown: "is taken for a payment is unknown",
 };
 

@@ -109,5 +109,5 @@ function orderLine(order: EndpointDrill["order"], orderView: string | undefined)
     return "Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.";
   if (order === null)
     return "Only webhook.test was sent: the endpoint has not accepted an event of an order yet. Let your shop create one, and run this again.";
-  return `Forged events of order ${printableLiteral(order.orderId)} (${order.id}) were sent. See that it has not changed: ${printable(fillIn(orderView, order, encodeURIComponent))}`;
+  return `The drill also sent forged events of order ${printableLiteral(order.orderId)} (${order.id}), and does not read your view: look there whether the order has changed: ${printable(fillIn(orderView, order, encodeURIComponent))}`;
 }

@@ -216,9 +216,10 @@ function causeOfSilence(facts: IdempotencyFacts): Words {
   const { ending, exitCode } = runOf(facts, "first") ?? NOT_RUN;
   if (ending === "not_run") return IDEMPOTENCY_CAUSES.not_run;
   if (ending === "exited" && exitCode === 127) return IDEMPOTENCY_CAUSES.unknown_command;
-  return ending === "exited" && exitCode === 0
+  if (ending !== "exited" || exitCode === null) return IDEMPOTENCY_CAUSES.elsewhere;
+  return exitCode === 0
     ? IDEMPOTENCY_CAUSES.elsewhere_or_queued
-    : IDEMPOTENCY_CAUSES.elsewhere;
+    : IDEMPOTENCY_CAUSES.failed_at_once(String(exitCode));
 }
 
 const NOT_RUN: ClientEnd = { ending: "not_run", exitCode: null };
