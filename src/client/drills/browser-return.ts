@@ -142,7 +142,7 @@ async function returnPaid(
   const isBooked = isTwiceAsFar({ before, after: settled.text }, { before, after: once });
   if (isBooked) return { view: viewOf(settled), isTwice: true };
   await openPage(world, returning, {});
-  const { isTwice, ...seen } = await watch(once);
+  const { isTwice, ...seen } = await watch(settled.text);
   return { view: viewOf(seen), isTwice };
 }
 
