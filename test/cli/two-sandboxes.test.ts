@@ -31,6 +31,7 @@ async function openTwo() {
 const NO_DOUBT = new Set([
   "sandbox start",
   "exec",
+  "explore",
   "config validate",
   "webhooks",
   "idempotency",

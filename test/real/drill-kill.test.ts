@@ -111,8 +111,8 @@ const STEPS = [
   ["idempotency", "/step/begun", 5],
   ["browser_return", "/orders", 1],
   ["browser_return", "/thanks", 1],
-  // The last of seven returns comes after the payment, under the lease.
-  ["browser_return", "/thanks", 7],
+  // The first return and six others come without a lease, then one while the payment is pending, and one after it.
+  ["browser_return", "/thanks", 9],
   ["browser_return", "/thanks", 3],
   ["browser_return", "/orders", 3],
   ["webhook", "/hooks", 1],

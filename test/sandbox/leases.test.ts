@@ -110,7 +110,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 const STEPS: Readonly<Record<DrillKind, number>> = {
   duplicates: 29,
   idempotency: 14,
-  browser_return: 5,
+  browser_return: 6,
   webhook: CASE_NAMES.length,
 };
 

@@ -8,7 +8,7 @@ import { bytes, copyable, dated, empty, facts, linked, nextPart, table, timeOf }
 import type { Content, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryTable, orderLink } from "./deliveries.ts";
-import { samplePayload } from "./sample-payload.ts";
+import { sampleBody } from "./sample-body.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 import { webhookTabs } from "./webhooks-page.ts";
@@ -71,7 +71,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
       <div class="actions">${replayAll(context, view, event)}</div>
     </section>
     <section>
-      <h2>${TEXTS.payload}</h2>
+      <h2>${TEXTS.exactBody}</h2>
       ${bytes(WORDS.body, event.body)}
     </section>
     <section>
@@ -97,7 +97,7 @@ function sample(context: PortalContext, view: View, type: string): Html {
   const command = type === "webhook.test" ? "checkout endpoints test <id>" : `checkout trigger ${type}`;
   return html`<details class="sample">
     <summary>${type}</summary>
-    ${bytes(WORDS.body, samplePayload(context, view.storeId, type))} ${copyable(command)}
+    ${bytes(WORDS.body, sampleBody(context, view.storeId, type))} ${copyable(command)}
   </details>`;
 }
 

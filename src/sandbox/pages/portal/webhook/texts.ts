@@ -40,7 +40,7 @@ export const TEXTS = {
   nextAttempt: ["the next attempt is due at", "下次尝试时间："],
   noNext: ["No attempt follows.", "不再尝试。"],
   tabDeliveries: ["Endpoints and deliveries", "接收端与推送"],
-  tabEvents: ["Events and payloads", "事件与内容"],
+  tabEvents: ["Events and bodies", "事件与内容"],
   faults: ["Inject faults", "注入故障"],
   endpoints: ["Endpoints", "接收端"],
   endpoint: ["Endpoint", "接收端"],
@@ -180,10 +180,10 @@ export const TEXTS = {
   ofNoOrder: ["no order", "不属于任何订单"],
   samples: ["What each type carries", "各类型的内容"],
   samplesHint: [
-    "Sample payloads of an order that does not exist. checkout trigger makes a real one.",
+    "Sample bodies for an order that does not exist. checkout trigger makes a real one.",
     "以一个并不存在的订单为例。checkout trigger 可产生真实事件。",
   ],
-  payload: ["Payload", "内容"],
+  exactBody: ["Body", "内容"],
   nobodyWanted: [
     "No endpoint wanted it when it happened. Deliveries of it will be here.",
     "事件发生时没有接收端需要它。它的推送会显示在这里。",

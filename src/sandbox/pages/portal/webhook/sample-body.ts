@@ -24,7 +24,7 @@ const BEFORE: Readonly<Record<Status, readonly [previous: Status | null, sequenc
 };
 
 /** The bytes that an event of a type carries, made by the function that makes real ones, of an order that does not exist. */
-export function samplePayload(
+export function sampleBody(
   context: Pick<PortalContext, "store" | "world" | "checkoutOrigin">,
   storeId: string,
   type: string,
