@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { build, type ImportKind, type Metafile } from "esbuild";
+import { build, type ImportKind, type Metafile, type Plugin } from "esbuild";
 import { ALIAS, common } from "./bundle.ts";
 import { CHUNKS } from "./output.ts";
 
@@ -25,10 +25,31 @@ const parts = {
 /** The import of another chunk. */
 const REQUIRE = /require\("\.\/([\w-]+\.js)"\)/g;
 
-/** Chunks that this share of all lazily loaded parts needs are joined into one file. */
-const SHARED_BY = 0.4;
+/** Chunks are joined into one file where at least this share of their users, lazily loaded parts, is the same. */
+const ALIKE = 0.5;
 /** A larger chunk stays a separate file, because reading it takes as long as opening it. */
 const MAX_JOINED_BYTES = 20_000;
+
+/**
+ * better-sqlite3 becomes part of the program, because resolving and opening its thirteen files takes longer than running
+ * them; only its native addon, and the file that finds the addon, stay in the installed package.
+ */
+const packagedAddon: Plugin = {
+  name: "addon of the installed package",
+  setup: (bundler) => {
+    bundler.onResolve({ filter: /^\.\/binding$/ }, ({ path, importer }) =>
+      importer.endsWith(join("better-sqlite3", "lib", "index.js")) ? { path, namespace: ADDON } : undefined,
+    );
+    bundler.onLoad({ filter: /.*/, namespace: ADDON }, () => ({ contents: FIND_ADDON, loader: "js" }));
+  },
+};
+
+const ADDON = "addon";
+const FIND_ADDON = `
+const { dirname, join } = require("node:path");
+const installed = dirname(require.resolve("better-sqlite3"));
+module.exports = require(join(installed, "binding.js"));
+`;
 
 /**
  * Makes the program in a folder: one small file for each command, so that a start reads only the code that it runs.
@@ -43,7 +64,7 @@ export async function buildChunks(folder: string): Promise<void> {
     splitting: true,
     format: "esm",
     chunkNames: "chunk-[hash]",
-    external: ["better-sqlite3"],
+    plugins: [...common.plugins, packagedAddon],
     alias: ALIAS,
     metafile: true,
   });
@@ -84,7 +105,7 @@ function writeChunks(folder: string, texts: ReadonlyMap<string, string>): void {
 /**
  * esbuild makes a chunk for each set of commands that share a module: dozens of files with a few lines, and opening a
  * file takes longer than reading it. Chunks that the first file always loads are put into it, and small chunks that
- * many commands need into one file. Each is still a separate module, which runs on first use.
+ * mostly the same commands need into one file. Each is still a separate module, which runs on first use.
  */
 function joinChunks(folder: string, outputs: Metafile["outputs"]): ReadonlyMap<string, string> {
   const groups = groupChunks(outputs);
@@ -125,12 +146,29 @@ function groupChunks(outputs: Metafile["outputs"]): ReadonlyMap<string, readonly
   const lazy = new Set(paths.flatMap((path) => imports(path, "dynamic-import")));
   const needs = [...lazy].map((path) => withImports(path));
   const first = withImports(paths.find((path) => basename(path) === ENTRY) ?? "");
-  const isShared = (path: string): boolean =>
-    needs.filter((needed) => needed.has(path)).length >= SHARED_BY * needs.length;
   const isSmall = (path: string): boolean => (outputs[path]?.bytes ?? 0) <= MAX_JOINED_BYTES;
-  const shared = paths.filter((path) => !first.has(path) && isSmall(path) && isShared(path));
+  const users = (path: string): ReadonlySet<number> =>
+    new Set(needs.flatMap((needed, index) => (needed.has(path) ? [index] : [])));
+  const groups: { readonly users: ReadonlySet<number>; readonly paths: string[] }[] = [];
+  const small = paths
+    .filter((path) => !first.has(path) && isSmall(path))
+    .map((path) => ({ path, users: users(path) }))
+    .toSorted((one, other) => other.users.size - one.users.size);
+  for (const { path, users: own } of small) {
+    const group = groups.find((one) => likeness(one.users, own) >= ALIKE);
+    if (group === undefined) groups.push({ users: own, paths: [path] });
+    else group.paths.push(path);
+  }
   return new Map([
     [ENTRY, [...first].map((path) => basename(path))],
-    ["shared.js", shared.map((path) => basename(path))],
+    ...groups
+      .filter((group) => group.paths.length > 1)
+      .map((group, index) => [`shared-${index}.js`, group.paths.map((path) => basename(path))] as const),
   ]);
+}
+
+/** The share of the members of two sets that both have: 0 to 1. */
+function likeness(one: ReadonlySet<number>, other: ReadonlySet<number>): number {
+  const both = [...one].filter((member) => other.has(member)).length;
+  return both / (one.size + other.size - both);
 }
