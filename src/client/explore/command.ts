@@ -1,6 +1,12 @@
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
 import { iso } from "../../core/clock.ts";
-import type { MadeCheckout, PurchaseEnd, RunFacts } from "../../core/explore/facts.ts";
+import {
+  requestLines,
+  seenRequests,
+  type MadeCheckout,
+  type PurchaseEnd,
+  type RunFacts,
+} from "../../core/explore/facts.ts";
 import { brokenOf, judge } from "../../core/explore/judge.ts";
 import { faultAt, KILL, type Schedule, type ScheduledFault } from "../../core/explore/schedule.ts";
 import { printable } from "../../core/text.ts";
@@ -63,19 +69,13 @@ async function runIn(bench: CommandBench, store: Purchase, schedule: Schedule): 
     again = await attempt(bench, store, []);
   }
   const checkouts = await checkoutsOf(bench, store);
-  const { requests } = await bench.call({ name: "listRequests", storeId, body: { limit: MAX_LISTED } });
+  const logged = await bench.call({ name: "listRequests", storeId, body: { limit: MAX_LISTED } });
   const facts: RunFacts = {
     schedule,
     checkouts,
     purchase: endOf(first, checkouts),
     again: again && endOf(again, checkouts),
-    requests: requests.map(({ method, path, status, code, fault }) => ({
-      method,
-      path,
-      status,
-      code,
-      isFaulty: fault !== null,
-    })),
+    requests: seenRequests(logged),
     deliveries: [],
     before: null,
     soon: null,
@@ -178,7 +178,7 @@ async function storyOf(
   const [first] = checkouts;
   const lines =
     first === undefined
-      ? requests.map(({ method, path, status }) => `${method} ${path}: ${status}`)
+      ? requestLines({ requests })
       : linesOf(await call({ name: "explain", storeId, body: { id: first.orderId } }));
   const ends = [purchase, again].flatMap((end) =>
     end === null ? [] : [`the command ended: ${end.end === "failure" ? end.message : END_TEXT[end.end]}`],

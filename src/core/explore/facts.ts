@@ -1,5 +1,6 @@
 import type { FinalStatus } from "../checkout/payment.ts";
 import type { Status } from "../checkout/checkout.ts";
+import type { AnswerOf } from "../control/operations.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { Schedule } from "./schedule.ts";
 
@@ -57,6 +58,22 @@ export type RunFacts = {
   readonly soon: OrderView | null;
   readonly last: OrderView | null;
 };
+
+/** The logged requests of a run's store, in the form in which they are judged. */
+export function seenRequests({ requests }: AnswerOf<"listRequests">): readonly SeenRequest[] {
+  return requests.map(({ method, path, status, code, fault }) => ({
+    method,
+    path,
+    status,
+    code,
+    isFaulty: fault !== null,
+  }));
+}
+
+/** The story of a run without an order: a line for each request. */
+export function requestLines({ requests }: Pick<RunFacts, "requests">): readonly string[] {
+  return requests.map(({ method, path, status }) => `${method} ${path}: ${status}`);
+}
 
 /** Whether an event type says that a checkout was paid. */
 export function isPayment(eventType: string): boolean {

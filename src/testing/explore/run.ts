@@ -1,13 +1,15 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { ExploreRun } from "../../client/explore/exploration.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
-import type {
-  MadeCheckout,
-  OrderView,
-  PurchaseEnd,
-  RunFacts,
-  SeenDelivery,
-  SeenRequest,
+import {
+  requestLines,
+  seenRequests,
+  type MadeCheckout,
+  type OrderView,
+  type PurchaseEnd,
+  type RunFacts,
+  type SeenDelivery,
+  type SeenRequest,
 } from "../../core/explore/facts.ts";
 import { brokenOf, canHeal, judge } from "../../core/explore/judge.ts";
 import { isApiAction } from "../../core/fault/actions.ts";
@@ -220,14 +222,7 @@ function checkoutsIn(events: readonly Event[]): readonly MadeCheckout[] {
 }
 
 async function requestsOf({ calls }: Bench, { id: storeId }: Store): Promise<readonly SeenRequest[]> {
-  const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: MAX_LISTED } });
-  return requests.map(({ method, path, status, code, fault }) => ({
-    method,
-    path,
-    status,
-    code,
-    isFaulty: fault !== null,
-  }));
+  return seenRequests(await calls.control({ name: "listRequests", storeId, body: { limit: MAX_LISTED } }));
 }
 
 async function deliveriesOf({ calls }: Bench, { id: storeId }: Store): Promise<readonly SeenDelivery[]> {
@@ -262,9 +257,7 @@ async function storyOf(
 ): Promise<string> {
   const [first] = checkouts;
   const lines =
-    first === undefined
-      ? requests.map(({ method, path, status }) => `${method} ${path}: ${status}`)
-      : [(await store.timeline(first.orderId)).toString()];
+    first === undefined ? requestLines({ requests }) : [(await store.timeline(first.orderId)).toString()];
   const end = purchase.end === "failure" ? `the purchase failed: ${purchase.message}` : "";
   return [...lines, ...(end === "" ? [] : [end])].join("\n");
 }
