@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import { BROKEN, UNSEEN } from "../support/broken.table.ts";
-import { BROKEN_RECEIVERS, UNSEEN_RECEIVERS } from "../support/broken-receivers.ts";
+import { BROKEN_RECEIVERS, typeOf, UNSEEN_RECEIVERS } from "../support/broken-receivers.ts";
 import { causesOf, CONSENT, notesOf, openDrillSite } from "../support/drill-site.ts";
+import { eventually } from "../support/eventually.ts";
 import { GOOD_RECEIVERS } from "../support/good-receivers.ts";
+import { right } from "../support/merchant-receivers.ts";
 
 /** The different values, in order. */
 function sorted(texts: readonly string[]): string[] {
@@ -31,6 +33,45 @@ test("no broken or cheating receiver passes, and each is told its causes and no 
       code: 1,
     })),
   );
+});
+
+test("a receiver that fails on one type that it accepted before does not pass, whichever was accepted last", async () => {
+  const site = await openDrillSite();
+  const session = async (): Promise<string> => {
+    const { body } = await site.sandbox().request({
+      path: "/v1/checkout-sessions",
+      headers: { "Idempotency-Key": "key-of-the-session" },
+      body: JSON.stringify({
+        order_id: "session-1",
+        amount_minor: 1999,
+        currency: "EUR",
+        payment_method: "alipay_plus",
+      }),
+    });
+    return (JSON.parse(String(body)) as { readonly data: { readonly id: string } }).data.id;
+  };
+  for (const [at, make] of [site.order, session].entries()) {
+    await site.pay(await make(), "succeeded");
+    await eventually("all events are accepted", async () => {
+      const { length } = await site.deliveries("?state=succeeded");
+      expect(length).toBe((at + 1) * 3);
+    });
+    const types = new Set((await site.events()).map(({ type }) => type));
+    const found: string[] = [];
+    for (const type of types)
+      for (const answer of [500, 409]) {
+        site.listen((incoming) =>
+          right(incoming) === 204 && typeOf(incoming) === type ? answer : right(incoming),
+        );
+        const { code, ...report } = await site.drill(...CONSENT);
+        found.push(`${type} ${answer}: ${code} ${sorted(Object.values(causesOf({ ...report }))).join()}`);
+      }
+    site.listen(right);
+    expect((await site.drill(...CONSENT)).code).toBe(0);
+    expect(found).toEqual(
+      [...types].flatMap((type) => [500, 409].map((answer) => `${type} ${answer}: 1 refuses_orders`)),
+    );
+  }
 });
 
 test("no right receiver is refused, whatever its make", async () => {

@@ -64,7 +64,8 @@ function once(idOf: (incoming: Incoming) => string, known: Answer, first: Answer
 const isGenuine = (incoming: Incoming): boolean => handmade({})(incoming) === 200;
 const isReserialized = (incoming: Incoming): boolean =>
   incoming.signature === incoming.over(JSON.stringify(parse(incoming)));
-const typeOf = ({ rawBody }: Incoming): string => {
+/** The type of the event in a request; empty if there is none. */
+export const typeOf = ({ rawBody }: Incoming): string => {
   const [, type = ""] = /"type"\s*:\s*"([^"]*)"/.exec(rawBody.toString("utf8")) ?? [];
   return type;
 };

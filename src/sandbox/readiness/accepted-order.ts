@@ -4,12 +4,17 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
 
 /** A checkout and an event of it that an endpoint has accepted, so that the endpoint's receiver knows the checkout. */
-export type AcceptedOrder = { readonly checkout: Checkout; readonly event: StoredEvent };
+export type AcceptedOrder = {
+  readonly checkout: Checkout;
+  readonly event: StoredEvent;
+  /** The newest accepted event of each other type, of this checkout and of the newest checkout of the other kind. */
+  readonly others: readonly StoredEvent[];
+};
 
 /** How many of the last accepted deliveries are searched for an order's event: the newest may all be tests. */
 const SEARCHED_DELIVERIES = 1000;
 
-/** The newest accepted event of a checkout; null if none is among the last deliveries of the endpoint. */
+/** The newest accepted events of checkouts; null if there are none among the last deliveries of the endpoint. */
 export function acceptedOrder(
   { deliveries, events, checkouts }: Pick<Store, "deliveries" | "events" | "checkouts">,
   { id: endpointId, storeId }: Pick<Endpoint, "id" | "storeId">,
@@ -22,8 +27,15 @@ export function acceptedOrder(
     state: "succeeded",
     limit: SEARCHED_DELIVERIES,
   });
-  const newest = accepted.find(({ checkoutId }) => checkoutId !== null);
-  const event = events.find(newest?.eventId ?? "");
-  const checkout = checkouts.find(storeId, newest?.checkoutId ?? "");
-  return event === undefined || checkout === undefined ? null : { event, checkout };
+  const ids = [...new Set(accepted.map(({ checkoutId }) => checkoutId ?? ""))];
+  const known = ids.flatMap((id) => checkouts.find(storeId, id) ?? []);
+  const [checkout] = known;
+  const other = known.find(({ object }) => object !== checkout?.object);
+  const shown = accepted
+    .filter(({ checkoutId }) => checkoutId !== null && [checkout?.id, other?.id].includes(checkoutId))
+    .flatMap(({ eventId }) => events.find(eventId) ?? []);
+  const byType = new Map(shown.toReversed().map((one) => [one.type, one]));
+  const event = shown.find(({ checkoutId }) => checkoutId === checkout?.id);
+  if (checkout === undefined || event === undefined) return null;
+  return { checkout, event, others: [...byType.values()].filter(({ type }) => type !== event.type) };
 }

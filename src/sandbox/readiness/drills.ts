@@ -20,7 +20,7 @@ export type DrillsContext = Pick<ServiceContext, "store"> &
   };
 
 type Subject = Omit<CasesSubject, "order"> & {
-  /** The newest event of an order that the endpoint has accepted; null if there is none, or none is to be sent. */
+  /** The events of an order that the endpoint has accepted; null if there are none, or none are to be sent. */
   readonly order: AcceptedOrder | null;
 };
 
@@ -158,11 +158,10 @@ async function drillEndpoint(
   isWanted: LeaseCheck,
 ): Promise<Outcome<EndpointDrill>> {
   const { endpoint, secret, order, now } = subject;
-  const drilled = await sendCases(
-    context,
-    { ...subject, order: order?.event ?? null },
-    () => isWanted().ok,
-  ).finally(() => context.webhookWatch.forget(endpoint));
+  const sent = order === null ? null : { ...order.event, others: order.others };
+  const drilled = await sendCases(context, { ...subject, order: sent }, () => isWanted().ok).finally(() =>
+    context.webhookWatch.forget(endpoint),
+  );
   const held = isWanted();
   // An interrupted drill has no verdict.
   if (!held.ok) return held;

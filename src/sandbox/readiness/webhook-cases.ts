@@ -26,6 +26,7 @@ import {
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { OutboundRequest, World } from "../../world.ts";
 import { deliveryErrorOf, post, type PostContext, type PostResult } from "../webhook/post.ts";
+import type { AcceptedOrder } from "./accepted-order.ts";
 import type { WebhookWatch } from "./webhook-watch.ts";
 
 /** An endpoint at the start of its drill; `now` is the store's time. */
@@ -35,8 +36,8 @@ export type Subject = {
   /** Older secrets, newest first, and whether one of them is no longer active. */
   readonly olderSecrets: readonly string[];
   readonly retiredSecret: string | undefined;
-  /** An order event that the endpoint has accepted; null if there is none, or none is to be sent. */
-  readonly order: Pick<CheckoutEvent, "id" | "body"> | null;
+  /** Order events that the endpoint has accepted; null if there are none, or none are to be sent. */
+  readonly order: (Pick<CheckoutEvent, "id" | "body"> & Pick<AcceptedOrder, "others">) | null;
   readonly now: number;
 };
 

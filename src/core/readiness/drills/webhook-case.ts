@@ -22,6 +22,8 @@ type CaseRequest = {
    * that type, about the same order.
    */
   readonly event?: "first" | "order" | "payment" | CheckoutEvent["type"];
+  /** The type of another event that the receiver has accepted before, which is sent instead. */
+  readonly accepted?: CheckoutEvent["type"];
   /** Changes the event's bytes before they are signed. */
   readonly signed?: (body: string) => string;
   /** Changes the signed bytes before they are sent. */

@@ -4,7 +4,14 @@ import type { Status } from "../../checkout/checkout.ts";
 import { iso } from "../../clock.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
 import { HEADERS, signatureOf } from "../../webhook/signature.ts";
-import { CASE_NAMES, DRILL_CASES, ORDER_CASE_NAMES, type CaseName, type CaseResult } from "./webhook.ts";
+import {
+  ACCEPTED_CASE_NAMES,
+  CASE_NAMES,
+  DRILL_CASES,
+  ORDER_CASE_NAMES,
+  type CaseName,
+  type CaseResult,
+} from "./webhook.ts";
 import type { DrillRequest } from "./webhook-case.ts";
 
 /** After this many requests without an answer the rest is not sent. */
@@ -20,13 +27,17 @@ export type DrillEvent = {
 };
 
 /** An event of an order that the drilled receiver has accepted before. */
-type OrderEvent = Pick<CheckoutEvent, "id" | "body">;
+type OrderEvent = Pick<CheckoutEvent, "id" | "body"> & {
+  /** Accepted events of other types, of this order and of an order of the other kind. */
+  readonly others?: readonly (Pick<CheckoutEvent, "id" | "body"> & { readonly type: string })[];
+};
 
 /** The names of all cases of a drill: cases of an order come before the last valid event. */
 export function casesOf(order: OrderEvent | null): readonly CaseName[] {
-  return order === null
-    ? CASE_NAMES
-    : [...CASE_NAMES.slice(0, -1), ...ORDER_CASE_NAMES, ...CASE_NAMES.slice(-1)];
+  if (order === null) return CASE_NAMES;
+  const types = new Set(order.others?.map(({ type }) => type));
+  const accepted = ACCEPTED_CASE_NAMES.filter((name) => types.has(DRILL_CASES[name].accepted ?? ""));
+  return [...CASE_NAMES.slice(0, -1), ...ORDER_CASE_NAMES, ...accepted, ...CASE_NAMES.slice(-1)];
 }
 
 /** The secrets to sign with, and the time. */
@@ -128,7 +139,12 @@ function secretOf(
 
 /** The event of a case. Throws for a case of an order if there is none. */
 export function eventOf(name: CaseName, { own, first, order }: DrillEvents): OrderEvent {
-  const { event: which } = DRILL_CASES[name];
+  const { event: which, accepted } = DRILL_CASES[name];
+  if (accepted !== undefined) {
+    const known = order?.others?.find(({ type }) => type === accepted);
+    if (known === undefined) throw new Error(`${name} needs an accepted event of its type`);
+    return known;
+  }
   if (which === undefined || which === "first") {
     const event = which === "first" ? first : own;
     return { id: event.id, body: recordTestEvent(event, event.createdAt).body };

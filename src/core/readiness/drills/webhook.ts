@@ -1,5 +1,6 @@
 import { iso } from "../../clock.ts";
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
+import type { CheckoutEvent } from "../../checkout/event.ts";
 import type { DrillStep } from "../../control/drills.ts";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import { english } from "../../language.ts";
@@ -258,17 +259,30 @@ const orderCases = {
   ...forgedOrders(),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
+/** The cases of other accepted events of the order, and of an order of the other kind, each sent if there is one. */
+const acceptedCases: Readonly<Record<AcceptedName, DrillCase>> = byType("accepted", (type) =>
+  goodCase([`${type} again, as it was accepted before`, `再次推送曾被接受的 ${type}`], "refuses_orders", {
+    accepted: type,
+  }),
+);
+
 type RefusedName = {
   [Name in keyof typeof cases]: (typeof cases)[Name]["expected"] extends "4xx" | "not 2xx" ? Name : never;
 }[keyof typeof cases];
 type PaymentName = `payment_${RefusedName}`;
-type ForgedName = `forged_${CheckoutObject}_${Status}`;
+type NameByType<Prefix extends string> = `${Prefix}_${CheckoutObject}_${Status}`;
+type ForgedName = NameByType<"forged">;
+type AcceptedName = NameByType<"accepted">;
 
 /** The name of a case. */
-export type CaseName = keyof typeof cases | keyof typeof orderCases;
+export type CaseName = keyof typeof cases | keyof typeof orderCases | AcceptedName;
 
 /** The cases of the webhook drill (decisions 50, 67 and 68). */
-export const DRILL_CASES: Readonly<Record<CaseName, DrillCase>> = { ...cases, ...orderCases };
+export const DRILL_CASES: Readonly<Record<CaseName, DrillCase>> = {
+  ...cases,
+  ...orderCases,
+  ...acceptedCases,
+};
 
 /** The step that stands for all cases that were not sent. */
 export const NOT_SENT = "not_sent";
@@ -284,6 +298,9 @@ export const CASE_NAMES = Object.keys(cases) as readonly CaseName[];
 
 /** The names of the cases that need an order event, in the order in which they begin. */
 export const ORDER_CASE_NAMES = Object.keys(orderCases) as readonly CaseName[];
+
+/** The cases that need an accepted event of a type. */
+export const ACCEPTED_CASE_NAMES = Object.keys(acceptedCases) as readonly AcceptedName[];
 
 /** The cases that are sent in sequence before all others: their results must not depend on other requests in flight. */
 export const FIRST_CASES: ReadonlySet<CaseName> = new Set(
@@ -338,17 +355,23 @@ export function twinOf(name: CaseName): CaseName | undefined {
 
 /** A badly signed event of each type. */
 function forgedOrders(): Readonly<Record<ForgedName, DrillCase>> {
+  return byType("forged", (type) =>
+    badCase([`a forged ${type}`, `伪造的 ${type}`], { taken: "skips_orders", event: type, signature: wrong }),
+  );
+}
+
+/** A case for each type of events of orders. */
+function byType<Prefix extends string>(
+  prefix: Prefix,
+  make: (type: CheckoutEvent["type"]) => DrillCase,
+): Readonly<Record<NameByType<Prefix>, DrillCase>> {
   const rows = (["order", "checkout_session"] as const).flatMap((object) =>
-    STATUSES.map((status): [ForgedName, DrillCase] => [
-      `forged_${object}_${status}`,
-      badCase([`a forged ${object}.${status}`, `伪造的 ${object}.${status}`], {
-        taken: "skips_orders",
-        event: `${object}.${status}`,
-        signature: wrong,
-      }),
+    STATUSES.map((status): [NameByType<Prefix>, DrillCase] => [
+      `${prefix}_${object}_${status}`,
+      make(`${object}.${status}`),
     ]),
   );
-  return Object.fromEntries(rows) as Record<ForgedName, DrillCase>;
+  return Object.fromEntries(rows) as Record<NameByType<Prefix>, DrillCase>;
 }
 
 /**
