@@ -82,8 +82,8 @@ export function checkoutLists(connection: Connection) {
       const [end, beyond] = sql.endOfLook.all({ storeId, before, skipped: MAX_LOOK - 1 });
       const last = end ?? sql.oldest.get({ storeId, before });
       if (newest === undefined || last === undefined) return { places: [], last, isWhole: true };
-      const like = text === null ? null : `%${text.replaceAll(/[%_\\]/g, "\\$&")}%`;
-      const wanted = { ...filter, newest, last, like, limit };
+      const like = text === null ? null : `%${text.replaceAll("%", "_")}%`;
+      const wanted = { ...filter, newest, last, text, like, limit };
       const isDense = newest - last < DENSE * MAX_LOOK;
       const places = (isDense ? sql.lookThroughAll : sql.look).all(wanted);
       return { places, last, isWhole: beyond === undefined };
@@ -172,15 +172,21 @@ function prepare(connection: Connection) {
 type SearchQuery = CheckoutFilter & {
   readonly newest: CheckoutPosition;
   readonly last: CheckoutPosition;
+  readonly text: string | null;
+  /** A pattern of every text that contains `text`, and of few others. */
   readonly like: string | null;
   readonly limit: number;
 };
 
-/** The statements of a search: its results, its end, and the number of rows read. */
+/**
+ * The statements of a search: its results, its end, and the number of rows read. LIKE takes a third longer with ESCAPE,
+ * so a % in the text stands for any character until `instr` has looked at it.
+ */
 function prepareLook(connection: Connection) {
   const found = `store_id = @storeId AND rowid BETWEEN @last AND @newest
     AND ${MEANT}
-    AND (@like IS NULL OR order_id LIKE @like ESCAPE '\\' OR description LIKE @like ESCAPE '\\')
+    AND (@like IS NULL OR (order_id LIKE @like AND instr(lower(order_id), lower(@text)))
+      OR (description LIKE @like AND instr(lower(description), lower(@text))))
     ORDER BY rowid DESC LIMIT @limit`;
   return {
     look: connection
