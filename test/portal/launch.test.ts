@@ -2,6 +2,7 @@ import { english } from "../../src/core/language.ts";
 import { expect, test } from "vitest";
 import { CASE_NAMES, DRILL_CASES } from "../../src/core/readiness/drills/webhook.ts";
 import { openDrillSite } from "../support/drill-site.ts";
+import { eventually } from "../support/eventually.ts";
 import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { askPortal } from "../support/portal-sign-in.ts";
 import { signedIn, textOf, type Page } from "../support/portal.ts";
@@ -149,6 +150,29 @@ test("a drill of webhooks that runs is on the page with what was answered so far
   expect(pages[0]).toContain(`${running} 0 of ${CASE_NAMES.length} requests were answered`);
   expect(pages[2]).toMatch(/2 of \d+ requests were answered [^:]+: 204 [^:]+: 204/);
   expect((await get()).text).not.toContain("requests were answered");
+});
+
+test("a slow receiver does not hold the answer: the page shows the drill that goes on, and what it found", async () => {
+  const site = await openDrillSite();
+  const { post, portal, get } = await openLaunch(site.harness, site.sandbox());
+  const { promise: answered, resolve: answerNow } = Promise.withResolvers<void>();
+  const { clock } = site.harness;
+  site.harness.vacate(3000);
+  site.harness.occupy(3000, {
+    answer: () => answered.then(() => ({ status: 204, headers: {}, body: "" })),
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  });
+  const posting = post("/webhooks");
+  for (let turn = 0; turn < 20; turn += 1) await clock.sleep(0);
+  clock.advance(2000);
+  const { location = "" } = await posting;
+  expect((await portal.get(location)).text).toContain(`0 of ${CASE_NAMES.length} requests were answered`);
+  answerNow();
+  await eventually("the drill has ended", async () =>
+    expect(itemOf(await get(), "webhook_verification")).toMatch(
+      /failed localhost:3000\/hooks ?: \d+ of \d+ steps/,
+    ),
+  );
 });
 
 test("there is nothing to drill without an endpoint", async () => {

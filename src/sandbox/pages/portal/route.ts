@@ -143,8 +143,11 @@ type Act<Name extends OperationName> = {
   ) => Outcome<unknown>;
   /** The address that is shown then: a path of the portal. Default: the page that the path of the act is below. */
   readonly leadsTo?: (view: View, done: AnswerOf<Name>, context: PortalContext) => string;
-  /** Maximum time that the browser waits for an act that continues without it. Default: until the act is done. */
-  readonly patience?: ActDeadline;
+  /**
+   * The address that is shown after 2 s, while the act continues without its browser. Default: the browser waits until
+   * the act is done.
+   */
+  readonly meanwhile?: (view: View, context: PortalContext) => string;
   /** A secret that the next page may show once, as `view.shownOnce`. Default: none. */
   readonly reveals?: (done: AnswerOf<Name>) => string;
   /** The notice at the top of the next page. Default: none. */
@@ -153,8 +156,8 @@ type Act<Name extends OperationName> = {
   readonly form?: RefusedPage;
 };
 
-/** An act that may take long, and the address that is shown while it goes on. */
-type ActDeadline = { readonly ms: number; readonly leadsTo: (view: View, context: PortalContext) => string };
+/** Maximum time that a browser waits for an act that continues without it, in milliseconds. */
+const PATIENCE_MS = 2000;
 
 /** The context and the view of an act. */
 export type ActContext = { readonly context: PortalContext; readonly view: View };
@@ -178,7 +181,7 @@ type RefusedPage = {
 /** An act: a form of our own page runs an operation of the control API, and the browser is sent on (decision 99). */
 export function act<Name extends OperationName>(
   path: string,
-  { operation, read, parse, leadsTo, patience, reveals, says, form }: Act<Name>,
+  { operation, read, parse, leadsTo, meanwhile, reveals, says, form }: Act<Name>,
 ): PortalRoute {
   const { role, entersStore } = CONTROL_OPERATIONS[operation];
   const [, , , room = ""] = path.split("/");
@@ -200,8 +203,8 @@ export function act<Name extends OperationName>(
         const body = decodeRequest(operation, given.value);
         if (!body.ok) return body;
         const asking = ask(context, operation, { ...view, body: body.value });
-        if (patience !== undefined && (await shouldContinue(context, view, patience.ms, asking)))
-          return accept(patience.leadsTo(view, context));
+        if (meanwhile !== undefined && (await shouldContinue(context, view, asking)))
+          return accept(meanwhile(view, context));
         const done = await asking;
         if (!done.ok) return done;
         const address = leadsTo?.(view, done.value, context) ?? storePath(view, `/${room}`);
@@ -227,13 +230,12 @@ export function act<Name extends OperationName>(
 }
 
 /**
- * Whether an act is not done within some milliseconds. It then goes on without its browser, which is let out of the store,
+ * Whether an act is not done in time. It then goes on without its browser, which is let out of the store,
  * and stays in it itself: a store that is being erased waits for it, and is waited for here (decision 91).
  */
 async function shouldContinue(
   { storeGate, world, report }: PortalContext,
   { storeId, call }: View,
-  ms: number,
   asking: Promise<unknown>,
 ): Promise<boolean> {
   if (storeGate.isClosed(storeId)) return false;
@@ -244,7 +246,7 @@ async function shouldContinue(
     () => storeGate.leave(visit),
     () => storeGate.leave(visit),
   );
-  const isDone = await resolvesWithin(world, ms, ended);
+  const isDone = await resolvesWithin(world, PATIENCE_MS, ended);
   // No caller is left to get its failure.
   if (!isDone) asking.catch((error: unknown) => report(call.requestId, error));
   return !isDone;

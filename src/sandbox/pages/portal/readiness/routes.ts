@@ -1,4 +1,5 @@
 import { typedFields } from "../fields.ts";
+import { storePath } from "../forms.ts";
 import { act, page, type PortalRoute } from "../route.ts";
 import { assumptionsPage } from "./assumptions-page.ts";
 import { foundLines } from "./drills.ts";
@@ -15,6 +16,8 @@ export const READINESS_ROUTES: readonly PortalRoute[] = [
   act("/portal/{store_id}/launch/webhooks", {
     operation: "runWebhookDrill",
     read: (fields) => (fields.get("order_events") === "yes" ? { order_events: true } : {}),
+    // The page shows the progress of a drill that goes on, and its results once it has ended.
+    meanwhile: (view) => storePath(view, "/launch"),
     reveals: foundLines,
     form: FORM,
   }),

@@ -10,9 +10,6 @@ import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 
-/** Maximum wait for a clock move, in milliseconds; slow receivers delay only their own deliveries. */
-export const MAX_MOVE_MS = 2000;
-
 /** The address of the clock's page with the result of its last move. */
 export function movePath({ storeId }: View, _done: unknown, { clockMoves }: PortalContext): string {
   const last = clockMoves.last(storeId);

@@ -8,7 +8,7 @@ import { storePath } from "../forms.ts";
 import { act, page, pageOf, sentOn, showing, type PortalRoute } from "../route.ts";
 import { viewOf, type PortalContext, type Notice, type View } from "../view.ts";
 import { catalogPage, readPrice } from "./catalog-page.ts";
-import { MAX_MOVE_MS, movePath } from "./clock-move.ts";
+import { movePath } from "./clock-move.ts";
 import { clockPage, readMove } from "./clock-page.ts";
 import { faultsPage, parseFaultForm } from "./faults-page.ts";
 import { keysPage, readScopes } from "./keys-page.ts";
@@ -90,7 +90,8 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     operation: "moveClock",
     parse: readMove,
     leadsTo: movePath,
-    patience: { ms: MAX_MOVE_MS, leadsTo: (view, context) => movePath(view, undefined, context) },
+    // A slow receiver delays only its own deliveries.
+    meanwhile: (view, context) => movePath(view, undefined, context),
     form: { page: clockPage, names: { by_ms: "by" } },
   }),
 
