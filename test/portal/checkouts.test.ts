@@ -317,15 +317,15 @@ test("the list says what the receiver answered last, and how old a checkout is b
   const list = async (): Promise<string> => (await portal.get(`${portal.home}/checkouts`)).text;
   expect(await list()).toContain("checkout orders create --order-id order-1001 --price-id price_coffee");
   await create(TERMS);
-  expect(await list()).toContain("order-1001 €19.99 created Alipay+ none yet now");
+  expect(await list()).toContain("order-1001 €19.99 created Alipay+ none yet just now");
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   Object.assign(answer, { status: 500 });
   await create({ ...TERMS, order_id: "order-2" }, "another-key");
   await harness.clock.sleep(1000);
-  expect(await list()).toContain("order-2 €19.99 created Alipay+ 500 retrying 1s ago");
+  expect(await list()).toContain("order-2 €19.99 created Alipay+ 500 retrying 1 s ago");
   Object.assign(answer, { status: 204 });
   await harness.run(["sandbox", "clock", "advance", "30m"]);
-  expect(await list()).toContain("order-2 €19.99 created Alipay+ 204 30m ago");
+  expect(await list()).toContain("order-2 €19.99 created Alipay+ 204 30 min ago");
   harness.vacate(3000);
   await create({ ...TERMS, order_id: "order-3" }, "a-third-key");
   await harness.clock.sleep(1000);

@@ -69,7 +69,7 @@ test("production is requested once, with a note that holds no secret; the item t
   expect(page.html).not.toContain("svc_test_0000");
   expect(page.text).toContain("The request is with the administrator");
   harness.clock.advance(3 * 3_600_000);
-  expect(itemOf(await get(), "production_credential")).toContain("3h ago");
+  expect(itemOf(await get(), "production_credential")).toContain("3 h ago");
   expect((await post("/production")).status).toBe(409);
   await harness.run(["admin", "approve-credential"]);
   await harness.run(["admin", "open-gate"]);

@@ -52,7 +52,7 @@ test("the overview tells what fails with its cause, what was refused, what falls
   expect(text).toMatch(/Refused lately .* POST \/v1\/orders 403 capability_missing order-2 /);
   expect(text).toMatch(/Falls due next .* next attempt order\.created → http:\/\/localhost:3001\/hooks/);
   expect(text).toMatch(/\S+ expires order-1/);
-  expect(text).toMatch(/1 checkout waits for a payment , the oldest was created 1m ago/);
+  expect(text).toMatch(/1 checkout waits for a payment , the oldest was created 1 min ago/);
   for (const path of ["/webhooks/endpoints/", "/requests/", "/checkouts/"])
     expect(html).toMatch(new RegExp(`href="${home}${path}[0-9a-f-]{36}"`));
   expect(html).toContain(`href="${home}/requests?status=4xx"`);

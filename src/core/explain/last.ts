@@ -49,7 +49,12 @@ export function lastText({ what, attempt, attemptsLeft }: LastChange, say: Say =
 
 /** The age and actor of the last change: `2 min ago, by the payer`. */
 export function lastWhen({ at, by }: LastChange, now: number, say: Say = english): string {
-  const [age, who] = [now - at, say(SENTENCES.lastBy[by])];
-  const when = age < 1000 ? say(SENTENCES.justNow) : say(SENTENCES.ago(spanText(age, say)));
-  return `${when}${say([", ", "，"])}${who}`;
+  return `${ageText(now - at, say)}${say([", ", "，"])}${say(SENTENCES.lastBy[by])}`;
+}
+
+/** An age in milliseconds as text, in its largest unit: `2 min ago`; `in 2 min` for a time to come. */
+export function ageText(age: number, say: Say): string {
+  if (Math.abs(age) < 1000) return say(SENTENCES.justNow);
+  const span = spanText(Math.abs(age), say);
+  return say(age > 0 ? SENTENCES.ago(span) : SENTENCES.ahead(span));
 }

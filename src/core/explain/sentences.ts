@@ -53,6 +53,7 @@ export const SENTENCES = {
   } satisfies Readonly<Record<LastChange["by"], Words>>,
   later: (span: string) => [`${span} later`, `${span}后`],
   ago: (span: string) => [`${span} ago`, `${span}前`],
+  ahead: (span: string) => [`in ${span}`, `${span}后`],
   justNow: ["just now", "刚刚"],
   newest: (count: number) => [
     `the newest of ${count} checkouts of this order_id`,

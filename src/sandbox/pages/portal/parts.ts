@@ -1,9 +1,10 @@
 import type { Status } from "../../../core/checkout/checkout.ts";
 import { iso } from "../../../core/clock.ts";
+import { ageText } from "../../../core/explain/last.ts";
+import { inBoth } from "../../../core/language.ts";
 import { formatPrice } from "../../../core/money.ts";
 import { shownText } from "../../../core/text.ts";
 import { html, trusted, type Html, type Text } from "../../../web/html.ts";
-import type { Language } from "../../../core/language.ts";
 import { tagOf } from "../../../web/language.ts";
 import { WORDS } from "./texts.ts";
 
@@ -265,28 +266,6 @@ export function timeOf(time: number, now: number): Html {
 
 /** The age of a time, in its largest unit, with the exact time on hover. Both times are by the same clock. */
 export function ago(at: number, now: number): Html {
-  const seconds = Math.round((at - now) / 1000);
-  const [unit, size] = UNITS.find(([, one]) => Math.abs(seconds) >= one) ?? (["second", 1] as const);
   // Not a time element: the script would show the moment in its place.
-  return html`<span class="ago" title="${iso(at)}"
-    >${(language) => ageFormat(language).format(Math.trunc(seconds / size), unit)}</span
-  >`;
+  return html`<span class="ago" title="${iso(at)}">${inBoth((say) => ageText(now - at, say))}</span>`;
 }
-
-/** Cached, because creating a format takes longer than rendering a row. */
-const ageFormats = new Map<Language, Intl.RelativeTimeFormat>();
-
-function ageFormat(language: Language): Intl.RelativeTimeFormat {
-  const known = ageFormats.get(language);
-  if (known !== undefined) return known;
-  const made = new Intl.RelativeTimeFormat(tagOf(language), { numeric: "auto", style: "narrow" });
-  ageFormats.set(language, made);
-  return made;
-}
-
-/** The units of an age with their seconds, largest first. */
-const UNITS = [
-  ["day", 86_400],
-  ["hour", 3600],
-  ["minute", 60],
-] as const;
