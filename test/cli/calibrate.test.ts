@@ -200,8 +200,8 @@ test("assumptions, the checklist and the portal show the verdicts of the project
   expect(JSON.parse(await shown(["checklist", "--json"]))).toMatchObject({
     calibration: { service, at, confirmed: [2, 3, 4, 5, 6, 7, 9, 20], contradicted: [8], not_observed },
   });
-  expect(await page("/launch")).toContain(`Calibrated with ${service} 3d ago · ${counts}`);
-  expect(await page("/launch/assumptions")).toMatch(/8 · order_id .* contradicted 3d ago/);
+  expect(await page("/launch")).toContain(`Calibrated with ${service} 3 d ago · ${counts}`);
+  expect(await page("/launch/assumptions")).toMatch(/8 · order_id .* contradicted 3 d ago/);
 });
 
 test("a file that is no record is as none", async () => {
