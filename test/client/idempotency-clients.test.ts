@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DrillStep } from "../../src/core/control/drills.ts";
-import { drilledOrderIds, orderIdLike } from "../../src/core/readiness/drills/drilled-order-ids.ts";
+import { drilledOrderIds, orderIdLike } from "../../src/core/readiness/drilled-order-ids.ts";
 import { english } from "../../src/core/language.ts";
 import { IDEMPOTENCY_CAUSES } from "../../src/core/readiness/idempotency-causes.ts";
 import { WAITS_MS } from "../../src/client/drills/idempotency.ts";

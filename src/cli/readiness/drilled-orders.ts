@@ -6,7 +6,7 @@ import { merchantOrderId } from "../../client/drills/merchant-order.ts";
 import { MAX_ORDER_ID, parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
-import { neighbourOf, orderIdLike } from "../../core/readiness/drills/drilled-order-ids.ts";
+import { neighbourOf, orderIdLike } from "../../core/readiness/drilled-order-ids.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { ORDER, SESSION } from "../order/create-report.ts";

@@ -7,7 +7,7 @@ import {
   DRILLED_DIGITS,
   drilledOrderIds,
   type DrilledOrderIds,
-} from "../../core/readiness/drills/drilled-order-ids.ts";
+} from "../../core/readiness/drilled-order-ids.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
 import { exchange } from "../api/exchange.ts";
 import { WITHOUT_TOKENS } from "./merchant-command.ts";

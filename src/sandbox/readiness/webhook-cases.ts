@@ -7,7 +7,7 @@ import {
   refusesGood,
   toRepeat,
   type DrillResults,
-} from "../../core/readiness/drills/webhook-causes.ts";
+} from "../../core/readiness/drills/webhook-pattern.ts";
 import { probes } from "../../core/readiness/drills/webhook-probes.ts";
 import {
   casesOf,

@@ -1,5 +1,5 @@
-import { MAX_ORDER_ID } from "../../checkout/create-request.ts";
-import { outcomeOfOrderId } from "../../checkout/reserved-order-id.ts";
+import { MAX_ORDER_ID } from "../checkout/create-request.ts";
+import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 
 /** The order_ids of a drill's purchases. They differ in little, and none is the beginning of another one. */
 export type DrilledOrderIds = {

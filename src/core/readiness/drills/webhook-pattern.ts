@@ -1,0 +1,137 @@
+import { UUID } from "../../text.ts";
+import type { DrillCause } from "./webhook-advice.ts";
+import { DRILL_CASES, FIRST_CASES, twinOf, type CaseName, type CaseResult } from "./webhook.ts";
+
+/** The kinds of answers. `limited`: 429. `unsent`: the drill had been stopped. */
+export type Kind =
+  | "taken"
+  | "redirected"
+  | "refused"
+  | "limited"
+  | "failed"
+  | "timeout"
+  | "lost"
+  | "unreachable"
+  | "forbidden"
+  | "unsent";
+
+/** The results of all cases. */
+export type Pattern = Pick<DrillResults, "probed"> & {
+  readonly kind: (name: CaseName) => Kind;
+  /** Whether each of these cases has this result. */
+  readonly all: (kind: Kind, names: readonly CaseName[]) => boolean;
+  /** The cases that were answered. */
+  readonly answered: readonly CaseName[];
+  /** The cases that differ from a request of the service only by signature and time. */
+  readonly plain: readonly CaseName[];
+  /** Whether two cases got the same answer, but for ids and numbers in it. */
+  readonly alike: (one: CaseName, other: CaseName) => boolean;
+  /** Whether valid events were answered as if the route did not exist. */
+  readonly isNowhere: boolean;
+  /** Whether `wrong_secret` was signed with a secret that was active before. */
+  readonly usedRetired: boolean;
+  /** Whether a repeated case got another result. */
+  readonly wavers: boolean;
+};
+
+/** Valid events that every receiver accepts, however it reads them. */
+export const GOOD: readonly CaseName[] = ["good_event", "duplicate", "good_at_the_end"];
+
+/** Not found, method not allowed, gone. */
+const NOWHERE: ReadonlySet<number> = new Set([404, 405, 410]);
+/** Maximum number of cases that are sent once more. */
+const MAX_REPEATED = 8;
+
+/** The results of a drill, and the facts about its run. */
+export type DrillResults = {
+  readonly results: readonly CaseResult[];
+  /** Results of cases that were sent once more. */
+  readonly repeated: readonly CaseResult[];
+  /** The cases that were to be sent. */
+  readonly names: readonly CaseName[];
+  readonly usedRetired: boolean;
+  /** The mistake with which a signature must be made for the receiver to accept it; undefined if none was found. */
+  readonly probed: DrillCause | undefined;
+};
+
+/** The right digits in another order. */
+export const REORDERED: readonly CaseName[] = [
+  "swapped_digits",
+  "swapped_bytes",
+  "reversed_digits",
+  "sorted_digits",
+];
+
+/** The pattern of the results of a drill. */
+export function patternOf({ results, repeated, usedRetired, probed }: DrillResults): Pattern {
+  const kinds = new Map(results.map((result) => [result.name, kindOf(result)]));
+  const kind = (name: CaseName): Kind => kinds.get(name) ?? "unsent";
+  const answers = new Map(results.map(({ name, answer }) => [name, shapeOf(answer)]));
+  const answered = results.filter(({ answer }) => "status" in answer).map(({ name }) => name);
+  return {
+    kind,
+    all: (wanted, names) => names.every((name) => kind(name) === wanted),
+    alike: (one, other) => answers.get(one) === answers.get(other),
+    answered,
+    plain: answered.filter((name) => DRILL_CASES[name].expected !== "not 2xx"),
+    isNowhere: results
+      .filter(({ name }) => GOOD.includes(name))
+      .every(({ answer }) => "status" in answer && NOWHERE.has(answer.status)),
+    usedRetired,
+    probed,
+    wavers: repeated.some((result) => kindOf(result) === "refused" && kind(result.name) === "taken"),
+  };
+}
+
+/** An answer without its variable parts: ids, times, counts. */
+function shapeOf(answer: CaseResult["answer"]): string {
+  if ("error" in answer) return answer.error;
+  return `${answer.status} ${answer.body.replace(UUIDS, "").replace(/\d+/g, "0")}`;
+}
+
+const UUIDS = new RegExp(UUID, "gi");
+
+/** The accepted forged cases to send again: a receiver that verifies only some requests then refuses some of them. */
+export function toRepeat(results: readonly CaseResult[]): readonly CaseName[] {
+  const taken = results.filter(
+    (one) =>
+      kindOf(one) === "taken" &&
+      isForged(one.name) &&
+      !FIRST_CASES.has(one.name) &&
+      !isTakenByChance(one.name),
+  );
+  return taken.slice(0, MAX_REPEATED).map(({ name }) => name);
+}
+
+/** Whether a receiver refuses valid events, so that it is worth looking for the mistake that it makes. */
+export function refusesGood(results: readonly CaseResult[]): boolean {
+  const good = results.find(({ name }) => name === "good_event");
+  return good !== undefined && (kindOf(good) === "refused" || kindOf(good) === "failed");
+}
+
+/** Whether a request was accepted. */
+export function isTaken({ answer }: Pick<CaseResult, "answer">): boolean {
+  return "status" in answer && answer.status >= 200 && answer.status < 300;
+}
+
+function kindOf({ answer }: CaseResult): Kind {
+  if ("status" in answer) {
+    const { status } = answer;
+    if (status === 429) return "limited";
+    if (status >= 500) return "failed";
+    if (status >= 400) return "refused";
+    return status >= 300 ? "redirected" : "taken";
+  }
+  if (answer.error === "timeout" || answer.error === "unreachable") return answer.error;
+  return answer.error === "target_forbidden" ? "forbidden" : "lost";
+}
+
+/** Whether a request must not be accepted. */
+function isForged(name: CaseName): boolean {
+  return DRILL_CASES[name].expected === "4xx" || DRILL_CASES[name].expected === "not 2xx";
+}
+
+/** Whether a comparison of some digits accepts it with one signature, and refuses it with the next. */
+function isTakenByChance(name: CaseName): boolean {
+  return [...REORDERED, "many_signatures"].includes(twinOf(name) ?? name);
+}
