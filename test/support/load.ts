@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import type { CreateRequest } from "../../src/core/checkout/create-request.ts";
-import type { SandboxProcess } from "./program.ts";
+import type { SandboxHere, SandboxProcess } from "./program.ts";
 
 /** A create as it goes over the wire. */
 export type Create = { readonly key: string; readonly orderId: string };
@@ -27,13 +27,13 @@ export function purchase(orderId: string): CreateRequest {
 }
 
 /** The key that a sandbox shows; one that shows none cannot be used. */
-export function apiKeyOf({ ready }: SandboxProcess): string {
+export function apiKeyOf({ ready }: SandboxHere | SandboxProcess): string {
   if (ready.api_key === null) throw new Error("the sandbox shows no API key");
   return ready.api_key;
 }
 
 /** The service of a sandbox over `connections` connections, which end with `agent.destroy()`. */
-export function connect(sandbox: SandboxProcess, connections: number): Service {
+export function connect(sandbox: SandboxHere | SandboxProcess, connections: number): Service {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   return { port: sandbox.port, apiKey: apiKeyOf(sandbox), agent };
 }

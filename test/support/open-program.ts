@@ -4,23 +4,25 @@ import { causeOfError } from "../../src/store/connection/storage-failure.ts";
 import { openWatchedDatabase, type WatchedDatabase } from "../../src/store/connection/watched-database.ts";
 
 /**
- * Opens a database with the named number of descriptors left, or with all, and reads it; prints why it cannot, or
- * "opened".
+ * Opens the named databases one after the other and reads each; prints for each why it cannot, or "opened". A path may
+ * end with "=" and a number: so many descriptors are left while it is opened; default: all.
  */
-const [path = "", left] = process.argv.slice(2);
-const taken: number[] = [];
-if (left !== undefined) {
-  try {
-    for (;;) taken.push(openSync("/dev/null", "r"));
-  } catch {
-    for (const file of taken.splice(0, Number(left))) closeSync(file);
+for (const argument of process.argv.slice(2)) {
+  const [path = "", left] = argument.split("=");
+  const taken: number[] = [];
+  if (left !== undefined) {
+    try {
+      for (;;) taken.push(openSync("/dev/null", "r"));
+    } catch {
+      for (const file of taken.splice(0, Number(left))) closeSync(file);
+    }
   }
+  const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE });
+  for (const file of taken) closeSync(file);
+  process.stdout.write(
+    `${opened.ok ? read(opened.value) : `${opened.refusal.reason} ${opened.refusal.message}`}\n`,
+  );
 }
-const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE });
-for (const file of taken) closeSync(file);
-process.stdout.write(
-  `${opened.ok ? read(opened.value) : `${opened.refusal.reason} ${opened.refusal.message}`}\n`,
-);
 
 /** Reads rows as a command does, which closes the database before its error is caught. */
 function read({ connection, close }: WatchedDatabase): string {
