@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -10,7 +10,15 @@ import { blocksIn, PAGES, pageText } from "../support/documents.ts";
 import { listenUntilEnd } from "../support/http-receiver.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness } from "../support/harness.ts";
-import { launch, PROGRAM, run, startSandbox, type SandboxProcess } from "../support/program.ts";
+import {
+  launch,
+  PROGRAM,
+  run,
+  runHere,
+  startSandbox,
+  startSandboxHere,
+  type SandboxHere,
+} from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -21,37 +29,48 @@ const CALLED_BY_NPX = { npm_command: "exec" };
 const START = "npx checkout sandbox start";
 const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const BACKGROUND = /^npx checkout (env|sandbox (start --detach|wait|status|stop))$/;
+/** A command of this program alone, without a shell: its variable, its words and the file that it writes. */
+const OF_PROGRAM =
+  /^(?:(CHECKOUT_\w+)=(\S+) )?npx checkout (?!exec)((?:[\w:/.~-]+|'[^']*'| )+?)(?: > (\S+))?$/;
 
-/** The pages that show what commands print: each is run in a sandbox of its own, because each is whole by itself. */
+/** The pages that show what commands print: each has a sandbox of its own, because each is whole by itself. */
 const TRANSCRIPTS = PAGES.map(({ name, text }) => ({ name, text, steps: transcript(text) })).filter(
   ({ steps }) => steps.length > 0,
 );
 
-test.for(TRANSCRIPTS)("everything that $name shows is what the program prints", async ({ text, steps }) => {
-  const cwd = tempFolder();
-  const sandbox = await startSandbox({ cwd });
-  const background = tempFolder();
-  const ids = new Map<string, string>();
-  for (const { command, shown } of steps) {
-    // It is shown after the sandbox was started: a start would apply it.
-    if (command.includes("config validate"))
-      writeFileSync(join(cwd, "checkout.config.json"), configShown(text));
-    const printed = BACKGROUND.test(command)
-      ? await inBackground(command, background)
-      : command.startsWith(START)
-        ? await printedAtStart(command, tempFolder())
-        : await execute(
-            command.replaceAll(UUIDS, (id) => ids.get(id) ?? id),
-            sandbox,
-            // It is about another service, in a folder without a sandbox.
-            command.startsWith("CHECKOUT_BASE_URL=") ? tempFolder() : cwd,
-          );
-    expect([command, normalise(printed, cwd)]).toEqual([command, normalise(shown, cwd)]);
-    const own = printed.match(UUIDS) ?? [];
-    for (const [at, id] of (shown.match(UUIDS) ?? []).entries()) ids.set(id, own[at] ?? id);
-  }
-  expect((await run(["sandbox", "status"], { cwd: background })).code).toBe(7);
-});
+test.for(TRANSCRIPTS)(
+  "everything that $name shows is what the program prints",
+  async ({ name, text, steps }) => {
+    const cwd = tempFolder();
+    // The README is typed into a shell. Other pages may run in this process, but for what needs a shell or a background.
+    const isTyped = name === "README.md";
+    const sandbox = await (isTyped ? startSandbox : startSandboxHere)({ cwd });
+    const background = tempFolder();
+    const ids = new Map<string, string>();
+    for (const { command, shown } of steps) {
+      // It is shown after the sandbox was started: a start would apply it.
+      if (command.includes("config validate"))
+        writeFileSync(join(cwd, "checkout.config.json"), configShown(text));
+      const typed = command
+        .replaceAll(UUIDS, (id) => ids.get(id) ?? id)
+        .replaceAll("127.0.0.1:4242", `127.0.0.1:${sandbox.port}`);
+      // It is about another service, in a folder without a sandbox.
+      const folder = command.startsWith("CHECKOUT_BASE_URL=") ? tempFolder() : cwd;
+      const printed = BACKGROUND.test(command)
+        ? await inBackground(command, background)
+        : command.startsWith(START)
+          ? await printedAtStart(command, tempFolder())
+          : !isTyped && OF_PROGRAM.test(typed)
+            ? await executeHere(typed, folder)
+            : await execute(typed, sandbox, folder);
+      expect([command, normalise(printed, cwd)]).toEqual([command, normalise(shown, cwd)]);
+      const own = printed.match(UUIDS) ?? [];
+      for (const [at, id] of (shown.match(UUIDS) ?? []).entries()) ids.set(id, own[at] ?? id);
+    }
+    if (existsSync(join(background, ".checkout")))
+      expect((await runHere(["sandbox", "status"], { cwd: background })).code).toBe(7);
+  },
+);
 
 test("pages show what commands print", () => {
   const steps = TRANSCRIPTS.flatMap((page) => page.steps);
@@ -155,7 +174,7 @@ test("a sandbox for a team gives two users on two addresses their own stores, pa
     return (await promisify(execFile)("sh", ["-ec", there(script)], { cwd, env })).stdout;
   };
   const cwd = tempFolder();
-  onTestFinished(async () => void (await run(["sandbox", "stop"], { cwd })));
+  onTestFinished(async () => void (await runHere(["sandbox", "stop"], { cwd })));
   const box = shellBlock("npx checkout sandbox start --detach --listen");
   const printed = await shell(box, cwd, { CHECKOUT_SANDBOX_PORT: String(port) });
   const links = printed.match(/^http.*\/portal\/k-\S+$/gm) ?? [];
@@ -164,7 +183,7 @@ test("a sandbox for a team gives two users on two addresses their own stores, pa
   const pages: string[] = [];
   for (const user of ["alice", "bob"] as const) {
     const name = user === "alice" ? "Alice" : "Bob";
-    const { stdout } = await run(["env", "--store", name, "--format", "json"], { cwd });
+    const { stdout } = await runHere(["env", "--store", name, "--format", "json"], { cwd });
     const variables = JSON.parse(stdout) as Readonly<Record<string, string>>;
     expect(printed).toContain(`CHECKOUT_API_KEY=${variables["CHECKOUT_API_KEY"]}`);
     const script = shellBlock("export CHECKOUT_BASE_URL=http://box.example");
@@ -183,7 +202,7 @@ test("a sandbox for a team gives two users on two addresses their own stores, pa
 });
 
 test("with --listen alone, checkout_url is an address of the sandbox's own machine", async () => {
-  const sandbox = await startSandbox({
+  const sandbox = await startSandboxHere({
     cwd: tempFolder(),
     args: ["--listen", "0.0.0.0", "--allow-host", "box.example"],
   });
@@ -258,21 +277,33 @@ function transcript(markdown: string): Step[] {
     });
 }
 
-async function execute(command: string, sandbox: SandboxProcess, cwd: string): Promise<string> {
-  const script = command
-    .replace("npx checkout", `"${process.execPath}" "${PROGRAM}"`)
-    .replaceAll("127.0.0.1:4242", `127.0.0.1:${sandbox.port}`);
+/** Types a command into a shell, with the built program in the place of the installed one. */
+async function execute(command: string, { ready }: Pick<SandboxHere, "ready">, cwd: string): Promise<string> {
+  const script = command.replace("npx checkout", `"${process.execPath}" "${PROGRAM}"`);
   const env = {
     PATH: process.env["PATH"] ?? "",
-    CHECKOUT_API_KEY: command.includes("$CHECKOUT_API_KEY") ? (sandbox.ready.api_key ?? "") : "",
+    CHECKOUT_API_KEY: command.includes("$CHECKOUT_API_KEY") ? (ready.api_key ?? "") : "",
   };
   const { stdout } = await promisify(execFile)("sh", ["-c", script], { cwd, env });
   return stdout.trimEnd();
 }
 
+/** Runs a command of this program alone in this process. */
+async function executeHere(command: string, cwd: string): Promise<string> {
+  const [, variable, value = "", words = "", file] = OF_PROGRAM.exec(command) ?? [];
+  const args = Array.from(words.matchAll(/'([^']*)'|\S+/g), ([word, quoted]) => quoted ?? word);
+  const env = variable === undefined ? {} : { [variable]: value };
+  const { code, stdout, stderr } = await runHere(args, { cwd, env });
+  expect([command, code, stderr]).toEqual([command, 0, expect.any(String)]);
+  if (file === undefined) return stdout.trimEnd();
+  writeFileSync(join(cwd, file), stdout);
+  return "";
+}
+
 /** What is said of the sandbox in the background, one after the other, in a folder of its own. */
 async function inBackground(command: string, cwd: string): Promise<string> {
-  onTestFinished(async () => void (await run(["sandbox", "stop"], { cwd })));
+  if (command.includes(" start "))
+    onTestFinished(async () => void (await runHere(["sandbox", "stop"], { cwd })));
   const env = { ...CALLED_BY_NPX, CHECKOUT_SANDBOX_PORT: "0" };
   const { stdout } = await run(command.replace("npx checkout ", "").split(" "), { cwd, env });
   return stdout.trimEnd();
