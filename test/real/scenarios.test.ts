@@ -1,13 +1,11 @@
 import { execFile } from "node:child_process";
-import { symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { FULL } from "../support/campaign.ts";
-import { blocksIn } from "../support/documents.ts";
 import { groupedDrifts, openDrifting } from "../support/drifting-service.ts";
-import { PROGRAM, run, startSandbox } from "../support/program.ts";
+import { runHere, startSandbox } from "../support/program.ts";
 import { RUNNER, runScenarios, SCENARIOS, WORKFLOWS, type ScenarioAccess } from "../support/scenarios.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -18,7 +16,7 @@ const PACKAGE = join(ROOT, "dist/testing.cjs");
 async function openServed() {
   const cwd = tempFolder();
   const { port } = await startSandbox({ cwd });
-  const { stdout } = await run(["env", "--format", "json", "--control"], { cwd });
+  const { stdout } = await runHere(["env", "--format", "json", "--control"], { cwd });
   const access = JSON.parse(stdout) as ScenarioAccess;
   return { origin: `http://127.0.0.1:${port}`, access };
 }
@@ -35,42 +33,17 @@ test("the description and the scenarios are what their standards ask for; the li
   expect(Array.from(stdout.matchAll(/"ruleId": "(.+)"/g), ([, rule]) => rule)).toEqual(["info-license"]);
 });
 
-/** The lines of docs/scenarios.md, against a sandbox of the program: how many workflows of each file passed. */
-async function byTheDocument(): Promise<readonly number[]> {
-  const [cwd, bin] = [tempFolder(), tempFolder()];
-  await startSandbox({ cwd });
-  symlinkSync(join(ROOT, "fixtures"), join(cwd, "fixtures"));
-  // As npx finds them where the package and the runner are installed.
-  const programs = { checkout: PROGRAM, redocly: RUNNER };
-  const cases = Object.entries(programs).map(([name, path]) => `${name}) exec node '${path}' "$@" ;;`);
-  writeFileSync(join(bin, "npx"), `#!/bin/sh\nname=$1; shift; case $name in ${cases.join(" ")} esac\n`, {
-    mode: 0o755,
-  });
-  const [line = ""] = blocksIn("bash").flatMap(({ page, code }) =>
-    page === "docs/scenarios.md" ? code : [],
-  );
-  const env = { ...process.env, PATH: `${bin}:${dirname(process.execPath)}:${process.env["PATH"]}` };
-  const { stdout } = await promisify(execFile)("bash", ["-ec", line], { cwd, env });
-  const counts = stdout.matchAll(/Workflows: (\d+) passed, (\d+) total/g);
-  return Array.from(counts, ([, passed]) => Number(passed));
-}
-
-async function againstTheKit() {
+// By the lines of the document, and against the program: test/real/executable.test.ts.
+test("all scenarios pass against the test kit", async () => {
   const kit = createRequire(import.meta.url)(PACKAGE) as typeof import("../../src/testing/testing.ts");
   const sandbox = await kit.startSandbox({ port: 0 });
   onTestFinished(() => sandbox.close());
   const { CHECKOUT_API_KEY, CHECKOUT_BASE_URL: baseUrl } = sandbox.store.env;
   const access = { CHECKOUT_API_KEY, CHECKOUT_CONTROL_TOKEN: sandbox.controlToken };
-  return runScenarios({ baseUrl, controlOrigin: new URL(baseUrl).origin, access });
-}
-
-// The executable: test/real/executable.test.ts.
-test("all scenarios pass against the program, by the lines of the document, and against the test kit", async () => {
-  const [passed, { ran, failed }] = await Promise.all([byTheDocument(), againstTheKit()]);
+  const { origin: controlOrigin } = new URL(baseUrl);
+  const { ran, failed } = await runScenarios({ baseUrl, controlOrigin, access });
   expect(failed).toEqual([]);
   expect(ran.toSorted()).toEqual(WORKFLOWS.toSorted());
-  const own = SCENARIOS.map((file) => WORKFLOWS.filter((name) => name.startsWith(`${file} `)).length);
-  expect(passed).toEqual(own);
 });
 
 test("a service that differs in one thing fails the steps that say so, and no others", async () => {

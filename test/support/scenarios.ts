@@ -1,6 +1,8 @@
 import { execFile } from "node:child_process";
-import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { globSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { blocksIn } from "./documents.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -53,6 +55,33 @@ export async function runScenarios({ baseUrl, controlOrigin, access }: Service):
     );
   });
   return readRan(output, printed);
+}
+
+/**
+ * Runs all scenarios by the lines of docs/scenarios.md, against the sandbox that runs in a folder; `npx checkout` is the
+ * program with this command. Returns how many workflows of each file passed.
+ */
+export async function runScenariosByDocument({
+  cwd,
+  checkout,
+}: {
+  readonly cwd: string;
+  readonly checkout: string;
+}): Promise<readonly number[]> {
+  const bin = tempFolder();
+  symlinkSync(join(ROOT, "fixtures"), join(cwd, "fixtures"));
+  // As npx finds them where the package and the runner are installed.
+  const cases = `checkout) ${checkout} "$@" ;; redocly) exec node '${RUNNER}' "$@" ;;`;
+  writeFileSync(join(bin, "npx"), `#!/bin/sh\nname=$1; shift; case $name in ${cases} esac\n`, {
+    mode: 0o755,
+  });
+  const [line = ""] = blocksIn("bash").flatMap(({ page, code }) =>
+    page === "docs/scenarios.md" ? code : [],
+  );
+  const env = { ...process.env, PATH: `${bin}:${dirname(process.execPath)}:${process.env["PATH"]}` };
+  const { stdout } = await promisify(execFile)("bash", ["-ec", line], { cwd, env });
+  const counts = stdout.matchAll(/Workflows: (\d+) passed, (\d+) total/g);
+  return Array.from(counts, ([, passed]) => Number(passed));
 }
 
 type Step = {
