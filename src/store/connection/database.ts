@@ -353,7 +353,38 @@ const PARAMETER = /(\bLIMIT )?(\?|@\w+)/g;
  */
 function compileOnce(connection: Connection): void {
   const prepare = connection.prepare.bind(connection);
-  Object.assign(connection, { prepare: (sql: string) => prepare(withExpressions(sql)) });
+  Object.assign(connection, { prepare: (sql: string) => atFirstUse(() => prepare(withExpressions(sql))) });
+}
+
+type Statement = Database.Statement<unknown[]>;
+type LazyStatement = Pick<Statement, "run" | "get" | "all" | "iterate"> &
+  Readonly<Record<"pluck" | "raw", () => LazyStatement>>;
+
+/** A statement that is compiled at its first use: a start uses a tenth of all, and compiling them takes half of it. */
+function atFirstUse(make: () => Statement): LazyStatement {
+  let made: Statement | undefined;
+  const changes: ((statement: Statement) => void)[] = [];
+  const statement = (): Statement => {
+    if (made === undefined) {
+      made = make();
+      for (const change of changes) change(made);
+    }
+    return made;
+  };
+  const changed = (change: (statement: Statement) => void): LazyStatement => {
+    if (made === undefined) changes.push(change);
+    else change(made);
+    return self;
+  };
+  const self: LazyStatement = {
+    run: (...values: unknown[]) => statement().run(...values),
+    get: (...values: unknown[]) => statement().get(...values),
+    all: (...values: unknown[]) => statement().all(...values),
+    iterate: (...values: unknown[]) => statement().iterate(...values),
+    pluck: () => changed((one) => one.pluck()),
+    raw: () => changed((one) => one.raw()),
+  };
+  return self;
 }
 
 /** The same statement, with each parameter wrapped in an expression. */
