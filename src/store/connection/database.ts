@@ -1,4 +1,4 @@
-import Database from "better-sqlite3";
+import Database, { type Statement } from "better-sqlite3";
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { isError, type Outcome } from "../../core/outcome.ts";
 import { causeIn, causeOf, misread, readByName } from "./cause.ts";
@@ -356,7 +356,6 @@ function compileOnce(connection: Connection): void {
   Object.assign(connection, { prepare: (sql: string) => atFirstUse(() => prepare(withExpressions(sql))) });
 }
 
-type Statement = Database.Statement<unknown[]>;
 type LazyStatement = Pick<Statement, "run" | "get" | "all" | "iterate"> &
   Readonly<Record<"pluck" | "raw", () => LazyStatement>>;
 
