@@ -440,8 +440,8 @@ test("a store of a snapshot is made where it is not, and refused where another o
   await control("config", { stores: [{ id: other, name: "Other" }] });
   const writer = new Database(join(harness.cwd, ".checkout/sandbox.db"));
   const [key = ""] = taken["credentials"] ?? [];
-  const { key_hash: hash } = JSON.parse(key) as { key_hash: string };
-  writer.prepare("UPDATE credentials SET key_hash = ? WHERE store_id = ?").run(hash, other);
+  const { key_hash: keyHash } = JSON.parse(key) as { key_hash: string };
+  writer.prepare("UPDATE credentials SET key_hash = ? WHERE store_id = ?").run(keyHash, other);
   writer.close();
   const before = rowsOf(database, other);
   const refused = await control("snapshots/restore", { name: "tea" });
