@@ -5,6 +5,7 @@ import {
   linkSync,
   mkdtempSync,
   openSync,
+  readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -30,6 +31,8 @@ import { createMarker, renewMark } from "./log-mark.ts";
 import { storageFailure } from "./storage-failure.ts";
 
 const SYNCHRONOUS_FULL = 2;
+/** The offset, in the header, of the two bytes that tell how a file is written and read, and their value with a log. */
+const [VERSIONS_OFFSET, WITH_LOG] = [18, 2];
 
 /**
  * Opens a database file, making it if it does not exist and migrating it if it is older (decision 54). Refuses a file
@@ -61,18 +64,14 @@ function openWhole(path: string, options: OpenOptions): Connection {
  */
 function createWhole(path: string, options: OpenOptions): FileRefusal | undefined {
   return inFolderBeside(path, options, (unfinished) => {
-    writeFileSync(unfinished, newDatabase(options));
-    // No other file may have its mark. The mode is stored in the file, and set last, so that no part of it is in a
-    // separate log.
-    openConnection(unfinished, options, (connection) => {
-      withoutFiles(connection);
-      renewMark(connection);
-      connection.pragma("journal_mode = WAL");
-    }).close();
-    const refused = inspect(unfinished, options);
-    if (refused !== undefined)
-      return unusableFile(path, { failure: storageFailure("disk_io_error"), detail: refused.message });
+    const bytes = newFile(options);
+    writeFileSync(unfinished, bytes);
     flush(unfinished);
+    if (!readFileSync(unfinished).equals(bytes))
+      return unusableFile(path, {
+        failure: storageFailure("disk_io_error"),
+        detail: `${unfinished} reads otherwise`,
+      });
     nameOnce(unfinished, path);
     flushFolder(dirname(path));
     return undefined;
@@ -138,6 +137,16 @@ function newDatabase(options: OpenOptions): Buffer {
   const bytes = connection.serialize();
   connection.close();
   NEW_ONES.set(kind, bytes);
+  return bytes;
+}
+
+/** The bytes of a new file, which keeps a log. No other file may have its mark. */
+function newFile(options: OpenOptions): Buffer {
+  const connection = openInMemory(options);
+  renewMark(connection);
+  const bytes = connection.serialize();
+  connection.close();
+  bytes.fill(WITH_LOG, VERSIONS_OFFSET, VERSIONS_OFFSET + 2);
   return bytes;
 }
 
