@@ -276,7 +276,7 @@ export type ProgramCall = {
 };
 
 /** The end of a program, or the reason why it could not be run. */
-export type ProgramEnd =
+export type ProgramResult =
   | { readonly ending: "exited"; readonly exitCode: number }
   | { readonly ending: "killed"; readonly signal: string; readonly signalNumber: number }
   | { readonly ending: "not_found" | "not_executable"; readonly message: string };
@@ -363,7 +363,7 @@ export type World = {
    * Runs a program until it ends. It has our stdin, stdout and stderr, and gets each signal of `onStop` once: a signal
    * that the terminal has sent to both processes is not passed on.
    */
-  readonly runProgram: (call: ProgramCall) => Promise<ProgramEnd>;
+  readonly runProgram: (call: ProgramCall) => Promise<ProgramResult>;
   /** Names the process that listens on a port, as far as the system shows it. */
   readonly portOwner: (port: number) => string | undefined;
 

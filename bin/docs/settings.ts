@@ -1,6 +1,6 @@
 import type { Option } from "commander";
 import type { Registry } from "../../src/cli/command.ts";
-import { variableOf } from "../../src/cli/option-rules.ts";
+import { environmentVariableOf } from "../../src/cli/option-rules.ts";
 import { OTHER_VARIABLES } from "../../src/cli/variables.ts";
 import { settingsIn } from "../../src/core/config/settings.ts";
 import { snakeCase } from "../../src/core/text.ts";
@@ -32,7 +32,7 @@ export async function settingsPage(registry: Registry): Promise<string> {
   for (const isTypical of [true, false])
     for (const { command } of commands.filter((one) => typical.has(one.words) === isTypical))
       for (const option of command.options) {
-        const variable = variableOf(option);
+        const variable = environmentVariableOf(option);
         if (variable !== undefined && !found.has(variable)) found.set(variable, { variable, option });
       }
   const settings = [...found.values()];

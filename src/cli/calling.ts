@@ -9,7 +9,7 @@ import type { CommandSpec, Context } from "./command.ts";
 import type { Printer } from "./printer.ts";
 import { callAt, type NextAfter } from "./target/call.ts";
 import { callFor } from "./target/control.ts";
-import { findId, shownBy, type Kind } from "./target/ids.ts";
+import { findId, hintForIds, type Kind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
 import { withSandbox } from "./target/with-sandbox.ts";
 
@@ -87,7 +87,7 @@ export function calling<Name extends OperationName, Options extends CommonOption
       id,
       body: (await body?.(options, given)) as RequestOf<Name>,
       nextAfter: {
-        ...(kind === undefined ? {} : { not_found: shownBy(kind) }),
+        ...(kind === undefined ? {} : { not_found: hintForIds(kind) }),
         ...(typeof nextAfter === "function" ? nextAfter(id) : nextAfter),
       },
     };

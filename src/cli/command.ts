@@ -5,9 +5,9 @@ import { CommanderError, InvalidArgumentError, Option, type Command } from "comm
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { World } from "../world.ts";
-import { checkRules, setting, variableOf, type OptionRules } from "./option-rules.ts";
+import { checkRules, addSetting, environmentVariableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
-import { EXIT, Refused, refusedUsage } from "./problem.ts";
+import { EXIT, Refused, refuseUsage } from "./problem.ts";
 import { surroundingsOf, type Surroundings, type CommonOptions } from "./target/surroundings.ts";
 
 /** Everything that a command gets beside its options. */
@@ -159,18 +159,18 @@ function storeOption(): Option {
     "--store <id|name>",
     "id or name of the store (default: the store chosen with checkout stores use, else the API key's, else the first)",
   );
-  return setting("CHECKOUT", option, "store-id");
+  return addSetting("CHECKOUT", option, "store-id");
 }
 
 function commonOptions(): Option[] {
   return [
     switchOption("--json", "print the result as one line of JSON"),
     switchOption("--no-color", "print no escape codes (default: if NO_COLOR is set or TERM is dumb)"),
-    setting(
+    addSetting(
       "CHECKOUT",
       valueOption("--dir <folder>", "state folder (default: .checkout, here or in a parent folder)"),
     ),
-    setting(
+    addSetting(
       "CHECKOUT_SANDBOX",
       switchOption(
         "--trust-folder",
@@ -183,7 +183,7 @@ function commonOptions(): Option[] {
 /** A flag wins over the environment, the environment over a default. */
 function applyEnvironment(command: Command, env: World["env"]): void {
   for (const option of command.options) {
-    const variable = variableOf(option);
+    const variable = environmentVariableOf(option);
     const text = variable === undefined ? undefined : env[variable];
     if (variable === undefined || text === undefined || text === "") continue;
     const name = option.attributeName();
@@ -204,13 +204,13 @@ function parseVariable(
 
 /** The value of the variable of an option, for a command that does not have the option; undefined if it is not set. */
 export function readVariable(option: Option, env: World["env"]): unknown {
-  const variable = variableOf(option);
+  const variable = environmentVariableOf(option);
   const text = variable === undefined ? "" : (env[variable] ?? "");
   if (text === "") return undefined;
   const parsed = parseText(option, text);
   if (parsed.ok) return parsed.value;
   const message = `${variable} (for ${option.flags}) is invalid. ${parsed.refusal}`;
-  throw refusedUsage(message, "correct it, or unset it; nothing was sent");
+  throw refuseUsage(message, "correct it, or unset it; nothing was sent");
 }
 
 /** Why an option refuses the value of its variable; undefined if the option takes it. */

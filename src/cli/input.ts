@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
 import { MAX_INPUT_BYTES, readNamed, type ReadFailure } from "../host/named-file.ts";
-import { refusedUsage } from "./problem.ts";
+import { refuseUsage } from "./problem.ts";
 
 /** The file name that means standard input. */
 export const STDIN = "-";
@@ -15,7 +15,7 @@ export async function readInput(
   const read = path === STDIN ? await readAll(world.stdin) : readNamed(world, path);
   if (read.ok) return read.value;
   const name = path === STDIN ? "standard input" : path;
-  throw refusedUsage(
+  throw refuseUsage(
     `${flag}: ${name} ${read.refusal.why}`,
     `name an ordinary file, or ${STDIN} for standard input`,
   );

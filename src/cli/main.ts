@@ -2,7 +2,7 @@ import type { Option } from "commander";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
 import type { Line } from "./hints/hints.ts";
-import { ownWords } from "./option-rules.ts";
+import { wordsBeforeSeparator } from "./option-rules.ts";
 import { EXIT, storageProblem, type Problem } from "./problem.ts";
 
 /**
@@ -18,14 +18,14 @@ export async function main(world: World, version = VERSION): Promise<number> {
     return EXIT.done;
   }
   const { CommanderError } = await import("commander");
-  const { arranged, createProgram, typedCommand } = await import("./program.ts");
+  const { arrangeArguments, createProgram, findTypedCommand } = await import("./program.ts");
   const { createPrinter } = await import("./printer.ts");
   let exitCode: number = EXIT.done;
   let line: Line | undefined;
   try {
     const program = await createProgram({ world, version, exit: (code) => (exitCode = code) });
-    const typed = arranged(program, argv);
-    line = { world, program, argv: typed, ...typedCommand(program, typed) };
+    const typed = arrangeArguments(program, argv);
+    line = { world, program, argv: typed, ...findTypedCommand(program, typed) };
     const lacking = optionWithoutValue(line)?.flags ?? commonWithoutValue(argv, typed);
     if (lacking !== undefined) {
       const message = `error: option '${lacking}' argument missing`;
@@ -64,7 +64,7 @@ function optionWithoutValue({ words, command, argv }: Line): Option | undefined 
 
 /** The same for an option before its command, or after a group. */
 function commonWithoutValue(argv: readonly string[], arrangedWords: readonly string[]): string | undefined {
-  const last = ownWords(argv).at(-1) ?? "";
+  const last = wordsBeforeSeparator(argv).at(-1) ?? "";
   const flags = { "--dir": "--dir <folder>", "--store": "--store <id|name>" } as const;
   if (last !== "--dir" && last !== "--store") return undefined;
   return arrangedWords.includes(last) ? undefined : flags[last];
@@ -82,5 +82,5 @@ function defectOf(error: unknown): Problem {
 
 /** Whether the arguments ask for JSON, if they could not be parsed. */
 function wantsJson({ argv }: World): boolean {
-  return ownWords(argv).includes("--json");
+  return wordsBeforeSeparator(argv).includes("--json");
 }

@@ -1,8 +1,8 @@
 // Defaults: of --timeout and --retries in client/api/retry.ts, of the client's other settings in
-// cli/target/service.ts, of `sandbox start` in cli/sandbox/serving-options.ts. `setting` makes the variable of an
+// cli/target/service.ts, of `sandbox start` in cli/sandbox/serving-options.ts. `addSetting` makes the variable of an
 // option.
 import type { Command, Option } from "commander";
-import { refusedUsage } from "./problem.ts";
+import { refuseUsage } from "./problem.ts";
 
 /** The rules that combine options of a command, by their names in `Options`. */
 export type OptionRules<Options> = {
@@ -26,19 +26,19 @@ export function checkRules<Options>(
   const clash = conflicts.find((pair) => pair.every(isGiven));
   if (clash !== undefined) {
     const [one, other] = clash.map((name) => given(command, name));
-    throw refusedUsage(`${one} and ${other} exclude each other`, "leave one of them out");
+    throw refuseUsage(`${one} and ${other} exclude each other`, "leave one of them out");
   }
   const [lone, needed] = requires.find(([one, other]) => isGiven(one) && !isGiven(other)) ?? [];
   if (lone !== undefined && needed !== undefined) {
     const what = given(command, lone);
     const next = `add ${optionOf(command, needed).flags}, or leave out ${what}`;
-    throw refusedUsage(`${what} needs ${flagOf(command, needed)}`, next);
+    throw refuseUsage(`${what} needs ${flagOf(command, needed)}`, next);
   }
   const missing = required.map((names) => [names].flat()).filter((names) => !names.some(isGiven));
   if (missing.length === 0) return;
   const flags = missing.map((names) => names.map((name) => flagOf(command, name)).join(" or "));
   const next = missing.map((names) => names.map((name) => explained(command, name)).join(" or "));
-  throw refusedUsage(`missing: ${flags.join(", ")}`, `add ${next.join(", ")}`);
+  throw refuseUsage(`missing: ${flags.join(", ")}`, `add ${next.join(", ")}`);
 }
 
 function optionOf(command: Command, name: string): Option {
@@ -54,7 +54,7 @@ function flagOf(command: Command, name: string): string {
 /** An option as it was given: by its flag or by its variable. */
 function given(command: Command, name: string): string {
   const variable =
-    command.getOptionValueSource(name) === "env" ? variableOf(optionOf(command, name)) : undefined;
+    command.getOptionValueSource(name) === "env" ? environmentVariableOf(optionOf(command, name)) : undefined;
   return variable ?? flagOf(command, name);
 }
 
@@ -68,7 +68,7 @@ type SettingOwner = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
  * CHECKOUT_SANDBOX_RATE_LIMIT. Options about a single call are no settings. `name` is the setting's name if it differs
  * from the option's.
  */
-export function setting(owner: SettingOwner, option: Option, name = option.name()): Option {
+export function addSetting(owner: SettingOwner, option: Option, name = option.name()): Option {
   const variable = variableNamed(owner, name);
   VARIABLES.set(option, variable);
   option.description += ` [${variable}]`;
@@ -81,18 +81,18 @@ export function variableNamed(owner: SettingOwner, name: string): string {
 }
 
 /** The words of a command line that belong to this program: not the words after `--`. */
-export function ownWords(argv: readonly string[]): readonly string[] {
+export function wordsBeforeSeparator(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf("--");
   return end === -1 ? argv : argv.slice(0, end);
 }
 
 /** Whether an option stands on the command line, and not in a variable. */
 export function isTyped({ argv }: { readonly argv: readonly string[] }, name: string): boolean {
-  return ownWords(argv).some((word) => word === `--${name}` || word.startsWith(`--${name}=`));
+  return wordsBeforeSeparator(argv).some((word) => word === `--${name}` || word.startsWith(`--${name}=`));
 }
 
 /** The variable that stands for an option; undefined if none does. */
-export function variableOf(option: Option): string | undefined {
+export function environmentVariableOf(option: Option): string | undefined {
   return VARIABLES.get(option);
 }
 

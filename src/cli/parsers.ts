@@ -12,11 +12,11 @@ import {
   type SpanOrMoment,
 } from "../core/config/setting-text.ts";
 import { english } from "../core/language.ts";
-import { expectedAmount } from "../core/money.ts";
+import { explainAmountFault } from "../core/money.ts";
 import { codePointLength, isUuid, printableLiteral } from "../core/text.ts";
 import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { World } from "../world.ts";
-import { ownWords } from "./option-rules.ts";
+import { wordsBeforeSeparator } from "./option-rules.ts";
 
 /** Maximum duration in milliseconds: timers of Node end after 24 days. */
 const MAX_DURATION_MS = 24 * 3_600_000;
@@ -103,10 +103,10 @@ export function parseWhole(minimum: number, maximum: number): (text: string) => 
  */
 export function parseAmountMinor({ argv }: Pick<World, "argv">): (text: string) => number {
   return (text) => {
-    const typed = ownWords(argv)
+    const typed = wordsBeforeSeparator(argv)
       .join(" ")
       .match(/(?<=--currency[ =])[a-z]{3}\b/i)?.[0];
-    const expected = expectedAmount(text, parseCurrency(typed ?? "EUR"));
+    const expected = explainAmountFault(text, parseCurrency(typed ?? "EUR"));
     if (expected !== undefined) throw invalidOption(english(expected), text);
     return Number(text);
   };

@@ -1,10 +1,10 @@
 import { styleText } from "node:util";
 import { errorRow } from "../core/errors.ts";
-import { escapeInJson, jsonLine, printable, redactSecrets, redactValues, shownText } from "../core/text.ts";
+import { escapeInJson, jsonLine, printable, redactSecrets, redactValues, displayText } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { isTyped } from "./option-rules.ts";
 import { EXIT, type Problem } from "./problem.ts";
-import { wrapped } from "./wrap.ts";
+import { wrapText } from "./wrap.ts";
 
 /** A labelled value of a result, for people. */
 export type Field = readonly [label: string, value: string | number | null];
@@ -97,7 +97,7 @@ export function createPrinter(
     problem: (problem) => {
       // The command that started this process detached prints the problem instead, if it is still running.
       void world.starter?.tell(JSON.stringify({ problem }));
-      const typed = { ...problem, next: asTyped(problem.next, world) };
+      const typed = { ...problem, next: hintAsTyped(problem.next, world) };
       errorLine(json ? problemJson(typed) : problemText(typed, talkStyle, wrapFor(world.stderr)));
     },
     hide: (secret) => {
@@ -119,7 +119,7 @@ export function programName({ env }: Pick<World, "env">): string {
 }
 
 /** A hint with its commands as they have to be typed. What stands behind a quotation mark is not ours. */
-export function asTyped(next: string, world: Pick<World, "env">): string {
+export function hintAsTyped(next: string, world: Pick<World, "env">): string {
   const [ours = ""] = /^[^'"]*/.exec(next) ?? [];
   const command = /(?<=^|[:;(] ?|\b(?:run|and|or|see) )checkout (?=[a-z-])(?!session\b)/g;
   return ours.replace(command, `${programName(world)} `) + next.slice(ours.length);
@@ -128,7 +128,7 @@ export function asTyped(next: string, world: Pick<World, "env">): string {
 /** The hints of a text, each behind an arrow at the beginning of its line, with their commands as they have to be typed. */
 function hintsAsTyped(text: string, world: Pick<World, "env">, wrap: Printer["wrap"]): string {
   return text.replace(HINT, (_all, arrow: string, next: string) =>
-    hintLine(arrow, asTyped(next, world), wrap),
+    hintLine(arrow, hintAsTyped(next, world), wrap),
   );
 }
 
@@ -144,7 +144,7 @@ const HINT_INDENT = 4;
 /** Wraps lines that a terminal of known width would break within words. */
 function wrapFor(stream: World["stdout"]): Printer["wrap"] {
   const places = isTerminal(stream) ? widthOf(stream) : 0;
-  return (line, indent) => (places < MIN_WRAPPED ? line : wrapped(line, { places, indent }));
+  return (line, indent) => (places < MIN_WRAPPED ? line : wrapText(line, { places, indent }));
 }
 
 /** Minimum width for wrapping. */
@@ -159,7 +159,7 @@ export function fieldLines(fields: readonly Field[]): string {
   return fields
     .map(
       ([label, value]) =>
-        `  ${label.padEnd(width)}  ${value === null || value === "" ? "–" : printable(shownText(String(value)))}`,
+        `  ${label.padEnd(width)}  ${value === null || value === "" ? "–" : printable(displayText(String(value)))}`,
     )
     .join("\n");
 }

@@ -1,4 +1,4 @@
-// To refuse a command: throw `Refused` or `refusedUsage`; `register` in cli/command.ts prints it, and nothing else
+// To refuse a command: throw `Refused` or `refuseUsage`; `register` in cli/command.ts prints it, and nothing else
 // catches it. To go on after a refusal: `attempt`, `unlessRefused`, `reworded`. Other floors return refusals as
 // values.
 import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
@@ -55,7 +55,7 @@ export class Refused extends Error {
 }
 
 /** The same for a command line that cannot be run as it stands: exit 2. */
-export function refusedUsage(message: string, next: string): Refused {
+export function refuseUsage(message: string, next: string): Refused {
   return new Refused(usageProblem(message, next));
 }
 
@@ -118,7 +118,7 @@ export function problemOf({ kind, ...failure }: HostFailure): Problem {
 }
 
 /** The result of hosting; throws its failure as a refusal. */
-export function hosted<Value>(outcome: Outcome<Value, HostFailure>): Value {
+export function unwrapHosting<Value>(outcome: Outcome<Value, HostFailure>): Value {
   if (outcome.ok) return outcome.value;
   throw new Refused(problemOf(outcome.refusal));
 }

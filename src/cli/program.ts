@@ -4,7 +4,7 @@
 import { Command } from "commander";
 import { ITEM_COUNT } from "../core/readiness/names.ts";
 import type { Group, Registry } from "./command.ts";
-import { isTyped, ownWords } from "./option-rules.ts";
+import { isTyped, wordsBeforeSeparator } from "./option-rules.ts";
 import { widthOf } from "./printer.ts";
 import type { KnownVariables } from "./variables.ts";
 
@@ -228,7 +228,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
     load: async (_typed, registry) => {
       const { registerDoctor } = await import("./doctor/doctor.ts");
-      return [registerDoctor(() => knownVariables(registry))];
+      return [registerDoctor(() => listKnownVariables(registry))];
     },
   },
 };
@@ -254,7 +254,7 @@ export async function createProgram(registry: Registry): Promise<Command> {
       outputError: () => undefined,
     })
     .addHelpText("after", GUIDE);
-  const typed = new Set(ownWords(argv));
+  const typed = new Set(wordsBeforeSeparator(argv));
   for (const [name, { summary, load }] of Object.entries(GROUPS)) {
     const group = program.command(name).description(summary);
     if (typed.has(name))
@@ -271,7 +271,7 @@ export async function createProgram(registry: Registry): Promise<Command> {
  * Rearranges a command line for commander: options of every command (`--json`, `--dir`, `--store`) that stand before or
  * between the words of the command move behind them, and `help` in any of these places becomes `--help`.
  */
-export function arranged(program: Command, argv: readonly string[]): readonly string[] {
+export function arrangeArguments(program: Command, argv: readonly string[]): readonly string[] {
   const [words, common]: [string[], string[]] = [[], []];
   let group = program;
   let at = 0;
@@ -312,7 +312,7 @@ const PLACES: ReadonlyMap<string, number> = new Map(
 export type TypedCommand = { readonly words: readonly string[]; readonly command: Command };
 
 /** The typed groups and command, up to the first unknown word, so that a hint never repeats a typing error. */
-export function typedCommand(program: Command, argv: readonly string[]): TypedCommand {
+export function findTypedCommand(program: Command, argv: readonly string[]): TypedCommand {
   const words: string[] = [];
   let command = program;
   for (const word of argv.filter((one) => !one.startsWith("-"))) {
@@ -324,7 +324,7 @@ export function typedCommand(program: Command, argv: readonly string[]): TypedCo
   return { words, command };
 }
 
-/** The words of every group and command. Loads each group alone, as `knownVariables` does. */
+/** The words of every group and command. Loads each group alone, as `listKnownVariables` does. */
 export async function commandPaths(registry: Registry): Promise<readonly (readonly string[])[]> {
   const paths: (readonly string[])[] = [];
   for (const name of [...Object.keys(GROUPS), ...Object.keys(COMMANDS)]) {
@@ -342,7 +342,7 @@ function pathsBelow(command: Command, path: readonly string[]): readonly (readon
 /**
  * Every variable that the program reads. Loads each group alone, because `typed` decides which commands a group has.
  */
-export async function knownVariables(registry: Registry): Promise<KnownVariables> {
+export async function listKnownVariables(registry: Registry): Promise<KnownVariables> {
   const { OTHER_VARIABLES, variablesBelow } = await import("./variables.ts");
   const known = new Map(OTHER_VARIABLES);
   for (const name of [...Object.keys(GROUPS), ...Object.keys(COMMANDS)]) {

@@ -6,7 +6,7 @@ import { printable, snakeCase } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { parseCurrency } from "./parsers.ts";
 import { isPlain } from "./printer.ts";
-import { interruptedProblem, Refused, refusedUsage } from "./problem.ts";
+import { interruptedProblem, Refused, refuseUsage } from "./problem.ts";
 
 /** The known fields of a create. */
 export type CreateFields = {
@@ -23,7 +23,7 @@ export function bodyOf(fields: CreateFields): Readonly<Record<string, unknown>> 
 /** Asks for the missing fields of a create, after checking the given ones. Prompts on stderr, not on stdout. */
 export async function askForMissing(world: World, fields: CreateFields): Promise<CreateFields> {
   const fault = firstFault(fields);
-  if (fault !== undefined) throw refusedUsage(fault, "correct it; nothing was sent");
+  if (fault !== undefined) throw refuseUsage(fault, "correct it; nothing was sent");
   return unlessInterrupted(world, (questions) => ask(questions, fields), "; nothing was sent");
 }
 

@@ -1,4 +1,4 @@
-import { printable, shownText } from "../core/text.ts";
+import { printable, displayText } from "../core/text.ts";
 import type { Printer, Style } from "./printer.ts";
 
 /** Text of which each character takes one place: ASCII, and the marks of our own. */
@@ -47,7 +47,10 @@ export async function tableRows(
   rows: readonly Cells[],
   fit: FitOptions,
 ): Promise<readonly string[]> {
-  const cells = [header, ...rows.map((row) => row.map((cell) => printable(shownText(String(cell ?? "–")))))];
+  const cells = [
+    header,
+    ...rows.map((row) => row.map((cell) => printable(displayText(String(cell ?? "–"))))),
+  ];
   const widthOf = await measureFor(cells.flat());
   const fitting = fitted(cells, fit, widthOf);
   const widths = widthsOf(fitting.flat(), widthOf);

@@ -2,7 +2,7 @@
 // with the code.
 import type { Command } from "commander";
 import { variableProblem } from "./command.ts";
-import { variableOf } from "./option-rules.ts";
+import { environmentVariableOf } from "./option-rules.ts";
 import { SECRET_VARIABLES } from "../host/given-secrets.ts";
 
 /**
@@ -30,7 +30,7 @@ export const OTHER_VARIABLES: KnownVariables = new Map(
 /** The variables of all options of a command and of its subcommands. */
 export function variablesBelow(command: Command): KnownVariables {
   const own = command.options.flatMap((option) => {
-    const variable = variableOf(option);
+    const variable = environmentVariableOf(option);
     return variable === undefined
       ? []
       : [[variable, (text: string) => variableProblem(option, text)] as const];

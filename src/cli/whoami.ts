@@ -1,10 +1,10 @@
 import { keyFault, redactKey } from "../core/credential.ts";
 import { isLoopback } from "../core/loopback.ts";
-import { shownProxy } from "../core/network/proxy.ts";
+import { displayProxy } from "../core/network/proxy.ts";
 import { locateConfig } from "../host/config/find.ts";
 import { register, type Context, type Group } from "./command.ts";
 import { table } from "./table.ts";
-import { namedTarget } from "./target/connect.ts";
+import { loadNamedTarget } from "./target/connect.ts";
 import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderWithin } from "../host/folder/state-folder.ts";
 import type { ValueWithSource, ServiceOptions } from "./target/surroundings.ts";
@@ -25,7 +25,7 @@ export function registerWhoami(group: Group): void {
 /** Shows every setting with its source; asks no service. */
 async function runWhoami(context: Context): Promise<number> {
   const { world, printer } = context;
-  const named = await namedTarget(context);
+  const named = await loadNamedTarget(context);
   const resolved = serviceSettings(context, named);
   const { folder, baseUrl, apiKey, storeId, storeName, proxy, timeoutMs, retries } = resolved;
   const { contradiction, lacksStore } = resolved;
@@ -43,7 +43,7 @@ async function runWhoami(context: Context): Promise<number> {
     api_key: { ...apiKey, value: apiKey.value === null ? null : redactKey(apiKey.value) },
     store_id: storeId,
     store_name: storeName,
-    proxy: { ...proxy, value: proxy.value === null ? null : shownProxy(proxy.value) },
+    proxy: { ...proxy, value: proxy.value === null ? null : displayProxy(proxy.value) },
     dir: folder,
     config: locateConfig(world),
     timeout_ms: timeoutMs,

@@ -8,7 +8,7 @@ const WIDE =
  * A text in lines of at most `places` places; all but the first begin with `indent` blanks. A longer word, such as a link
  * or a path, is not cut: it is there to be copied. Colours take no place.
  */
-export function wrapped(
+export function wrapText(
   text: string,
   { places, indent = 0 }: { readonly places: number; readonly indent?: number },
 ): string {

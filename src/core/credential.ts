@@ -24,7 +24,7 @@ const TEST_KEY = new RegExp(
   `^${TEST_PREFIX}([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
 /** The form of test keys for a JSON Schema, which cannot express the checksum. */
-export const TEST_KEY_FORM = {
+export const TEST_KEY_SCHEMA = {
   pattern: TEST_KEY.source,
   description: "A test key. Its last six characters are a checksum, which is checked too.",
 };

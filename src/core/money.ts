@@ -57,7 +57,7 @@ export function minorUnitsOf(text: string, currency: string): number | undefined
  * The expected form, for a text that is not an amount in minor units, with the likely meaning if the text has decimals.
  * Undefined if the text is valid.
  */
-export function expectedAmount(text: string, currency: string): Words | undefined {
+export function explainAmountFault(text: string, currency: string): Words | undefined {
   const meant = minorUnitsOf(text, currency);
   if (meant !== undefined && meant !== 0)
     return [

@@ -11,7 +11,7 @@ const PREFIX = "whsec_";
 const SIGNING_SECRET = new RegExp(`^${PREFIX}[\\w-]{32,128}$`);
 
 /** The form that `isSigningSecret` accepts, for a JSON Schema. */
-export const SIGNING_SECRET_FORM = { pattern: SIGNING_SECRET.source };
+export const SIGNING_SECRET_SCHEMA = { pattern: SIGNING_SECRET.source };
 
 /** A signing secret as the database stores it: only the master key recovers it (interface 31; decision 16). */
 export type SealedSecret = {

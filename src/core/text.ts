@@ -46,7 +46,7 @@ export function printable(text: string): string {
  * A merchant's text (an order_id, a name, a description) for display. Blanks, and marks without a letter, are written
  * as `\u{…}` where a reader would not see them: at both ends, and where several follow each other.
  */
-export function shownText(text: string): string {
+export function displayText(text: string): string {
   return text.replace(UNSEEN, (part) => Array.from(part, escapeCodePoint).join(""));
 }
 

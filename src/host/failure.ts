@@ -20,12 +20,12 @@ export type HostFailure = {
 type FailedOutcome = Extract<Outcome<never, HostFailure>, { ok: false }>;
 
 /** The outcome for a state that cannot be used. */
-export function failed(failure: Omit<HostFailure, "kind">): FailedOutcome {
+export function stateFailure(failure: Omit<HostFailure, "kind">): FailedOutcome {
   return { ok: false, refusal: { kind: "failed", ...failure } };
 }
 
 /** The outcome for an invalid request. */
-export function misused(message: string, next: string): FailedOutcome {
+export function usageFailure(message: string, next: string): FailedOutcome {
   return { ok: false, refusal: { kind: "usage", code: "usage", message, next } };
 }
 

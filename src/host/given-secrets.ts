@@ -5,7 +5,7 @@ import { isSigningSecret } from "../core/sealed-secret.ts";
 import { printable } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { readNamedText } from "./named-file.ts";
-import { misused, type HostFailure } from "./failure.ts";
+import { usageFailure, type HostFailure } from "./failure.ts";
 
 /** Secrets that a sandbox can be given before it starts, each by its variable or by a file (decision 78). */
 const SECRETS = {
@@ -51,7 +51,7 @@ export const SECRET_VARIABLES: readonly (readonly [SecretName, string])[] = [
 type SecretsWorld = Pick<World, "env" | "cwd" | "files">;
 
 /** Reads the secrets of the environment. Refuses invalid ones, without repeating them. */
-export function givenSecrets(world: SecretsWorld): Outcome<GivenSecrets, HostFailure> {
+export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, HostFailure> {
   const given: Partial<Record<SecretName, GivenSecret>> = {};
   for (const [name] of SECRET_VARIABLES) {
     const read = givenSecret(world, name);
@@ -62,12 +62,12 @@ export function givenSecrets(world: SecretsWorld): Outcome<GivenSecrets, HostFai
   if (controlToken === undefined || controlToken.value !== adminToken?.value)
     return accept({ apiKey, signingSecret, controlToken, adminToken });
   const message = `${controlToken.source} and ${adminToken.source} must differ, because they are two roles`;
-  return misused(message, `set another one, or unset one of them; ${MAKE_NEW}`);
+  return usageFailure(message, `set another one, or unset one of them; ${MAKE_NEW}`);
 }
 
 /** The state holds another secret than the given one: exit 2, and nothing was changed. */
-export function otherSecret({ source }: GivenSecret, what: string): ReturnType<typeof misused> {
-  return misused(
+export function otherSecret({ source }: GivenSecret, what: string): ReturnType<typeof usageFailure> {
+  return usageFailure(
     `${source} gives another ${what} than the store has, which was made before`,
     `unset ${source} to keep that store, or make a new one: start with another --dir, or with --ephemeral`,
   );
@@ -80,13 +80,13 @@ function givenSecret(world: SecretsWorld, name: SecretName): Outcome<GivenSecret
   const inFile = `${variable}_FILE`;
   const [value = "", file = ""] = [world.env[variable], world.env[inFile]];
   if (value !== "" && file !== "")
-    return misused(`${variable} and ${inFile} exclude each other`, "unset one of them");
+    return usageFailure(`${variable} and ${inFile} exclude each other`, "unset one of them");
   if (value === "" && file === "") return accept(undefined);
   const read = file === "" ? accept(value) : readSecret(world, inFile, file);
   if (!read.ok) return read;
   const source = file === "" ? variable : inFile;
   if (isValid(read.value)) return accept({ value: read.value, source });
-  return misused(`${source} must give ${form}`, `correct it, or unset it for a random one; ${MAKE_NEW}`);
+  return usageFailure(`${source} must give ${form}`, `correct it, or unset it for a random one; ${MAKE_NEW}`);
 }
 
 /** A secret file contains only the secret. */
@@ -95,7 +95,7 @@ const LARGEST_SECRET_FILE_BYTES = 64 * 1024;
 /** The text of a file without the final line break, which editors and `echo` add. */
 function readSecret(world: SecretsWorld, variable: string, path: string): Outcome<string, HostFailure> {
   const refuse = (why: string): Outcome<never, HostFailure> =>
-    misused(
+    usageFailure(
       `${variable} names ${printable(path)}, ${why}`,
       "name a file that holds nothing but the secret, or unset the variable",
     );

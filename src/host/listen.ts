@@ -1,5 +1,5 @@
 import type { ListenFailure, World, GuestWorld, Listener } from "../world.ts";
-import { type HostFailure, misused } from "./failure.ts";
+import { type HostFailure, usageFailure } from "./failure.ts";
 import { CONFIG_PATH } from "../core/config/file-name.ts";
 import type { SandboxDescription } from "../core/control/sandbox.ts";
 import { isLoopbackAddress } from "../core/network/address.ts";
@@ -65,7 +65,7 @@ export function requireOwnHost({
   const shared = [...(publicUrl === undefined ? [] : [new URL(publicUrl).host]), ...allowHost];
   if (shared.every((host) => host.replace(/:\d+$/, "").toLowerCase() !== hostname)) return accept(undefined);
   const message = `--portal-url ${portalUrl} has a host that payers reach the payment pages at`;
-  return misused(message, "name another host for the portal, or leave --portal-url out");
+  return usageFailure(message, "name another host for the portal, or leave --portal-url out");
 }
 
 /**
@@ -81,7 +81,7 @@ export function noteOpened(
   const names = [...allowHost, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])];
   if (names.length === 0) {
     const message = `--listen ${open.join(", ")} opens the sandbox to other machines, and no name of it is allowed`;
-    return misused(
+    return usageFailure(
       message,
       "add --allow-host with the HOST that they call it by (HOST:PORT where they use another port), or --public-url",
     );

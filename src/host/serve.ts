@@ -4,7 +4,7 @@ import { withService, type Source } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { signInLink, type PortalAccess } from "../sandbox/runtime/portal-access.ts";
 import * as state from "./folder/state-folder.ts";
-import { givenSecrets, otherSecret } from "./given-secrets.ts";
+import { readGivenSecrets, otherSecret } from "./given-secrets.ts";
 import { readyOf } from "./ready.ts";
 import type { HostFailure } from "./failure.ts";
 import { retryWhileLocked, lostLog } from "./state.ts";
@@ -27,7 +27,7 @@ export async function serveSandbox<Value>(
   if (!apart.ok) return apart;
   const opened = noteOpened(context, options);
   if (!opened.ok) return opened;
-  const secrets = givenSecrets(world);
+  const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
   const given = secrets.value;
   // Random for each run, unless the environment sets it, because an ephemeral sandbox has no run.json with the token.

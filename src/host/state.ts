@@ -1,4 +1,4 @@
-import { keptKeys } from "./folder/kept-keys.ts";
+import { createKeyWriter } from "./folder/kept-keys.ts";
 import type { PlannedChange } from "../core/config/plan.ts";
 import { accept, type Outcome, type Refusal } from "../core/outcome.ts";
 import { MASTER_KEY_BYTES, parseRun, type Credentials } from "../core/state-files.ts";
@@ -21,7 +21,7 @@ import { stateFile } from "./folder/files.ts";
 import { serves } from "./folder/owner-file.ts";
 import * as state from "./folder/state-folder.ts";
 import { otherSecret, type GivenSecrets } from "./given-secrets.ts";
-import { failed, type HostFailure, fileFailure } from "./failure.ts";
+import { stateFailure, type HostFailure, fileFailure } from "./failure.ts";
 import type { HeldFolder, Host } from "./hosting.ts";
 import { type ServeOptions, type Setup, DEFAULT_PORT } from "./options.ts";
 
@@ -145,7 +145,7 @@ export function storeMaker(
     given,
   }: { readonly held: HeldFolder; readonly masterKey: Uint8Array; readonly given: GivenSecrets },
 ): StoreMaker {
-  return { world, masterKey, given: secretsOf(given), startClock, ...keptKeys(world, held?.path) };
+  return { world, masterKey, given: secretsOf(given), startClock, ...createKeyWriter(world, held?.path) };
 }
 
 function secretsOf({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMaker["given"]> {
@@ -182,7 +182,7 @@ export async function retryWhileLocked<Value>(
       if (!(error instanceof StorageUnavailable)) throw error;
       if (tries < MAX_LOCKED_ATTEMPTS) continue;
       const { code, next } = error.failure;
-      return failed({ code, message: `sandbox.db cannot be used: ${error.message}`, next });
+      return stateFailure({ code, message: `sandbox.db cannot be used: ${error.message}`, next });
     }
   }
 }
@@ -210,7 +210,7 @@ function refusedStore(
   if (refusal === "other_signing_secret" && signingSecret !== undefined)
     return otherSecret(signingSecret, "signing secret");
   const path = held === undefined ? "the master key" : stateFile(held.path, "masterKey");
-  return failed({
+  return stateFailure({
     code: "master_key_foreign",
     message: `${path} cannot decrypt the signing secret in the database`,
     next: "restore the master.key that belongs to this sandbox.db, or move the folder away and start again",

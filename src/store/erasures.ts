@@ -50,7 +50,7 @@ function ofCheckouts(table: string): string {
  * The history of a store, each table before the tables that it refers to. A statement deletes at most the given number
  * of rows, or the rows that belong to them.
  */
-export const HAPPENED: readonly Step[] = [
+export const HISTORY_STEPS: readonly Step[] = [
   ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map(alone),
   {
     parts: [
@@ -70,7 +70,7 @@ export const HAPPENED: readonly Step[] = [
 ];
 
 /** Statements for the transaction that deletes the last of these rows; each takes a store. */
-export const AT_LAST: Readonly<Record<Erasure["kind"], readonly string[]>> = {
+export const FINAL_STATEMENTS: Readonly<Record<Erasure["kind"], readonly string[]>> = {
   reset: [
     "UPDATE endpoints SET failing_since = NULL WHERE store_id = ?",
     "UPDATE stores SET clock_offset = 0, clock_frozen_at = NULL WHERE id = ?",
@@ -152,7 +152,7 @@ export function erasuresTable(connection: Connection, changed: () => void) {
 }
 
 /** Deletes the rows of stores for a caller that writes new ones. */
-export function clearing(connection: Connection): Clearing {
+export function createClearing(connection: Connection): Clearing {
   const statements = lazily(() => ({
     ...prepare(connection),
     selectDrillKeys: connection.prepare<[string], DrillKey>(
@@ -253,13 +253,13 @@ function prepare(connection: Connection) {
     ),
     open: ofStore("INSERT INTO resets (store_id) VALUES (?)"),
     close: ofStore("DELETE FROM resets WHERE store_id = ?"),
-    happened: HAPPENED.map((step) => ({
+    happened: HISTORY_STEPS.map((step) => ({
       parts: step.parts.map(some),
       erase: some(step.sql),
       few: fewOf(connection, step),
     })),
     merchantOf: connection.prepare<[string], string>("SELECT merchant_id FROM stores WHERE id = ?").pluck(),
-    atLast: { reset: AT_LAST.reset.map(ofStore), delete: AT_LAST.delete.map(ofStore) },
+    atLast: { reset: FINAL_STATEMENTS.reset.map(ofStore), delete: FINAL_STATEMENTS.delete.map(ofStore) },
     loneMerchant: ofStore(LONE_MERCHANT),
   };
 }

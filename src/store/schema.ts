@@ -14,7 +14,7 @@ import { ERASURES_DDL } from "./erasures.ts";
 import { FAULTS_DDL } from "./fault/faults.ts";
 import { HELD_STORES_DDL } from "./held-stores.ts";
 import { HOME_DDL, INSTANCE_DDL } from "./instance.ts";
-import { ADMIN_ACTS_DDL } from "./readiness/admin-acts.ts";
+import { ADMIN_ACTIONS_DDL } from "./readiness/admin-actions.ts";
 import { ASSUMPTION_USES_DDL } from "./readiness/assumption-uses.ts";
 import { DRILLS_DDL } from "./readiness/drills.ts";
 import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
@@ -51,7 +51,7 @@ const TABLES = [
   DELIVERIES_DDL,
   DELIVERY_ATTEMPTS_DDL,
   FAULTS_DDL,
-  ADMIN_ACTS_DDL,
+  ADMIN_ACTIONS_DDL,
   DRILLS_DDL,
   WAIVERS_DDL,
   IDEMPOTENCY_USES_DDL,

@@ -1,5 +1,5 @@
 import { accept, type Outcome } from "../core/outcome.ts";
-import { adminActsTable } from "./readiness/admin-acts.ts";
+import { adminActionsTable } from "./readiness/admin-actions.ts";
 import { assumptionUsesTable } from "./readiness/assumption-uses.ts";
 import { attemptsTable } from "./checkout/attempts.ts";
 import { capabilitiesTable } from "./capabilities.ts";
@@ -30,7 +30,7 @@ import { returnOriginsTable } from "./checkout/return-origins.ts";
 import { SANDBOX_FILE } from "./schema.ts";
 import { signingSecretsTable } from "./webhook/signing-secrets.ts";
 import { settlementsTable } from "./checkout/settlements.ts";
-import { clearing, erasuresTable } from "./erasures.ts";
+import { createClearing, erasuresTable } from "./erasures.ts";
 import { snapshotsTable } from "./snapshot/snapshots.ts";
 import { storesTable } from "./stores.ts";
 import { openWatchedDatabase, type WatchedDatabase } from "./connection/watched-database.ts";
@@ -126,7 +126,7 @@ function tables(
     deliveryHealth: lazily(() => deliveryHealth(connection)),
     deliveryAttempts: deliveryAttemptsTable(connection),
     faults,
-    adminActs: adminActsTable(connection),
+    adminActs: adminActionsTable(connection),
     drills: drillsTable(connection),
     waivers: waiversTable(connection),
     idempotencyUses: idempotencyUsesTable(connection),
@@ -137,7 +137,7 @@ function tables(
     instance: instanceTable(connection),
     snapshots: snapshotsTable(connection, {
       nativeBinding,
-      clearing: clearing(connection),
+      clearing: createClearing(connection),
       changed: forgetAll,
       isIntact: watch.isIntact,
       pause: () => new Promise((resolve) => scheduler.soon(resolve)),

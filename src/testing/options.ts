@@ -5,7 +5,7 @@ import { loadConfig, loadText } from "../host/config/load.ts";
 import { withLoaded } from "../host/config/start-settings.ts";
 import { stateFile } from "../host/folder/files.ts";
 import { checkFolder } from "../host/folder/trust.ts";
-import { misused, type HostFailure } from "../host/failure.ts";
+import { usageFailure, type HostFailure } from "../host/failure.ts";
 import { readConfig } from "../core/config/read.ts";
 import { optionsOf } from "../core/config/settings.ts";
 import { camelCase } from "../core/text.ts";
@@ -13,7 +13,7 @@ import { isError, type Outcome } from "../core/outcome.ts";
 import type { GuestWorld } from "../world.ts";
 import { StartError } from "./errors.ts";
 import type { RunningOptions } from "./running.ts";
-import { seededSource } from "./seeded.ts";
+import { createSeededSource } from "./seeded.ts";
 import type { SandboxOptions } from "./types.ts";
 import type { ServeOptions } from "../host/options.ts";
 
@@ -52,7 +52,9 @@ export async function readOptions(guest: GuestWorld, options: SandboxOptions): P
   // An existing state may already contain the ids of the seed, so the seed is not used for it.
   const isNew = folder === undefined || !guest.files.exists(stateFile(folder, "database"));
   const { renew, ...source } =
-    seed === undefined || !isNew ? { renew: () => undefined } : seededSource(seed, frozenAt ?? START_OF_TIME);
+    seed === undefined || !isNew
+      ? { renew: () => undefined }
+      : createSeededSource(seed, frozenAt ?? START_OF_TIME);
   return {
     ...settings,
     rateLimit: settings.rateLimit ?? "off",
@@ -70,7 +72,7 @@ export async function readOptions(guest: GuestWorld, options: SandboxOptions): P
 }
 
 function wrong(name: string, message: string): StartError {
-  const { refusal } = misused(`startSandbox: ${name} ${message}`, "correct it; nothing was started");
+  const { refusal } = usageFailure(`startSandbox: ${name} ${message}`, "correct it; nothing was started");
   return new StartError(refusal);
 }
 

@@ -19,7 +19,7 @@ const UUID_BYTES = 16;
  * stream sort in the order in which they were drawn: the time of each is a millisecond after the one before, from
  * `startMs` on.
  */
-export function seededSource(seed: string, startMs: number): Source {
+export function createSeededSource(seed: string, startMs: number): Source {
   const counts = new Map<string, number>();
   let turn: readonly number[] = [];
   const block = (kind: string, stream: string): { readonly count: number; readonly bytes: Buffer } => {

@@ -6,7 +6,7 @@ import { inLanguage } from "./language.ts";
 /** Markup in one language; hono's markup is an object, unlike any text. */
 type Markup = ReturnType<typeof raw>;
 
-/** Markup that is safe to send, for a page in any language. Only `html` and `trusted` make it. */
+/** Markup that is safe to send, for a page in any language. Only `html` and `trustMarkup` make it. */
 export type Html = (language: Language) => Markup;
 
 /** A value in markup: a string always becomes text, and words become text in the page's language. */
@@ -38,12 +38,12 @@ export function html(parts: TemplateStringsArray, ...values: readonly (Text | re
 }
 
 /** Markup that another library made from our own values. */
-export function trusted(markup: string): Html {
+export function trustMarkup(markup: string): Html {
   return () => raw(markup);
 }
 
 /** Texts separated by commas. */
-export function joined(texts: readonly Text[]): Html {
+export function joinTexts(texts: readonly Text[]): Html {
   return html`${texts.map((text, at) => html`${at === 0 ? "" : ", "}${text}`)}`;
 }
 

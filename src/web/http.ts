@@ -18,7 +18,7 @@ export function headerLines(
  * The host names that browsers requested from proxies, in lower case: from `X-Forwarded-Host`, and from the `host` of
  * each element of `Forwarded` (RFC 7239). A malformed `Forwarded` counts as one name, which matches no host.
  */
-export function forwardedHosts(request: Pick<HttpRequest, "rawHeaders">): string[] {
+export function readForwardedHosts(request: Pick<HttpRequest, "rawHeaders">): string[] {
   const names = headerLines(request, "x-forwarded-host").flatMap((line) => line.split(","));
   const hosts = headerLines(request, "forwarded").flatMap(hostsOfForwarded);
   return [...names, ...hosts].map((name) => name.trim().toLowerCase());

@@ -21,11 +21,11 @@ export function inLanguage(
 
 /** The language for a browser's page. */
 export function languageOf(request: HttpRequest): Language {
-  return preferredLanguage(headerLines(request, "accept-language").join(","));
+  return parsePreferredLanguage(headerLines(request, "accept-language").join(","));
 }
 
 /** The preferred language in an Accept-Language header; default: English. */
-export function preferredLanguage(acceptLanguage: string): Language {
+export function parsePreferredLanguage(acceptLanguage: string): Language {
   for (const { type, q } of parseAccept(acceptLanguage)) {
     const [primary = ""] = type.toLowerCase().split("-");
     if (q > 0 && isOurs(primary)) return primary;

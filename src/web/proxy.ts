@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { shownProxy } from "../core/network/proxy.ts";
+import { displayProxy } from "../core/network/proxy.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
 
 /** A connection to a server through a proxy, ready for TLS; or why there is none, in which case nothing was sent. */
@@ -17,7 +17,7 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
   const { request } = await clientFor(proxy);
   const headers = { Host: target, ...authorizationOf(proxy) };
   // Without user name and password, which would be sent on as the service's.
-  const asked = request(shownProxy(proxy), {
+  const asked = request(displayProxy(proxy), {
     method: "CONNECT",
     path: target,
     headers,
@@ -63,7 +63,7 @@ export function viaProxy(
   proxy: string,
   failure: Extract<OutboundResult, { ok: false }>,
 ): Extract<OutboundResult, { ok: false }> & { readonly sent: false } {
-  const message = `by way of the proxy ${shownProxy(proxy)}: ${failure.message}`;
+  const message = `by way of the proxy ${displayProxy(proxy)}: ${failure.message}`;
   return { ...failure, message, sent: false };
 }
 

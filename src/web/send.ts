@@ -2,7 +2,7 @@ import type { Agent, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { RequestOptions } from "node:https";
 import { isIPv6, type LookupFunction, type Socket } from "node:net";
 import { askProxy, clientFor, openTunnel, refusalOf, viaProxy } from "./proxy.ts";
-import { shownProxy } from "../core/network/proxy.ts";
+import { displayProxy } from "../core/network/proxy.ts";
 import type { OutboundRequest, OutboundResult, TlsTrust } from "../world.ts";
 
 type Failure = Extract<OutboundResult, { ok: false }>;
@@ -16,14 +16,14 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
   if (proxy === undefined)
     return sendTo(url, outbound, { signal, ...(connection === undefined ? {} : await keptRoute(outbound)) });
   if (!url.startsWith("https:"))
-    return sendTo(shownProxy(proxy), outbound, { signal, ...askProxy(proxy, outbound) });
+    return sendTo(displayProxy(proxy), outbound, { signal, ...askProxy(proxy, outbound) });
   const tunnel = await openTunnel(proxy, url, signal);
   if (tunnel.ok) return sendTo(url, outbound, { signal, socket: tunnel.socket });
   return viaProxy(proxy, describe(tunnel.error, false));
 }
 
 /** The result of a request without a whole answer in time. Without a connection to the next hop, nothing was sent. */
-export function timedOut(
+export function timeoutResult(
   { timeoutMs, proxy }: Pick<OutboundRequest, "timeoutMs" | "proxy">,
   result: SentResult,
 ): OutboundResult {
@@ -59,7 +59,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
         return fail({ ok: false, failure: "unreachable", message: refusalOf(407, new URL(url).host) });
       }
       collect(response, outbound, (result) =>
-        end(isProxys && result.ok ? { ...result, proxy: shownProxy(proxy) } : result),
+        end(isProxys && result.ok ? { ...result, proxy: displayProxy(proxy) } : result),
       );
     });
     sent.on("socket", (socket) => {

@@ -32,7 +32,7 @@ export const files: Files = {
   size: (path) => readOrdinary(path, { from: Number.MAX_SAFE_INTEGER })?.size,
   write: (path, content) => writeNamed(path, content, (unfinished) => renameSync(unfinished, path)),
   fill: async (path, fill) => {
-    const unfinished = unfinishedName(path);
+    const unfinished = temporaryName(path);
     try {
       writeNew(unfinished, "");
       const filled = await fill(unfinished);
@@ -95,13 +95,13 @@ export const files: Files = {
 const UNFINISHED = /\.(\d+)\.new-\w+(?:-journal)?$/;
 
 /** The name of a file until it is complete. */
-export function unfinishedName(path: string): string {
+export function temporaryName(path: string): string {
   return `${path}.${process.pid}.new-${Math.random().toString(36).slice(2)}`;
 }
 
 /** Writes a file under a temporary name, and gives it its name once it is complete and on disk. */
 function writeNamed(path: string, content: string | Uint8Array, name: (unfinished: string) => void): void {
-  const unfinished = unfinishedName(path);
+  const unfinished = temporaryName(path);
   try {
     writeNew(unfinished, content);
     name(unfinished);

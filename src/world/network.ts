@@ -6,7 +6,7 @@ let sender: Promise<typeof import("../web/send.ts")> | undefined;
 
 /** Sends a request within its timeout. */
 export async function send(request: OutboundRequest): Promise<OutboundResult> {
-  const { sendHttp, timedOut } = await (sender ??= import("../web/send.ts"));
+  const { sendHttp, timeoutResult } = await (sender ??= import("../web/send.ts"));
   const { timeoutMs, signal } = request;
   // A timer that is cleared with the answer; the timer of AbortSignal.timeout would run until its end.
   const timeout = new AbortController();
@@ -14,7 +14,7 @@ export async function send(request: OutboundRequest): Promise<OutboundResult> {
   const both = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
   const result = await sendHttp(request, both).finally(() => clearTimeout(timer));
   if (result.ok || result.failure !== "aborted" || signal?.aborted === true) return result;
-  return timedOut(request, result);
+  return timeoutResult(request, result);
 }
 
 /** Implements `World.resolve`. */

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { World } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 import { starterNotified } from "./detached.ts";
-import { discard, unfinishedName } from "./files.ts";
+import { discard, temporaryName } from "./files.ts";
 
 /** Whether a result could not be printed; the program has then failed, whatever the command returned. */
 const lost = { stdout: false };
@@ -90,7 +90,7 @@ const COPIED_BYTES = 256 * 1024;
  * that one when it fails, and the path may have another file by then.
  */
 function startAnew(fd: number, path: string): void {
-  const unfinished = unfinishedName(path);
+  const unfinished = temporaryName(path);
   try {
     const copy = openSync(unfinished, "wx", 0o600);
     try {

@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import type { ProgramCall, ProgramEnd, ShellCommand, ShellResult } from "../world.ts";
+import type { ProgramCall, ProgramResult, ShellCommand, ShellResult } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 import { childProcess, codeOf } from "./node.ts";
 import { capture, isInForeground, onStop, terminalGroup } from "./processes.ts";
@@ -12,7 +12,7 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
   const { timeoutMs, maxOutputBytes, signal } = command;
   const child = spawnShell(command, usersMask);
   const outputs = [child.stdout, child.stderr].filter((stream) => stream !== null);
-  const [stdout, stderr] = outputs.map((stream) => keepEnd(stream, maxOutputBytes));
+  const [stdout, stderr] = outputs.map((stream) => keepTail(stream, maxOutputBytes));
   let ending: ShellResult["ending"] = "exited";
   const killedBy = (why: "timeout" | "aborted") => (): void => {
     ending = why;
@@ -67,7 +67,7 @@ function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
 }
 
 /** The last bytes of a stream, as text. */
-function keepEnd(stream: NodeJS.ReadableStream, maxBytes: number): () => string {
+function keepTail(stream: NodeJS.ReadableStream, maxBytes: number): () => string {
   let kept = Buffer.alloc(0);
   stream.on("data", (chunk: Buffer) => (kept = Buffer.concat([kept, chunk]).subarray(-maxBytes)));
   return () => kept.toString("utf8");
@@ -92,7 +92,7 @@ function killTree({ pid }: ChildProcess): void {
 export async function runProgram(
   { program, args, env }: ProgramCall,
   usersMask: number,
-): Promise<ProgramEnd> {
+): Promise<ProgramResult> {
   const hadTerminal = terminalGroup() !== undefined;
   let child: ChildProcess | undefined;
   const stopPassing = onStop((signal) => {
@@ -120,13 +120,13 @@ export async function runProgram(
   }
 }
 
-function endOf(exitCode: number | null, signal: NodeJS.Signals | null): ProgramEnd {
+function endOf(exitCode: number | null, signal: NodeJS.Signals | null): ProgramResult {
   if (signal === null) return { ending: "exited", exitCode: exitCode ?? 1 };
   const { signals } = process.getBuiltinModule("node:os").constants;
   return { ending: "killed", signal, signalNumber: signals[signal] };
 }
 
-function notRun(error: unknown): ProgramEnd {
+function notRun(error: unknown): ProgramResult {
   const ending = codeOf(error) === "ENOENT" ? "not_found" : "not_executable";
   return { ending, message: isError(error) ? error.message : String(error) };
 }

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { keptKeys } from "../../src/host/folder/kept-keys.ts";
+import { createKeyWriter } from "../../src/host/folder/kept-keys.ts";
 import { REAL } from "../support/real.ts";
 import { createStore } from "../../src/sandbox/runtime/seed.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
@@ -22,11 +22,11 @@ export async function measureStores(bench: Bench): Promise<Figure[]> {
   return [
     made(
       "on disk, 32 at once",
-      await makeStores(join(folder, "many.db"), keptKeys(REAL, folder), AT_ONCE),
+      await makeStores(join(folder, "many.db"), createKeyWriter(REAL, folder), AT_ONCE),
       1,
     ),
-    made("on disk, alone", await makeStores(join(folder, "alone.db"), keptKeys(REAL, folder), 1)),
-    made("in memory", await makeStores(IN_MEMORY, keptKeys(REAL, undefined), 1), 0.3),
+    made("on disk, alone", await makeStores(join(folder, "alone.db"), createKeyWriter(REAL, folder), 1)),
+    made("in memory", await makeStores(IN_MEMORY, createKeyWriter(REAL, undefined), 1), 0.3),
     await createBeside(bench),
   ];
 }
@@ -40,7 +40,7 @@ function made(where: string, milliseconds: readonly number[], atMost?: number): 
 /** Makes stores as the control API does, `atOnce` at a time; returns what each took of the time of its round. */
 async function makeStores(
   path: string,
-  keep: ReturnType<typeof keptKeys>,
+  keep: ReturnType<typeof createKeyWriter>,
   atOnce: number,
 ): Promise<number[]> {
   const opened = openStore(path, { nativeBinding: REAL.sqliteAddon(), pid: REAL.pid, scheduler: REAL });

@@ -3,11 +3,11 @@ import { BlockList, isIP, isIPv4 } from "node:net";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { openCheckout } from "../../src/core/checkout/checkout.ts";
-import { recordEvent } from "../../src/core/checkout/event.ts";
+import { createEvent } from "../../src/core/checkout/event.ts";
 import { parseReturnOrigin } from "../../src/core/checkout/return-origin.ts";
 import { checkoutJson } from "../../src/core/checkout/wire.ts";
 import { HEADERS, signHeaders, verifySignature } from "../../src/core/webhook/signature.ts";
-import { allowedAddresses, parseTarget, type Target } from "../../src/core/webhook/target.ts";
+import { filterAddresses, parseTarget, type Target } from "../../src/core/webhook/target.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import { SEED as TABLE_SEED } from "../real/bad-requests.table.ts";
 import { RAW_ATTACK, segmentsOf, SPELLED_ADDRESS, SPELLED_HOST, SPELLED_URL } from "../support/attacks.ts";
@@ -72,7 +72,7 @@ test(`no spelling leads a delivery where it must not go (seed ${SEED})`, async (
   );
   fc.assert(
     fc.property(fc.array(SPELLED_ADDRESS, { maxLength: 3 }), fc.constantFrom(80, 4242), (resolved, port) => {
-      const allowed = allowedAddresses({ ...NAMED, port }, resolved, POLICY);
+      const allowed = filterAddresses({ ...NAMED, port }, resolved, POLICY);
       if (!allowed.ok) return;
       const wrong = allowed.value.filter(
         (address) => !resolved.includes(address) || isNoReceiver(address, port),
@@ -310,7 +310,7 @@ function delivery(orderId: string, timestamp: number) {
   if (!opened.ok) throw new Error(opened.refusal.message);
   const json = checkoutJson(opened.value, "http://127.0.0.1:4242");
   const event = { id: "e1", checkout: opened.value, previousStatus: null, sequence: 1, checkoutJson: json };
-  const body = Buffer.from(recordEvent(event, AT * 1000).body);
+  const body = Buffer.from(createEvent(event, AT * 1000).body);
   const headers = signHeaders([SECRET], { eventId: "e1", timestamp, rawBody: body });
   return { timestamp: String(timestamp), signature: headers[HEADERS.signature] ?? "", body };
 }

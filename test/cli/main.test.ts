@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import Database from "better-sqlite3";
 import type { Command, Option } from "commander";
 import { expect, test } from "vitest";
-import { variableOf } from "../../src/cli/option-rules.ts";
+import { environmentVariableOf } from "../../src/cli/option-rules.ts";
 import { openPage } from "../../src/cli/order/open-page.ts";
 import { createPrinter } from "../../src/cli/printer.ts";
 import { createProgram } from "../../src/cli/program.ts";
@@ -143,7 +143,7 @@ test("a value that an option refuses is shown without the password of its addres
       expect(stderr).not.toMatch(/hunter2|hun@|ter2/);
     }
     const [value = ""] = values;
-    const variable = variableOf(option);
+    const variable = environmentVariableOf(option);
     if (variable === undefined || !throws(() => option.parseArg?.(value, undefined))) continue;
     const { code, stderr } = await harness.run([...words, ...args], { env: { [variable]: value } });
     expect([variable, code, stderr]).toEqual([variable, 2, expect.stringContaining(variable)]);

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import type { ProgramEnd } from "../../src/world.ts";
+import type { ProgramResult } from "../../src/world.ts";
 import { expect, test } from "vitest";
 import { ALONE, COMMANDS, words } from "../support/commands.ts";
 import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
@@ -407,7 +407,7 @@ test("a store that was made for a command goes with it, however that ends, and o
     rows<{ name: string }>(harness, "SELECT name FROM stores ORDER BY rowid").map(({ name }) => name);
   const before = names();
   const during: string[][] = [];
-  const ends: readonly (readonly [ProgramEnd, number])[] = [
+  const ends: readonly (readonly [ProgramResult, number])[] = [
     [{ ending: "exited", exitCode: 5 }, 5],
     [{ ending: "killed", signal: "SIGKILL", signalNumber: 9 }, 137],
     [{ ending: "not_found", message: "none" }, 127],

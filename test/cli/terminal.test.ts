@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 import { expect, test } from "vitest";
 import { createPrinter } from "../../src/cli/printer.ts";
-import { wrapped } from "../../src/cli/wrap.ts";
+import { wrapText } from "../../src/cli/wrap.ts";
 import { createHarness } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
@@ -11,12 +11,12 @@ const LINK =
   "http://localhost:4242/portal/k-0123456789012345678901/checkouts/0199a3c4-5d00-7000-8000-0000000000aa";
 
 test("a line is broken between words, goes on below its words, and a link is never broken", () => {
-  expect(wrapped("one two three", { places: 8 })).toBe("one two\nthree");
-  expect(wrapped("  · one two three", { places: 10, indent: 4 })).toBe("  · one\n    two\n    three");
-  expect(wrapped(`see ${LINK} for more`, { places: 20, indent: 2 })).toBe(`see\n  ${LINK}\n  for more`);
-  expect(wrapped("→ hooks  500 ×4", { places: 80 })).toBe("→ hooks  500 ×4");
-  expect(wrapped("\u001b[31mone\u001b[39m two", { places: 7 })).toBe("\u001b[31mone\u001b[39m two");
-  expect(wrapped("漢字 漢字", { places: 8 })).toBe("漢字\n漢字");
+  expect(wrapText("one two three", { places: 8 })).toBe("one two\nthree");
+  expect(wrapText("  · one two three", { places: 10, indent: 4 })).toBe("  · one\n    two\n    three");
+  expect(wrapText(`see ${LINK} for more`, { places: 20, indent: 2 })).toBe(`see\n  ${LINK}\n  for more`);
+  expect(wrapText("→ hooks  500 ×4", { places: 80 })).toBe("→ hooks  500 ×4");
+  expect(wrapText("\u001b[31mone\u001b[39m two", { places: 7 })).toBe("\u001b[31mone\u001b[39m two");
+  expect(wrapText("漢字 漢字", { places: 8 })).toBe("漢字\n漢字");
 });
 
 test("what a terminal of 80 columns shows of a checklist, and a story fits it; a pipe gets whole lines", async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
-import { variableOf } from "../../src/cli/option-rules.ts";
+import { environmentVariableOf } from "../../src/cli/option-rules.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { OTHER_VARIABLES } from "../../src/cli/variables.ts";
 import { readConfig } from "../../src/core/config/read.ts";
@@ -56,7 +56,7 @@ test("only settings have a variable, and one of the sandbox is not one of a clie
   for (const name of names) {
     const typed = (await treeOf([name])).commands.find((command) => command.name() === name);
     for (const option of typed === undefined ? [] : optionsBelow(typed)) {
-      const variable = variableOf(option);
+      const variable = environmentVariableOf(option);
       if (variable === undefined) continue;
       variables.add(variable);
       expect(option.description).toContain(`[${variable}]`);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DrillStep } from "../../src/core/control/drills.ts";
-import { drilledOrderIds, orderIdLike } from "../../src/core/readiness/drilled-order-ids.ts";
+import { createOrderIds, orderIdLike } from "../../src/core/readiness/drilled-order-ids.ts";
 import { english } from "../../src/core/language.ts";
 import { IDEMPOTENCY_CAUSES } from "../../src/core/readiness/idempotency-causes.ts";
 import { WAITS_MS } from "../../src/client/drills/idempotency.ts";
@@ -188,7 +188,7 @@ test("order_ids of a drill look like the store's own, differ in little, and fit"
       fc.option(fc.string({ maxLength: 32 }), { nil: undefined }),
       fc.uint8Array({ minLength: 10, maxLength: 10 }),
       (like, random) => {
-        const { first, second, third, alike } = drilledOrderIds(like, random);
+        const { first, second, third, alike } = createOrderIds(like, random);
         const all = [first, second, third, ...alike];
         expect(new Set(all).size).toBe(all.length);
         for (const one of all) {
@@ -204,8 +204,8 @@ test("order_ids of a drill look like the store's own, differ in little, and fit"
     ),
     { seed: SEED },
   );
-  expect(drilledOrderIds("order-1001", new Uint8Array(10)).first).toBe("order-1500000000");
-  expect(drilledOrderIds(undefined, new Uint8Array(10)).first).toMatch(/^order-\d{10}$/);
+  expect(createOrderIds("order-1001", new Uint8Array(10)).first).toBe("order-1500000000");
+  expect(createOrderIds(undefined, new Uint8Array(10)).first).toMatch(/^order-\d{10}$/);
 });
 
 test("an order_id of a merchant's shape has other digits, and fits", () => {

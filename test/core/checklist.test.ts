@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { decideAct, productionOf, type AdminAct } from "../../src/core/readiness/admin-act.ts";
+import { decideAction, productionOf, type AdminAction } from "../../src/core/readiness/admin-action.ts";
 import type {
-  RecordedAct,
+  RecordedAction,
   EndpointFact,
   KeyUseFact,
   ReadinessFacts,
@@ -28,7 +28,7 @@ const DRILL = "0199a3c4-5d00-7000-8000-000000000003";
 const HOOKS = "http://localhost:3000/hooks";
 const SUBJECT = webhookSubject({ id: ENDPOINT, url: HOOKS }, "whsec_first");
 
-function act(number: number, action: AdminAct["action"], more: Partial<AdminAct> = {}): RecordedAct {
+function act(number: number, action: AdminAction["action"], more: Partial<AdminAction> = {}): RecordedAction {
   const actor = action === "request_production" ? "merchant" : "administrator";
   return {
     number,
@@ -786,7 +786,7 @@ test("JUnit has a failure or an error exactly where the exit code is not 0", () 
 
 test("acts that would change nothing, and a gate without ground, are refused", () => {
   const request = act(1, "request_production");
-  const rows: readonly (readonly [RecordedAct[], AdminAct["action"], string, string?])[] = [
+  const rows: readonly (readonly [RecordedAction[], AdminAction["action"], string, string?])[] = [
     [[], "request_production", ""],
     [[request], "request_production", "requested already"],
     [[request, APPROVED], "request_production", "requested already"],
@@ -839,7 +839,7 @@ test("acts that would change nothing, and a gate without ground, are refused", (
   ];
   for (const [acts, action, refused, subject = null] of rows) {
     const standing = { active: true, capabilities, prices, production: productionOf(acts) };
-    const decided = decideAct(standing, { action, subject });
+    const decided = decideAction(standing, { action, subject });
     const said = decided.ok ? "" : decided.refusal.message;
     expect([acts.map((one) => one.action), action, said]).toEqual([
       acts.map((one) => one.action),
@@ -850,8 +850,8 @@ test("acts that would change nothing, and a gate without ground, are refused", (
     if (!decided.ok) expect(decided.refusal.code).toBe(code);
   }
   const inactive = { active: false, capabilities, prices, production: productionOf([]) };
-  expect(decideAct(inactive, { action: "activate", subject: null }).ok).toBe(true);
-  expect(decideAct(inactive, { action: "deactivate", subject: null }).ok).toBe(false);
+  expect(decideAction(inactive, { action: "activate", subject: null }).ok).toBe(true);
+  expect(decideAction(inactive, { action: "deactivate", subject: null }).ok).toBe(false);
 });
 
 const COMMAND = "checkout checklist --probe --base-url https://pay.example/v1";

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import type { Words } from "../../src/core/language.ts";
 import {
-  EXPECTED,
+  EXPECTED_RESULTS,
   FAILURES,
-  GOT,
-  OPEN,
-  PARTS,
-  QUOTED,
+  STEP_RESULTS,
+  LIMITATIONS,
+  LIST_ITEMS,
+  QUOTING_RESULTS,
   type DrillSentence,
 } from "../../src/core/readiness/drill-sentences.ts";
 import { drillWords, failureWords } from "../../src/core/readiness/drill-text.ts";
@@ -30,7 +30,15 @@ function filledIn(rows: Readonly<Record<string, DrillSentence>>): readonly Words
 
 test("each sentence of a drill is read back from its English, and has a Chinese half", () => {
   const all = [
-    ...[EXPECTED, GOT, QUOTED, OPEN, RETURN_CAUSES, DUPLICATES_CAUSES, IDEMPOTENCY_CAUSES].flatMap(filledIn),
+    ...[
+      EXPECTED_RESULTS,
+      STEP_RESULTS,
+      QUOTING_RESULTS,
+      LIMITATIONS,
+      RETURN_CAUSES,
+      DUPLICATES_CAUSES,
+      IDEMPOTENCY_CAUSES,
+    ].flatMap(filledIn),
     ...adviceSentences().map(filled),
   ];
   expect(all.map(([english]) => drillWords(english))).toEqual(all);
@@ -42,7 +50,7 @@ test("each sentence of a drill is read back from its English, and has a Chinese 
   const isEnglish = /[A-Za-z]+ [A-Za-z]+ [A-Za-z]+/;
   const isCode = /checkout( [a-z]+)+|POST GET/g;
   expect(
-    [...all, ...titles, ...failures, ...filledIn(PARTS)]
+    [...all, ...titles, ...failures, ...filledIn(LIST_ITEMS)]
       .map(([, chinese]) => chinese.replaceAll(isCode, ""))
       .filter((chinese) => isEnglish.test(chinese)),
   ).toEqual([]);

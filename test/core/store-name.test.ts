@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { shownStoreName, storeNameFault } from "../../src/core/config/store-name.ts";
-import { PRINTABLE_PATTERN, printable, shownText } from "../../src/core/text.ts";
+import { displayStoreName, storeNameFault } from "../../src/core/config/store-name.ts";
+import { PRINTABLE_PATTERN, printable, displayText } from "../../src/core/text.ts";
 
 test("a name of a store is refused where it looks like another one, and only there", () => {
   const names = [
@@ -41,7 +41,7 @@ test("a name of a store is refused where it looks like another one, and only the
     ["0199a3c4-5d00-7000-8000-00000000000A", /be no id/, '"0199a3c4-5d00-7000-8000-00000000000A"'],
   ];
   for (const [name, rule, shown] of refused)
-    expect([name, storeNameFault(name)?.[0], shownStoreName(name)]).toEqual([
+    expect([name, storeNameFault(name)?.[0], displayStoreName(name)]).toEqual([
       name,
       expect.stringMatching(rule),
       shown,
@@ -58,7 +58,7 @@ test("a text is written out where nobody would see it, and left alone elsewhere"
     ["\n\ufe0f", "\\u{a}\\u{fe0f}"],
     ["\u0301a \u0301", "\\u{301}a\\u{20}\\u{301}"],
   ] as const;
-  for (const [text, shown] of rows) expect([text, shownText(text)]).toEqual([text, shown]);
+  for (const [text, shown] of rows) expect([text, displayText(text)]).toEqual([text, shown]);
 });
 
 test("what is printable is said once, for code and schema, and is what Unicode calls invisible", () => {

@@ -1,11 +1,6 @@
 import { expect, test } from "vitest";
 import { EVENT_TYPES, parseEventTypes, wants } from "../../src/core/webhook/event-types.ts";
-import {
-  allowedAddresses,
-  parseTarget,
-  parseTargetHost,
-  type Target,
-} from "../../src/core/webhook/target.ts";
+import { filterAddresses, parseTarget, parseTargetHost, type Target } from "../../src/core/webhook/target.ts";
 import { createHarness } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
@@ -244,7 +239,7 @@ test("a name that was allowed leads to whom it names, and to nobody's receiver n
     [["169.254.1.1", "10.0.0.5"], ["10.0.0.5"]],
   ];
   for (const [resolved, expected] of rows) {
-    const addresses = allowedAddresses(target, resolved, POLICY);
+    const addresses = filterAddresses(target, resolved, POLICY);
     expect([resolved, addresses.ok && addresses.value]).toEqual([resolved, expected]);
   }
 });
@@ -266,7 +261,7 @@ test("loopback is a target of a name but for the sandbox's own port, and a refus
         chinese: expect.stringMatching(/\p{Script=Han}/u),
       },
     };
-    const allowed = allowedAddresses(targetOf(url), resolved, POLICY);
+    const allowed = filterAddresses(targetOf(url), resolved, POLICY);
     expect(allowed).toEqual(typeof expected === "string" ? refused : expected);
   }
 });

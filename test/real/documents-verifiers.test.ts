@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Hono } from "hono";
 import { expect, test } from "vitest";
-import { recordTestEvent } from "../../src/core/checkout/event.ts";
+import { createTestEvent } from "../../src/core/checkout/event.ts";
 import { HEADERS, MAX_SIGNATURES, SIGNATURES, signHeaders } from "../../src/core/webhook/signature.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import { pageText } from "../support/documents.ts";
@@ -175,7 +175,7 @@ test("the receivers that the documents show in JavaScript take a webhook, and re
   expect(setup).toContain('import { verifyWebhook } from "hosted-checkout/webhooks"');
   expect(pageText("README.md")).toContain(`\`\`\`js\n${setup}\n${receivers[0]}\`\`\``);
   const secrets = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
-  const { body: rawBody } = recordTestEvent({ id: "e1", storeId: "s1" }, Date.now());
+  const { body: rawBody } = createTestEvent({ id: "e1", storeId: "s1" }, Date.now());
   const timestamp = Math.floor(Date.now() / 1000);
   const signed = signHeaders([secrets], { eventId: "e1", timestamp, rawBody: Buffer.from(rawBody) });
   const headers = { ...signed, "Content-Type": "application/json" };

@@ -3,19 +3,19 @@ import { chmodSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
-import { variableOf } from "../../src/cli/option-rules.ts";
+import { environmentVariableOf } from "../../src/cli/option-rules.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { REAL } from "../support/real.ts";
-import type { ProgramEnd } from "../../src/world.ts";
+import type { ProgramResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness } from "../support/harness.ts";
 import { begin, PROGRAM, run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const EXITED: ProgramEnd = { ending: "exited", exitCode: 0 };
+const EXITED: ProgramResult = { ending: "exited", exitCode: 0 };
 
 test("it ends as its command ended, as a shell does, and says nothing on stdout", async () => {
-  const rows: readonly (readonly [ProgramEnd, number, string])[] = [
+  const rows: readonly (readonly [ProgramResult, number, string])[] = [
     [EXITED, 0, ""],
     [{ ending: "exited", exitCode: 1 }, 1, "no request reached its sandbox"],
     [{ ending: "exited", exitCode: 42 }, 42, "no request reached its sandbox"],
@@ -117,7 +117,7 @@ test("every setting that could lead its command to another service is replaced o
   const names = (await tree([])).commands.map((command) => command.name());
   const variables = new Set<string>();
   const collect = (command: Command): void => {
-    for (const option of command.options) variables.add(variableOf(option) ?? "");
+    for (const option of command.options) variables.add(environmentVariableOf(option) ?? "");
     command.commands.forEach(collect);
   };
   for (const name of names) collect(await tree([name]));

@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { parseCredentials } from "../../src/core/state-files.ts";
 import { expect, test } from "vitest";
 import { formatTestKey, hashKey } from "../../src/core/credential.ts";
-import type { ClientEnd, DrillStep, SeenCreate } from "../../src/core/control/drills.ts";
+import type { ClientExit, DrillStep, SeenCreate } from "../../src/core/control/drills.ts";
 import { judgeIdempotencyDrill } from "../../src/core/readiness/drills/idempotency.ts";
 import { otherRequest } from "../../src/core/readiness/other-request.ts";
 import type { ShellResult } from "../../src/world.ts";
@@ -642,7 +642,7 @@ test("the log has a row for each key that was used again, under that very reques
 });
 
 test("a command that sends no create is told by the way in which it ended", () => {
-  const causeOf = (end: ClientEnd): string => {
+  const causeOf = (end: ClientExit): string => {
     const { steps } = judgeIdempotencyDrill({
       seen: [],
       runs: [{ run: "first", orderId: "o", answered: false, ...end }],

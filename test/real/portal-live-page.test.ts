@@ -5,7 +5,7 @@ import type { LiveTopic, View } from "../../src/sandbox/pages/portal/view.ts";
 import { liveAttributes, liveMark, liveScripts } from "../../src/sandbox/pages/portal/live/parts.ts";
 import { HTMX } from "../../src/sandbox/pages/shared/assets.ts";
 import { wholePage } from "../../src/sandbox/pages/shared/layout.ts";
-import { html, trusted } from "../../src/web/html.ts";
+import { html, trustMarkup } from "../../src/web/html.ts";
 import { eventually } from "../support/eventually.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 import { signedInBrowser } from "../support/portal-browser.ts";
@@ -44,7 +44,7 @@ async function show(page: Page, address: string, { live, main }: Shown): Promise
       scripts: [HTMX, ...liveScripts(live)],
       body: html`<body>
         <header class="bar">${liveMark({ live }, view)}</header>
-        <main id="page" ${liveAttributes({ live }, view)}>${trusted(main())}</main>
+        <main id="page" ${liveAttributes({ live }, view)}>${trustMarkup(main())}</main>
       </body>`,
     });
     const body = String(markup("en"))

@@ -7,7 +7,7 @@ import * as fc from "fast-check";
 import { Stripe } from "stripe";
 import { expect, test } from "vitest";
 import { openCheckout, STATUSES, type Checkout } from "../../src/core/checkout/checkout.ts";
-import { recordEvent, recordTestEvent } from "../../src/core/checkout/event.ts";
+import { createEvent, createTestEvent } from "../../src/core/checkout/event.ts";
 import { HEADERS, signatureOf, signHeaders, verifySignature } from "../../src/core/webhook/signature.ts";
 import { checkoutJson, type CheckoutWire } from "../../src/core/checkout/wire.ts";
 import type { VerifyOptions, WebhookCheckout } from "../../src/core/webhook/webhook.ts";
@@ -37,7 +37,7 @@ function eventBody(object: Checkout["object"], status: Checkout["status"]): stri
   if (!opened.ok) throw new Error(opened.refusal.message);
   const checkout = { ...opened.value, status };
   const json = checkoutJson(checkout, "http://127.0.0.1:4242");
-  return recordEvent({ id: "e1", checkout, previousStatus: null, sequence: 1, checkoutJson: json }, NOW).body;
+  return createEvent({ id: "e1", checkout, previousStatus: null, sequence: 1, checkoutJson: json }, NOW).body;
 }
 
 /** A request as it arrives, right unless something is said of it. */
@@ -189,7 +189,7 @@ test("verifyWebhook returns the event of every type, and the id that was signed"
     const verdict = verifyWebhook(request({ body }));
     expect(verdict).toEqual({ ok: true, eventId: "e1", timestamp: AT, event: JSON.parse(body) as unknown });
   }
-  const { body } = recordTestEvent({ id: "e1", storeId: "s1" }, NOW);
+  const { body } = createTestEvent({ id: "e1", storeId: "s1" }, NOW);
   expect(verifyWebhook(request({ body }))).toMatchObject({ ok: true, event: { type: "webhook.test" } });
   const later = body.replace("webhook.test", "order.reviewed");
   expect(verifyWebhook(request({ body: later }))).toMatchObject({ ok: false, code: "event_invalid" });

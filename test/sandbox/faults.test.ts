@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { API_ACTIONS, type ApiAction } from "../../src/core/fault/actions.ts";
-import { fits } from "../../src/core/fault/fault.ts";
+import { matchesPattern } from "../../src/core/fault/fault.ts";
 import { FAULT_PROFILES } from "../../src/core/fault/actions.ts";
 import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
@@ -355,7 +355,7 @@ test("a pattern fits what a regular expression would say", () => {
   const pattern = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("*"));
   fc.assert(
     fc.property(pattern, fc.stringMatching(/^[ab]{0,8}$/), (one, text) => {
-      expect(fits(one, text)).toBe(new RegExp(`^${one.replaceAll("*", ".*")}$`).test(text));
+      expect(matchesPattern(one, text)).toBe(new RegExp(`^${one.replaceAll("*", ".*")}$`).test(text));
     }),
   );
 });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { keptHeaders, withoutSecrets } from "../../src/core/request/logged-request.ts";
+import { redactHeaders, withoutSecrets } from "../../src/core/request/logged-request.ts";
 import { isSecretHeader, redactStored } from "../../src/core/request/redaction.ts";
 import { HEADERS } from "../../src/core/webhook/signature.ts";
 import type { Service } from "../../src/world.ts";
@@ -169,7 +169,7 @@ test("a header whose name says secret keeps no value, whatever that looks like",
     const cased = oneOf([word, word.toUpperCase(), `${word[0]?.toUpperCase()}${word.slice(1)}`]);
     const name = `${oneOf(["X-", "", "My_", "x"])}${cased}${oneOf(["", "-Id", "s", "_2"])}`;
     const value = secret();
-    const [, kept] = keptHeaders([name, value], redactStored);
+    const [, kept] = redactHeaders([name, value], redactStored);
     expect([SEED, name, value, kept]).toEqual([SEED, name, value, "…"]);
   }
   const rows = [
@@ -184,7 +184,7 @@ test("a header whose name says secret keeps no value, whatever that looks like",
     ["Accept", "*/*", "*/*"],
   ] as const;
   for (const [name, value, kept] of rows)
-    expect(keptHeaders([name, value], redactStored)).toEqual([name, kept]);
+    expect(redactHeaders([name, value], redactStored)).toEqual([name, kept]);
   for (const name of [...Object.values(HEADERS), "Idempotency-Key", "Content-Type", "Keep-Alive"])
     expect([name, isSecretHeader(name)]).toEqual([name, false]);
 });

@@ -1,7 +1,13 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
-import { AT_LAST, HAPPENED, LONE_MERCHANT, withoutLimit, type Erasure } from "../../src/store/erasures.ts";
+import {
+  FINAL_STATEMENTS,
+  HISTORY_STEPS,
+  LONE_MERCHANT,
+  withoutLimit,
+  type Erasure,
+} from "../../src/store/erasures.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { eventually, runOn } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -232,10 +238,10 @@ test("each statement that erases, and each reference that one follows, uses an i
       .map(({ detail }) => detail)
       .join("; ");
   const statements = [
-    ...HAPPENED.flatMap(({ parts, sql }) => parts.concat(sql)),
-    ...HAPPENED.flatMap(({ parts, sql }) => parts.concat(sql).map(withoutLimit)),
-    ...AT_LAST.reset,
-    ...AT_LAST.delete,
+    ...HISTORY_STEPS.flatMap(({ parts, sql }) => parts.concat(sql)),
+    ...HISTORY_STEPS.flatMap(({ parts, sql }) => parts.concat(sql).map(withoutLimit)),
+    ...FINAL_STATEMENTS.reset,
+    ...FINAL_STATEMENTS.delete,
     LONE_MERCHANT,
   ];
   for (const sql of statements) {
@@ -263,8 +269,8 @@ test("each statement that erases, and each reference that one follows, uses an i
 test("a statement that deletes is there for each table with rows of a store", () => {
   const { store, raw } = openFile();
   const statements = [
-    ...HAPPENED.flatMap(({ parts, sql }) => parts.concat(sql)),
-    ...AT_LAST.delete,
+    ...HISTORY_STEPS.flatMap(({ parts, sql }) => parts.concat(sql)),
+    ...FINAL_STATEMENTS.delete,
     LONE_MERCHANT,
   ];
   const deleted = statements.map((sql) => /^DELETE FROM (\w+)/.exec(sql)?.[1] ?? "");

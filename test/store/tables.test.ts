@@ -5,7 +5,7 @@ import type { StoredResponse } from "../../src/core/checkout/idempotency-key.ts"
 import type { PageView } from "../../src/core/checkout/page-view.ts";
 import type { Attempt, Price } from "../../src/core/control/checkout.ts";
 import type { Credential } from "../../src/core/credential.ts";
-import type { AdminAct } from "../../src/core/readiness/admin-act.ts";
+import type { AdminAction } from "../../src/core/readiness/admin-action.ts";
 import type { Drill } from "../../src/core/readiness/drills/drill.ts";
 import type { Waiver } from "../../src/core/control/readiness.ts";
 import type { SealedSecret } from "../../src/core/sealed-secret.ts";
@@ -16,7 +16,7 @@ import type { AssumptionUse } from "../../src/store/readiness/assumption-uses.ts
 import type { IdempotencyUse } from "../../src/store/readiness/idempotency-uses.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Delivery } from "../../src/store/webhook/deliveries.ts";
-import type { AttemptEnd, DeliveryAttempt } from "../../src/store/webhook/delivery-attempts.ts";
+import type { DeliveryAttemptOutcome, DeliveryAttempt } from "../../src/store/webhook/delivery-attempts.ts";
 
 // One value for each field, so that a field that is written to or read from another's column shows.
 const uuid = (last: number): string => `0199a3c4-5d00-7000-8000-${String(last).padStart(12, "0")}`;
@@ -89,7 +89,7 @@ const delivery: Omit<Delivery, "state" | "tries" | "fault"> = {
   nextAt: 18,
   createdAt: 19,
 };
-const sent: Omit<DeliveryAttempt, keyof AttemptEnd> = {
+const sent: Omit<DeliveryAttempt, keyof DeliveryAttemptOutcome> = {
   deliveryId,
   number: 1,
   startedAt: 20,
@@ -98,7 +98,7 @@ const sent: Omit<DeliveryAttempt, keyof AttemptEnd> = {
   bodyHash: "b".repeat(64),
   fault: "delay",
 };
-const end: AttemptEnd = {
+const end: DeliveryAttemptOutcome = {
   finishedAt: 21,
   milliseconds: 22,
   address: "127.0.0.1",
@@ -132,7 +132,7 @@ const fault: Fault = {
   createdAt: 26,
 };
 const waiver: Waiver = { drill: "duplicates", reason: "by hand", at: 31 };
-const act: AdminAct = {
+const act: AdminAction = {
   storeId,
   actor: "administrator",
   action: "enable_capability",

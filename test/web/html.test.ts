@@ -4,7 +4,7 @@ import { TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
 import { SHARED_TEXTS } from "../../src/sandbox/pages/shared/texts.ts";
 import { html, type Texts } from "../../src/web/html.ts";
 import type { Words } from "../../src/core/language.ts";
-import { inLanguage, preferredLanguage } from "../../src/web/language.ts";
+import { inLanguage, parsePreferredLanguage } from "../../src/web/language.ts";
 
 test("the language is the one that the browser would rather see", () => {
   const rows = [
@@ -23,7 +23,7 @@ test("the language is the one that the browser would rather see", () => {
     ["constructor", "en"],
   ] as const;
   for (const [header, language] of rows) {
-    expect([header, preferredLanguage(header)]).toEqual([header, language]);
+    expect([header, parsePreferredLanguage(header)]).toEqual([header, language]);
   }
 });
 

@@ -16,10 +16,10 @@ import { printable } from "../../core/text.ts";
 import { openPayer, payerOptions, type Payer, type PayerOptions } from "./payer.ts";
 import { recordPath } from "./record.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { EXIT, interruptedProblem, Refused, refusedUsage } from "../problem.ts";
+import { EXIT, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 import { CALIBRATION_FILE, readCalibration } from "../../host/folder/calibration-record.ts";
-import { typedPath } from "../snapshot/place.ts";
+import { resolvePath } from "../snapshot/place.ts";
 import { untilStopped } from "../stopping.ts";
 import { connectTo } from "../target/connect.ts";
 import { targetOptions } from "../target/options.ts";
@@ -62,7 +62,7 @@ export function registerCalibrate(group: Group): void {
 
 async function runCalibrate(context: Context, options: CalibrateOptions): Promise<number> {
   const { world } = context;
-  const path = options.out === undefined ? recordPath(context) : typedPath(world, options.out);
+  const path = options.out === undefined ? recordPath(context) : resolvePath(world, options.out);
   const record = options.check === true ? readRecord(context, path) : undefined;
   // Before anything says that the key goes there.
   refusePlain(context.around.address()?.value);
@@ -115,7 +115,7 @@ function refusePlain(baseUrl: string | undefined): void {
   if (baseUrl === undefined) return;
   const { protocol, hostname } = new URL(baseUrl);
   if (protocol !== "https:" && !isLoopback(hostname))
-    throw refusedUsage(
+    throw refuseUsage(
       `calibrate sends the API key over https alone; got ${baseUrl}`,
       "use the https address; nothing was sent",
     );
@@ -123,7 +123,7 @@ function refusePlain(baseUrl: string | undefined): void {
 
 function refuseNoTestKey({ apiKey }: Target): void {
   if (!isTestKeyForm(apiKey))
-    throw refusedUsage(
+    throw refuseUsage(
       `calibrate needs a test key (svc_test_…); got ${redactKey(apiKey)}`,
       "set CHECKOUT_API_KEY to a test key; nothing was sent",
     );
@@ -144,14 +144,14 @@ async function agree(
       `then the order is retrieved, at most ${payer.requests} times, while a person pays it;\n${payer.terms}`,
     );
   if (!world.interactive)
-    throw refusedUsage(`${PROBES.length} requests would go to ${baseUrl}`, "add --yes; nothing was sent");
+    throw refuseUsage(`${PROBES.length} requests would go to ${baseUrl}`, "add --yes; nothing was sent");
   await confirm(world, "Send them?", "; nothing was sent");
 }
 
 function readRecord({ world }: Context, path: string): Calibration {
   const record = readCalibration(world, path);
   if (record !== undefined) return record;
-  throw refusedUsage(
+  throw refuseUsage(
     !world.files.exists(path) ? `there is no record ${path}` : `${path} is no record of a calibration`,
     "make one: checkout calibrate without --check, or name it with --out; nothing was sent",
   );

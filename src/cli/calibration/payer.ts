@@ -12,7 +12,7 @@ import { listOption, switchOption, valueOption, type Context } from "../command.
 import { parseHost, parseWhole } from "../parsers.ts";
 import { problemOf, Refused } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import { checkSecrets, givenSecrets, secretOption } from "../webhook/signing-secrets.ts";
+import { checkSecrets, findSigningSecrets, secretOption } from "../webhook/signing-secrets.ts";
 
 /** Options of a calibration with a payment. */
 export type PayerOptions = CommonOptions & {
@@ -65,7 +65,7 @@ export type Payer = AsyncDisposable & {
 export async function openPayer(context: Context, options: PayerOptions, run: string): Promise<Payer> {
   const { world, printer } = context;
   const { port: wanted = DEFAULT_PORT, allowHost: added = [] } = options;
-  const secrets = (await givenSecrets(context, options)) ?? [];
+  const secrets = (await findSigningSecrets(context, options)) ?? [];
   if (secrets.length > 0) checkSecrets(secrets);
   let receiver: CalibrationReceiver | undefined;
   const listening = await world.listen(

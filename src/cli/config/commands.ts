@@ -6,8 +6,8 @@ import { differentSettings } from "../../core/config/settings.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { callControl } from "../../client/control/control.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
-import { EXIT, hosted, problemOf, Refused, refusedUsage } from "../problem.ts";
-import { setting } from "../option-rules.ts";
+import { EXIT, unwrapHosting, problemOf, Refused, refuseUsage } from "../problem.ts";
+import { addSetting } from "../option-rules.ts";
 import { CONFIG_VARIABLE } from "../../host/config/find.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import { planText, settingsText, type SettingDifference } from "./report.ts";
@@ -59,7 +59,7 @@ function fileOption() {
     "configuration file (default: checkout.config.json, here or in a parent folder)",
   );
   // The same file, and so the same variable, as `sandbox start --config`.
-  return setting("CHECKOUT_SANDBOX", option, "config");
+  return addSetting("CHECKOUT_SANDBOX", option, "config");
 }
 
 function pruneOption() {
@@ -68,7 +68,7 @@ function pruneOption() {
 
 async function runValidate({ world, printer }: Context, options: FileOptions): Promise<number> {
   const { path, config, stores } = await load({ world }, options);
-  const resolved = hosted(await stores());
+  const resolved = unwrapHosting(await stores());
   const shown = { file: path, stores: resolved.length, targets: Object.keys(config.targets ?? {}) };
   return printer.result(shown, () => `✓ ${shortPath(world, path)} is valid`);
 }
@@ -98,8 +98,8 @@ async function runApply(context: Context, options: PruneOptions): Promise<number
 
 async function runExport(context: Context, options: CommonOptions): Promise<number> {
   const shown = await callSandbox(context, { name: "showConfig", body: undefined });
-  const { exportedConfig } = await import("../../core/config/export.ts");
-  const exported = exportedConfig(shown);
+  const { exportConfig } = await import("../../core/config/export.ts");
+  const exported = exportConfig(shown);
   if (!exported.ok) throw new Refused({ ...exported.refusal, exitCode: EXIT.failed, next: DELETE_STORES });
   const { value: text } = exported;
   // On one line with --json, like every result; else as a file.
@@ -126,14 +126,14 @@ async function load(
   { world }: Pick<Context, "world">,
   { file, trustFolder }: FileOptions,
 ): Promise<LoadedConfig> {
-  const found = hosted(
+  const found = unwrapHosting(
     await loadConfig(world, {
       ...(file === undefined ? {} : { config: file }),
       ...(trustFolder === undefined ? {} : { trustFolder }),
     }),
   );
   if (found !== undefined) return found;
-  throw refusedUsage(
+  throw refuseUsage(
     "there is no checkout.config.json here, or in a folder above",
     `make one, or name one with --file or ${CONFIG_VARIABLE}`,
   );
@@ -150,7 +150,7 @@ async function send(
   options: PruneOptions,
   { file, dryRun }: { readonly file: LoadedConfig; readonly dryRun: boolean },
 ): Promise<ApplyAnswer> {
-  const resolved = hosted(await file.stores());
+  const resolved = unwrapHosting(await file.stores());
   const target = await sandboxTarget(context);
   for (const secret of secretsOf(resolved)) context.printer.hide(secret);
   const served = answered(await callControl(context.world, target, { name: "showConfig", body: undefined }));

@@ -5,7 +5,7 @@ import { snakeCase } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { Context } from "../command.ts";
 import { readAdminToken, readCredentials } from "../../host/folder/state-folder.ts";
-import { attemptAsync, hosted, Refused, type Difference } from "../problem.ts";
+import { attemptAsync, unwrapHosting, Refused, type Difference } from "../problem.ts";
 import type { Live } from "../sandbox/live.ts";
 import type { GivenSecret, GivenSecrets } from "../../host/given-secrets.ts";
 import type { ServeOptions } from "../../host/options.ts";
@@ -57,7 +57,7 @@ async function differentSecrets(
   { folder, live }: { readonly folder: string; readonly live: Live },
 ): Promise<readonly Difference[]> {
   const { description, run } = live;
-  const admin = adminToken === undefined ? undefined : hosted(readAdminToken(context.world, folder));
+  const admin = adminToken === undefined ? undefined : unwrapHosting(readAdminToken(context.world, folder));
   const isKnown = apiKey === undefined ? true : await isKeyOf(context, apiKey, { folder, live });
   const isOther = (given: GivenSecret | undefined, kept: string | undefined): readonly GivenSecret[] =>
     given === undefined || given.value === kept ? [] : [given];
@@ -80,7 +80,7 @@ async function isKeyOf(
   { folder, live }: { readonly folder: string; readonly live: Live },
 ): Promise<boolean> {
   const { storeId: id, storeName: name } = live.description;
-  const kept = hosted(readCredentials(context.world, folder));
+  const kept = unwrapHosting(readCredentials(context.world, folder));
   if (kept?.stores[id]?.api_key === value) return true;
   const planned = await attemptAsync(planAt(context, [{ id, name, apiKeys: [value] }], live));
   if (planned.ok) return planned.value.some(({ kind, action }) => kind === "api_key" && action === "keep");

@@ -1,6 +1,6 @@
 import type { ChangeEntry } from "../../core/control/config.ts";
 import { printable } from "../../core/text.ts";
-import { changedText } from "../../host/config/changes.ts";
+import { summarizeChanges } from "../../host/config/changes.ts";
 import type { Style } from "../printer.ts";
 
 /** A setting that differs between the file and the running sandbox. */
@@ -13,7 +13,7 @@ export function planText(changes: readonly ChangeEntry[], style: Style): string 
   const shown = changes.filter(({ action }) => action !== "keep");
   const kept = changes.length - shown.length;
   const lines = shown.flatMap((change) => changeLines(change, style));
-  const count = changedText(changes);
+  const count = summarizeChanges(changes);
   return [...lines, `${count === "" ? "nothing to change" : count}; ${kept} as they are`].join("\n");
 }
 

@@ -1,4 +1,4 @@
-import type { Scene } from "./scene.ts";
+import type { CheckSubjects } from "./scene.ts";
 
 /** The result of a check: a warning works but may surprise; a problem does not work. */
 export type Status = "ok" | "warning" | "problem" | "unknown";
@@ -13,7 +13,7 @@ export type Finding = {
 /** A check and its name. It changes nothing, and sends requests only to this machine. */
 export type Check = {
   readonly name: string;
-  readonly run: (scene: Scene) => Finding | Promise<Finding>;
+  readonly run: (scene: CheckSubjects) => Finding | Promise<Finding>;
 };
 
 /** A finding that needs no action. */

@@ -3,9 +3,9 @@
 import { iso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
 import { register, type Context, type Group } from "../command.ts";
-import { asTyped, type Style } from "../printer.ts";
+import { hintAsTyped, type Style } from "../printer.ts";
 import { EXIT } from "../problem.ts";
-import { wrapped } from "../wrap.ts";
+import { wrapText } from "../wrap.ts";
 import { unknown, type Check, type Finding, type Status } from "./check.ts";
 import { checkProxies, checkService, checkVariables } from "./environment.ts";
 import { DATABASES, checkClock, checkDisk, checkFiles, checkFolder } from "./folder.ts";
@@ -13,7 +13,7 @@ import { checkNode, checkSystem, checkVersion } from "./installation.ts";
 import { checkLog } from "./log.ts";
 import { redactor } from "./redaction.ts";
 import { checkEndpoints, checkHealth, checkLock, checkPort, checkStoreClock } from "./sandbox.ts";
-import { sceneOf, type Scene } from "./scene.ts";
+import { createCheckSubjects, type CheckSubjects } from "./scene.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** Every check, in the order of the report. */
@@ -38,7 +38,7 @@ const CHECKS: readonly Check[] = [
 ];
 
 /** `checkout doctor`; `variables` are the variables that the program reads. */
-export function registerDoctor(variables: Scene["variables"]) {
+export function registerDoctor(variables: CheckSubjects["variables"]) {
   return (group: Group): void =>
     register(group, {
       name: "doctor",
@@ -55,17 +55,17 @@ type Row = { readonly check: string } & Finding;
 async function runDoctor(
   context: Context,
   options: CommonOptions,
-  variables: Scene["variables"],
+  variables: CheckSubjects["variables"],
 ): Promise<number> {
   const { world, printer, version } = context;
-  const scene = sceneOf(context, options, variables);
+  const scene = createCheckSubjects(context, options, variables);
   const redact = redactor(scene);
   const clean = (text: string): string => printable(redact(text));
   const rows: Row[] = [];
   // In sequence: other checks must not slow down the measured answer of the sandbox.
   for (const check of CHECKS) {
     const { status, found, next } = await runCheck(check, scene);
-    const typed = next === null ? null : clean(asTyped(next, world));
+    const typed = next === null ? null : clean(hintAsTyped(next, world));
     rows.push({ check: check.name, status, found: clean(found), next: typed });
   }
   const at = iso(world.now());
@@ -77,7 +77,7 @@ async function runDoctor(
 }
 
 /** Runs a check. If the check itself fails, its failure is a finding. */
-async function runCheck(check: Check, scene: Scene): Promise<Finding> {
+async function runCheck(check: Check, scene: CheckSubjects): Promise<Finding> {
   try {
     return await check.run(scene);
   } catch (error) {
@@ -122,5 +122,5 @@ function reportText(head: string, rows: readonly Row[], style: Style): string {
 }
 
 function linesOf(text: string, places: number): readonly string[] {
-  return wrapped(text.trim().replace(/\s+/g, " "), { places }).split("\n");
+  return wrapText(text.trim().replace(/\s+/g, " "), { places }).split("\n");
 }

@@ -2,15 +2,15 @@ import { closestMatch } from "leven";
 import { isTargetVariable } from "../../core/config/secrets.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import type { Outcome } from "../../core/outcome.ts";
-import { proxyFor, shownProxy } from "../../core/network/proxy.ts";
+import { proxyFor, displayProxy } from "../../core/network/proxy.ts";
 import { excerpt } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { isSecretName } from "./redaction.ts";
 import { ok, problem, warning, type Finding } from "./check.ts";
-import { ofProblem } from "./folder.ts";
+import { findingOf } from "./folder.ts";
 import type { KnownVariables } from "../variables.ts";
 import { attempt, type Problem } from "../problem.ts";
-import type { Scene } from "./scene.ts";
+import type { CheckSubjects } from "./scene.ts";
 import { serviceSettings, type Settings } from "../target/service.ts";
 
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
@@ -21,9 +21,9 @@ const PLAIN_VALUE = /^[a-z0-9][a-z0-9.:,-]{0,40}$/i;
 const NEVER_SHOWN = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 
 /** Checks which service the commands use, and whether there is an API key for it. */
-export function checkService(scene: Scene): Finding {
+export function checkService(scene: CheckSubjects): Finding {
   const resolved = settingsOf(scene);
-  if (!resolved.ok) return ofProblem(resolved.refusal);
+  if (!resolved.ok) return findingOf(resolved.refusal);
   const { baseUrl, apiKey, lacksSandbox, otherSandbox } = resolved.value;
   if (baseUrl.value === null || lacksSandbox !== undefined)
     return warning(`commands have no service: ${lacksSandbox ?? baseUrl.source}`, "checkout sandbox start");
@@ -41,12 +41,12 @@ export function checkService(scene: Scene): Finding {
 }
 
 /** The settings of the service, resolved as the commands do. */
-function settingsOf({ context }: Scene): Outcome<Settings, Problem> {
+function settingsOf({ context }: CheckSubjects): Outcome<Settings, Problem> {
   return attempt(() => serviceSettings(context, undefined));
 }
 
 /** Checks which proxies the environment names, and whether commands would use one for their service. */
-export function checkProxies(scene: Scene): Finding {
+export function checkProxies(scene: CheckSubjects): Finding {
   const { world } = scene.context;
   const named = PROXIES.flatMap((name) => [name, name.toLowerCase()]).flatMap((name) => {
     const value = world.env[name];
@@ -66,7 +66,9 @@ export function checkProxies(scene: Scene): Finding {
     return problem(`${shown}; ${variable} names no proxy`, `correct ${variable}: http://HOST:PORT`);
   }
   if (proxy.value === undefined) return ok(`${shown}; not used for ${origin}: commands connect directly`);
-  return ok(`${shown}; ${origin} is reached through ${shownProxy(proxy.value.url)} (${proxy.value.source})`);
+  return ok(
+    `${shown}; ${origin} is reached through ${displayProxy(proxy.value.url)} (${proxy.value.source})`,
+  );
 }
 
 /** A proxy without user, password and path. */
@@ -76,7 +78,7 @@ function proxyHost(value: string): string {
 }
 
 /** Checks the variables of checkout: set variables, unknown variables, and invalid values. */
-export async function checkVariables({ context: { world }, variables }: Scene): Promise<Finding> {
+export async function checkVariables({ context: { world }, variables }: CheckSubjects): Promise<Finding> {
   const known = await variables();
   const set = Object.keys(world.env).filter((name) => name.startsWith("CHECKOUT_") && world.env[name] !== "");
   if (set.length === 0) return ok("none");

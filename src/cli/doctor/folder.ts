@@ -15,7 +15,7 @@ import {
 import { checkContents } from "../../host/folder/trust.ts";
 import type { Problem } from "../problem.ts";
 import { ok, problem, unknown, warning, type Check, type Finding } from "./check.ts";
-import type { Scene } from "./scene.ts";
+import type { CheckSubjects } from "./scene.ts";
 
 const MIB = 1024 * 1024;
 /** Free space in bytes below which a day of tests can fill the disk, and below which a start can. */
@@ -30,21 +30,21 @@ const SHARED = new Set(["nfs", "cifs", "smb2", "9p"]);
 const NOT_READ = "the state folder is not read";
 
 /** Checks the path of the state folder, the source of the path, and whether the folder is trusted. */
-export function checkFolder(scene: Scene): Finding {
+export function checkFolder(scene: CheckSubjects): Finding {
   const { context, folder, trusted } = scene;
   const named = `${folder} (${sourceOf(scene)})`;
   const checked = trusted();
-  if (!checked.ok) return ofProblem(checked.refusal);
+  if (!checked.ok) return findingOf(checked.refusal);
   if (checked.value === "nothing") return ok(`${named}: not there; the first start makes it`);
   const contents = checkContents(context.world, folder);
-  if (!contents.ok) return ofProblem(contents.refusal);
+  if (!contents.ok) return findingOf(contents.refusal);
   const { fileSystem } = context.world.files.disk(folder);
   const on = `${named}, on ${fileSystem ?? "a file system that is not known by name"}`;
   if (fileSystem === undefined || !SHARED.has(fileSystem)) return ok(on);
   return warning(`${on}: locks do not hold there`, "name a folder on a disk of this machine with --dir");
 }
 
-function sourceOf({ context: { world }, options, folder }: Scene): string {
+function sourceOf({ context: { world }, options, folder }: CheckSubjects): string {
   const isFlag = world.argv.some((argument) => argument === "--dir" || argument.startsWith("--dir="));
   if (isFlag) return "--dir";
   if (options.dir !== undefined) return "CHECKOUT_DIR";
@@ -53,7 +53,7 @@ function sourceOf({ context: { world }, options, folder }: Scene): string {
 }
 
 /** Checks the contents of the files beside the databases. */
-export function checkFiles({ context: { world }, folder, trusted }: Scene): Finding {
+export function checkFiles({ context: { world }, folder, trusted }: CheckSubjects): Finding {
   const checked = trusted();
   if (!checked.ok) return unknown(NOT_READ);
   if (checked.value !== "used") return ok("none yet");
@@ -65,7 +65,7 @@ export function checkFiles({ context: { world }, folder, trusted }: Scene): Find
     // If there is a database, its key is only read; no key is created.
     ...(isSeeded ? [masterKey(world, folder, "filled")] : []),
   ].find((read) => !read.ok);
-  if (refused !== undefined && !refused.ok) return ofProblem(refused.refusal);
+  if (refused !== undefined && !refused.ok) return findingOf(refused.refusal);
   return ok(
     world.files
       .list(folder)
@@ -83,12 +83,12 @@ export const DATABASES: readonly Check[] = [
 ];
 
 /** Checks the request log as `explain` reads it; a damaged log repairs itself. */
-function checkRequests(scene: Scene): Finding {
+function checkRequests(scene: CheckSubjects): Finding {
   return checkStateDatabase(scene, { file: "requests", kind: REQUESTS_FILE, countUnreadable });
 }
 
 function checkStateDatabase(
-  { context: { world }, folder, trusted }: Scene,
+  { context: { world }, folder, trusted }: CheckSubjects,
   {
     file,
     ...options
@@ -124,7 +124,7 @@ const SET_ASIDE =
   "nothing has to be done: the sandbox sets it aside, and begins a new one, when it next uses it";
 
 /** Checks the free space of the disk, and whether this user may write there. */
-export function checkDisk({ context: { world }, folder }: Scene): Finding {
+export function checkDisk({ context: { world }, folder }: CheckSubjects): Finding {
   const place = nearest(world, folder);
   const { freeBytes, isWritable } = world.files.disk(place);
   const found = `${Math.floor(freeBytes / MIB)} MiB free at ${place}`;
@@ -143,7 +143,7 @@ function nearest({ files }: Pick<World, "files">, path: string): string {
 }
 
 /** Checks whether the clock of this machine is behind the times of its own files. */
-export function checkClock({ context: { world }, folder, trusted }: Scene): Finding {
+export function checkClock({ context: { world }, folder, trusted }: CheckSubjects): Finding {
   const now = world.now();
   const at = new Date(now).toISOString();
   const checked = trusted();
@@ -159,6 +159,6 @@ export function checkClock({ context: { world }, folder, trusted }: Scene): Find
 }
 
 /** The problem that a command would report, as a finding. */
-export function ofProblem({ message, next }: Pick<Problem, "message" | "next">): Finding {
+export function findingOf({ message, next }: Pick<Problem, "message" | "next">): Finding {
   return problem(message, next);
 }

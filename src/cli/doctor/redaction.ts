@@ -2,7 +2,7 @@ import { parseJson } from "../../core/json.ts";
 import { redactSecrets } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import type { Scene } from "./scene.ts";
+import type { CheckSubjects } from "./scene.ts";
 
 /** Minimum length of a secret: shorter values are not redacted, because they occur in every text. */
 const MIN_SECRET_LENGTH = 8;
@@ -17,7 +17,7 @@ export function isSecretName(name: string): boolean {
  * Returns a function that removes secrets from a text: values of secrets in the environment and the state folder, texts
  * in the form of our secrets, and users and passwords in addresses. The home folder, which names a person, becomes `~`.
  */
-export function redactor(scene: Scene): (text: string) => string {
+export function redactor(scene: CheckSubjects): (text: string) => string {
   const { env } = scene.context.world;
   const secrets = [...secretsOfEnvironment(env), ...secretsOfFolder(scene)]
     .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
@@ -42,7 +42,7 @@ function decoded(text: string): string {
 }
 
 /** The secrets in the folder's JSON files: every text in a field with the name of a secret, at any depth. */
-function secretsOfFolder({ context: { world }, folder, trusted }: Scene): string[] {
+function secretsOfFolder({ context: { world }, folder, trusted }: CheckSubjects): string[] {
   if (attempt(() => trusted().ok) !== true) return [];
   const texts = (["credentials", "admin", "run"] as const).flatMap((file) => {
     const text = attempt(() => world.files.read(stateFile(folder, file)));

@@ -6,7 +6,7 @@ import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { resultOf } from "../webhook/report.ts";
 import { ok, problem, unknown, warning, type Finding } from "./check.ts";
-import { PATIENCE_MS, type Scene } from "./scene.ts";
+import { PATIENCE_MS, type CheckSubjects } from "./scene.ts";
 import { attempt } from "../problem.ts";
 import { answered } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../host/options.ts";
@@ -20,7 +20,7 @@ const CLOCK_TOLERANCE_MS = 5000;
 const NEWEST_DELIVERIES = 5;
 
 /** Checks which process serves the folder. */
-export function checkLock({ folder, lock }: Scene): Finding {
+export function checkLock({ folder, lock }: CheckSubjects): Finding {
   const found = lock();
   if (found === undefined) return unknown("the state folder is not read");
   if (found.kind === "none") return ok("no sandbox holds the folder");
@@ -40,7 +40,7 @@ export function checkLock({ folder, lock }: Scene): Finding {
 }
 
 /** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
-export function checkPort({ context: { world }, lock }: Scene): Finding {
+export function checkPort({ context: { world }, lock }: CheckSubjects): Finding {
   const found = lock();
   const live = found?.kind === "live" ? found.run : undefined;
   if (live?.port === null) return unknown(`the sandbox is starting (pid ${live.pid})`, "run it again");
@@ -68,7 +68,7 @@ export function checkPort({ context: { world }, lock }: Scene): Finding {
 }
 
 /** Checks whether the running sandbox answers, and its response time. */
-export async function checkHealth({ lock, health }: Scene): Promise<Finding> {
+export async function checkHealth({ lock, health }: CheckSubjects): Promise<Finding> {
   const found = lock();
   const asked = await health();
   if (asked === undefined) {
@@ -92,7 +92,7 @@ export async function checkHealth({ lock, health }: Scene): Promise<Finding> {
 }
 
 /** Checks whether the store's clock shows real time. */
-export async function checkStoreClock(scene: Scene): Promise<Finding> {
+export async function checkStoreClock(scene: CheckSubjects): Promise<Finding> {
   const asked = await ask(scene, "showClock");
   if (!asked.ok) return asked.finding;
   const { now, frozen } = asked.value;
@@ -103,7 +103,7 @@ export async function checkStoreClock(scene: Scene): Promise<Finding> {
 }
 
 /** Checks which endpoints fail, and why. */
-export async function checkEndpoints(scene: Scene): Promise<Finding> {
+export async function checkEndpoints(scene: CheckSubjects): Promise<Finding> {
   const listed = await ask(scene, "listEndpoints");
   if (!listed.ok) return listed.finding;
   const { endpoints } = listed.value;
@@ -119,7 +119,7 @@ export async function checkEndpoints(scene: Scene): Promise<Finding> {
   return { status: isProblem ? "problem" : first.status, found, next };
 }
 
-async function judge(scene: Scene, endpoint: EndpointEntry): Promise<Finding> {
+async function judge(scene: CheckSubjects, endpoint: EndpointEntry): Promise<Finding> {
   const { id, state, reason, pausedBy } = endpoint;
   // The path of an address can hold a secret.
   const name = `${id} (${URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "no address"})`;
@@ -180,7 +180,7 @@ type Question = "showClock" | "listEndpoints" | "listDeliveries";
 
 /** Calls the control API of the sandbox, if a sandbox answers. */
 async function ask<Name extends Question>(
-  { context: { world }, control, health }: Scene,
+  { context: { world }, control, health }: CheckSubjects,
   name: Name,
   body?: { readonly endpointId: string; readonly limit: number },
 ): Promise<ControlReply<AnswerOf<Name>>> {

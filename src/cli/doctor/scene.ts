@@ -23,7 +23,7 @@ type Lock =
   | { readonly kind: "live" | "stale" | "elsewhere"; readonly run: Run };
 
 /** The objects of all checks. Each is read at its first use, and may throw then. */
-export type Scene = {
+export type CheckSubjects = {
   readonly context: Context;
   readonly options: CommonOptions;
   readonly folder: string;
@@ -45,7 +45,11 @@ export const PATIENCE_MS = 5000;
 const MAX_HEALTH_BYTES = 64 * 1024;
 
 /** Returns the objects of the checks; reads nothing yet. */
-export function sceneOf(context: Context, options: CommonOptions, variables: Scene["variables"]): Scene {
+export function createCheckSubjects(
+  context: Context,
+  options: CommonOptions,
+  variables: CheckSubjects["variables"],
+): CheckSubjects {
   const { world } = context;
   const folder = context.around.location();
   const trusted = once(() => checkFolder(world, folder, options));

@@ -16,11 +16,11 @@ import { printable } from "../../core/text.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
 import { parseDuration, parseWhole } from "../parsers.ts";
-import { EXIT, hosted, interruptedProblem, Refused, refusedUsage } from "../problem.ts";
+import { EXIT, unwrapHosting, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
 import { callAt } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import { typedPath } from "../snapshot/place.ts";
+import { resolvePath } from "../snapshot/place.ts";
 
 type ExploreOptions = CommonOptions & {
   readonly budget?: number;
@@ -84,7 +84,7 @@ async function runExplore(
 ): Promise<number> {
   const { world } = context;
   const only = options.only === undefined ? undefined : scheduleOf(options.only);
-  const path = options.write === undefined ? undefined : typedPath(world, options.write);
+  const path = options.write === undefined ? undefined : resolvePath(world, options.write);
   using stop = untilStopped(world);
   const run = world.freshId().slice(-8);
   let purchases = 0;
@@ -111,7 +111,7 @@ async function runExplore(
       },
     },
   );
-  const result = hosted(await serving);
+  const result = unwrapHosting(await serving);
   // What checkout exec --fault can do.
   const first = result.broken.find(({ faults }) => faults.every(({ action }) => action !== KILL));
   if (path !== undefined && first !== undefined)
@@ -186,7 +186,7 @@ function wireOf(fault: ScheduledFault): object {
 /** The schedule that `--only` names: faults in the form of a file, and kills. */
 function scheduleOf(text: string): Schedule {
   const refused = (why: string): Refused =>
-    refusedUsage(`--only ${why}`, `such as --only '[{"action":"lose_answer"}]'`);
+    refuseUsage(`--only ${why}`, `such as --only '[{"action":"lose_answer"}]'`);
   const json = parseJson(text);
   if (!Array.isArray(json)) throw refused("must be a JSON array of faults");
   const faults = json.map((one: unknown): ScheduledFault => {

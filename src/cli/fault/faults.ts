@@ -13,7 +13,7 @@ import { printableLiteral } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { idOf, parseChoice, parseDuration, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
-import { refusedUsage } from "../problem.ts";
+import { refuseUsage } from "../problem.ts";
 import { shortId, table } from "../table.ts";
 import { momentFromNow } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -166,9 +166,9 @@ async function requestOf(
   const action = FAULT_ACTIONS.find((known) => known === text);
   const { profile, event, until, status, latency: latencyMs, retryAfter: retryAfterS, times, seed } = options;
   if (FAULT_PROFILES.some((known) => known === text))
-    throw refusedUsage(`${text} is a profile, not an action`, `checkout faults add --profile ${text}`);
+    throw refuseUsage(`${text} is a profile, not an action`, `checkout faults add --profile ${text}`);
   if (action === undefined && (text !== undefined || profile === undefined))
-    throw refusedUsage(
+    throw refuseUsage(
       `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : await gotAction(text)}`,
       "checkout faults add --help lists the actions and their options",
     );
@@ -189,7 +189,7 @@ async function requestOf(
     retryAfterS,
   };
   const terms = termsOf(wanted);
-  if (!terms.ok) throw refusedUsage(withFlag(terms.refusal.message), "correct it; nothing was added");
+  if (!terms.ok) throw refuseUsage(withFlag(terms.refusal.message), "correct it; nothing was added");
   return wanted;
 }
 

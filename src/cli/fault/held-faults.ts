@@ -8,7 +8,7 @@ import { callAt } from "../target/call.ts";
 export type FaultRequests = readonly RequestOf<"addFault">[];
 
 /** Faults of a store that are removed at the end of the block that holds them, unless `stay` was called. */
-export function heldFaults(context: Context, target: ControlTarget) {
+export function holdFaults(context: Context, target: ControlTarget) {
   const held: string[] = [];
   return {
     add: async (wanted: FaultRequests): Promise<void> => {

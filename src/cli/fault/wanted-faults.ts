@@ -6,7 +6,7 @@ import type { Refusal } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import type { FaultRequests } from "./held-faults.ts";
-import { refusedUsage, type Refused } from "../problem.ts";
+import { refuseUsage, type Refused } from "../problem.ts";
 import { readNamedText } from "../../host/named-file.ts";
 
 /** Far more than any file of faults that is written by hand. */
@@ -25,7 +25,7 @@ export function readFaults({ world }: Context, names: readonly string[]): FaultR
 }
 
 function faultsIn(world: Context["world"], name: string): FaultRequests {
-  const refused = (why: string): Refused => refusedUsage(`${printableLiteral(name)} ${why}`, NEXT);
+  const refused = (why: string): Refused => refuseUsage(`${printableLiteral(name)} ${why}`, NEXT);
   const text = readNamedText(world, name, { maxBytes: LARGEST_FILE_BYTES });
   if (!text.ok) {
     const { isMissing, why } = text.refusal;

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { VERSION } from "../../version.ts";
 import type { World } from "../../world.ts";
-import { ownWords, variableNamed } from "../option-rules.ts";
+import { wordsBeforeSeparator, variableNamed } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedCommand } from "../program.ts";
 import { commandsFor, didYouMean, type Suggestion } from "./meant.ts";
@@ -59,7 +59,7 @@ async function suggestionFor({ code, message }: CommanderError, line: Line): Pro
   const { words, command, argv } = line;
   if (code === UNKNOWN_COMMAND) return suggestedCommand(line);
   const longs = command.options.flatMap(({ long }) => long ?? []);
-  if (code === "commander.excessArguments") return excessMeant(longs, ownWords(argv).join(" "));
+  if (code === "commander.excessArguments") return excessMeant(longs, wordsBeforeSeparator(argv).join(" "));
   if (code !== UNKNOWN_OPTION) return [];
   const [, typed = ""] = /unknown option '(--?[^'=]+)/.exec(message) ?? [];
   if (longs.includes(typed)) return [typed];

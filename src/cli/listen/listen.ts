@@ -8,9 +8,9 @@ import { register, type Context, type Group } from "../command.ts";
 import { STDIN } from "../input.ts";
 import { listenOptions, planOf, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
-import { hosted, problemOf, Refused, unlessRefused, usageProblem } from "../problem.ts";
+import { unwrapHosting, problemOf, Refused, unlessRefused, usageProblem } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
-import { checkSecrets, findSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
+import { checkSecrets, requireSigningSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
@@ -91,7 +91,7 @@ async function targetIfThere(context: Context): Promise<ControlTarget | undefine
 /** A service that offers no registration: only its secrets are known. */
 async function serviceOf(context: Context, options: ListenOptions): Promise<Sender> {
   const { port, since, exitOnDisconnect } = options;
-  const secrets = await findSecrets(context, options);
+  const secrets = await requireSigningSecrets(context, options);
   checkSecrets(secrets);
   if (port === undefined || port === 0) throw new Refused(NO_PORT);
   if (since !== undefined || exitOnDisconnect === true) throw new Refused(ONLY_SANDBOX);
@@ -136,7 +136,7 @@ async function sinceOf(
 function openSeen({ world, printer, around }: Context, options: ListenOptions): SeenEvents & Disposable {
   const folder = around.folder();
   if (!world.files.exists(folder)) return held(rememberSeenEvents());
-  hosted(makeStateFolder(world, folder, options));
+  unwrapHosting(makeStateFolder(world, folder, options));
   const path = stateFile(folder, "journal");
   const opened = openSeenEvents(path, {
     now: world.now(),

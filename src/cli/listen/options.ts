@@ -24,10 +24,10 @@ import {
   type Context,
 } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
-import { setting } from "../option-rules.ts";
+import { addSetting } from "../option-rules.ts";
 import { idOf, parseDuration, parseHost, parseWhole } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
-import { Refused, refusedUsage, usageProblem, type Problem } from "../problem.ts";
+import { Refused, refuseUsage, usageProblem, type Problem } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 
 /** The first events to receive: held back events, events after an event, or events of the last milliseconds. */
@@ -111,7 +111,7 @@ export function listenOptions(): Option[] {
     headerNamesOption(),
   ];
   return [
-    ...settings.map((option) => setting("CHECKOUT_LISTEN", option)),
+    ...settings.map((option) => addSetting("CHECKOUT_LISTEN", option)),
     valueOption(
       "--since <start>",
       "where to start: last (events that are waiting), a span such as 10m, or after an event_id (default: last)",
@@ -177,10 +177,10 @@ async function trustOf(
     return { unchecked: true };
   }
   if (ca === undefined) return undefined;
-  if (ca === STDIN) throw refusedUsage("--ca cannot be standard input", CA_HINT);
+  if (ca === STDIN) throw refuseUsage("--ca cannot be standard input", CA_HINT);
   const text = Buffer.from(await readInput(world, ca, "--ca")).toString("utf8");
   if (areCertificates(text)) return { ca: text };
-  throw refusedUsage(`--ca: ${ca} holds no PEM certificates`, CA_HINT);
+  throw refuseUsage(`--ca: ${ca} holds no PEM certificates`, CA_HINT);
 }
 
 const CA_HINT = "name a file with -----BEGIN CERTIFICATE-----";

@@ -1,10 +1,10 @@
 import { iso, isoOrNull } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import type { DeliveryResult, HandledDelivery, NextAttempt } from "../../client/listen/listener.ts";
+import type { DeliveryAttemptResult, HandledDelivery, NextAttempt } from "../../client/listen/listener.ts";
 import { faultText } from "../../core/fault/fault.ts";
 import { ALL_EVENTS, EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { cut, excerpt, printable, shownText } from "../../core/text.ts";
+import { cut, excerpt, printable, displayText } from "../../core/text.ts";
 import { causeText, type StoryAttempt } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
 import { SIGNATURES } from "../../core/webhook/signature.ts";
@@ -108,7 +108,7 @@ const OUTCOMES = {
   not_wanted: "not_wanted",
   no_target: "no_target",
   not_verified: "not_verified",
-} as const satisfies Record<DeliveryResult["kind"], string>;
+} as const satisfies Record<DeliveryAttemptResult["kind"], string>;
 
 /** The style of lines: with the target's address if there are several targets, and aligned with earlier lines. */
 type LineStyle = Pick<Printer, "style" | "wrap"> & { readonly plan: ListenPlan; readonly typeWidth: number };
@@ -160,13 +160,13 @@ export function deliveryLine(delivery: HandledDelivery, look: LineStyle): string
 }
 
 /** The beginning of the answer of a target that refused an event. */
-function answerLines(result: DeliveryResult, style: Style): readonly string[] {
+function answerLines(result: DeliveryAttemptResult, style: Style): readonly string[] {
   const said = result.kind === "answered" && result.status > 299 ? excerpt(result.answer) : "";
   return said === "" ? [] : [`  ${style.dim("<")} ${said}`];
 }
 
 /** The end of an attempt in the form of deliveries; undefined if there was no attempt. */
-function endOf(result: DeliveryResult): Pick<StoryAttempt, "status" | "error"> | undefined {
+function endOf(result: DeliveryAttemptResult): Pick<StoryAttempt, "status" | "error"> | undefined {
   if (result.kind === "answered") return { status: result.status, error: null };
   if (result.kind !== "unanswered") return undefined;
   const { failure } = result;
@@ -174,7 +174,7 @@ function endOf(result: DeliveryResult): Pick<StoryAttempt, "status" | "error"> |
 }
 
 /** Why a target has most likely not taken an event. */
-function targetCauses(result: DeliveryResult, style: Style): readonly string[] {
+function targetCauses(result: DeliveryAttemptResult, style: Style): readonly string[] {
   const end = endOf(result);
   const cause = end && causeText({ ...end, fault: null }, english);
   return cause === undefined ? [] : [`  ${style.cyan("→")} ${cause}`];
@@ -254,7 +254,7 @@ export function timeOf(at: number): string {
 }
 
 function shown(text: string | null): string {
-  return text === null ? "–" : printable(shownText(cut(text, MAX_TEXT)));
+  return text === null ? "–" : printable(displayText(cut(text, MAX_TEXT)));
 }
 
 function short(text: string | null): string | null {

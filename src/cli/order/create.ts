@@ -20,13 +20,13 @@ import { register, switchOption, valueOption, type Context, type Group } from ".
 import { ORDER, SESSION, showCreated, type CreatedCheckout, type CheckoutKind } from "./create-report.ts";
 import { instanceOf } from "./instance.ts";
 import { openFolderJournal } from "./folder-journal.ts";
-import { createManaged } from "./managed-create.ts";
+import { createWithManagedKey } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
 import { parseAmountMinor, parseCurrency } from "../parsers.ts";
-import { EXIT, refusedUsage, rethrowWith, type Problem } from "../problem.ts";
+import { EXIT, refuseUsage, rethrowWith, type Problem } from "../problem.ts";
 import { askForMissing, bodyOf, type CreateFields } from "../prompts.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { pollPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
+import { pollPolicy, waitForStatus, waitOptions, type WaitOptions } from "./wait.ts";
 import { connectTo } from "../target/connect.ts";
 import { policyOf, type Settings } from "../target/service.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
@@ -117,7 +117,7 @@ async function runCreate(context: Context, options: CreateOptions, noun: Checkou
   const wanted = { intent, ...service };
   if (options.dryRun === true) return dryRun(context, wanted);
   const policy = pollPolicy(settings, options);
-  const created = await createManaged(context, options, { ...wanted, noun, policy });
+  const created = await createWithManagedKey(context, options, { ...wanted, noun, policy });
   return printCreated(context, options, { ...wanted, created });
 }
 
@@ -134,7 +134,7 @@ async function printCreated(
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return EXIT.done;
   context.printer.talk(printable(`pay ${id} at ${page}`));
-  const response = await waitForEnd(context, options, { target, settings, id }).catch(
+  const response = await waitForStatus(context, options, { target, settings, id }).catch(
     rethrowWith((problem) => afterCreate(problem, { id, page, key: created.key })),
   );
   return showCreated(context, { ...created, response });
@@ -171,7 +171,7 @@ function checkOwnKey(key: string | null): void {
   const parsed = parseIdempotencyKey([key]);
   if (parsed.ok && key.trim() === key) return;
   const message = parsed.ok ? "--idempotency-key must not begin or end with a space" : parsed.refusal.message;
-  throw refusedUsage(message, "use a key of that form, or leave it out");
+  throw refuseUsage(message, "use a key of that form, or leave it out");
 }
 
 /** The request; at a terminal, asks for the missing fields. */
@@ -179,7 +179,7 @@ async function completeRequest(world: World, options: CreateFields): Promise<Cre
   const missing = missingFlags(options);
   if (missing.length > 0 && !world.interactive) {
     const next = options.priceId === undefined ? "add them, or use --order-id with --price-id" : "add it";
-    throw refusedUsage(`missing: ${missing.join(", ")}${unreadOf(missing, world)}`, next);
+    throw refuseUsage(`missing: ${missing.join(", ")}${unreadOf(missing, world)}`, next);
   }
   if (missing.length === 0) return parseFields(options);
   return parseFields(await askForMissing(world, options));
@@ -208,7 +208,7 @@ function missingFlags(options: CreateFields): string[] {
 function parseFields(fields: CreateFields): CreateRequest {
   const parsed = parseCreateRequest(bodyOf(fields));
   if (parsed.ok) return parsed.value;
-  throw refusedUsage(parsed.refusal.message, "correct it; nothing was sent");
+  throw refuseUsage(parsed.refusal.message, "correct it; nothing was sent");
 }
 
 /** Prints the request without sending it; creates no journal, but reads an existing one. */

@@ -3,12 +3,12 @@ import { iso } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { lastText, lastWhen } from "../../core/explain/last.ts";
 import { formatAmount } from "../../core/money.ts";
-import { printable, shownText } from "../../core/text.ts";
+import { printable, displayText } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { parseChoice, parseWhole } from "../parsers.ts";
 import { programName } from "../printer.ts";
-import { findIdOf, sandboxOnly, unlisted, type NamedService } from "../target/ids.ts";
+import { findIdOf, sandboxOnly, refuseListing, type NamedService } from "../target/ids.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
@@ -56,7 +56,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
       ...serviceOptions(),
     ],
     run: calling("listCheckouts", {
-      target: (context, options) => sandboxOnly(context, options, unlisted(command)),
+      target: (context, options) => sandboxOnly(context, options, refuseListing(command)),
       body: async ({ status, orderId, limit, before, search }, { context, target }) => ({
         object,
         q: search,
@@ -96,7 +96,7 @@ function refusedLine({
 }: AnswerOf<"listCheckouts">["refused"][number]): string {
   const times = count === 1 ? "" : ` ${count} times`;
   const why = `${status}${code === null ? "" : ` ${code}`}`;
-  return printable(`refused${times}: ${shownText(orderId)} (${why}); checkout explain ${requestId}`);
+  return printable(`refused${times}: ${displayText(orderId)} (${why}); checkout explain ${requestId}`);
 }
 
 /** Orders or sessions, one per line, in the given order, in lines of `width` columns. */

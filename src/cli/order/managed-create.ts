@@ -3,7 +3,7 @@ import type { Journal } from "../../core/checkout/journal.ts";
 import type { RetryPolicy } from "../../client/api/retry.ts";
 import type { Context } from "../command.ts";
 import { judgeCreate, type CreatedCheckout, type CheckoutKind } from "./create-report.ts";
-import { hosted } from "../problem.ts";
+import { unwrapHosting } from "../problem.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { instanceOf } from "./instance.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
@@ -17,7 +17,7 @@ type ManagedCreate = { readonly noun: CheckoutKind; readonly intent: CreateInten
 type Service = { readonly target: Target; readonly settings: Settings; readonly policy: RetryPolicy };
 
 /** Creates with the key from the journal of the state folder, and judges the result. */
-export async function createManaged(
+export async function createWithManagedKey(
   context: Context,
   options: ServiceOptions,
   { noun, intent, ...service }: ManagedCreate & Service,
@@ -37,7 +37,7 @@ export async function createEach(
   const { settings } = service;
   const target = { ...service.target, instance: await instanceOf(world, settings) };
   const folder = settings.folder.value;
-  hosted(makeStateFolder(world, folder, options));
+  unwrapHosting(makeStateFolder(world, folder, options));
   using journal = openFolderJournal(world, folder);
   const created: CreatedCheckout[] = [];
   for (const one of wanted)

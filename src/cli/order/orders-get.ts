@@ -1,11 +1,11 @@
 import { iso } from "../../core/clock.ts";
-import { HIDDEN, shownOf, type ShownFields } from "../../core/checkout/wire.ts";
+import { HIDDEN_FIELD, visibleValues, type ShownFields } from "../../core/checkout/wire.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { calling } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { fieldLines, type Field } from "../printer.ts";
-import { sandboxOnly, shownBy, unlisted, type NamedService } from "../target/ids.ts";
+import { sandboxOnly, hintForIds, refuseListing, type NamedService } from "../target/ids.ts";
 import { shortId, table } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
@@ -21,9 +21,9 @@ export function registerOrdersGet(group: Group): void {
     ],
     options: serviceOptions(),
     run: calling("inspectCheckout", {
-      target: (context, options) => sandboxOnly(context, options, unlisted("orders with their events")),
+      target: (context, options) => sandboxOnly(context, options, refuseListing("orders with their events")),
       id: "checkout",
-      nextAfter: { session_not_found: shownBy("checkout") },
+      nextAfter: { session_not_found: hintForIds("checkout") },
       text: (order, { width }) => orderText(order, width),
     }),
   });
@@ -32,19 +32,19 @@ export function registerOrdersGet(group: Group): void {
 async function orderText(order: AnswerOf<"inspectCheckout">, width: number): Promise<string> {
   const shown = {
     id: ["id", order.id],
-    object: HIDDEN,
+    object: HIDDEN_FIELD,
     order_id: ["order_id", order.orderId],
     amount_minor: ["amount", formatAmount(order.amountMinor, order.currency)],
-    currency: HIDDEN,
+    currency: HIDDEN_FIELD,
     payment_method: ["payment_method", order.paymentMethod],
     status: ["status", order.status],
     description: ["description", order.description],
     created_at: ["created_at", iso(order.createdAt)],
     expires_at: ["expires_at", iso(order.expiresAt)],
     checkout_url: ["checkout_url", order.checkoutUrl],
-    livemode: HIDDEN,
-  } satisfies ShownFields<Field> & Readonly<Record<string, Field | typeof HIDDEN>>;
-  const fields = fieldLines(shownOf<Field>(shown));
+    livemode: HIDDEN_FIELD,
+  } satisfies ShownFields<Field> & Readonly<Record<string, Field | typeof HIDDEN_FIELD>>;
+  const fields = fieldLines(visibleValues<Field>(shown));
   const rows = order.events.map(({ createdAt, type, eventId }) => [iso(createdAt), type, shortId(eventId)]);
   return `${fields}\n\n${await table(["AT", "TYPE", "EVENT"], rows, { width, drop: ["AT"] })}`;
 }

@@ -1,7 +1,7 @@
 import type { RequestOf } from "../../core/control/operations.ts";
 import {
-  meantOrigin,
-  meantPath,
+  guessOrigin,
+  guessPath,
   parseReturnOrigin,
   parseReturnPath,
   formatReturnOrigin,
@@ -10,7 +10,7 @@ import {
 import { quote, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { calling } from "../calling.ts";
 import { parserOf, register, valueOption, type Context, type Group } from "../command.ts";
-import { refusedUsage } from "../problem.ts";
+import { refuseUsage } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 const NONE = "no return origin is registered; add one: checkout return-origins add http://localhost:3000";
@@ -71,7 +71,7 @@ type Change = RequestOf<"changeReturnOrigins">;
 /** Makes the service's own check first, so that a text that is no origin is a usage error even without a sandbox. */
 function checked({ world }: Context, change: Change): Change {
   const origin = parseReturnOrigin(change.origin);
-  if (!origin.ok) throw refusedUsage(origin.refusal.message, nextAfterRefusal(change, shellOf(world.env)));
+  if (!origin.ok) throw refuseUsage(origin.refusal.message, nextAfterRefusal(change, shellOf(world.env)));
   return change;
 }
 
@@ -82,9 +82,9 @@ function originOf(text: string): string {
 }
 
 function nextAfterRefusal(request: Change, shell: Shell): string {
-  const meant = meantOrigin(request.origin);
+  const meant = guessOrigin(request.origin);
   if (meant === undefined) return "correct it; nothing was changed";
-  const path = request.action === "add" && request.path === undefined ? meantPath(request.origin) : undefined;
+  const path = request.action === "add" && request.path === undefined ? guessPath(request.origin) : undefined;
   return `checkout return-origins ${request.action} ${quote(meant, shell)}${path === undefined ? "" : ` --path ${quote(path, shell)}`}`;
 }
 

@@ -4,7 +4,7 @@ import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import type { CreatedCheckout, CheckoutKind } from "./create-report.ts";
 import { createEach } from "./managed-create.ts";
-import { refusedUsage } from "../problem.ts";
+import { refuseUsage } from "../problem.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { policyOf } from "../target/service.ts";
@@ -29,7 +29,7 @@ export function requestFor(
     price_id: wanted.priceId ?? DEFAULT_PRICE,
   });
   if (parsed.ok) return parsed.value;
-  throw refusedUsage(parsed.refusal.message, "correct it; nothing was sent");
+  throw refuseUsage(parsed.refusal.message, "correct it; nothing was sent");
 }
 
 /** Creates in the sandbox that the command acts on, even if the environment names another service. */

@@ -7,10 +7,10 @@ import { printableLiteral } from "../../core/text.ts";
 import { idOf } from "../parsers.ts";
 import { controlTarget } from "../target/control.ts";
 import { findId } from "../target/ids.ts";
-import { inStoreOfKey } from "../target/store-of-key.ts";
-import { Refused, refusedUsage } from "../problem.ts";
+import { selectStoreOfKey } from "../target/store-of-key.ts";
+import { Refused, refuseUsage } from "../problem.ts";
 import { connectTo, type ServiceConnection } from "../target/connect.ts";
-import { pollPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
+import { pollPolicy, waitForStatus, waitOptions, type WaitOptions } from "./wait.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
 import { whileWaiting } from "../target/waiting.ts";
 
@@ -35,7 +35,7 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
   const { target, settings } = service;
   const id = await idAt(context, service, text);
   if (options.wait === true) {
-    const ended = await waitForEnd(context, options, { target, settings, id });
+    const ended = await waitForStatus(context, options, { target, settings, id });
     return context.printer.result(ended, () => checkoutFields(ended.data));
   }
   const policy = pollPolicy(settings, options);
@@ -63,11 +63,11 @@ async function idAt(
   const id = idOf(text);
   if (id !== undefined) return id;
   if (settings.isExplained) {
-    const store = await inStoreOfKey(context, await controlTarget(context));
+    const store = await selectStoreOfKey(context, await controlTarget(context));
     return findId(context, "checkout", text, store);
   }
   const { host, hostname } = new URL(target.baseUrl);
   const message = `${printableLiteral(text)} is not a whole id, and the interface of ${host} has no list to look it up in`;
   const token = isLoopback(hostname) ? "; for a sandbox, set CHECKOUT_CONTROL_TOKEN" : "";
-  throw refusedUsage(message, `use the id that orders create or sessions create has printed${token}`);
+  throw refuseUsage(message, `use the id that orders create or sessions create has printed${token}`);
 }

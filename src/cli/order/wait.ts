@@ -42,7 +42,7 @@ export function pollPolicy(settings: Settings, { wait }: WaitOptions): RetryPoli
 }
 
 /** Waits for a status of a checkout; exit 7 if time is up, exit 1 if another final status was reached. */
-export async function waitForEnd(
+export async function waitForStatus(
   context: Context,
   options: WaitOptions,
   asked: { readonly target: Target; readonly settings: Settings; readonly id: string },

@@ -8,10 +8,10 @@ import { table } from "../table.ts";
 import type { NextAfter } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-type ActOptions = CommonOptions & { readonly note?: string };
+type ActionOptions = CommonOptions & { readonly note?: string };
 
 /** An act of the administrator: its argument, its operation, and its output. */
-type Act = {
+type Action = {
   readonly name: string;
   readonly summary: string;
   readonly request: (subject: string) => RequestOf<"adminAct">;
@@ -23,7 +23,7 @@ type Act = {
 const FIND_CAPABILITY = "checkout capabilities list shows them";
 const FIND_PRICE = "checkout prices list shows the prices";
 
-const ACTS: readonly Act[] = [
+const ACTIONS: readonly Action[] = [
   {
     name: "approve-credential",
     summary: "approve a production credential for the store; v1 still accepts only test credentials",
@@ -100,8 +100,8 @@ const NEXT_AFTER: NextAfter = {
 
 /** `checkout admin …`: acts of the service's administrator, who has a token of its own (decision 49). */
 export function registerAdmin(group: Group): void {
-  for (const { name, summary, request, done, find } of ACTS) {
-    register<ActOptions>(group, {
+  for (const { name, summary, request, done, find } of ACTIONS) {
+    register<ActionOptions>(group, {
       name,
       summary,
       examples: [
@@ -125,7 +125,8 @@ export function registerAdmin(group: Group): void {
     examples: ["checkout admin log", "checkout admin log --json"],
     run: calling("adminLog", {
       nextAfter: NEXT_AFTER,
-      text: ({ acts }, { width }) => (acts.length === 0 ? "the audit log is empty" : actLines(acts, width)),
+      text: ({ acts }, { width }) =>
+        acts.length === 0 ? "the audit log is empty" : actionLines(acts, width),
     }),
   });
 }
@@ -135,7 +136,7 @@ function typed(name: string, [capability, price]: readonly [string, string]): st
   return name.replace("<name>", capability).replace("<id>", price);
 }
 
-function actLines(acts: AnswerOf<"adminLog">["acts"], width: number): Promise<string> {
+function actionLines(acts: AnswerOf<"adminLog">["acts"], width: number): Promise<string> {
   return table(
     ["ACT", "AT", "WHO", "WHAT", "OF", "NOTE"],
     acts.map(({ number, at, actor, action, subject, note }) => [

@@ -12,7 +12,7 @@ import { judgeFor, type Judge, type JudgeOptions } from "./judge.ts";
 import { checklistText } from "./text.ts";
 import { listOption, registerOn, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseChoice, parseDuration } from "../parsers.ts";
-import { setting } from "../option-rules.ts";
+import { addSetting } from "../option-rules.ts";
 import { attemptAsync, EXIT, Refused } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
 
@@ -62,7 +62,7 @@ export function registerChecklist(group: Group): void {
         "exit 0 if ready with risks, which the report names (default: exit 3); to remove a risk, pass the skipped drill, run webhooks with --order-view, or add the real return origin",
       ),
       switchOption("--watch", "print the report again after every change, until Ctrl-C"),
-      setting(
+      addSetting(
         "CHECKOUT",
         valueOption("--base-url <url>", "check this service instead of the sandbox of this folder"),
       ),
@@ -70,7 +70,7 @@ export function registerChecklist(group: Group): void {
         "--probe",
         "with --base-url: send requests to that service, which creates one unpaid order (default: send nothing)",
       ),
-      setting(
+      addSetting(
         "CHECKOUT",
         valueOption(
           "--timeout <duration>",

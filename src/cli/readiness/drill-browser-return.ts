@@ -6,7 +6,7 @@ import { judgeReturn, RETURN_STEPS } from "../../core/readiness/drills/browser-r
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Group } from "../command.ts";
-import { refusedUsage } from "../problem.ts";
+import { refuseUsage } from "../problem.ts";
 import { registerDrill, resultOf, type ReadyDrill } from "./drill.ts";
 import { newOrders, ordersOfShop, timeLine } from "./drilled-orders.ts";
 import {
@@ -53,7 +53,7 @@ async function prepareReturn(
 ): Promise<ReadyDrill> {
   const target = drillTarget(control, options.returnUrl);
   if (!target.ok)
-    throw refusedUsage(`--return-url: ${target.refusal.message}`, "correct it; nothing was done");
+    throw refuseUsage(`--return-url: ${target.refusal.message}`, "correct it; nothing was done");
   const view = viewOf(options, control);
   if (view === undefined) return withoutView;
   const { url: page } = target.value;

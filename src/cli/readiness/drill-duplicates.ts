@@ -18,7 +18,7 @@ import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { JudgedDrill } from "../../core/readiness/drills/drill.ts";
 import { judgeDuplicates, DUPLICATES_STEPS } from "../../core/readiness/drills/duplicates.ts";
-import { ORDER_ENDS } from "../../core/readiness/drills/duplicates-scope.ts";
+import { ORDER_OUTCOMES } from "../../core/readiness/drills/duplicates-scope.ts";
 import { wants } from "../../core/webhook/event-types.ts";
 import { printable } from "../../core/text.ts";
 import { switchOption, valueOption, type Context, type Group } from "../command.ts";
@@ -43,7 +43,7 @@ type ShownVerdict = { readonly judged: JudgedDrill; readonly drill: AnswerOf<"re
 type DrillTarget = { readonly control: ControlTarget; readonly view: OrderViewSource };
 
 /** One checkout for each final status, of each kind. */
-const LIMITS = { most: 2 * ORDER_ENDS.length, runs: ORDER_ENDS.length } as const;
+const LIMITS = { most: 2 * ORDER_OUTCOMES.length, runs: ORDER_OUTCOMES.length } as const;
 
 /** `checkout checklist run duplicates`. */
 export function registerChecklistDuplicates(group: Group): void {
@@ -129,7 +129,7 @@ const NEXT_RESTART =
 function drilled(orders: readonly UnpaidOrder[]): readonly DrilledOrder[] {
   return orders.flatMap((order, at) => {
     const before = orders.slice(0, at).filter(({ kind }) => kind === order.kind).length;
-    const end = ORDER_ENDS[before];
+    const end = ORDER_OUTCOMES[before];
     return end === undefined ? [] : [{ ...order, end }];
   });
 }
@@ -146,7 +146,7 @@ async function ownOrders(
       ["created", "succeeded"].some((status) => wants(eventTypes, `${kind}.${status}`)),
     );
   const wanted = KINDS.filter(isWanted);
-  const kinds = ORDER_ENDS.flatMap(() => (wanted.length > 0 ? wanted : KINDS));
+  const kinds = ORDER_OUTCOMES.flatMap(() => (wanted.length > 0 ? wanted : KINDS));
   return newOrders(context, options, { control, view, kinds });
 }
 

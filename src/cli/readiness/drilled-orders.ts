@@ -11,7 +11,7 @@ import { printable, printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { ORDER, SESSION } from "../order/create-report.ts";
 import { createAllInSandbox, requestFor } from "../order/sandbox-create.ts";
-import { EXIT, Refused, refusedUsage } from "../problem.ts";
+import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { answered, callAt } from "../target/call.ts";
 import { connectToSandbox } from "../target/connect.ts";
 import { findByOrderId, findId } from "../target/ids.ts";
@@ -50,11 +50,11 @@ export async function ordersOfShop(
   if (named === undefined && create === undefined) return undefined;
   const orders: UnpaidOrder[] = [];
   if (named !== undefined && named.length > most)
-    throw refusedUsage(`--checkout: at most ${most} can be given, and ${named.length} were`, NAME_FEWER);
+    throw refuseUsage(`--checkout: at most ${most} can be given, and ${named.length} were`, NAME_FEWER);
   for (const text of named ?? []) {
     const order = await namedOrder(context, text, control);
     if (orders.some(({ id }) => id === order.id))
-      throw refusedUsage(`--checkout: ${printableLiteral(text)} was given twice`, NAME_FEWER);
+      throw refuseUsage(`--checkout: ${printableLiteral(text)} was given twice`, NAME_FEWER);
     orders.push(order);
   }
   if (create !== undefined) {
@@ -186,7 +186,7 @@ async function orderBy(
 function checkCommand({ from }: OrderViewSource, { orderId }: Buyer): void {
   if ("url" in from || HARMLESS.test(orderId) || !from.commandLine.includes("{order_id}")) return;
   const message = `the order_id ${printableLiteral(orderId)} holds characters that a shell would read`;
-  throw refusedUsage(message, "use {session_id} in the command, or another checkout");
+  throw refuseUsage(message, "use {session_id} in the command, or another checkout");
 }
 
 /** The expected duration of a drill, for the line before it. */

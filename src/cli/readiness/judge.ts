@@ -10,7 +10,7 @@ import { quote, shellOf } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
-import { interruptedProblem, Refused, refusedUsage, unlessRefused } from "../problem.ts";
+import { interruptedProblem, Refused, refuseUsage, unlessRefused } from "../problem.ts";
 import { connect } from "../target/connect.ts";
 import { isStoreTyped } from "../target/named-store.ts";
 import { callAt } from "../target/call.ts";
@@ -53,18 +53,18 @@ async function placeOf(context: Context, options: JudgeOptions): Promise<JudgedS
   const control = await controlTarget(context);
   if (options.probe !== true) return { source: "sandbox", control };
   const message = "--probe is for another service: all facts of this sandbox are known";
-  throw refusedUsage(message, "leave it out, or name a service with --base-url");
+  throw refuseUsage(message, "leave it out, or name a service with --base-url");
 }
 
 function elsewhere(context: Context, options: JudgeOptions, place: OtherService): JudgedService {
   noteTarget(context, { url: place.service });
   if (isStoreTyped(context.world)) {
     const message = "--store names a store of a sandbox: another service has the one of its API key";
-    throw refusedUsage(message, "leave it out, or leave out --base-url");
+    throw refuseUsage(message, "leave it out, or leave out --base-url");
   }
   if (options.watch !== true) return place;
   const message = "--watch works only with the sandbox of this folder: another service does not show changes";
-  throw refusedUsage(message, "leave it out, or leave out --base-url");
+  throw refuseUsage(message, "leave it out, or leave out --base-url");
 }
 
 function judgeSandbox(context: Context, control: ControlTarget): Judge {

@@ -2,7 +2,7 @@ import { drillTarget, fillIn, type OrderViewSource } from "../../client/drills/o
 import type { ControlTarget } from "../../client/control/control.ts";
 import { accept } from "../../core/outcome.ts";
 import { invalidOption, repeatedOption, valueOption, type CommandSpec } from "../command.ts";
-import { refusedUsage } from "../problem.ts";
+import { refuseUsage } from "../problem.ts";
 import { verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
@@ -61,7 +61,7 @@ export function viewOf(
   if (orderView === undefined) return undefined;
   const example = drillTarget(control, fillIn(orderView, { id: "1", orderId: "1" }, encodeURIComponent));
   if (!example.ok)
-    throw refusedUsage(`--order-view: ${example.refusal.message}`, "correct it; nothing was done");
+    throw refuseUsage(`--order-view: ${example.refusal.message}`, "correct it; nothing was done");
   return { from: { url: orderView }, paidWhen };
 }
 

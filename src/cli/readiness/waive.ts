@@ -5,7 +5,7 @@ import { printableLiteral } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { parseNote } from "../parsers.ts";
-import { refusedUsage } from "../problem.ts";
+import { refuseUsage } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type WaiveOptions = CommonOptions & { readonly reason: string };
@@ -37,7 +37,7 @@ export function registerChecklistWaive(group: Group): void {
 function drillNamed(name: string): DrillKind {
   const drill = DRILL_KINDS.find((kind) => DRILL_NAMES[kind] === name);
   if (drill !== undefined) return drill;
-  throw refusedUsage(
+  throw refuseUsage(
     `there is no drill ${printableLiteral(name)}`,
     `the drills are: ${NAMES}; nothing was done`,
   );

@@ -1,18 +1,18 @@
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { EXPLAINED, type ExplainedKind } from "../../core/explain/explained.ts";
+import { EXPLAINABLE_KINDS, type ExplainableKind } from "../../core/explain/explained.ts";
 import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
 import { findAnyByEnding, findId } from "../target/ids.ts";
 import { isShortId, parseChoice } from "../parsers.ts";
 import { fieldLines, type Field, type Printer } from "../printer.ts";
-import { attemptAsync, Refused, refusedUsage } from "../problem.ts";
+import { attemptAsync, Refused, refuseUsage } from "../problem.ts";
 import { table } from "../table.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-type ExplainOptions = CommonOptions & { readonly as?: ExplainedKind };
+type ExplainOptions = CommonOptions & { readonly as?: ExplainableKind };
 
 /** `checkout explain`. */
 export function registerExplain(group: Group): void {
@@ -27,8 +27,8 @@ export function registerExplain(group: Group): void {
     options: [
       valueOption(
         "--as <kind>",
-        `kind of the id, if it could be several: ${EXPLAINED.join(", ")}`,
-        parseChoice(EXPLAINED),
+        `kind of the id, if it could be several: ${EXPLAINABLE_KINDS.join(", ")}`,
+        parseChoice(EXPLAINABLE_KINDS),
       ),
     ],
     run: runExplain,
@@ -37,7 +37,7 @@ export function registerExplain(group: Group): void {
 
 async function runExplain(context: Context, options: ExplainOptions, id = ""): Promise<number> {
   if (id === "")
-    throw refusedUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
+    throw refuseUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
   const explained = await explain(context, options, id);
   const next = explained.next.map((command) => inNamedStore(command, options, shellOf(context.world.env)));
   const explanation = { ...explained, next };
@@ -136,7 +136,7 @@ function reasonLines(given: readonly Field[], wrap: Printer["wrap"]): string {
 type Entry = AnswerOf<"explain">["entries"][number];
 
 /** The lines of an entry. A delivery is indented below its event; an explained delivery has a line for each attempt. */
-function entryLines({ at, of, text, attempts = [] }: Entry, kind: ExplainedKind): readonly string[] {
+function entryLines({ at, of, text, attempts = [] }: Entry, kind: ExplainableKind): readonly string[] {
   const line = timed(at, `${of === null ? "" : "  "}${text}`);
   return kind === "delivery" ? [line, ...attempts.map((one) => timed(one.at, `    ${one.text}`))] : [line];
 }

@@ -5,7 +5,7 @@ import { faultText } from "../../core/fault/fault.ts";
 import { MAX_REQUEST_WAIT_MS, type RequestEntry } from "../../core/control/requests.ts";
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
-import { jsonLine, printable, shownText } from "../../core/text.ts";
+import { jsonLine, printable, displayText } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseSpanOrMoment, parseWhole } from "../parsers.ts";
@@ -186,7 +186,7 @@ function requestLine({
     status,
     `${method} ${path}`,
     `${durationMs.toFixed(1)} ms`,
-    orderId === null ? null : shownText(orderId),
+    orderId === null ? null : displayText(orderId),
     code,
     fault === null ? null : faultText(fault),
     at === realAt ? null : `real time ${iso(realAt).slice(11)}`,

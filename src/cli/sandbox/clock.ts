@@ -3,10 +3,10 @@ import { printableLiteral } from "../../core/text.ts";
 import { decodeRequest, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { calling } from "../calling.ts";
 import { register, type Group } from "../command.ts";
-import { happeningLines } from "../webhook/report.ts";
+import { historyLines } from "../webhook/report.ts";
 import { parseSpan } from "../../core/config/setting-text.ts";
 import type { Printer } from "../printer.ts";
-import { refusedUsage, type Refused } from "../problem.ts";
+import { refuseUsage, type Refused } from "../problem.ts";
 
 const MOMENT = "a time such as 2026-12-24T18:00:00Z";
 
@@ -57,7 +57,7 @@ async function clockText(clock: AnswerOf<"showClock">, { width }: Pick<Printer, 
   const quiet = fired.length + delivered.length === 0;
   return [
     `${iso(now)}${frozen ? " (frozen)" : ""}`,
-    ...(quiet ? [] : [await happeningLines(fired, { tried: delivered, width })]),
+    ...(quiet ? [] : [await historyLines(fired, { tried: delivered, width })]),
     ...left,
   ].join("\n");
 }
@@ -76,5 +76,5 @@ function setTo(text: string): RequestOf<"moveClock"> {
 }
 
 function wrong(why: string): Refused {
-  return refusedUsage(why, "correct it; the clock was not moved");
+  return refuseUsage(why, "correct it; the clock was not moved");
 }

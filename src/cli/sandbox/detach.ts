@@ -11,16 +11,16 @@ import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import {
   attemptAsync,
   EXIT,
-  hosted,
+  unwrapHosting,
   interruptedProblem,
   Refused,
-  refusedUsage,
+  refuseUsage,
   type Problem,
 } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
-import { givenSecrets } from "../../host/given-secrets.ts";
+import { readGivenSecrets } from "../../host/given-secrets.ts";
 import { findLive, readyOfLive, type Live } from "./live.ts";
-import { banner, unannounced } from "./ready.ts";
+import { banner, readyLineProblem } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import type { StartOptions } from "./serving-options.ts";
 import type { Ready } from "../../host/ready.ts";
@@ -70,7 +70,7 @@ export async function startOrReuse(
 function refusedEphemeral({ detach }: StartOptions): Refused {
   const flag = detach === true ? "--detach" : "--reuse";
   const why = `a sandbox without a state folder could not be found again`;
-  return refusedUsage(
+  return refuseUsage(
     `${flag} and --ephemeral exclude each other: ${why}`,
     'leave --ephemeral out, and use a temporary folder: --dir "$(mktemp -d)"',
   );
@@ -83,8 +83,8 @@ async function useLive(
   { folder, live }: { readonly folder: string; readonly live: Live },
 ): Promise<number> {
   const { description } = live;
-  const given = hosted(givenSecrets(context.world));
-  const wanted = hosted(await withConfig(context, options));
+  const given = unwrapHosting(readGivenSecrets(context.world));
+  const wanted = unwrapHosting(await withConfig(context, options));
   const { liveDifferences } = await import("../config/live-differences.ts");
   const asked = { options: wanted, given };
   const { all, ofStores } = await liveDifferences(context, asked, { folder, live });
@@ -133,8 +133,8 @@ async function startDetached(
   { folder, signal }: { readonly folder: string; readonly signal: AbortSignal },
 ): Promise<number> {
   const { world, printer } = context;
-  const given = hosted(givenSecrets(world));
-  hosted(makeStateFolder(world, folder, options));
+  const given = unwrapHosting(readGivenSecrets(world));
+  unwrapHosting(makeStateFolder(world, folder, options));
   const logFile = stateFile(folder, "log");
   const logged = world.files.size(logFile) ?? 0;
   await using started = heldProcess(world, logFile);
@@ -154,7 +154,7 @@ async function startDetached(
       activeFaults: told.activeFaults,
     }),
   );
-  if (world.isResultLost()) throw new Refused(unannounced());
+  if (world.isResultLost()) throw new Refused(readyLineProblem());
   noteTarget(context, "folder");
   if (told.heldBack !== undefined) warnHeldBack(context, told.heldBack);
   await started.letGo();
@@ -230,7 +230,7 @@ export async function serveDetached(
     printer.talk(text);
   };
   const place = { ...context, printer: { ...printer, talk } };
-  const configured = hosted(await withConfig(place, options));
+  const configured = unwrapHosting(await withConfig(place, options));
   const served = await serveSandbox(place, configured, {
     place: { folder, log: world.stderr, logFile: starter.logFile },
     announce: async ({ ready, description, heldBack }) => {
@@ -251,7 +251,7 @@ export async function serveDetached(
       await Promise.race([stop.promise, stopRequested]);
     },
   });
-  hosted(served);
+  unwrapHosting(served);
   printer.talk("checkout sandbox stopped.");
   return EXIT.done;
 }

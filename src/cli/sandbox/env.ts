@@ -80,12 +80,12 @@ async function accessTo(context: Context, options: EnvOptions, live: Live): Prom
     const { revokedKeyEnds: revoked = [], ownSecrets } = live.description;
     return { baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revoked };
   }
-  const { accessIn, revokedKeyEnds } = await import("../store/access.ts");
+  const { accessIn, listRevokedKeyEndings } = await import("../store/access.ts");
   // This command replaces the key and the store of the environment, so it must not read them.
   const ofFolder = { ...context, around: withoutOwnStore(context.around) };
   const target = { origin, token, version };
   const access = await accessIn(ofFolder, target);
-  const revoked = await revokedKeyEnds(context, target, access.storeId);
+  const revoked = await listRevokedKeyEndings(context, target, access.storeId);
   return { ...access, revoked };
 }
 

@@ -1,16 +1,16 @@
 import type { LogStream } from "../../sandbox/runtime/access-log.ts";
-import type { ProgramEnd, StopSignal, World } from "../../world.ts";
+import type { ProgramResult, StopSignal, World } from "../../world.ts";
 import { register, repeatedOption, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { withConfig } from "../../host/config/start-settings.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import { isTyped, setting } from "../option-rules.ts";
-import { heldFaults, type FaultRequests } from "../fault/held-faults.ts";
+import { isTyped, addSetting } from "../option-rules.ts";
+import { holdFaults, type FaultRequests } from "../fault/held-faults.ts";
 import { accessIn } from "../store/access.ts";
 import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { parseWhole } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { attemptAsync, EXIT, hosted, Refused, refusedUsage, rethrowWith } from "../problem.ts";
+import { attemptAsync, EXIT, unwrapHosting, Refused, refuseUsage, rethrowWith } from "../problem.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { configOption, servingSettings } from "./serving-options.ts";
 import { callAt } from "../target/call.ts";
@@ -58,7 +58,7 @@ export function registerExec(group: Group): void {
         accept<string>,
       ),
       switchOption("--keep", "after the command, keep the store of --store new, or the sandbox until Ctrl-C"),
-      ...[configOption(), ...servingSettings()].map((option) => setting("CHECKOUT_SANDBOX", option)),
+      ...[configOption(), ...servingSettings()].map((option) => addSetting("CHECKOUT_SANDBOX", option)),
     ],
     passThrough: true,
     run: (context, options, program = "", ...args) =>
@@ -79,17 +79,17 @@ const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = { SIGHUP: 1, SIGINT
 async function runExec(context: Context, options: ExecOptions, { program, args }: Program): Promise<number> {
   const { world, printer } = context;
   // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
-  const stop = hearStop(world);
+  const stop = recordStopSignal(world);
   const wanted = await faultsOf(context, options);
   const log = keptLog();
   let reached = false;
-  const configured = hosted(await withConfig(context, { ...options, port: options.port ?? 0 }));
+  const configured = unwrapHosting(await withConfig(context, { ...options, port: options.port ?? 0 }));
   const serving = serveSandbox(context, configured, {
     place: { folder: undefined, log },
     use: async (served) => {
       const { base_url: baseUrl, control_token: token } = served.ready;
       const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-      await heldFaults(context, target).add(wanted);
+      await holdFaults(context, target).add(wanted);
       reached = true;
       const stopped = stop.signal();
       if (stopped !== undefined) return KILLED_BY + SIGNAL_NUMBERS[stopped];
@@ -103,7 +103,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
     },
   });
   const exitCode = await serving
-    .then(hosted)
+    .then(unwrapHosting)
     .catch(
       rethrowWith((problem) =>
         reached || problem.exitCode === EXIT.usage ? problem : { ...problem, exitCode: EXIT.unreachable },
@@ -124,21 +124,21 @@ async function runInStore(
   const given = settings.find((name) => isTyped(world, name));
   if (given !== undefined) {
     const message = `--store uses the running sandbox, which --${given} cannot change`;
-    throw refusedUsage(message, "leave one of the two out");
+    throw refuseUsage(message, "leave one of the two out");
   }
   const isFresh = options.store === FRESH;
   if (options.keep === true && !isFresh)
-    throw refusedUsage(
+    throw refuseUsage(
       `the store ${printable(options.store)} exists already, and is never deleted`,
       "leave --keep out",
     );
-  const stop = hearStop(world);
+  const stop = recordStopSignal(world);
   const wanted = await faultsOf(context, options);
   const target = await sandboxTarget(context);
   await using fresh = isFresh ? await freshStore(context, target, options.keep === true) : undefined;
   const access = fresh ?? (await accessIn(context, target));
   if (access.apiKey === null) throw noKey(access);
-  await using faults = heldFaults(context, { ...target, storeId: access.storeId });
+  await using faults = holdFaults(context, { ...target, storeId: access.storeId });
   await faults.add(wanted);
   const stopped = stop.signal();
   if (stopped !== undefined) return KILLED_BY + SIGNAL_NUMBERS[stopped];
@@ -150,7 +150,7 @@ async function runInStore(
 }
 
 /** Deletes the store of a program, or says that it stays. Neither changes the exit code of the program. */
-async function leaveFresh(
+async function removeFreshStore(
   context: Context,
   target: ControlTarget & { readonly storeId: string },
   keep: boolean,
@@ -166,7 +166,7 @@ async function leaveFresh(
 }
 
 /** Records the first signal that asks the program and us to end. */
-function hearStop({ onStop }: World): {
+function recordStopSignal({ onStop }: World): {
   readonly signal: () => StopSignal | undefined;
   readonly heard: Promise<void>;
 } {
@@ -194,7 +194,7 @@ async function freshStore(
   keep: boolean,
 ): Promise<StoreAccess & AsyncDisposable> {
   const made = await callAt(context, target, { name: "createStore", body: { name: FRESH_NAME } });
-  const leave = () => leaveFresh(context, { ...target, storeId: made.storeId }, keep);
+  const leave = () => removeFreshStore(context, { ...target, storeId: made.storeId }, keep);
   return { ...made, baseUrl: `${target.origin}/v1`, [Symbol.asyncDispose]: leave };
 }
 
@@ -210,7 +210,7 @@ function noKey({ storeId }: StoreAccess): Refused {
   });
 }
 
-function endingOfProgram(program: string, end: ProgramEnd): number {
+function endingOfProgram(program: string, end: ProgramResult): number {
   switch (end.ending) {
     case "exited":
       return end.exitCode;

@@ -4,7 +4,7 @@ import { calling } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { moveLines } from "../webhook/report.ts";
 import { parseChoice } from "../parsers.ts";
-import { shownBy } from "../target/ids.ts";
+import { hintForIds } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type PayOptions = CommonOptions & { readonly outcome?: SimulatedOutcome };
@@ -27,7 +27,7 @@ export function registerSandboxPay(group: Group): void {
       body: ({ outcome = "succeeded" }) => ({ outcome }),
       nextAfter: (id) => ({
         state_conflict: `checkout sessions get ${id} shows its state`,
-        session_not_found: shownBy("checkout"),
+        session_not_found: hintForIds("checkout"),
       }),
       text: (paid, { width }) => (paid.moves.length > 0 ? moveLines(paid.moves, width) : unmoved(paid)),
     }),

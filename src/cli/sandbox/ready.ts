@@ -9,7 +9,7 @@ import type { Ready } from "../../host/ready.ts";
 /**
  * The problem of a start whose ready line could not be printed: its sandbox is stopped, because no user could reach it.
  */
-export function unannounced(): Problem {
+export function readyLineProblem(): Problem {
   return {
     exitCode: EXIT.failed,
     code: "output_failed",

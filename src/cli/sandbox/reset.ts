@@ -1,8 +1,8 @@
-import { shownStoreName } from "../../core/config/store-name.ts";
+import { displayStoreName } from "../../core/config/store-name.ts";
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { refusedUsage } from "../problem.ts";
+import { refuseUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -31,7 +31,7 @@ export function registerSandboxReset(group: Group): void {
       nextAfter: NEXT_AFTER,
       text: ({ stores }) =>
         stores
-          .map(({ storeId, name }) => `✓ ${printable(shownStoreName(name))} (${storeId}) was reset`)
+          .map(({ storeId, name }) => `✓ ${printable(displayStoreName(name))} (${storeId}) was reset`)
           .join("\n"),
     }),
   });
@@ -46,6 +46,6 @@ async function agree({ world }: Context, { yes, store }: ResetOptions): Promise<
   if (yes === true) return;
   const what = store === undefined ? "all stores" : `the store ${store}`;
   if (!world.interactive)
-    throw refusedUsage(`the whole history of ${what} would be deleted`, "add --yes to confirm");
+    throw refuseUsage(`the whole history of ${what} would be deleted`, "add --yes to confirm");
   return confirm(world, `Delete the whole history of ${printable(what)}?`);
 }

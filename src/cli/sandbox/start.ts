@@ -3,10 +3,10 @@ import { isTerminal } from "../printer.ts";
 import { shortId } from "../table.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { withConfig } from "../../host/config/start-settings.ts";
-import { setting } from "../option-rules.ts";
+import { addSetting } from "../option-rules.ts";
 import { noteFolderAbove, noteTarget } from "../target/notes.ts";
-import { EXIT, hosted, Refused } from "../problem.ts";
-import { banner, unannounced } from "./ready.ts";
+import { EXIT, unwrapHosting, Refused } from "../problem.ts";
+import { banner, readyLineProblem } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 
 /** `checkout sandbox start`. */
@@ -26,7 +26,7 @@ export function registerSandboxStart(group: Group): void {
     options: [
       switchOption("--detach", "run in the background, and return when the sandbox is ready"),
       switchOption("--reuse", "use the sandbox that is already running in this folder, if any"),
-      ...folderSettings().map((option) => setting("CHECKOUT_SANDBOX", option)),
+      ...folderSettings().map((option) => addSetting("CHECKOUT_SANDBOX", option)),
     ],
     run: runSandboxStart,
   });
@@ -51,14 +51,14 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
   // Registered first, so that a signal during start or stop is not lost.
   const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
   const folder = options.ephemeral === true ? undefined : context.around.folder();
-  const configured = hosted(await withConfig(context, options));
+  const configured = unwrapHosting(await withConfig(context, options));
   // A terminal gets short ids, which fit 80 columns and which commands accept.
   const ids = isTerminal(world.stderr) ? { shownId: shortId } : {};
   const served = await serveSandbox(context, configured, {
     place: { folder, log: world.stderr, ...ids },
     announce: async ({ ready, description: { ownSecrets, activeFaults }, given }) => {
       await printer.result(ready, () => banner(context, ready, { given, ownSecrets, activeFaults }));
-      if (world.isResultLost()) throw new Refused(unannounced());
+      if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
     use: async ({ heldBack, stopRequested }) => {
       if (options.ephemeral !== true) noteTarget(context, "folder");
@@ -66,7 +66,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
       await Promise.race([stopped, stopRequested]);
     },
   });
-  hosted(served);
+  unwrapHosting(served);
   printer.talk("checkout sandbox stopped.");
   return EXIT.done;
 }

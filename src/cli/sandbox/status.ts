@@ -6,7 +6,7 @@ import type { Run } from "../../core/state-files.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
 import { noteTarget } from "../target/notes.ts";
 import { baseUrlOf, shortPath } from "../../host/folder/state-folder.ts";
-import { setting } from "../option-rules.ts";
+import { addSetting } from "../option-rules.ts";
 import { durationText, parseBaseUrl } from "../../core/config/setting-text.ts";
 import { parseDuration } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
@@ -16,7 +16,7 @@ import {
   interruptedProblem,
   NO_SANDBOX,
   Refused,
-  refusedUsage,
+  refuseUsage,
   type Problem,
 } from "../problem.ts";
 import { activeFaultsText } from "./ready.ts";
@@ -176,7 +176,7 @@ export function registerSandboxWait(group: Group): void {
         `maximum time to wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
         parseDuration,
       ),
-      setting(
+      addSetting(
         "CHECKOUT",
         valueOption(
           "--base-url <url>",
@@ -244,7 +244,7 @@ function whereIs({ around }: Context, options: WaitOptions): HealthCheck {
     if (baseUrl !== undefined) return { baseUrl };
     // The value is not shown: it may hold a password.
     const expected = "an address such as http://127.0.0.1:4242/v1, without user name, password or query";
-    throw refusedUsage(`--base-url (CHECKOUT_BASE_URL) must be ${expected}`, "correct it");
+    throw refuseUsage(`--base-url (CHECKOUT_BASE_URL) must be ${expected}`, "correct it");
   }
   around.reload();
   const folder = around.folder();

@@ -9,7 +9,7 @@ import {
   fileOption,
   NEXT_AFTER_SNAPSHOT as nextAfter,
   shelfOf,
-  typedPath,
+  resolvePath,
   type TemporaryName,
   type SnapshotOptions,
 } from "./place.ts";
@@ -72,7 +72,7 @@ function writtenTo(
     const created = await act(beside);
     const bytes = shelf.read(beside.name);
     if (bytes === undefined) return created;
-    world.files.write(typedPath(world, file), bytes);
+    world.files.write(resolvePath(world, file), bytes);
     const { snapshot } = created;
     return { snapshot: { ...snapshot, name }, replaced: shelf.size(name) !== undefined };
   });

@@ -5,7 +5,7 @@ import type { World } from "../../world.ts";
 import { valueOption, type Context } from "../command.ts";
 import { snapshotsIn, type SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { isTyped } from "../option-rules.ts";
-import { refusedUsage } from "../problem.ts";
+import { refuseUsage } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -32,13 +32,13 @@ export function checkCommand(
 ): void {
   if (name !== undefined && !SNAPSHOT_NAME.test(name)) {
     const expected = "1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit";
-    throw refusedUsage(
+    throw refuseUsage(
       `the name of a snapshot must have ${expected}; got ${printableLiteral(name)}`,
       "correct it",
     );
   }
   if (all === true && isTyped(world, "store"))
-    throw refusedUsage("--all and --store exclude each other", "leave one of them out");
+    throw refuseUsage("--all and --store exclude each other", "leave one of them out");
 }
 
 /** The snapshots in the folder of a sandbox, for a command with `--file`. */
@@ -46,7 +46,7 @@ export function shelfOf({ world }: Pick<Context, "world">, folder: string | unde
   if (folder !== undefined) return snapshotsIn(world, folder);
   const message =
     "--file works only with a sandbox that has a state folder on this machine, and this one has none";
-  throw refusedUsage(message, "leave --file out: this sandbox keeps its snapshots in memory");
+  throw refuseUsage(message, "leave --file out: this sandbox keeps its snapshots in memory");
 }
 
 /** The name of a command's snapshot while the command acts. `signal` aborts when the command should stop. */
@@ -73,6 +73,6 @@ export async function besideOlder<Value>(
 }
 
 /** The path of a typed file. */
-export function typedPath({ cwd }: Pick<World, "cwd">, file: string): string {
+export function resolvePath({ cwd }: Pick<World, "cwd">, file: string): string {
   return resolve(cwd, file);
 }

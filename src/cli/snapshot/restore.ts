@@ -1,4 +1,4 @@
-import { shownStoreName } from "../../core/config/store-name.ts";
+import { displayStoreName } from "../../core/config/store-name.ts";
 import { withSandbox } from "../target/with-sandbox.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { MAX_SNAPSHOT_BYTES } from "../../core/snapshot/snapshot.ts";
@@ -6,7 +6,7 @@ import { printable } from "../../core/text.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { readCredentials } from "../../host/folder/state-folder.ts";
-import { EXIT, Refused, refusedUsage } from "../problem.ts";
+import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { isStoreTyped } from "../target/named-store.ts";
 import {
   besideOlder,
@@ -14,7 +14,7 @@ import {
   fileOption,
   NEXT_AFTER_SNAPSHOT as nextAfter,
   shelfOf,
-  typedPath,
+  resolvePath,
   type TemporaryName,
   type SnapshotOptions,
 } from "./place.ts";
@@ -48,7 +48,7 @@ async function runRestore(context: Context, options: RestoreOptions, name?: stri
   const { world, printer } = context;
   const { file } = options;
   if (name === undefined && file === undefined)
-    throw refusedUsage(
+    throw refuseUsage(
       "missing: the name of a snapshot, or --file",
       "checkout snapshots list shows the snapshots",
     );
@@ -60,7 +60,7 @@ async function runRestore(context: Context, options: RestoreOptions, name?: stri
     restored.stores
       .map(
         ({ storeId, name: store }) =>
-          `✓ ${printable(shownStoreName(store))} (${storeId}) was restored from ${printable(name ?? file ?? "")}`,
+          `✓ ${printable(displayStoreName(store))} (${storeId}) was restored from ${printable(name ?? file ?? "")}`,
       )
       .join("\n"),
   );
@@ -106,7 +106,7 @@ function takenFrom(
   act: (taken: TemporaryName) => Promise<RestoreAnswer>,
 ): Promise<RestoreAnswer> {
   if (file === undefined || shelf === undefined) return act({ name: name ?? "" });
-  const path = typedPath(world, file);
+  const path = resolvePath(world, file);
   const read = readNamed(world, path, { maxBytes: MAX_SNAPSHOT_BYTES });
   if (!read.ok) {
     const { isMissing, why } = read.refusal;

@@ -18,7 +18,7 @@ export async function accessIn(context: Context, sandbox: ControlTarget): Promis
 }
 
 /** The last four characters of the keys of a store that are revoked. */
-export async function revokedKeyEnds(
+export async function listRevokedKeyEndings(
   context: Context,
   target: ControlTarget,
   storeId: string,

@@ -1,7 +1,7 @@
 import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { register, switchOption, type Group } from "../command.ts";
-import { refusedUsage } from "../problem.ts";
+import { refuseUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 import { sandboxStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -21,7 +21,7 @@ export function registerStoresDelete(group: Group): void {
         const { world } = context;
         const shown = printable(text);
         if (yes !== true && !world.interactive)
-          throw refusedUsage(
+          throw refuseUsage(
             `the store ${shown} would be deleted with everything in it`,
             "add --yes to confirm",
           );

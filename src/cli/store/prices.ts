@@ -8,7 +8,7 @@ import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { parserOf, register, switchOption, valueOption, type Group } from "../command.ts";
 import { parseAmountMinor, parseChoice, parseCurrency } from "../parsers.ts";
-import { refusedUsage } from "../problem.ts";
+import { refuseUsage } from "../problem.ts";
 import { table, type TableStyle } from "../table.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -104,7 +104,7 @@ function parseField(field: "currency" | "description"): (text: string) => string
 /** Checks the id of a price before anything is sent. */
 function priceId(id: string, next: string): string {
   const fault = fieldFault("price_id", id);
-  if (fault !== undefined) throw refusedUsage(fault, next);
+  if (fault !== undefined) throw refuseUsage(fault, next);
   return id;
 }
 

@@ -1,4 +1,4 @@
-import { shownStoreName } from "../../core/config/store-name.ts";
+import { displayStoreName } from "../../core/config/store-name.ts";
 import { formatReturnOrigin } from "../../core/checkout/return-origin.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { calling } from "../calling.ts";
@@ -39,7 +39,7 @@ async function summaryLines(summary: AnswerOf<"storeSummary">, sheet: TableStyle
   const { merchant, store, apiKeys: keys, returnOrigins: origins, endpoints, prices } = summary;
   const fields = fieldLines([
     ["merchant", `${merchant.name} (${merchant.id})`],
-    ["store", `${shownStoreName(store.name)} (${store.id})`],
+    ["store", `${displayStoreName(store.name)} (${store.id})`],
     ["active", yesOrNo(store.active)],
     ...keys.map((key) => ["api_key", `…${key.lastFour}: ${key.scopes.join(", ")}`] as const),
     ["return_origins", origins.length === 0 ? null : origins.map(formatReturnOrigin).join(", ")],

@@ -1,12 +1,12 @@
 import { iso } from "../../core/clock.ts";
 import { NEW_MERCHANT } from "../../core/control/stores.ts";
-import { shownStoreName, storeNameFault } from "../../core/config/store-name.ts";
+import { displayStoreName, storeNameFault } from "../../core/config/store-name.ts";
 import { calling } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { writeChosenStore } from "../../host/folder/state-folder.ts";
 import { idOf } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import { refusedUsage } from "../problem.ts";
+import { refuseUsage } from "../problem.ts";
 import { table } from "../table.ts";
 import { oneStore } from "../target/named-store.ts";
 import { STORE_VARIABLE, type CommonOptions, isOwn } from "../target/surroundings.ts";
@@ -41,7 +41,7 @@ export function registerStores(group: Group): void {
         const body = { name, merchant };
         const fault = name === undefined ? undefined : storeNameFault(name)?.[0];
         if (fault === undefined) return body;
-        throw refusedUsage(`--name ${fault}`, "correct it; no store was created");
+        throw refuseUsage(`--name ${fault}`, "correct it; no store was created");
       },
       nextAfter: { not_found: "checkout stores list --json shows the merchants" },
       text: (store, { style }) =>
@@ -69,7 +69,7 @@ export function registerStores(group: Group): void {
           ["STORE", "NAME", "MERCHANT", "ACTIVE", "CREATED"],
           stores.map(({ storeId, name, merchantId, active, createdAt }) => [
             storeId,
-            shownStoreName(name),
+            displayStoreName(name),
             merchantId,
             active ? "yes" : "no",
             iso(createdAt),
@@ -102,7 +102,7 @@ async function runUse(context: Context, _options: CommonOptions, text = ""): Pro
   around.run();
   if (!isOwn(around, target.origin)) {
     const message = `CHECKOUT_BASE_URL names another sandbox than the one of ${folder}`;
-    throw refusedUsage(message, "unset it, or name a store of that sandbox with CHECKOUT_STORE_ID");
+    throw refuseUsage(message, "unset it, or name a store of that sandbox with CHECKOUT_STORE_ID");
   }
   const listed = await callAt(context, target, { name: "listStores", body: undefined });
   const known = listed.stores.map(({ storeId: id, name }) => ({ id, name }));
@@ -112,6 +112,6 @@ async function runUse(context: Context, _options: CommonOptions, text = ""): Pro
     printer.trace(`note: ${STORE_VARIABLE} names another store, and overrides this default`);
   return printer.result(
     { store_id: id, name },
-    () => `the default store of this folder is ${shownStoreName(name)} (${id})`,
+    () => `the default store of this folder is ${displayStoreName(name)} (${id})`,
   );
 }

@@ -17,7 +17,7 @@ import {
   type Problem,
 } from "../problem.ts";
 import { STORES } from "./named-store.ts";
-import { shownVersion } from "./notes.ts";
+import { printableVersion } from "./notes.ts";
 import { TOKEN_VARIABLES } from "./surroundings.ts";
 
 /** The remedy for each code. */
@@ -82,7 +82,7 @@ function refusedProblem(
 
 /** The problem if the sandbox has an incompatible version of an operation. */
 function otherVersion(met: Extract<ControlResult<never>, { end: "other_version" }>): Problem {
-  const theirs = shownVersion(met.sandboxVersion);
+  const theirs = printableVersion(met.sandboxVersion);
   return {
     exitCode: EXIT.failed,
     code: "other_version",

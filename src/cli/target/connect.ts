@@ -4,10 +4,10 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
-import { attempt, refusedUsage } from "../problem.ts";
+import { attempt, refuseUsage } from "../problem.ts";
 import { withoutOwnStore } from "./surroundings.ts";
 import { type Settings, type TargetSettings, serviceSettings, targetOf } from "./service.ts";
-import { onceThere } from "./waiting.ts";
+import { awaitSandbox } from "./waiting.ts";
 
 /**
  * The service of a command as a target of requests. Refuses to send its key over plain HTTP without consent, and
@@ -35,8 +35,8 @@ export async function connectTo(context: Context): Promise<ServiceConnection> {
 }
 
 async function connectIn(context: Context): Promise<ServiceConnection> {
-  const named = await namedTarget(context);
-  const settings = await onceThere(context, {
+  const named = await loadNamedTarget(context);
+  const settings = await awaitSandbox(context, {
     look: () => serviceSettings(context, named),
     // A contradiction in the settings does not depend on the sandbox, so there is no wait.
     isThere: ({ lacksSandbox, contradiction }) => lacksSandbox === undefined || contradiction !== undefined,
@@ -47,11 +47,11 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
 }
 
 /** The target that `--target` names; undefined without `--target`. The configuration is loaded only then. */
-export async function namedTarget(context: Context): Promise<TargetSettings | undefined> {
+export async function loadNamedTarget(context: Context): Promise<TargetSettings | undefined> {
   const { target, allowEnv } = context.around.options;
   if (target === undefined) {
     if (allowEnv === undefined) return undefined;
-    throw refusedUsage("--allow-env needs --target", "add --target <name>, or leave out --allow-env");
+    throw refuseUsage("--allow-env needs --target", "add --target <name>, or leave out --allow-env");
   }
   const { findTarget } = await import("./named-target.ts");
   return findTarget(context, target);

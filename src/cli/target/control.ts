@@ -11,17 +11,17 @@ import {
   EXIT,
   noSandbox,
   Refused,
-  refusedUsage,
+  refuseUsage,
   unlessRefused,
   usageProblem,
   type Problem,
 } from "../problem.ts";
-import { isStoreId, namedStore, oneStore, STORES, unknownStore, type NamedStore } from "./named-store.ts";
+import { isStoreId, findNamedStore, oneStore, STORES, unknownStore, type NamedStore } from "./named-store.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
 import { NO_CREDENTIALS, TOKEN_VARIABLES, type ValueWithSource, isOwn } from "./surroundings.ts";
 import { callAt, type Call } from "./call.ts";
-import { patienceIn, misspelt } from "./options.ts";
-import { onceThere } from "./waiting.ts";
+import { patienceIn, findMisspellings } from "./options.ts";
+import { awaitSandbox } from "./waiting.ts";
 
 /** Calls an operation of the command's sandbox, with the token of the operation's role. */
 export async function callSandbox<Name extends OperationName>(
@@ -66,7 +66,7 @@ export async function resolveStore(context: Context, target: ControlTarget): Pro
   if (named === undefined) return target;
   const { text, by, source } = named;
   if (by !== "flag" && !isStoreId(text))
-    throw refusedUsage(`${source} must be the id of a store; got ${printableLiteral(text)}`, STORES);
+    throw refuseUsage(`${source} must be the id of a store; got ${printableLiteral(text)}`, STORES);
   return withStore(context, target, text);
 }
 
@@ -100,7 +100,7 @@ function storeOfFolder(
   const credentials = attempt(around.folder).ok ? around.credentials() : NO_CREDENTIALS;
   // In-process calls are for the folder's sandbox, which is not running.
   const isFolders = send !== undefined || isOwn(around, origin);
-  return namedStore(context, { credentials, isOwn: isFolders, isElsewhere });
+  return findNamedStore(context, { credentials, isOwn: isFolders, isElsewhere });
 }
 
 /**
@@ -109,7 +109,7 @@ function storeOfFolder(
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   const { world, around } = context;
-  const found = await onceThere(context, {
+  const found = await awaitSandbox(context, {
     look: () => sandboxIn(context, role),
     isThere: (target) => target !== undefined,
   });
@@ -122,10 +122,10 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
   if (named !== undefined) {
     const { value, source } = named;
     const token = TOKEN_VARIABLES[role];
-    const why = `for ${value} (${source}) there is no token (${token}${misspelt(world, token)})`;
+    const why = `for ${value} (${source}) there is no token (${token}${findMisspellings(world, token)})`;
     throw new Refused({ ...noSandbox(folder, why), next: nextWithoutToken(world, value, { folder, role }) });
   }
-  const unread = misspelt(world, "CHECKOUT_BASE_URL");
+  const unread = findMisspellings(world, "CHECKOUT_BASE_URL");
   const why = `no other one is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]}${unread})`;
   throw new Refused(noSandbox(folder, `${why}${stateFolderWithin(world, folder)}`));
 }
@@ -194,7 +194,7 @@ function tokenIn({ env }: World, role: ControlRole): string {
   if (/^[\x21-\x7e]*$/.test(token)) return token;
   // The value is a secret, or part of one, and is not shown.
   const message = `${name} must be a token of printable ASCII characters; a shortened one, with …, was shown to people`;
-  throw refusedUsage(message, "checkout env --control prints it whole");
+  throw refuseUsage(message, "checkout env --control prints it whole");
 }
 
 function adminTokenIn({ world, around }: Context): string {

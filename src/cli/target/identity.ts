@@ -3,7 +3,7 @@ import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { attempt, EXIT, usageProblem, type Problem } from "../problem.ts";
-import { isStoreId, namedStore, oneStore, type NamedStore } from "./named-store.ts";
+import { isStoreId, findNamedStore, oneStore, type NamedStore } from "./named-store.ts";
 import { NOT_SET, type ValueWithSource } from "./surroundings.ts";
 
 /** The client's identity at the service: its API key and store. */
@@ -29,7 +29,7 @@ type IdentityScene = {
 /** The key of the environment, or else the folder's key of the named store or of the first store. */
 export function identityAt(context: Pick<Context, "world" | "around">, scene: IdentityScene): Identity {
   const { credentials } = scene;
-  const named = namedStore(context, { ...scene, isElsewhere: false });
+  const named = findNamedStore(context, { ...scene, isElsewhere: false });
   const { apiKey, storeId: variable, location } = context.around;
   const source = stateFile(location(), "credentials");
   const identity =

@@ -7,8 +7,8 @@ import { printableLiteral } from "../../core/text.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import { idOf, isShortId } from "../parsers.ts";
-import { EXIT, Refused, refusedUsage, usageProblem, type Candidate, type Problem } from "../problem.ts";
-import { inStoreOfKey } from "./store-of-key.ts";
+import { EXIT, Refused, refuseUsage, usageProblem, type Candidate, type Problem } from "../problem.ts";
+import { selectStoreOfKey } from "./store-of-key.ts";
 import { controlTarget, callFor } from "./control.ts";
 import type { CommonOptions } from "./surroundings.ts";
 
@@ -139,7 +139,7 @@ export async function findAnyByEnding(context: Context, text: string): Promise<s
 }
 
 /** The hint that names the command which shows the ids of a kind. */
-export function shownBy(kind: Kind): string {
+export function hintForIds(kind: Kind): string {
   return KINDS[kind].shownBy;
 }
 
@@ -235,13 +235,13 @@ export async function sandboxOnly(
   const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   // The address may hold a password, so only its host is shown. Without a scheme it has no host, and is refused later.
   if (url !== undefined && url.host !== "" && !isLoopback(url.hostname)) throw refusal(url.host);
-  return inStoreOfKey(context, await controlTarget(context));
+  return selectStoreOfKey(context, await controlTarget(context));
 }
 
 /** The refusal of a command that lists things of another service: v1 has no list. */
-export function unlisted(things: string): (service: string) => Refused {
+export function refuseListing(things: string): (service: string) => Refused {
   return (service) =>
-    refusedUsage(
+    refuseUsage(
       `only a sandbox lists ${things}; the interface of ${service} has no list`,
       "to retrieve one from a service: checkout sessions get <id>",
     );

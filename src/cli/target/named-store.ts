@@ -32,7 +32,7 @@ type StoreScene = {
  * The store that a command is about, by rank: flag, environment, `checkout stores use`, the store of the environment's
  * API key (decision 90). Undefined if nothing names a store; then it is the first.
  */
-export function namedStore(
+export function findNamedStore(
   { around, world }: Pick<Context, "around" | "world">,
   { credentials, isOwn, isElsewhere }: StoreScene,
 ): NamedStore | undefined {

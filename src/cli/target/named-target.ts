@@ -5,7 +5,7 @@ import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import { isTyped } from "../option-rules.ts";
-import { EXIT, hosted, Refused, refusedUsage } from "../problem.ts";
+import { EXIT, unwrapHosting, Refused, refuseUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 import { isAllowed, keepAllowed, type AllowedUse } from "../config/allowed.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
@@ -24,11 +24,11 @@ export async function findTarget(context: Context, name: string): Promise<Target
     const [isTarget, isAddress] = [isTyped(world, "target"), isTyped(world, "base-url")];
     if (isTarget === isAddress) {
       const [one, other] = isTarget ? ["--target", "--base-url"] : ["CHECKOUT_TARGET", "CHECKOUT_BASE_URL"];
-      throw refusedUsage(`${one} and ${other} exclude each other`, "leave one of them out");
+      throw refuseUsage(`${one} and ${other} exclude each other`, "leave one of them out");
     }
     if (isAddress) return undefined;
   }
-  const loaded = hosted(await loadConfig(world, options));
+  const loaded = unwrapHosting(await loadConfig(world, options));
   const named = targetIn(world, loaded, name);
   const { file, target } = named;
   const apiKey = await keyOf(context, named);
@@ -48,14 +48,14 @@ type FoundTarget = { readonly file: LoadedConfig; readonly name: string; readonl
 function targetIn(world: World, file: LoadedConfig | undefined, name: string): FoundTarget {
   if (file === undefined) {
     const message = `there is no checkout.config.json here or in a folder above that could name ${printableLiteral(name)}`;
-    throw refusedUsage(message, "name the service with --base-url, or make the file");
+    throw refuseUsage(message, "name the service with --base-url, or make the file");
   }
   const targets = new Map(Object.entries(file.config.targets ?? {}));
   const target = targets.get(name);
   if (target !== undefined) return { file, name, target };
   const path = shortPath(world, file.path);
   const known = targets.size === 0 ? "none" : [...targets.keys()].join(", ");
-  throw refusedUsage(`${path} has no target ${printableLiteral(name)}; it has ${known}`, `add it to ${path}`);
+  throw refuseUsage(`${path} has no target ${printableLiteral(name)}; it has ${known}`, `add it to ${path}`);
 }
 
 /**

@@ -68,14 +68,14 @@ export function noteVersion(
   { printer, version }: Pick<Context, "printer" | "version">,
   other: string | undefined,
 ): void {
-  const theirs = other === undefined ? "of an older version" : shownVersion(other);
+  const theirs = other === undefined ? "of an older version" : printableVersion(other);
   printer.traceOnce(
     `note: the sandbox is ${theirs}, this command is ${version}; restart the sandbox to have one version`,
   );
 }
 
 /** A version that another program reports, safe to print. */
-export function shownVersion(text: string): string {
+export function printableVersion(text: string): string {
   return printable(cut(text, MAX_VERSION));
 }
 

@@ -3,7 +3,7 @@ import type { Option } from "commander";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { readVariable, repeatedOption, switchOption, valueOption } from "../command.ts";
-import { setting } from "../option-rules.ts";
+import { addSetting } from "../option-rules.ts";
 import { parseDuration, parseWhole } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 
@@ -22,7 +22,7 @@ export function targetOptions(): Option[] {
       parseWhole(0, 100),
     ),
   ];
-  return [...serviceOptions(), allowEnvOption(), ...options.map((option) => setting("CHECKOUT", option))];
+  return [...serviceOptions(), allowEnvOption(), ...options.map((option) => addSetting("CHECKOUT", option))];
 }
 
 function allowEnvOption(): Option {
@@ -47,7 +47,7 @@ export function serviceOptions(): Option[] {
     ),
     valueOption("--target <name>", "name of a service in checkout.config.json"),
   ];
-  return options.map((option) => setting("CHECKOUT", option));
+  return options.map((option) => addSetting("CHECKOUT", option));
 }
 
 /** The timeout or the retries that a variable sets, for commands without such an option; undefined if it is not set. */
@@ -66,7 +66,7 @@ export function showHeadersOption(): Option {
 }
 
 /** Points out variables that are a misspelling of this one and therefore never read; empty if there are none. */
-export function misspelt({ env }: Pick<World, "env">, variable: string): string {
+export function findMisspellings({ env }: Pick<World, "env">, variable: string): string {
   const letters = (name: string): string => name.replaceAll("_", "").toUpperCase();
   const set = Object.keys(env).filter((name) => (env[name] ?? "") !== "" && name !== variable);
   const near = set.filter((name) => letters(name) === letters(variable));

@@ -10,10 +10,10 @@ import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { stateFolderWithin } from "../../host/folder/state-folder.ts";
-import { EXIT, NO_SANDBOX, noSandbox, Refused, refusedUsage } from "../problem.ts";
+import { EXIT, NO_SANDBOX, noSandbox, Refused, refuseUsage } from "../problem.ts";
 import { identityAt, type Identity } from "./identity.ts";
-import { given, NO_CREDENTIALS, NOT_SET, type ValueWithSource, isOwn } from "./surroundings.ts";
-import { misspelt } from "./options.ts";
+import { optionWithSource, NO_CREDENTIALS, NOT_SET, type ValueWithSource, isOwn } from "./surroundings.ts";
+import { findMisspellings } from "./options.ts";
 
 /** A service of the configuration. Its address and its API key belong together, and are never combined with others. */
 export type TargetSettings = {
@@ -104,7 +104,7 @@ export function serviceSettings(
     sandbox: isSandbox ? run : undefined,
     isExplained: isSandbox || (local && isControlled(world, baseUrl)),
     otherSandbox: isSandbox ? undefined : running,
-    lacksSandbox: running === undefined ? lackOf({ world, folder, address, isKeyKept }) : undefined,
+    lacksSandbox: running === undefined ? whyNoService({ world, folder, address, isKeyKept }) : undefined,
     ...identity,
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
     proxy,
@@ -122,7 +122,7 @@ function settingsOfTarget(
 ): Settings {
   const { world, around } = context;
   const address = parseBaseUrl(target.baseUrl) ?? target.baseUrl;
-  const flagged = given(world, "store", around.options.store);
+  const flagged = optionWithSource(world, "store", around.options.store);
   const ofTarget = target.storeId === undefined ? NOT_SET : { value: target.storeId, source: target.source };
   const storeId = flagged?.source.startsWith("--") === true ? flagged : ofTarget;
   const proxy = resolveProxy(world, address);
@@ -149,7 +149,7 @@ function folderOf(
   { world, around }: Pick<Context, "world" | "around">,
   folder: string,
 ): ValueWithSource<string> {
-  return given(world, "dir", around.options.dir && folder) ?? byDefault(folder);
+  return optionWithSource(world, "dir", around.options.dir && folder) ?? byDefault(folder);
 }
 
 /** Timeout and retries, from flags, variables, the configuration, or defaults. */
@@ -161,8 +161,9 @@ function patience(
     value === undefined || target === undefined ? undefined : { value, source: target.source };
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
   return {
-    timeoutMs: given(world, "timeout", options.timeout) ?? of(target?.timeoutMs) ?? byDefault(timeoutMs),
-    retries: given(world, "retries", options.retries) ?? of(target?.retries) ?? byDefault(retries),
+    timeoutMs:
+      optionWithSource(world, "timeout", options.timeout) ?? of(target?.timeoutMs) ?? byDefault(timeoutMs),
+    retries: optionWithSource(world, "retries", options.retries) ?? of(target?.retries) ?? byDefault(retries),
   };
 }
 
@@ -182,12 +183,14 @@ type MissingKey = {
  * The reason why a folder without a running sandbox has no service: its address is unknown, or the key is only for that
  * sandbox.
  */
-function lackOf({ world, folder, address, isKeyKept }: MissingKey): string | undefined {
+function whyNoService({ world, folder, address, isKeyKept }: MissingKey): string | undefined {
   const url = "CHECKOUT_BASE_URL";
   if (address === null)
-    return `no other one is named (${url}${misspelt(world, url)})${stateFolderWithin(world, folder)}`;
+    return `no other one is named (${url}${findMisspellings(world, url)})${stateFolderWithin(world, folder)}`;
   const key = "CHECKOUT_API_KEY";
-  return isKeyKept ? `there is no other API key for ${address} (${key}${misspelt(world, key)})` : undefined;
+  return isKeyKept
+    ? `there is no other API key for ${address} (${key}${findMisspellings(world, key)})`
+    : undefined;
 }
 
 /** The proxy of the environment, if the service is not on this machine (decision 80). */
@@ -198,7 +201,7 @@ function resolveProxy({ env }: World, address: string | null): ValueWithSource<s
   // The value is not shown: it may hold a password.
   const expected = "an http or https proxy such as http://proxy.example:3128";
   const next = "correct it, unset it, or name the service's host in NO_PROXY; nothing was sent";
-  throw refusedUsage(`${found.refusal.variable} must be ${expected}`, next);
+  throw refuseUsage(`${found.refusal.variable} must be ${expected}`, next);
 }
 
 /** The service of these settings. Refuses settings without a service or without an API key for it. */

@@ -9,7 +9,7 @@ import { callAt } from "./call.ts";
  * A sandbox with the store of the environment's API key, if nothing else names a store: the folder may not know the
  * key. Refuses a key that belongs to no store of the sandbox, because it is probably a key of another sandbox.
  */
-export async function inStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
+export async function selectStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const { apiKey, addressOfKey } = context.around;
   if (apiKey === undefined || target.storeId !== undefined) return target;
   // A key belongs to the address that the environment names beside it.

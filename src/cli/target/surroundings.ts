@@ -7,7 +7,7 @@ import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import type { Credentials, Run } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { isTyped, variableNamed } from "../option-rules.ts";
-import { attempt, hosted, Refused, refusedUsage, unlessRefused, type Problem } from "../problem.ts";
+import { attempt, unwrapHosting, Refused, refuseUsage, unlessRefused, type Problem } from "../problem.ts";
 import {
   baseUrlOf,
   findStateFolder,
@@ -102,11 +102,11 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
     };
   };
   const location = once(() => locateStateFolder(world, options.dir));
-  const folder = once(() => hosted(findStateFolder(world, options)));
+  const folder = once(() => unwrapHosting(findStateFolder(world, options)));
   /** Nothing is read from a refused folder. */
   const inFolder = <Value>(read: (path: string) => Value) => once(() => read(folder()));
-  const run = inFolder((path) => hosted(liveRun(world, path)));
-  const kept = inFolder((path) => hosted(readCredentials(world, path)));
+  const run = inFolder((path) => unwrapHosting(liveRun(world, path)));
+  const kept = inFolder((path) => unwrapHosting(readCredentials(world, path)));
   return {
     options,
     location,
@@ -118,8 +118,8 @@ export function surroundingsOf(world: World, options: ServiceOptions): Surroundi
       return live && baseUrlOf(live);
     },
     credentials: () => kept() ?? NO_CREDENTIALS,
-    chosenStore: inFolder((path) => hosted(readChosenStore(world, path))),
-    adminToken: inFolder((path) => hosted(readAdminToken(world, path))),
+    chosenStore: inFolder((path) => unwrapHosting(readChosenStore(world, path))),
+    adminToken: inFolder((path) => unwrapHosting(readAdminToken(world, path))),
     address: once(() => namedAddress(world, options.baseUrl)),
     addressOfKey: once(() => namedAddress(world, undefined)),
     apiKey: world.env["CHECKOUT_API_KEY"] || undefined,
@@ -149,17 +149,17 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
 }
 
 function namedAddress(world: World, flag: string | undefined): ValueWithSource<string> | undefined {
-  const named = given(world, "base-url", flag ?? (world.env["CHECKOUT_BASE_URL"] || undefined));
+  const named = optionWithSource(world, "base-url", flag ?? (world.env["CHECKOUT_BASE_URL"] || undefined));
   if (named === undefined) return undefined;
   const value = parseBaseUrl(named.value);
   if (value !== undefined) return { value, source: named.source };
   // The value is not shown: it may hold a password.
   const expected = "an address such as https://pay.example/v1, without user name, password or query";
-  throw refusedUsage(`${named.source} must be ${expected}`, "correct it; nothing was sent");
+  throw refuseUsage(`${named.source} must be ${expected}`, "correct it; nothing was sent");
 }
 
 /** An option and its source; the flag has already overridden the variable. */
-export function given<Value>(
+export function optionWithSource<Value>(
   world: Pick<World, "argv">,
   name: string,
   value: Value | undefined,

@@ -14,7 +14,7 @@ import { patienceIn } from "./options.ts";
  * Waits until the sandbox of the folder is there, with the number and the delays of a request's retries: it may be
  * starting. Returns the last state seen, which the caller judges.
  */
-export async function onceThere<Seen>(
+export async function awaitSandbox<Seen>(
   context: Context,
   { look, isThere }: { readonly look: () => Seen; readonly isThere: (seen: Seen) => boolean },
 ): Promise<Seen> {

@@ -1,7 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { Context } from "../command.ts";
-import { EXIT, hosted, Refused, rethrowWith, type Problem } from "../problem.ts";
+import { EXIT, unwrapHosting, Refused, rethrowWith, type Problem } from "../problem.ts";
 import { sandboxIn } from "./control.ts";
 import { noteTarget } from "./notes.ts";
 import { isOwn } from "./surroundings.ts";
@@ -28,7 +28,7 @@ export async function withSandbox<Value>(
   );
   const acting = (sandbox: Omit<ControlTarget, "version">) =>
     act({ ...sandbox, version }, folder).catch(failing);
-  return hosted(await inStoppedFolder(context, folder, acting));
+  return unwrapHosting(await inStoppedFolder(context, folder, acting));
 }
 
 function nothingThere(folder: string): Problem {

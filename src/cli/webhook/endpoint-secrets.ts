@@ -7,7 +7,7 @@ import { parseChoice } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { fieldLines } from "../printer.ts";
 import { findId } from "../target/ids.ts";
-import { EXIT, Refused, refusedUsage } from "../problem.ts";
+import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import type { NextAfter } from "../target/call.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -103,7 +103,7 @@ async function onlyEndpoint(context: Context): Promise<string> {
   if (more.length === 0) return only.id;
   const known = [only, ...more].map(({ id, url }) => `${id} (${printable(url)})`).join(", ");
   const message = `there are ${more.length + 1} endpoints; name one of them: ${known}`;
-  throw refusedUsage(message, `checkout endpoints secret ${only.id}`);
+  throw refuseUsage(message, `checkout endpoints secret ${only.id}`);
 }
 
 /** The longest overlap is set by the service's own check. */

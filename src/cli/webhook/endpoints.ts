@@ -9,7 +9,7 @@ import { resultOf } from "./report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { findId } from "../target/ids.ts";
-import { EXIT, Refused, refusedUsage, rethrowWith, usageProblem, type Problem } from "../problem.ts";
+import { EXIT, Refused, refuseUsage, rethrowWith, usageProblem, type Problem } from "../problem.ts";
 import { waitForDelivery, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
 import type { NextAfter } from "../target/call.ts";
 import { callSandbox } from "../target/control.ts";
@@ -115,7 +115,7 @@ const CHANGES: readonly Change[] = [
 async function runAdd(context: Context, options: AddOptions, url = ""): Promise<number> {
   const next = "correct it; no endpoint was added";
   const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);
-  if (!patterns.ok) throw refusedUsage(patterns.refusal.message, next);
+  if (!patterns.ok) throw refuseUsage(patterns.refusal.message, next);
   const added = await callSandbox(context, {
     name: "addEndpoint",
     body: { url, eventTypes: patterns.value, inOrder: options.inOrder },

@@ -5,7 +5,7 @@ import type { MoveEntry } from "../../core/control/checkout.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { parseJson } from "../../core/json.ts";
 import type { DeliveryEntry, DispatchedEntry, EventEntry } from "../../core/control/webhook.ts";
-import { isTaken } from "../../core/webhook/delivery.ts";
+import { isAcceptedResult } from "../../core/webhook/delivery.ts";
 import { checkoutWire } from "../../core/checkout/wire.ts";
 
 const COLUMNS = ["LAST ATTEMPT", "RESULT", "ATTEMPTS", "STATE", "NEXT ATTEMPT", "CAUSE"];
@@ -68,7 +68,7 @@ export function resultOf({ attempts }: Pick<DeliveryEntry, "attempts">): string 
  * Everything that happened while a clock moved, one per line, in order of time: changes of checkouts, and attempts of
  * deliveries. The id is the checkout's or the event's.
  */
-export function happeningLines(
+export function historyLines(
   moves: readonly MoveEntry[],
   { tried, width }: { readonly tried: readonly DispatchedEntry[]; readonly width: number },
 ): Promise<string> {
@@ -99,7 +99,7 @@ export function happeningLines(
 }
 
 function triedResult({ status, error, nextAt }: DispatchedEntry): string {
-  if (status !== null && isTaken({ status, retryAfterMs: 0 })) return `delivered (${status})`;
+  if (status !== null && isAcceptedResult({ status, retryAfterMs: 0 })) return `delivered (${status})`;
   return `${nextAt === null ? "given up" : "not delivered"} (${status ?? error})`;
 }
 

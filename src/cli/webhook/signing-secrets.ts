@@ -2,7 +2,7 @@ import { secretFault } from "../../core/webhook/signature.ts";
 import { parseHeaderNames } from "../../core/webhook/header-names.ts";
 import { parserOf, valueOption, type Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
-import { refusedUsage, type Refused } from "../problem.ts";
+import { refuseUsage, type Refused } from "../problem.ts";
 import type { Option } from "commander";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -36,19 +36,22 @@ export function headerNamesOption(): Option {
  * The signing secrets of a command, from the file or else from the variable. Refuses if there are none, or if body and
  * secret would both come from standard input. From now on the printer redacts them.
  */
-export async function findSecrets(context: Context, options: SecretOptions): Promise<readonly string[]> {
-  const given = await givenSecrets(context, options);
+export async function requireSigningSecrets(
+  context: Context,
+  options: SecretOptions,
+): Promise<readonly string[]> {
+  const given = await findSigningSecrets(context, options);
   if (given === undefined) throw missingSecret(options.secretFile);
   return given;
 }
 
 /** The same; undefined if neither file nor variable is given. */
-export async function givenSecrets(
+export async function findSigningSecrets(
   { world, printer }: Context,
   options: SecretOptions,
 ): Promise<readonly string[] | undefined> {
   const { secretFile, payloadFile } = options;
-  if (secretFile === STDIN && payloadFile === STDIN) throw refusedUsage(ONE_STDIN, NOT_BOTH);
+  if (secretFile === STDIN && payloadFile === STDIN) throw refuseUsage(ONE_STDIN, NOT_BOTH);
   const read = secretFile === undefined ? undefined : await readInput(world, secretFile, "--secret-file");
   const text = read === undefined ? undefined : Buffer.from(read).toString("utf8");
   const secrets = text?.split(/\r?\n/).filter((line) => line !== "") ?? [world.env[SECRET_VARIABLE] ?? ""];
@@ -61,7 +64,7 @@ export async function givenSecrets(
 /** Refuses secrets that must not sign anything. Verifying needs no such check: its result names the fault. */
 export function checkSecrets(secrets: readonly string[]): void {
   const fault = secrets.map(secretFault).find(Boolean);
-  if (fault !== undefined) throw refusedUsage(fault.message, SOURCES);
+  if (fault !== undefined) throw refuseUsage(fault.message, SOURCES);
 }
 
 const SOURCES = `set ${SECRET_VARIABLE}, or name a file: --secret-file FILE (- is standard input)`;
@@ -73,5 +76,5 @@ const NOT_BOTH = `take one of them from a file, or the secret from ${SECRET_VARI
 export function missingSecret(secretFile: string | undefined): Refused {
   const message =
     secretFile === undefined ? "there is no signing secret" : "--secret-file holds no signing secret";
-  return refusedUsage(message, `${SOURCES}; checkout endpoints secret prints the secret of an endpoint`);
+  return refuseUsage(message, `${SOURCES}; checkout endpoints secret prints the secret of an endpoint`);
 }

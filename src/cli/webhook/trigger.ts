@@ -10,7 +10,7 @@ import { register, valueOption, type Context, type Group } from "../command.ts";
 import { ORDER, SESSION, type CheckoutKind } from "../order/create-report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";
-import { EXIT, Refused, refusedUsage, type Problem } from "../problem.ts";
+import { EXIT, Refused, refuseUsage, type Problem } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, requestFor } from "../order/sandbox-create.ts";
 import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget } from "../target/control.ts";
@@ -27,7 +27,7 @@ const TEST = "webhook.test";
 /**
  * The payer's action that leads to each status. A declined attempt leaves a checkout pending: the payer may try again.
  */
-const ACTS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
+const ACTIONS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
   pending: "declined",
   succeeded: "succeeded",
   failed: "failed",
@@ -80,7 +80,7 @@ function goalOf(type: string): Goal {
   if (EVENT_TYPES.includes(type) && status !== undefined)
     return { type, status, noun: object === "order" ? ORDER : SESSION };
   const message = `expected an event type: ${AN_EVENT_TYPE}; got ${printableLiteral(type)}`;
-  throw refusedUsage(message, "checkout trigger order.succeeded");
+  throw refuseUsage(message, "checkout trigger order.succeeded");
 }
 
 /** Acts as the payer until the checkout has the wanted status. */
@@ -97,7 +97,7 @@ async function reach(
   await callAt(context, control, {
     name: "pay",
     id,
-    body: { outcome: ACTS[goal.status] },
+    body: { outcome: ACTIONS[goal.status] },
     nextAfter: { state_conflict: `checkout sessions get ${id} shows its state` },
   });
   return inspect(context, control, id);
@@ -139,7 +139,7 @@ function show({ printer: { result, width } }: Context, checkout: Checkout, known
 async function testAll(context: Context, options: TriggerOptions): Promise<number> {
   if (options.orderId !== undefined || options.priceId !== undefined) {
     const message = `${TEST} has no order, so --order-id and --price-id cannot be used`;
-    throw refusedUsage(message, `checkout trigger ${TEST}`);
+    throw refuseUsage(message, `checkout trigger ${TEST}`);
   }
   const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const enabled = listed.endpoints.filter(({ state }) => state === "enabled");

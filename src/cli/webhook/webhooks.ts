@@ -19,8 +19,8 @@ import { EXIT } from "../problem.ts";
 import type { OwnerSecrets } from "./sandbox-secrets.ts";
 import {
   checkSecrets,
-  findSecrets,
-  givenSecrets,
+  requireSigningSecrets,
+  findSigningSecrets,
   headerNamesOption,
   missingSecret,
   secretOption,
@@ -138,7 +138,7 @@ type Source = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
 
 /** The secrets that were given, or else the secrets of the running sandbox. */
 async function secretsToTry(context: Context, options: VerifyFlags): Promise<readonly Source[]> {
-  const given = await givenSecrets(context, options);
+  const given = await findSigningSecrets(context, options);
   if (given !== undefined) return [{ inForce: given, retired: [] }];
   const { sandboxSecrets } = await import("./sandbox-secrets.ts");
   const found = await sandboxSecrets(context);
@@ -149,7 +149,7 @@ async function secretsToTry(context: Context, options: VerifyFlags): Promise<rea
 async function runSign(context: Context, options: SignFlags): Promise<number> {
   const { world, printer } = context;
   const { payloadFile } = options;
-  const secrets = await findSecrets(context, options);
+  const secrets = await requireSigningSecrets(context, options);
   checkSecrets(secrets);
   const rawBody = await readInput(world, payloadFile, "--payload-file");
   const headers = signHeaders(secrets, {

@@ -1,7 +1,7 @@
 import type { World } from "../../world.ts";
 
 /** A world that limits the number of requests and commands in progress; others wait for their turn. */
-export function atMost<Some extends Pick<World, "send" | "run">>(world: Some, count: number): Some {
+export function limitConcurrency<Some extends Pick<World, "send" | "run">>(world: Some, count: number): Some {
   const waiting: (() => void)[] = [];
   let busy = 0;
   const inTurn = async <Value>(act: () => Promise<Value>): Promise<Value> => {

@@ -1,13 +1,13 @@
 import { english } from "../../core/language.ts";
-import { GOT, lostAnswer, PARTS } from "../../core/readiness/drill-sentences.ts";
+import { STEP_RESULTS, lostAnswer, LIST_ITEMS } from "../../core/readiness/drill-sentences.ts";
 import { RETURN_WAYS, type ReturnFacts, type Visit } from "../../core/readiness/drills/browser-return.ts";
-import { isTwiceAsFar } from "../../core/readiness/drills/order-view.ts";
+import { hasGrownTwiceAsFar } from "../../core/readiness/drills/order-view.ts";
 import { returnPage } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
 import { whileLeased } from "../control/lease.ts";
-import { deliverLimited } from "./limited-events.ts";
+import { deliverRateLimitedEvents } from "./rate-limited-events.ts";
 import {
   awaitKnown,
   awaitPaid,
@@ -131,7 +131,7 @@ async function returnPaid(
   const { before } = booked;
   const watch = async (once: string): Promise<ViewReading & { readonly isTwice: boolean }> => {
     const isTwice = ({ text }: ViewReading): boolean =>
-      isTwiceAsFar({ before, after: text }, { before, after: once });
+      hasGrownTwiceAsFar({ before, after: text }, { before, after: once });
     const isEnough = (seen: ViewReading): boolean => seen.says === "not_paid" || isTwice(seen);
     const seen = await watchView(world, returning, { isEnough, waitMs: AGAIN_MS });
     return { ...seen, isTwice: isTwice(seen) };
@@ -139,7 +139,7 @@ async function returnPaid(
   await world.sleep(FULFIL_MS, returning.signal);
   const settled = await readView(world, returning);
   const once = booked.after === "" ? settled.text : booked.after;
-  const isBooked = isTwiceAsFar({ before, after: settled.text }, { before, after: once });
+  const isBooked = hasGrownTwiceAsFar({ before, after: settled.text }, { before, after: once });
   if (isBooked) return { view: viewOf(settled), isTwice: true };
   await openPage(world, returning, {});
   const { isTwice, ...seen } = await watch(settled.text);
@@ -149,7 +149,7 @@ async function returnPaid(
 /** Waits until the shop knows the order, and sends it events that a rate limit refused. */
 async function introduce(world: ReturnWorld, returning: ReturnContext): Promise<ViewReading> {
   const known = await awaitKnown(world, returning);
-  if (!known.isMissing || (await deliverLimited(world, returning)) === 0) return known;
+  if (!known.isMissing || (await deliverRateLimitedEvents(world, returning)) === 0) return known;
   return awaitKnown(world, returning);
 }
 
@@ -157,7 +157,7 @@ async function introduce(world: ReturnWorld, returning: ReturnContext): Promise<
 async function awaitConfirmed(world: ReturnWorld, returning: ReturnContext): Promise<ViewReading> {
   const soon = await awaitPaid(world, returning, CONFIRM_SOON_MS);
   if (soon.says === "paid") return soon;
-  await deliverLimited(world, returning);
+  await deliverRateLimitedEvents(world, returning);
   return awaitPaid(world, returning, CONFIRM_MS - CONFIRM_SOON_MS);
 }
 
@@ -222,7 +222,7 @@ async function returnOtherwise(
   );
   if (asked.end !== "success" || asked.value !== null) return asked;
   return succeeded({
-    way: english(PARTS.otherWays),
+    way: english(LIST_ITEMS.otherWays),
     view: viewOf(await awaitPaid(world, returning, BELIEVE_MS)),
   });
 }
@@ -274,12 +274,12 @@ const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=succes
 const THIRD_QUERY = "&status=success&state=completed&success=1&paid=1";
 
 const OTHER_WAYS = {
-  [english(PARTS.withQuery(PAID_QUERY))]: { query: PAID_QUERY },
-  [english(PARTS.withQuery(OTHER_QUERY))]: { query: OTHER_QUERY },
-  [english(PARTS.byPost)]: { method: "POST" },
-  [english(PARTS.fromShop(THIRD_QUERY))]: { query: THIRD_QUERY, from: "shop" },
-  [english(PARTS.reloaded)]: { from: "nowhere" },
-  [english(PARTS.withoutSession)]: { session: null },
+  [english(LIST_ITEMS.withQuery(PAID_QUERY))]: { query: PAID_QUERY },
+  [english(LIST_ITEMS.withQuery(OTHER_QUERY))]: { query: OTHER_QUERY },
+  [english(LIST_ITEMS.byPost)]: { method: "POST" },
+  [english(LIST_ITEMS.fromShop(THIRD_QUERY))]: { query: THIRD_QUERY, from: "shop" },
+  [english(LIST_ITEMS.reloaded)]: { from: "nowhere" },
+  [english(LIST_ITEMS.withoutSession)]: { session: null },
 } satisfies Readonly<Record<string, ReturnRequest>>;
 
 async function openPage(
@@ -308,7 +308,7 @@ async function openPage(
       return { arrived: answer.status >= 200 && answer.status < 300, got: String(answer.status) };
     url = new URL(location, url).href;
   }
-  return { arrived: false, got: english(GOT.redirects(String(MAX_REDIRECTS))) };
+  return { arrived: false, got: english(STEP_RESULTS.redirects(String(MAX_REDIRECTS))) };
 }
 
 /** Opens an address, and retries after a pause if a rate limit refuses it: a customer would reload the page. */

@@ -1,13 +1,13 @@
 import type { RequestOf } from "../../core/control/operations.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import type { SendFact } from "../../core/readiness/drills/duplicates.ts";
-import type { DuplicatesScope, OrderEnd } from "../../core/readiness/drills/duplicates-scope.ts";
+import type { DuplicatesScope, OrderOutcome } from "../../core/readiness/drills/duplicates-scope.ts";
 import { callControl, succeeded, type ControlResult } from "../control/control.ts";
 import type { World } from "../../world.ts";
 import type { Buyer, ViewWorld, ViewRequest } from "./order-view.ts";
 
 /** An order of the drill, its kind, and its end. */
-export type DrilledOrder = Buyer & { readonly kind: CheckoutObject; readonly end: OrderEnd };
+export type DrilledOrder = Buyer & { readonly kind: CheckoutObject; readonly end: OrderOutcome };
 
 /** The input of the drill. */
 export type DuplicatesInput = Omit<ViewRequest, "checkout" | "onLimited"> & {

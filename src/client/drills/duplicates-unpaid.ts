@@ -52,7 +52,7 @@ export async function declineAndForge(
   const declined = run.orders.filter(({ end }) => end === "declined");
   const others = run.orders.filter((order) => !endsPaid(order));
   const targets = others.length > 0 ? others : run.orders.filter(({ end }) => end === "paid");
-  const acted = await act(run, declined);
+  const acted = await applyOutcomes(run, declined);
   if (acted.end !== "success") return acted;
   const told = await deliverEach(run, declined, ["pending"]);
   if (told.end !== "success") return told;
@@ -71,7 +71,7 @@ export async function declineAndForge(
 }
 
 /** Applies the end of each order. */
-export async function act(run: Run, orders: readonly DrilledOrder[]): Promise<ControlResult<null>> {
+export async function applyOutcomes(run: Run, orders: readonly DrilledOrder[]): Promise<ControlResult<null>> {
   for (const { id, end } of orders) {
     const outcome = end === "paid" ? ("succeeded" as const) : end;
     const body = { outcome, leaseId: run.leaseId };
@@ -101,13 +101,13 @@ async function watchUnpaid(
  * Lets the other orders fail, expire and be cancelled, and sends their events and test events, eleven in all;
  * `slowestMs` is the shop's slowest booking.
  */
-export async function endOthers(
+export async function endOtherOrders(
   run: Run,
   slowestMs: number,
 ): Promise<ControlResult<Pick<DuplicatesFacts, "unpaid" | "ended">>> {
   const orders = run.orders.filter((order) => !endsPaid(order));
   const unpaid = await watchUnpaid(run, orders, 0);
-  const acted = await act(run, orders);
+  const acted = await applyOutcomes(run, orders);
   if (acted.end !== "success") return acted;
   const sent = await deliverEach(run, orders, ["created", "pending", "failed", "expired", "cancelled"]);
   if (sent.end !== "success") return sent;

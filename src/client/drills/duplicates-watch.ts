@@ -1,9 +1,9 @@
 import { DUPLICATE_SENDS, type SendFact, type SendName } from "../../core/readiness/drills/duplicates.ts";
 import {
-  areTimes,
+  differsOnlyInTimes,
   isStill,
   STILL_READINGS,
-  stillAmong,
+  removeChangingParts,
   stillTextOf,
   type StillText,
 } from "../../core/readiness/drills/order-view.ts";
@@ -52,7 +52,7 @@ type ViewBaseline = Pick<SendFact, "text"> & {
  * Waits until the view has settled. A change since the last reading is an effect of the last event if that event was
  * new to the merchant; else the view should not have changed.
  */
-export async function restOf(
+export async function awaitSettledView(
   world: ViewWorld,
   look: ViewRequest,
   {
@@ -151,7 +151,7 @@ async function explainChange(
   }: { readonly still: StillText; readonly reading: ViewReading; readonly isProven: boolean },
 ): Promise<Observation> {
   if (isProven) return { reading, still, text: "changed" };
-  const isTime = areTimes(still, reading.text);
+  const isTime = differsOnlyInTimes(still, reading.text);
   const readings = [reading];
   while (readings.length < (isTime ? TIME_READINGS : STILL_READINGS) && !look.signal.aborted) {
     await world.sleep(isTime ? TIME_PAUSE_MS : READING_PAUSE_MS, look.signal);
@@ -160,7 +160,9 @@ async function explainChange(
   const unpaid = readings.find(({ says }) => says !== "paid");
   if (unpaid !== undefined) return { reading: unpaid, still, text: "changed" };
   const texts = readings.map(({ text }) => text);
-  const left = isTime ? stillAmong(still, texts.slice(TIME_READINGS / 2), 1) : stillAmong(still, texts, 2);
+  const left = isTime
+    ? removeChangingParts(still, texts.slice(TIME_READINGS / 2), 1)
+    : removeChangingParts(still, texts, 2);
   if (left === "restless") return { reading, still: undefined, text: "untold" };
   if (!isStill(left, texts.at(-1) ?? "")) return { reading, still, text: "changed" };
   return isTime ? { reading, still: left, text: "same" } : { reading, still: undefined, text: "untold" };

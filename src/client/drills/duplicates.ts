@@ -8,11 +8,16 @@ import {
   type SentStatus,
 } from "../../core/readiness/drills/duplicates.ts";
 import type { DuplicatesCause } from "../../core/readiness/drills/duplicates-causes.ts";
-import type { OrderEnd } from "../../core/readiness/drills/duplicates-scope.ts";
-import { isTwice, isUndone, showsBookings, type StillText } from "../../core/readiness/drills/order-view.ts";
+import type { OrderOutcome } from "../../core/readiness/drills/duplicates-scope.ts";
+import {
+  isTwice,
+  isReverted,
+  showsBookings,
+  type StillText,
+} from "../../core/readiness/drills/order-view.ts";
 import type { World } from "../../world.ts";
 import { callControl, succeeded, type ControlResult } from "../control/control.ts";
-import { atMost } from "./at-most.ts";
+import { limitConcurrency } from "./at-most.ts";
 import {
   deliver,
   deliverEach,
@@ -22,8 +27,8 @@ import {
   type Run,
 } from "./duplicates-send.ts";
 import {
-  act,
-  endOthers,
+  applyOutcomes,
+  endOtherOrders,
   factOf,
   endsPaid,
   readAgain,
@@ -31,7 +36,14 @@ import {
   read,
   declineAndForge,
 } from "./duplicates-unpaid.ts";
-import { watchAfterSend, MAX_WATCH_MS, PAID_MS, REST_MS, restOf, WATCH_MS } from "./duplicates-watch.ts";
+import {
+  watchAfterSend,
+  MAX_WATCH_MS,
+  PAID_MS,
+  REST_MS,
+  awaitSettledView,
+  WATCH_MS,
+} from "./duplicates-watch.ts";
 import { awaitKnown, readView, viewOf, watchView, type ViewWorld, type ViewReading } from "./order-view.ts";
 
 /** The facts of the drill, and its endpoints. */
@@ -71,7 +83,7 @@ type Lane = {
 
 /** Duration of the drill with a shop that books immediately, and its waits, in milliseconds. */
 export function duplicatesTime(
-  ends: readonly OrderEnd[],
+  ends: readonly OrderOutcome[],
   { isQuick, hasRestart }: { readonly isQuick: boolean; readonly hasRestart: boolean },
 ): { readonly totalMs: number; readonly waitMs: number } {
   const isAlone = ends.every((end) => end === "paid");
@@ -106,7 +118,7 @@ export async function drillDuplicates(
   let limited = 0;
   const run: Run = {
     ...wanted,
-    world: atMost(world, MAX_AT_ONCE),
+    world: limitConcurrency(world, MAX_AT_ONCE),
     limited: () => (limited += 1),
     noted: { subject: undefined, isOutOfReach: false },
   };
@@ -208,7 +220,7 @@ async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["befor
 /** Pays the orders, and reads their views before any event of the payment is sent. */
 async function payUnheard(run: Run): Promise<ControlResult<DuplicatesFacts["held"]>> {
   const orders = run.orders.filter(endsPaid);
-  const paid = await act(
+  const paid = await applyOutcomes(
     run,
     orders.map((order) => ({ ...order, end: "paid" as const })),
   );
@@ -293,7 +305,7 @@ async function sendAll(
   for (const [at, name] of names.entries()) {
     if (run.signal.aborted) return { end: "interrupted" };
     if (name === "after_others") {
-      const ended = await endOthers(run, Math.max(0, ...lanes.map(({ slowestMs }) => slowestMs)));
+      const ended = await endOtherOrders(run, Math.max(0, ...lanes.map(({ slowestMs }) => slowestMs)));
       if (ended.end !== "success") return ended;
       others = ended.value;
     }
@@ -363,7 +375,7 @@ async function rest(run: Run, lane: Lane): Promise<void> {
     lane.still = undefined;
     return;
   }
-  const found = await restOf(run.world, viewRequestOf(run, lane.order), {
+  const found = await awaitSettledView(run.world, viewRequestOf(run, lane.order), {
     known: lane.still,
     last,
     isProven: hasChanged(lane),
@@ -458,7 +470,7 @@ async function compare(run: Run, lanes: readonly Lane[]): Promise<boolean> {
   });
   for (const lane of lanes.filter(({ paid }) => paid !== "")) {
     const text = { ...textOf(lane), after: withoutIds(lane.paid, lanes), last: textOf(lane).after };
-    if (isUndone(text)) markFirst(lane, "created_late", "undone");
+    if (isReverted(text)) markFirst(lane, "created_late", "undone");
   }
   for (const lane of lanes.filter(({ order }) => order.end === "declined")) {
     const once = lanes.find(({ order }) => order.kind === lane.order.kind && order.end === "paid");

@@ -5,7 +5,7 @@ import { callControl, succeeded, type ControlResult, type ControlTarget } from "
 import { whileLeased, type HeldLease } from "../control/lease.ts";
 import {
   DRILLED_DIGITS,
-  drilledOrderIds,
+  createOrderIds,
   type DrilledOrderIds,
 } from "../../core/readiness/drilled-order-ids.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
@@ -189,7 +189,7 @@ async function newOrderIds(
 ): Promise<ControlResult<DrilledOrderIds>> {
   const like = await merchantOrderId(world, control, signal);
   if (like.end !== "success") return like;
-  return succeeded(drilledOrderIds(like.value, world.randomBytes(DRILLED_DIGITS)));
+  return succeeded(createOrderIds(like.value, world.randomBytes(DRILLED_DIGITS)));
 }
 
 function runClient(

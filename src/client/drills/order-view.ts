@@ -1,5 +1,5 @@
 import { english } from "../../core/language.ts";
-import { lostAnswer, QUOTED } from "../../core/readiness/drill-sentences.ts";
+import { lostAnswer, QUOTING_RESULTS } from "../../core/readiness/drill-sentences.ts";
 import type { OrderView } from "../../core/readiness/drills/order-view.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { Outcome } from "../../core/outcome.ts";
@@ -143,7 +143,9 @@ async function askCommand(
   if (ending === "exited" && exitCode === 0) return judgeText(stdout, view);
   const said = excerpt(stderr);
   return unreadable(
-    english(ending === "exited" ? QUOTED.exited(`${exitCode ?? "none"}`, said) : lostAnswer(ending, said)),
+    english(
+      ending === "exited" ? QUOTING_RESULTS.exited(`${exitCode ?? "none"}`, said) : lostAnswer(ending, said),
+    ),
   );
 }
 

@@ -4,7 +4,7 @@ import {
   requestLines,
   seenRequests,
   type MadeCheckout,
-  type PurchaseEnd,
+  type PurchaseResult,
   type RunFacts,
 } from "../../core/explore/facts.ts";
 import { brokenOf, judge } from "../../core/explore/judge.ts";
@@ -42,7 +42,7 @@ const LOOK_MS = 10;
 const CARRIED_OUT_MS = 50;
 const MAX_OUTPUT_BYTES = 4096;
 /** The end of an output that a failure is told with, in characters. */
-const TOLD = 200;
+const MAX_QUOTED_OUTPUT = 200;
 const MAX_LISTED = 1000;
 
 /** Runs the command in a store of its own, under the faults of a schedule; after a failure once more without them. */
@@ -161,11 +161,11 @@ async function checkoutsOf({ call }: CommandBench, { storeId }: Purchase): Promi
 function endOf(
   { ending, exitCode, stdout, stderr }: ShellResult,
   [first]: readonly MadeCheckout[],
-): PurchaseEnd {
+): PurchaseResult {
   if (ending === "timeout") return { end: "timeout" };
   if (exitCode === 0) return { end: "order", id: first?.id ?? "", checkoutUrl: first?.checkoutUrl ?? "" };
   const how = ending === "aborted" ? "killed" : `exit code ${exitCode ?? "none"}`;
-  const said = printable((stderr.trim() === "" ? stdout : stderr).trim().slice(-TOLD));
+  const said = printable((stderr.trim() === "" ? stdout : stderr).trim().slice(-MAX_QUOTED_OUTPUT));
   return { end: "failure", message: said === "" ? how : `${how}: ${said}` };
 }
 

@@ -1,5 +1,5 @@
 import type { AddedHeader } from "../../core/webhook/forwarding.ts";
-import { allowedAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
+import { filterAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import { headerValues } from "../../core/webhook/signature.ts";
 import type { HeaderNames } from "../../core/webhook/webhook.ts";
 import type { HttpRequest, OutboundResult, TlsTrust, World } from "../../world.ts";
@@ -79,7 +79,7 @@ async function addressesOf(
   const target = parseTarget(url, policy);
   if (!target.ok) return target.refusal.message;
   const resolved = target.value.addresses === null ? await world.resolve(target.value.host) : [];
-  const addresses = allowedAddresses(target.value, resolved, policy);
+  const addresses = filterAddresses(target.value, resolved, policy);
   return addresses.ok ? addresses.value : addresses.refusal.message;
 }
 

@@ -51,7 +51,7 @@ export type DeliverySource = {
 };
 
 /** The result of a delivery. `not_wanted`: its type was not requested. `no_target`: it is printed but not forwarded. */
-export type DeliveryResult =
+export type DeliveryAttemptResult =
   | { readonly kind: "not_verified"; readonly causes: readonly Diagnosis[] }
   | { readonly kind: "duplicate" | "not_wanted" | "no_target" }
   /** `again`: a replay of an event that a target accepted before. */
@@ -70,7 +70,7 @@ export type HandledDelivery = {
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
   /** The injected fault of the delivery. */
   readonly injected: AppliedFault | undefined;
-  readonly result: DeliveryResult;
+  readonly result: DeliveryAttemptResult;
   /** The status that the sender got. */
   readonly answered: number;
   readonly milliseconds: number;
@@ -269,7 +269,7 @@ async function refuseUnverified(
 }
 
 /** Forwards a verified delivery, unless it is a duplicate or has no target. */
-async function handle(context: Context, received: Received): Promise<DeliveryResult> {
+async function handle(context: Context, received: Received): Promise<DeliveryAttemptResult> {
   const { world, source, seen, plan, forwarding } = context;
   const target = targetFor(plan, received.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
@@ -292,7 +292,7 @@ async function handle(context: Context, received: Received): Promise<DeliveryRes
 async function answerAndReport(
   context: Context,
   received: Received,
-  result: DeliveryResult,
+  result: DeliveryAttemptResult,
 ): Promise<HttpResponse> {
   const { world, source, onHandled, later } = context;
   const response = answerOf(result);
@@ -312,7 +312,7 @@ async function answerAndReport(
 }
 
 /** The sender gets the target's answer; without a target it gets a 2xx. */
-function answerOf(result: DeliveryResult): HttpResponse {
+function answerOf(result: DeliveryAttemptResult): HttpResponse {
   switch (result.kind) {
     case "not_verified":
       return plain(400, "not verified");

@@ -17,7 +17,7 @@ export type CheckoutEvent = {
 };
 
 /** Makes the event of a checkout that has just reached its status. This is the only place that makes the body. */
-export function recordEvent(
+export function createEvent(
   {
     id,
     checkout,
@@ -37,7 +37,7 @@ export function recordEvent(
 }
 
 /** Makes a test event for an endpoint, which belongs to no checkout (decision 11). */
-export function recordTestEvent(
+export function createTestEvent(
   { id, storeId }: Pick<CheckoutEvent, "id" | "storeId">,
   now: number,
 ): Omit<CheckoutEvent, "checkoutId" | "type"> & { readonly checkoutId: null; readonly type: "webhook.test" } {

@@ -1,4 +1,4 @@
-// The rules for a price, and why one is refused. Who approves it: core/readiness/admin-act.ts; its verbs:
+// The rules for a price, and why one is refused. Who approves it: core/readiness/admin-action.ts; its verbs:
 // sandbox/checkout/prices.ts.
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";

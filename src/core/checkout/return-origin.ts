@@ -21,7 +21,7 @@ const MAX_PORT = 65_535;
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 
 /** The form that `parseReturnOrigin` accepts, for a JSON Schema. */
-export const RETURN_ORIGIN_FORM = {
+export const RETURN_ORIGIN_SCHEMA = {
   maxLength: MAX_ORIGIN_CHARACTERS,
   anyOf: [
     { pattern: `^https?://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::${PORT})?$` },
@@ -40,7 +40,7 @@ export const RETURN_ORIGIN_FORM = {
 };
 
 /** The form that `parseReturnPath` accepts, for a JSON Schema. */
-export const RETURN_PATH_FORM = {
+export const RETURN_PATH_SCHEMA = {
   maxLength: MAX_PATH_CHARACTERS,
   pattern: "^/(?:[!$-.0-;=@-\\[\\]_a-z|~][!$-;=@-\\[\\]_a-z|~]*)?$",
   not: { pattern: "/(?:\\.|%2[eE]){1,2}(?:/|$)" },
@@ -124,7 +124,7 @@ export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = brokenRule(text);
   if (rule === undefined) return accept(text);
   const got = printableLiteral(withoutUser(text));
-  const meant = meantOrigin(text);
+  const meant = guessOrigin(text);
   const [instead, chinese] = meant === undefined ? EXAMPLE : [meant, meant];
   return refuse("invalid_parameter", [
     `a return origin must ${rule[0]}; got ${got}; write ${instead}`,
@@ -146,8 +146,8 @@ export function parseReturnPath(text: string): Outcome<string> {
 }
 
 /** The path in a refused origin, if it is unambiguous; undefined for the root too. */
-export function meantPath(text: string): string | undefined {
-  const path = meantOrigin(text) === undefined ? ROOT_PATH : new URL(text).pathname;
+export function guessPath(text: string): string | undefined {
+  const path = guessOrigin(text) === undefined ? ROOT_PATH : new URL(text).pathname;
   return path !== ROOT_PATH && parseReturnPath(path).ok ? path : undefined;
 }
 
@@ -166,7 +166,7 @@ export function isFormattedReturnOrigin(text: string): boolean {
 }
 
 /** The origin that the user meant by a refused text; undefined if the text is ambiguous. */
-export function meantOrigin(text: string): string | undefined {
+export function guessOrigin(text: string): string | undefined {
   const isDoubtful = /[@\\%]|[^\x21-\x7e]/.test(text);
   const origin = isDoubtful ? undefined : originOf(text);
   return origin !== undefined && brokenRule(origin) === undefined ? origin : undefined;

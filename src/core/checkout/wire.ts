@@ -28,13 +28,15 @@ export const checkoutWire = z.object({
 export type CheckoutWire = z.infer<typeof checkoutWire>;
 
 /** Marks a field of the wire that a view does not show. */
-export const HIDDEN = Symbol("hidden");
+export const HIDDEN_FIELD = Symbol("hidden");
 /** For each field of the wire, how a view shows it. */
-export type ShownFields<Shown> = Readonly<Record<keyof CheckoutWire, Shown | typeof HIDDEN>>;
+export type ShownFields<Shown> = Readonly<Record<keyof CheckoutWire, Shown | typeof HIDDEN_FIELD>>;
 
 /** The shown values of several fields, in their order. */
-export function shownOf<Shown>(fields: Readonly<Record<string, Shown | typeof HIDDEN>>): readonly Shown[] {
-  return Object.values(fields).flatMap((shown) => (shown === HIDDEN ? [] : [shown]));
+export function visibleValues<Shown>(
+  fields: Readonly<Record<string, Shown | typeof HIDDEN_FIELD>>,
+): readonly Shown[] {
+  return Object.values(fields).flatMap((shown) => (shown === HIDDEN_FIELD ? [] : [shown]));
 }
 
 /** The success envelope (interface 11). Other fields are accepted and dropped. */

@@ -11,7 +11,7 @@ export type NamedField = readonly [path: FieldPath, name: string];
 export function conflictsIn(stores: readonly Store[]): FieldFault[] {
   const inStores = stores.map((store, at) => ({ store, path: ["stores", at] }));
   return [
-    ...repeated(inStores.map(({ store, path }) => [[...path, "id"], store.id])),
+    ...findRepeatedNames(inStores.map(({ store, path }) => [[...path, "id"], store.id])),
     ...merchantConflicts(stores),
     ...inStores.flatMap(({ store, path }) => conflictsInStore(store, path)),
   ];
@@ -20,7 +20,7 @@ export function conflictsIn(stores: readonly Store[]): FieldFault[] {
 function conflictsInStore(store: Store, path: FieldPath): FieldFault[] {
   const { prices = [], capabilities = {}, returnOrigins = [], endpoints = [] } = store;
   const twice = (names: readonly string[], list: FieldPath, ...field: FieldPath): FieldFault[] =>
-    repeated(names.map((name, at) => [[...path, ...list, at, ...field], name]));
+    findRepeatedNames(names.map((name, at) => [[...path, ...list, at, ...field], name]));
   const { paymentMethods = [], currencies = [] } = capabilities;
   const urls = endpoints.map(({ url }) => canonicalUrl(url));
   return [
@@ -91,7 +91,10 @@ function merchantConflicts(stores: readonly Store[]): FieldFault[] {
 }
 
 /** Each name that is repeated. */
-export function repeated(all: readonly NamedField[], message = "appears twice in this list"): FieldFault[] {
+export function findRepeatedNames(
+  all: readonly NamedField[],
+  message = "appears twice in this list",
+): FieldFault[] {
   return all
     .filter(([, name], at) => all.findIndex(([, other]) => other === name) < at)
     .map(([path]) => ({ path, message }));

@@ -4,7 +4,7 @@ import { wireSchema } from "../control/wire-names.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { ALL_EVENTS } from "../webhook/event-types.ts";
 import { configFile, MAX_FILE_LENGTH, MAX_STORES, paymentMethodsOf, type ConfigFile } from "./schema.ts";
-import { changedSettings } from "./settings.ts";
+import { selectChangedSettings } from "./settings.ts";
 
 /** The path of the schema in a project that depends on this package. */
 const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
@@ -13,10 +13,10 @@ const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
  * A running sandbox as the text of a `checkout.config.json` (decision 85): without secrets, without defaults, and
  * without the port, which belongs to this process. Refuses more stores than a file may have.
  */
-export function exportedConfig({ settings, stores }: AnswerOf<"showConfig">): Outcome<string> {
+export function exportConfig({ settings, stores }: AnswerOf<"showConfig">): Outcome<string> {
   if (stores.length > MAX_STORES)
     return tooLarge(`${MAX_STORES} stores, and this sandbox has ${stores.length}`);
-  const sandbox = changedSettings(settings);
+  const sandbox = selectChangedSettings(settings);
   const config: ConfigFile = {
     $schema: SCHEMA,
     ...(Object.keys(sandbox).length === 0 ? {} : { sandbox }),

@@ -14,7 +14,7 @@ export function fieldText(path: FieldPath): string {
 }
 
 /** The path before the colon in a sandbox's refusal, and the rest of the message; undefined if there is no path. */
-export function namedField(message: string): FieldFault | undefined {
+export function parseFieldFault(message: string): FieldFault | undefined {
   const [, field = "", rest = ""] = /^(stores(?:\[\d+\]|\.[a-z_]+)*): (.*)$/s.exec(message) ?? [];
   if (field === "") return undefined;
   const path = Array.from(field.matchAll(/\[(\d+)\]|([a-z_]+)/g), ([, index, name = ""]) =>

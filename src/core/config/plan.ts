@@ -7,7 +7,7 @@ import { hashKey } from "../credential.ts";
 import type { ErrorCode } from "../errors.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { parseTarget, type TargetPolicy } from "../webhook/target.ts";
-import { canonicalUrl, conflictsIn, repeated, type NamedField } from "./conflicts.ts";
+import { canonicalUrl, conflictsIn, findRepeatedNames, type NamedField } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import type { PriceInput, StoreInput } from "./schema.ts";
 
@@ -276,7 +276,7 @@ function keyConflicts(wanted: readonly StoreInput[]): FieldFault[] {
   const all = wanted.flatMap(({ apiKeys = [] }, store) =>
     apiKeys.map((apiKey, at): NamedField => [["stores", store, "api_keys", at], apiKey]),
   );
-  return repeated(all, "is the same API key as another one of the file");
+  return findRepeatedNames(all, "is the same API key as another one of the file");
 }
 
 function refuseField(code: ErrorCode, path: FieldPath, why: string): Outcome<never> {

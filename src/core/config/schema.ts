@@ -14,12 +14,12 @@ import {
 import {
   parseReturnOrigin,
   parseReturnPath,
-  RETURN_ORIGIN_FORM,
-  RETURN_PATH_FORM,
+  RETURN_ORIGIN_SCHEMA,
+  RETURN_PATH_SCHEMA,
   ROOT_PATH,
 } from "../checkout/return-origin.ts";
-import { isTestKey, TEST_KEY_FORM } from "../credential.ts";
-import { isSigningSecret, SIGNING_SECRET_FORM } from "../sealed-secret.ts";
+import { isTestKey, TEST_KEY_SCHEMA } from "../credential.ts";
+import { isSigningSecret, SIGNING_SECRET_SCHEMA } from "../sealed-secret.ts";
 import { upTo, whole, type DomainOf } from "../control/operation.ts";
 import { wireSchema } from "../control/wire-names.ts";
 import { wordsOf, type Outcome } from "../outcome.ts";
@@ -46,8 +46,8 @@ import {
   SECRET_PATTERN,
 } from "../text.ts";
 import { EVENT_PATTERNS, parseEventTypes } from "../webhook/event-types.ts";
-import { parseTargetHost, TARGET_FORM } from "../webhook/target.ts";
-import { STORE_NAME_FORM, storeNameFault } from "./store-name.ts";
+import { parseTargetHost, TARGET_SCHEMA } from "../webhook/target.ts";
+import { STORE_NAME_SCHEMA, storeNameFault } from "./store-name.ts";
 
 const DAY_MS = 86_400_000;
 /** Maximum size of the file, in characters. */
@@ -103,7 +103,7 @@ const judged = (faultOf: (text: string) => Words | undefined, form: Form) =>
   );
 
 /** The name of a store. */
-export const storeName = judged(storeNameFault, STORE_NAME_FORM);
+export const storeName = judged(storeNameFault, STORE_NAME_SCHEMA);
 
 /** The name of a merchant. */
 export const merchantName = line(1, 64);
@@ -166,14 +166,14 @@ const deliverySchedule = z.codec(
 
 const host = z.string().check(z.refine(isHost, "must be HOST or HOST:PORT"));
 
-const originText = checked(parseReturnOrigin, RETURN_ORIGIN_FORM);
+const originText = checked(parseReturnOrigin, RETURN_ORIGIN_SCHEMA);
 
 /** A return address: an origin, which means its root, or an origin with a path. */
 export const returnOrigin = z.codec(
   z.union(
     [
       originText,
-      z.strictObject({ origin: originText, path: z.optional(checked(parseReturnPath, RETURN_PATH_FORM)) }),
+      z.strictObject({ origin: originText, path: z.optional(checked(parseReturnPath, RETURN_PATH_SCHEMA)) }),
     ],
     { error: 'must be an origin, or { "origin": "https://shop.example", "path": "/thanks" }' },
   ),
@@ -232,7 +232,7 @@ export const price = z.strictObject({
 const eventPattern = checked((pattern) => parseEventTypes([pattern]), { enum: EVENT_PATTERNS });
 
 const endpoint = z.strictObject({
-  url: upTo(TARGET_FORM.maxLength).check(z.meta(TARGET_FORM)),
+  url: upTo(TARGET_SCHEMA.maxLength).check(z.meta(TARGET_SCHEMA)),
   events: z.optional(z.array(eventPattern).check(z.minLength(1), z.maxLength(20))),
   inOrder: z.optional(z.boolean()),
 });
@@ -268,11 +268,11 @@ export const resolvedStore = z.strictObject({
   ...storeFields,
   apiKeys: z.optional(
     z
-      .array(z.string().check(z.refine(isTestKey, "must be a test key"), z.meta(TEST_KEY_FORM)))
+      .array(z.string().check(z.refine(isTestKey, "must be a test key"), z.meta(TEST_KEY_SCHEMA)))
       .check(z.maxLength(10)),
   ),
   signingSecret: z.optional(
-    z.string().check(z.refine(isSigningSecret, "must be a signing secret"), z.meta(SIGNING_SECRET_FORM)),
+    z.string().check(z.refine(isSigningSecret, "must be a signing secret"), z.meta(SIGNING_SECRET_SCHEMA)),
   ),
 });
 /** A store to be set up, with its secrets resolved. */

@@ -109,7 +109,7 @@ export function differentSettings(
 }
 
 /** The settings of a running sandbox that differ from the defaults, without the port, which belongs to this process. */
-export function changedSettings(served: ServedSettings): SandboxSettings {
+export function selectChangedSettings(served: ServedSettings): SandboxSettings {
   return Object.fromEntries(changed(served).map(({ field, value }) => [field, value(served)]));
 }
 

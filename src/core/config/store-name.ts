@@ -8,7 +8,7 @@ import {
   printable,
   PRINTABLE_PATTERN,
   SECRET_PATTERN,
-  shownText,
+  displayText,
   UUID_PATTERN,
   withoutFlags,
 } from "../text.ts";
@@ -69,7 +69,7 @@ const ALIKE = new RegExp(`[${STYLED}${RESEMBLING}${TWINS}]`, "gu");
 const RULES = NOT_A_NAME.map(([pattern, rule]) => [new RegExp(pattern, "u"), rule] as const);
 
 /** The form that `storeNameFault` accepts, for a JSON Schema. */
-export const STORE_NAME_FORM = {
+export const STORE_NAME_SCHEMA = {
   minLength: 1,
   maxLength: MAX_LENGTH,
   pattern: PRINTABLE_PATTERN,
@@ -102,8 +102,8 @@ export function storeNameFault(text: string): Words | undefined {
  * The name of a store for display. An older version accepted names that `storeNameFault` refuses: their look-alike
  * characters are written as `\u{…}`; a name without such characters is put in quotation marks.
  */
-export function shownStoreName(name: string): string {
+export function displayStoreName(name: string): string {
   if (storeNameFault(name) === undefined) return name;
-  const shown = shownText(name).replace(ALIKE, escapeCodePoint);
+  const shown = displayText(name).replace(ALIKE, escapeCodePoint);
   return shown === name ? JSON.stringify(name) : shown;
 }

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { PAYMENT_METHODS, BILLING_MODELS } from "../checkout/checkout.ts";
 import { SIMULATED_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { checkoutWire } from "../checkout/wire.ts";
-import { RETURN_ORIGIN_FORM, RETURN_PATH_FORM } from "../checkout/return-origin.ts";
+import { RETURN_ORIGIN_SCHEMA, RETURN_PATH_SCHEMA } from "../checkout/return-origin.ts";
 import { price as wantedPrice, returnOrigin } from "../config/schema.ts";
 import { moment, nonEmpty, storeOperation, whole, wholeInQuery, type DomainOf } from "./operation.ts";
 import { inDomain, nameSchemas } from "./wire-names.ts";
@@ -92,8 +92,8 @@ const inspected = z.object({
   events: z.array(event),
 });
 
-const namedOrigin = z.string().check(z.meta(RETURN_ORIGIN_FORM));
-const namedPath = z.string().check(z.meta(RETURN_PATH_FORM));
+const namedOrigin = z.string().check(z.meta(RETURN_ORIGIN_SCHEMA));
+const namedPath = z.string().check(z.meta(RETURN_PATH_SCHEMA));
 const returnOrigins = z.object({ storeId: z.uuid(), returnOrigins: z.array(returnOrigin) });
 /** Maximum length of the name of a price or capability. */
 export const MAX_SUBJECT_LENGTH = 128;

@@ -96,14 +96,14 @@ const clientRun = z.strictObject({
 /** A run of the merchant's command, and the order_id that the run is given. */
 export type WatchedRun = DomainOf<typeof clientRun>;
 
-const clientEnd = z.strictObject({
+const clientExit = z.strictObject({
   /** `killed`: ended by the drill. */
   ending: z.enum(["exited", "timeout", "aborted", "not_run", "killed"]),
   /** Null if there is none. */
   exitCode: z.nullable(whole(0, MAX_EXIT_CODE)),
 });
 /** How a run of the merchant's command ended. */
-export type ClientEnd = DomainOf<typeof clientEnd>;
+export type ClientExit = DomainOf<typeof clientExit>;
 
 nameSchemas({ DrillStep: step, Drill: drill, RunningDrill: underway });
 
@@ -188,7 +188,7 @@ export const drillOperations = {
     summary: "Ends the run: an answer that was held back is dropped",
     description:
       "Ends the current run under a lease, and answers whether a create came, whether its answer was lost, and whether the client got one. Refuses a lease that has ended.",
-    request: clientEnd,
+    request: clientExit,
     /**
      * Whether a create came that may be the client's, whether an answer was kept from the client, and whether the
      * client got an answer that proves its order.

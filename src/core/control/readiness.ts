@@ -22,7 +22,7 @@ const act = z.object({
   note: z.nullable(z.string()),
 });
 /** One entry of a store's audit log. */
-export type RecordedAct = DomainOf<typeof act>;
+export type RecordedAction = DomainOf<typeof act>;
 
 const production = z.object({
   /** The merchant's last request. */
@@ -138,7 +138,7 @@ const ON_STORE = ADMINISTRATOR_ACTIONS.filter(
   (action): action is StoreAction => !ON_ONE.some((one) => one === action),
 );
 /** An act of an administrator. */
-export const actRequest = z.discriminatedUnion("action", [
+export const actionRequest = z.discriminatedUnion("action", [
   z.strictObject({
     action: z.enum(ON_STORE),
     note: z.optional(note),
@@ -229,7 +229,7 @@ export const readinessOperations = {
     description:
       "Does one act of the administrator, writes it into the audit log, and answers the entry. Refuses an act that changes nothing, an unknown capability or price, and a gate without request and approval; needs the admin token.",
     role: "administrator",
-    request: actRequest,
+    request: actionRequest,
     answer: act,
     refusals: ["state_conflict"],
   }),

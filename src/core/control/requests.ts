@@ -1,9 +1,9 @@
 import { errorWords } from "../issue-words.ts";
 import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
-import { EXPLAINED } from "../explain/explained.ts";
+import { EXPLAINABLE_KINDS } from "../explain/explained.ts";
 import { explanation } from "../explain/explanation.ts";
-import { parseStatuses, STATUSES_FORM } from "../request/statuses.ts";
+import { parseStatuses, STATUSES_SCHEMA } from "../request/statuses.ts";
 import { appliedFault } from "../fault/operations.ts";
 import { moment, namedMoment, nonEmpty, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
@@ -72,7 +72,7 @@ export const requestOperations = {
             (text) => parseStatuses(text) !== undefined,
             errorWords(["expected a status such as 404, 4xx, or 0", "应为 404、4xx 或 0 这样的状态码"]),
           ),
-          z.meta(STATUSES_FORM),
+          z.meta(STATUSES_SCHEMA),
         ),
       ),
       method: z.optional(z.string()),
@@ -111,7 +111,7 @@ export const requestOperations = {
       "Finds the request, checkout, event, delivery or order with this id, and answers its story: what happened, which rule applies, what is due, and the next command. Refuses an id that is nothing of the store.",
     request: z.strictObject({
       id: nonEmpty(MAX_ID),
-      as: z.optional(z.enum(EXPLAINED)),
+      as: z.optional(z.enum(EXPLAINABLE_KINDS)),
     }),
     answer: explanation,
   }),

@@ -2,7 +2,7 @@ import { errorWords } from "../issue-words.ts";
 import * as z from "zod/mini";
 import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
 import { AN_EVENT_TYPE, EVENT_PATTERNS, EVENT_TYPES } from "../webhook/event-types.ts";
-import { TARGET_FORM } from "../webhook/target.ts";
+import { TARGET_SCHEMA } from "../webhook/target.ts";
 import { DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { appliedFault } from "../fault/operations.ts";
 import { moment, namedMoment, storeOperation, whole, wholeInQuery, type DomainOf } from "./operation.ts";
@@ -115,7 +115,7 @@ export type DispatchedEntry = DomainOf<typeof dispatched>;
 
 const eventPattern = z.string().check(z.meta({ enum: EVENT_PATTERNS }));
 const eventTypes = z.array(eventPattern).check(z.minLength(1), z.maxLength(20));
-const receiverUrl = z.string().check(z.meta(TARGET_FORM));
+const receiverUrl = z.string().check(z.meta(TARGET_SCHEMA));
 
 const deliveries = z.object({ deliveries: z.array(delivery) });
 const secrets = z.object({ inForce: z.array(z.string()), retired: z.array(z.string()) });

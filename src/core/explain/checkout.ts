@@ -1,10 +1,10 @@
 import type { Checkout } from "../checkout/checkout.ts";
-import { HIDDEN, type ShownFields } from "../checkout/wire.ts";
+import { HIDDEN_FIELD, type ShownFields } from "../checkout/wire.ts";
 import { iso } from "../clock.ts";
 import { formatAmount } from "../money.ts";
 import { causeText, likelyCause, type StoryDelivery } from "./delivery.ts";
 import { english, type Say } from "../language.ts";
-import { shownText } from "../text.ts";
+import { displayText } from "../text.ts";
 import type { Explanation } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 import { timelineOf, type CheckoutStory, type StoryMaterial } from "./timeline.ts";
@@ -126,20 +126,20 @@ export function explainDelivery(
 }
 
 /** The text of each field in the summary. */
-const SAID = {
-  id: HIDDEN,
+const SUMMARY_TEXTS = {
+  id: HIDDEN_FIELD,
   object: ({ object }) => (object === "order" ? "order" : "checkout session of order"),
-  order_id: ({ orderId }) => shownText(orderId),
+  order_id: ({ orderId }) => displayText(orderId),
   amount_minor: ({ amountMinor, currency }) => formatAmount(amountMinor, currency),
-  currency: HIDDEN,
+  currency: HIDDEN_FIELD,
   status: ({ status, expiresAt }, say) => `${status}, ${say(SENTENCES.status[status](iso(expiresAt)))}`,
-  checkout_url: HIDDEN,
-  livemode: HIDDEN,
+  checkout_url: HIDDEN_FIELD,
+  livemode: HIDDEN_FIELD,
 } as const satisfies ShownFields<(checkout: Checkout, say: Say) => string>;
 
 function summaryOf(checkout: Checkout, say: Say): string {
-  const what = `${SAID.object(checkout)} ${SAID.order_id(checkout)}, ${SAID.amount_minor(checkout)}`;
-  return `${what} by ${checkout.paymentMethod}: ${SAID.status(checkout, say)}`;
+  const what = `${SUMMARY_TEXTS.object(checkout)} ${SUMMARY_TEXTS.order_id(checkout)}, ${SUMMARY_TEXTS.amount_minor(checkout)}`;
+  return `${what} by ${checkout.paymentMethod}: ${SUMMARY_TEXTS.status(checkout, say)}`;
 }
 
 function nextOf({ id, status }: Checkout, deliveries: readonly StoryDelivery[]): readonly string[] {

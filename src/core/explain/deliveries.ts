@@ -103,14 +103,14 @@ function pairText(pair: readonly StoryDelivery[], telling: LineContext): string 
       const said = [resultsText(delivery.tries, telling), stateText(delivery, telling)].filter(
         (text) => text !== "",
       );
-      const name = CALLED[delivery.cause];
+      const name = CAUSE_NAMES[delivery.cause];
       return `${name === undefined ? "" : `${telling.say(name)}: `}${said.join(", ")}${whyText(delivery, telling)}`;
     })
     .join("; ");
 }
 
 /** The names of deliveries other than the original one. */
-const CALLED: Readonly<Partial<Record<DeliveryEntry["cause"], (typeof SENTENCES.called)["replay"]>>> =
+const CAUSE_NAMES: Readonly<Partial<Record<DeliveryEntry["cause"], (typeof SENTENCES.called)["replay"]>>> =
   SENTENCES.called;
 
 /**

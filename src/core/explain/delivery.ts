@@ -1,5 +1,5 @@
 import type { DeliveryEntry } from "../control/webhook.ts";
-import { isTaken, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
+import { isAcceptedResult, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { Say, Words } from "../language.ts";
 import { SENTENCES } from "./sentences.ts";
@@ -169,5 +169,5 @@ export function causeText(attempt: Parameters<typeof likelyCause>[0], say: Say):
 
 /** Whether a receiver accepted an attempt: any 2xx. */
 export function isSuccess(status: number | null): boolean {
-  return status !== null && isTaken({ status, retryAfterMs: 0 });
+  return status !== null && isAcceptedResult({ status, retryAfterMs: 0 });
 }

@@ -1,3 +1,3 @@
 /** Kinds of things that can be explained. */
-export const EXPLAINED = ["request", "checkout", "order", "event", "delivery"] as const;
-export type ExplainedKind = (typeof EXPLAINED)[number];
+export const EXPLAINABLE_KINDS = ["request", "checkout", "order", "event", "delivery"] as const;
+export type ExplainableKind = (typeof EXPLAINABLE_KINDS)[number];

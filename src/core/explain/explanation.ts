@@ -4,7 +4,7 @@
 import * as z from "zod/mini";
 import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
 import { moment, type DomainOf } from "../control/operation.ts";
-import { EXPLAINED } from "./explained.ts";
+import { EXPLAINABLE_KINDS } from "./explained.ts";
 
 /**
  * A field in which a request differs from the first request of its key or order; null if a request does not have the
@@ -58,7 +58,7 @@ export type StoryEntry = DomainOf<typeof storyEntry>;
 
 /** The explanation of a thing: its state, the reason, and what to do. */
 export const explanation = z.object({
-  kind: z.enum(EXPLAINED),
+  kind: z.enum(EXPLAINABLE_KINDS),
   id: z.string(),
   summary: z.string(),
   /** The check that refused it, as named in decision 3; null if it was not refused. */

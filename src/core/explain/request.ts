@@ -4,7 +4,7 @@ import { CREATE_PATHS, fingerprint } from "../checkout/idempotency-key.ts";
 import { faultText } from "../fault/fault.ts";
 import type { AppliedFault } from "../fault/operations.ts";
 import { parseJson } from "../json.ts";
-import { isReplay, keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
+import { isReplay, findHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
 import { redactStored } from "../request/redaction.ts";
 import { english, type Say } from "../language.ts";
 import { printable } from "../text.ts";
@@ -46,7 +46,7 @@ export function explainRequest(
   const { name } = check;
   const { field, expected, received, next } = partsOf(refused, check, say);
   // A price that cannot be used is refused under the rule of its form, whatever the rule of the code.
-  const { rule, decision } = field === PRICE_FORM.field ? PRICE_FORM : check;
+  const { rule, decision } = field === PRICE_CHECK.field ? PRICE_CHECK : check;
   return {
     ...rest,
     summary: `${line} (${code}): ${refused.message}`,
@@ -62,7 +62,7 @@ export function explainRequest(
 }
 
 /** The rule and the decision of creates that name a price. */
-const PRICE_FORM = { field: "price_id", rule: 10, decision: 7 } as const;
+const PRICE_CHECK = { field: "price_id", rule: 10, decision: 7 } as const;
 
 const NOTHING_REFUSED = {
   check: null,
@@ -111,8 +111,9 @@ type Parts = Pick<Explanation, "field" | "expected" | "received" | "next">;
  */
 function partsOf({ message }: RefusedRequest, check: Check, say: Say): Parts {
   const [said = "", advice] = message.split(/: see (?=checkout )/);
-  const at = said.lastIndexOf(GOT);
-  const [expected, received] = at < 0 ? [said, null] : [said.slice(0, at), said.slice(at + GOT.length)];
+  const at = said.lastIndexOf(GOT_MARKER);
+  const [expected, received] =
+    at < 0 ? [said, null] : [said.slice(0, at), said.slice(at + GOT_MARKER.length)];
   const [, field = null] = /^([\w-]+) (?:must|is required)\b/.exec(said) ?? [];
   const read = check.message?.exec(said)?.groups ?? {};
   const [, scope = "<scope>"] = /the scope ([\w:]+)/.exec(said) ?? [];
@@ -126,13 +127,13 @@ function partsOf({ message }: RefusedRequest, check: Check, say: Say): Parts {
   };
 }
 
-const GOT = "; got ";
+const GOT_MARKER = "; got ";
 
 /** The received value of the header that a check reads; null if there is none. */
 function receivedOf(code: string, { headers }: RefusedRequest): string | null {
   const name = HEADER_OF.get(code);
   if (name === undefined) return null;
-  const value = keptHeader(headers, name);
+  const value = findHeader(headers, name);
   return value === undefined ? `no ${name} header` : `${name}: ${value}`;
 }
 
@@ -152,8 +153,8 @@ const HEADER_OF: ReadonlyMap<string, string> = new Map(
 );
 
 /** The Idempotency-Key in a logged refusal; null if the request had none. */
-export function refusedKey({ refused }: Pick<LoggedRequest, "refused">): string | null {
-  return refused === null ? null : (keptHeader(refused.headers, "idempotency-key") ?? null);
+export function keyOfRefusal({ refused }: Pick<LoggedRequest, "refused">): string | null {
+  return refused === null ? null : (findHeader(refused.headers, "idempotency-key") ?? null);
 }
 
 /** How a refused request differs, field by field, from the request that made the existing checkout. */

@@ -5,7 +5,7 @@ import type { DeliveryAction } from "../fault/actions.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** The end of a purchase: an order, a reported failure, or a timeout. */
-export type PurchaseEnd =
+export type PurchaseResult =
   | { readonly end: "order"; readonly id: string; readonly checkoutUrl: string }
   | { readonly end: "failure"; readonly message: string }
   | { readonly end: "timeout" };
@@ -48,9 +48,9 @@ export type RunFacts = {
   readonly schedule: Schedule;
   /** The oldest first. */
   readonly checkouts: readonly MadeCheckout[];
-  readonly purchase: PurchaseEnd;
+  readonly purchase: PurchaseResult;
   /** The same purchase made once more, without faults of requests; null unless the first one failed. */
-  readonly again: PurchaseEnd | null;
+  readonly again: PurchaseResult | null;
   readonly requests: readonly SeenRequest[];
   readonly deliveries: readonly SeenDelivery[];
   /** The view before the payer acted, soon after a payment, and at the end; null if it could not be read. */

@@ -57,7 +57,7 @@ export function countMatch(fault: Fault): { readonly fault: Fault; readonly want
 }
 
 /** Whether a text matches a pattern, in which `*` stands for any text. */
-export function fits(pattern: string, text: string): boolean {
+export function matchesPattern(pattern: string, text: string): boolean {
   const [head = "", ...rest] = pattern.split("*");
   const tail = rest.pop();
   if (tail === undefined) return text === pattern;

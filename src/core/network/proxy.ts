@@ -31,7 +31,7 @@ export function proxyFor(address: string, env: Env): Outcome<Proxy | undefined, 
 }
 
 /** A proxy for display: without user name and password. */
-export function shownProxy(proxy: string): string {
+export function displayProxy(proxy: string): string {
   const { protocol, host } = new URL(proxy);
   return `${protocol}//${host}`;
 }

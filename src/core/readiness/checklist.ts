@@ -1,7 +1,7 @@
 // Why an item passes. To add an item, its name and title in core/readiness/names.ts. The source of the facts:
 // sandbox/readiness/facts.ts; other services: core/readiness/probed-service.ts.
 import { isLoopback } from "../loopback.ts";
-import { isApproved, isGateOpen } from "./admin-act.ts";
+import { isApproved, isGateOpen } from "./admin-action.ts";
 import type {
   Checklist,
   ChecklistItem,
@@ -9,7 +9,7 @@ import type {
   Evidence,
   KeyUseFact,
   ReadinessFacts,
-  RecordedAct,
+  RecordedAction,
 } from "../control/readiness.ts";
 import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
@@ -17,7 +17,7 @@ import { duplicatesRisks } from "./drills/duplicates-scope.ts";
 import { reasonWords } from "../webhook/endpoint.ts";
 import { drillWords } from "./drill-text.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
-import { sentOrderEvents } from "./drills/webhook.ts";
+import { hasOrderEvents } from "./drills/webhook.ts";
 import { english, type Say, type Words } from "../language.ts";
 import { printableLiteral } from "../text.ts";
 import { READINESS } from "./sentences.ts";
@@ -87,7 +87,7 @@ function gateItem({ production }: ReadinessFacts, say: Say): Finding {
 }
 
 /** Acts as evidence; null ones are skipped. */
-function actsAs(...acts: readonly (RecordedAct | null)[]): Evidence[] {
+function actsAs(...acts: readonly (RecordedAction | null)[]): Evidence[] {
   return acts
     .filter((act) => act !== null)
     .map(({ actor, action, note, number, at }) => ({
@@ -216,7 +216,7 @@ function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFac
   const what = say(READINESS.webhookDrill(where));
   const changed = READINESS.endpointChanged;
   const proof = proofOf({ kind: "webhook", what, subject, changed, drill }, facts, say);
-  if (proof.risks.length > 0 || drill === null || sentOrderEvents(drill.steps)) return proof;
+  if (proof.risks.length > 0 || drill === null || hasOrderEvents(drill.steps)) return proof;
   return { ...proof, risks: [say(READINESS.sentTestOnly(what))] };
 }
 

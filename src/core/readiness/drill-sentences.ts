@@ -4,7 +4,7 @@ import type { Words } from "../language.ts";
 export type DrillSentence = Words | ((...values: string[]) => Words);
 
 /** Expected results of steps. */
-export const EXPECTED = {
+export const EXPECTED_RESULTS = {
   paid: ["paid", "已支付"],
   unpaid: ["not paid", "未支付"],
   unpaidUnlessAsked: ["not paid, unless your shop has asked the API", "未支付，除非您的商店查询过 API"],
@@ -33,7 +33,7 @@ export const EXPECTED = {
 } as const satisfies Readonly<Record<string, Words>>;
 
 /** Results of steps, with translatable values. Longer sentences come first. */
-export const GOT = {
+export const STEP_RESULTS = {
   andPage: (view, page) => [`${view}; page: ${page}`, `${view}；页面：${page}`],
   returned: (view, way) => [`${view}; returned ${way}`, `${view}；返回方式：${way}`],
   viewChanged: (seen) => [`${seen}; the view changed`, `${seen}；视图有变化`],
@@ -77,7 +77,7 @@ export const GOT = {
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
 /** Results of steps with the merchant's own text, which stays unchanged. */
-export const QUOTED = {
+export const QUOTING_RESULTS = {
   sameKey: (result) => [`the same key: ${result}`, `相同的幂等键：${result}`],
   otherKey: (key, result) => [`another key, ${key}: ${result}`, `另一个幂等键 ${key}：${result}`],
   oneKeyFor: (order, other) => [`one key for ${order} and ${other}`, `${order} 和 ${other} 共用一个幂等键`],
@@ -91,8 +91,8 @@ export const QUOTED = {
   after: (answer, ms) => [`${answer} after ${ms} ms`, `${answer}，耗时 ${ms} 毫秒`],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** The reason why a drill of duplicates leaves something open; its ends and kinds are `PARTS`. */
-export const OPEN = {
+/** The reason why a drill of duplicates leaves something open; the outcomes and kinds are `LIST_ITEMS`. */
+export const LIMITATIONS = {
   notDrilled: (list, count) => [
     `the drill of duplicates did not drill, of ${list}. Name ${count} unpaid checkouts of a kind, --checkout ID each, or let your shop make them: --create CMD`,
     `重复推送演练没有覆盖：${list}。请为每类指定 ${count} 个未支付的收款单，每个用 --checkout ID，或让您的商店创建：--create CMD`,
@@ -117,7 +117,7 @@ export const OPEN = {
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
 /** Items of a list, and lists. */
-export const PARTS = {
+export const LIST_ITEMS = {
   paid: ["a payment", "支付"],
   failed: ["a payment that fails", "支付失败"],
   declined: [

@@ -1,13 +1,13 @@
 import { ERRORS } from "../errors.ts";
 import type { Words } from "../language.ts";
 import {
-  EXPECTED,
+  EXPECTED_RESULTS,
   FAILURES,
-  GOT,
+  STEP_RESULTS,
   lostAnswer,
-  OPEN,
-  PARTS,
-  QUOTED,
+  LIMITATIONS,
+  LIST_ITEMS,
+  QUOTING_RESULTS,
   type DrillSentence,
 } from "./drill-sentences.ts";
 import { RETURN_CAUSES } from "./drills/browser-return.ts";
@@ -76,11 +76,13 @@ const VALUE = "\u{0}";
 
 const NOTHING = sentences([], () => NOTHING);
 const OF_FAILURES = sentences(rowsOf(FAILURES), () => NOTHING);
-const OF_QUOTES = sentences(rowsOf(QUOTED), () => OF_FAILURES);
+const OF_QUOTES = sentences(rowsOf(QUOTING_RESULTS), () => OF_FAILURES);
 const OF_LOST = sentences([lostAnswer], () => OF_FAILURES);
-const OF_VIEWS = sentences(rowsOf(GOT), () => INSIDE);
+const OF_VIEWS = sentences(rowsOf(STEP_RESULTS), () => INSIDE);
 /** Texts that can be part of another sentence. */
-const INSIDE: Sentences = [OF_VIEWS, OF_QUOTES, sentences(rowsOf(PARTS), () => INSIDE), OF_LOST].reduce(both);
+const INSIDE: Sentences = [OF_VIEWS, OF_QUOTES, sentences(rowsOf(LIST_ITEMS), () => INSIDE), OF_LOST].reduce(
+  both,
+);
 
 const CAUSES = [
   ...[AFTER_A_LOSS, AFTER_A_CRASH, AFTER_A_503, OWN_ORDER_IDS, RETURN_CAUSES, DUPLICATES_CAUSES].flatMap(
@@ -91,7 +93,7 @@ const CAUSES = [
   ...adviceSentences(),
 ];
 const WHOLE = [
-  sentences([...rowsOf(EXPECTED), ...CAUSES, ...rowsOf(OPEN)], () => INSIDE),
+  sentences([...rowsOf(EXPECTED_RESULTS), ...CAUSES, ...rowsOf(LIMITATIONS)], () => INSIDE),
   OF_VIEWS,
   OF_QUOTES,
 ].reduce(both);

@@ -19,7 +19,7 @@ export const DRILLED_DIGITS = 10;
 const MAX_HEAD = MAX_ORDER_ID - DRILLED_DIGITS - 1;
 
 /** Order_ids in the form of the store's newest order_id, with random digits instead of its own. */
-export function drilledOrderIds(like: string | undefined, random: Uint8Array): DrilledOrderIds {
+export function createOrderIds(like: string | undefined, random: Uint8Array): DrilledOrderIds {
   const head = (/^[A-Za-z][A-Za-z_.-]*/.exec(like ?? "")?.[0] ?? "order-").slice(0, MAX_HEAD);
   const drawn = Array.from({ length: DRILLED_DIGITS }, (_, at) => (random[at] ?? 0) % 9);
   // Two different digits, and no leading zero, whatever the random bytes are.

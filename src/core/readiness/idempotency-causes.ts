@@ -3,7 +3,7 @@ import type { Words } from "../language.ts";
 import type { DrillSentence } from "./drill-sentences.ts";
 
 /** The wrong relations of a later create to the create whose answer was lost. */
-export type WrongRelation =
+export type RetryMistake =
   | "no_key"
   | "other_path"
   | "other_body"
@@ -12,7 +12,7 @@ export type WrongRelation =
   | "new_purchase"
   | "says_nothing";
 
-type RelationCauses = Readonly<Record<WrongRelation, Words>>;
+type RelationCauses = Readonly<Record<RetryMistake, Words>>;
 
 /** The cause for each wrong repetition of a create whose answer was lost. */
 export const AFTER_A_LOSS: RelationCauses = {

@@ -70,7 +70,7 @@ export function isAskedFor(wanted: RequestFilter, request: LoggedRequest): boole
  * The request with an id, among all that carry it, oldest first: the newest original. If only replays are left in the
  * log, the first of them. Undefined if there are none.
  */
-export function foundAmong(requests: readonly LoggedRequest[]): FoundRequest | undefined {
+export function selectOriginal(requests: readonly LoggedRequest[]): FoundRequest | undefined {
   const at = Math.max(
     0,
     requests.findLastIndex((request) => !isReplay(request)),
@@ -88,7 +88,7 @@ export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "
 const REPLAYED = 5;
 
 /** Headers for storage: secret headers without their value, other headers through `redact`, each cut. */
-export function keptHeaders(
+export function redactHeaders(
   rawHeaders: readonly string[],
   redact: (text: string) => string,
 ): readonly string[] {
@@ -99,7 +99,7 @@ export function keptHeaders(
 }
 
 /** The value of a stored header, by its name in lower case; undefined if it was not sent. */
-export function keptHeader(headers: readonly string[], name: string): string | undefined {
+export function findHeader(headers: readonly string[], name: string): string | undefined {
   const at = headers.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
   return at < 0 ? undefined : headers[at + 1];
 }
@@ -127,7 +127,7 @@ function unescaped(json: string): string {
 const ESCAPE = /\\(?:u(00[2-7][\da-f]|00a0|20(?:07|09|1[0-5]|2f)|2212|3000|ff1\d)|.)/gis;
 
 /** A body for storage, cut. */
-export function keptBody(body: string): string {
+export function cutBody(body: string): string {
   return cut(body, MAX_BODY_CODE_POINTS);
 }
 

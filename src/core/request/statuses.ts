@@ -1,5 +1,5 @@
 /** The form that `parseStatuses` accepts, for a JSON Schema. */
-export const STATUSES_FORM = { pattern: "^(?:0|[1-5](?:\\d\\d|[xX][xX]))$" };
+export const STATUSES_SCHEMA = { pattern: "^(?:0|[1-5](?:\\d\\d|[xX][xX]))$" };
 
 /** Parses statuses: `404`, `4xx`, or `0` for no answer; undefined if the text is none of these. */
 export function parseStatuses(text: string): readonly [number, number] | undefined {

@@ -1,6 +1,6 @@
 import { MAX_CHECKOUT_LIFETIME_MS, type Checkout, type Status } from "../checkout/checkout.ts";
 import { requestsFor } from "../checkout/create-request.ts";
-import { recordEvent, recordTestEvent, type CheckoutEvent } from "../checkout/event.ts";
+import { createEvent, createTestEvent, type CheckoutEvent } from "../checkout/event.ts";
 import { CREATE_PATHS, fingerprint, type StoredResponse } from "../checkout/idempotency-key.ts";
 import { advance, type AttemptResult, type Command } from "../checkout/payment.ts";
 import type { Attempt } from "../control/checkout.ts";
@@ -49,7 +49,7 @@ export function storyFault(story: KeptStory): StoryFault | undefined {
 
 /** Checks that an event without a checkout is a test event; undefined if it is. */
 export function testEventFault({ id, storeId, createdAt, ...event }: KeptEvent): string | undefined {
-  const made = recordTestEvent({ id, storeId }, createdAt);
+  const made = createTestEvent({ id, storeId }, createdAt);
   return isSameEvent(made, event) ? undefined : `${id} belongs to no checkout, and is no webhook.test event`;
 }
 
@@ -93,7 +93,7 @@ function eventsFault({ checkout, events }: KeptStory, path: readonly Status[]): 
     const json = jsonIn(event.body, moved);
     const previousStatus = path[at - 1] ?? null;
     const input = { id, checkout: moved, previousStatus, sequence: at + 1, checkoutJson: json ?? "" };
-    const made = recordEvent(input, createdAt);
+    const made = createEvent(input, createdAt);
     const isFirst = at > 0 || createdAt === checkout.createdAt;
     if (json === undefined || !isFirst || !isSameEvent(made, event))
       return { table, said: `${id} is not the event ${made.type} of its checkout ${checkout.id}` };

@@ -56,7 +56,7 @@ export function deliveryRequestAgain(
   audited: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
   parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets">,
 ): (DeliveryRequest & Pick<DeliveryParts, "realNow" | "fault">) | undefined {
-  const headers = auditedHeadersOf(audited);
+  const headers = readAuditedHeaders(audited);
   const fault = readFaultHeader(headers[FAULT_HEADER] ?? "") ?? null;
   const timestamp = Number(headers[HEADERS.timestamp]) + (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
   const realNow = timestamp * 1000;
@@ -66,7 +66,7 @@ export function deliveryRequestAgain(
 }
 
 /** The audited headers, as names and values. */
-export function auditedHeadersOf({
+export function readAuditedHeaders({
   auditedHeaders,
 }: Pick<DeliveryRequest, "auditedHeaders">): Readonly<Record<string, string>> {
   // We wrote it as a record of texts.

@@ -57,7 +57,7 @@ export const DELIVERY_STATES = ["due", "succeeded", "failed", "dropped"] as cons
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** The result of one attempt: the receiver's answer with its `Retry-After`, or why there was no answer. */
-export type DeliveryResult =
+export type DeliveryAttemptResult =
   | { readonly status: number; readonly retryAfterMs: number }
   | { readonly error: DeliveryError };
 
@@ -68,7 +68,7 @@ type DeliveryVerdict =
   | { readonly state: "failed"; readonly gone: boolean };
 
 /** Whether a receiver accepted a delivery: any 2xx. A redirect is a failure and is not followed. */
-export function isTaken(result: DeliveryResult): boolean {
+export function isAcceptedResult(result: DeliveryAttemptResult): boolean {
   return "status" in result && result.status >= 200 && result.status < 300;
 }
 
@@ -85,10 +85,10 @@ type FinishedAttempt = {
  * shorter while an attempt was pending, that attempt is the last.
  */
 export function decideAfterAttempt(
-  result: DeliveryResult,
+  result: DeliveryAttemptResult,
   { tries, schedule, jitter, now }: FinishedAttempt,
 ): DeliveryVerdict {
-  if (isTaken(result)) return { state: "succeeded" };
+  if (isAcceptedResult(result)) return { state: "succeeded" };
   if ("status" in result && result.status === 410) return { state: "failed", gone: true };
   const base = schedule[tries];
   if (base === undefined) return { state: "failed", gone: false };

@@ -44,7 +44,7 @@ const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
  * The form that `parseTarget` accepts, for a JSON Schema. The schema cannot check the allowed hosts and the sandbox's
  * own port.
  */
-export const TARGET_FORM = {
+export const TARGET_SCHEMA = {
   maxLength: MAX_URL_LENGTH,
   pattern: `^https?://(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\\[[0-9a-f:.]+\\])(?::${PORT})?(?:[/?][^\\u0000-\\u0020#@]*)?$`,
 };
@@ -157,7 +157,7 @@ export function parseTargetHost(text: string): Outcome<string> {
  * The permitted addresses among those that a target's name resolves to now. The name is resolved for each attempt, and
  * the connection uses only these addresses, so that DNS cannot change in between. Refuses with `invalid_parameter`.
  */
-export function allowedAddresses(
+export function filterAddresses(
   target: Target,
   resolved: readonly string[],
   { ownPort }: TargetPolicy,

@@ -4,7 +4,7 @@ import type { ChangeEntry } from "../../core/control/config.ts";
 import { printable } from "../../core/text.ts";
 
 /** The changes in one line; empty if there are none. */
-export function changedText(changes: readonly Pick<ChangeEntry, "action">[]): string {
+export function summarizeChanges(changes: readonly Pick<ChangeEntry, "action">[]): string {
   const words = { add: "added", change: "changed", remove: "removed" } as const;
   return (["add", "change", "remove"] as const)
     .map((action) => [changes.filter((change) => change.action === action).length, words[action]] as const)
@@ -30,7 +30,7 @@ const OPENING = {
  * The effects of a configuration that open the sandbox, one line each: settings without a corresponding option, and new
  * endpoints.
  */
-export function openedLines(
+export function exposureLines(
   settings: SandboxSettings,
   options: object,
   changes: readonly PlannedChange[],

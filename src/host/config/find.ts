@@ -2,7 +2,7 @@ import { dirname, join, resolve } from "node:path";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
-import { failed, misused, type HostFailure } from "../failure.ts";
+import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
 
 /** The options that choose a command's configuration. */
 export type ConfigOptions = { readonly config?: string; readonly trustFolder?: boolean };
@@ -44,13 +44,13 @@ export function findConfig(
   if (isNamed && path !== undefined) {
     if (world.files.exists(path)) return accept(path);
     const named = config === undefined ? ` (${CONFIG_VARIABLE})` : "";
-    return misused(
+    return usageFailure(
       `there is no file ${path}${named}`,
       "name the configuration, or leave it out to look for one",
     );
   }
   if (path === undefined || trustFolder === true || isOwn(world, path)) return accept(path);
-  return failed({
+  return stateFailure({
     code: "config_refused",
     message: `${path} belongs to another user, and a configuration says where keys and events are sent`,
     next: `name it (--config, --file, or ${CONFIG_VARIABLE}), or --trust-folder`,

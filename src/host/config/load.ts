@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { namedField, type FieldFault } from "../../core/config/field.ts";
+import { parseFieldFault, type FieldFault } from "../../core/config/field.ts";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import type { ConfigFault, ReadConfig } from "../../core/config/read.ts";
 import type { ConfigFile, StoreInput } from "../../core/config/schema.ts";
@@ -8,7 +8,7 @@ import type { World } from "../../world.ts";
 import { shortPath } from "../folder/state-folder.ts";
 import { findConfig, type ConfigOptions } from "./find.ts";
 import { readNamedText } from "../named-file.ts";
-import { misused, type HostFailure } from "../failure.ts";
+import { usageFailure, type HostFailure } from "../failure.ts";
 
 /** A loaded configuration, with the messages for its faults. */
 export type LoadedConfig = {
@@ -37,7 +37,10 @@ export async function loadConfig(
   const path = found.value;
   const read = readNamedText(world, path, { maxBytes: LARGEST_CONFIG_BYTES });
   if (!read.ok)
-    return misused(`${path} ${read.refusal.why}`, `name the file itself, such as ${join(path, CONFIG_FILE)}`);
+    return usageFailure(
+      `${path} ${read.refusal.why}`,
+      `name the file itself, such as ${join(path, CONFIG_FILE)}`,
+    );
   return loadText(world, path, read.value);
 }
 
@@ -71,7 +74,7 @@ function loaded(
       return resolved.ok ? resolved : refused(faultsFailure(name, resolved.refusal.map(locate)));
     },
     refused: ({ code, message }) => {
-      const fault = namedField(message);
+      const fault = parseFieldFault(message);
       if (fault !== undefined) return { ...problem(fault), kind: "failed", code };
       return { kind: "failed", code, message, next: `correct ${name}` };
     },

@@ -6,7 +6,7 @@ import type { World } from "../../world.ts";
 import { shortPath } from "../folder/state-folder.ts";
 import type { ConfigOptions } from "./find.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
-import { changedText, openedLines } from "./changes.ts";
+import { summarizeChanges, exposureLines } from "./changes.ts";
 import type { HostFailure } from "../failure.ts";
 import { type ServeOptions, DEFAULT_PORT } from "../options.ts";
 import type { Messages } from "../hosting.ts";
@@ -41,11 +41,11 @@ export async function withLoaded<Options extends ServeOptions>(
   const target = checkTargets(file, settings);
   if (!target.ok) return target;
   const applied = (changes: readonly PlannedChange[]): void => {
-    const text = changedText(changes);
-    const opened = openedLines(config.sandbox ?? {}, options, changes);
+    const text = summarizeChanges(changes);
+    const opened = exposureLines(config.sandbox ?? {}, options, changes);
     for (const line of [text, ...opened].filter(Boolean)) printer.talk(`${shortPath(world, path)}: ${line}`);
   };
-  const opens = openedLines(config.sandbox ?? {}, options, []).length > 0;
+  const opens = exposureLines(config.sandbox ?? {}, options, []).length > 0;
   if (resolved.value.length === 0 && !opens) return accept(settings);
   return accept({ ...settings, setup: { stores: resolved.value, problem: refused, applied } });
 }

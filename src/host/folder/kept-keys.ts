@@ -10,7 +10,7 @@ type Stores = Credentials["stores"];
  * Writes the merchant's copy of keys and names into a folder; undefined: nothing is stored. Until the store of a first
  * start is in `sandbox.db`, the file says that the start was never ready.
  */
-export function keptKeys(
+export function createKeyWriter(
   world: Pick<World, "files" | "soon">,
   folder: string | undefined,
 ): Pick<StoreMaker, "keepKey" | "keepKeySoon" | "keepName"> {

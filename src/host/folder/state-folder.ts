@@ -19,7 +19,7 @@ import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./files.ts";
 import { printable } from "../../core/text.ts";
 import { checkContents, checkFolder, type TrustOptions } from "./trust.ts";
 import { claimFile, removeTakeovers, serves } from "./owner-file.ts";
-import { failed, type HostFailure } from "../failure.ts";
+import { stateFailure, type HostFailure } from "../failure.ts";
 
 /** The folder's name in a project (decision 54). */
 export const FOLDER_NAME = ".checkout";
@@ -144,7 +144,7 @@ export function requireStoreInFolder(
   const database = stateFile(folder, "database");
   const message = `${database} does not hold store ${printable(lost)}, which ${stateFile(folder, "credentials")} names: its log ${database}-wal was removed or emptied; nothing was made and nothing overwritten`;
   const next = `restore ${database} and ${database}-wal from one backup, or move the folder away and start again`;
-  return failed({ code: "state_file_missing", message, next });
+  return stateFailure({ code: "state_file_missing", message, next });
 }
 
 /**
@@ -253,7 +253,7 @@ export function claimFolder(
   const where = serving === undefined ? undefined : baseUrlOf(serving);
   const isOther = text !== undefined && serving === undefined;
   const how = where ?? (isOther ? "another version of checkout" : "starting");
-  return failed({
+  return stateFailure({
     code: "already_running",
     message: `a sandbox already serves ${folder}: ${how} (pid ${claim.pid})`,
     next: "use it, stop it, or start another one with --dir or --ephemeral",
@@ -291,7 +291,7 @@ function readWith<Value>(
 }
 
 function missing(path: string, why: string): Outcome<never, HostFailure> {
-  return failed({
+  return stateFailure({
     code: "state_file_missing",
     message: `${path} is missing: ${why}; no new one was made`,
     next: "restore it from a backup, or move the folder away and start again",
@@ -300,7 +300,7 @@ function missing(path: string, why: string): Outcome<never, HostFailure> {
 
 /** The file is valid: moving it away would leave its sandbox running unnoticed. */
 function ofAnotherVersion(path: string, { pid }: RunOwner): Outcome<never, HostFailure> {
-  return failed({
+  return stateFailure({
     code: "state_file_unreadable",
     message: `${path} is of another version of checkout, whose sandbox runs (pid ${pid})`,
     next: "stop it with that version, or use another folder with --dir",
@@ -308,7 +308,7 @@ function ofAnotherVersion(path: string, { pid }: RunOwner): Outcome<never, HostF
 }
 
 function unreadable(path: string, expected: string): Outcome<never, HostFailure> {
-  return failed({
+  return stateFailure({
     code: "state_file_unreadable",
     message: `${path} does not hold ${expected}`,
     next: "restore it from a backup, or move the folder away and start again",

@@ -5,7 +5,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote } from "../../core/shell/quote.ts";
 import type { PathFacts, World } from "../../world.ts";
 import { IGNORE_ALL, IGNORE_FILE, isFolderOfOurs, ownerOfName } from "./files.ts";
-import { failed, type HostFailure } from "../failure.ts";
+import { stateFailure, type HostFailure } from "../failure.ts";
 
 /** Options of checking a folder: `trustFolder` accepts any owners and modes. */
 export type TrustOptions = { readonly trustFolder?: boolean };
@@ -94,7 +94,7 @@ function refuseFolder(
   why: string,
   next = "name another folder with --dir, or move this one away",
 ): Outcome<never, HostFailure> {
-  return failed({
+  return stateFailure({
     code: "state_folder_refused",
     message: `${why}; nothing was read from the folder or written to it`,
     next,
@@ -103,7 +103,7 @@ function refuseFolder(
 
 /** The same refusal as for its database; given first, because the folder is checked first. */
 function developmentFolder(folder: string): Outcome<never, HostFailure> {
-  return failed({
+  return stateFailure({
     code: "state_folder_development_version",
     message: `${folder} was made by a development version of checkout; nothing was written to it`,
     next: "move it away, or use a new folder with --dir",

@@ -1,4 +1,4 @@
-import { isApproved, productionOf } from "../../core/readiness/admin-act.ts";
+import { isApproved, productionOf } from "../../core/readiness/admin-action.ts";
 import {
   NOTHING_RELIED_ON,
   reliedOnByCreate,

@@ -7,7 +7,7 @@ import {
   type Terms,
 } from "../../core/checkout/checkout.ts";
 import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
-import { recordEvent } from "../../core/checkout/event.ts";
+import { createEvent } from "../../core/checkout/event.ts";
 import { fingerprint, replay, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
 import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import { priceForCheckout } from "../../core/checkout/price.ts";
@@ -78,7 +78,7 @@ export function createCheckout(
       checkoutId: checkout.id,
       createdAt: now,
     });
-    emit(context, recordEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutJson: json }, now));
+    emit(context, createEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutJson: json }, now));
     schedule(context, checkout, facts.clock);
     return accept({ requestId, body, replayed: false });
   });

@@ -1,7 +1,7 @@
 import { UNSTATED_MOVE } from "../../core/readiness/relied.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { MoveEntry } from "../../core/control/checkout.ts";
-import { recordEvent } from "../../core/checkout/event.ts";
+import { createEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { advance, isDue, isFinal, type AttemptResult, type Command } from "../../core/checkout/payment.ts";
 import {
@@ -22,7 +22,7 @@ type Change = { readonly checkout: Checkout; readonly moves: readonly MoveEntry[
 export const MAX_DUE_AT_ONCE = 100;
 
 /** An act of a payer on the hosted pages; `attempt` is the attempt that the page showed. */
-export type PayerAct =
+export type PayerAction =
   | { readonly kind: "start" }
   /** `attempt`: cancelled in the wallet of that attempt; null: on the checkout page. */
   | { readonly kind: "cancel"; readonly attempt: number | null }
@@ -34,7 +34,7 @@ export type PayerAct =
 export function actAsPayer(
   context: ServiceContext,
   checkoutId: string,
-  act: PayerAct,
+  act: PayerAction,
 ): Promise<Outcome<Change>> {
   return onCheckout(context, { storeId: null, checkoutId }, (checkout, now) => {
     const fromWallet = act.kind === "finish_late" || (act.kind === "cancel" && act.attempt !== null);
@@ -214,7 +214,7 @@ function apply(
   const moved = { ...checkout, status };
   const sequence = store.events.lastSequence(checkout.id) + 1;
   const json = checkoutJson(moved, checkoutOrigin);
-  const event = recordEvent(
+  const event = createEvent(
     {
       id: world.uuid(checkout.storeId),
       checkout: moved,

@@ -9,10 +9,10 @@ import { payAs } from "../checkout/payments.ts";
 import { addPrice, retirePrice } from "../checkout/prices.ts";
 import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "../checkout/return-origins.ts";
 import { createTestOrder } from "../checkout/test-order.ts";
-import { refusedOrders } from "../explain/search.ts";
+import { findRefusedOrders } from "../explain/search.ts";
 import { viewCheckout } from "../checkout/view.ts";
 import type { EventEntry } from "../../store/checkout/events.ts";
-import type { ControlActs, HandlersOf } from "./handler.ts";
+import type { ControlActions, HandlersOf } from "./handler.ts";
 
 /** The handlers of operations on checkouts. */
 export const checkoutHandlers = {
@@ -29,7 +29,8 @@ export const checkoutHandlers = {
   },
   listCheckouts: async (context, { storeId, body }) => {
     const { q, before } = body;
-    const refused = q === undefined || before !== undefined ? [] : refusedOrders(context, storeId, q).orders;
+    const refused =
+      q === undefined || before !== undefined ? [] : findRefusedOrders(context, storeId, q).orders;
     return mapped(await listCheckouts(context, storeId, body), (page) => ({ ...page, refused }));
   },
   createTestOrder: (context, { storeId, requestId }) => createTestOrder(context, { storeId, requestId }),
@@ -60,7 +61,7 @@ export const checkoutHandlers = {
 } satisfies HandlersOf<"checkouts">;
 
 /** For calls of a drill, which the merchant's integration does not rely on: records no assumptions. */
-function withoutNotes(context: ControlActs): ControlActs {
+function withoutNotes(context: ControlActions): ControlActions {
   return { ...context, assumptions: { ...context.assumptions, note: () => undefined } };
 }
 

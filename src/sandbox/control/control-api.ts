@@ -29,11 +29,11 @@ import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, Call } from "../area.ts";
 import { noStore } from "../at-store.ts";
-import type { OperationCall, ControlActs } from "./handler.ts";
+import type { OperationCall, ControlActions } from "./handler.ts";
 import { runOperation } from "./handlers.ts";
 
 /** The dependencies of the control API; each role has its own credential. */
-export type ControlContext = ControlActs & {
+export type ControlContext = ControlActions & {
   readonly controlToken: string;
   readonly adminToken: string;
   /** The version of the serving program. */

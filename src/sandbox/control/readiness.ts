@@ -5,7 +5,7 @@ import { ASSUMPTIONS } from "../../core/readiness/assumptions.ts";
 import { redactStored } from "../../core/request/redaction.ts";
 import { atStore, noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
-import { act } from "../readiness/administration.ts";
+import { applyAction } from "../readiness/administration.ts";
 import { judgeStore, readReadiness } from "../readiness/facts.ts";
 import { inForce } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
@@ -33,7 +33,7 @@ export const readinessHandlers = {
       return accept(waiver);
     }),
   requestProduction: (context, { storeId, body }) =>
-    act(context, {
+    applyAction(context, {
       storeId,
       actor: "merchant",
       action: "request_production",
@@ -41,7 +41,7 @@ export const readinessHandlers = {
       note: keptNote(body.note),
     }),
   adminAct: (context, { storeId, body }) =>
-    act(context, {
+    applyAction(context, {
       storeId,
       actor: "administrator",
       action: body.action,

@@ -4,7 +4,7 @@ import type { RequestEntry } from "../../core/control/requests.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import { explain, noRequest } from "../explain/explain.ts";
-import type { ControlActs, HandlersOf } from "./handler.ts";
+import type { ControlActions, HandlersOf } from "./handler.ts";
 import { lookUntil } from "../runtime/arrivals.ts";
 
 const DEFAULT_PAGE = 100;
@@ -30,7 +30,7 @@ export const requestHandlers = {
  * read continues after the last one.
  */
 async function awaitRequests(
-  context: ControlActs,
+  context: ControlActions,
   storeId: string,
   query: RequestOf<"listRequests">,
 ): Promise<readonly LoggedRequest[]> {

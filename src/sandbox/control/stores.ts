@@ -6,7 +6,7 @@ import { noStore } from "../at-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
 import { createSnapshot, listSnapshots, removeSnapshot, restoreNamed } from "../snapshot/named.ts";
 import { createStore } from "../runtime/seed.ts";
-import type { ControlActs, HandlersOf } from "./handler.ts";
+import type { ControlActions, HandlersOf } from "./handler.ts";
 import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
 
 /** The handlers of operations on stores. */
@@ -60,7 +60,7 @@ export const storesHandlers = {
  * Ends the leases of deleted stores: this undoes the effects of their drills and informs the commands of these drills.
  */
 async function endLeasesOfGone(
-  { store, leases }: Pick<ControlActs, "store" | "leases">,
+  { store, leases }: Pick<ControlActions, "store" | "leases">,
   storeIds: readonly string[],
 ): Promise<void> {
   const gone = storeIds.filter((storeId) => store.stores.names(storeId) === undefined);

@@ -1,4 +1,4 @@
-import type { ExplainedKind } from "../../core/explain/explained.ts";
+import type { ExplainableKind } from "../../core/explain/explained.ts";
 import type { Explanation } from "../../core/explain/explanation.ts";
 import {
   explainCheckout,
@@ -10,7 +10,7 @@ import {
 import {
   differencesOf,
   explainRequest,
-  refusedKey,
+  keyOfRefusal,
   type ExistingCheckout,
 } from "../../core/explain/request.ts";
 import type { StoryDelivery } from "../../core/explain/delivery.ts";
@@ -18,7 +18,7 @@ import type { CheckoutStory, StoryRequest, StoryMaterial } from "../../core/expl
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import { keptHeader, type LoggedRequest } from "../../core/request/logged-request.ts";
+import { findHeader, type LoggedRequest } from "../../core/request/logged-request.ts";
 import { isUuid, printableLiteral } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
@@ -54,13 +54,14 @@ const MAX_TOLD = 1000;
 type ExplainQuery = { readonly context: ExplainContext; readonly storeId: string; readonly id: string };
 
 /** The explanation of each kind, in the order of the search; undefined if the store has no such object. */
-const KINDS: Readonly<Record<ExplainedKind, (looking: ExplainQuery) => Promise<Explanation | undefined>>> = {
-  request: (looking) => Promise.resolve(ofRequest(looking)),
-  checkout: ofCheckout,
-  event: (looking) => Promise.resolve(ofEvent(looking)),
-  delivery: (looking) => Promise.resolve(ofDelivery(looking)),
-  order: ofOrder,
-};
+const KINDS: Readonly<Record<ExplainableKind, (looking: ExplainQuery) => Promise<Explanation | undefined>>> =
+  {
+    request: (looking) => Promise.resolve(ofRequest(looking)),
+    checkout: ofCheckout,
+    event: (looking) => Promise.resolve(ofEvent(looking)),
+    delivery: (looking) => Promise.resolve(ofDelivery(looking)),
+    order: ofOrder,
+  };
 
 /**
  * Explains an object of a store by its id (a request, checkout, event or delivery), or an order by its order_id.
@@ -69,10 +70,10 @@ const KINDS: Readonly<Record<ExplainedKind, (looking: ExplainQuery) => Promise<E
 export async function explain(
   context: ExplainContext,
   storeId: string,
-  { id: typed, as }: { readonly id: string; readonly as?: ExplainedKind | undefined },
+  { id: typed, as }: { readonly id: string; readonly as?: ExplainableKind | undefined },
 ): Promise<Outcome<Explanation>> {
   const looking = { context, storeId, id: isUuid(typed) ? typed.toLowerCase() : typed };
-  const kinds = as === undefined ? (Object.keys(KINDS) as readonly ExplainedKind[]) : [as];
+  const kinds = as === undefined ? (Object.keys(KINDS) as readonly ExplainableKind[]) : [as];
   for (const kind of kinds) {
     const found = await KINDS[kind]({ ...looking, id: kind === "order" ? typed : looking.id });
     if (found !== undefined) return accept(found);
@@ -134,7 +135,7 @@ function toldRequest(
     request.status === 201 ? keys.find(({ requestId }) => requestId === request.requestId) : undefined;
   return {
     ...request,
-    key: kept?.key ?? refusedKey(request),
+    key: kept?.key ?? keyOfRefusal(request),
     differences: request.code === null ? [] : differencesOf(request, met),
     answer: kept?.body ?? null,
     fingerprint: kept?.fingerprint ?? null,
@@ -167,7 +168,7 @@ function checkoutMet(
   if (refused?.met !== undefined) return store.checkouts.find(storeId, refused.met);
   const key =
     code === "idempotency_key_reused" && refused !== null
-      ? keptHeader(refused.headers, "idempotency-key")
+      ? findHeader(refused.headers, "idempotency-key")
       : undefined;
   const bound = key === undefined ? undefined : store.idempotencyKeys.checkoutOf(storeId, key);
   if (bound !== undefined) return store.checkouts.find(storeId, bound);

@@ -1,5 +1,5 @@
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import { keptHeader } from "../../core/request/logged-request.ts";
+import { findHeader } from "../../core/request/logged-request.ts";
 import { isUuid } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 import { noStore } from "../at-store.ts";
@@ -109,7 +109,7 @@ function pathOfEnding(context: FindContext, storeId: string, ending: string): st
 function pathOfRefused({ requests }: FindContext, storeId: string, key: string): string | undefined {
   const found = requests
     .before(storeId, undefined, NEWEST)
-    .find(({ refused }) => refused !== null && keptHeader(refused.headers, "idempotency-key") === key);
+    .find(({ refused }) => refused !== null && findHeader(refused.headers, "idempotency-key") === key);
   return found && `/requests/${found.requestId}`;
 }
 

@@ -40,7 +40,7 @@ export async function search(context: SearchContext, storeId: string, text: stri
   const { store } = context;
   const listed = await listCheckouts(context, storeId, { q: text, limit: MAX_CHECKOUTS });
   const list = listed.ok ? listed.value : NO_LIST;
-  const { orders: refused, isWhole: isRefusedWhole } = refusedOrders(context, storeId, text);
+  const { orders: refused, isWhole: isRefusedWhole } = findRefusedOrders(context, storeId, text);
   const small = text.toLowerCase();
   return {
     ...list,
@@ -56,7 +56,7 @@ export async function search(context: SearchContext, storeId: string, text: stri
 const NO_LIST = { checkouts: [], nextBefore: null, searched: null, searchedBackTo: null } as const;
 
 /** Matching order_ids of which every create was refused. An order_id with a checkout is found by its checkout. */
-export function refusedOrders(
+export function findRefusedOrders(
   { store, requests }: SearchContext,
   storeId: string,
   text: string,

@@ -4,7 +4,7 @@ import {
   FAULT_HEADER,
   faultHeader,
   faultText,
-  fits,
+  matchesPattern,
   isApiFault,
   type ApiFault,
   type Fault,
@@ -55,8 +55,8 @@ async function meetFault(context: ApiFaultContext, asked: FaultableCall): Promis
   const matches = (fault: Fault): fault is ApiFault =>
     isApiFault(fault) &&
     (fault.match.method ?? method) === method &&
-    (fault.match.path === null || fits(fault.match.path, call.path)) &&
-    (fault.match.orderId === null || (orderId !== null && fits(fault.match.orderId, orderId)));
+    (fault.match.path === null || matchesPattern(fault.match.path, call.path)) &&
+    (fault.match.orderId === null || (orderId !== null && matchesPattern(fault.match.orderId, orderId)));
   const fault = await store.write(() => takeFault(context, caller.storeId, { now, matches }));
   if (fault === undefined) return work();
   const { action } = fault;

@@ -1,4 +1,4 @@
-import { fits, isDeliveryFault, type DeliveryFault, type Fault } from "../../core/fault/fault.ts";
+import { matchesPattern, isDeliveryFault, type DeliveryFault, type Fault } from "../../core/fault/fault.ts";
 import { wants } from "../../core/webhook/event-types.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
@@ -20,7 +20,7 @@ export function takeDeliveryFault(
     (fault.match.endpointId ?? delivery.endpointId) === delivery.endpointId &&
     (fault.match.eventId ?? event.id) === event.id &&
     (fault.match.eventType === null || wants([fault.match.eventType], event.type)) &&
-    (fault.match.orderId === null || fits(fault.match.orderId, orderIdOf(context, delivery))) &&
+    (fault.match.orderId === null || matchesPattern(fault.match.orderId, orderIdOf(context, delivery))) &&
     !(holdsBack(fault) && delivery.fault !== null);
   return takeFault(context, storeId, { now, matches });
 }

@@ -15,7 +15,7 @@ export type AcceptedOrder = {
 const SEARCHED_DELIVERIES = 1000;
 
 /** The newest accepted events of checkouts; null if there are none among the last deliveries of the endpoint. */
-export function acceptedOrder(
+export function findAcceptedOrder(
   { deliveries, events, checkouts }: Pick<Store, "deliveries" | "events" | "checkouts">,
   { id: endpointId, storeId }: Pick<Endpoint, "id" | "storeId">,
 ): AcceptedOrder | null {

@@ -1,19 +1,19 @@
-import { decideAct, kindOf, productionOf, type AdminAct } from "../../core/readiness/admin-act.ts";
-import type { RecordedAct } from "../../core/control/readiness.ts";
+import { decideAction, kindOf, productionOf, type AdminAction } from "../../core/readiness/admin-action.ts";
+import type { RecordedAction } from "../../core/control/readiness.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
 import { atStore, noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** An act on a store, without its time. */
-type ActInput = Omit<AdminAct, "at">;
+type ActionInput = Omit<AdminAction, "at">;
 
 /**
  * Applies an act of the administrator, or records a request of the merchant (decision 49). One transaction writes the
  * change and its audit row. Refuses with `state_conflict` an act that would change nothing or is not allowed yet, and
  * with `not_found` an unknown store, capability or price.
  */
-export function act(context: ServiceContext, wanted: ActInput): Promise<Outcome<RecordedAct>> {
+export function applyAction(context: ServiceContext, wanted: ActionInput): Promise<Outcome<RecordedAction>> {
   const { storeId } = wanted;
   return atStore(context, storeId, (store, at) => {
     const details = store.stores.details(storeId);
@@ -24,7 +24,7 @@ export function act(context: ServiceContext, wanted: ActInput): Promise<Outcome<
       prices: store.prices.of(storeId),
       production: productionOf(store.adminActs.of(storeId)),
     };
-    const allowed = decideAct(standing, wanted);
+    const allowed = decideAction(standing, wanted);
     if (!allowed.ok) return allowed;
     apply(store, wanted);
     return accept(store.adminActs.insert({ ...wanted, at }));
@@ -32,7 +32,7 @@ export function act(context: ServiceContext, wanted: ActInput): Promise<Outcome<
 }
 
 /** Applies the change of an act. Approvals, requests and the gate exist only as audit rows. */
-function apply(store: Store, { storeId, action, subject }: ActInput): void {
+function apply(store: Store, { storeId, action, subject }: ActionInput): void {
   const { stores, prices } = store;
   switch (action) {
     case "activate":

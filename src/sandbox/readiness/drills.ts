@@ -7,7 +7,7 @@ import { drillSteps } from "../../core/readiness/drills/webhook-causes.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
 import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
-import { acceptedOrder, type AcceptedOrder } from "./accepted-order.ts";
+import { findAcceptedOrder, type AcceptedOrder } from "./accepted-order.ts";
 import type { Leases } from "./leases.ts";
 import { sendCases, type CasesContext, type Subject as CasesSubject } from "./webhook-cases.ts";
 
@@ -85,7 +85,7 @@ function subjectsOf(
         // Only the newest secret, so that the result also holds after the overlap of a rotation.
         const [secret, ...older] = inForce;
         if (secret === undefined) throw new Error(`endpoint ${endpoint.id} has no signing secret`);
-        const order = orderEvents ? acceptedOrder(store, endpoint) : null;
+        const order = orderEvents ? findAcceptedOrder(store, endpoint) : null;
         const secrets = { secret, olderSecrets: [...older, ...retired], retiredSecret: retired[0] };
         return { endpoint, ...secrets, order, now };
       }),
@@ -95,7 +95,7 @@ function subjectsOf(
 
 /**
  * The endpoints of a webhook drill. If `checkout listen` is the only endpoint, or is named, its forwarding address is
- * drilled, with the listener's secret. Refuses as `drilledEndpoints` does.
+ * drilled, with the listener's secret. Refuses as `endpointsToDrill` does.
  */
 function receiversOf(
   context: DrillsContext,
@@ -107,7 +107,7 @@ function receiversOf(
   const target = context.listenerTargets.get(storeId);
   const isMeant = endpointId === undefined ? enabled.length === 1 : endpointId === listener?.id;
   if (listener === undefined || target === undefined || !isMeant || context.heldBack(storeId) !== undefined)
-    return drilledEndpoints(context, storeId, endpointId);
+    return endpointsToDrill(context, storeId, endpointId);
   return accept([{ ...listener, url: target }]);
 }
 
@@ -115,7 +115,7 @@ function receiversOf(
  * The named endpoint, or all enabled endpoints without listeners, because production has no listeners. Refuses with
  * `state_conflict` if there is no endpoint to drill, or nothing is delivered.
  */
-export function drilledEndpoints(
+export function endpointsToDrill(
   { store, heldBack }: DrillsContext,
   storeId: string,
   endpointId?: string,

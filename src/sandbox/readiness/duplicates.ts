@@ -10,7 +10,7 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import { atStore } from "../at-store.ts";
 import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
 import { deliveryErrorOf, post, type PostResult } from "../webhook/post.ts";
-import { drilledEndpoints, insertDrill, type DrillsContext } from "./drills.ts";
+import { endpointsToDrill, insertDrill, type DrillsContext } from "./drills.ts";
 
 /** The drills that send events themselves. */
 const SENDING: readonly DrillKind[] = ["duplicates", "browser_return"];
@@ -124,7 +124,7 @@ function drilledNow(
   const { storeId, leaseId, subject } = wanted;
   const held = context.leases.check({ storeId, id: leaseId }, drills);
   if (!held.ok) return held;
-  const endpoints = drilledEndpoints(context, storeId);
+  const endpoints = endpointsToDrill(context, storeId);
   if (!endpoints.ok) return endpoints;
   const current = duplicatesSubject(endpoints.value);
   return subject === undefined || subject === current

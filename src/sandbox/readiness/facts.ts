@@ -1,4 +1,4 @@
-import { productionOf } from "../../core/readiness/admin-act.ts";
+import { productionOf } from "../../core/readiness/admin-action.ts";
 import { judge } from "../../core/readiness/checklist.ts";
 import type { EndpointFact, JudgedChecklist, ReadinessFacts } from "../../core/control/readiness.ts";
 import { webhookSubject } from "../../core/readiness/drills/drill.ts";

@@ -1,7 +1,7 @@
 import { parseCreateRequest } from "../../core/checkout/create-request.ts";
 import type { IdempotencyFacts, RunFact } from "../../core/readiness/drills/idempotency.ts";
 import { otherRequest } from "../../core/readiness/other-request.ts";
-import type { ClientEnd, Reuse, SeenCreate, WatchedRun } from "../../core/control/drills.ts";
+import type { ClientExit, Reuse, SeenCreate, WatchedRun } from "../../core/control/drills.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { ClientRun, Loss } from "../../core/readiness/names.ts";
 import { parseJson, parseStrictJson } from "../../core/json.ts";
@@ -35,7 +35,7 @@ export type IdempotencyWatch = {
    */
   readonly awaitLoss: (drill: LeaseRef) => Promise<Outcome<boolean>>;
   /** Ends the run; a held answer is dropped. Refuses with `not_found`. */
-  readonly endRun: (drill: LeaseRef, end: ClientEnd) => Outcome<AnswerOf<"endClientRun">>;
+  readonly endRun: (drill: LeaseRef, end: ClientExit) => Outcome<AnswerOf<"endClientRun">>;
   /**
    * Watches a create that is committed but not answered yet. A successful create gets the next loss of its run in
    * `RUN_LOSSES`; a create of the killed run waits until the run has ended, and then gets no answer either.
@@ -116,7 +116,7 @@ export function createIdempotencyWatch(
     },
     endRun: (drill, end) =>
       mapped(watchOf(drill), (watch) => {
-        keep(withEnd(watch, end));
+        keep(withExit(watch, end));
         watch.moments.ended();
         return comeOf(watch);
       }),
@@ -159,7 +159,7 @@ function withRun(watch: Watch, run: WatchedRun): Watch {
   return { ...watch, moments: momentsOfRun(), waitsUntil: null, current };
 }
 
-function withEnd(watch: Watch, end: ClientEnd): Watch {
+function withExit(watch: Watch, end: ClientExit): Watch {
   if (watch.current === undefined) return watch;
   const { start: _start, ...run } = watch.current;
   return { ...watch, current: undefined, runs: [...watch.runs, { ...run, ...end }] };

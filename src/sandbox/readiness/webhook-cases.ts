@@ -14,7 +14,7 @@ import {
   drillRequest,
   eventOf,
   shouldContinue,
-  sentAs,
+  buildCaseRequest,
   type DrillEvent,
 } from "../../core/readiness/drills/webhook-request.ts";
 import {
@@ -141,7 +141,7 @@ function createSender(context: CasesContext, subject: Subject) {
       { secret, retiredSecret, realNow, url },
     );
     const { limited, ...sent } = await posted(
-      sentAs(name, { ...basic, url }, realNow),
+      buildCaseRequest(name, { ...basic, url }, realNow),
       DRILL_CASES[name].connection,
     );
     const { milliseconds } = sent;

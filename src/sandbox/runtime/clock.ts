@@ -11,7 +11,7 @@ import type { World } from "../../world.ts";
 import type { Mutex } from "../../core/mutex.ts";
 
 /** The moves of a store's clock (decision 18). Times and spans in milliseconds. */
-type ClockAct =
+type ClockAction =
   | { readonly action: "show" | "freeze" | "real" }
   | { readonly action: "advance"; readonly byMs: number }
   | { readonly action: "set"; readonly to: number };
@@ -47,14 +47,14 @@ export type ClockContext = ServiceContext & {
 export function moveClock(
   context: ClockContext,
   storeId: string,
-  act: ClockAct,
+  act: ClockAction,
 ): Promise<Outcome<ClockState>> {
   return act.action === "show"
     ? move(context, storeId, act)
     : context.clockMutex(storeId, () => move(context, storeId, act));
 }
 
-async function move(context: ClockContext, storeId: string, act: ClockAct): Promise<Outcome<ClockState>> {
+async function move(context: ClockContext, storeId: string, act: ClockAction): Promise<Outcome<ClockState>> {
   const { store, world } = context;
   if (store.clocks.of(storeId) === undefined) return noStore(storeId);
   const movesOn = act.action === "advance" || act.action === "set";
@@ -101,7 +101,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
 function progressOf(
   { store, world, clockMoves }: ClockContext,
   storeId: string,
-  act: ClockAct,
+  act: ClockAction,
 ): Disposable & Omit<MoveUnderWay, "end"> {
   const nothing = (): void => undefined;
   if (act.action === "show")
@@ -164,7 +164,7 @@ function nextStop({ store }: ServiceContext, storeId: string, after: number): nu
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-function moved(clock: StoreClock, act: ClockAct, realNow: number): StoreClock {
+function moved(clock: StoreClock, act: ClockAction, realNow: number): StoreClock {
   switch (act.action) {
     case "show":
       return clock;

@@ -89,7 +89,7 @@ const CODE_LIFETIME_MS = 10 * 60_000;
 const MAX_CODES = 100;
 const MAX_SESSIONS = 100;
 const MAX_KEPT = 100;
-const MAX_ACTS = 100;
+const MAX_ACTIONS = 100;
 /**
  * Maximum number of wrong tokens in a minute. Wrong codes are not counted: a code has 122 random bits, and counting
  * would let any page lock out the user.
@@ -106,7 +106,7 @@ export function createPortalAccess(
   const { origin, pathname: path } = url === null ? { origin: "", pathname: "" } : new URL(url);
   const codes = createCodes(world);
   const sessions = createSessions(world);
-  const acts = createActs();
+  const acts = createActions();
   const tokens = createTokens(world, adminToken);
   return {
     origin,
@@ -235,7 +235,7 @@ function createSessions({ freshId }: Pick<World, "freshId">) {
 }
 
 /** The last forms that were sent, and where each has led to, or will. */
-function createActs(): Pick<PortalAccess, "numberPage" | "actOnce"> {
+function createActions(): Pick<PortalAccess, "numberPage" | "actOnce"> {
   const acts = new Map<string, Promise<RedirectOutcome>>();
   let pages = 0;
   return {
@@ -247,7 +247,7 @@ function createActs(): Pick<PortalAccess, "numberPage" | "actOnce"> {
       const running = run();
       acts.set(name, running);
       const [oldest] = acts.keys();
-      if (acts.size > MAX_ACTS && oldest !== undefined) acts.delete(oldest);
+      if (acts.size > MAX_ACTIONS && oldest !== undefined) acts.delete(oldest);
       const isDone = await running.then(
         ({ ok }) => ok,
         () => false,

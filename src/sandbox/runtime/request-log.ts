@@ -1,6 +1,6 @@
 import {
-  keptBody,
-  keptHeaders,
+  cutBody,
+  redactHeaders,
   orderIdIn,
   withoutSecrets,
   type FoundRequest,
@@ -363,8 +363,8 @@ function factsOf({
     code: refusal.code,
     refused: {
       message: redact(refusal.message),
-      headers: keptHeaders(rawHeaders, redact),
-      body: keptBody(withoutSecrets(sent, redact)),
+      headers: redactHeaders(rawHeaders, redact),
+      body: cutBody(withoutSecrets(sent, redact)),
       met: refusal.met,
     },
   };

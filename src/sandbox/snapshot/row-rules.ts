@@ -1,7 +1,7 @@
 import { MAX_PRICES } from "../../core/checkout/checkout.ts";
 import { isMoment, iso, storeNow } from "../../core/clock.ts";
 import { price } from "../../core/config/schema.ts";
-import { actRequest, note } from "../../core/control/readiness.ts";
+import { actionRequest, note } from "../../core/control/readiness.ts";
 import { faultRequest } from "../../core/fault/operations.ts";
 import { termsOf } from "../../core/fault/terms.ts";
 import type { AdministratorAction } from "../../core/readiness/names.ts";
@@ -65,7 +65,7 @@ export const ROW_RULES: Readonly<Record<string, RowRule>> = {
     if (action !== "request_production")
       return said(
         "act",
-        actRequest.safeParse({ action, ...noted, ...(subject === null ? {} : { subject }) }),
+        actionRequest.safeParse({ action, ...noted, ...(subject === null ? {} : { subject }) }),
       );
     if (subject !== null) return "subject: a request for production has none";
     return text === null ? undefined : said("note", note.safeParse(text));

@@ -1,6 +1,6 @@
 import { ALL_EVENTS, parseEventTypes, wants } from "../../core/webhook/event-types.ts";
 import { DISABLED_BY_HAND, reasonWords, type Endpoint } from "../../core/webhook/endpoint.ts";
-import { recordTestEvent } from "../../core/checkout/event.ts";
+import { createTestEvent } from "../../core/checkout/event.ts";
 import { accept, inField, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import {
   formatSigningSecret,
@@ -160,7 +160,7 @@ export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promi
   const { store, world } = context;
   return atEndpoint(context, ref, (endpoint, now) => {
     if (endpoint.state === "disabled") return isOff(endpoint);
-    const event = recordTestEvent({ id: world.uuid(), storeId: endpoint.storeId }, now);
+    const event = createTestEvent({ id: world.uuid(), storeId: endpoint.storeId }, now);
     store.events.insert(event);
     context.eventArrivals.tell(event.storeId, event);
     enqueue(context, { event, endpoint, cause: "event" }, now);

@@ -4,7 +4,7 @@ import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import { createAlarm } from "../runtime/alarm.ts";
 import { createWorkers } from "../runtime/workers.ts";
-import { recordEnd, type RecordContext } from "./record-end.ts";
+import { recordAttemptResult, type RecordContext } from "./record-result.ts";
 import type { DispatchedEntry } from "../../core/control/webhook.ts";
 import { send, type EndedAttempt, type SendContext } from "./send.ts";
 import {
@@ -131,7 +131,7 @@ export function createLines(
 }
 
 /** Waits for attempts that are about to end, so that one commit, which takes longer, records them together. */
-async function letOthersEnd({ soon }: Pick<World, "soon">, { sending, ended }: Line): Promise<void> {
+async function yieldToOthers({ soon }: Pick<World, "soon">, { sending, ended }: Line): Promise<void> {
   for (let quiet = 0; sending.size > 0 && quiet < QUIET_ITERATIONS; quiet += 1) {
     const before = ended.length;
     await new Promise<void>((resolve) => soon(resolve));
@@ -167,14 +167,14 @@ async function recordAndTake(
   },
 ): Promise<Step> {
   const { store, world } = context;
-  if (line.ended.length > 0) await letOthersEnd(world, line);
+  if (line.ended.length > 0) await yieldToOthers(world, line);
   for (;;) {
     try {
       return await store.write(() => {
         const ended = line.ended.length;
         const recorded = line.ended.flatMap(({ place, end }) => {
           const isNewest = line.newest.get(end.delivery.id) === place;
-          const dispatched = isNewest ? recordEnd(context, end) : undefined;
+          const dispatched = isNewest ? recordAttemptResult(context, end) : undefined;
           return dispatched === undefined ? [] : [{ place, dispatched }];
         });
         return { ended, recorded, ...options.take(line.sending.size) };

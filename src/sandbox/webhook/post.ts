@@ -1,7 +1,7 @@
 import { KEPT_ANSWER_BYTES, type DeliveryError } from "../../core/webhook/delivery.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
 import { redactStored } from "../../core/request/redaction.ts";
-import { allowedAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
+import { filterAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 
 /** The context of sending to a receiver. */
@@ -39,7 +39,7 @@ export async function post(
   const target = parseTarget(url, targets);
   if (!target.ok || heldBack(storeId) !== undefined) return end("forbidden");
   const resolved = target.value.addresses === null ? await world.resolve(target.value.host) : [];
-  const addresses = allowedAddresses(target.value, resolved, targets);
+  const addresses = filterAddresses(target.value, resolved, targets);
   if (!addresses.ok) return end(resolved.length === 0 ? UNRESOLVED : "forbidden");
   const result = await world.send({
     method: "POST",

@@ -1,5 +1,5 @@
 import { parseRetryAfter } from "../../core/network/headers.ts";
-import type { DeliveryResult } from "../../core/webhook/delivery.ts";
+import type { DeliveryAttemptResult } from "../../core/webhook/delivery.ts";
 import type { World } from "../../world.ts";
 import type { AccessLog, DeliveryAttemptEntry } from "../runtime/access-log.ts";
 import { deliveryErrorOf, post, type PostContext, type PostResult } from "./post.ts";
@@ -68,7 +68,7 @@ function logEntryOf(
 }
 
 /** The answer of a receiver to a delivery; `realNow` is its time. */
-export function outcomeOf(result: PostResult["result"], realNow: number): DeliveryResult {
+export function outcomeOf(result: PostResult["result"], realNow: number): DeliveryAttemptResult {
   if (result === "forbidden") return { error: "target_forbidden" };
   if (!result.ok) return { error: deliveryErrorOf(result) };
   return { status: result.status, retryAfterMs: parseRetryAfter(result.headers["retry-after"], realNow) };

@@ -17,7 +17,7 @@ import {
   causeOfError,
   isFound,
   isSqliteError,
-  namedByCode,
+  causeByCode,
   noteCause,
   storageFailure,
   type Cause,
@@ -49,7 +49,7 @@ export function causeOf(files: DatabaseFiles, error: unknown): Cause | undefined
  * else. SQLite does not say why it cannot open or extend a file, and reports a read that fails with EIO as damage.
  */
 function explained(files: DatabaseFiles, error: { readonly code: string }, named: Cause): Cause | undefined {
-  const { path, readAll = () => readByName(path), isOpen = false, isSound } = files;
+  const { path, readAll = () => readWithoutSqlite(path), isOpen = false, isSound } = files;
   const { code } = named.failure;
   if (code === "file_not_opened" || code === "file_read_only")
     return causeIn(() => (isOpen ? tryAll(path) : openAll(path)));
@@ -74,7 +74,7 @@ export function causeIn(work: () => void): Cause | undefined {
     work();
     return undefined;
   } catch (error) {
-    return namedByCode(error);
+    return causeByCode(error);
   }
 }
 
@@ -84,7 +84,7 @@ const OF_READS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 const PART_BYTES = 1024 * 1024;
 
 /** Reads a database and its log to the end without SQLite; throws the error of the disk. */
-export function readByName(path: string): void {
+export function readWithoutSqlite(path: string): void {
   for (const name of [path, `${path}-wal`]) {
     if (!existsSync(name)) continue;
     const file = openSync(name, "r");

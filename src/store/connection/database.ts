@@ -1,13 +1,13 @@
 import Database, { type Statement } from "better-sqlite3";
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { isError, type Outcome } from "../../core/outcome.ts";
-import { causeIn, causeOf, misread, readByName } from "./cause.ts";
+import { causeIn, causeOf, misread, readWithoutSqlite } from "./cause.ts";
 import { hasForeignLog, LOG_MARK_DDL } from "./log-mark.ts";
 import { tellsOfLogAlone } from "./log.ts";
 import {
   failureInVerdict,
   isSqliteError,
-  namedByCode,
+  causeByCode,
   type Cause,
   type StorageFailureCode,
 } from "./storage-failure.ts";
@@ -219,7 +219,7 @@ export function readOrDamaged(
 ): FileRefusal | undefined {
   const first = orMalformed(path, kind, check);
   if (first?.reason !== "damaged") return first;
-  const unreadable = causeIn(() => readByName(path));
+  const unreadable = causeIn(() => readWithoutSqlite(path));
   if (unreadable !== undefined) return unusableFile(path, unreadable);
   return orMalformed(path, kind, check) ?? unusableFile(path, misread({ detail: first.message }));
 }
@@ -239,7 +239,7 @@ function orMalformed(
 
 /** Whether an error of a check is about the content of a file; SQLite has many codes for an invalid header. */
 export function isMalformed(error: unknown): boolean {
-  const failure = namedByCode(error)?.failure;
+  const failure = causeByCode(error)?.failure;
   return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }
 
@@ -312,12 +312,12 @@ function foreignLog(path: string): FileRefusal {
 
 /** Whether the databases of a schema version carry a mark of their log. */
 export function isMarked(kind: FileKind): (format: number) => boolean {
-  const from = markedFrom(kind);
+  const from = firstMarkedVersion(kind);
   return (format) => format >= from;
 }
 
 /** The first schema version whose databases carry a mark of their log; Infinity for a kind without marks. */
-export function markedFrom({ firstFormat, migrations }: FileKind): number {
+export function firstMarkedVersion({ firstFormat, migrations }: FileKind): number {
   const index = migrations.findIndex((migration) => migration.includes(LOG_MARK_DDL));
   return index < 0 ? Infinity : firstFormat + index;
 }

@@ -18,7 +18,7 @@ import {
   IN_MEMORY,
   inspect,
   refuseOrphanedLog,
-  markedFrom,
+  firstMarkedVersion,
   openConnection,
   withFileRefusal,
   unusableFile,
@@ -225,7 +225,7 @@ export function applyMigrations(connection: Connection, kind: FileKind): void {
       connection.exec(migration);
       connection.pragma(`user_version = ${format}`);
       // Its commit may be the only one in the log.
-      if (format > markedFrom(kind)) createMarker(connection)("always");
+      if (format > firstMarkedVersion(kind)) createMarker(connection)("always");
     });
     step.immediate();
   }

@@ -162,11 +162,11 @@ export function storageFailureOf(error: unknown): StorageFailure | undefined {
  */
 export function causeOfError(error: unknown): Cause | undefined {
   if (error instanceof StorageUnavailable) return { failure: error.failure, detail: error.message };
-  return (isError(error) ? FOUND.get(error) : undefined) ?? namedByCode(error);
+  return (isError(error) ? FOUND.get(error) : undefined) ?? causeByCode(error);
 }
 
 /** The meaning of an error's code, without examining any file; undefined for codes outside the table. */
-export function namedByCode(error: unknown): Cause | undefined {
+export function causeByCode(error: unknown): Cause | undefined {
   if (!isError(error) || !("code" in error) || typeof error.code !== "string") return undefined;
   const { code, message } = error;
   const [primary = ""] = /^SQLITE_[A-Z]+|^E[A-Z0-9]+$/.exec(code) ?? [];

@@ -1,5 +1,5 @@
 import {
-  foundAmong,
+  selectOriginal,
   isAskedFor,
   type FoundRequest,
   type LoggedRequest,
@@ -80,7 +80,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
 
     /** The request with an id, and its replays. */
     find: (storeId: string, requestId: string): FoundRequest | undefined =>
-      foundAmong([...oldestFirst(storeId, 0, requestId)].filter((one) => one.requestId === requestId)),
+      selectOriginal([...oldestFirst(storeId, 0, requestId)].filter((one) => one.requestId === requestId)),
 
     refusedOf: readRefused(newestHolding, parsed),
 

@@ -25,7 +25,7 @@ import {
 import { applyMigrations, openDatabase } from "../connection/open-database.ts";
 import { SANDBOX_FILE } from "../schema.ts";
 import {
-  copiedTables,
+  tablesToCopy,
   crossesStores,
   readRows,
   strayDelivery,
@@ -115,7 +115,7 @@ const FILE_PRAGMAS = [
  * Makes an empty snapshot in an attached database, for a caller who fills it in one step: `tables` runs before that,
  * `rest` afterwards, because building an index from all rows takes a fraction of the time.
  */
-export function attachedImage(
+export function createAttachedImage(
   options: ImageOptions,
   name: string,
 ): { readonly tables: string; readonly rest: string } {
@@ -280,7 +280,7 @@ function checkImage(
     format,
     connection,
     storeIds,
-    tables: () => copiedTables(connection),
+    tables: () => tablesToCopy(connection),
     rows: (table) => readRows(connection, table),
     strayDelivery: () => strayDelivery(connection),
   });

@@ -68,7 +68,7 @@ const KEPT: ReadonlyMap<string, string> = new Map(
 );
 
 /** The tables whose rows belong to stores, with their current columns. */
-export function copiedTables(connection: Connection): readonly CopiedTable[] {
+export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
   const selectTables = connection.prepare<[], { readonly name: string; readonly wr: number }>(
     "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'",
   );

@@ -7,7 +7,7 @@ import { chooseHeads } from "../webhook/delivery-queues.ts";
 import { hasOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage, type SnapshotRefusal } from "./image.ts";
 import { SECRETS, snapshotTaker, type SnapshotSource } from "./take.ts";
 import {
-  copiedTables,
+  tablesToCopy,
   insertRows,
   resealed,
   selectRows,
@@ -49,7 +49,7 @@ type CopyContext = Options & {
  * schema version, so that a new table is covered in both directions.
  */
 export function snapshotsTable(connection: Connection, options: Options) {
-  const copying = { ...options, connection, tables: lazily(() => copiedTables(connection)) };
+  const copying = { ...options, connection, tables: lazily(() => tablesToCopy(connection)) };
   return {
     ...snapshotTaker({ ...options, connection }),
 

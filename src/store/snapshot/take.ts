@@ -3,9 +3,16 @@ import type { SnapshotOrigin } from "../../core/snapshot/origin.ts";
 import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
 import type { Connection } from "../connection/database.ts";
 import { filesLost } from "../connection/group-commit.ts";
-import { attachedImage, newImageFile, sealFile, SNAPSHOT_FILE, withChecksum, withOrigin } from "./image.ts";
 import {
-  copiedTables,
+  createAttachedImage,
+  newImageFile,
+  sealFile,
+  SNAPSHOT_FILE,
+  withChecksum,
+  withOrigin,
+} from "./image.ts";
+import {
+  tablesToCopy,
   copyRows,
   insertRows,
   resealed,
@@ -44,7 +51,7 @@ export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: Sn
     /** The bytes of a snapshot of one store or all, taken in one synchronous step. */
     take: (plan: SnapshotPlan): Uint8Array => {
       const bytes = inAttached(connection, () => {
-        const { tables, rest } = attachedImage(options, IMAGE);
+        const { tables, rest } = createAttachedImage(options, IMAGE);
         connection.exec(tables);
         // In one transaction, because another process may write meanwhile.
         connection.transaction(() => fillAtOnce(connection, plan))();
@@ -91,7 +98,7 @@ function* writeRows(state: string, path: string, options: Options): Generator<vo
   let image: Connection | undefined;
   try {
     view.exec("BEGIN");
-    const tables = copiedTables(view);
+    const tables = tablesToCopy(view);
     image = newImageFile(path, options);
     image.exec("BEGIN");
     for (const table of tables)
@@ -127,7 +134,7 @@ function inAttached<Value>(connection: Connection, work: () => Value): Value {
 
 function fillAtOnce(connection: Connection, plan: SnapshotPlan): void {
   const of = rowsOf(plan);
-  for (const table of copiedTables(connection))
+  for (const table of tablesToCopy(connection))
     if (table.name === SECRETS) copySecrets(connection, table, plan);
     else copyRows(connection, table, { of, into: IMAGE });
   noteFacts(connection, IMAGE, plan);

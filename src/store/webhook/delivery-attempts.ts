@@ -16,7 +16,7 @@ export type DeliveryAttempt = Omit<AttemptEntry, "headers" | "bodySha256" | "ans
 };
 
 /** The end of an attempt. */
-export type AttemptEnd = Pick<
+export type DeliveryAttemptOutcome = Pick<
   DeliveryAttempt,
   "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt"
 > & { readonly finishedAt: number };
@@ -83,7 +83,7 @@ export function deliveryAttemptsTable(connection: Connection) {
     `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
      VALUES (@deliveryId, @number, @startedAt, @url, @headers, @bodyHash, @fault)`,
   );
-  const finish = connection.prepare<AttemptKey & AttemptEnd>(
+  const finish = connection.prepare<AttemptKey & DeliveryAttemptOutcome>(
     `UPDATE delivery_attempts SET finished_at = @finishedAt, milliseconds = @milliseconds, address = @address,
        status = @status, error = @error, answer = @answer, next_at = @nextAt
      WHERE delivery_id = @deliveryId AND number = @number AND finished_at IS NULL`,
@@ -131,7 +131,7 @@ export function deliveryAttemptsTable(connection: Connection) {
     start: (attempt: NewAttempt): void => void insert.run(attempt),
 
     /** Writes the end of an attempt; false if no such attempt is open. */
-    finish: ({ deliveryId, number }: AttemptKey, end: AttemptEnd): boolean =>
+    finish: ({ deliveryId, number }: AttemptKey, end: DeliveryAttemptOutcome): boolean =>
       finish.run({ ...end, deliveryId, number }).changes > 0,
 
     /** The attempts of a delivery, oldest first. */

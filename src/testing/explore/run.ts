@@ -6,7 +6,7 @@ import {
   seenRequests,
   type MadeCheckout,
   type OrderView,
-  type PurchaseEnd,
+  type PurchaseResult,
   type RunFacts,
   type SeenDelivery,
   type SeenRequest,
@@ -134,21 +134,21 @@ async function judgeInTime(
 }
 
 /** Makes the purchase, within its time. */
-async function attempt({ purchase, running }: Bench, store: Store): Promise<PurchaseEnd> {
+async function attempt({ purchase, running }: Bench, store: Store): Promise<PurchaseResult> {
   const over = new AbortController();
   const late = running.world
     .sleep(PURCHASE_LIMIT_MS, over.signal)
-    .then((): PurchaseEnd => ({ end: "timeout" }));
+    .then((): PurchaseResult => ({ end: "timeout" }));
   const made = Promise.resolve()
     .then(() => purchase(store))
     .then(
       // A caller without types, or one who reads half an answer, can return anything.
-      (order: Partial<Awaited<ReturnType<typeof purchase>>> | undefined): PurchaseEnd => ({
+      (order: Partial<Awaited<ReturnType<typeof purchase>>> | undefined): PurchaseResult => ({
         end: "order",
         id: String(order?.id),
         checkoutUrl: String(order?.checkout_url),
       }),
-      (error: unknown): PurchaseEnd => ({
+      (error: unknown): PurchaseResult => ({
         end: "failure",
         message: isError(error) ? error.message : String(error),
       }),

@@ -2,7 +2,7 @@ import type { Delivery, LoggedRequest, Event, Log } from "../types.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
 import { CHECKS } from "../../core/webhook/webhook.ts";
-import { printable, printableLiteral, shownText } from "../../core/text.ts";
+import { printable, printableLiteral, displayText } from "../../core/text.ts";
 import type { Calls } from "../calls.ts";
 import type { Fields } from "../call-options.ts";
 import { createLog, type LogSource } from "./log.ts";
@@ -75,7 +75,7 @@ export function eventLog(running: Running, { calls, storeId }: StoreLogContext):
     },
     names: ({ type, event_id }) => [type, event_id],
     line: (event) =>
-      event.type === "webhook.test" ? event.type : `${event.type} of ${shownText(event.data.order_id)}`,
+      event.type === "webhook.test" ? event.type : `${event.type} of ${displayText(event.data.order_id)}`,
   });
 }
 

@@ -1,5 +1,5 @@
 import { english, type Words } from "../../language.ts";
-import { EXPECTED, GOT, PARTS } from "../drill-sentences.ts";
+import { EXPECTED_RESULTS, STEP_RESULTS, LIST_ITEMS } from "../drill-sentences.ts";
 import type { JudgedDrill } from "./drill.ts";
 import { readingText, type OrderView } from "./order-view.ts";
 
@@ -34,9 +34,9 @@ export type ReturnFacts = {
 
 /** The requests of a customer who returns to a page that retrieves the session. */
 export const RETURN_WAYS = {
-  pending: english(PARTS.pending),
-  otherSession: english(PARTS.otherSession),
-  cancelled: english(PARTS.cancelledOrder),
+  pending: english(LIST_ITEMS.pending),
+  otherSession: english(LIST_ITEMS.otherSession),
+  cancelled: english(LIST_ITEMS.cancelledOrder),
 } as const;
 
 /** The likely cause of a failed or unclear step. The list is closed. */
@@ -119,7 +119,7 @@ type ReturnStep = {
 export const RETURN_STEPS = {
   before_the_return: {
     title: ["before the return", "返回之前"],
-    expected: EXPECTED.unpaid,
+    expected: EXPECTED_RESULTS.unpaid,
     got: ({ before }) => readingText(before),
     cause: ({ before, isUnknown, isOwn }) => {
       if (isUnknown) return isOwn ? "order_unknown" : "own_order_unknown";
@@ -128,8 +128,8 @@ export const RETURN_STEPS = {
   },
   return_without_payment: {
     title: ["return without a payment", "未支付就返回"],
-    expected: EXPECTED.unpaid,
-    got: ({ unpaid }) => unpaid && english(GOT.andPage(readingText(unpaid.view), unpaid.visit.got)),
+    expected: EXPECTED_RESULTS.unpaid,
+    got: ({ unpaid }) => unpaid && english(STEP_RESULTS.andPage(readingText(unpaid.view), unpaid.visit.got)),
     cause: ({ unpaid }) =>
       unpaid === null
         ? undefined
@@ -140,8 +140,9 @@ export const RETURN_STEPS = {
       "return while pending, cancelled, with another session or none, with a status, by POST, from your site, three times",
       "以各种方式返回：支付 pending 时、取消后、用另一会话或不带会话、带状态、用 POST、从您的网站、三次返回",
     ],
-    expected: EXPECTED.unpaid,
-    got: ({ otherwise }) => otherwise && english(GOT.returned(readingText(otherwise.view), otherwise.way)),
+    expected: EXPECTED_RESULTS.unpaid,
+    got: ({ otherwise }) =>
+      otherwise && english(STEP_RESULTS.returned(readingText(otherwise.view), otherwise.way)),
     cause: ({ otherwise }) =>
       otherwise?.view.says === "paid"
         ? believedCause(otherwise)
@@ -151,13 +152,13 @@ export const RETURN_STEPS = {
   },
   return_before_webhook: {
     title: ["return after payment, webhooks held", "支付后返回，webhook 暂缓推送"],
-    expected: EXPECTED.paidIfAsked,
-    got: ({ early }) => early && english(GOT.andPage(earlySaid(early), early.visit.got)),
+    expected: EXPECTED_RESULTS.paidIfAsked,
+    got: ({ early }) => early && english(STEP_RESULTS.andPage(earlySaid(early), early.visit.got)),
     cause: (facts) => (facts.early === null ? undefined : (cannotTell(facts.early) ?? earlyCause(facts))),
   },
   after_the_webhook: {
     title: ["after the webhooks", "推送 webhook 之后"],
-    expected: EXPECTED.paid,
+    expected: EXPECTED_RESULTS.paid,
     got: ({ confirmed }) => confirmed && readingText(confirmed),
     cause: ({ confirmed }) =>
       confirmed === null
@@ -166,11 +167,11 @@ export const RETURN_STEPS = {
   },
   return_again: {
     title: ["return once more, after the webhooks", "推送 webhook 之后再次返回"],
-    expected: EXPECTED.paidOnce,
+    expected: EXPECTED_RESULTS.paidOnce,
     got: ({ again }) => {
       if (again === null) return null;
       const said = readingText(again.view);
-      return again.isTwice ? english(GOT.viewTwice(said)) : said;
+      return again.isTwice ? english(STEP_RESULTS.viewTwice(said)) : said;
     },
     cause: ({ again }) => {
       if (again === null) return undefined;
@@ -233,7 +234,7 @@ function earlyCause({ unpaid, otherwise, early }: ReturnFacts): ReturnCause | un
 
 function earlySaid({ view, asked }: NonNullable<ReturnFacts["early"]>): string {
   const said = readingText(view);
-  return view.says === "paid" && asked ? english(GOT.hasAsked(said)) : said;
+  return view.says === "paid" && asked ? english(STEP_RESULTS.hasAsked(said)) : said;
 }
 
 function cannotTell({ visit, view }: NonNullable<ReturnFacts["unpaid"]>): ReturnCause | undefined {

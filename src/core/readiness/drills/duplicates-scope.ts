@@ -1,16 +1,16 @@
 import type { CheckoutObject } from "../../checkout/checkout.ts";
 import type { DrillStep } from "../../control/drills.ts";
 import { english, type Words } from "../../language.ts";
-import { GOT, OPEN, PARTS } from "../drill-sentences.ts";
+import { STEP_RESULTS, LIMITATIONS, LIST_ITEMS } from "../drill-sentences.ts";
 
 /** The ends of the drill's orders. Of each kind the first checkout is paid, the second fails, and so on. */
-export const ORDER_ENDS = ["paid", "failed", "declined", "expired", "cancelled"] as const;
+export const ORDER_OUTCOMES = ["paid", "failed", "declined", "expired", "cancelled"] as const;
 /** The end of an order; a `declined` attempt is followed by a payment. */
-export type OrderEnd = (typeof ORDER_ENDS)[number];
+export type OrderOutcome = (typeof ORDER_OUTCOMES)[number];
 
 /** The scope of a drill of duplicates: the orders it covered, and the limits of its observations. */
 export type DuplicatesScope = {
-  readonly orders: readonly { readonly kind: CheckoutObject; readonly end: OrderEnd }[];
+  readonly orders: readonly { readonly kind: CheckoutObject; readonly end: OrderOutcome }[];
   /** Whether the drill made the orders, and not the shop. */
   readonly ownOrders: boolean;
   /** Whether v1 creates of both kinds are in the store's log of requests. */
@@ -30,8 +30,8 @@ type ScopeStep = {
 };
 
 const KINDS = {
-  order: { only: GOT.onlyOrders, ends: PARTS.orders },
-  checkout_session: { only: GOT.onlySessions, ends: PARTS.sessions },
+  order: { only: STEP_RESULTS.onlyOrders, ends: LIST_ITEMS.orders },
+  checkout_session: { only: STEP_RESULTS.onlySessions, ends: LIST_ITEMS.sessions },
 } as const;
 
 /** The gaps of a passed drill. The steps that are risks make the store ready only with risks. */
@@ -41,12 +41,12 @@ export const SCOPE_STEPS = {
     isRisk: true,
     say: (scope) => {
       const missing = kindsOf(scope).flatMap((kind) => {
-        const ends = missingEnds(scope, kind).map((end) => english(PARTS[end]));
-        return ends.length === 0 ? [] : [english(KINDS[kind].ends(listOf(ends, PARTS.listed)))];
+        const ends = missingEnds(scope, kind).map((end) => english(LIST_ITEMS[end]));
+        return ends.length === 0 ? [] : [english(KINDS[kind].ends(listOf(ends, LIST_ITEMS.listed)))];
       });
       if (missing.length === 0) return null;
-      const note = OPEN.notDrilled(listOf(missing, PARTS.ofBoth), String(ORDER_ENDS.length));
-      return { got: missing.length === 1 ? GOT.oneKind : GOT.bothKinds, note };
+      const note = LIMITATIONS.notDrilled(listOf(missing, LIST_ITEMS.ofBoth), String(ORDER_OUTCOMES.length));
+      return { got: missing.length === 1 ? STEP_RESULTS.oneKind : STEP_RESULTS.bothKinds, note };
     },
   },
   only_one_kind: {
@@ -66,8 +66,8 @@ export const SCOPE_STEPS = {
       showsBookings
         ? null
         : {
-            got: GOT.noNumber,
-            note: OPEN.statusAlone,
+            got: STEP_RESULTS.noNumber,
+            note: LIMITATIONS.statusAlone,
           },
   },
   quick: {
@@ -76,8 +76,8 @@ export const SCOPE_STEPS = {
     say: ({ isQuick }) =>
       isQuick
         ? {
-            got: GOT.leftOut,
-            note: OPEN.quick,
+            got: STEP_RESULTS.leftOut,
+            note: LIMITATIONS.quick,
           }
         : null,
   },
@@ -88,8 +88,8 @@ export const SCOPE_STEPS = {
       limited === 0
         ? null
         : {
-            got: limited === 1 ? GOT.limitedOnce : GOT.limited(String(limited)),
-            note: OPEN.rateLimited,
+            got: limited === 1 ? STEP_RESULTS.limitedOnce : STEP_RESULTS.limited(String(limited)),
+            note: LIMITATIONS.rateLimited,
           },
   },
 } as const satisfies Readonly<Record<string, ScopeStep>>;
@@ -117,7 +117,7 @@ function oneKind(scope: DuplicatesScope): ReturnType<ScopeStep["say"]> {
   const [kind, other] = kindsOf(scope);
   if (kind === undefined || other !== undefined) return null;
   const { only } = KINDS[kind];
-  const note = scope.sellsBoth ? OPEN.bothInLog : OPEN.oneKind;
+  const note = scope.sellsBoth ? LIMITATIONS.bothInLog : LIMITATIONS.oneKind;
   return { got: only, note: note(english(only)) };
 }
 
@@ -129,6 +129,6 @@ function kindsOf({ orders }: DuplicatesScope): readonly CheckoutObject[] {
   return [...new Set(orders.map(({ kind }) => kind))];
 }
 
-function missingEnds({ orders }: DuplicatesScope, kind: CheckoutObject): readonly OrderEnd[] {
-  return ORDER_ENDS.filter((end) => !orders.some((one) => one.kind === kind && one.end === end));
+function missingEnds({ orders }: DuplicatesScope, kind: CheckoutObject): readonly OrderOutcome[] {
+  return ORDER_OUTCOMES.filter((end) => !orders.some((one) => one.kind === kind && one.end === end));
 }

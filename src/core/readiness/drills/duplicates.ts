@@ -2,10 +2,10 @@ import type { CheckoutObject } from "../../checkout/checkout.ts";
 import type { DeliveryError } from "../../webhook/delivery.ts";
 import type { DrillStep } from "../../control/drills.ts";
 import { english, type Words } from "../../language.ts";
-import { EXPECTED, GOT, PARTS } from "../drill-sentences.ts";
+import { EXPECTED_RESULTS, STEP_RESULTS, LIST_ITEMS } from "../drill-sentences.ts";
 import type { JudgedDrill } from "./drill.ts";
 import { DUPLICATES_CAUSES, DUPLICATES_FAILURES, type DuplicatesCause } from "./duplicates-causes.ts";
-import { scopeSteps, SCOPE_STEPS, type DuplicatesScope, type OrderEnd } from "./duplicates-scope.ts";
+import { scopeSteps, SCOPE_STEPS, type DuplicatesScope, type OrderOutcome } from "./duplicates-scope.ts";
 import { readingText, type OrderView } from "./order-view.ts";
 
 /** The statuses whose events the drill sends to an order that is paid. */
@@ -78,7 +78,7 @@ export type SendFact = {
 type DrilledFact = {
   readonly checkoutId: string;
   readonly kind: CheckoutObject;
-  readonly end: OrderEnd;
+  readonly end: OrderOutcome;
 };
 
 /** The merchant's view of an order. */
@@ -129,7 +129,7 @@ type ViewSteps = Readonly<Record<string, ViewStep>>;
 const STEPS_BEFORE = {
   before_the_payment: {
     title: ["before the payments", "支付之前"],
-    expected: EXPECTED.unpaid,
+    expected: EXPECTED_RESULTS.unpaid,
     see: ({ before }) =>
       before.map(({ cause, ...one }) => {
         const seen = unpaid(one, "paid_from_the_start");
@@ -138,17 +138,17 @@ const STEPS_BEFORE = {
   },
   forged_payment: {
     title: ["a forged payment, badly signed", "伪造的支付，签名错误"],
-    expected: EXPECTED.unpaid,
+    expected: EXPECTED_RESULTS.unpaid,
     see: ({ forged }) => forged.map((one) => unpaid(one, "books_unverified")),
   },
   declined_attempt: {
     title: ["an attempt that was declined", "被拒的支付尝试"],
-    expected: EXPECTED.unpaid,
+    expected: EXPECTED_RESULTS.unpaid,
     see: ({ declined }) => declined.map((one) => unpaid(one, "books_pending")),
   },
   before_its_events: {
     title: ["paid, and its events held back", "已支付，事件暂缓推送"],
-    expected: EXPECTED.unpaidUnlessAsked,
+    expected: EXPECTED_RESULTS.unpaidUnlessAsked,
     see: ({ held }) => held.map(whileHeld),
   },
 } as const satisfies ViewSteps;
@@ -156,7 +156,7 @@ const STEPS_BEFORE = {
 const STEPS_AFTER = {
   forged_in_the_end: {
     title: ["orders that nobody has paid, after others were paid", "其他订单支付之后，无人支付的订单"],
-    expected: EXPECTED.unpaid,
+    expected: EXPECTED_RESULTS.unpaid,
     see: (facts) =>
       facts.unpaid.map((one) => unpaid(one, booksElsewhere(facts) ? "books_other_order" : "paid_in_the_end")),
   },
@@ -221,7 +221,7 @@ function viewSteps(
     const seen = see(facts);
     const told = seen.find(({ cause }) => cause !== undefined) ?? seen[0];
     if (told === undefined) return [];
-    const got = seen.length === 1 ? told.got : english(GOT.oneOf(told.got, String(seen.length)));
+    const got = seen.length === 1 ? told.got : english(STEP_RESULTS.oneOf(told.got, String(seen.length)));
     return [{ step: stepOf(name, expected, { ...told, got }), cause: told.cause }];
   });
   return { steps: shown.map(({ step }) => step), causes: shown.map(({ cause }) => cause) };
@@ -236,10 +236,10 @@ function stepName(name: SendName, kind: CheckoutObject): string {
   return kind === "order" ? name : `${name}_session`;
 }
 
-function endStep(end: OrderEnd, title: Words, cause: DuplicatesCause): ViewStep {
+function endStep(end: OrderOutcome, title: Words, cause: DuplicatesCause): ViewStep {
   return {
     title,
-    expected: EXPECTED.unpaid,
+    expected: EXPECTED_RESULTS.unpaid,
     // An order that was paid before did not become paid by its end.
     see: ({ ended, unpaid: before }) =>
       ended
@@ -261,7 +261,7 @@ function whileHeld({ view, askedBy, checkoutId: reference }: DuplicatesFacts["he
   const isPaid = view.says === "paid";
   if (isPaid && askedBy !== "shop") return { got: readingText(view), reference, cause: "view_of_service" };
   return {
-    got: isPaid ? english(GOT.hasAsked(readingText(view))) : readingText(view),
+    got: isPaid ? english(STEP_RESULTS.hasAsked(readingText(view))) : readingText(view),
     reference,
     cause: readable(view),
   };
@@ -376,24 +376,25 @@ function unpaidCause(sends: readonly SendFact[], at: number): DuplicatesCause | 
 function expectedOf(sends: readonly SendFact[], at: number): Words {
   const send = sends[at];
   if (send === undefined) return ["", ""];
-  if (isRepeated(sends, at)) return EXPECTED.unchanged;
-  if (send.wasPaid) return EXPECTED.stillPaid;
-  if (send.name === "at_once") return EXPECTED.paidOnce;
-  return isPayment(send) ? EXPECTED.paidSoon : EXPECTED.accepted;
+  if (isRepeated(sends, at)) return EXPECTED_RESULTS.unchanged;
+  if (send.wasPaid) return EXPECTED_RESULTS.stillPaid;
+  if (send.name === "at_once") return EXPECTED_RESULTS.paidOnce;
+  return isPayment(send) ? EXPECTED_RESULTS.paidSoon : EXPECTED_RESULTS.accepted;
 }
 
 function gotOf({ answers, text, view }: SendFact): string {
   const said = readingText(view);
-  const seen = answers.length === 0 ? GOT.notWanted(said) : GOT.answered(answersOf(answers), said);
+  const seen =
+    answers.length === 0 ? STEP_RESULTS.notWanted(said) : STEP_RESULTS.answered(answersOf(answers), said);
   const tell = CHANGED[text];
   return english(tell === undefined ? seen : tell(english(seen)));
 }
 
 const CHANGED: Partial<Readonly<Record<SendFact["text"], (seen: string) => Words>>> = {
-  changed: GOT.viewChanged,
-  twice: GOT.viewTwice,
-  kept: GOT.viewTwice,
-  undone: GOT.viewUndone,
+  changed: STEP_RESULTS.viewChanged,
+  twice: STEP_RESULTS.viewTwice,
+  kept: STEP_RESULTS.viewTwice,
+  undone: STEP_RESULTS.viewUndone,
 };
 
 /** Whether the event had come before and done its work, so that it has to change nothing. */
@@ -414,9 +415,9 @@ function isAccepted({ answers }: SendFact): boolean {
 
 function answersOf(answers: SendFact["answers"]): string {
   const said = answers.map(({ status, error }) =>
-    status === null ? english(GOT.noAnswer(error ?? "")) : String(status),
+    status === null ? english(STEP_RESULTS.noAnswer(error ?? "")) : String(status),
   );
-  return [...new Set(said)].reduce((one, other) => english(PARTS.and(one, other)));
+  return [...new Set(said)].reduce((one, other) => english(LIST_ITEMS.and(one, other)));
 }
 
 function readable({ says, got }: OrderView): DuplicatesCause | undefined {

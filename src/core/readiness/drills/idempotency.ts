@@ -1,21 +1,21 @@
 import type { ClientRun } from "../names.ts";
-import type { ClientEnd, DrillStep, SeenCreate, WatchedRun } from "../../control/drills.ts";
+import type { ClientExit, DrillStep, SeenCreate, WatchedRun } from "../../control/drills.ts";
 import type { JudgedDrill } from "./drill.ts";
 import { errorRow } from "../../errors.ts";
 import { english, type Words } from "../../language.ts";
-import { EXPECTED, GOT, QUOTED } from "../drill-sentences.ts";
+import { EXPECTED_RESULTS, STEP_RESULTS, QUOTING_RESULTS } from "../drill-sentences.ts";
 import {
   AFTER_A_503,
   AFTER_A_CRASH,
   AFTER_A_LOSS,
   IDEMPOTENCY_CAUSES,
   OWN_ORDER_IDS,
-  type WrongRelation,
+  type RetryMistake,
 } from "../idempotency-causes.ts";
 import { printableLiteral } from "../../text.ts";
 
 /** A finished run of the merchant's command, and whether it received an answer for its order. */
-export type RunFact = ClientEnd & WatchedRun & { readonly answered: boolean };
+export type RunFact = ClientExit & WatchedRun & { readonly answered: boolean };
 
 /** The creates that the sandbox has seen, and the checkouts in its database after the merchant's command has ended. */
 export type IdempotencyFacts = {
@@ -71,70 +71,70 @@ type IdempotencyStep = {
 export const IDEMPOTENCY_STEPS = {
   answer_lost: {
     title: ["answer lost after the commit", "提交后响应丢失"],
-    expected: EXPECTED.create,
-    see: ({ lost }) => ({ got: english(GOT.dropped(lost.result)), reference: lost.requestId }),
+    expected: EXPECTED_RESULTS.create,
+    see: ({ lost }) => ({ got: english(STEP_RESULTS.dropped(lost.result)), reference: lost.requestId }),
   },
-  tried_again: { title: ["another try", "再次尝试"], expected: EXPECTED.another, see: triedAgain },
+  tried_again: { title: ["another try", "再次尝试"], expected: EXPECTED_RESULTS.another, see: triedAgain },
   same_key: {
     title: ["same key", "相同的幂等键"],
-    expected: EXPECTED.sameKey,
+    expected: EXPECTED_RESULTS.sameKey,
     see: ({ lost, later }) =>
       later.length === 0 ? undefined : sameKey({ before: lost, later, wrong: AFTER_A_LOSS }),
   },
   one_order: {
     title: ["orders and sessions created", "创建的订单和会话数"],
-    expected: EXPECTED.one,
+    expected: EXPECTED_RESULTS.one,
     see: ({ facts }) => oneOrder(facts.made.first),
   },
   client_ended: {
     title: ["end of the command", "命令的结束"],
-    expected: EXPECTED.endsWell,
+    expected: EXPECTED_RESULTS.endsWell,
     see: ({ facts }) => clientEnded(runsOf(facts, "first")),
   },
   own_key: {
     title: ["a second purchase", "第二次购买"],
-    expected: EXPECTED.second,
+    expected: EXPECTED_RESULTS.second,
     see: ({ ownKey }) => ownKey,
   },
   same_key_again: {
     title: ["killed when it was made, run again", "订单创建时被终止，再次运行"],
-    expected: EXPECTED.sameKey,
+    expected: EXPECTED_RESULTS.sameKey,
     see: ({ facts, again }) => again && sameKeyAgain(facts, again),
   },
   one_order_again: {
     title: ["orders and sessions of it", "该次购买的订单和会话数"],
-    expected: EXPECTED.one,
+    expected: EXPECTED_RESULTS.one,
     see: ({ facts, again }) => again && oneOrder(facts.made.second),
   },
   restarted_ended: {
     title: ["end of the command run again", "再次运行的命令的结束"],
-    expected: EXPECTED.endsWell,
+    expected: EXPECTED_RESULTS.endsWell,
     see: ({ facts, again }) => again && clientEnded(runsOf(facts, "restarted")),
   },
   same_key_busy: {
     title: ["a 503 after the commit, then a 429", "提交后返回 503，之后返回 429"],
-    expected: EXPECTED.sameKeyLater,
+    expected: EXPECTED_RESULTS.sameKeyLater,
     see: ({ facts }) => sameKeyBusy(facts),
   },
   one_order_busy: {
     title: ["orders and sessions of it", "该次购买的订单和会话数"],
-    expected: EXPECTED.one,
+    expected: EXPECTED_RESULTS.one,
     see: ({ facts }) => (lostIn(facts, "between") === undefined ? undefined : oneOrder(facts.made.third)),
   },
   busy_ended: {
     title: ["end of the command after the 429", "429 之后命令的结束"],
-    expected: EXPECTED.endsWell,
+    expected: EXPECTED_RESULTS.endsWell,
     see: ({ facts }) =>
       lostIn(facts, "between") === undefined ? undefined : clientEnded(runsOf(facts, "between")),
   },
   alike_keys: {
     title: ["purchases whose order_ids are alike", "order_id 相似的购买"],
-    expected: EXPECTED.keyEach,
+    expected: EXPECTED_RESULTS.keyEach,
     see: ({ facts }) => alikeKeys(facts),
   },
   other_body_refused: {
     title: ["another body with the key, sent by this drill", "演练用同一幂等键发送不同的请求体"],
-    expected: EXPECTED.reused,
+    expected: EXPECTED_RESULTS.reused,
     see: ({ facts }) => otherBodyRefused(facts),
   },
 } as const satisfies Readonly<Record<string, IdempotencyStep>>;
@@ -198,7 +198,7 @@ function lostIn({ seen }: IdempotencyFacts, run: ClientRun): SeenCreate | undefi
 
 function nothingLost(facts: IdempotencyFacts): StepOutcome {
   const told = facts.seen.find(({ result }) => KEY_FAULTS.has(result)) ?? facts.seen.at(-1);
-  if (told === undefined) return { got: english(GOT.noCreate), cause: causeOfSilence(facts) };
+  if (told === undefined) return { got: english(STEP_RESULTS.noCreate), cause: causeOfSilence(facts) };
   // Why the answer of a refused create cannot be dropped.
   return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
 }
@@ -222,18 +222,19 @@ function causeOfSilence(facts: IdempotencyFacts): Words {
     : IDEMPOTENCY_CAUSES.failed_at_once(String(exitCode));
 }
 
-const NOT_RUN: ClientEnd = { ending: "not_run", exitCode: null };
+const NOT_RUN: ClientExit = { ending: "not_run", exitCode: null };
 
 function triedAgain({ facts, later }: Scene): StepOutcome {
   const [next] = later;
   if (next !== undefined) {
-    const tell = next.start > 1 ? GOT.moreRunAgain : GOT.more;
+    const tell = next.start > 1 ? STEP_RESULTS.moreRunAgain : STEP_RESULTS.more;
     return { got: english(tell(String(later.length))), reference: next.requestId };
   }
   const { ending, exitCode } = runOf(facts, "first") ?? NOT_RUN;
-  if (ending === "timeout") return { got: english(GOT.none), cause: IDEMPOTENCY_CAUSES.no_try_in_time };
+  if (ending === "timeout")
+    return { got: english(STEP_RESULTS.none), cause: IDEMPOTENCY_CAUSES.no_try_in_time };
   return {
-    got: english(GOT.none),
+    got: english(STEP_RESULTS.none),
     cause: exitCode === 0 ? IDEMPOTENCY_CAUSES.gave_up : IDEMPOTENCY_CAUSES.forgotten,
   };
 }
@@ -246,15 +247,16 @@ function sameKeyBusy(facts: IdempotencyFacts): StepOutcome | undefined {
   const all = facts.seen.filter((create) => create.run === "between");
   if (lost === undefined) {
     const told = all.at(-1);
-    if (told === undefined) return { got: english(GOT.noCreate), cause: IDEMPOTENCY_CAUSES.one_purchase };
+    if (told === undefined)
+      return { got: english(STEP_RESULTS.noCreate), cause: IDEMPOTENCY_CAUSES.one_purchase };
     return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
   }
   const later = all.slice(all.indexOf(lost) + 1);
-  if (later.length === 0) return { got: english(GOT.noAttempt), cause: IDEMPOTENCY_CAUSES.took_503 };
+  if (later.length === 0) return { got: english(STEP_RESULTS.noAttempt), cause: IDEMPOTENCY_CAUSES.took_503 };
   const found = sameKey({ before: lost, later, wrong: AFTER_A_503 });
   const early = later.filter((create) => create.early);
   if (found.cause !== undefined || early.length === 0) return found;
-  const got = english(GOT.early(found.got, String(early.length)));
+  const got = english(STEP_RESULTS.early(found.got, String(early.length)));
   return early.length > MAX_EARLY ? { ...found, got, cause: IDEMPOTENCY_CAUSES.hammers } : { ...found, got };
 }
 
@@ -272,21 +274,22 @@ function alikeKeys(facts: IdempotencyFacts): StepOutcome | undefined {
     if (before === undefined) orders.set(idempotencyKey, orderId);
     else if (before !== orderId && (run === "alike" || run === "between"))
       return {
-        got: english(QUOTED.oneKeyFor(printableLiteral(before), printableLiteral(orderId))),
+        got: english(QUOTING_RESULTS.oneKeyFor(printableLiteral(before), printableLiteral(orderId))),
         cause: IDEMPOTENCY_CAUSES.alike,
       };
   }
   const unmade = runs.find(({ answered }) => !answered);
-  if (unmade === undefined) return { got: english(EXPECTED.keyEach) };
+  if (unmade === undefined) return { got: english(EXPECTED_RESULTS.keyEach) };
   const told = facts.seen.findLast(({ run, orderId }) => run === "alike" && orderId === unmade.orderId);
-  if (told === undefined) return { got: english(GOT.noCreate), cause: IDEMPOTENCY_CAUSES.one_purchase };
+  if (told === undefined)
+    return { got: english(STEP_RESULTS.noCreate), cause: IDEMPOTENCY_CAUSES.one_purchase };
   return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
 }
 
 /** After the command was killed when its order was made, and was run again. */
 function sameKeyAgain({ seen }: IdempotencyFacts, { made, killed }: RestartFacts): StepOutcome {
   const later = seen.filter(({ run }) => run === "restarted");
-  if (later.length === 0) return { got: english(GOT.noCreate), cause: IDEMPOTENCY_CAUSES.forgotten };
+  if (later.length === 0) return { got: english(STEP_RESULTS.noCreate), cause: IDEMPOTENCY_CAUSES.forgotten };
   const wrong = made.orderId === killed.orderId ? AFTER_A_CRASH : OWN_ORDER_IDS;
   return sameKey({ before: made, later, wrong });
 }
@@ -301,14 +304,14 @@ function secondKey(
   }: {
     readonly began: readonly SeenCreate[];
     readonly made: SeenCreate | undefined;
-    readonly killed: ClientEnd;
+    readonly killed: ClientExit;
   },
 ): StepOutcome {
   const told = made ?? began.find(({ result }) => KEY_FAULTS.has(result)) ?? began.at(-1);
   if (told === undefined) {
     const cause =
       killed.ending === "timeout" ? IDEMPOTENCY_CAUSES.no_second_in_time : IDEMPOTENCY_CAUSES.one_purchase;
-    return { got: english(GOT.noCreate), cause };
+    return { got: english(STEP_RESULTS.noCreate), cause };
   }
   const found = { got: keyAndResult(lost, told), reference: told.requestId };
   if (told.idempotencyKey === lost.idempotencyKey)
@@ -317,9 +320,9 @@ function secondKey(
 }
 
 /** The relation of a later create to the create with the lost answer. */
-type Relation = "right" | WrongRelation;
+type Relation = "right" | RetryMistake;
 
-type Causes = Readonly<Record<WrongRelation, Words>>;
+type Causes = Readonly<Record<RetryMistake, Words>>;
 
 function sameKey({
   before,
@@ -345,7 +348,7 @@ function sameKey({
     first("second_create");
   const right = first("right");
   if (wrong === undefined && right !== undefined) {
-    return { got: english(QUOTED.sameKey("replayed")), reference: right.requestId };
+    return { got: english(QUOTING_RESULTS.sameKey("replayed")), reference: right.requestId };
   }
   const shown = wrong ?? first("new_purchase") ?? first("says_nothing");
   if (shown === undefined || shown.relation === "right") throw new Error("a later create is right or wrong");
@@ -354,9 +357,11 @@ function sameKey({
 }
 
 function keyAndResult(before: SeenCreate, { idempotencyKey: key, result }: SeenCreate): string {
-  if (key === null) return english(GOT.noKey(result));
+  if (key === null) return english(STEP_RESULTS.noKey(result));
   const isSame = key === before.idempotencyKey;
-  return english(isSame ? QUOTED.sameKey(result) : QUOTED.otherKey(printableLiteral(key), result));
+  return english(
+    isSame ? QUOTING_RESULTS.sameKey(result) : QUOTING_RESULTS.otherKey(printableLiteral(key), result),
+  );
 }
 
 function relationOf(before: SeenCreate, { result, idempotencyKey, orderId, path }: SeenCreate): Relation {
@@ -385,15 +390,15 @@ function oneOrder(made: number): StepOutcome {
  */
 function clientEnded(runs: readonly RunFact[]): StepOutcome {
   const blind = runs.find(({ exitCode, answered }) => exitCode === 0 && !answered);
-  if (blind !== undefined) return { got: english(GOT.blind), cause: IDEMPOTENCY_CAUSES.blind };
+  if (blind !== undefined) return { got: english(STEP_RESULTS.blind), cause: IDEMPOTENCY_CAUSES.blind };
   const { ending, exitCode, answered } = runs.at(-1) ?? { ...NOT_RUN, answered: false };
   if (ending === "timeout")
     return {
-      got: english(GOT.timeUp),
+      got: english(STEP_RESULTS.timeUp),
       cause: answered ? IDEMPOTENCY_CAUSES.daemon : IDEMPOTENCY_CAUSES.endless,
     };
-  if (exitCode === 0) return { got: english(GOT.exitCode("0")) };
-  const got = english(exitCode === null ? GOT.signal : GOT.exitCode(String(exitCode)));
+  if (exitCode === 0) return { got: english(STEP_RESULTS.exitCode("0")) };
+  const got = english(exitCode === null ? STEP_RESULTS.signal : STEP_RESULTS.exitCode(String(exitCode)));
   const cause = IDEMPOTENCY_CAUSES.reports_failure;
   return { got, cause };
 }
@@ -402,6 +407,6 @@ function clientEnded(runs: readonly RunFact[]): StepOutcome {
  * The step of a request that the drill itself sends: it shows the service's answer to a client that mixes up its keys.
  */
 function otherBodyRefused({ refusedRequestId: reference }: IdempotencyFacts): StepOutcome {
-  if (reference !== null) return { got: english(EXPECTED.reused), reference };
-  return { got: english(GOT.noRefusal), cause: IDEMPOTENCY_CAUSES.service_unreached };
+  if (reference !== null) return { got: english(EXPECTED_RESULTS.reused), reference };
+  return { got: english(STEP_RESULTS.noRefusal), cause: IDEMPOTENCY_CAUSES.service_unreached };
 }

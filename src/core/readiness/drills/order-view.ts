@@ -1,15 +1,19 @@
 import { english } from "../../language.ts";
-import { GOT, QUOTED } from "../drill-sentences.ts";
+import { STEP_RESULTS, QUOTING_RESULTS } from "../drill-sentences.ts";
 
 /** The reading of the merchant's page; `unknown` if it could not be read. `got` is the answer as text. */
 export type OrderView = { readonly says: "paid" | "not_paid" | "unknown"; readonly got: string };
 
 /** A reading as text. */
 export function readingText({ says, got }: OrderView): string {
-  return english(SAID[says](got));
+  return english(READING_SENTENCES[says](got));
 }
 
-const SAID = { paid: QUOTED.paid, not_paid: QUOTED.unpaid, unknown: GOT.unknown } as const;
+const READING_SENTENCES = {
+  paid: QUOTING_RESULTS.paid,
+  not_paid: QUOTING_RESULTS.unpaid,
+  unknown: STEP_RESULTS.unknown,
+} as const;
 
 /** The parts of a text that do not change by themselves; null for each part that does. */
 export type StillText = readonly (string | null)[];
@@ -45,7 +49,7 @@ export function isStill(still: StillText, text: string): boolean {
  * The still parts without those that differ at least `minChanges` times in later readings between two events: such a
  * part changes by itself, too. `restless` as for `stillTextOf`.
  */
-export function stillAmong(
+export function removeChangingParts(
   still: StillText,
   texts: readonly string[],
   minChanges: number,
@@ -56,7 +60,7 @@ export function stillAmong(
 }
 
 /** Whether only times differ; these may have to be watched for longer than a minute. */
-export function areTimes(still: StillText, text: string): boolean {
+export function differsOnlyInTimes(still: StillText, text: string): boolean {
   const parts = partsOf(text);
   return (
     parts.length === still.length &&
@@ -85,11 +89,11 @@ export function showsBookings({ before, after }: PaidText): boolean {
  */
 export function isTwice(twice: PaidText, once: PaidText): boolean {
   const grown = (text: PaidText): number => wordsIn(text.after).length - wordsIn(text.before).length;
-  return (grown(once) > 0 && grown(twice) > grown(once)) || isTwiceAsFar(twice, once);
+  return (grown(once) > 0 && grown(twice) > grown(once)) || hasGrownTwiceAsFar(twice, once);
 }
 
 /** Whether a number of a view has grown twice as far. */
-export function isTwiceAsFar(twice: PaidText, once: PaidText): boolean {
+export function hasGrownTwiceAsFar(twice: PaidText, once: PaidText): boolean {
   const [base, single, double] = [numbersIn(twice.before), numbersIn(once.after), numbersIn(twice.after)];
   const isAligned = base.length === double.length && single.length === double.length;
   return double.some(({ label, value }, at) => {
@@ -101,7 +105,7 @@ export function isTwiceAsFar(twice: PaidText, once: PaidText): boolean {
 }
 
 /** Whether a number that the payment increased has its earlier value again, after later events of the same order. */
-export function isUndone({ before, after, last }: PaidText & { readonly last: string }): boolean {
+export function isReverted({ before, after, last }: PaidText & { readonly last: string }): boolean {
   const [base, paid, now] = [numbersIn(before), numbersIn(after), numbersIn(last)];
   if (base.length !== paid.length || base.length !== now.length) return false;
   return base.some(({ value }, at) => (paid[at]?.value ?? value) > value && now[at]?.value === value);

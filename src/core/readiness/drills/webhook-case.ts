@@ -89,12 +89,12 @@ export function oddCase(title: Words, how: CaseRequest & WhyTaken) {
 }
 
 /** A request about which the interface says nothing. */
-export function open(title: Words, how: CaseRequest & Omit<OpenCase, "expected">) {
+export function openCase(title: Words, how: CaseRequest & Omit<OpenCase, "expected">) {
   return { title, expected: "2xx or 4xx", ...how } as const;
 }
 
 /** Digits that no secret made. */
-export function wrong(right: string): string {
+export function malformed(right: string): string {
   return hash("sha256", right, "hex");
 }
 

@@ -1,7 +1,7 @@
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import type { DrillStep } from "../../control/drills.ts";
 import { english } from "../../language.ts";
-import { EXPECTED, GOT } from "../drill-sentences.ts";
+import { EXPECTED_RESULTS, STEP_RESULTS } from "../drill-sentences.ts";
 import { adviceText, type DrillCause, type DrillNote } from "./webhook-advice.ts";
 import { CLAIMED_SECRETS } from "./webhook-forgeries.ts";
 import {
@@ -47,8 +47,14 @@ export function drillSteps(drilled: DrillResults, endpointId: string): DrillStep
   const left = names.find((name) => results.every((one) => one.name !== name));
   const why = left === undefined ? undefined : causes.get(left);
   if (why === undefined) return sent;
-  const got = english(GOT.notSent(String(names.length - sent.length)));
-  const rest = { name: NOT_SENT, passed: false, expected: english(EXPECTED.answer), got, reference: null };
+  const got = english(STEP_RESULTS.notSent(String(names.length - sent.length)));
+  const rest = {
+    name: NOT_SENT,
+    passed: false,
+    expected: english(EXPECTED_RESULTS.answer),
+    got,
+    reference: null,
+  };
   return [...sent, { ...rest, cause: adviceText(why, endpointId) }];
 }
 

@@ -10,7 +10,7 @@ import {
   oddCase,
   otherDigits,
   withHeaders,
-  wrong,
+  malformed,
   type DrillCase,
   type DrillRequest,
 } from "./webhook-case.ts";
@@ -30,7 +30,7 @@ function badlySigned([text, chinese]: Words): Words {
 
 /** A badly signed request that a receiver may believe because of the way it comes. */
 function carried(title: Words, taken: DrillCause, how: NonNullable<DrillCase["how"]>) {
-  return oddCase(badlySigned(title), { taken, signature: wrong, how });
+  return oddCase(badlySigned(title), { taken, signature: malformed, how });
 }
 
 function under(title: Words, taken: DrillCause, header: Header, value: string | undefined) {
@@ -46,12 +46,12 @@ const LIVE = ({ data }: Event): Event => ({
 /** A badly signed event that says something else of itself. */
 function claiming(title: Words, change: (event: Event) => Readonly<Record<string, unknown>>) {
   const taken = "skips_by_content";
-  return badCase(badlySigned(title), { taken, signature: wrong, sent: (body) => claim(body, change) });
+  return badCase(badlySigned(title), { taken, signature: malformed, sent: (body) => claim(body, change) });
 }
 
 /** A badly signed request with another body. */
 function bearing(title: Words, taken: DrillCause, sent: (body: string) => string) {
-  return oddCase(badlySigned(title), { taken, signature: wrong, sent });
+  return oddCase(badlySigned(title), { taken, signature: malformed, sent });
 }
 
 /** The forms of a forged request. */
@@ -175,18 +175,19 @@ export const SIGNATURE_FORMS = {
   ),
   many_signatures: oddCase([`${MANY_SIGNATURES} wrong signatures`, `${MANY_SIGNATURES} 个错误签名`], {
     taken: "takes_malformed_signature",
-    signature: (right) => Array.from({ length: MANY_SIGNATURES }, (_, at) => wrong(`${right}${at}`)).join(),
+    signature: (right) =>
+      Array.from({ length: MANY_SIGNATURES }, (_, at) => malformed(`${right}${at}`)).join(),
   }),
   long_signature: oddCase(["a signature of 10 kB", "10 kB 的签名"], {
     taken: "takes_malformed_signature",
-    signature: (right) => wrong(right).repeat(LONG_SIGNATURE / DIGITS),
+    signature: (right) => malformed(right).repeat(LONG_SIGNATURE / DIGITS),
   }),
   doubled_signature: oddCase(["two lines with wrong signatures", "两行错误签名"], {
     taken: "reads_doubled_headers",
-    signature: wrong,
+    signature: malformed,
     how: (request) => {
       const { [HEADERS.signature]: once = "" } = request.headers;
-      return { ...request, lines: { [HEADERS.signature]: [once, wrong(once)] } };
+      return { ...request, lines: { [HEADERS.signature]: [once, malformed(once)] } };
     },
   }),
 } as const satisfies Readonly<Record<string, DrillCase>>;
@@ -247,7 +248,7 @@ export const REUSES = {
   known_event: badCase(["the first event again, badly signed", "再次推送第一个事件，签名错误"], {
     taken: "known_before_check",
     event: "first",
-    signature: wrong,
+    signature: malformed,
   }),
   reused_signature: badCase(
     ["another event under the signature of the first", "另一事件沿用第一个事件的签名"],
@@ -264,7 +265,7 @@ export const UNKNOWN_ORDER = badCase(
   {
     taken: "skips_orders",
     event: "payment",
-    signature: wrong,
+    signature: malformed,
     sent: (body) => {
       const { data } = JSON.parse(body) as {
         readonly data: { readonly id: string; readonly order_id: string };
@@ -283,7 +284,7 @@ export const OLDER_EVENT = badCase(
   {
     taken: "skips_orders",
     event: "payment",
-    signature: wrong,
+    signature: malformed,
     sent: (body) => claim(body, () => ({ sequence: 0 })),
   },
 );

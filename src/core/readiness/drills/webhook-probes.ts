@@ -1,6 +1,6 @@
 import { createHmac, hash } from "node:crypto";
 import { bodyVariants, type Variant } from "../../webhook/diagnosis/body-variants.ts";
-import { keyVariants, signedForms } from "../../webhook/diagnosis/signing-variants.ts";
+import { keyVariants, signedContentVariants } from "../../webhook/diagnosis/signing-variants.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
 import { HEADERS } from "../../webhook/signature.ts";
 import type { Finding } from "../../webhook/diagnosis/causes.ts";
@@ -31,7 +31,7 @@ export function probes(
   const right: readonly (string | Uint8Array)[] = [timestamp, ".", rawBody];
   const signed = [
     ...single(keyVariants([secret], known)).map(([code, key]) => [code, key, right] as const),
-    ...single(signedForms([timestamp], event.id)).map(
+    ...single(signedContentVariants([timestamp], event.id)).map(
       ([code, form]) => [code, secret, form(rawBody)] as const,
     ),
     ...single(bodyVariants(rawBody)).map(([code, bytes]) => [code, secret, [timestamp, ".", bytes]] as const),

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { recordTestEvent, type CheckoutEvent } from "../../checkout/event.ts";
+import { createTestEvent, type CheckoutEvent } from "../../checkout/event.ts";
 import type { Status } from "../../checkout/checkout.ts";
 import { iso } from "../../clock.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
@@ -93,7 +93,7 @@ export function drillRequest(
 }
 
 /** The final request of a case, with all its changes; `url` is the endpoint's. */
-export function sentAs(
+export function buildCaseRequest(
   name: CaseName,
   {
     url,
@@ -147,7 +147,7 @@ export function eventOf(name: CaseName, { own, first, order }: DrillEvents): Ord
   }
   if (which === undefined || which === "first") {
     const event = which === "first" ? first : own;
-    return { id: event.id, body: recordTestEvent(event, event.createdAt).body };
+    return { id: event.id, body: createTestEvent(event, event.createdAt).body };
   }
   if (order === null) throw new Error(`${name} needs an event of an order`);
   if (which === "order") return order;

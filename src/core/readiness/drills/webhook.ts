@@ -5,7 +5,7 @@ import type { DrillStep } from "../../control/drills.ts";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import { english } from "../../language.ts";
 import { excerpt } from "../../text.ts";
-import { QUOTED } from "../drill-sentences.ts";
+import { QUOTING_RESULTS } from "../drill-sentences.ts";
 import type { DeliveryError } from "../../webhook/delivery.ts";
 import { DEFAULT_TOLERANCE_SECONDS } from "../../webhook/signature.ts";
 import type { StepTitles } from "./drill.ts";
@@ -14,10 +14,10 @@ import {
   fieldsOf,
   goodCase,
   oddCase,
-  open,
+  openCase,
   otherDigits,
   withHeaders,
-  wrong,
+  malformed,
   type DrillCase,
   type DrillRequest,
 } from "./webhook-case.ts";
@@ -66,7 +66,7 @@ const cases = {
   }),
   bad_signature: badCase(["a signature that no secret made", "不由任何密钥生成的签名"], {
     taken: "verifies_sometimes",
-    signature: wrong,
+    signature: malformed,
   }),
   wrong_secret: badCase(["signed with another secret", "用另一个密钥签名"], {
     taken: "old_secret",
@@ -78,7 +78,7 @@ const cases = {
   }),
   fresh_forgery: badCase(["badly signed, over a new connection", "签名错误，使用新连接"], {
     taken: "verifies_sometimes",
-    signature: wrong,
+    signature: malformed,
     connection: "fresh",
   }),
   good_on_connection: goodCase(
@@ -89,7 +89,7 @@ const cases = {
     ["badly signed, over the connection of a good event", "签名错误，沿用有效事件的连接"],
     {
       taken: "once_a_connection",
-      signature: wrong,
+      signature: malformed,
     },
   ),
   rewritten_body: badCase(["the same JSON in other white space", "同样的 JSON，空白不同"], {
@@ -114,32 +114,35 @@ const cases = {
   no_event: badCase(["a body that is no JSON, badly signed", "请求体不是 JSON，签名错误"], {
     taken: "skips_odd_bodies",
     signed: () => "this is no event",
-    signature: wrong,
+    signature: malformed,
   }),
   hour_old: badCase(["signed an hour ago", "一小时前签名"], { age: STALE_BY_SECONDS }),
   hour_ahead: badCase(["signed an hour ahead", "签名时间超前一小时"], { age: -STALE_BY_SECONDS }),
-  known_hour_old: open(["the first event again, signed an hour ago", "再次推送第一个事件，一小时前签名"], {
-    notes: { taken: "dedups_before_age" },
-    event: "first",
-    age: STALE_BY_SECONDS,
-  }),
+  known_hour_old: openCase(
+    ["the first event again, signed an hour ago", "再次推送第一个事件，一小时前签名"],
+    {
+      notes: { taken: "dedups_before_age" },
+      event: "first",
+      age: STALE_BY_SECONDS,
+    },
+  ),
   minute_old: goodCase(["signed a minute ago", "一分钟前签名"], "narrow_tolerance", { age: MINUTE }),
   minute_ahead: goodCase(["signed a minute ahead", "签名时间超前一分钟"], "narrow_tolerance", {
     age: -MINUTE,
   }),
-  within_tolerance_old: open(["signed 4 min 50 s ago", "4 分 50 秒前签名"], {
+  within_tolerance_old: openCase(["signed 4 min 50 s ago", "4 分 50 秒前签名"], {
     notes: { refused: "strict_tolerance" },
     age: WITHIN_TOLERANCE,
   }),
-  within_tolerance_ahead: open(["signed 4 min 50 s ahead", "签名时间超前 4 分 50 秒"], {
+  within_tolerance_ahead: openCase(["signed 4 min 50 s ahead", "签名时间超前 4 分 50 秒"], {
     notes: { refused: "strict_tolerance" },
     age: -WITHIN_TOLERANCE,
   }),
-  beyond_tolerance_old: open(["signed 5 min 30 s ago", "5 分 30 秒前签名"], {
+  beyond_tolerance_old: openCase(["signed 5 min 30 s ago", "5 分 30 秒前签名"], {
     notes: { taken: "lenient_tolerance" },
     age: BEYOND_TOLERANCE,
   }),
-  beyond_tolerance_ahead: open(["signed 5 min 30 s ahead", "签名时间超前 5 分 30 秒"], {
+  beyond_tolerance_ahead: openCase(["signed 5 min 30 s ahead", "签名时间超前 5 分 30 秒"], {
     notes: { taken: "lenient_tolerance" },
     age: -BEYOND_TOLERANCE,
   }),
@@ -186,7 +189,7 @@ const cases = {
       signature: placed(2),
     },
   ),
-  other_event_id: open(
+  other_event_id: openCase(
     ["the first event again, under another id in its header", "再次推送第一个事件，请求头中的 id 不同"],
     {
       taken: "believes_header",
@@ -197,13 +200,13 @@ const cases = {
   ),
   no_event_id: badCase(["no event id, badly signed", "没有事件 id，签名错误"], {
     without: ["eventId"],
-    signature: wrong,
+    signature: malformed,
   }),
   only_signature: badCase(
     ["neither event id nor timestamp, badly signed", "没有事件 id 和时间戳，签名错误"],
     {
       without: ["eventId", "timestamp"],
-      signature: wrong,
+      signature: malformed,
     },
   ),
   only_timestamp: badCase(["neither event id nor signature", "没有事件 id 和签名"], {
@@ -238,7 +241,7 @@ const cases = {
     ["a signature that no secret made, after all that", "在上述请求之后，不由任何密钥生成的签名"],
     {
       taken: "verifies_sometimes",
-      signature: wrong,
+      signature: malformed,
     },
   ),
   good_at_the_end: goodCase(["a good event after all that", "在上述请求之后的有效事件"], "shuts_out"),
@@ -308,7 +311,7 @@ export const FIRST_CASES: ReadonlySet<CaseName> = new Set(
 );
 
 /** Whether a drill sent order events too: without them it shows only how `webhook.test` is handled. */
-export function sentOrderEvents(steps: readonly Pick<DrillStep, "name">[]): boolean {
+export function hasOrderEvents(steps: readonly Pick<DrillStep, "name">[]): boolean {
   return ORDER_CASE_NAMES.every((name) => steps.some((step) => step.name === name));
 }
 
@@ -327,10 +330,14 @@ export type CaseResult = {
 /** The result of a case, in English. */
 export function gotText({ answer, milliseconds }: CaseResult): string {
   const ms = `${milliseconds}`;
-  if ("error" in answer) return english(QUOTED.afterWith(answer.error, ms, excerpt(answer.message)));
+  if ("error" in answer) return english(QUOTING_RESULTS.afterWith(answer.error, ms, excerpt(answer.message)));
   const { status, body } = answer;
   const isTold = body !== "" && status >= 300;
-  return english(isTold ? QUOTED.afterWith(`${status}`, ms, excerpt(body)) : QUOTED.after(`${status}`, ms));
+  return english(
+    isTold
+      ? QUOTING_RESULTS.afterWith(`${status}`, ms, excerpt(body))
+      : QUOTING_RESULTS.after(`${status}`, ms),
+  );
 }
 
 /**
@@ -356,7 +363,11 @@ export function twinOf(name: CaseName): CaseName | undefined {
 /** A badly signed event of each type. */
 function forgedOrders(): Readonly<Record<ForgedName, DrillCase>> {
   return byType("forged", (type) =>
-    badCase([`a forged ${type}`, `伪造的 ${type}`], { taken: "skips_orders", event: type, signature: wrong }),
+    badCase([`a forged ${type}`, `伪造的 ${type}`], {
+      taken: "skips_orders",
+      event: type,
+      signature: malformed,
+    }),
   );
 }
 
@@ -402,7 +413,7 @@ function withOtherMiddle(right: string): string {
 
 /** The right signature at one of three places, as during a rotation of secrets (decision 12). */
 function placed(at: 0 | 1 | 2): (right: string) => string {
-  return (right) => [wrong(right), wrong(wrong(right))].toSpliced(at, 0, right).join(",");
+  return (right) => [malformed(right), malformed(malformed(right))].toSpliced(at, 0, right).join(",");
 }
 
 /** JSON as Python's json.dumps and others write it. */

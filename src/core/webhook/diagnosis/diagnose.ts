@@ -4,7 +4,7 @@ import { bodyOf, fieldOf } from "./claims.ts";
 import {
   keyVariants,
   readSignature,
-  signedForms,
+  signedContentVariants,
   type Candidate,
   type KnownSecret,
   type SignedParts,
@@ -146,7 +146,7 @@ function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
   const axes = {
     bodies: bodyVariants(rawBody),
     keys: keyVariants(secrets, options.known ?? []),
-    forms: signedForms([...new Set(timestamps)], eventId),
+    forms: signedContentVariants([...new Set(timestamps)], eventId),
   };
   for (let causes = 0; causes <= MAX_CAUSES; causes += 1) yield* combinations(axes, causes);
   for (const { seconds, finding } of otherTimestamps(options, request)) {

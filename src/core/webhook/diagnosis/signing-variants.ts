@@ -72,7 +72,7 @@ export function keyVariants(
 }
 
 /** The forms of signed content that the received headers allow. */
-export function signedForms(
+export function signedContentVariants(
   timestamps: readonly string[],
   eventId: string | undefined,
 ): readonly Variant<SignedParts>[] {

@@ -2,7 +2,7 @@ import { renderSVG } from "uqr";
 import { isFinal, MAX_ATTEMPTS, type FinalStatus } from "../../../core/checkout/payment.ts";
 import { returnAddress } from "../../../core/checkout/return-origin.ts";
 import { isLoopback } from "../../../core/loopback.ts";
-import { html, joined, trusted, type Html } from "../../../web/html.ts";
+import { html, joinTexts, trustMarkup, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
 import { layout, liveMain, row } from "../shared/layout.ts";
 import {
@@ -23,7 +23,7 @@ import { merchantText } from "../shared/merchant-text.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The query of a customer who stays on the page. */
-export const STAY = "stay";
+export const STAY_QUERY = "stay";
 const SECONDS_TO_STAY = 5;
 const SENT_BACK_WITHIN_MS = 60_000;
 
@@ -31,7 +31,7 @@ const SENT_BACK_WITHIN_MS = 60_000;
 export function checkoutPage(context: PageContext): Html {
   const { view } = context;
   const { status } = view.checkout;
-  const address = `${checkoutPath(view.checkout)}${context.stays ? `?${STAY}` : ""}`;
+  const address = `${checkoutPath(view.checkout)}${context.stays ? `?${STAY_QUERY}` : ""}`;
   const titled = (title: Words): Html => html`${title} · ${price(context)}`;
   if (isFinal(status)) {
     const content = result(context, status);
@@ -133,7 +133,7 @@ function scanStep(context: PageContext, attempt: number): Html {
 
 /** Dark on light in every theme, with the quiet zone that readers need. */
 function qrCode(address: string): Html {
-  return trusted(renderSVG(address, { ecc: "M", border: 4, whiteColor: "#fff", blackColor: "#000" }));
+  return trustMarkup(renderSVG(address, { ecc: "M", border: 4, whiteColor: "#fff", blackColor: "#000" }));
 }
 
 function result(context: PageContext, status: FinalStatus): Html {
@@ -183,7 +183,7 @@ function sendBack({ view, stays }: PageContext): Html {
   const seconds = html`<span data-seconds>${String(SECONDS_TO_STAY)}</span>`;
   return html`<send-back href="${returnAddress(returnOrigin, checkout)}" seconds="${String(SECONDS_TO_STAY)}">
     <p class="hint" role="timer" aria-live="off">${TEXTS.sentBack(names.store, seconds)}</p>
-    <a class="plain" href="${checkoutPath(checkout)}?${STAY}">${TEXTS.stay}</a>
+    <a class="plain" href="${checkoutPath(checkout)}?${STAY_QUERY}">${TEXTS.stay}</a>
   </send-back>`;
 }
 
@@ -202,8 +202,8 @@ function developerNotes({ view, token }: PageContext): Html {
     <dl>
       ${row(TEXTS.checkoutId, html`<code>${checkout.id}</code>`)}
       ${row(TEXTS.status, html`<code>${checkout.status}</code>`)}
-      ${row(TEXTS.attempts, tries.length === 0 ? TEXTS.noAttempts : joined(tries))}
-      ${late.length === 0 ? "" : row(TEXTS.lateResults, joined(late))}
+      ${row(TEXTS.attempts, tries.length === 0 ? TEXTS.noAttempts : joinTexts(tries))}
+      ${late.length === 0 ? "" : row(TEXTS.lateResults, joinTexts(late))}
     </dl>
     ${
       returnOrigin === null

@@ -10,7 +10,7 @@ import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral } from "../../../core/text.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
 import type { Html } from "../../../web/html.ts";
-import { forwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
+import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
 import { languageOf } from "../../../web/language.ts";
 import { emptyResponse, pageResponse, readForm, redirect } from "../../../web/page.ts";
 import type { HttpRequest } from "../../../world.ts";
@@ -19,11 +19,11 @@ import type { AreaRoute, Call } from "../../area.ts";
 import { checkoutOf, storeTime } from "../../at-store.ts";
 import { viewCheckout } from "../../checkout/view.ts";
 import type { PageViews } from "../../checkout/page-views.ts";
-import { actAsPayer, type PayerAct } from "../../checkout/payments.ts";
+import { actAsPayer, type PayerAction } from "../../checkout/payments.ts";
 import type { ServiceContext } from "../../context.ts";
-import { checkoutPage, STAY } from "./checkout-page.ts";
+import { checkoutPage, STAY_QUERY } from "./checkout-page.ts";
 import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
-import { WALLET_OUTCOMES, walkedAwayPage, walletPage, type WalletOutcome } from "./wallet-page.ts";
+import { WALLET_OUTCOMES, abandonedPage, walletPage, type WalletOutcome } from "./wallet-page.ts";
 
 /** The dependencies of the payment pages: the verbs, and the key for the tokens of their forms. */
 export type PagesContext = ServiceContext & {
@@ -40,8 +40,8 @@ export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
   form("/pay/{checkout_id}/cancel", () => accept({ kind: "cancel", attempt: null })),
   { methods: ["POST"], path: "/pay/{checkout_id}/views", role: "payer", answer: noteView },
   page("/pay/{checkout_id}/wallet/{attempt}", showWallet(walletPage)),
-  page("/pay/{checkout_id}/wallet/{attempt}/closed", showWallet(walkedAwayPage)),
-  form("/pay/{checkout_id}/wallet/{attempt}", walletAct),
+  page("/pay/{checkout_id}/wallet/{attempt}/closed", showWallet(abandonedPage)),
+  form("/pay/{checkout_id}/wallet/{attempt}", walletAction),
 ];
 
 /** Makes the markup of a page from the view of its checkout. */
@@ -71,13 +71,13 @@ function page(path: string, show: Show): AreaRoute<PagesContext> {
 }
 
 /** Reads the payer's act from a form. */
-type ReadAct = (form: ReadonlyMap<string, string>, call: Call) => Outcome<PayerAct>;
+type ReadAction = (form: ReadonlyMap<string, string>, call: Call) => Outcome<PayerAction>;
 
 /**
  * A form is answered by a redirect to the present page, so that reload and back never send it again. A form that is
  * late or repeated does nothing else.
  */
-function form(path: string, readAct: ReadAct): AreaRoute<PagesContext> {
+function form(path: string, readAction: ReadAction): AreaRoute<PagesContext> {
   return {
     methods: ["POST"],
     path,
@@ -87,7 +87,7 @@ function form(path: string, readAct: ReadAct): AreaRoute<PagesContext> {
       if (elsewhere !== undefined) return accept(elsewhere);
       const fields = readOwnForm(context, call);
       if (!fields.ok) return fields;
-      const act = readAct(fields.value, call);
+      const act = readAction(fields.value, call);
       if (!act.ok) return act;
       const done = await actAsPayer(context, checkoutIdIn(call), act.value);
       if (!done.ok && done.refusal.code !== "state_conflict") return done;
@@ -95,7 +95,7 @@ function form(path: string, readAct: ReadAct): AreaRoute<PagesContext> {
       const name = act.value.kind === "finish" ? act.value.result : act.value.kind;
       const result = done.ok ? (done.value.late ? "late" : done.value.checkout.status) : done.refusal.code;
       return accept({
-        ...redirect(303, afterAct(context, call), call.requestId),
+        ...redirect(303, afterAction(context, call), call.requestId),
         note: `${name}: ${result}`,
       });
     },
@@ -111,7 +111,7 @@ async function lookAt(context: PagesContext, call: Call): Promise<Outcome<PageCo
     token: formToken(context.masterKey, checkoutId),
     origin: originOf(context, call.request),
     requestId: call.requestId,
-    stays: splitTarget(call.request.target).query === STAY,
+    stays: splitTarget(call.request.target).query === STAY_QUERY,
   });
 }
 
@@ -180,18 +180,18 @@ function readOwnForm(
 }
 
 /** The wallet of the attempt if there is one, else the checkout's page. */
-function afterAct({ store }: PagesContext, call: Call): string {
+function afterAction({ store }: PagesContext, call: Call): string {
   const id = checkoutIdIn(call);
   const attempt = attemptIn(call);
   const known = store.attempts.of(id).some(({ number }) => number === attempt);
   return attempt !== null && known ? walletPath({ id }, attempt) : checkoutPath({ id });
 }
 
-function walletAct(fields: ReadonlyMap<string, string>, call: Call): Outcome<PayerAct> {
+function walletAction(fields: ReadonlyMap<string, string>, call: Call): Outcome<PayerAction> {
   const field = fields.get("outcome");
   const outcome = WALLET_OUTCOMES.find((one) => one === field);
   const attempt = attemptIn(call);
-  if (outcome !== undefined && attempt !== null) return accept(actOf(outcome, attempt));
+  if (outcome !== undefined && attempt !== null) return accept(actionOf(outcome, attempt));
   const got = printableLiteral(field ?? null);
   return refuse("invalid_parameter", [
     `outcome must be one of ${WALLET_OUTCOMES.join(", ")}; got ${got}`,
@@ -199,7 +199,7 @@ function walletAct(fields: ReadonlyMap<string, string>, call: Call): Outcome<Pay
   ]);
 }
 
-function actOf(outcome: WalletOutcome, attempt: number): PayerAct {
+function actionOf(outcome: WalletOutcome, attempt: number): PayerAction {
   switch (outcome) {
     case "succeeded":
     case "declined":
@@ -234,7 +234,7 @@ function originOf(context: PagesContext, request: HttpRequest): string {
  */
 function isByPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): boolean {
   const { host } = new URL(checkoutOrigin);
-  return hostIn(request) === host || forwardedHosts(request)[0] === host;
+  return hostIn(request) === host || readForwardedHosts(request)[0] === host;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { shownStoreName } from "../../../core/config/store-name.ts";
+import { displayStoreName } from "../../../core/config/store-name.ts";
 import { isFinal, MAX_ATTEMPTS } from "../../../core/checkout/payment.ts";
 import type { Attempt } from "../../../core/control/checkout.ts";
 import { html, type Html } from "../../../web/html.ts";
@@ -42,7 +42,7 @@ export function walletPage(context: PageContext, attempt: Attempt): Html {
 }
 
 /** The page after the payer closed the wallet and did nothing; the wallet itself if the attempt is over. */
-export function walkedAwayPage(context: PageContext, attempt: Attempt): Html {
+export function abandonedPage(context: PageContext, attempt: Attempt): Html {
   if (!isOpen(context, attempt)) return walletPage(context, attempt);
   const { view } = context;
   const main = html`<main id="page" class="single">
@@ -66,7 +66,7 @@ function isOpen({ view }: PageContext, { outcome }: Attempt): boolean {
 function walletHead(context: PageContext): Html {
   const { view } = context;
   return html`<h1>${methodMark(context)} <span>${walletName(context)}</span></h1>
-    <p class="payee">${TEXTS.payee} <strong>${shownStoreName(view.names.store)}</strong></p>
+    <p class="payee">${TEXTS.payee} <strong>${displayStoreName(view.names.store)}</strong></p>
     <p class="amount">${amount(context)}</p>
     <p class="hint">${merchantText(view.checkout.description ?? view.checkout.orderId)}</p>`;
 }

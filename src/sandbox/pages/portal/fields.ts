@@ -125,7 +125,7 @@ export function tick(
 }
 
 /** The fields of these names in which something was typed; a form sends the others empty. */
-export function typedFields(
+export function filledFields(
   fields: ReadonlyMap<string, string>,
   names: readonly string[],
 ): Readonly<Record<string, string>> {

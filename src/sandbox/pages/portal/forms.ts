@@ -20,7 +20,7 @@ export function listAddress(
 }
 
 /** The parts of an act's form. */
-type ActForm = {
+type ActionForm = {
   /** A path of the portal. */
   readonly action: string;
   readonly label: Text;
@@ -32,12 +32,12 @@ type ActForm = {
 };
 
 /** A form with one button, which runs an act. Its other fields are given as markup, or as names and values. */
-export function actForm(
+export function actionForm(
   view: Pick<View, "formToken" | "refused">,
-  { action, label, fields = {}, content = "", style = "", isOff = false }: ActForm,
+  { action, label, fields = {}, content = "", style = "", isOff = false }: ActionForm,
 ): Html {
   const hidden = Object.entries({ ...fields, token: view.formToken });
-  const typed = typedIn(view, action, fields);
+  const typed = typedValues(view, action, fields);
   const whole =
     typed?.field === "" ? html`<p class="refused" tabindex="-1" autofocus>${typed.words}</p>` : "";
   return html`<form method="post" action="${action}" class="act" id="${idOf(action, fields)}">
@@ -48,7 +48,7 @@ export function actForm(
 }
 
 /** The typed values of an act's form with these fields, if the form was refused. */
-export function typedIn(
+export function typedValues(
   { refused }: Pick<View, "refused">,
   action: string,
   fields: Readonly<Record<string, string>> = {},
@@ -69,7 +69,7 @@ function idOf(action: string, fields: Readonly<Record<string, string>>): string 
 
 /** The button of lists that one order fills: of checkouts, of events, of deliveries. */
 export function testOrderForm(view: View): Html {
-  return actForm(view, {
+  return actionForm(view, {
     action: storePath(view, "/checkouts/test-orders"),
     label: WORDS.testOrder,
     style: "primary",
@@ -80,15 +80,15 @@ export function testOrderForm(view: View): Html {
  * A destructive act: its form is shown after a question that names the effect, and at once if it was refused. Works
  * without JavaScript.
  */
-export function confirmedForm(
+export function formWithConfirmation(
   view: Pick<View, "formToken" | "refused">,
   { label, question }: { readonly label: Text; readonly question: Text },
-  form: ActForm,
+  form: ActionForm,
 ): Html {
-  const isRefused = typedIn(view, form.action, form.fields) !== undefined;
+  const isRefused = typedValues(view, form.action, form.fields) !== undefined;
   return html`<details class="asked" ${isRefused ? html`open` : ""}>
     <summary>${label}</summary>
     <p>${question}</p>
-    ${actForm(view, form)}
+    ${actionForm(view, form)}
   </details>`;
 }

@@ -1,4 +1,4 @@
-import { shownStoreName } from "../../../core/config/store-name.ts";
+import { displayStoreName } from "../../../core/config/store-name.ts";
 import { saying } from "../../../core/language.ts";
 import type { Asset } from "../../../web/asset.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
@@ -17,10 +17,10 @@ import { FRAME_TEXTS } from "./texts.ts";
 import type { Content, PortalContext, View } from "./view.ts";
 
 /** A whole page for a signed-in user: the frame and the content. */
-export function framed(context: PortalContext, view: View, content: Content): Html {
+export function framePage(context: PortalContext, view: View, content: Content): Html {
   const { storeId, call } = view;
   const store =
-    storeId === "" ? "" : ` · ${shownStoreName(context.store.stores.names(storeId)?.store ?? "")}`;
+    storeId === "" ? "" : ` · ${displayStoreName(context.store.stores.names(storeId)?.store ?? "")}`;
   const isAdmin = call.caller?.role === "administrator";
   const main = html`${content.main} ${isAdmin ? "" : commandsHint(context, view)}`;
   const hasKeys = call.caller?.hasKeys === true;

@@ -3,8 +3,8 @@ import { iso } from "../../../core/clock.ts";
 import { ageText } from "../../../core/explain/last.ts";
 import { inBoth } from "../../../core/language.ts";
 import { formatPrice } from "../../../core/money.ts";
-import { shownText } from "../../../core/text.ts";
-import { html, trusted, type Html, type Text } from "../../../web/html.ts";
+import { displayText } from "../../../core/text.ts";
+import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
 import { tagOf } from "../../../web/language.ts";
 import { WORDS } from "./texts.ts";
 
@@ -17,13 +17,13 @@ export function moment(time: number): Html {
 }
 
 /** A moment of another day: with its date. */
-export function dated(time: number): Html {
+export function momentWithDate(time: number): Html {
   const whole = iso(time);
   return html`<time datetime="${whole}" title="${whole}" data-dated>${dayAndTimeIn(whole)}</time>`;
 }
 
 /** A text in which times are formatted like all other times of the page. */
-export function inWords(text: string, shown: (at: number) => Html = dated): Html {
+export function inWords(text: string, shown: (at: number) => Html = momentWithDate): Html {
   const parts = text.split(MOMENT);
   return html`${parts.map((part, index) => (index % 2 === 1 ? shown(Date.parse(part)) : html`${part}`))}`;
 }
@@ -145,20 +145,20 @@ function tableCell([column, value, ...as]: Cell): Html {
     style === undefined ? html`` : html` class="${style}"`,
     as.includes("english") ? html` lang="en"` : html``,
   ];
-  const shown = as.includes("named") ? named(column, html`${value}`) : value;
+  const shown = as.includes("named") ? labelledValue(column, html`${value}`) : value;
   return as.includes("head")
     ? html`<th scope="row" ${attributes}>${shown}</th>`
     : html`<td ${attributes}>${shown}</td>`;
 }
 
 /** A value that needs its name, which is shown before it if the columns are stacked. */
-export function named(name: Text, value: Text): Html {
+export function labelledValue(name: Text, value: Text): Html {
   return html`<span data-name="${name}">${value}</span>`;
 }
 
 /** A link to a page; an empty text is replaced, so that the link has a name. */
-export function linked(address: string, text: Text): Html {
-  return html`<a href="${address}">${typeof text === "string" ? shownText(text) : text}</a>`;
+export function linkTo(address: string, text: Text): Html {
+  return html`<a href="${address}">${typeof text === "string" ? displayText(text) : text}</a>`;
 }
 
 /** The link to the next part of a list. */
@@ -235,7 +235,7 @@ function lines(text: string): Html {
 }
 
 /** Text that comes from elsewhere has none. */
-const LINE_BREAK = trusted("\n");
+const LINE_BREAK = trustMarkup("\n");
 
 /** Each level indents all that is within: 4 KiB of nothing but brackets would make a page of 8 MB. */
 const MAX_PRETTY_DEPTH = 32;

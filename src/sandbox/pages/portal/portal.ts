@@ -1,11 +1,11 @@
-// To add a page or an act: its row (`page`, `pageOf`, `act`) in routes.ts of its room, its file, texts and style
+// To add a page or an action: its row (`page`, `pageOf`, `actionRoute`) in routes.ts of its room, its file, texts and style
 // beside it; an act names its operation (decision 99). Who may: the `role` of the row. Shared: parts.ts, forms.ts,
 // fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral, UUID } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
-import { forwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
+import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
 import type { Asset } from "../../../web/asset.ts";
 import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
@@ -19,7 +19,7 @@ import { LIVE_ROUTES } from "./live/routes.ts";
 import { OVERVIEW_ROUTES } from "./overview/routes.ts";
 import { READINESS_ROUTES } from "./readiness/routes.ts";
 import { REQUEST_ROUTES } from "./request/routes.ts";
-import { sentOn, type PortalRoute } from "./route.ts";
+import { redirectAfterForm, type PortalRoute } from "./route.ts";
 import { failurePage, portalRefusalPage } from "./sign-in/refusal-page.ts";
 import { roleOfPath, sessionOf } from "./sign-in/session-cookie.ts";
 import { SIGN_IN_ROUTES } from "./sign-in/sign-in.ts";
@@ -110,7 +110,7 @@ function requirePortalHost({ origin, port }: PortalContext["portal"], request: H
     return refuse("host_not_allowed", [`the portal is at ${origin}/portal`, `门户位于 ${origin}/portal`]);
   const { host: named } = new URL(origin);
   const own = new Set([named, `${named}:443`, `${named}:80`, `localhost:${port}`]);
-  const foreign = forwardedHosts(request).find((name) => !own.has(name));
+  const foreign = readForwardedHosts(request).find((name) => !own.has(name));
   if (foreign === undefined) return accept(undefined);
   return refuse("host_not_allowed", [
     `the portal is at ${origin}/portal, and not at ${printableLiteral(foreign)}; --portal-url gives it another name`,
@@ -128,14 +128,14 @@ function toFirstStore(path: string): PortalRoute {
     answer: ({ store }, call) => {
       const { anything = "start" } = call.params;
       if (store.stores.names(anything) !== undefined)
-        return accept(sentOn(call, `/portal/${anything}/start`));
+        return accept(redirectAfterForm(call, `/portal/${anything}/start`));
       const first = store.stores.first();
       if (first === undefined) return refuse("not_found", ["this sandbox has no store", "本沙箱没有商店"]);
       const page = `/portal/${first.id}/${anything}`;
       const isPage = find("GET", page).ok;
       const query = call.query === "" ? "" : `?${call.query}`;
       const found = `/portal/${first.id}/find?q=${encodeURIComponent(decoded(anything))}`;
-      return accept(sentOn(call, isPage ? `${page}${query}` : found));
+      return accept(redirectAfterForm(call, isPage ? `${page}${query}` : found));
     },
   };
 }

@@ -19,7 +19,7 @@ import { resolvesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
 import { REFUSED_MARK } from "./fields.ts";
 import { storePath } from "./forms.ts";
-import { framed, signedOutPage } from "./frame.ts";
+import { framePage, signedOutPage } from "./frame.ts";
 import { roleOfPath } from "./sign-in/session-cookie.ts";
 import { hubOf } from "./live/hub.ts";
 import {
@@ -50,12 +50,12 @@ export function page(path: string, show: Show): PortalRoute {
     path,
     role: `portal ${roleOfPath(path)}`,
     entersStore: true,
-    answer: (context, call) => shownPage(context, call, show),
+    answer: (context, call) => answerWithPage(context, call, show),
   };
 }
 
 /** The answer with a page. */
-export async function shownPage(
+export async function answerWithPage(
   context: PortalContext,
   call: Call<Viewer>,
   show: Show,
@@ -64,13 +64,13 @@ export async function shownPage(
   const known = requireStore(context, view);
   if (!known.ok) return known;
   const short = withoutEmpty(view);
-  if (short !== undefined) return accept(sentOn(call, short));
+  if (short !== undefined) return accept(redirectAfterForm(call, short));
   const { storeId } = view;
   // Before the page is read, so that later writes are reported to it.
   const position = storeId === "" ? undefined : hubOf(context).positionOf(storeId);
   const content = await show(context, view);
   if (!content.ok) return content;
-  const markup = framed(context, { ...view, position }, content.value);
+  const markup = framePage(context, { ...view, position }, content.value);
   return accept({
     ...pageResponse({ status: 200, markup, language: view.language }, call.requestId),
     unlogged: true,
@@ -131,7 +131,7 @@ export function openPage(path: string, show: (view: View) => Content): PortalRou
 }
 
 /** An act of the portal. */
-type Act<Name extends OperationName> = {
+type Action<Name extends OperationName> = {
   /** The operation of the control API that it runs, with that one's role and refusals. */
   readonly operation: Name;
   /** Converts the form's fields to the operation's fields, with their wire names. Default: no fields. */
@@ -151,7 +151,7 @@ type Act<Name extends OperationName> = {
   /** A secret that the next page may show once, as `view.shownOnce`. Default: none. */
   readonly reveals?: (done: AnswerOf<Name>) => string;
   /** The notice at the top of the next page. Default: none. */
-  readonly says?: (done: AnswerOf<Name>, at: ActContext) => Notice | Promise<Notice>;
+  readonly says?: (done: AnswerOf<Name>, at: ActionContext) => Notice | Promise<Notice>;
   /** The page that has its form, and is shown again where the form is refused. Default: a page with the refusal alone. */
   readonly form?: RefusedPage;
 };
@@ -160,7 +160,7 @@ type Act<Name extends OperationName> = {
 const PATIENCE_MS = 2000;
 
 /** The context and the view of an act. */
-export type ActContext = { readonly context: PortalContext; readonly view: View };
+export type ActionContext = { readonly context: PortalContext; readonly view: View };
 
 type Fields = ReadonlyMap<string, string>;
 
@@ -179,9 +179,9 @@ type RefusedPage = {
 };
 
 /** An act: a form of our own page runs an operation of the control API, and the browser is sent on (decision 99). */
-export function act<Name extends OperationName>(
+export function actionRoute<Name extends OperationName>(
   path: string,
-  { operation, read, parse, leadsTo, meanwhile, reveals, says, form }: Act<Name>,
+  { operation, read, parse, leadsTo, meanwhile, reveals, says, form }: Action<Name>,
 ): PortalRoute {
   const { role, entersStore } = CONTROL_OPERATIONS[operation];
   const [, , , room = ""] = path.split("/");
@@ -217,8 +217,8 @@ export function act<Name extends OperationName>(
         );
       };
       const led = await onlyOnce(context, call, fields.value, run);
-      if (led.ok) return accept(sentOn(call, led.value));
-      if (form === undefined || !IS_OF_FORM.has(ERRORS[led.refusal.code].status)) return led;
+      if (led.ok) return accept(redirectAfterForm(call, led.value));
+      if (form === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[led.refusal.code].status)) return led;
       const usual = { path: storePath(view, `/${room}`), storeId: view.storeId, id: "" };
       const at = form.at?.(view, fields.value) ?? usual;
       const refused = { form, at, fields: fields.value, refusal: led.refusal };
@@ -254,7 +254,7 @@ async function shouldContinue(
 
 /** The statuses of refusals about a form's values, not about its sender. */
 const CONFLICT = 409;
-const IS_OF_FORM: ReadonlySet<number> = new Set([400, 404, CONFLICT]);
+const FORM_REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, CONFLICT]);
 
 /** An address with the tickets of values that its page shows once. */
 function withTickets(
@@ -330,7 +330,7 @@ async function refusedPage(
   // A form that no page has.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
   const said: Notice = { words: wordsOf(refusal), tone: "bad" };
-  const markup = framed(context, hasForm ? again : { ...again, said }, { title, main });
+  const markup = framePage(context, hasForm ? again : { ...again, said }, { title, main });
   return accept({
     ...pageResponse({ status, markup, language }, call.requestId),
     note: refusal.code,
@@ -390,7 +390,7 @@ export function ownForm(context: PortalContext, call: Call<Viewer>): Outcome<Fie
 }
 
 /** Sends a browser on to a page, after a form. */
-export function sentOn(call: Call<Viewer>, location: string): Answer {
+export function redirectAfterForm(call: Call<Viewer>, location: string): Answer {
   return redirect(303, location, call.requestId);
 }
 

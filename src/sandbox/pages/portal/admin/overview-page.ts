@@ -1,11 +1,16 @@
-import { shownStoreName } from "../../../../core/config/store-name.ts";
-import { shownText } from "../../../../core/text.ts";
-import { isApproved, isGateOpen, isRequested, productionOf } from "../../../../core/readiness/admin-act.ts";
+import { displayStoreName } from "../../../../core/config/store-name.ts";
+import { displayText } from "../../../../core/text.ts";
+import {
+  isApproved,
+  isGateOpen,
+  isRequested,
+  productionOf,
+} from "../../../../core/readiness/admin-action.ts";
 import type { Production } from "../../../../core/control/readiness.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { StoreDetails } from "../../../../store/stores.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
-import { either, linked, table, type Row } from "../parts.ts";
+import { either, linkTo, table, type Row } from "../parts.ts";
 import type { Content, PortalContext } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -50,8 +55,8 @@ function row({
   const [approved, open] = [isApproved(production), isGateOpen(production)];
   const warning = (text: Text): Html => html`<span class="badge warn">${text}</span>`;
   return [
-    [WORDS.store, linked(`/portal/admin/${id}`, shownStoreName(store)), "head"],
-    [WORDS.merchant, shownText(merchant)],
+    [WORDS.store, linkTo(`/portal/admin/${id}`, displayStoreName(store)), "head"],
+    [WORDS.merchant, displayText(merchant)],
     [WORDS.state, either(active, WORDS.active, WORDS.inactive)],
     [TEXTS.request, waits(production) ? warning(TEXTS.waiting) : TEXTS.none, "named"],
     [WORDS.credential, either(approved, WORDS.approved, WORDS.notApproved), "named"],

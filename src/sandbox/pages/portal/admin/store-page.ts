@@ -1,14 +1,14 @@
-import { shownStoreName } from "../../../../core/config/store-name.ts";
-import { shownText } from "../../../../core/text.ts";
+import { displayStoreName } from "../../../../core/config/store-name.ts";
+import { displayText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { isApproved, isGateOpen, productionOf } from "../../../../core/readiness/admin-act.ts";
-import type { RecordedAct } from "../../../../core/control/readiness.ts";
+import { isApproved, isGateOpen, productionOf } from "../../../../core/readiness/admin-action.ts";
+import type { RecordedAction } from "../../../../core/control/readiness.ts";
 import type { AdministratorAction } from "../../../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { field, typedFields } from "../fields.ts";
-import { actForm, confirmedForm, typedIn } from "../forms.ts";
-import { amount, copyable, dated, either, empty, facts, table } from "../parts.ts";
+import { field, filledFields } from "../fields.ts";
+import { actionForm, formWithConfirmation, typedValues } from "../forms.ts";
+import { amount, copyable, momentWithDate, either, empty, facts, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -17,7 +17,7 @@ import { TEXTS } from "./texts.ts";
 type Summary = AnswerOf<"storeSummary">;
 
 /** Maximum number of entries of the audit log shown: the newest. */
-const MAX_ACTS = 200;
+const MAX_ACTIONS = 200;
 
 /** The administrator's page of a store: the acts that only the administrator can do, and the audit log. */
 export async function adminStorePage(context: PortalContext, view: View): Promise<Outcome<Content>> {
@@ -32,19 +32,19 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
     <section class="panel">
       <h2>${WORDS.store}</h2>
       ${facts([
-        [WORDS.store, html`${shownStoreName(store.name)} ${copyable(store.id)}`],
+        [WORDS.store, html`${displayStoreName(store.name)} ${copyable(store.id)}`],
         [WORDS.merchant, merchant.name],
         [WORDS.state, either(store.active, WORDS.active, WORDS.inactive)],
       ])}
       <div class="actions">${asked(view, { action: store.active ? "deactivate" : "activate" })}</div>
     </section>
     ${capabilities(view, summary.value)} ${prices(view, summary.value)} ${auditLog(acts)}`;
-  return accept({ title: shownStoreName(store.name), main, live: { kind: "store" } });
+  return accept({ title: displayStoreName(store.name), main, live: { kind: "store" } });
 }
 
 /** Parses a form of the administrator; a currency may be in lower case. */
-export function readAct(fields: ReadonlyMap<string, string>): unknown {
-  const { subject, ...rest } = typedFields(fields, ["action", "subject", "note"]);
+export function readAction(fields: ReadonlyMap<string, string>): unknown {
+  const { subject, ...rest } = filledFields(fields, ["action", "subject", "note"]);
   if (subject === undefined) return rest;
   return {
     ...rest,
@@ -56,20 +56,20 @@ function isOfCapability({ action }: Readonly<Record<string, string>>): boolean {
   return action === "enable_capability" || action === "disable_capability";
 }
 
-type ActQuestion = { readonly action: AdministratorAction; readonly subject?: string };
+type ActionQuestion = { readonly action: AdministratorAction; readonly subject?: string };
 
 /** An act that is done only after its question. */
-function asked(view: View, { action, subject }: ActQuestion): Html {
+function asked(view: View, { action, subject }: ActionQuestion): Html {
   const fields = { action, ...(subject === undefined ? {} : { subject }) };
-  const path = actsPath(view);
-  return confirmedForm(
+  const path = actionsPath(view);
+  return formWithConfirmation(
     view,
     { label: TEXTS.acts[action], question: TEXTS.questions[action] },
     {
       action: path,
       label: TEXTS.acts[action],
       fields,
-      content: field(TEXTS.note, "note", { typed: typedIn(view, path, fields) }),
+      content: field(TEXTS.note, "note", { typed: typedValues(view, path, fields) }),
       style: UNDOING.has(action) ? "danger" : "primary",
     },
   );
@@ -84,23 +84,23 @@ const UNDOING: ReadonlySet<AdministratorAction> = new Set([
 ]);
 
 /** An act that gives something, and can be taken back by the next. */
-function atOnce(view: View, { action, subject = "" }: ActQuestion): Html {
+function atOnce(view: View, { action, subject = "" }: ActionQuestion): Html {
   const label = TEXTS.acts[action];
-  return actForm(view, { action: actsPath(view), label, fields: { action, subject } });
+  return actionForm(view, { action: actionsPath(view), label, fields: { action, subject } });
 }
 
-function actsPath({ storeId }: View): string {
+function actionsPath({ storeId }: View): string {
   return `/portal/admin/${storeId}/acts`;
 }
 
-function production(view: View, acts: readonly RecordedAct[]): Html {
+function production(view: View, acts: readonly RecordedAction[]): Html {
   const state = productionOf(acts);
   const { request } = state;
   const [approved, open] = [isApproved(state), isGateOpen(state)];
   const requested =
     request === null
       ? html`${TEXTS.noRequest} ${copyable("checkout production request")}`
-      : html`${dated(request.at)} ${request.note === null ? "" : html`· ${request.note}`}`;
+      : html`${momentWithDate(request.at)} ${request.note === null ? "" : html`· ${request.note}`}`;
   return html`<section class="panel">
     <h2>${WORDS.production}</h2>
     ${facts([
@@ -127,16 +127,16 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
         : atOnce(view, { action: "enable_capability", subject: name }),
     ],
   ]);
-  const path = actsPath(view);
+  const path = actionsPath(view);
   const enabling = { action: "enable_capability" };
-  const another = actForm(view, {
+  const another = actionForm(view, {
     action: path,
     label: TEXTS.acts.enable_capability,
     fields: enabling,
     content: field(TEXTS.another, "subject", {
       required: true,
       hint: TEXTS.anotherHint,
-      typed: typedIn(view, path, enabling),
+      typed: typedValues(view, path, enabling),
     }),
   });
   return html`<section>
@@ -161,7 +161,11 @@ function prices(view: View, { prices: all }: Summary): Html {
         ? html`<span class="badge">${WORDS.retired}</span>`
         : either(approved, WORDS.approved, WORDS.notApproved);
       return [
-        [WORDS.price, html`<code>${shownText(id)}</code> <small>${shownText(description)}</small>`, "head"],
+        [
+          WORDS.price,
+          html`<code>${displayText(id)}</code> <small>${displayText(description)}</small>`,
+          "head",
+        ],
         [WORDS.amount, amount(price)],
         [WORDS.state, state],
         [WORDS.act, retired ? "" : acts],
@@ -176,13 +180,13 @@ function prices(view: View, { prices: all }: Summary): Html {
 }
 
 /** The audit log, newest first. */
-function auditLog(acts: readonly RecordedAct[]): Html {
+function auditLog(acts: readonly RecordedAction[]): Html {
   const list = table(
     TEXTS.log,
-    acts.slice(-MAX_ACTS).toReversed(),
+    acts.slice(-MAX_ACTIONS).toReversed(),
     ({ number, at, actor, action, subject, note }) => [
       [TEXTS.number, String(number)],
-      [WORDS.at, dated(at)],
+      [WORDS.at, momentWithDate(at)],
       [TEXTS.who, actor === "merchant" ? TEXTS.merchantActor : TEXTS.administrator],
       [TEXTS.what, html`<code>${action}</code>`, "head"],
       [WORDS.of, subject === null ? "" : html`<code>${subject}</code>`],
@@ -192,6 +196,6 @@ function auditLog(acts: readonly RecordedAct[]): Html {
   );
   return html`<section>
     <h2>${TEXTS.log}</h2>
-    ${list} ${acts.length > MAX_ACTS ? html`<p class="hint">${TEXTS.newest(MAX_ACTS)}</p>` : ""}
+    ${list} ${acts.length > MAX_ACTIONS ? html`<p class="hint">${TEXTS.newest(MAX_ACTIONS)}</p>` : ""}
   </section>`;
 }

@@ -1,8 +1,13 @@
 import { saying } from "../../../../core/language.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
-import { shownText } from "../../../../core/text.ts";
+import { displayText } from "../../../../core/text.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
-import { checkoutUrl, HIDDEN, shownOf, type ShownFields } from "../../../../core/checkout/wire.ts";
+import {
+  checkoutUrl,
+  HIDDEN_FIELD,
+  visibleValues,
+  type ShownFields,
+} from "../../../../core/checkout/wire.ts";
 import { explainCheckout } from "../../../../core/explain/checkout.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html } from "../../../../web/html.ts";
@@ -11,9 +16,9 @@ import { viewCheckout } from "../../../checkout/view.ts";
 import { tell } from "../../../explain/explain.ts";
 import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listAddress } from "../forms.ts";
-import { amount, copyable, dated, facts, inWords, statusBadge, type Facts } from "../parts.ts";
+import { amount, copyable, momentWithDate, facts, inWords, statusBadge, type Facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { payerActs } from "./acts.ts";
+import { payerActions } from "./actions.ts";
 import { lastChangeText } from "./last.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -36,7 +41,7 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
       <p class="hint">${inWords(summary)}</p>
       ${facts(terms(context, view, { checkout, command, ofOrder }))}
     </section>
-    ${payerActs(view, viewed.value)} ${timeline(context, view, { told, command })}
+    ${payerActions(view, viewed.value)} ${timeline(context, view, { told, command })}
     ${
       next.length === 0
         ? ""
@@ -47,7 +52,7 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
             </ul>
           </section>`
     }`;
-  return accept({ title: shownText(checkout.orderId), main, live: { kind: "checkout", id: checkout.id } });
+  return accept({ title: displayText(checkout.orderId), main, live: { kind: "checkout", id: checkout.id } });
 }
 
 type Row = Facts[number];
@@ -69,19 +74,19 @@ function terms(
   const shown = {
     id: [WORDS.id, copyable(id)],
     object: [WORDS.kind, TEXTS.kinds[object]],
-    order_id: ofOrder === 1 ? HIDDEN : [TEXTS.order, ofThisOrder],
-    amount_minor: HIDDEN,
-    currency: HIDDEN,
-    status: HIDDEN,
-    description: description === null ? HIDDEN : [TEXTS.description, merchantText(description)],
-    price: priceId === null ? HIDDEN : [WORDS.price, html`<code>${shownText(priceId)}</code>`],
-    created: [WORDS.created, dated(createdAt)],
-    expires: [TEXTS.expires, dated(expiresAt)],
+    order_id: ofOrder === 1 ? HIDDEN_FIELD : [TEXTS.order, ofThisOrder],
+    amount_minor: HIDDEN_FIELD,
+    currency: HIDDEN_FIELD,
+    status: HIDDEN_FIELD,
+    description: description === null ? HIDDEN_FIELD : [TEXTS.description, merchantText(description)],
+    price: priceId === null ? HIDDEN_FIELD : [WORDS.price, html`<code>${displayText(priceId)}</code>`],
+    created: [WORDS.created, momentWithDate(createdAt)],
+    expires: [TEXTS.expires, momentWithDate(expiresAt)],
     checkout_url: [TEXTS.paymentPage, paymentPage],
-    livemode: HIDDEN,
+    livemode: HIDDEN_FIELD,
     command: [WORDS.inTerminal, copyable(command)],
-  } satisfies ShownFields<Row> & Readonly<Record<string, Row | typeof HIDDEN>>;
-  return shownOf<Row>(shown);
+  } satisfies ShownFields<Row> & Readonly<Record<string, Row | typeof HIDDEN_FIELD>>;
+  return visibleValues<Row>(shown);
 }
 
 /** The command with the same output: with the order_id if it names one checkout and needs no quoting. */

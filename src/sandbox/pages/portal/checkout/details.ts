@@ -2,8 +2,8 @@ import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import type { StoryEvent, StoryRequest } from "../../../../core/explain/timeline.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
-import { actForm, storePath } from "../forms.ts";
-import { bytes, copyable, dated, facts } from "../parts.ts";
+import { actionForm, storePath } from "../forms.ts";
+import { bytes, copyable, momentWithDate, facts } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
 import type { PortalContext, View } from "../view.ts";
 import { attemptDetails, type AttemptedDelivery } from "../webhook/attempt-parts.ts";
@@ -11,11 +11,11 @@ import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The details of a request's line: the link to its page, its refusal, and its bytes. */
-export function foldedRequest(view: View, request: StoryRequest, checkout: Checkout): Html {
+export function requestLineDetails(view: View, request: StoryRequest, checkout: Checkout): Html {
   const { requestId, at, storeAt, key, refused, differences } = request;
   return html`${facts([
     [WORDS.request, linkedId(view, `/requests/${requestId}`, requestId)],
-    at === storeAt ? null : [WORDS.realTime, dated(at)],
+    at === storeAt ? null : [WORDS.realTime, momentWithDate(at)],
     key === null ? null : ["Idempotency-Key", copyable(key)],
     refused && [TEXTS.refusal, html`<span lang="en">${refused.message}</span>`],
   ])}
@@ -23,7 +23,7 @@ export function foldedRequest(view: View, request: StoryRequest, checkout: Check
 }
 
 /** The details of an event's line: the bytes of each delivery, and the button for a replay. */
-export function foldedEvent(
+export function eventLineDetails(
   { store }: PortalContext,
   view: View,
   { event, checkout }: { readonly event: StoryEvent; readonly checkout: Checkout },
@@ -31,14 +31,14 @@ export function foldedEvent(
   const body = store.events.find(event.id)?.body ?? "";
   const action = storePath(view, `/checkouts/${checkout.id}/events/${event.id}/replay`);
   return html`${facts([[WORDS.event, linkedId(view, `/webhooks/events/${event.id}`, event.id)]])}
-  ${bytes(TEXTS.eventBody, body)} ${actForm(view, { action, label: TEXTS.replay })}`;
+  ${bytes(TEXTS.eventBody, body)} ${actionForm(view, { action, label: TEXTS.replay })}`;
 }
 
 /** An attempt of a delivery, as the state has both. */
 type DeliveryAndAttempt = { readonly delivery: AttemptedDelivery; readonly attempt: DeliveryAttempt };
 
 /** The details of an attempt's line: the link to its delivery, and all stored data of the attempt. */
-export function foldedAttempt(
+export function attemptLineDetails(
   context: PortalContext,
   view: View,
   { delivery, attempt }: DeliveryAndAttempt,

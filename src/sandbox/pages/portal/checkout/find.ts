@@ -5,35 +5,37 @@ import type { Call } from "../../../area.ts";
 import { pageAnywhere, pageInStore } from "../../../explain/portal-page.ts";
 import { search } from "../../../explain/search.ts";
 import { noStore } from "../../../at-store.ts";
-import { sentOn, shownPage } from "../route.ts";
+import { redirectAfterForm, answerWithPage } from "../route.ts";
 import type { PortalContext, Viewer } from "../view.ts";
-import { foundPage, pagesOf } from "./found-page.ts";
+import { searchResultsPage, pagesOf } from "./found-page.ts";
 
 /** Leads from any id, or an order_id, to its page; else to the one thing that has the text, or to a list of all by kind. */
 export async function findInStore(context: PortalContext, call: Call<Viewer>): Promise<Outcome<Answer>> {
   const storeId = call.params["store_id"] ?? DEFAULT_STORE;
   if (context.store.stores.names(storeId) === undefined) return noStore(storeId);
   const text = wanted(call);
-  if (text === "") return accept(sentOn(call, `/portal/${storeId}/checkouts`));
+  if (text === "") return accept(redirectAfterForm(call, `/portal/${storeId}/checkouts`));
   const exact = pageInStore(context, storeId, text);
-  if (exact !== undefined) return accept(sentOn(call, exact));
+  if (exact !== undefined) return accept(redirectAfterForm(call, exact));
   const found = await search(context, storeId, text);
   const [only, ...others] = pagesOf({ storeId }, found);
   // There may be further results beyond the end of the search.
   if (only !== undefined && others.length === 0 && found.nextBefore === null)
-    return accept(sentOn(call, only));
-  return shownPage(context, call, async (_context, view) => accept(foundPage(view, text, found)));
+    return accept(redirectAfterForm(call, only));
+  return answerWithPage(context, call, async (_context, view) =>
+    accept(searchResultsPage(view, text, found)),
+  );
 }
 
 /** The same in all stores, if no store is named; the first store with a result wins. */
 export function findAnywhere(context: PortalContext, call: Call<Viewer>): Outcome<Answer> {
   const text = wanted(call);
   const path = pageAnywhere(context, text);
-  if (path !== undefined) return accept(sentOn(call, path));
+  if (path !== undefined) return accept(redirectAfterForm(call, path));
   const first = context.store.stores.first();
   if (first === undefined) return refuse("not_found", ["this sandbox has no store", "本沙箱没有商店"]);
   return accept(
-    sentOn(
+    redirectAfterForm(
       call,
       text === ""
         ? `/portal/${first.id}/checkouts`

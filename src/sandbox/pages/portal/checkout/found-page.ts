@@ -1,9 +1,9 @@
-import { shownText } from "../../../../core/text.ts";
+import { displayText } from "../../../../core/text.ts";
 import type { SearchHits } from "../../../explain/search.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
 import { listAddress, storePath } from "../forms.ts";
-import { amount, answerBadge, dated, linked, nextPart, statusBadge } from "../parts.ts";
+import { amount, answerBadge, momentWithDate, linkTo, nextPart, statusBadge } from "../parts.ts";
 import type { Content, View } from "../view.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -32,37 +32,37 @@ function eventsPath(view: StoreView, type: string): string {
 }
 
 /** The results of a search, by kind, and the extent of the search. */
-export function foundPage(view: View, text: string, found: SearchHits): Content {
+export function searchResultsPage(view: View, text: string, found: SearchHits): Content {
   const { checkouts, refused, endpoints, eventTypes } = found;
   const main = html`${kind(
     FRAME_TEXTS.checkouts,
     checkouts.map(
       (one) =>
-        html`${linked(storePath(view, `/checkouts/${one.id}`), merchantText(one.orderId))}
+        html`${linkTo(storePath(view, `/checkouts/${one.id}`), merchantText(one.orderId))}
         ${one.description === null ? "" : merchantText(one.description)} ${amount(one)}
-        ${statusBadge(one.status)} ${dated(one.createdAt)}`,
+        ${statusBadge(one.status)} ${momentWithDate(one.createdAt)}`,
     ),
   )}
   ${kind(
     TEXTS.refusedOrders,
     refused.map(
       (one) =>
-        html`${linked(refusedPath(view, one), merchantText(one.orderId))} ${answerBadge(one.status)}
+        html`${linkTo(refusedPath(view, one), merchantText(one.orderId))} ${answerBadge(one.status)}
           <code>${one.code ?? ""}</code>${one.count === 1 ? "" : html` × ${String(one.count)}`}
-          ${dated(one.at)}`,
+          ${momentWithDate(one.at)}`,
     ),
   )}
   ${kind(
     TEXTS.endpoints,
-    endpoints.map(({ id, url }) => linked(storePath(view, `/webhooks/endpoints/${id}`), shownText(url))),
+    endpoints.map(({ id, url }) => linkTo(storePath(view, `/webhooks/endpoints/${id}`), displayText(url))),
   )}
   ${kind(
     TEXTS.events,
-    eventTypes.map((type) => linked(eventsPath(view, type), type)),
+    eventTypes.map((type) => linkTo(eventsPath(view, type), type)),
   )}
   ${pagesOf(view, found).length === 0 ? html`<p class="empty">${TEXTS.nothingFound}</p>` : ""}
   ${howFar(view, text, found)}`;
-  return { title: TEXTS.foundTitle(shownText(text)), main };
+  return { title: TEXTS.foundTitle(displayText(text)), main };
 }
 
 function kind(title: Text, items: readonly Html[]): Html {
@@ -81,7 +81,7 @@ function howFar(view: View, text: string, found: SearchHits): Html {
   const looked =
     searched === null || searchedBackTo === null
       ? ""
-      : html`<p class="hint">${TEXTS.searched(searched)} ${dated(searchedBackTo)}</p>`;
+      : html`<p class="hint">${TEXTS.searched(searched)} ${momentWithDate(searchedBackTo)}</p>`;
   const more =
     nextBefore === null
       ? ""

@@ -7,7 +7,7 @@ import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { inBoth } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
 import { lastOf } from "../../../checkout/list.ts";
-import type { ActContext } from "../route.ts";
+import type { ActionContext } from "../route.ts";
 import { WORDS } from "../texts.ts";
 import type { Notice, View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
@@ -25,7 +25,7 @@ export function lastChangeText({ language }: Pick<View, "language">, last: LastC
 }
 
 /** The notice after an act in the payer's place: the status, and the change if the status does not show it. */
-export function paidNotice({ id, status, late }: AnswerOf<"pay">, { context, view }: ActContext): Notice {
+export function paidNotice({ id, status, late }: AnswerOf<"pay">, { context, view }: ActionContext): Notice {
   const { store } = context;
   const at = iso(storeTime(context, view.storeId));
   const checkout = store.checkouts.find(view.storeId, id);

@@ -3,7 +3,7 @@ import type { CheckoutEntry } from "../../../../core/control/checkout.ts";
 import { decodeRequest, type AnswerOf } from "../../../../core/control/operations.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { LastAnswer } from "../../../../store/webhook/delivery-attempts.ts";
-import { html, joined, type Html, type Text } from "../../../../web/html.ts";
+import { html, joinTexts, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { TEXTS as PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listFilter } from "../fields.ts";
@@ -13,9 +13,9 @@ import {
   ago,
   amount,
   answerBadge,
-  dated,
+  momentWithDate,
   empty,
-  linked,
+  linkTo,
   statusBadge,
   table,
   timeOf,
@@ -79,7 +79,7 @@ function filters(view: View): Html {
 /** The number of checkouts searched, and the creation time of the oldest. */
 function searched({ searched: count, searchedBackTo }: AnswerOf<"listCheckouts">): Html {
   if (count === null || searchedBackTo === null) return html``;
-  return html`<p class="hint">${TEXTS.searched(count)} ${dated(searchedBackTo)}</p>`;
+  return html`<p class="hint">${TEXTS.searched(count)} ${momentWithDate(searchedBackTo)}</p>`;
 }
 
 function row(
@@ -89,7 +89,7 @@ function row(
 ): Row {
   const { id, object, orderId, paymentMethod, status, createdAt, last } = checkout;
   const kind = object === "order" ? "" : html` <span class="badge">${TEXTS.session}</span>`;
-  const page = linked(storePath(view, `/checkouts/${id}`), merchantText(orderId));
+  const page = linkTo(storePath(view, `/checkouts/${id}`), merchantText(orderId));
   return [
     [WORDS.created, timeOf(createdAt, now)],
     [TEXTS.order, html`${page}${kind}`, "head"],
@@ -127,7 +127,7 @@ function errorsOf({ error }: LastAnswer): readonly string[] {
 }
 
 function withHint(badge: Html, more: readonly Text[]): Html {
-  return more.length === 0 ? badge : html`${badge} <span class="hint">${joined(more)}</span>`;
+  return more.length === 0 ? badge : html`${badge} <span class="hint">${joinTexts(more)}</span>`;
 }
 
 function nothing(view: View): Html {

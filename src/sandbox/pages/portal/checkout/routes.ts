@@ -1,7 +1,7 @@
 import { storePath } from "../forms.ts";
-import { act, page, type PortalRoute } from "../route.ts";
+import { actionRoute, page, type PortalRoute } from "../route.ts";
 import { WORDS } from "../texts.ts";
-import { deliveryNotice } from "../webhook/came-of.ts";
+import { deliveryNotice } from "../webhook/delivery-notice.ts";
 import { paidNotice } from "./last.ts";
 import { showCheckout } from "./checkout-page.ts";
 import { findAnywhere, findInStore } from "./find.ts";
@@ -11,13 +11,13 @@ import { showCheckouts } from "./list-page.ts";
 export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
   page("/portal/{store_id}/checkouts", showCheckouts),
   page("/portal/{store_id}/checkouts/{id}", showCheckout),
-  act("/portal/{store_id}/checkouts/test-orders", {
+  actionRoute("/portal/{store_id}/checkouts/test-orders", {
     operation: "createTestOrder",
     leadsTo: (view, { id }) => storePath(view, `/checkouts/${id}`),
     says: ({ orderId }) => ({ words: WORDS.testOrderMade(orderId), tone: "good" }),
     form: { page: showCheckouts },
   }),
-  act("/portal/{store_id}/checkouts/{id}/pay", {
+  actionRoute("/portal/{store_id}/checkouts/{id}/pay", {
     operation: "pay",
     read: (fields) => ({ outcome: fields.get("outcome") }),
     leadsTo: (view) => storePath(view, `/checkouts/${view.id}`),
@@ -27,7 +27,7 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
       at: ({ storeId, id }) => ({ path: storePath({ storeId }, `/checkouts/${id}`), storeId, id }),
     },
   }),
-  act("/portal/{store_id}/checkouts/{checkout_id}/events/{id}/replay", {
+  actionRoute("/portal/{store_id}/checkouts/{checkout_id}/events/{id}/replay", {
     operation: "replayEvent",
     leadsTo: (view) =>
       storePath(view, `/checkouts/${view.call.params["checkout_id"] ?? ""}#event-${view.id}`),

@@ -5,10 +5,10 @@ import type { PendingEntry, StoryEntry } from "../../../../core/explain/explanat
 import { pendingOf, storyLines, type StoryLine } from "../../../../core/explain/timeline.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
-import { copyable, dated, moment } from "../parts.ts";
+import { copyable, momentWithDate, moment } from "../parts.ts";
 import type { ReadStory } from "../../../explain/explain.ts";
 import type { PortalContext, View } from "../view.ts";
-import { foldedEvent, foldedRequest, foldedAttempt } from "./details.ts";
+import { eventLineDetails, requestLineDetails, attemptLineDetails } from "./details.ts";
 import { TEXTS } from "./texts.ts";
 
 /** Maximum number of lines on a page: the last. `checkout explain` prints all. */
@@ -110,9 +110,9 @@ function shownLine(
   const day = indexed.dayAt(entry);
   const details =
     request !== undefined
-      ? foldedRequest(view, request, checkout)
+      ? requestLineDetails(view, request, checkout)
       : event !== undefined
-        ? foldedEvent(context, view, { event, checkout })
+        ? eventLineDetails(context, view, { event, checkout })
         : undefined;
   const below =
     under.length === 0
@@ -146,14 +146,14 @@ function shownDelivery(
       const attempt = `${anchor}-${index + 1}`;
       return html`<li class="delivery ${toneOf({ ...entry, status: told.status })}" id="${attempt}">
         ${foldedOut(
-          { entry: { ...entry, ...told }, anchor: attempt, at: dated(told.at) },
-          one && foldedAttempt(context, view, one),
+          { entry: { ...entry, ...told }, anchor: attempt, at: momentWithDate(told.at) },
+          one && attemptLineDetails(context, view, one),
         )}
       </li>`;
     })}
   </ol>`;
   const details =
-    only !== undefined ? foldedAttempt(context, view, only) : tried.length > 1 ? attempts : undefined;
+    only !== undefined ? attemptLineDetails(context, view, only) : tried.length > 1 ? attempts : undefined;
   return html`<li class="delivery ${toneOf(entry)}" id="${anchor}">
     ${foldedOut({ entry, anchor }, details)}
   </li>`;

@@ -1,11 +1,11 @@
-import { shownStoreName } from "../../../../core/config/store-name.ts";
+import { displayStoreName } from "../../../../core/config/store-name.ts";
 import { iso, storeNow } from "../../../../core/clock.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Language, Words } from "../../../../core/language.ts";
 import { tagOf } from "../../../../web/language.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
 import { liveMark, type LiveContent } from "../live/parts.ts";
-import { actForm, confirmedForm, storePath } from "../forms.ts";
+import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
 import { isConnected } from "../store/first-steps.ts";
 import { homeOf, SIGN_OUT_EVERYWHERE } from "../sign-in/session-cookie.ts";
@@ -109,13 +109,13 @@ function stores({ store }: PortalContext, view: View): Html {
   const name = store.stores.names(view.storeId)?.store ?? "";
   const all = store.stores.all().slice(0, MAX_STORES);
   return html`<details class="drop">
-    <summary>${shownStoreName(name)}${unseen(FRAME_TEXTS.chooseStore)}</summary>
+    <summary>${displayStoreName(name)}${unseen(FRAME_TEXTS.chooseStore)}</summary>
     <ul>
       ${all.map(
         ({ id, store: other }) =>
           html`<li>
             <a href="/portal/${id}/start" ${id === view.storeId ? html` aria-current="true"` : ""}
-              >${shownStoreName(other)}</a
+              >${displayStoreName(other)}</a
             >
           </li>`,
       )}
@@ -190,7 +190,7 @@ function session(view: View, role: PortalRole): Html {
           ${hasKeys ? FRAME_TEXTS.keysOff : FRAME_TEXTS.keysOn}
         </button>
       </form>
-      ${actForm(view, { action: `${homeOf(role)}/sign-out`, label: FRAME_TEXTS.signOut })}
+      ${actionForm(view, { action: `${homeOf(role)}/sign-out`, label: FRAME_TEXTS.signOut })}
       ${role === "administrator" ? "" : signOutEverywhere(view)}
       ${role === "administrator" ? "" : html`<p><a href="${homeOf("administrator")}">${FRAME_TEXTS.signInAdmin}</a></p>`}
     </div>
@@ -198,7 +198,7 @@ function session(view: View, role: PortalRole): Html {
 }
 
 function signOutEverywhere(view: View): Html {
-  return confirmedForm(
+  return formWithConfirmation(
     view,
     { label: FRAME_TEXTS.signOutEverywhere, question: FRAME_TEXTS.signOutEverywhereAsk },
     { action: SIGN_OUT_EVERYWHERE, label: FRAME_TEXTS.signOutEverywhereSure, style: "danger" },

@@ -9,7 +9,7 @@ import { merchantText } from "../../shared/merchant-text.ts";
 import { storeTime } from "../../../at-store.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { isFailing } from "../frame/menu-counts.ts";
-import { ago, answerBadge, linked, table, timeOf } from "../parts.ts";
+import { ago, answerBadge, linkTo, table, timeOf } from "../parts.ts";
 import { dueUntil, type PendingItem } from "../store/due.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -57,7 +57,7 @@ function failing(context: PortalContext, view: View, now: number): Html {
       const { due: waiting } = healthOf(context, view, id);
       const since = failingSince === null ? reason : html`${TEXTS.since} ${timeOf(failingSince, now)}`;
       return [
-        [TEXTS.endpoint, linked(endpointPath(view, id), url.replace(/^http:\/\//, "")), "head"],
+        [TEXTS.endpoint, linkTo(endpointPath(view, id), url.replace(/^http:\/\//, "")), "head"],
         [
           TEXTS.last,
           html`${last === undefined ? "" : answerBadge(last.status)}
@@ -95,7 +95,7 @@ function refused({ requests }: PortalContext, view: View, now: number): Html {
       return [
         [
           WORDS.request,
-          html`${linked(storePath(view, `/requests/${requestId}`), `${method} ${path}`)}`,
+          html`${linkTo(storePath(view, `/requests/${requestId}`), `${method} ${path}`)}`,
           "head",
         ],
         [WORDS.status, answerBadge(status)],
@@ -107,7 +107,7 @@ function refused({ requests }: PortalContext, view: View, now: number): Html {
     { none: nothing(TEXTS.noneRefused), opens: true },
   );
   const more =
-    found.length === 0 ? "" : linked(listAddress(view, "/requests", { status: "4xx" }), TEXTS.allRefused);
+    found.length === 0 ? "" : linkTo(listAddress(view, "/requests", { status: "4xx" }), TEXTS.allRefused);
   return part(TEXTS.refused, list, more);
 }
 
@@ -132,11 +132,11 @@ function due(context: PortalContext, view: View, now: number): Html {
     ({ at, what, of, path }: PendingItem) => [
       [WORDS.time, timeOf(at, now)],
       [TEXTS.what, TEXTS.kinds[what]],
-      [WORDS.of, linked(storePath(view, path), of), "head"],
+      [WORDS.of, linkTo(storePath(view, path), of), "head"],
     ],
     { none: nothing(TEXTS.noneDue), opens: true },
   );
-  return part(TEXTS.due, list, items.length === 0 ? "" : linked(storePath(view, "/clock"), TEXTS.dueOn));
+  return part(TEXTS.due, list, items.length === 0 ? "" : linkTo(storePath(view, "/clock"), TEXTS.dueOn));
 }
 
 function unpaid({ store }: PortalContext, view: View, now: number): Html {
@@ -153,7 +153,7 @@ function unpaid({ store }: PortalContext, view: View, now: number): Html {
   return part(
     TEXTS.unpaid,
     html`<p>
-      ${linked(storePath(view, "/checkouts"), count)}${isMore ? "" : html`, ${TEXTS.oldest} ${ago(oldest, now)}`}
+      ${linkTo(storePath(view, "/checkouts"), count)}${isMore ? "" : html`, ${TEXTS.oldest} ${ago(oldest, now)}`}
     </p>`,
   );
 }

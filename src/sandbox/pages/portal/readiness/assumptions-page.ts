@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
-import { ago, empty, linked, table, type Row } from "../parts.ts";
+import { ago, empty, linkTo, table, type Row } from "../parts.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { calibrationNotice } from "./calibration.ts";
@@ -34,7 +34,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
   ];
   const main = html`<p class="hint">${TEXTS.assumptionsHint}</p>
     ${calibrationNotice(context)} ${table(TEXTS.assumptions, used, rowOf, { none })}
-    <p>${linked(storePath(view, "/launch"), FRAME_TEXTS.launch)}</p>`;
+    <p>${linkTo(storePath(view, "/launch"), FRAME_TEXTS.launch)}</p>`;
   return accept({ title: TEXTS.assumptions, main, live: { kind: "store" } });
 }
 

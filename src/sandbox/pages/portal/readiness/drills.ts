@@ -1,4 +1,4 @@
-import { shownText } from "../../../../core/text.ts";
+import { displayText } from "../../../../core/text.ts";
 import type { ReadinessFacts } from "../../../../core/control/readiness.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
@@ -13,8 +13,8 @@ import type { DrillFact, DrillStep } from "../../../../core/control/drills.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { field, tick } from "../fields.ts";
-import { actForm, confirmedForm, storePath, typedIn } from "../forms.ts";
-import { ago, copyable, dated, goodOrBad, table } from "../parts.ts";
+import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import { ago, copyable, momentWithDate, goodOrBad, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -58,7 +58,7 @@ const DRILLS: Readonly<
 };
 
 /** The findings of a webhook drill, a line for each endpoint, also for endpoints of which nothing was kept. */
-export function foundLines({ drills }: AnswerOf<"runWebhookDrill">): string {
+export function findingLines({ drills }: AnswerOf<"runWebhookDrill">): string {
   return drills
     .map(({ url, verdict, steps }) =>
       [verdict, steps.filter((step) => step.passed).length, steps.length, url].join(" "),
@@ -67,7 +67,7 @@ export function foundLines({ drills }: AnswerOf<"runWebhookDrill">): string {
 }
 
 /** The findings of the drill that has just run. */
-export function ranLines({ shownOnce }: View): Html {
+export function latestFindings({ shownOnce }: View): Html {
   if (shownOnce === undefined) return html``;
   return html`<div class="notice" role="status">
     <strong>${TEXTS.ran}</strong>
@@ -134,7 +134,7 @@ function seenSoFar(
   const lines = seen.map(
     ({ orderId, idempotencyKey, result, lost }) =>
       html`<li>
-        <code>${orderId === null ? "–" : shownText(orderId)}</code>
+        <code>${orderId === null ? "–" : displayText(orderId)}</code>
         <code>${idempotencyKey ?? "–"}</code>
         ${result === "created" || result === "replayed" ? TEXTS.results[result] : result}${lost ? html`, ${TEXTS.answerDropped}` : ""}
       </li>`,
@@ -159,7 +159,7 @@ export function drillResults(kind: DrillKind, known: ReadinessFacts): Html {
 }
 
 /** The acts of a kind of drill: run it here or in a terminal, or skip it. */
-export function drillActs(view: View, kind: DrillKind, known: ReadinessFacts): Html {
+export function drillActions(view: View, kind: DrillKind, known: ReadinessFacts): Html {
   const { command, results } = DRILLS[kind];
   const isNew = results(known).every(({ drill }) => drill === null);
   const waiver = known.waivers.find(({ drill, at }) => drill === kind && known.now - at < EVIDENCE_MS);
@@ -179,7 +179,7 @@ export function drillActs(view: View, kind: DrillKind, known: ReadinessFacts): H
     ${
       waiver === undefined
         ? ""
-        : html`<p>${waiver.reason} · ${TEXTS.skippedUntil} ${dated(waiver.at + EVIDENCE_MS)}</p>`
+        : html`<p>${waiver.reason} · ${TEXTS.skippedUntil} ${momentWithDate(waiver.at + EVIDENCE_MS)}</p>`
     }
     <div class="actions">${run} ${waiver === undefined ? waiveForm(view, kind) : ""}</div>
   </div>`;
@@ -257,15 +257,15 @@ function withoutScheme(url: string): string {
 
 function runForm(view: View): Html {
   const action = storePath(view, "/launch/webhooks");
-  const content = tick(TEXTS.orderEvents, "order_events", { typed: typedIn(view, action) });
-  return actForm(view, { action, label: TEXTS.run, content });
+  const content = tick(TEXTS.orderEvents, "order_events", { typed: typedValues(view, action) });
+  return actionForm(view, { action, label: TEXTS.run, content });
 }
 
 function waiveForm(view: View, kind: DrillKind): Html {
   const action = storePath(view, "/launch/waivers");
   const fields = { drill: kind };
-  const typed = typedIn(view, action, fields);
-  return confirmedForm(
+  const typed = typedValues(view, action, fields);
+  return formWithConfirmation(
     view,
     { label: TEXTS.waive, question: TEXTS.waiveHint },
     {

@@ -1,5 +1,5 @@
 import { saying } from "../../../../core/language.ts";
-import { isGateOpen, isRequested } from "../../../../core/readiness/admin-act.ts";
+import { isGateOpen, isRequested } from "../../../../core/readiness/admin-action.ts";
 import { judgeStore } from "../../../readiness/facts.ts";
 import type {
   ChecklistItem,
@@ -11,10 +11,10 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
 import { field } from "../fields.ts";
-import { actForm, storePath, typedIn } from "../forms.ts";
-import { ago, copyable, inWords, linked } from "../parts.ts";
+import { actionForm, storePath, typedValues } from "../forms.ts";
+import { ago, copyable, inWords, linkTo } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { drillActs, drillResults, drillsIn, ranLines, runningDrills } from "./drills.ts";
+import { drillActions, drillResults, drillsIn, latestFindings, runningDrills } from "./drills.ts";
 import type { DrillFact } from "../../../../core/control/drills.ts";
 import { ITEM_TITLES, type DrillKind, type ItemName } from "../../../../core/readiness/names.ts";
 import { READINESS } from "../../../../core/readiness/sentences.ts";
@@ -29,9 +29,10 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   const { facts: known, checklist: shown } = judged.value;
   const { store } = context;
   const reliedOn = store.assumptionUses.of(view.storeId).length;
-  const main = html`${ranLines(view)} ${runningDrills(context, view, known)} ${checklist(view, shown, known)}
+  const main = html`${latestFindings(view)} ${runningDrills(context, view, known)}
+    ${checklist(view, shown, known)}
     <p>
-      ${linked(storePath(view, "/launch/assumptions"), TEXTS.assumptionsCount(reliedOn))}
+      ${linkTo(storePath(view, "/launch/assumptions"), TEXTS.assumptionsCount(reliedOn))}
       <span class="hint">${TEXTS.assumptionsShort}</span>
     </p>
     ${calibrationNotice(context)}`;
@@ -68,7 +69,7 @@ function itemOf(view: View, item: ChecklistItem, known: ReadinessFacts): Html {
   const acts =
     name === "production_credential"
       ? production(view, known)
-      : html`${kinds.map((kind) => drillActs(view, kind, known))}`;
+      : html`${kinds.map((kind) => drillActions(view, kind, known))}`;
   return html`<li id="${name}" class="item ${status}">
     <div class="told">
       <h3>${ITEM_TITLES[name]} <span class="hint">${TEXTS.status[status]}</span></h3>
@@ -92,7 +93,7 @@ function otherEvidence(view: View, { name, evidence }: ChecklistItem, known: Rea
       ${others.map(
         ({ what, reference, at }) =>
           html`<li title="${reference ?? ""}">
-            ${name === "idempotency_replay" && reference !== null ? linked(storePath(view, `/requests/${reference}`), what) : what}
+            ${name === "idempotency_replay" && reference !== null ? linkTo(storePath(view, `/requests/${reference}`), what) : what}
             ${at === null ? "" : html`<span lang="${tagOf}">· ${ago(at, known.now)}</span>`}
           </li>`,
       )}
@@ -111,10 +112,10 @@ function production(view: View, { production: known, now }: ReadinessFacts): Htm
   const isOpen = isGateOpen(known);
   const isAsked = isRequested(known);
   const action = storePath(view, "/launch/production");
-  const form = actForm(view, {
+  const form = actionForm(view, {
     action,
     label: TEXTS.request,
-    content: field(TEXTS.requestNote, "note", { typed: typedIn(view, action) }),
+    content: field(TEXTS.requestNote, "note", { typed: typedValues(view, action) }),
     style: "primary",
   });
   const left = isAsked ? html`<p class="hint">${TEXTS.withAdministrator}</p>` : form;

@@ -1,8 +1,8 @@
-import { typedFields } from "../fields.ts";
+import { filledFields } from "../fields.ts";
 import { storePath } from "../forms.ts";
-import { act, page, type PortalRoute } from "../route.ts";
+import { actionRoute, page, type PortalRoute } from "../route.ts";
 import { assumptionsPage } from "./assumptions-page.ts";
-import { foundLines } from "./drills.ts";
+import { findingLines } from "./drills.ts";
 import { launchPage } from "./launch-page.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -13,23 +13,23 @@ export const READINESS_ROUTES: readonly PortalRoute[] = [
   page("/portal/{store_id}/launch", launchPage),
   page("/portal/{store_id}/launch/assumptions", assumptionsPage),
   // Without a lease: no command is there that could end before it.
-  act("/portal/{store_id}/launch/webhooks", {
+  actionRoute("/portal/{store_id}/launch/webhooks", {
     operation: "runWebhookDrill",
     read: (fields) => (fields.get("order_events") === "yes" ? { order_events: true } : {}),
     // The page shows the progress of a drill that goes on, and its results once it has ended.
     meanwhile: (view) => storePath(view, "/launch"),
-    reveals: foundLines,
+    reveals: findingLines,
     form: FORM,
   }),
-  act("/portal/{store_id}/launch/waivers", {
+  actionRoute("/portal/{store_id}/launch/waivers", {
     operation: "waiveDrill",
     read: (fields) => ({ drill: fields.get("drill"), reason: fields.get("reason") }),
     says: ({ drill }) => ({ words: TEXTS.cameOf.skipped[drill], tone: "good" }),
     form: FORM,
   }),
-  act("/portal/{store_id}/launch/production", {
+  actionRoute("/portal/{store_id}/launch/production", {
     operation: "requestProduction",
-    read: (fields) => typedFields(fields, ["note"]),
+    read: (fields) => filledFields(fields, ["note"]),
     says: () => ({ words: TEXTS.cameOf.requested, tone: "good" }),
     form: FORM,
   }),

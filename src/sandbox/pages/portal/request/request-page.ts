@@ -11,7 +11,7 @@ import { saying, type Words } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tellRequest } from "../../../explain/explain.ts";
 import { listAddress, storePath } from "../forms.ts";
-import { answerBadge, copyable, dated, facts, linked } from "../parts.ts";
+import { answerBadge, copyable, momentWithDate, facts, linkTo } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";
 import { WORDS } from "../texts.ts";
@@ -48,14 +48,14 @@ function requestFacts(view: View, request: StoryRequest, checkout: Checkout | un
       : storePath(view, `/checkouts/${checkout.id}`);
   return facts([
     [WORDS.id, copyable(requestId)],
-    [WORDS.time, dated(storeAt)],
-    at === storeAt ? null : [WORDS.realTime, dated(at)],
+    [WORDS.time, momentWithDate(storeAt)],
+    at === storeAt ? null : [WORDS.realTime, momentWithDate(at)],
     [
       WORDS.status,
       html`${answerBadge(status)} ${code === null ? "" : html`<code>${code}</code>`}
         <span class="hint">${TEXTS.durationOf(durationMs.toFixed(1))}</span>`,
     ],
-    orderId === null ? null : [WORDS.order, linked(page, merchantText(orderId))],
+    orderId === null ? null : [WORDS.order, linkTo(page, merchantText(orderId))],
     key === null ? null : ["Idempotency-Key", copyable(key)],
     fault && [
       WORDS.fault,

@@ -8,7 +8,7 @@ import { storeTime } from "../../../at-store.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { listUpdatesOf } from "../live/parts.ts";
-import { answerBadge, empty, linked, nextPart, table, timeOf, type Row } from "../parts.ts";
+import { answerBadge, empty, linkTo, nextPart, table, timeOf, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -147,7 +147,7 @@ function requestRow(
   return [
     [
       WORDS.time,
-      html`${linked(storePath(view, `/requests/${requestId}`), timeOf(storeAt, now))}
+      html`${linkTo(storePath(view, `/requests/${requestId}`), timeOf(storeAt, now))}
       ${realTime(request, now)}`,
     ],
     [WORDS.method, html`<code>${method}</code>`],
@@ -162,11 +162,11 @@ function requestRow(
 /** The link of an order: to its newest checkout, or to its requests if none created a checkout. */
 function orderOf({ store }: PortalContext, view: View, orderId: string): Html {
   const [newest] = store.checkouts.ofOrder({ storeId: view.storeId, orderId, limit: 1 });
-  if (newest !== undefined) return linked(storePath(view, `/checkouts/${newest.id}`), merchantText(orderId));
+  if (newest !== undefined) return linkTo(storePath(view, `/checkouts/${newest.id}`), merchantText(orderId));
   const isShown = view.query.get("q") === orderId;
   return isShown
     ? html`${merchantText(orderId)}`
-    : linked(listAddress(view, "/requests", { q: orderId }), merchantText(orderId));
+    : linkTo(listAddress(view, "/requests", { q: orderId }), merchantText(orderId));
 }
 
 /** When it came by the real clock, named, where the store's clock shows another time. */

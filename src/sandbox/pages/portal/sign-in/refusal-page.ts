@@ -3,7 +3,7 @@ import { wordsOf, type Refusal } from "../../../../core/outcome.ts";
 import { UUID } from "../../../../core/text.ts";
 import { isNavigation } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { forwardedHosts, headerLines, splitTarget } from "../../../../web/http.ts";
+import { readForwardedHosts, headerLines, splitTarget } from "../../../../web/http.ts";
 import type { Words } from "../../../../core/language.ts";
 import { readForm, redirect } from "../../../../web/page.ts";
 import type { HttpRequest } from "../../../../world.ts";
@@ -11,7 +11,7 @@ import type { Answer } from "../../../answer.ts";
 import type { PortalAccess } from "../../../runtime/portal-access.ts";
 import { refusalAnswer, type RefusedRequest } from "../../shared/error-page.ts";
 import { SHARED_TEXTS } from "../../shared/texts.ts";
-import { framed, signedOutPage } from "../frame.ts";
+import { framePage, signedOutPage } from "../frame.ts";
 import { storePath } from "../forms.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import { viewOf, type Content, type PortalContext, type View } from "../view.ts";
@@ -27,7 +27,11 @@ const WITHIN_STORE = new RegExp(`^/portal/(${UUID})(?:/|$)`);
 export function portalRefusalPage(context: PortalContext, refused: RefusedRequest, refusal: Refusal): Answer {
   const { portal } = context;
   const { request, requestId } = refused;
-  if (refusal.code === "host_not_allowed" && forwardedHosts(request).length === 0 && isPageLoad(request)) {
+  if (
+    refusal.code === "host_not_allowed" &&
+    readForwardedHosts(request).length === 0 &&
+    isPageLoad(request)
+  ) {
     return redirect(307, `http://localhost:${portal.port}${request.target}`, requestId);
   }
   const { path } = splitTarget(request.target);
@@ -37,7 +41,7 @@ export function portalRefusalPage(context: PortalContext, refused: RefusedReques
   const params = session.role === "merchant" ? storeIn(context, path) : {};
   const call = { request, requestId, ...splitTarget(request.target), params, caller: session };
   const view = viewOf(context, call);
-  const markup = framed(context, view, refusalContent(refusal, wayOn(portal, view)));
+  const markup = framePage(context, view, refusalContent(refusal, wayOn(portal, view)));
   return refusalAnswer(refused, refusal, markup, view.language);
 }
 

@@ -5,7 +5,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { readForm } from "../../../../web/page.ts";
 import type { PortalAccess, PortalRole } from "../../../runtime/portal-access.ts";
 import { copyable } from "../parts.ts";
-import { act, openPage, ownForm, sentOn, type PortalRoute } from "../route.ts";
+import { actionRoute, openPage, ownForm, redirectAfterForm, type PortalRoute } from "../route.ts";
 import { beginCookie, endCookie, homeOf, sessionOf, SIGN_OUT_EVERYWHERE } from "./session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { Content } from "../view.ts";
@@ -18,7 +18,7 @@ export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
   signIn("administrator"),
   signOut("merchant"),
   signOut("administrator"),
-  act(SIGN_OUT_EVERYWHERE, {
+  actionRoute(SIGN_OUT_EVERYWHERE, {
     operation: "endPortalSessions",
     leadsTo: () => `${homeOf("merchant")}/sign-in`,
   }),
@@ -91,7 +91,7 @@ function signIn(role: PortalRole): PortalRoute {
           ? portal.signInByCode(codeIn(fields.value.get("code") ?? ""), signedIn)
           : portal.signInByToken((fields.value.get("admin_token") ?? "").trim(), signedIn);
       if (!begun.ok) return begun;
-      const answer = sentOn(call, pathWithin(portal, fields.value.get("to")) ?? homeOf(role));
+      const answer = redirectAfterForm(call, pathWithin(portal, fields.value.get("to")) ?? homeOf(role));
       return accept({
         ...answer,
         headers: { ...answer.headers, "Set-Cookie": beginCookie(portal, begun.value) },
@@ -115,7 +115,7 @@ function signOut(role: PortalRole): PortalRoute {
       const fields = ownForm(context, call);
       if (!fields.ok) return fields;
       if (call.caller !== undefined) context.portal.signOut(call.caller);
-      const answer = sentOn(call, `${homeOf(role)}/sign-in`);
+      const answer = redirectAfterForm(call, `${homeOf(role)}/sign-in`);
       return accept({
         ...answer,
         headers: { ...answer.headers, "Set-Cookie": endCookie(context.portal, role) },
@@ -140,7 +140,9 @@ function preferences(role: PortalRole): PortalRoute {
           ...(keys === undefined ? {} : { hasKeys: keys === "on" }),
         });
       }
-      return accept(sentOn(call, pathWithin(context.portal, fields.value.get("back")) ?? homeOf(role)));
+      return accept(
+        redirectAfterForm(call, pathWithin(context.portal, fields.value.get("back")) ?? homeOf(role)),
+      );
     },
   };
 }

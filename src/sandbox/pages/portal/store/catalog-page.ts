@@ -1,12 +1,12 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/control/checkout.ts";
 import { PAYMENT_METHODS } from "../../../../core/checkout/checkout.ts";
-import { expectedAmount } from "../../../../core/money.ts";
+import { explainAmountFault } from "../../../../core/money.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
-import { printableLiteral, shownText } from "../../../../core/text.ts";
+import { printableLiteral, displayText } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { choice, field, suggestions, tick, typedFields } from "../fields.ts";
-import { actForm, confirmedForm, storePath, typedIn } from "../forms.ts";
+import { choice, field, suggestions, tick, filledFields } from "../fields.ts";
+import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { amount, empty, table, type Row } from "../parts.ts";
 import type { Content, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -30,7 +30,7 @@ const FIELDS = ["price_id", "payment_method", "description"] as const;
 export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const currency = (fields.get("currency") ?? "").toUpperCase();
   const text = fields.get("amount_minor") ?? "";
-  const expected = expectedAmount(text, currency);
+  const expected = explainAmountFault(text, currency);
   if (expected !== undefined)
     return refuse(
       "invalid_parameter",
@@ -40,7 +40,7 @@ export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown>
       ],
       { field: "amount_minor" },
     );
-  const { description = "", price_id: id, ...rest } = typedFields(fields, FIELDS);
+  const { description = "", price_id: id, ...rest } = filledFields(fields, FIELDS);
   const approved = fields.get("approved") === "yes";
   return accept({ ...rest, id, description, amount_minor: Number(text), currency, approved });
 }
@@ -48,7 +48,7 @@ export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown>
 function row(view: View, price: Price, active: ReadonlySet<string>): Row {
   const { id, description, currency, paymentMethod } = price;
   const lacks = [paymentMethod, currency].filter((name) => !active.has(name));
-  const retire = confirmedForm(
+  const retire = formWithConfirmation(
     view,
     { label: TEXTS.retire, question: TEXTS.retireQuestion(id) },
     {
@@ -61,8 +61,8 @@ function row(view: View, price: Price, active: ReadonlySet<string>): Row {
   const lacking =
     lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`;
   return [
-    [WORDS.price, html`<code>${shownText(id)}</code>`, "head"],
-    [TEXTS.description, shownText(description)],
+    [WORDS.price, html`<code>${displayText(id)}</code>`, "head"],
+    [TEXTS.description, displayText(description)],
     [WORDS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
     [WORDS.paymentMethod, paymentMethod],
     [WORDS.state, html`${stateOf(price)} ${lacking}`],
@@ -83,7 +83,7 @@ function addForm(
 ): Html {
   const currencies = capabilities.filter(({ kind }) => kind === "currency").map(({ name }) => name);
   const action = storePath(view, "/catalog");
-  const typed = typedIn(view, action);
+  const typed = typedValues(view, action);
   const content = html`<div class="fields">
     ${field(WORDS.price, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typed })}
     ${field(TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint, typed })}
@@ -100,6 +100,6 @@ function addForm(
   return html`<section class="panel">
     <h2>${TEXTS.add}</h2>
     ${suggestions("currencies", currencies)}
-    ${actForm(view, { action, label: TEXTS.addNow, content, style: "primary" })}
+    ${actionForm(view, { action, label: TEXTS.addNow, content, style: "primary" })}
   </section>`;
 }

@@ -1,11 +1,11 @@
-import { shownText } from "../../../../core/text.ts";
+import { displayText } from "../../../../core/text.ts";
 import type { Status } from "../../../../core/checkout/checkout.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
 import { countDue } from "../../../runtime/clock.ts";
 import type { ClockMove } from "../../../clock-moves.ts";
 import { listAddress, storePath } from "../forms.ts";
-import { dated, linked, statusBadge } from "../parts.ts";
+import { momentWithDate, linkTo, statusBadge } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
@@ -48,7 +48,7 @@ export function movePart(context: PortalContext, view: View, now: number): Html 
 /** The progress of a move: the clock shows the time of the last item processed. */
 function progress({ from, to }: ClockMove, now: number): Html {
   const [whole, done] = [Math.max(1, to - from), Math.min(Math.max(0, now - from), Math.max(1, to - from))];
-  return html`<p>${TEXTS.movingTo} ${dated(to)} · ${TEXTS.isAt} ${dated(now)}</p>
+  return html`<p>${TEXTS.movingTo} ${momentWithDate(to)} · ${TEXTS.isAt} ${momentWithDate(now)}</p>
     <progress max="${String(whole)}" value="${String(done)}"></progress>`;
 }
 
@@ -57,7 +57,7 @@ function changed(view: View, { changes }: ClockMove): readonly Html[] {
     const list = first.map(
       ({ at, checkoutId, orderId, from }) =>
         html`<li>
-          ${dated(at)} ${linked(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderId))}
+          ${momentWithDate(at)} ${linkTo(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderId))}
           ${statusBadge(from)} → ${statusBadge(status)}
         </li>`,
     );
@@ -81,7 +81,7 @@ function addressOf(view: View, status: Status): string {
 function delivered({ store }: PortalContext, view: View, { attempts }: ClockMove): readonly Html[] {
   return [...attempts].map(([endpointId, results]) => {
     const endpoint = store.endpoints.find(endpointId);
-    const name = endpoint === undefined ? `…${endpointId.slice(-8)}` : shownText(endpoint.url);
+    const name = endpoint === undefined ? `…${endpointId.slice(-8)}` : displayText(endpoint.url);
     const counts = [...results].map(([result, count]) => (count === 1 ? result : `${result} ×${count}`));
     const at = storePath(view, `/webhooks/endpoints/${endpointId}`);
     return html`<li>→ <a href="${at}">${name}</a> ${counts.join(", ")}</li>`;

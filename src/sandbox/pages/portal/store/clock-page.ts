@@ -6,8 +6,8 @@ import { accept, inField, mapped, type Outcome } from "../../../../core/outcome.
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { field } from "../fields.ts";
-import { actForm, storePath, typedIn } from "../forms.ts";
-import { dated, facts, linked, table, type Facts, type Row } from "../parts.ts";
+import { actionForm, storePath, typedValues } from "../forms.ts";
+import { momentWithDate, facts, linkTo, table, type Facts, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { isMoving, movePart } from "./clock-move.ts";
 import { dueUntil, MAX_DUE, type PendingItem, type PendingItems } from "./due.ts";
@@ -66,8 +66,8 @@ function state({ store, world }: PortalContext, view: View, { now, isBusy }: Clo
     : html`<span class="badge">${isReal ? TEXTS.real : FRAME_TEXTS.moved}</span>`;
   const realNow = world.now();
   const pairs: Facts = [
-    [TEXTS.now, html`<span class="row">${dated(now)} ${kind}</span>`],
-    isReal ? null : [TEXTS.realNow, dated(realNow)],
+    [TEXTS.now, html`<span class="row">${momentWithDate(now)} ${kind}</span>`],
+    isReal ? null : [TEXTS.realNow, momentWithDate(realNow)],
     isReal ? null : [TEXTS.difference, TEXTS.apart(spanText(now - realNow))],
   ];
   return html`<section class="panel">
@@ -81,8 +81,8 @@ function state({ store, world }: PortalContext, view: View, { now, isBusy }: Clo
 
 function moves(view: View, { now, isBusy }: ClockState): Html {
   const action = storePath(view, "/clock");
-  const span = typedIn(view, action, { action: "advance" });
-  const to = typedIn(view, action, { action: "set" });
+  const span = typedValues(view, action, { action: "advance" });
+  const to = typedValues(view, action, { action: "set" });
   return html`<section class="panel">
     <h2>${TEXTS.advance}</h2>
     <p class="hint">${TEXTS.advanceHint}</p>
@@ -128,7 +128,7 @@ function moveForm(
   fields: Readonly<Record<string, string>>,
   { isBusy, content = html`` }: Pick<ClockState, "isBusy"> & { readonly content?: Html },
 ): Html {
-  return actForm(view, { action: storePath(view, "/clock"), label, fields, content, isOff: isBusy });
+  return actionForm(view, { action: storePath(view, "/clock"), label, fields, content, isOff: isBusy });
 }
 
 function preview(view: View, { items, isMore }: PendingItems, now: number): Html {
@@ -146,10 +146,10 @@ function preview(view: View, { items, isMore }: PendingItems, now: number): Html
 
 function dueRow(view: View, { at, what, of, outcome, path }: PendingItem, now: number): Row {
   return [
-    [WORDS.at, dated(at)],
+    [WORDS.at, momentWithDate(at)],
     [TEXTS.in, at <= now ? TEXTS.waiting : spanText(at - now)],
     [TEXTS.what, html`${TEXTS[what]}${outcome === "" ? "" : html` <code>${outcome}</code>`}`],
-    [WORDS.of, linked(storePath(view, path), of), "head"],
+    [WORDS.of, linkTo(storePath(view, path), of), "head"],
   ];
 }
 

@@ -1,7 +1,7 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { assignment } from "../../../../core/shell/quote.ts";
-import { html, trusted, type Html } from "../../../../web/html.ts";
-import { actForm, storePath } from "../forms.ts";
+import { html, trustMarkup, type Html } from "../../../../web/html.ts";
+import { actionForm, storePath } from "../forms.ts";
 import { copyable, facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FIRST_STEPS, firstSteps, isConnected, type FirstStep } from "./first-steps.ts";
@@ -19,7 +19,7 @@ export function connectPage(
   context: PortalContext,
 ): Content {
   const keys = apiKeys.map(({ lastFour }) => lastFour);
-  const main = html`${shownOnce(view)}
+  const main = html`${revealedSecret(view)}
     <div class="connect">
       <div class="connect-main">${access(context, view, keys)} ${code(view)}</div>
       ${steps(view, firstSteps(context, view.storeId))}
@@ -29,7 +29,7 @@ export function connectPage(
 }
 
 /** A secret that was revealed by a click; it is gone after a reload. */
-export function shownOnce({ shownOnce: secret }: View): Html {
+export function revealedSecret({ shownOnce: secret }: View): Html {
   if (secret === undefined) return html``;
   const isKey = secret.startsWith("svc_");
   return html`<div class="notice good shown-once" role="status">
@@ -42,8 +42,8 @@ export function shownOnce({ shownOnce: secret }: View): Html {
 function access({ description }: PortalContext, view: View, keys: readonly string[]): Html {
   const masked = keys.map((lastFour) => html`<code>svc_test_…${lastFour}</code> `);
   const key = html`${masked.length === 0 ? TEXTS.noKey : masked}
-  ${actForm(view, { action: storePath(view, "/connect/key"), label: TEXTS.makeKey })}`;
-  const secret = html`<code>whsec_…</code> ${actForm(view, {
+  ${actionForm(view, { action: storePath(view, "/connect/key"), label: TEXTS.makeKey })}`;
+  const secret = html`<code>whsec_…</code> ${actionForm(view, {
       action: storePath(view, "/connect/secret"),
       label: TEXTS.showSecret,
     })}`;
@@ -130,4 +130,4 @@ function codeBlock(text: string): Html {
 }
 
 /** A line break in markup: text from outside is stored without line breaks. */
-const LINE_BREAK = trusted("\n");
+const LINE_BREAK = trustMarkup("\n");

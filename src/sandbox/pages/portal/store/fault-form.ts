@@ -4,7 +4,7 @@ import { OF_API, OF_DELIVERIES, PARAMETERS, type Parameter } from "../../../../c
 import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { choice, field, refusalText, suggestions, type TypedForm } from "../fields.ts";
-import { actForm, listAddress, storePath, typedIn } from "../forms.ts";
+import { actionForm, listAddress, storePath, typedValues } from "../forms.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
@@ -22,7 +22,7 @@ const { status, latencyMs, retryAfterS } = PARAMETERS;
 /** Adds a fault: its action is chosen first, then the form has the fields of that action, and no others. */
 export function addFault(context: PortalContext, view: View): Html {
   const path = storePath(view, "/faults");
-  const refused = typedIn(view, path);
+  const refused = typedValues(view, path);
   const named = refused?.fields.get("action") ?? view.query.get("action");
   const chosen = FAULT_ACTIONS.find((action) => action === named);
   return html`<section class="panel" id="add">
@@ -69,7 +69,7 @@ function groupOf(
 
 function formOf(context: PortalContext, view: View, action: FaultAction): Html {
   const path = storePath(view, "/faults");
-  const typed = typedIn(view, path, { action });
+  const typed = typedValues(view, path, { action });
   const parameters = parameterFields(action, typed);
   const content = html`<div class="stack">
     <div class="fields">
@@ -88,7 +88,7 @@ function formOf(context: PortalContext, view: View, action: FaultAction): Html {
   </div>`;
   return html`<h3><code>${action}</code> ${TEXTS.actions[action]}</h3>
     ${suggestions("event-types", EVENT_TYPES)}
-    ${actForm(view, { action: path, label: TEXTS.addNow, fields: { action }, content, style: "primary" })}`;
+    ${actionForm(view, { action: path, label: TEXTS.addNow, fields: { action }, content, style: "primary" })}`;
 }
 
 const SELDOM = ["nth", "probability", "seed"] as const;

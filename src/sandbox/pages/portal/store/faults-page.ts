@@ -11,9 +11,9 @@ import { accept, inField, refuse, type Outcome } from "../../../../core/outcome.
 import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { typedFields } from "../fields.ts";
-import { actForm, confirmedForm, storePath } from "../forms.ts";
-import { copyable, dated, table, type Row } from "../parts.ts";
+import { filledFields } from "../fields.ts";
+import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
+import { copyable, momentWithDate, table, type Row } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { addFault } from "./fault-form.ts";
@@ -48,7 +48,7 @@ export function parseFaultForm(
   fields: ReadonlyMap<string, string>,
   { context, view }: { readonly context: PortalContext; readonly view: View },
 ): Outcome<unknown> {
-  const { latency, until, probability, nth, ...match } = typedFields(fields, [
+  const { latency, until, probability, nth, ...match } = filledFields(fields, [
     "latency",
     "until",
     "probability",
@@ -66,18 +66,18 @@ export function parseFaultForm(
   if (until !== undefined && end === undefined) return expected("until", A_SPAN_OR_MOMENT, until);
   const share = probability === undefined ? undefined : probabilityOf(probability);
   if (probability !== undefined && share === undefined) return expected("probability", A_SHARE, probability);
-  const number = Object.entries(typedFields(fields, [...NUMBERS, "nth"])).find(
+  const number = Object.entries(filledFields(fields, [...NUMBERS, "nth"])).find(
     ([, text]) => !/^\d+$/.test(text),
   );
   if (number !== undefined) return expected(number[0], A_WHOLE_NUMBER, number[1]);
   const at = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.spanMs);
   const narrowed = { ...match, nth: nth && Number(nth), probability: share };
   const isNarrowed = Object.values(narrowed).some((value) => value !== undefined);
-  const numbers = Object.entries(typedFields(fields, NUMBERS)).map(
+  const numbers = Object.entries(filledFields(fields, NUMBERS)).map(
     ([name, text]) => [name, Number(text)] as const,
   );
   return accept({
-    ...typedFields(fields, ["action", "profile", "seed"]),
+    ...filledFields(fields, ["action", "profile", "seed"]),
     ...Object.fromEntries(numbers),
     [latencyMs.name]: delay.value,
     until: at && iso(at),
@@ -98,7 +98,7 @@ function expected(name: string, [english, chinese]: Words, got: string): Outcome
 
 function row(view: View, fault: FaultEntry): Row {
   const { id, action, matched, applied, times, until } = fault;
-  const remove = actForm(view, { action: storePath(view, `/faults/${id}/remove`), label: WORDS.remove });
+  const remove = actionForm(view, { action: storePath(view, `/faults/${id}/remove`), label: WORDS.remove });
   return [
     [TEXTS.action, html`<code title="${id}">${action}</code>`, "head"],
     [TEXTS.with, parametersText(fault) ?? ""],
@@ -106,14 +106,14 @@ function row(view: View, fault: FaultEntry): Row {
     [TEXTS.matched, String(matched), "named"],
     [TEXTS.applied, String(applied), "named"],
     [TEXTS.left, times === null ? TEXTS.unlimited : String(times - applied), "named"],
-    until === null ? [TEXTS.until, ""] : [TEXTS.until, dated(until), "named"],
+    until === null ? [TEXTS.until, ""] : [TEXTS.until, momentWithDate(until), "named"],
     [WORDS.act, remove],
   ];
 }
 
 function clear(view: View): Html {
   const action = storePath(view, "/faults/clear");
-  return confirmedForm(
+  return formWithConfirmation(
     view,
     { label: TEXTS.clear, question: TEXTS.clearQuestion },
     { action, label: TEXTS.clearNow, style: "danger" },
@@ -125,7 +125,7 @@ function profiles(view: View): Html {
   const list = table(TEXTS.profiles, FAULT_PROFILES, (profile) => [
     [TEXTS.profile, profile, "head"],
     [TEXTS.holds, PROFILES[profile].map((fault) => html`<code>${fault.action}</code> `)],
-    [WORDS.act, actForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
+    [WORDS.act, actionForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
   ]);
   return html`<section>
     <h2>${TEXTS.profiles}</h2>

@@ -2,10 +2,10 @@ import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { SCOPES } from "../../../../core/credential.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { refusalText, tick } from "../fields.ts";
-import { actForm, confirmedForm, storePath, typedIn } from "../forms.ts";
-import { dated, empty, table, type Row } from "../parts.ts";
+import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import { momentWithDate, empty, table, type Row } from "../parts.ts";
 import type { Content, View } from "../view.ts";
-import { shownOnce } from "./connect-page.ts";
+import { revealedSecret } from "./connect-page.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { KEYS_TEXTS as TEXTS } from "./texts.ts";
 
@@ -17,7 +17,7 @@ export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): Content {
   const list = table(FRAME_TEXTS.keys, keys, (key) => row(view, key, { isLast: inForce === 1 }), {
     none: empty(TEXTS.none, "checkout keys create"),
   });
-  const main = html`${shownOnce(view)} ${list} ${createForm(view)}`;
+  const main = html`${revealedSecret(view)} ${list} ${createForm(view)}`;
   return { title: FRAME_TEXTS.keys, main, live: { kind: "store" } };
 }
 
@@ -29,7 +29,7 @@ export function readScopes(fields: ReadonlyMap<string, string>): unknown {
 function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Row {
   const { keyId, lastFour, scopes, createdAt, revokedAt } = key;
   const question = html`${TEXTS.revokeQuestion(lastFour)}${isLast ? html` ${TEXTS.revokeLast}` : ""}`;
-  const revoke = confirmedForm(
+  const revoke = formWithConfirmation(
     view,
     { label: TEXTS.revoke, question },
     { action: storePath(view, `/keys/${keyId}/revoke`), label: TEXTS.revokeNow, style: "danger" },
@@ -37,11 +37,11 @@ function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Ro
   const state =
     revokedAt === null
       ? html`<span class="badge good">${TEXTS.inForce}</span>`
-      : html`<span class="badge">${TEXTS.revoked}</span> ${dated(revokedAt)}`;
+      : html`<span class="badge">${TEXTS.revoked}</span> ${momentWithDate(revokedAt)}`;
   return [
     [TEXTS.key, html`<code>svc_test_…${lastFour}</code>`, "head", "whole"],
     [TEXTS.scopes, scopes.map((scope) => html`<code class="whole">${scope}</code> `)],
-    [WORDS.created, dated(createdAt)],
+    [WORDS.created, momentWithDate(createdAt)],
     [WORDS.state, state],
     [WORDS.act, revokedAt === null ? revoke : ""],
   ];
@@ -49,7 +49,7 @@ function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Ro
 
 function createForm(view: View): Html {
   const action = storePath(view, "/keys");
-  const typed = typedIn(view, action);
+  const typed = typedValues(view, action);
   const content = html`<fieldset class="ticks">
     <legend>${TEXTS.scopes}</legend>
     ${refusalText("scopes", typed)} ${SCOPES.map((scope) => tick(scope, scope, { checked: true, typed }))}
@@ -57,6 +57,6 @@ function createForm(view: View): Html {
   return html`<section class="panel">
     <h2>${TEXTS.create}</h2>
     <p class="hint">${TEXTS.createHint}</p>
-    ${actForm(view, { action, label: TEXTS.createNow, content, style: "primary" })}
+    ${actionForm(view, { action, label: TEXTS.createNow, content, style: "primary" })}
   </section>`;
 }

@@ -1,11 +1,11 @@
-import { shownStoreName } from "../../../../core/config/store-name.ts";
+import { displayStoreName } from "../../../../core/config/store-name.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import type { Words } from "../../../../core/language.ts";
 import { accept, mapped, type Outcome } from "../../../../core/outcome.ts";
-import { shownText } from "../../../../core/text.ts";
+import { displayText } from "../../../../core/text.ts";
 import { noStore } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
-import { act, page, pageOf, sentOn, showing, type PortalRoute } from "../route.ts";
+import { actionRoute, page, pageOf, redirectAfterForm, showing, type PortalRoute } from "../route.ts";
 import { viewOf, type PortalContext, type Notice, type View } from "../view.ts";
 import { catalogPage, readPrice } from "./catalog-page.ts";
 import { movePath } from "./clock-move.ts";
@@ -38,55 +38,55 @@ const SAYS = NOTICE_TEXTS;
 export const STORE_ROUTES: readonly PortalRoute[] = [
   toFirstPage("/portal/{store_id}/start"),
   pageOf("/portal/{store_id}/connect", "storeSummary", connectPage),
-  act("/portal/{store_id}/connect/key", {
+  actionRoute("/portal/{store_id}/connect/key", {
     operation: "createKey",
     reveals: ({ apiKey }) => apiKey,
   }),
-  act("/portal/{store_id}/connect/secret", {
+  actionRoute("/portal/{store_id}/connect/secret", {
     operation: "storeAccess",
     reveals: ({ signingSecret }) => signingSecret,
   }),
 
   page("/portal/{store_id}/catalog", CATALOG),
-  act("/portal/{store_id}/catalog", {
+  actionRoute("/portal/{store_id}/catalog", {
     operation: "addPrice",
     parse: readPrice,
-    says: ({ id }) => good(SAYS.priceAdded(shownText(id))),
+    says: ({ id }) => good(SAYS.priceAdded(displayText(id))),
     form: { page: CATALOG, field: "price_id", names: { id: "price_id" } },
   }),
-  act("/portal/{store_id}/catalog/retire", {
+  actionRoute("/portal/{store_id}/catalog/retire", {
     operation: "retirePrice",
     read: (fields) => ({ id: fields.get("price_id") }),
-    says: ({ id }) => good(SAYS.priceRetired(shownText(id))),
+    says: ({ id }) => good(SAYS.priceRetired(displayText(id))),
   }),
 
   page("/portal/{store_id}/keys", KEYS),
-  act("/portal/{store_id}/keys", {
+  actionRoute("/portal/{store_id}/keys", {
     operation: "createKey",
     read: readScopes,
     reveals: ({ apiKey }) => apiKey,
     form: { page: KEYS, field: "scopes" },
   }),
-  act("/portal/{store_id}/keys/{id}/revoke", {
+  actionRoute("/portal/{store_id}/keys/{id}/revoke", {
     operation: "revokeKey",
     says: ({ lastFour }) => good(SAYS.keyRevoked(lastFour)),
   }),
 
   page("/portal/{store_id}/settings", SETTINGS),
-  act("/portal/{store_id}/settings/return-origins", {
+  actionRoute("/portal/{store_id}/settings/return-origins", {
     operation: "changeReturnOrigins",
     read: readOrigin,
     says: () => good(SAYS.originAdded),
     form: { page: SETTINGS, field: "origin" },
   }),
-  act("/portal/{store_id}/settings/return-origins/remove", {
+  actionRoute("/portal/{store_id}/settings/return-origins/remove", {
     operation: "changeReturnOrigins",
     read: (fields) => ({ action: "remove", origin: fields.get("origin") ?? "" }),
     says: () => good(SAYS.originRemoved),
   }),
 
   page("/portal/{store_id}/clock", clockPage),
-  act("/portal/{store_id}/clock", {
+  actionRoute("/portal/{store_id}/clock", {
     operation: "moveClock",
     parse: readMove,
     leadsTo: movePath,
@@ -96,55 +96,55 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   }),
 
   page("/portal/{store_id}/faults", FAULTS),
-  act("/portal/{store_id}/faults", {
+  actionRoute("/portal/{store_id}/faults", {
     operation: "addFault",
     parse: parseFaultForm,
     says: ({ faults }) => good(SAYS.faultsAdded(faults.map(({ action }) => action).join(", "))),
     form: { page: FAULTS, names: { latency_ms: "latency" } },
   }),
-  act("/portal/{store_id}/faults/{id}/remove", {
+  actionRoute("/portal/{store_id}/faults/{id}/remove", {
     operation: "removeFault",
     says: () => good(SAYS.faultRemoved),
   }),
-  act("/portal/{store_id}/faults/clear", {
+  actionRoute("/portal/{store_id}/faults/clear", {
     operation: "clearFaults",
     says: () => good(SAYS.faultsCleared),
   }),
 
   page("/portal/{store_id}/stores", storesPage),
-  act("/portal/{store_id}/stores", {
+  actionRoute("/portal/{store_id}/stores", {
     operation: "createStore",
     read: readStore,
     leadsTo: (_view, { storeId }) => storePath({ storeId }, "/connect"),
     reveals: ({ apiKey }) => apiKey,
-    says: ({ name }) => good(SAYS.storeCreated(shownStoreName(name))),
+    says: ({ name }) => good(SAYS.storeCreated(displayStoreName(name))),
     form: { page: storesPage, field: "name" },
   }),
-  act("/portal/stores/reset", {
+  actionRoute("/portal/stores/reset", {
     operation: "reset",
     parse: resetNamed,
     leadsTo: (_view, { stores }) => storesOf(stores),
-    says: ({ stores }) => good(SAYS.storeReset(stores.map(({ name }) => shownStoreName(name)).join(", "))),
+    says: ({ stores }) => good(SAYS.storeReset(stores.map(({ name }) => displayStoreName(name)).join(", "))),
     form: STORES,
   }),
-  act("/portal/{store_id}/delete", {
+  actionRoute("/portal/{store_id}/delete", {
     operation: "deleteStore",
     parse: (fields, { context, view }) =>
       mapped(readNamed(fields, { context, storeId: view.storeId }), () => ({})),
     leadsTo: (_view, _done, { store }) =>
       storesOf(store.stores.all().map(({ id: storeId }) => ({ storeId }))),
-    says: ({ name }) => good(SAYS.storeDeleted(shownStoreName(name))),
+    says: ({ name }) => good(SAYS.storeDeleted(displayStoreName(name))),
     form: STORES,
   }),
 
-  act("/portal/{store_id}/snapshots", {
+  actionRoute("/portal/{store_id}/snapshots", {
     operation: "createStoreSnapshot",
     read: nameIn,
     leadsTo: toStores,
     says: saysTaken,
     form: STORES,
   }),
-  act("/portal/{store_id}/snapshots/all", {
+  actionRoute("/portal/{store_id}/snapshots/all", {
     operation: "createSnapshot",
     read: nameIn,
     leadsTo: toStores,
@@ -152,14 +152,14 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     form: STORES,
   }),
   // Not below a store, like `reset`: it waits until the requests of the replaced stores have ended.
-  act("/portal/snapshots/restore", {
+  actionRoute("/portal/snapshots/restore", {
     operation: "restoreSnapshot",
     read: nameIn,
     leadsTo: (_view, { stores }) => storesOf(stores),
     says: restoreNotice,
     form: STORES,
   }),
-  act("/portal/{store_id}/snapshots/remove", {
+  actionRoute("/portal/{store_id}/snapshots/remove", {
     operation: "removeSnapshot",
     read: nameIn,
     leadsTo: toStores,
@@ -179,7 +179,7 @@ function toFirstPage(path: string): PortalRoute {
       const { storeId } = viewOf(context, call);
       if (context.store.stores.names(storeId) === undefined) return noStore(storeId);
       const first = isConnected(context, storeId) ? "/overview" : "/connect";
-      return accept(sentOn(call, storePath({ storeId }, first)));
+      return accept(redirectAfterForm(call, storePath({ storeId }, first)));
     },
   };
 }

@@ -1,10 +1,10 @@
-import { shownStoreName } from "../../../../core/config/store-name.ts";
-import { shownText } from "../../../../core/text.ts";
+import { displayStoreName } from "../../../../core/config/store-name.ts";
+import { displayText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { servedSettingTexts } from "../../../../core/config/settings.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { field, typedFields } from "../fields.ts";
-import { actForm, confirmedForm, storePath, typedIn } from "../forms.ts";
+import { field, filledFields } from "../fields.ts";
+import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { copyable, empty, facts, goodOrBad, table } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -20,16 +20,16 @@ export function settingsPage(view: View, summary: Summary, context: PortalContex
 
 /** Parses the form of a new return origin. */
 export function readOrigin(fields: ReadonlyMap<string, string>): unknown {
-  return { action: "add", origin: fields.get("origin") ?? "", ...typedFields(fields, ["path"]) };
+  return { action: "add", origin: fields.get("origin") ?? "", ...filledFields(fields, ["path"]) };
 }
 
 function names({ merchant, store }: Summary): Html {
   return html`<section class="panel">
     <h2>${WORDS.store}</h2>
     ${facts([
-      [WORDS.name, shownStoreName(store.name)],
+      [WORDS.name, displayStoreName(store.name)],
       [WORDS.storeId, copyable(store.id)],
-      [WORDS.merchant, shownText(merchant.name)],
+      [WORDS.merchant, displayText(merchant.name)],
       [TEXTS.merchantId, copyable(merchant.id)],
       [WORDS.state, goodOrBad(store.active, WORDS.active, WORDS.inactive)],
     ])}
@@ -43,7 +43,7 @@ function origins(view: View, { returnOrigins }: Summary): Html {
     TEXTS.origins,
     returnOrigins,
     ({ origin, path }) => {
-      const remove = confirmedForm(
+      const remove = formWithConfirmation(
         view,
         { label: WORDS.remove, question: TEXTS.removeQuestion(origin) },
         {
@@ -62,7 +62,7 @@ function origins(view: View, { returnOrigins }: Summary): Html {
     { none },
   );
   const action = storePath(view, "/settings/return-origins");
-  const typed = typedIn(view, action);
+  const typed = typedValues(view, action);
   const content = html`<div class="fields">
     ${field(TEXTS.origin, "origin", { required: true, placeholder: "https://shop.example", typed })}
     ${field(WORDS.path, "path", { placeholder: "/", hint: TEXTS.pathHint, typed })}
@@ -71,7 +71,7 @@ function origins(view: View, { returnOrigins }: Summary): Html {
     <h2>${TEXTS.origins}</h2>
     <p class="hint">${TEXTS.originsHint}</p>
     ${list}
-    <div class="panel">${actForm(view, { action, label: TEXTS.add, content })}</div>
+    <div class="panel">${actionForm(view, { action, label: TEXTS.add, content })}</div>
   </section>`;
 }
 

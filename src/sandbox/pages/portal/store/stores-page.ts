@@ -1,13 +1,13 @@
-import { shownStoreName } from "../../../../core/config/store-name.ts";
+import { displayStoreName } from "../../../../core/config/store-name.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { NEW_MERCHANT, type StoreEntry } from "../../../../core/control/stores.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
-import { printableLiteral, shownText } from "../../../../core/text.ts";
+import { printableLiteral, displayText } from "../../../../core/text.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
-import { choice, field, typedFields } from "../fields.ts";
-import { actForm, confirmedForm, storePath, typedIn } from "../forms.ts";
-import { copyable, dated, empty, goodOrBad, linked, table, type Row } from "../parts.ts";
+import { choice, field, filledFields } from "../fields.ts";
+import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import { copyable, momentWithDate, empty, goodOrBad, linkTo, table, type Row } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
@@ -52,8 +52,8 @@ export function readNamed(
 ): Outcome<string> {
   const name = context.store.stores.names(storeId)?.store;
   const got = (fields.get("name") ?? "").trim();
-  if (name === undefined || got === name || got === shownStoreName(name)) return accept(storeId);
-  const wanted = printableLiteral(shownStoreName(name));
+  if (name === undefined || got === name || got === displayStoreName(name)) return accept(storeId);
+  const wanted = printableLiteral(displayStoreName(name));
   return refuse(
     "invalid_parameter",
     [
@@ -66,21 +66,21 @@ export function readNamed(
 
 /** Parses the form of a new store. */
 export function readStore(fields: ReadonlyMap<string, string>): unknown {
-  return typedFields(fields, ["name", "merchant"]);
+  return filledFields(fields, ["name", "merchant"]);
 }
 
 function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boolean }): Row {
   const { storeId, name, merchantName, active, createdAt } = store;
   const isCurrent = storeId === view.storeId;
-  const named = html`${linked(storePath(store, "/start"), shownStoreName(name))}
+  const named = html`${linkTo(storePath(store, "/start"), displayStoreName(name))}
     ${isCurrent ? html`<span class="badge">${TEXTS.current}</span>` : ""}
     <div class="whole"><small>${copyable(storeId)}</small></div>`;
   const acts = html`${resetForm(view, store)} ${isFirst ? "" : deleteForm(view, store)}`;
   return [
     [WORDS.store, named, "head"],
-    [WORDS.merchant, shownText(merchantName)],
+    [WORDS.merchant, displayText(merchantName)],
     [WORDS.state, goodOrBad(active, WORDS.active, WORDS.inactive)],
-    [WORDS.created, dated(createdAt)],
+    [WORDS.created, momentWithDate(createdAt)],
     [WORDS.act, html`<div class="actions">${acts}</div>`],
   ];
 }
@@ -89,7 +89,7 @@ function resetForm(view: View, { storeId, name }: StoreEntry): Html {
   // Not below the store: a reset waits until the requests of its store have ended.
   return namedForm(view, name, {
     label: TEXTS.reset,
-    question: TEXTS.resetQuestion(shownStoreName(name)),
+    question: TEXTS.resetQuestion(displayStoreName(name)),
     action: "/portal/stores/reset",
     button: TEXTS.resetNow,
     fields: { store: storeId },
@@ -99,7 +99,7 @@ function resetForm(view: View, { storeId, name }: StoreEntry): Html {
 function deleteForm(view: View, store: StoreEntry): Html {
   return namedForm(view, store.name, {
     label: TEXTS.delete,
-    question: TEXTS.deleteQuestion(shownStoreName(store.name)),
+    question: TEXTS.deleteQuestion(displayStoreName(store.name)),
     action: storePath(store, "/delete"),
     button: TEXTS.deleteNow,
     fields: {},
@@ -119,9 +119,9 @@ function namedForm(
   },
 ): Html {
   const { label, question, action, button, fields } = act;
-  const typed = typedIn(view, action, fields);
-  const content = field(TEXTS.typeName(shownStoreName(name)), "name", { required: true, typed });
-  return confirmedForm(
+  const typed = typedValues(view, action, fields);
+  const content = field(TEXTS.typeName(displayStoreName(name)), "name", { required: true, typed });
+  return formWithConfirmation(
     view,
     { label, question },
     { action, label: button, fields: { ...fields, ...shownAt(view) }, content, style: "danger" },
@@ -142,10 +142,10 @@ export function storesPageOf(fields: ReadonlyMap<string, string>): string {
 
 function createForm(view: View, stores: readonly StoreEntry[]): Html {
   const merchants = new Map(
-    stores.map(({ merchantId, merchantName }) => [merchantId, shownText(merchantName)]),
+    stores.map(({ merchantId, merchantName }) => [merchantId, displayText(merchantName)]),
   );
   const action = storePath(view, "/stores");
-  const typed = typedIn(view, action);
+  const typed = typedValues(view, action);
   const content = html`<div class="fields">
     ${field(WORDS.name, "name", { hint: TEXTS.nameHint, typed })}
     ${choice(
@@ -158,7 +158,7 @@ function createForm(view: View, stores: readonly StoreEntry[]): Html {
   return html`<section class="panel">
     <h2>${TEXTS.create}</h2>
     <p class="hint">${TEXTS.createHint}</p>
-    ${actForm(view, { action, label: TEXTS.createNow, content, style: "primary" })}
+    ${actionForm(view, { action, label: TEXTS.createNow, content, style: "primary" })}
   </section>`;
 }
 
@@ -187,14 +187,14 @@ async function snapshotSection(context: PortalContext, view: View): Promise<Outc
 }
 
 function snapshotForm(view: View, label: Words, action: string): Html {
-  const typed = typedIn(view, action);
+  const typed = typedValues(view, action);
   const content = field(WORDS.name, "name", { required: true, hint: TEXTS.snapshotHint, typed });
-  return actForm(view, { action, label, content });
+  return actionForm(view, { action, label, content });
 }
 
 function snapshotRow(view: View, name: string, found: Snapshot | undefined): Row {
   const fields = { name };
-  const restore = confirmedForm(
+  const restore = formWithConfirmation(
     view,
     { label: TEXTS.restore, question: TEXTS.restoreQuestion(name) },
     {
@@ -204,7 +204,7 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Row
       style: "danger",
     },
   );
-  const remove = confirmedForm(
+  const remove = formWithConfirmation(
     view,
     { label: WORDS.remove, question: TEXTS.removeQuestion(name) },
     {
@@ -225,7 +225,7 @@ function detailCells({ storeId, takenAt, bytes, problem }: Snapshot): Row {
   const holds = storeId ?? TEXTS.wholeSandbox;
   return [
     [TEXTS.holds, problem === null ? holds : html`<span class="badge bad">${problem}</span>`],
-    [TEXTS.taken, takenAt === null ? "" : dated(takenAt)],
+    [TEXTS.taken, takenAt === null ? "" : momentWithDate(takenAt)],
     [TEXTS.size, `${Math.ceil(bytes / 1024)} KiB`, "whole"],
   ];
 }

@@ -5,8 +5,8 @@ import { HEADERS } from "../../../../core/webhook/signature.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
-import { sentAttempt, type SentAttempt, type Signing } from "../../../webhook/sent-attempt.ts";
-import { answerBadge, bytes, commandLine, copyable, dated, facts, type Facts } from "../parts.ts";
+import { reconstructAttempt, type SentAttempt, type Signing } from "../../../webhook/reconstruct-attempt.ts";
+import { answerBadge, bytes, commandLine, copyable, momentWithDate, facts, type Facts } from "../parts.ts";
 import type { PortalContext } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { FAULT_SIGNED, TEXTS } from "./texts.ts";
@@ -23,7 +23,7 @@ export function attemptDetails(
   delivery: AttemptedDelivery,
   attempt: DeliveryAttempt,
 ): Html {
-  const sent = sentAttempt(context, delivery, attempt);
+  const sent = reconstructAttempt(context, delivery, attempt);
   const lines = Object.entries(sent.headers).map(([name, value]) => `${name}: ${value}`);
   return html`<div class="stack">
     ${facts(attemptFacts(delivery, attempt))}
@@ -56,7 +56,7 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
   const result =
     finishedAt === null ? html`${TEXTS.underWay}` : html`${answerBadge(status)} ${error ?? ""}${took}`;
   const ended = state === "due" ? "" : TEXTS.noNext;
-  const next = nextAt === null ? html`${ended}` : html`${TEXTS.nextAttempt} ${dated(nextAt)}`;
+  const next = nextAt === null ? html`${ended}` : html`${TEXTS.nextAttempt} ${momentWithDate(nextAt)}`;
   return [
     [TEXTS.to, address === null ? url : `${url} (${address})`],
     [WORDS.answer, result],

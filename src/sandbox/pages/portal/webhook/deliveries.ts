@@ -10,7 +10,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath, testOrderForm } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { answerBadge, empty, linked, nextPart, table, timeOf, type Row } from "../parts.ts";
+import { answerBadge, empty, linkTo, nextPart, table, timeOf, type Row } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -140,7 +140,7 @@ function orderIdOf({ body }: Pick<StoredEvent, "body">): string {
 export function orderLink(view: View, event: StoredEvent): Html {
   const { checkoutId } = event;
   if (checkoutId === null) return html`<span class="hint">${TEXTS.ofNoOrder}</span>`;
-  return linked(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderIdOf(event)));
+  return linkTo(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderIdOf(event)));
 }
 
 /** The address of the list with these filters. */
@@ -177,7 +177,7 @@ function deliveryRow(
   const why = cause === "event" ? "" : html` <span class="hint why">${TEXTS.causes[cause]}</span>`;
   const page = storePath(view, `/webhooks/deliveries/${id}`);
   const cells: Row = [
-    [WORDS.time, linked(page, timeOf(createdAt, now))],
+    [WORDS.time, linkTo(page, timeOf(createdAt, now))],
     [WORDS.event, html`${event?.type ?? eventId}${why}`],
     [WORDS.order, html`<span class="address">${order}</span>`],
     [TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],

@@ -2,8 +2,8 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import { storeTime } from "../../../at-store.ts";
-import { actForm, storePath } from "../forms.ts";
-import { answerBadge, copyable, dated, facts } from "../parts.ts";
+import { actionForm, storePath } from "../forms.ts";
+import { answerBadge, copyable, momentWithDate, facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryState, orderLink } from "./deliveries.ts";
@@ -24,7 +24,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
     const result = finishedAt === null ? html`${TEXTS.underWay}` : answerBadge(status);
     const isLast = index === attempts.length - 1;
     return html`<section class="panel try" id="try-${String(number)}">
-      <h2>${TEXTS.tryNumber(number)} ${result} <span class="hint">${dated(startedAt)}</span></h2>
+      <h2>${TEXTS.tryNumber(number)} ${result} <span class="hint">${momentWithDate(startedAt)}</span></h2>
       <details ${isLast ? html`open` : ""}>
         <summary>${TEXTS.details}</summary>
         ${attemptDetails(context, delivery, attempt)}
@@ -39,7 +39,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
         [WORDS.order, orderLink(view, event)],
         [TEXTS.endpoint, endpointLink(context, view, delivery)],
         [TEXTS.causeOf, TEXTS.causes[delivery.cause]],
-        [WORDS.time, dated(delivery.createdAt)],
+        [WORDS.time, momentWithDate(delivery.createdAt)],
         [TEXTS.next, nextWords(context, delivery)],
         [WORDS.inTerminal, copyable(`checkout explain ${delivery.id}`)],
       ])}
@@ -52,7 +52,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
 
 /** The form that delivers the event of a delivery to the same endpoint once more. */
 function replayForm(view: View, { eventId, endpointId }: Pick<Delivery, "eventId" | "endpointId">): Html {
-  return actForm(view, {
+  return actionForm(view, {
     action: storePath(view, `/webhooks/events/${eventId}/replay`),
     label: TEXTS.replay,
     fields: { endpoint_id: endpointId },
@@ -73,5 +73,5 @@ function nextWords({ store, leases }: PortalContext, delivery: Delivery): Html {
   const isHeld = leases.webhooksHeldBy(delivery.storeId) !== undefined;
   const waits = endpoint?.state === "enabled" && !isHeld ? "" : html` ${TEXTS.waitsForEndpoint}`;
   const earlier = isWaiting ? html` ${TEXTS.waitsForEarlier}` : "";
-  return html`${TEXTS.nextAttempt} ${dated(delivery.nextAt)}${earlier}${waits}`;
+  return html`${TEXTS.nextAttempt} ${momentWithDate(delivery.nextAt)}${earlier}${waits}`;
 }

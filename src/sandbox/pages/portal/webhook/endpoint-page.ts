@@ -3,8 +3,8 @@ import { DEFAULT_OVERLAP_MS, type EndpointEntry } from "../../../../core/control
 import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { storeTime } from "../../../at-store.ts";
-import { actForm, confirmedForm, storePath } from "../forms.ts";
-import { copyable, dated, empty, facts } from "../parts.ts";
+import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
+import { copyable, momentWithDate, empty, facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { deliveryList, listPath } from "./deliveries.ts";
 import {
@@ -13,7 +13,7 @@ import {
   healthBadges,
   healthOf,
   nextDue,
-  shownSecrets,
+  revealedSecrets,
   typesOf,
 } from "./endpoint-parts.ts";
 import { WORDS } from "../texts.ts";
@@ -31,7 +31,7 @@ export function endpointPage(
   const choice = { endpointId: endpoint.id, state: null, type: null, before: undefined };
   const any = { storeId: view.storeId, eventId: null, checkoutId: null, limit: 1 };
   const isQuiet = context.store.deliveries.page({ ...any, ...choice }).deliveries.length === 0;
-  const main = html`${shownSecrets(view)}
+  const main = html`${revealedSecrets(view)}
     <section class="panel">
       ${facts([
         ["ID", copyable(endpoint.id)],
@@ -43,9 +43,9 @@ export function endpointPage(
           TEXTS.nextAttemptColumn,
           nextDue(health, { state: endpoint.state, now: storeTime(context, view.storeId) }),
         ],
-        [TEXTS.added, dated(endpoint.createdAt)],
+        [TEXTS.added, momentWithDate(endpoint.createdAt)],
       ])}
-      <div class="actions">${endpointActs(view, endpoint)}</div>
+      <div class="actions">${endpointActions(view, endpoint)}</div>
     </section>
     <section>
       <h2>${TEXTS.deliveries}</h2>
@@ -55,10 +55,10 @@ export function endpointPage(
   return { title: endpoint.url, main, live: { kind: "webhooks" } };
 }
 
-function endpointActs(view: View, { id, state }: EndpointEntry): Html {
+function endpointActions(view: View, { id, state }: EndpointEntry): Html {
   const at = endpointPath(view, id);
   const change = (action: string, label: Words): Html =>
-    actForm(view, { action: `${at}/state`, label, fields: { action } });
+    actionForm(view, { action: `${at}/state`, label, fields: { action } });
   const overlaps = [
     [DEFAULT_OVERLAP_MS, TEXTS.oneDay],
     [HOUR_MS, TEXTS.oneHour],
@@ -71,11 +71,11 @@ function endpointActs(view: View, { id, state }: EndpointEntry): Html {
       ${overlaps.map(([span, label]) => html`<option value="${String(span)}">${label}</option>`)}
     </select></label
   >`;
-  return html`${actForm(view, { action: `${at}/test`, label: TEXTS.test, style: "primary" })}
-    ${actForm(view, { action: `${at}/secret`, label: TEXTS.showSecret })}
+  return html`${actionForm(view, { action: `${at}/test`, label: TEXTS.test, style: "primary" })}
+    ${actionForm(view, { action: `${at}/secret`, label: TEXTS.showSecret })}
     ${state === "enabled" ? "" : change("enable", TEXTS.enable)}
     ${state === "enabled" ? change("pause", TEXTS.pause) : ""}
-    ${confirmedForm(
+    ${formWithConfirmation(
       view,
       { label: TEXTS.rotate, question: TEXTS.rotateAsk },
       { action: `${at}/rotate`, label: TEXTS.rotateSure, content: overlap },
@@ -83,13 +83,13 @@ function endpointActs(view: View, { id, state }: EndpointEntry): Html {
     ${
       state === "disabled"
         ? ""
-        : confirmedForm(
+        : formWithConfirmation(
             view,
             { label: TEXTS.disable, question: TEXTS.disableAsk },
             { action: `${at}/state`, label: TEXTS.disableSure, fields: { action: "disable" } },
           )
     }
-    ${confirmedForm(
+    ${formWithConfirmation(
       view,
       { label: WORDS.remove, question: TEXTS.removeAsk },
       { action: `${at}/remove`, label: TEXTS.removeSure, style: "danger" },

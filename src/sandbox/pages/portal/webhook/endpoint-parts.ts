@@ -6,8 +6,8 @@ import type { EndpointHealth } from "../../../../store/webhook/delivery-health.t
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { field, refusalText } from "../fields.ts";
-import { actForm, storePath, typedIn } from "../forms.ts";
-import { copyable, dated, named, table, timeOf } from "../parts.ts";
+import { actionForm, storePath, typedValues } from "../forms.ts";
+import { copyable, momentWithDate, labelledValue, table, timeOf } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -68,7 +68,9 @@ export function nextDue(
 ): Html {
   if (nextAt === null) return html`<span class="hint">${TEXTS.nothingDue}</span>`;
   const when =
-    state === "enabled" ? named(TEXTS.nextAttemptColumn, timeOf(nextAt, now)) : html`${TEXTS.untilEnabled}`;
+    state === "enabled"
+      ? labelledValue(TEXTS.nextAttemptColumn, timeOf(nextAt, now))
+      : html`${TEXTS.untilEnabled}`;
   return html`${when} <span class="hint">${TEXTS.dueCount(due > 99 ? "99+" : String(due))}</span>`;
 }
 
@@ -92,7 +94,7 @@ export function endpointState({
     failingSince === null
       ? ""
       : html` <span class="hint why"
-          >${isFailing ? TEXTS.since : TEXTS.failingSince} ${dated(failingSince)}</span
+          >${isFailing ? TEXTS.since : TEXTS.failingSince} ${momentWithDate(failingSince)}</span
         >`;
   const name = isFailing ? TEXTS.failing : TEXTS.endpointStates[state];
   return html`<span class="badge ${kind}">${name}</span>${by}${why}${since}`;
@@ -102,7 +104,7 @@ export function endpointState({
 export function addForm(view: View): Html {
   const groups = Map.groupBy(EVENT_TYPES, (type) => type.split(".")[0] ?? "");
   const action = storePath(view, "/webhooks/endpoints");
-  const typed = typedIn(view, action);
+  const typed = typedValues(view, action);
   const isTicked = (name: string): Html => (typed?.fields.has(name) === true ? html` checked` : html``);
   const fields = html`<div class="add">
     ${field(TEXTS.address, "url", { required: true, placeholder: "http://localhost:3000/hooks", typed })}
@@ -126,7 +128,7 @@ export function addForm(view: View): Html {
     </fieldset>
     <label><input type="checkbox" name="in_order" ${isTicked("in_order")} /> ${TEXTS.inOrder}</label>
   </div>`;
-  return actForm(view, {
+  return actionForm(view, {
     action,
     label: TEXTS.add,
     content: fields,
@@ -155,7 +157,7 @@ export function endpointPath(view: Pick<View, "storeId">, id: string): string {
 }
 
 /** Secrets that were revealed by a click, shown once. */
-export function shownSecrets({ shownOnce }: Pick<View, "shownOnce">): Html {
+export function revealedSecrets({ shownOnce }: Pick<View, "shownOnce">): Html {
   if (shownOnce === undefined) return html``;
   const [newest = "", ...older] = shownOnce.split(" ");
   return html`<div class="notice good" role="status">

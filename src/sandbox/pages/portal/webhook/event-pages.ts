@@ -2,9 +2,9 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { EVENT_TYPES } from "../../../../core/webhook/event-types.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { actForm, listAddress, storePath, testOrderForm } from "../forms.ts";
+import { actionForm, listAddress, storePath, testOrderForm } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { bytes, copyable, dated, empty, facts, linked, nextPart, table, timeOf } from "../parts.ts";
+import { bytes, copyable, momentWithDate, empty, facts, linkTo, nextPart, table, timeOf } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryTable, orderLink } from "./deliveries.ts";
@@ -66,7 +66,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
         ["event_id", copyable(event.id)],
         [WORDS.order, orderLink(view, event)],
         [TEXTS.sequence, String(event.sequence)],
-        [WORDS.time, dated(event.createdAt)],
+        [WORDS.time, momentWithDate(event.createdAt)],
       ])}
       <div class="actions">${replayAll(context, view, event)}</div>
     </section>
@@ -106,7 +106,7 @@ function eventTable(view: View, events: readonly StoredEvent[], now: number): Ht
     TEXTS.newestEvents,
     events,
     (event) => [
-      [WORDS.time, linked(storePath(view, `/webhooks/events/${event.id}`), timeOf(event.createdAt, now))],
+      [WORDS.time, linkTo(storePath(view, `/webhooks/events/${event.id}`), timeOf(event.createdAt, now))],
       [WORDS.eventType, event.type],
       [WORDS.order, orderLink(view, event)],
       [TEXTS.sequence, String(event.sequence)],
@@ -128,7 +128,7 @@ function replayAll({ store }: PortalContext, view: View, { id }: StoredEvent): H
     </select></label
   >`;
   const action = storePath(view, `/webhooks/events/${id}/replay`);
-  return actForm(view, { action, label: TEXTS.replay, content: field, style: "primary" });
+  return actionForm(view, { action, label: TEXTS.replay, content: field, style: "primary" });
 }
 
 /** The position in the address before which the list begins. Refuses with `invalid_parameter`. */

@@ -1,12 +1,12 @@
 import { storePath } from "../forms.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { act, ask, page, showing, type ActContext, type PortalRoute } from "../route.ts";
+import { actionRoute, ask, page, showing, type ActionContext, type PortalRoute } from "../route.ts";
 import type { Notice, View } from "../view.ts";
 import { deliveryPage } from "./delivery-page.ts";
 import { endpointPage } from "./endpoint-page.ts";
 import { endpointPath, healthOf, readEndpoint } from "./endpoint-parts.ts";
 import { eventPage, eventsPage } from "./event-pages.ts";
-import { deliveryNotice } from "./came-of.ts";
+import { deliveryNotice } from "./delivery-notice.ts";
 import { webhooksPage } from "./webhooks-page.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -26,7 +26,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   page(`${WEBHOOKS}/events/{id}`, eventPage),
   page(`${WEBHOOKS}/deliveries/{id}`, deliveryPage),
   page(ENDPOINT, SHOW_ENDPOINT),
-  act(`${WEBHOOKS}/endpoints`, {
+  actionRoute(`${WEBHOOKS}/endpoints`, {
     operation: "addEndpoint",
     read: readEndpoint,
     leadsTo: (view, { id }) => endpointPath(view, id),
@@ -34,37 +34,37 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
     says: saysAdded,
     form: { page: webhooksPage, field: "url", names: { event_types: "types" } },
   }),
-  act(`${ENDPOINT}/state`, {
+  actionRoute(`${ENDPOINT}/state`, {
     operation: "setEndpointState",
     read: (fields) => ({ action: fields.get("action") }),
     leadsTo: (view, { id }) => endpointPath(view, id),
     says: saysState,
     form: OF_ENDPOINT,
   }),
-  act(`${ENDPOINT}/remove`, {
+  actionRoute(`${ENDPOINT}/remove`, {
     operation: "setEndpointState",
     read: () => ({ action: "remove" }),
     says: ({ url }) => ({ words: TEXTS.cameOf.removed(url), tone: "" }),
   }),
-  act(`${ENDPOINT}/test`, {
+  actionRoute(`${ENDPOINT}/test`, {
     operation: "testEndpoint",
     leadsTo: (view, { eventId }) => storePath(view, `/webhooks/events/${eventId}`),
     says: ({ eventId }, at) => deliveryNotice(at, "tested", deliveriesOf(at, eventId)),
     form: OF_ENDPOINT,
   }),
-  act(`${ENDPOINT}/secret`, {
+  actionRoute(`${ENDPOINT}/secret`, {
     operation: "showSecret",
     leadsTo: (view) => endpointPath(view, view.id),
     reveals: ({ inForce }) => inForce.join(" "),
   }),
-  act(`${ENDPOINT}/rotate`, {
+  actionRoute(`${ENDPOINT}/rotate`, {
     operation: "rotateSecret",
     read: (fields) => ({ overlap_ms: Number(fields.get("overlap_ms") ?? "") }),
     leadsTo: (view) => endpointPath(view, view.id),
     reveals: ({ inForce: [newest = ""] }) => newest,
     form: OF_ENDPOINT,
   }),
-  act(`${WEBHOOKS}/events/{id}/replay`, {
+  actionRoute(`${WEBHOOKS}/events/{id}/replay`, {
     operation: "replayEvent",
     read: (fields) => {
       const endpoint = fields.get("endpoint_id") ?? "";
@@ -80,7 +80,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
       at: ({ storeId, id }) => ({ path: storePath({ storeId }, `/webhooks/events/${id}`), storeId, id }),
     },
   }),
-  act(`${WEBHOOKS}/deliveries/replay`, {
+  actionRoute(`${WEBHOOKS}/deliveries/replay`, {
     operation: "replayFailed",
     read: (fields) => ({ since: fields.get("since") }),
     reveals: ({ replayed, more }) => `${replayed}${more ? "+" : ""}`,
@@ -89,14 +89,14 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
 ];
 
 /** A new endpoint is tested at once, so that its page says whether anything answers there. */
-async function saysAdded({ id }: AnswerOf<"addEndpoint">, at: ActContext): Promise<Notice> {
+async function saysAdded({ id }: AnswerOf<"addEndpoint">, at: ActionContext): Promise<Notice> {
   const { context, view } = at;
   const tested = await ask(context, "testEndpoint", { ...view, id, body: {} });
   return deliveryNotice(at, "added", tested.ok ? deliveriesOf(at, tested.value.eventId) : []);
 }
 
 /** The deliveries of an event, the newest ones. */
-function deliveriesOf({ context, view }: ActContext, eventId: string) {
+function deliveriesOf({ context, view }: ActionContext, eventId: string) {
   const any = { endpointId: null, checkoutId: null, state: null };
   const filter = { ...any, storeId: view.storeId, eventId, limit: MAX_DELIVERIES };
   return context.store.deliveries.list(filter);
@@ -105,7 +105,7 @@ function deliveriesOf({ context, view }: ActContext, eventId: string) {
 /** Maximum number of deliveries of a replay: more than a store has endpoints. */
 const MAX_DELIVERIES = 50;
 
-function saysState({ id, state }: AnswerOf<"setEndpointState">, { context, view }: ActContext): Notice {
+function saysState({ id, state }: AnswerOf<"setEndpointState">, { context, view }: ActionContext): Notice {
   const { paused, disabled, enabled } = TEXTS.cameOf;
   if (state === "paused") return { words: paused, tone: "warn" };
   if (state === "disabled") return { words: disabled, tone: "warn" };

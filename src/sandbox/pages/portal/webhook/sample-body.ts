@@ -1,4 +1,4 @@
-import { recordEvent, recordTestEvent } from "../../../../core/checkout/event.ts";
+import { createEvent, createTestEvent } from "../../../../core/checkout/event.ts";
 import { STATUSES, type Checkout, type Status } from "../../../../core/checkout/checkout.ts";
 import { termsOf } from "../../../../core/checkout/create-request.ts";
 import { checkoutJson } from "../../../../core/checkout/wire.ts";
@@ -31,7 +31,7 @@ export function sampleBody(
 ): string {
   const now = storeTime(context, storeId);
   const status = STATUSES.find((one) => type.endsWith(`.${one}`));
-  if (status === undefined) return recordTestEvent({ id: EVENT_ID, storeId }, now).body;
+  if (status === undefined) return createTestEvent({ id: EVENT_ID, storeId }, now).body;
   const [previousStatus, sequence] = BEFORE[status];
   const checkout: Checkout = {
     id: SAMPLE_ID,
@@ -43,5 +43,5 @@ export function sampleBody(
     expiresAt: now,
   };
   const bytes = checkoutJson(checkout, context.checkoutOrigin);
-  return recordEvent({ id: EVENT_ID, checkout, previousStatus, sequence, checkoutJson: bytes }, now).body;
+  return createEvent({ id: EVENT_ID, checkout, previousStatus, sequence, checkoutJson: bytes }, now).body;
 }

@@ -2,7 +2,7 @@ import { iso } from "../../../../core/clock.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { confirmedForm, storePath, typedIn } from "../forms.ts";
+import { formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { empty } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -31,7 +31,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
       }
       <details
         class="panel"
-        ${endpoints.length === 0 || typedIn(view, storePath(view, "/webhooks/endpoints")) !== undefined ? html`open` : ""}
+        ${endpoints.length === 0 || typedValues(view, storePath(view, "/webhooks/endpoints")) !== undefined ? html`open` : ""}
       >
         <summary>${TEXTS.addEndpoint}</summary>
         ${addForm(view)}
@@ -80,7 +80,7 @@ function replayFailedForm(context: PortalContext, view: View): Html {
     </select></label
   >`;
   const action = storePath(view, "/webhooks/deliveries/replay");
-  return confirmedForm(
+  return formWithConfirmation(
     view,
     { label: TEXTS.replayFailed, question: TEXTS.replayFailedAsk },
     { action, label: TEXTS.replayFailedSure, content: field },

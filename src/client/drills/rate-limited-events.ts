@@ -15,7 +15,7 @@ const LEASE_MS = 120_000;
  * back, and retries each after a pause: their next scheduled attempts may be minutes away. Returns their number. A
  * failure to send them shows in the view.
  */
-export async function deliverLimited(
+export async function deliverRateLimitedEvents(
   world: DeliverWorld,
   { target, checkout, signal, onLimited = () => undefined }: Omit<ViewRequest, "view">,
 ): Promise<number> {

@@ -1,5 +1,5 @@
 import type { Words } from "../language.ts";
-import type { Production, RecordedAct } from "../control/readiness.ts";
+import type { Production, RecordedAction } from "../control/readiness.ts";
 import { PAYMENT_METHODS, type Capability } from "../checkout/checkout.ts";
 import { isCurrency } from "../money.ts";
 import type { Price } from "../control/checkout.ts";
@@ -7,7 +7,7 @@ import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 
 /** An act on a store, as the audit log stores it. */
-export type AdminAct = Omit<RecordedAct, "number"> & { readonly storeId: string };
+export type AdminAction = Omit<RecordedAction, "number"> & { readonly storeId: string };
 
 /** The state of a store before an act. */
 type StoreStatus = {
@@ -18,8 +18,8 @@ type StoreStatus = {
 };
 
 /** The state of production after these acts, in order. */
-export function productionOf(acts: readonly RecordedAct[]): Production {
-  return acts.reduce<Production>(afterAct, { request: null, approval: null, gate: null });
+export function productionOf(acts: readonly RecordedAction[]): Production {
+  return acts.reduce<Production>(afterAction, { request: null, approval: null, gate: null });
 }
 
 /** Whether the production credential is approved and not revoked. */
@@ -43,9 +43,9 @@ export function isRequested({ request, approval, gate }: Production): boolean {
  * Decides whether an act is permitted. Refuses with `state_conflict` an act that would change nothing, and opening a
  * gate without approval or request; with `not_found` a capability or price that the store does not have.
  */
-export function decideAct(
+export function decideAction(
   { active, capabilities, prices, production }: StoreStatus,
-  { action, subject }: Pick<AdminAct, "action" | "subject">,
+  { action, subject }: Pick<AdminAction, "action" | "subject">,
 ): Outcome<void> {
   switch (action) {
     case "request_production":
@@ -80,7 +80,7 @@ export function decideAct(
   }
 }
 
-function afterAct(before: Production, act: RecordedAct): Production {
+function afterAction(before: Production, act: RecordedAction): Production {
   switch (act.action) {
     case "request_production":
       return { ...before, request: act };

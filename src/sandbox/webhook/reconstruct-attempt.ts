@@ -1,4 +1,4 @@
-import { auditedHeadersOf, deliveryRequestAgain } from "../../core/webhook/delivery-request.ts";
+import { readAuditedHeaders, deliveryRequestAgain } from "../../core/webhook/delivery-request.ts";
 import { verifySignature } from "../../core/webhook/signature.ts";
 import type { SignatureVerdict } from "../../core/webhook/webhook.ts";
 import type { FaultAction } from "../../core/fault/actions.ts";
@@ -35,13 +35,13 @@ export type Signing =
     };
 
 /** Reconstructs an attempt with the function that sends; without body and signature if that is not possible. */
-export function sentAttempt(
+export function reconstructAttempt(
   context: SecretsContext,
   { endpointId, storeId, eventId }: Pick<Delivery, "endpointId" | "storeId" | "eventId">,
   attempt: Pick<DeliveryAttempt, "startedAt" | "headers" | "bodyHash">,
 ): SentAttempt {
   const audited = { auditedHeaders: attempt.headers, bodyHash: attempt.bodyHash };
-  const headers = auditedHeadersOf(audited);
+  const headers = readAuditedHeaders(audited);
   const then = endpointSecretsAt(context, { id: endpointId, storeId }, attempt.startedAt);
   const { inForce: secrets, retired: retiredSecrets, owner, isUncertain } = then;
   const body = context.store.events.find(eventId)?.body;

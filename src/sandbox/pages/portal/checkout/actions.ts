@@ -3,12 +3,12 @@ import { PAY_OUTCOMES } from "../../../../core/checkout/reserved-order-id.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import type { CheckoutView } from "../../../checkout/view.ts";
-import { actForm, storePath } from "../forms.ts";
+import { actionForm, storePath } from "../forms.ts";
 import type { View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The payer's acts: buttons for the acts that are possible now, and the reasons against the others. */
-export function payerActs(view: View, seen: CheckoutView): Html {
+export function payerActions(view: View, seen: CheckoutView): Html {
   const { status, id } = seen.checkout;
   const action = storePath(view, `/checkouts/${id}/pay`);
   const why = isFinal(status) ? TEXTS.isFinal[status] : undefined;
@@ -17,12 +17,12 @@ export function payerActs(view: View, seen: CheckoutView): Html {
     const label = TEXTS.outcomes[outcome];
     const style = outcome === "succeeded" ? "primary" : "";
     return why === undefined
-      ? actForm(view, { action, label, style, fields: { outcome } })
+      ? actionForm(view, { action, label, style, fields: { outcome } })
       : disabled(label, "why-final");
   });
   const late =
     notLate === undefined
-      ? actForm(view, { action: `${action}?late`, label: TEXTS.late, fields: { outcome: "succeeded" } })
+      ? actionForm(view, { action: `${action}?late`, label: TEXTS.late, fields: { outcome: "succeeded" } })
       : disabled(TEXTS.late, "why-not-late");
   return html`<section class="acts">
     <h2 class="visually-hidden">${TEXTS.acts}</h2>

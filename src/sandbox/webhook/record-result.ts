@@ -3,7 +3,7 @@ import { reliedOnByTaking } from "../../core/readiness/relied.ts";
 import {
   decideAfterAttempt,
   isHopeless,
-  isTaken,
+  isAcceptedResult,
   jitterOf,
   KEPT_ANSWER_BYTES,
   type DeliverySchedule,
@@ -21,7 +21,10 @@ export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: Deli
  * Writes the end of an attempt and its effects on the delivery and the endpoint; runs inside a write. Returns undefined
  * and writes nothing if the attempt no longer exists, because it was sent before a reset or a restore.
  */
-export function recordEnd(context: RecordContext, ended: EndedAttempt): DispatchedEntry | undefined {
+export function recordAttemptResult(
+  context: RecordContext,
+  ended: EndedAttempt,
+): DispatchedEntry | undefined {
   const { store, world } = context;
   const { delivery, event, number, milliseconds, result } = ended;
   const { id: deliveryId, storeId } = delivery;
@@ -43,7 +46,7 @@ export function recordEnd(context: RecordContext, ended: EndedAttempt): Dispatch
     : decideAfterAttempt(outcome, {
         tries,
         schedule: context.deliveryScheduleMs,
-        jitter: isTaken(outcome) ? 0 : jitterOf(deliveryId, tries),
+        jitter: isAcceptedResult(outcome) ? 0 : jitterOf(deliveryId, tries),
         now,
       });
   // The delivery may have been dropped with its endpoint meanwhile.
@@ -67,7 +70,7 @@ export function recordEnd(context: RecordContext, ended: EndedAttempt): Dispatch
   else if (!isFree)
     judgeEndpoint(
       context,
-      { endpoint, taken: isTaken(outcome), gone: "gone" in verdict && verdict.gone },
+      { endpoint, taken: isAcceptedResult(outcome), gone: "gone" in verdict && verdict.gone },
       now,
     );
   return {

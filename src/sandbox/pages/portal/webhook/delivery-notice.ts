@@ -3,7 +3,7 @@ import { causeText, isSuccess } from "../../../../core/explain/delivery.ts";
 import { inBoth, type Words } from "../../../../core/language.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { storeTime } from "../../../at-store.ts";
-import type { ActContext } from "../route.ts";
+import type { ActionContext } from "../route.ts";
 import type { PortalContext, Notice } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -16,12 +16,12 @@ const LOOK_MS = 50;
 type MadeDelivery = { readonly id: string; readonly endpointId: string };
 
 /** The name of an act on deliveries in its notice. */
-type Act = "replayed" | "tested" | "added";
+type EndpointAction = "replayed" | "tested" | "added";
 
 /** The notice after an act that delivers: the receivers' answers, if they arrive within two seconds. */
 export async function deliveryNotice(
-  { context, view }: ActContext,
-  act: Act,
+  { context, view }: ActionContext,
+  act: EndpointAction,
   deliveries: readonly MadeDelivery[],
 ): Promise<Notice> {
   const at = iso(storeTime(context, view.storeId));
@@ -53,7 +53,7 @@ async function endedAttempts(
   }
 }
 
-function cameOf(act: Act, at: string, ended: readonly (DeliveryAttempt | undefined)[]): Words {
+function cameOf(act: EndpointAction, at: string, ended: readonly (DeliveryAttempt | undefined)[]): Words {
   const [only, ...others] = ended;
   const results = others.length === 0 ? inBoth((say) => say(resultOf(only))) : countsOf(ended);
   const cause = only === undefined || others.length > 0 ? undefined : only;

@@ -1,9 +1,9 @@
-import type { AdminAct } from "../../core/readiness/admin-act.ts";
-import type { RecordedAct } from "../../core/control/readiness.ts";
+import type { AdminAction } from "../../core/readiness/admin-action.ts";
+import type { RecordedAction } from "../../core/control/readiness.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** The DDL of the audit log. */
-export const ADMIN_ACTS_DDL = `
+export const ADMIN_ACTIONS_DDL = `
 CREATE TABLE admin_acts (
   position INTEGER PRIMARY KEY,
   store_id TEXT NOT NULL REFERENCES stores (id),
@@ -30,23 +30,23 @@ CREATE TRIGGER admin_acts_are_kept BEFORE DELETE ON admin_acts
 `;
 
 /** The audit log of administrators' acts and merchants' requests: append-only. */
-export function adminActsTable(connection: Connection) {
-  const insert = connection.prepare<AdminAct>(
+export function adminActionsTable(connection: Connection) {
+  const insert = connection.prepare<AdminAction>(
     `INSERT INTO admin_acts (store_id, actor, action, subject, note, at)
      VALUES (@storeId, @actor, @action, @subject, @note, @at)`,
   );
-  const selectOf = connection.prepare<[string], RecordedAct>(
+  const selectOf = connection.prepare<[string], RecordedAction>(
     `SELECT position AS number, store_id AS storeId, actor, action, subject, note, at FROM admin_acts
      WHERE store_id = ? ORDER BY position`,
   );
   return {
     /** Adds an entry at the end, and returns it with its number. */
-    insert: (act: AdminAct): RecordedAct => {
+    insert: (act: AdminAction): RecordedAction => {
       const { lastInsertRowid } = insert.run(act);
       return { ...act, number: Number(lastInsertRowid) };
     },
 
     /** All acts on a store, oldest first. */
-    of: (storeId: string): RecordedAct[] => selectOf.all(storeId),
+    of: (storeId: string): RecordedAction[] => selectOf.all(storeId),
   };
 }
