@@ -13,7 +13,7 @@ import { findId, hintForIds, type Kind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
 import { withSandbox } from "./target/with-sandbox.ts";
 
-/** The input of a command beside its options. */
+/** The input of a command, apart from its options. */
 type CallInput<Options> = {
   readonly context: Context;
   readonly options: Options;
@@ -25,17 +25,20 @@ type CallInput<Options> = {
   readonly target: ControlTarget | undefined;
 };
 
-/** A command that is one operation of the control API: its request, and its output. */
+/** A command that calls one operation of the control API: its request, and its output. */
 type OperationCommand<Name extends OperationName, Options> = {
-  /** The called sandbox. Default: the sandbox that the command is about. */
+  /** The sandbox to call. Default: the sandbox that the command is about. */
   readonly target?: (
     context: Context,
     options: Options,
     argument: string | undefined,
   ) => Promise<ControlTarget>;
-  /** Whether it is called in this process where no sandbox runs, on the state of the folder. Default: it is refused. */
+  /**
+   * Whether the operation runs in this process, on the state of the folder, if no sandbox is running. Default: the
+   * command is refused.
+   */
   readonly orStopped?: true;
-  /** The kind of id in its argument. Default: the argument is no id. */
+  /** The kind of id that the argument is. Default: the argument is not an id. */
   readonly id?: Kind;
   /** The remedy for each refusal. Default: for an unknown id, the command that shows such ids. */
   readonly nextAfter?: NextAfter | ((id: string) => NextAfter);
@@ -58,13 +61,13 @@ type BodyBuilder<Name extends OperationName, Options> = (
   given: CallInput<Options>,
 ) => RequestOf<Name> | Promise<RequestOf<Name>>;
 
-/** The body of an operation that has a body. */
+/** Builds the body of an operation that has a body. */
 type BodyOption<Name extends OperationName, Options> =
   undefined extends RequestOf<Name>
     ? { readonly body?: BodyBuilder<Name, Options> }
     : { readonly body: BodyBuilder<Name, Options> };
 
-/** Returns the run function of a command that is one operation of the command's sandbox. */
+/** Returns the run function of a command that calls one operation of the command's sandbox. */
 export function calling<Name extends OperationName, Options extends CommonOptions = CommonOptions>(
   name: Name,
   {

@@ -10,7 +10,7 @@ import { createPrinter, type Printer } from "./printer.ts";
 import { EXIT, Refused, refuseUsage } from "./problem.ts";
 import { surroundingsOf, type Surroundings, type CommonOptions } from "./target/surroundings.ts";
 
-/** Everything that a command gets beside its options. */
+/** Everything that a command receives in addition to its options. */
 export type Context = {
   readonly world: World;
   readonly printer: Printer;
@@ -20,9 +20,9 @@ export type Context = {
   readonly around: Surroundings;
 };
 
-/** A command: its help, its options and their rules, and its function. */
+/** A command: its help, its options and their rules, and the function that runs it. */
 export type CommandSpec<Options> = OptionRules<Options> & {
-  /** Name and arguments, as commander writes them: `get <id>`. */
+  /** Name and arguments in commander's syntax: `get <id>`. */
   readonly name: string;
   readonly summary: string;
   /** Complete command lines, for the help. */
@@ -33,13 +33,13 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   /** True if the words after the first argument belong to another program, as in `checkout exec`. */
   readonly passThrough?: true;
   /**
-   * Gets the options, then the arguments in their order. Returns the exit code: its own, or the one of the program that
-   * it ran. A failure is thrown as `Refused`.
+   * Receives the options, then the arguments in order. Returns the exit code: the command's own, or that of the program
+   * that it ran. Throws a failure as `Refused`.
    */
   readonly run: (context: Context, options: Options, ...args: string[]) => Promise<number>;
 };
 
-/** The place where commands are registered; `exit` receives their exit code. */
+/** The context in which commands are registered; `exit` receives their exit code. */
 export type Registry = Pick<Context, "world" | "version"> & { readonly exit: (code: number) => void };
 
 /** A command with subcommands. */
@@ -96,7 +96,7 @@ export function listOption(flags: string, description: string, parse: (text: str
   ]);
 }
 
-/** An option that can be given more than once, each time with one value, which may hold commas. */
+/** An option that can be given more than once, each time with one value, which may contain commas. */
 export function repeatedOption<Value>(
   flags: string,
   description: string,
@@ -109,7 +109,7 @@ export function repeatedOption<Value>(
   ]);
 }
 
-/** commander would repeat the whole value, which may hold a secret; the message of the parser is enough. */
+/** commander would repeat the whole value, which may contain a secret; the parser's message is enough. */
 function parsedOption<Value>(
   flags: string,
   description: string,
@@ -124,7 +124,9 @@ function parsedOption<Value>(
   });
 }
 
-/** An option refused its value, which is not repeated here. commander passes this error on unchanged. */
+/**
+ * The error of an option that refused its value, which is not repeated here. commander passes this error on unchanged.
+ */
 class RefusedValue extends CommanderError {
   readonly why: string;
 
@@ -134,7 +136,7 @@ class RefusedValue extends CommanderError {
   }
 }
 
-/** Makes a parser of the core the parser of an option. */
+/** Turns a parser of the core into the parser of an option. */
 export function parserOf<Value>(parse: (text: string) => Outcome<Value>): (text: string) => Value {
   return (text) => {
     const parsed = parse(text);
@@ -153,7 +155,7 @@ export function invalidOption(expected: string, got: string): InvalidArgumentErr
   return new InvalidArgumentError(`Expected ${expected}; got ${printableLiteral(got)}.`);
 }
 
-/** The variable takes only an id, because a name is known in one sandbox only. */
+/** The variable accepts only an id, because a name is known in one sandbox only. */
 function storeOption(): Option {
   const option = valueOption(
     "--store <id|name>",
@@ -180,7 +182,7 @@ function commonOptions(): Option[] {
   ];
 }
 
-/** A flag wins over the environment, the environment over a default. */
+/** A flag overrides the environment, and the environment overrides a default. */
 function applyEnvironment(command: Command, env: World["env"]): void {
   for (const option of command.options) {
     const variable = environmentVariableOf(option);
@@ -202,7 +204,7 @@ function parseVariable(
   return command.error(`${what} ${parsed.refusal}`, { exitCode: 2 });
 }
 
-/** The value of the variable of an option, for a command that does not have the option; undefined if it is not set. */
+/** The value of an option's variable, for a command without that option; undefined if the variable is not set. */
 export function readVariable(option: Option, env: World["env"]): unknown {
   const variable = environmentVariableOf(option);
   const text = variable === undefined ? "" : (env[variable] ?? "");
@@ -213,7 +215,7 @@ export function readVariable(option: Option, env: World["env"]): unknown {
   throw refuseUsage(message, "correct it, or unset it; nothing was sent");
 }
 
-/** Why an option refuses the value of its variable; undefined if the option takes it. */
+/** Why an option refuses the value of its variable; undefined if it accepts the value. */
 export function variableProblem(option: Option, text: string): string | undefined {
   const parsed = parseText(option, text);
   return parsed.ok ? undefined : parsed.refusal;

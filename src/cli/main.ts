@@ -45,8 +45,8 @@ export async function main(world: World, version = VERSION): Promise<number> {
 }
 
 /**
- * An option that would take the next option as its value, such as `--order-id --json` if a shell variable was empty. A
- * value that begins with a dash is written `--order-id=--json`.
+ * An option that would consume the next option as its value, such as `--order-id --json` if a shell variable was empty.
+ * A value that begins with a dash is written `--order-id=--json`.
  */
 function optionWithoutValue({ words, command, argv }: Line): Option | undefined {
   // The arguments after the command of `exec` belong to that command.
@@ -62,7 +62,7 @@ function optionWithoutValue({ words, command, argv }: Line): Option | undefined 
   return undefined;
 }
 
-/** The same for an option before its command, or after a group. */
+/** An option without a value that stands before its command, or after a group. */
 function commonWithoutValue(argv: readonly string[], arrangedWords: readonly string[]): string | undefined {
   const last = wordsBeforeSeparator(argv).at(-1) ?? "";
   const flags = { "--dir": "--dir <folder>", "--store": "--store <id|name>" } as const;
@@ -80,7 +80,7 @@ function defectOf(error: unknown): Problem {
   };
 }
 
-/** Whether the arguments ask for JSON, if they could not be parsed. */
+/** Whether the arguments ask for JSON, for arguments that could not be parsed. */
 function wantsJson({ argv }: World): boolean {
   return wordsBeforeSeparator(argv).includes("--json");
 }

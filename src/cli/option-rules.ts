@@ -6,18 +6,18 @@ import { refuseUsage } from "./problem.ts";
 
 /** The rules that combine options of a command, by their names in `Options`. */
 export type OptionRules<Options> = {
-  /** Each has to be given; of several in a list, one of them. */
+  /** Options that must be given; of a list, exactly one. */
   readonly required?: readonly (Name<Options> | readonly Name<Options>[])[];
-  /** The first is of no use without the second. */
+  /** Pairs of options: the first has no effect without the second. */
   readonly requires?: readonly Pair<Options>[];
-  /** Of the two only one can be given. */
+  /** Pairs of options that cannot be combined. */
   readonly conflicts?: readonly Pair<Options>[];
 };
 
 type Name<Options> = keyof Options & string;
 type Pair<Options> = readonly [Name<Options>, Name<Options>];
 
-/** Refuses options that do not go together, by flag or by environment, before a command runs. */
+/** Refuses invalid combinations of options, from flags or environment, before a command runs. */
 export function checkRules<Options>(
   command: Command,
   { required = [], requires = [], conflicts = [] }: OptionRules<Options>,
@@ -51,7 +51,7 @@ function flagOf(command: Command, name: string): string {
   return `--${optionOf(command, name).name()}`;
 }
 
-/** An option as it was given: by its flag or by its variable. */
+/** An option as the user gave it: by flag or variable. */
 function given(command: Command, name: string): string {
   const variable =
     command.getOptionValueSource(name) === "env" ? environmentVariableOf(optionOf(command, name)) : undefined;
@@ -60,12 +60,12 @@ function given(command: Command, name: string): string {
 
 const VARIABLES = new WeakMap<Option, string>();
 
-/** The owner of a setting: each has variables of its own. */
+/** The owner of a setting, whose variables have this prefix. */
 type SettingOwner = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
 
 /**
- * Makes an option a setting, with a variable as its default: `--rate-limit` of `CHECKOUT_SANDBOX` is
- * CHECKOUT_SANDBOX_RATE_LIMIT. Options about a single call are no settings. `name` is the setting's name if it differs
+ * Turns an option into a setting, with a variable as its default: `--rate-limit` of `CHECKOUT_SANDBOX` is
+ * CHECKOUT_SANDBOX_RATE_LIMIT. Options about a single call are not settings. `name` is the setting's name if it differs
  * from the option's.
  */
 export function addSetting(owner: SettingOwner, option: Option, name = option.name()): Option {
@@ -75,23 +75,23 @@ export function addSetting(owner: SettingOwner, option: Option, name = option.na
   return option;
 }
 
-/** The variable of a setting: of `CHECKOUT` and `base-url` it is CHECKOUT_BASE_URL. */
+/** The variable of a setting: for `CHECKOUT` and `base-url` it is CHECKOUT_BASE_URL. */
 export function variableNamed(owner: SettingOwner, name: string): string {
   return `${owner}_${name.toUpperCase().replaceAll("-", "_")}`;
 }
 
-/** The words of a command line that belong to this program: not the words after `--`. */
+/** The words of a command line that belong to this program, without the words after `--`. */
 export function wordsBeforeSeparator(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf("--");
   return end === -1 ? argv : argv.slice(0, end);
 }
 
-/** Whether an option stands on the command line, and not in a variable. */
+/** Whether an option was given on the command line, not by a variable. */
 export function isTyped({ argv }: { readonly argv: readonly string[] }, name: string): boolean {
   return wordsBeforeSeparator(argv).some((word) => word === `--${name}` || word.startsWith(`--${name}=`));
 }
 
-/** The variable that stands for an option; undefined if none does. */
+/** The environment variable of an option; undefined if it has none. */
 export function environmentVariableOf(option: Option): string | undefined {
   return VARIABLES.get(option);
 }

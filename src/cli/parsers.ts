@@ -18,10 +18,10 @@ import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { World } from "../world.ts";
 import { wordsBeforeSeparator } from "./option-rules.ts";
 
-/** Maximum duration in milliseconds: timers of Node end after 24 days. */
+/** Maximum duration in milliseconds: Node's timers are limited to 24 days. */
 const MAX_DURATION_MS = 24 * 3_600_000;
 
-/** `500ms`, `10s`, `2m`, `1h`, in milliseconds, at most a day; for the limits of waiting. */
+/** Parses `500ms`, `10s`, `2m` or `1h`, at most a day, to milliseconds; for timeouts. */
 export function parseDuration(text: string): number {
   const milliseconds = durationOf(text);
   if (milliseconds === undefined) throw invalidOption("a duration such as 500ms, 10s or 2m", text);
@@ -29,7 +29,7 @@ export function parseDuration(text: string): number {
   return milliseconds;
 }
 
-/** `10m` or a moment in ISO 8601; whether the span goes back or ahead is the option's own matter. */
+/** Parses `10m` or a moment in ISO 8601; the option decides whether the span counts back or ahead. */
 export function parseSpanOrMoment(text: string): SpanOrMoment {
   const time = spanOrMomentOf(text);
   if (time === undefined) throw invalidOption(SPAN_OR_MOMENT, text);
@@ -44,7 +44,7 @@ export function parseLifetime(text: string): number {
   return milliseconds;
 }
 
-/** A UUID in lower case; undefined if the text is none. */
+/** A UUID in lower case; undefined if the text is not a UUID. */
 export function idOf(text: string): string | undefined {
   return isUuid(text) ? text.toLowerCase() : undefined;
 }
@@ -54,28 +54,28 @@ export function isShortId(text: string): boolean {
   return /^[0-9a-f]{8}$/i.test(text);
 }
 
-/** An id, whole or short, as an option. */
+/** Parses a whole or short id. */
 export function parseAnyId(text: string): string {
   const id = isShortId(text) ? text.toLowerCase() : idOf(text);
   if (id !== undefined) return id;
   throw invalidOption("an id such as 0199a3c4-5d00-7000-8000-000000000001, or its last 8 characters", text);
 }
 
-/** A whole id as an option. */
+/** Parses a whole id. */
 export function parseId(text: string): string {
   const id = idOf(text);
   if (id === undefined) throw invalidOption("an id such as 0199a3c4-5d00-7000-8000-000000000001", text);
   return id;
 }
 
-/** `5/s` or `off`. The burst is twice the rate, as in the default. */
+/** Parses `5/s` or `off`. The burst is twice the rate, as in the default. */
 export function parseRateLimit(text: string): RateLimit | "off" {
   const limit = rateLimitOf(text);
   if (limit === undefined) throw invalidOption("a rate such as 5/s, or off", text);
   return limit;
 }
 
-/** `0s,5s,5m`: the delay before each try of a delivery (decision 13). */
+/** Parses `0s,5s,5m`: the delay before each attempt of a delivery (decision 13). */
 export function parseDeliverySchedule(text: string): DeliverySchedule {
   const delays = text.split(",");
   const schedule = parseSchedule(delays);
@@ -86,7 +86,7 @@ export function parseDeliverySchedule(text: string): DeliverySchedule {
   throw invalidOption(`delays such as 0s,5s,5m, where ${faults.join("; ")}`, text);
 }
 
-/** A whole number within bounds. */
+/** Parses a whole number within bounds. */
 export function parseWhole(minimum: number, maximum: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
@@ -112,7 +112,7 @@ export function parseAmountMinor({ argv }: Pick<World, "argv">): (text: string) 
   };
 }
 
-/** A currency, which may be typed in small letters; the service takes only capital ones. */
+/** Parses a currency, which may be typed in lower case; the service accepts only upper case. */
 export function parseCurrency(text: string): string {
   return /^[a-z]{3}$/i.test(text) ? text.toUpperCase() : text;
 }
@@ -129,7 +129,7 @@ export function parseChoice<Choice extends string>(
   };
 }
 
-/** `HOST` or `HOST:PORT`, as it stands in a Host header. */
+/** Parses `HOST` or `HOST:PORT`, as in a Host header. */
 export function parseHost(text: string): string {
   if (!isHost(text)) throw invalidOption("HOST or HOST:PORT", text);
   return text;

@@ -25,20 +25,20 @@ export type Printer = {
    * terminal, the line stays one line.
    */
   readonly wrap: (line: string, indent: number) => string;
-  /** Prints the final result of a command: one line of JSON, or the text. */
+  /** Prints the final result of a command: one line of JSON, or text. */
   readonly result: (value: unknown, text: () => string | Promise<string>) => Promise<number>;
-  /** Prints one of many results at once: one line of JSON, or the text. */
+  /** Prints one of several results immediately: one line of JSON, or text. */
   readonly line: (value: unknown, text: () => string) => void;
   /**
    * Prints JSON byte for byte, without an added newline, in every mode, so that piped output is unchanged. On a
    * terminal, control characters of the same value are written as \uXXXX.
    */
   readonly exact: (text: string) => number;
-  /** Prints a message beside the result; silent in JSON mode. */
+  /** Prints a message in addition to the result; silent in JSON mode. */
   readonly talk: (text: string) => void;
   /** Prints requested details or warnings on stderr, in every mode. */
   readonly trace: (text: string) => void;
-  /** The same, each text once. */
+  /** Prints requested details or warnings on stderr, each text once. */
   readonly traceOnce: (text: string) => void;
   readonly problem: (problem: Problem) => void;
   /** Redacts a secret in all later output, because a service may echo it. */
@@ -49,13 +49,16 @@ export type Printer = {
   readonly hidePassword: (password: string) => void;
 };
 
-/** A shorter text is no secret but an unfinished setting, such as `test`: hiding it would spoil every word that has it. */
+/**
+ * A shorter text is not a secret but an unfinished setting, such as `test`: hiding it would redact parts of other
+ * words.
+ */
 const MIN_SECRET = 8;
 
-/** The arguments and variables that decide about printing. */
+/** The arguments and variables that affect printing. */
 type Talker = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
-/** Makes the printer of one command line. Text that looks like a secret never reaches stderr. */
+/** Creates the printer of one command line. Text that looks like a secret never reaches stderr. */
 export function createPrinter(
   world: Pick<World, "stdout" | "stderr" | "env"> & Partial<Pick<World, "argv" | "starter">>,
   options: { readonly json: boolean },
@@ -118,27 +121,29 @@ export function programName({ env }: Pick<World, "env">): string {
   return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
 }
 
-/** A hint with its commands as they have to be typed. What stands behind a quotation mark is not ours. */
+/** A hint with its commands as the user has to type them. Text after a quotation mark is left unchanged. */
 export function hintAsTyped(next: string, world: Pick<World, "env">): string {
   const [ours = ""] = /^[^'"]*/.exec(next) ?? [];
   const command = /(?<=^|[:;(] ?|\b(?:run|and|or|see) )checkout (?=[a-z-])(?!session\b)/g;
   return ours.replace(command, `${programName(world)} `) + next.slice(ours.length);
 }
 
-/** The hints of a text, each behind an arrow at the beginning of its line, with their commands as they have to be typed. */
+/**
+ * The hints in a text, each after an arrow at the beginning of its line, with commands as the user has to type them.
+ */
 function hintsAsTyped(text: string, world: Pick<World, "env">, wrap: Printer["wrap"]): string {
   return text.replace(HINT, (_all, arrow: string, next: string) =>
     hintLine(arrow, hintAsTyped(next, world), wrap),
   );
 }
 
-/** A line that is only a command is never broken, because it is there to be copied. */
+/** A line that is only a command is never broken, because users copy it. */
 function hintLine(arrow: string, next: string, wrap: Printer["wrap"]): string {
   const isCommand = /^(npx )?checkout [a-z]/.test(next) && !/[:;,] /.test(next);
   return isCommand ? arrow + next : wrap(arrow + next, HINT_INDENT);
 }
 
-/** Indent of a hint's further lines: behind its arrow. */
+/** Indent of a hint's continuation lines, which start after the arrow. */
 const HINT_INDENT = 4;
 
 /** Wraps lines that a terminal of known width would break within words. */
@@ -147,13 +152,13 @@ function wrapFor(stream: World["stdout"]): Printer["wrap"] {
   return (line, indent) => (places < MIN_WRAPPED ? line : wrapText(line, { places, indent }));
 }
 
-/** Minimum width for wrapping. */
+/** Minimum width for wrapping, in columns. */
 const MIN_WRAPPED = 40;
 
 /** The arrow may be coloured. */
 const HINT = /^( *(?:\p{Cc}\[\d+m)?→(?:\p{Cc}\[\d+m)? )(.*)$/gmu;
 
-/** Fields one below the other, their values aligned, everything from outside escaped. Labels are ours, and ASCII. */
+/** Fields, one per line, with aligned values; text from outside is escaped. Labels are our own ASCII texts. */
 export function fieldLines(fields: readonly Field[]): string {
   const width = Math.max(...fields.map(([label]) => label.length));
   return fields
@@ -212,7 +217,7 @@ function hasColour(stream: World["stdout"], world: Talker): boolean {
   return forced ? forced !== "0" : isTerminal(stream);
 }
 
-/** Whether no escape codes are wanted: by `--no-color`, by NO_COLOR, or because the terminal is a dumb one. */
+/** Whether escape codes are disabled: by `--no-color`, by NO_COLOR, or by a dumb terminal. */
 export function isPlain({ argv = [], env }: Talker): boolean {
   if (isTyped({ argv }, "no-color") || env["NO_COLOR"]) return true;
   return env["TERM"] === "dumb" && !env["FORCE_COLOR"];

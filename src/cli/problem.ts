@@ -25,7 +25,7 @@ type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** Why a command failed, with the next step for the user. */
 export type Problem = {
   readonly exitCode: ExitCode;
-  /** A code of the service's closed list, or one of the command line's own. */
+  /** A code from the service's closed list, or one of the command line's own codes. */
   readonly code: string;
   readonly message: string;
   readonly next: string;
@@ -40,7 +40,7 @@ export type Problem = {
 /** A candidate: its id, and a description for a person. */
 export type Candidate = { readonly id: string; readonly about: string };
 
-/** A field that differs, with its expected and its present value in the form in which they are typed. */
+/** A field that differs, with its expected and current values as the user types them. */
 export type Difference = { readonly field: string; readonly expected: string; readonly live: string };
 
 /** A problem on its way to the one place that prints it: thrown anywhere in a command, caught by `register`. */
@@ -54,12 +54,12 @@ export class Refused extends Error {
   }
 }
 
-/** The same for a command line that cannot be run as it stands: exit 2. */
+/** A refusal of a command line that cannot run as typed: exit 2. */
 export function refuseUsage(message: string, next: string): Refused {
   return new Refused(usageProblem(message, next));
 }
 
-/** The outcome of work, for a caller that goes on after a refusal. */
+/** The outcome of work, for a caller that continues after a refusal. */
 export function attempt<Value>(work: () => Value): Outcome<Value, Problem> {
   try {
     return accept(work());
@@ -68,13 +68,13 @@ export function attempt<Value>(work: () => Value): Outcome<Value, Problem> {
   }
 }
 
-/** The result of work, or undefined if it is refused, for a caller that can do without it. */
+/** The result of work, or undefined if it is refused, for a caller that can continue without it. */
 export function unlessRefused<Value>(find: () => Value): Value | undefined {
   const found = attempt(find);
   return found.ok ? found.value : undefined;
 }
 
-/** The outcome of started work, for a caller that goes on after a refusal. */
+/** The outcome of asynchronous work, for a caller that continues after a refusal. */
 export function attemptAsync<Value>(work: Promise<Value>): Promise<Outcome<Value, Problem>> {
   return work.then(accept, (error: unknown) => ({ ok: false, refusal: problemIn(error) }));
 }
@@ -86,13 +86,13 @@ export function rethrowWith(change: (problem: Problem) => Problem): (error: unkn
   };
 }
 
-/** The problem that was thrown; every other error is thrown on. */
+/** The thrown problem; every other error is rethrown. */
 function problemIn(error: unknown): Problem {
   if (error instanceof Refused) return error.problem;
   throw error;
 }
 
-/** A command line that cannot be run as it stands. */
+/** The problem of a command line that cannot run as typed. */
 export function usageProblem(message: string, next: string): Problem {
   return { exitCode: EXIT.usage, code: "usage", message, next };
 }
@@ -100,7 +100,7 @@ export function usageProblem(message: string, next: string): Problem {
 /** The message of `noSandbox`, without the folder. */
 export const NO_SANDBOX = "no sandbox is running here";
 
-/** The problem of a command that needs the folder's running sandbox, with the reason `why`: exit 7. */
+/** The problem of a command that needs the folder's running sandbox: exit 7. `why` is the reason. */
 export function noSandbox(folder: string, why: string): Problem {
   const message = `${NO_SANDBOX} (${folder}), and ${why}`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
@@ -112,18 +112,18 @@ export function notRunning(folder: string): Problem {
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
 }
 
-/** Why a sandbox is not served, or its state not used, as a command ends with it. */
+/** Translates a failure to serve a sandbox, or to use its state, into a problem. */
 export function problemOf({ kind, ...failure }: HostFailure): Problem {
   return { exitCode: kind === "usage" ? EXIT.usage : EXIT.failed, ...failure };
 }
 
-/** The result of hosting; throws its failure as a refusal. */
+/** The result of hosting a sandbox; throws a failure as a refusal. */
 export function unwrapHosting<Value>(outcome: Outcome<Value, HostFailure>): Value {
   if (outcome.ok) return outcome.value;
   throw new Refused(problemOf(outcome.refusal));
 }
 
-/** A failure of the file system or the database that no command expects; undefined for every other error. */
+/** A file system or database failure that no command expects; undefined for every other error. */
 export function storageProblem(error: unknown): Problem | undefined {
   if (error instanceof FileRefused) return refusedFile(error);
   const cause = causeOfError(error);
@@ -134,19 +134,19 @@ export function storageProblem(error: unknown): Problem | undefined {
   return { exitCode: EXIT.failed, code: failure.code, message, next: failure.next };
 }
 
-/** A file that no command reads, because it is no ordinary one or too large. */
+/** A file that no command reads, because it is not a regular file or is too large. */
 function refusedFile({ message }: FileRefused): Problem {
   const next = "put an ordinary file there, or move what is there away, and try again";
   return { exitCode: EXIT.failed, code: "file_refused", message, next };
 }
 
-/** The problem of a command that Ctrl-C interrupted; `left` follows the word "interrupted". */
+/** The problem of a command interrupted by Ctrl-C; `left` follows the word "interrupted". */
 export function interruptedProblem(left = ""): Problem {
   const message = `interrupted${left}`;
   return { exitCode: EXIT.interrupted, code: "interrupted", message, next: "run the command again" };
 }
 
-/** The exit code that a status of the service stands for. */
+/** The exit code for a status of the service. */
 export function exitCodeOfStatus(status: number | undefined): ExitCode {
   if (status === 401 || status === 403) return EXIT.credential;
   if (status === 409) return EXIT.conflict;

@@ -28,20 +28,21 @@ the variable of an option in brackets, such as [CHECKOUT_BASE_URL].
 The API key comes from CHECKOUT_API_KEY or .checkout/credentials.json, never
 from an option.`;
 
-/** Narrower than this, commander would not wrap at all. */
+/** Below this width commander would not wrap at all. */
 const MIN_WIDTH_TO_WRAP = 20;
 
 type Registrar = (group: Group) => void;
 type Entry = {
   readonly summary: string;
-  /** Loads its commands; `typed` are the words of the command line. */
+  /** Loads the commands; `typed` contains the words of the command line. */
   readonly load: (typed: ReadonlySet<string>, registry: Registry) => Promise<readonly Registrar[]>;
 };
 
 type Loaders = Readonly<Record<string, () => Promise<Registrar>>>;
 
 /**
- * The commands of the sandbox. Each is loaded alone, because scripts run some of them often and a start must be fast.
+ * The commands of the sandbox. Each is loaded separately, because scripts run some of them often and startup must be
+ * fast.
  */
 const SANDBOX_COMMANDS: Loaders = {
   start: async () => (await import("./sandbox/start.ts")).registerSandboxStart,
@@ -80,7 +81,7 @@ function loadTyped(typed: ReadonlySet<string>, loaders: Loaders): Promise<readon
   return Promise.all(names.flatMap((name) => loaders[name]?.() ?? []));
 }
 
-/** Groups of commands: `checkout orders …`. Only the typed group is loaded, so that no command waits for another. */
+/** Groups of commands: `checkout orders …`. Only the typed group is loaded, to keep startup fast. */
 const GROUPS: Readonly<Record<string, Entry>> = {
   sandbox: {
     summary: "run and control the sandbox on this machine",
@@ -233,7 +234,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
 };
 
-/** The whole command tree; only the typed groups have their commands. */
+/** The whole command tree; only the typed groups contain their commands. */
 export async function createProgram(registry: Registry): Promise<Command> {
   const { version, world } = registry;
   const { argv, stdout, stderr } = world;
@@ -269,7 +270,7 @@ export async function createProgram(registry: Registry): Promise<Command> {
 
 /**
  * Rearranges a command line for commander: options of every command (`--json`, `--dir`, `--store`) that stand before or
- * between the words of the command move behind them, and `help` in any of these places becomes `--help`.
+ * between the command's words move after them, and `help` in any of these places becomes `--help`.
  */
 export function arrangeArguments(program: Command, argv: readonly string[]): readonly string[] {
   const [words, common]: [string[], string[]] = [[], []];
@@ -297,7 +298,7 @@ export function arrangeArguments(program: Command, argv: readonly string[]): rea
 }
 
 const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
-/** Options of every command, or of every command about a store, with the number of words that each takes. */
+/** Options of every command, or of every command about a store, and the number of words that each takes. */
 const PLACES: ReadonlyMap<string, number> = new Map(
   Object.entries({
     "--json": 1,

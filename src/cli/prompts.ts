@@ -13,7 +13,7 @@ export type CreateFields = {
   readonly [Field in CreateField as DomainName<Field>]?: Field extends "amount_minor" ? number : string;
 };
 
-/** The fields that are known, as the body of a create has them. */
+/** The known fields, in the form of the body of a create. */
 export function bodyOf(fields: CreateFields): Readonly<Record<string, unknown>> {
   const names = new Set<string>(CREATE_FIELDS);
   const given = Object.entries(fields).map(([name, value]) => [snakeCase(name), value] as const);
@@ -36,7 +36,7 @@ export async function confirm(world: World, message: string, left = "; nothing w
 /** The questions at a terminal. */
 type Questions = {
   readonly text: (question: TextQuestion) => Promise<string>;
-  /** Asks for one of these values, by its name. */
+  /** Asks the user to choose one of these values, by name. */
   readonly choice: (message: string, names: Readonly<Record<string, string>>) => Promise<string>;
   readonly confirm: (message: string) => Promise<boolean>;
 };
@@ -48,7 +48,10 @@ type TextQuestion = {
   readonly suggested?: string;
 };
 
-/** Asks at the terminal; Ctrl-C is refused. Where no escape codes are wanted, line by line: a question that is edited in place is made of them. */
+/**
+ * Asks at the terminal; Ctrl-C is a refusal. Without escape codes, asks line by line, because editing in place needs
+ * them.
+ */
 async function unlessInterrupted<Answer>(
   world: World,
   run: (questions: Questions) => Promise<Answer>,
@@ -65,7 +68,7 @@ async function unlessInterrupted<Answer>(
   }
 }
 
-/** The name of inquirer's error at Ctrl-C. */
+/** The name of inquirer's error after Ctrl-C. */
 const INTERRUPTED = "ExitPromptError";
 
 async function editedQuestions(world: World): Promise<Questions> {
@@ -152,7 +155,7 @@ const METHOD_NAMES: Readonly<Record<PaymentMethod, string>> = {
   wechat_pay: "WeChat Pay",
 };
 
-/** Not a number where anything but digits stands: `Number` would take "1e3" and "" too. */
+/** Not a number if the text contains anything but digits: `Number` would also accept "1e3" and "". */
 function toNumber(text: string): number {
   return /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
 }

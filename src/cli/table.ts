@@ -1,23 +1,25 @@
 import { printable, displayText } from "../core/text.ts";
 import type { Printer, Style } from "./printer.ts";
 
-/** Text of which each character takes one place: ASCII, and the marks of our own. */
+/** Text in which each character is one column wide: ASCII, and our own marks. */
 const PLAIN = /^[ -~–→…]*$/;
 const GAP = "  ";
 /** The width of a table if the terminal's width is not known. */
 const USUAL_WIDTH = 80;
-/** A column is not cut below this. */
+/** Minimum width of a cut column. */
 const MIN_CUT_WIDTH = 8;
-/** Nor one of `cut`, as long as another one can be left out. */
+/** Minimum width of a column in `cut`, as long as another column can be omitted. */
 const MIN_FIRST_CUT_WIDTH = 16;
 
-/** The rules to make a table fit; columns that it leaves out are in the JSON. */
+/** How to make a table fit; omitted columns are in the JSON. */
 type FitOptions = {
   /** The width of a line in columns; 0 if it is unknown. */
   readonly width: number;
-  /** The columns that are cut, a few places of each left, before one is left out. */
+  /** Columns that are cut, down to a few characters each, before a column is omitted. */
   readonly cut?: readonly string[];
-  /** The columns that are left out, one after the other, until the rest fits. If it never does, the widest are cut. */
+  /**
+   * Columns that are omitted, one after the other, until the rest fits. If it never fits, the widest columns are cut.
+   */
   readonly drop?: readonly string[];
   /** Columns that are cut in the middle: addresses, which differ at both ends. */
   readonly middle?: readonly string[];
@@ -25,7 +27,7 @@ type FitOptions = {
   readonly style?: Style | undefined;
   /** Columns that are cut last, because commands take their values. */
   readonly keep?: readonly string[];
-  /** Whether long cells are wrapped instead of cut: for sentences. */
+  /** Whether long cells are wrapped instead of cut; for sentences. */
   readonly wrap?: true;
 };
 
@@ -36,12 +38,12 @@ type Row = readonly string[];
 type Cells = readonly (string | number | null)[];
 type WidthOf = (text: string) => number;
 
-/** Rows in columns, with a header. Everything from outside is escaped; emoji and combining marks do not shift a column. */
+/** Rows in columns, with a header. Text from outside is escaped; emoji and combining marks do not shift a column. */
 export async function table(header: Row, rows: readonly Cells[], fit: FitOptions): Promise<string> {
   return (await tableRows(header, rows, fit)).join("\n");
 }
 
-/** The same as a text for the header and one for each row, which has several lines where cells are wrapped. */
+/** A table as one text for the header and one for each row; a row with wrapped cells has several lines. */
 export async function tableRows(
   header: Row,
   rows: readonly Cells[],
@@ -76,7 +78,7 @@ export async function tableRows(
   );
 }
 
-/** The columns of states. */
+/** Columns that contain states. */
 const STATES = /^(STATE|STATUS|RESULT|ACTIVE|APPROVED)$/;
 
 /** The colours of states, by the beginning of the state: good, waiting or refused, failing, over. */
@@ -97,7 +99,10 @@ function painted(style: Style): (cell: string) => string {
   };
 }
 
-/** An id as tables show it; commands take it in place of the whole one. The beginnings of ids of one minute are equal. */
+/**
+ * An id as tables show it; commands accept it instead of the whole id. It is the end of the id, because ids of the same
+ * minute begin with the same characters.
+ */
 export function shortId(id: string): string {
   return id.slice(-8);
 }
@@ -133,7 +138,7 @@ function fitted(
   });
 }
 
-/** A text in lines of at most `room` places, broken between words where that is possible. */
+/** A text in lines of at most `room` columns, broken between words if possible. */
 function wrapTo(text: string, room: number, widthOf: WidthOf): readonly string[] {
   const lines: string[] = [];
   let line = "";
@@ -145,7 +150,7 @@ function wrapTo(text: string, room: number, widthOf: WidthOf): readonly string[]
   return [...lines, line];
 }
 
-/** A word in pieces of at most `room` places. */
+/** A word in pieces of at most `room` columns. */
 function brokenTo(word: string, room: number, widthOf: WidthOf): readonly string[] {
   if (widthOf(word) <= room) return [word];
   const pieces = [""];
@@ -158,8 +163,8 @@ function brokenTo(word: string, room: number, widthOf: WidthOf): readonly string
 }
 
 /**
- * The width of each column: the columns of `cut` are narrowed first, then the widest of the others to one width, and
- * the columns of `keep` last.
+ * The width of each column: the columns in `cut` are narrowed first, then the widest of the others to one width, and
+ * the columns in `keep` last.
  */
 function roomsIn(
   places: number,
@@ -214,7 +219,8 @@ function sumOf(widths: readonly number[]): number {
 }
 
 /**
- * A function for the width of a text on a terminal. Loads Unicode tables only if a text needs them: that takes 20 ms.
+ * Returns a function that measures the width of a text on a terminal. Loads Unicode tables, which takes 20 ms, only if
+ * a text needs them.
  */
 async function measureFor(texts: readonly string[]): Promise<WidthOf> {
   if (texts.every((text) => PLAIN.test(text))) return (text) => text.length;

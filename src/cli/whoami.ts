@@ -22,7 +22,7 @@ export function registerWhoami(group: Group): void {
   });
 }
 
-/** Shows every setting with its source; asks no service. */
+/** Shows every setting with its source; sends no request. */
 async function runWhoami(context: Context): Promise<number> {
   const { world, printer } = context;
   const named = await loadNamedTarget(context);

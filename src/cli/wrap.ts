@@ -1,12 +1,12 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** Characters that take two places on a terminal. */
+/** Characters that are two columns wide on a terminal. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/gu;
 
 /**
- * A text in lines of at most `places` places; all but the first begin with `indent` blanks. A longer word, such as a link
- * or a path, is not cut: it is there to be copied. Colours take no place.
+ * A text in lines of at most `places` columns; all but the first begin with `indent` blanks. A longer word, such as a
+ * link or a path, is not cut, because users copy it. Colours have no width.
  */
 export function wrapText(
   text: string,

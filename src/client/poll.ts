@@ -3,7 +3,7 @@ import type { World } from "../world.ts";
 /** The interval and the duration of polling, in milliseconds. */
 type PollOptions<Seen> = {
   readonly isEnough: (seen: Seen) => boolean;
-  /** Timeout of the whole poll, which then returns the last result. */
+  /** Timeout of the whole poll, in milliseconds; it then returns the last result. */
   readonly waitMs: number;
   readonly firstPauseMs: number;
   /** Each pause is 1.5 times the previous one, up to this maximum. Default: all pauses are equal. */
@@ -14,7 +14,8 @@ type PollOptions<Seen> = {
 const PAUSE_GROWTH = 1.5;
 
 /**
- * Polls at least once, until the result is sufficient or time is up; an abort ends a pause. Returns the last result.
+ * Polls at least once, until the result is sufficient or the timeout expires; an abort ends a pause. Returns the last
+ * result.
  */
 export async function poll<Seen>(
   world: Pick<World, "sleep" | "monotonic">,

@@ -1,4 +1,4 @@
-/** A store's clock (decision 18): real, real plus an offset, or frozen. Milliseconds. */
+/** A store's clock (decision 18): real, real plus an offset, or frozen; in milliseconds. */
 export type StoreClock = { readonly offsetMs: number; readonly frozenAt: number | null };
 
 /** The default clock of a store: real time. */
@@ -40,7 +40,7 @@ export function iso(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-/** The same for a time that can be null. */
+/** A time as answers and reports show it; null stays null. */
 export function isoOrNull(milliseconds: number | null): string | null {
   return milliseconds === null ? null : iso(milliseconds);
 }

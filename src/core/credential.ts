@@ -12,7 +12,7 @@ export type Credential = {
   readonly scopes: readonly Scope[];
 };
 
-/** Random bytes in a key: 160 bits. */
+/** Number of random bytes in a key: 160 bits. */
 export const API_KEY_RANDOM_BYTES = 20;
 
 const TEST_PREFIX = "svc_test_";
@@ -23,7 +23,7 @@ const CHECKSUM_LENGTH = 6;
 const TEST_KEY = new RegExp(
   `^${TEST_PREFIX}([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
-/** The form of test keys for a JSON Schema, which cannot express the checksum. */
+/** The JSON Schema of test keys; it cannot express the checksum. */
 export const TEST_KEY_SCHEMA = {
   pattern: TEST_KEY.source,
   description: "A test key. Its last six characters are a checksum, which is checked too.",
@@ -40,23 +40,23 @@ export function formatTestKey(random: Uint8Array): string {
   return TEST_PREFIX + secret + checksum(secret);
 }
 
-/** The hash that the database stores in place of the key. */
+/** The hash that the database stores instead of the key. */
 export function hashKey(apiKey: string): string {
   return hash("sha256", apiKey, "hex");
 }
 
-/** A key as it may be shown: its prefix and its last four characters. */
+/** A key for display: its prefix and its last four characters. */
 export function redactKey(apiKey: string): string {
   return apiKey.startsWith(TEST_PREFIX) && apiKey.length > TEST_PREFIX.length + 8
     ? `${TEST_PREFIX}…${apiKey.slice(-4)}`
     : "…";
 }
 
-/** The credential of a request: a test key, or the fact that it is a live one. */
+/** The credential of a request: a test key, or a live key, whose value is not kept. */
 type PresentedKey = { readonly kind: "test"; readonly apiKey: string } | { readonly kind: "live" };
 
 /**
- * Reads the credential from the Authorization lines as they came (interface 22, 27). Refuses with `credential_missing`
+ * Reads the credential from the Authorization lines as received (interface 22, 27). Refuses with `credential_missing`
  * or `credential_invalid`.
  */
 export function parseAuthorization(values: readonly string[]): Outcome<PresentedKey> {
@@ -76,7 +76,7 @@ export function parseAuthorization(values: readonly string[]): Outcome<Presented
   return refuse("credential_invalid", `the API key ${NO_KEY}`);
 }
 
-/** Whether a text is a test key, with the right checksum (decision 15). */
+/** Whether a text is a test key with a valid checksum (decision 15). */
 export function isTestKey(text: string): boolean {
   const [, secret = "", digits] = TEST_KEY.exec(text) ?? [];
   return digits !== undefined && checksum(secret) === digits;

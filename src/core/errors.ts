@@ -7,16 +7,16 @@ type ErrorRow = {
   readonly status: number;
   /** When the service answers with this code, for the list of all codes. */
   readonly meaning: string;
-  /** The decision that a client relies on when it gets this code, besides the list itself (decision 4). */
+  /** The decision that a client relies on when it receives this code, in addition to the list itself (decision 4). */
   readonly decision?: number;
-  /** The next step; a command may replace it by a more specific one. */
+  /** The next step; a command may replace it with a more specific one. */
   readonly next?: string;
   /**
    * Whether the refusal proves that no order exists under the key: the service looks up the key before this check
    * (decision 3), and would have answered with the stored response.
    */
   readonly provesKeyUnused?: true;
-  /** The client's mistake when the idempotency drill meets this code. */
+  /** The client's mistake if the idempotency drill encounters this code. */
   readonly cause?: Words;
 };
 
@@ -28,7 +28,7 @@ const ACTIVATE_CAPABILITY =
   "ask for its activation, or use an active one; in the sandbox: checkout admin enable-capability <name>";
 
 /**
- * Every error code that the service can answer (decision 4). 400, 401, 403, 409 and 429 are the interface's own
+ * Every error code that the service can return (decision 4). 400, 401, 403, 409 and 429 are the interface's own
  * statuses (interface 18); the other statuses are used only for cases that the interface does not describe.
  */
 export const ERRORS = {
@@ -138,7 +138,9 @@ export function errorRow(code: string): ErrorRow | undefined {
   return isErrorCode(code) ? ERRORS[code] : undefined;
 }
 
-/** The next step after a refusal of the service, with the name that its message has; undefined if the row has none. */
+/**
+ * The next step after a refusal by the service, with the name from its message; undefined if the row has no next step.
+ */
 export function nextAfterError({
   code,
   message,

@@ -1,6 +1,6 @@
 import type { Words } from "./language.ts";
 
-/** The error of a check of zod in both languages: zod keeps the English message, and the Chinese one beside it. */
+/** The error of a zod check in both languages: zod keeps the English message, together with the Chinese one. */
 export function errorWords([error, chinese]: Words): {
   readonly error: string;
   readonly params: { readonly chinese: string };
@@ -8,7 +8,7 @@ export function errorWords([error, chinese]: Words): {
   return { error, params: { chinese } };
 }
 
-/** The same for an issue that a check adds itself. */
+/** The message of an issue that a check adds itself, in both languages. */
 export function messageWords([message, chinese]: Words): {
   readonly message: string;
   readonly params: { readonly chinese: string };
@@ -16,7 +16,7 @@ export function messageWords([message, chinese]: Words): {
   return { message, params: { chinese } };
 }
 
-/** The Chinese message of an issue that such a check has found; undefined for other issues. */
+/** The Chinese message of an issue from such a check; undefined for other issues. */
 export function chineseIn({
   params,
 }: {

@@ -1,7 +1,7 @@
 import { isError, accept, refuse, type Outcome } from "./outcome.ts";
 import { printable, printableLiteral } from "./text.ts";
 
-/** Deepest nesting of arrays and objects that a request body may have (decision 6). */
+/** Maximum nesting depth of arrays and objects in a request body (decision 6). */
 const MAX_JSON_DEPTH = 8;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -11,7 +11,7 @@ const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 /**
  * Parses a body as strict JSON (decision 6): UTF-8 without a byte order mark, no duplicate keys, no lone surrogates, at
  * most 8 levels, and no number that JavaScript would silently change into another integer. Refuses with `invalid_json`,
- * or with `invalid_parameter` where a number of a named field cannot be kept exactly.
+ * or with `invalid_parameter` if the number in a named field cannot be kept exactly.
  */
 export function parseStrictJson(bytes: Uint8Array): Outcome<unknown> {
   const text = decodeUtf8(bytes);
@@ -29,7 +29,7 @@ export function parseJson(text: string): unknown {
   return parsed.ok ? parsed.value : undefined;
 }
 
-/** Whether a parsed value is an object and no array. */
+/** Whether a parsed value is an object and not an array. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -45,7 +45,7 @@ function parseText(text: string): Outcome<unknown> {
   }
 }
 
-/** Finds a fault that `JSON.parse` accepts. The text is known to be JSON, so its tokens can be read one by one. */
+/** Finds a fault that `JSON.parse` accepts. The text is known to be JSON, so the tokens can be read one by one. */
 function findFault(text: string): ReturnType<typeof refuse> | undefined {
   const open: (Set<string> | undefined)[] = [];
   let field = "a value";
@@ -97,7 +97,7 @@ function isWrittenAsInteger(literal: string): boolean {
   return !/[1-9]/.test(pointAt <= 0 ? digits : digits.slice(pointAt));
 }
 
-/** Bytes as text, "" for undefined; undefined if the bytes are not UTF-8. A byte order mark is kept. */
+/** Bytes as text; "" for undefined bytes, and undefined if they are not UTF-8. A byte order mark is kept. */
 export function decodeUtf8(bytes: Uint8Array | undefined): string | undefined {
   try {
     return utf8.decode(bytes);

@@ -4,15 +4,15 @@ export type Language = "en" | "zh";
 /** A text in each language. */
 export type Words = readonly [english: string, chinese: string];
 
-/** Picks the words of the reader's language. */
+/** Selects the words in the reader's language. */
 export type Say = (words: Words) => string;
 
-/** Says words in English, as the APIs and the command line do. */
+/** Selects the English words, as in the APIs and the command line. */
 export function english([text]: Words): string {
   return text;
 }
 
-/** Says words in Chinese. */
+/** Selects the Chinese words. */
 function chinese([, text]: Words): string {
   return text;
 }
@@ -22,7 +22,7 @@ export function inBoth(tell: (say: Say) => string): Words {
   return [tell(english), tell(chinese)];
 }
 
-/** The function that picks the words of a language. */
+/** The function that selects the words in a language. */
 export function saying(language: Language): Say {
   return language === "en" ? english : chinese;
 }

@@ -7,10 +7,10 @@ export const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"] as const;
 /** A port from 1 to 65535, without leading zeros; for a regular expression. */
 export const PORT = "(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d\\d|655[0-2]\\d|6553[0-5])";
 
-/** The allowed values of the Host header, lower case, with port; and the flag that adds one. */
+/** The allowed values of the Host header, in lower case, with port; and the flag that allows another one. */
 export type AllowedHosts = { readonly names: ReadonlySet<string>; readonly flag: string };
 
-/** The names of a server on a port, and the names that the user added by a flag: `HOST` or `HOST:PORT`. */
+/** The names of a server on a port, and the names that the user allowed with a flag: `HOST` or `HOST:PORT`. */
 export function allowedHosts(
   port: number,
   {
@@ -62,7 +62,7 @@ export function loopbackAddresses(hostname: string): readonly string[] | undefin
   return isIpv4 && parts[0] === "127" ? [hostname] : undefined;
 }
 
-/** Whether two URLs lead to the same server: they have one origin, or one port under loopback names. */
+/** Whether two URLs lead to the same server: same origin, or same port under loopback names. */
 export function isSameServer(one: string, other: string): boolean {
   const [left, right] = [new URL(one), new URL(other)];
   const isOurs = ({ protocol, hostname }: URL): boolean =>
@@ -70,12 +70,12 @@ export function isSameServer(one: string, other: string): boolean {
   return left.origin === right.origin || (isOurs(left) && isOurs(right) && left.port === right.port);
 }
 
-/** The origin of a server on this machine, as customers and clients get it (decision 1). */
+/** The origin of a server on this machine, as customers and clients see it (decision 1). */
 export function localOrigin(port: number): string {
   return `http://127.0.0.1:${port}`;
 }
 
-/** From 0 to 255 without leading zeros, because some programs read those as octal. */
+/** Whether a part is a number from 0 to 255 without leading zeros, because some programs read those as octal. */
 function isOctet(part: string): boolean {
   return String(Number(part)) === part && Number(part) <= 255;
 }

@@ -1,8 +1,8 @@
 import type { Words } from "./language.ts";
 
 /**
- * The currencies that have more or fewer than two decimals in ISO 4217, which payment services follow. Intl follows
- * cash: it gives HUF, IDR and COP no decimals.
+ * The currencies with more or fewer than two decimals in ISO 4217, which payment services follow. Intl follows cash
+ * instead: there HUF, IDR and COP have no decimals.
  */
 const DECIMALS: Readonly<Record<number, readonly string[]>> = {
   0: [
@@ -36,7 +36,7 @@ export function currencyDecimals(currency: string): number | undefined {
   return /^[A-Z]{3}$/.test(currency) ? (DECIMALS_OF.get(currency) ?? 2) : undefined;
 }
 
-/** Whether Intl has a name for a code, as it has for the codes of ISO 4217, including funds and historic currencies. */
+/** Whether Intl has a name for a code, as for the codes of ISO 4217, including funds and historic currencies. */
 export function isCurrency(code: string): boolean {
   if (!/^[A-Z]{3}$/.test(code)) return false;
   return new Intl.DisplayNames("en", { type: "currency", fallback: "none" }).of(code) !== undefined;
@@ -90,14 +90,14 @@ export function formatAmount(amountMinor: number, currency: string): string {
 }
 
 /**
- * An amount as a customer reads it: the currency's sign and place in a locale, the decimals of ISO 4217, exactly. Yen
- * are `JP¥` in every language, because a bare ¥ beside a Chinese payment method is read as yuan.
+ * An amount for customers: the currency's sign and its place in a locale, the decimals of ISO 4217, exactly. Yen are
+ * `JP¥` in every language, because a bare ¥ next to a Chinese payment method is read as yuan.
  */
 export function formatPrice(amountMinor: number, currency: string, locale: string): string {
   return pricePieces(amountMinor, currency, locale).join("");
 }
 
-/** A cache: constructing a format takes as long as formatting ten amounts. */
+/** A cache: creating a format takes as long as formatting ten amounts. */
 const formats = new Map<string, Intl.NumberFormat>();
 
 function formatOf(currency: string, locale: string): Intl.NumberFormat {
@@ -115,7 +115,9 @@ function formatOf(currency: string, locale: string): Intl.NumberFormat {
   return made;
 }
 
-/** The same in pieces, between which a line may break: after a separator, never inside a group of digits. */
+/**
+ * An amount for customers in pieces, between which a line may break: after a separator, never inside a group of digits.
+ */
 export function pricePieces(amountMinor: number, currency: string, locale: string): readonly string[] {
   const decimals = currencyDecimals(currency) ?? 0;
   const digits = String(amountMinor).padStart(decimals + 1, "0");

@@ -1,7 +1,10 @@
 /** Runs work with the same name one after the other, in the order of the calls. */
 export type Mutex = <Value>(name: string, work: () => Promise<Value>) => Promise<Value>;
 
-/** For work with an await between reading and writing, which must not overlap with work of the same name. */
+/**
+ * Creates a mutex for work with an await between reading and writing, which must not overlap with work of the same
+ * name.
+ */
 export function createMutex(): Mutex {
   const last = new Map<string, Promise<unknown>>();
   return (name, work) => {

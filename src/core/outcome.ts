@@ -13,9 +13,9 @@ export type Refusal = {
   readonly retryAfterSeconds?: number;
   /** The methods of the resource; sent as `Allow`. */
   readonly allow?: string;
-  /** The wire name of the refused field; a form shows the message beside the field. */
+  /** The wire name of the refused field; a form shows the message next to the field. */
   readonly field?: string | undefined;
-  /** The id of the checkout that a create conflicts with; only the request log keeps it. */
+  /** The id of the checkout that a create conflicts with; only the request log stores it. */
   readonly met?: string | undefined;
 };
 
@@ -40,17 +40,17 @@ export function refuse(
   return { ok: false, refusal: { code, message, chinese, ...hints } };
 }
 
-/** The message of a refusal in both languages; the English message twice if there is no Chinese one. */
+/** The message of a refusal in both languages; the English message twice if there is no Chinese message. */
 export function wordsOf({ message, chinese = message }: Pick<Refusal, "message" | "chinese">): Words {
   return [message, chinese];
 }
 
-/** Adds the field to a refusal, unless the refusal already names one. */
+/** Adds the field to a refusal, unless the refusal already names a field. */
 export function inField<Value>(field: string, outcome: Outcome<Value>): Outcome<Value> {
   return outcome.ok ? outcome : { ok: false, refusal: { field, ...outcome.refusal } };
 }
 
-/** Maps an accepted value; a refusal stays. */
+/** Maps an accepted value; a refusal stays unchanged. */
 export function mapped<Value, Next, Reason>(
   outcome: Outcome<Value, Reason>,
   next: (value: Value) => Next,
@@ -58,14 +58,11 @@ export function mapped<Value, Next, Reason>(
   return outcome.ok ? accept(next(outcome.value)) : outcome;
 }
 
-/**
- * Whether a thrown value is an error, including an error of another realm: in jest, Node's own errors are of another
- * realm.
- */
+/** Whether a thrown value is an error, including an error from another realm, as Node's own errors are in jest. */
 export function isError(thrown: unknown): thrown is Error {
   return thrown instanceof Error || Object.prototype.toString.call(thrown) === "[object Error]";
 }
-/** Thrown for a path that is not an ordinary file of an acceptable size. Nothing of the file was read. */
+/** Thrown for a path that is not a regular file of an acceptable size. Nothing was read from it. */
 export class FileRefused extends Error {
   override readonly name = "FileRefused";
 

@@ -11,7 +11,7 @@ export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 1000, burst: 2000 };
 
 /** The owner of each bucket, for messages, help and pages. */
 export const BUCKET_OWNERS = ["API key", "API 密钥"] as const;
-/** The same in English. */
+/** The owner of each bucket, in English. */
 export const [BUCKET_OWNER] = BUCKET_OWNERS;
 
 /** A limit as the user writes it: `5/s` or `off`. */
@@ -46,7 +46,7 @@ export function takeToken(
   };
 }
 
-/** The refusal of a rate-limited request; `why` is the first half of its message. */
+/** The refusal of a rate-limited request; `why` is the first half of the message. */
 export function rateLimited(
   retryAfterSeconds: number,
   why = `too many requests with this ${BUCKET_OWNER}`,

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
 
-/** Bytes of a nonce: 96 bits, the size that GCM is designed for. */
+/** Number of bytes in a nonce: 96 bits, the size that GCM is designed for. */
 export const NONCE_BYTES = 12;
-/** Random bytes in a signing secret. */
+/** Number of random bytes in a signing secret. */
 export const SIGNING_SECRET_BYTES = 32;
 
 const ALGORITHM = "aes-256-gcm";
@@ -10,7 +10,7 @@ const AUTH_TAG_BYTES = 16;
 const PREFIX = "whsec_";
 const SIGNING_SECRET = new RegExp(`^${PREFIX}[\\w-]{32,128}$`);
 
-/** The form that `isSigningSecret` accepts, for a JSON Schema. */
+/** The JSON Schema of a text that `isSigningSecret` accepts. */
 export const SIGNING_SECRET_SCHEMA = { pattern: SIGNING_SECRET.source };
 
 /** A signing secret as the database stores it: only the master key recovers it (interface 31; decision 16). */
@@ -34,7 +34,7 @@ export function isSigningSecret(text: string): boolean {
   return SIGNING_SECRET.test(text);
 }
 
-/** Encrypts a secret; bound to its id and store, so that a row copied to another store cannot be decrypted. */
+/** Encrypts a secret, bound to its id and store, so that a row copied to another store cannot be decrypted. */
 export function sealSecret(
   secret: string,
   place: Pick<SealedSecret, "id" | "storeId" | "nonce">,

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { parseJson } from "./json.ts";
 
-/** Bytes of the master key in `master.key`: AES-256. */
+/** Number of bytes in the master key of `master.key`: AES-256. */
 export const MASTER_KEY_BYTES = 32;
 
 const credentials = z.object({
@@ -10,8 +10,8 @@ const credentials = z.object({
   stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
 });
 /**
- * The format of development versions, with the key of the only store. It is parsed so that a start can refuse their
- * database by name.
+ * The file format of development versions, with the key of the only store. It is parsed so that a start can refuse
+ * their database by name.
  */
 const oldCredentials = z.pipe(
   z.object({ store_id: z.string(), api_key: z.string() }),
@@ -19,17 +19,17 @@ const oldCredentials = z.pipe(
 );
 
 /**
- * `credentials.json`: the merchant's copy of the API key of each store, which the sandbox shows once (decisions 54, 85).
- * The sandbox's first store is the first.
+ * `credentials.json`: the merchant's copy of each store's API key, which the sandbox shows once (decisions 54, 85). The
+ * sandbox's first store comes first.
  */
 export type Credentials = z.infer<typeof credentials>;
 
-/** The id of the store that an API key belongs to; undefined if the credentials do not have the key. */
+/** The id of the store that an API key belongs to; undefined if the key is not in the credentials. */
 export function ownerOf({ stores }: Credentials, apiKey: string): string | undefined {
   return Object.entries(stores).find(([, { api_key: key }]) => key === apiKey)?.[0];
 }
 
-/** The stores that match a text: by id, or else by name, which several stores can share. */
+/** The stores that match a text: by id, otherwise by name, which several stores can share. */
 export function storesMeant<Named extends { readonly id: string; readonly name: string }>(
   stores: readonly Named[],
   text: string,
@@ -55,7 +55,7 @@ const run = z.object({
   store_id: z.optional(z.string()),
   /** Sandboxes before decision 96 do not write this field. */
   instance_id: z.optional(z.string()),
-  /** Whether the process is a program of the user's, which continues after its sandbox has stopped. */
+  /** Whether the process is a user's program, which continues after its sandbox has stopped. */
   is_guest: z.optional(z.boolean()),
 });
 
@@ -67,10 +67,10 @@ export type Run = z.infer<typeof run>;
 
 const runOwner = z.pick(run, { pid: true, started: true, folder: true });
 
-/** The process that a `run.json` names, whichever version wrote the other fields. */
+/** The process named in `run.json`, whichever version wrote the other fields. */
 export type RunOwner = z.infer<typeof runOwner>;
 
-/** Parses the process of a `run.json`; undefined if the text names none, for example after a crash during the write. */
+/** Parses the process in `run.json`; undefined if the text names none, for example after a crash during the write. */
 export const parseRunOwner = reader(runOwner);
 
 const admin = z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) });
@@ -84,7 +84,7 @@ const allowed = z.object({
 
 /**
  * `allowed.json` of a user: variables whose values may be sent as API keys, each for the folder of a configuration and
- * the origin of a service (decision 85). The file holds names, never values.
+ * the origin of a service (decision 85). The file contains names, never values.
  */
 export type Allowed = z.infer<typeof allowed>;
 

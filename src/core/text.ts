@@ -2,18 +2,18 @@ import type { Words } from "./language.ts";
 import { refuse } from "./outcome.ts";
 
 /**
- * Control, bidi and invisible characters, without the variation selectors that emoji need. Ranges of a character class
+ * Control, bidi and invisible characters, without the variation selectors that emoji need: ranges of a character class
  * that every dialect of regular expressions accepts.
  */
 const UNPRINTABLE_RANGES =
   "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ud800-\\udfff\\ufeff\\uffa0\\ufff0-\\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}";
 const UNPRINTABLE = new RegExp(`[${UNPRINTABLE_RANGES}]`, "gu");
-/** Surrogates, and ranges beyond the Basic Multilingual Plane, as they stand in a class. */
+/** Surrogates, and ranges beyond the Basic Multilingual Plane, as written in a character class. */
 const TWO_UNITS = /\\ud800-\\udfff|[\u{10000}-\u{10ffff}]-[\u{10000}-\u{10ffff}]/gu;
 
 /**
- * A pattern for a JSON Schema, which means the same with and without the Unicode flag: without it, a range beyond the
- * Basic Multilingual Plane is an error, and a surrogate half of a character. Characters there are left to the parser.
+ * A pattern for a JSON Schema that means the same with and without the Unicode flag: without the flag, a range beyond
+ * the Basic Multilingual Plane is an error, and a surrogate is half a character. The parser checks such characters.
  */
 export function withoutFlags(pattern: string): string {
   return pattern.replace(TWO_UNITS, "");
@@ -22,7 +22,9 @@ export function withoutFlags(pattern: string): string {
 /** Matches texts that `printable` leaves unchanged, within the limits of a pattern without flags; for a JSON Schema. */
 export const PRINTABLE_PATTERN = withoutFlags(`^[^${UNPRINTABLE_RANGES}]*$`);
 const SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin)|whsec)(?:_|%5f))[\w%-]+/gi;
-/** A shorter text after the prefix is a name, such as svc_test_mode, and reveals nothing. */
+/**
+ * Minimum length of a secret: a shorter text after the prefix is a name, such as svc_test_mode, and reveals nothing.
+ */
 const MIN_SECRET_LENGTH = 16;
 const WHOLE_SECRET = new RegExp(`${SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");
 /** Matches texts for which `holdsSecret` is true; for a JSON Schema, whose patterns have no flags. */
@@ -33,11 +35,11 @@ export const SECRET_PATTERN = WHOLE_SECRET.source.replaceAll(/\\.|[a-z]/g, (part
 const UNSEEN = /^[\s\p{M}]+|\s[\s\p{M}]+|\s$/gu;
 /** A user name and a password in an address; a quotation mark ends the address. */
 const CREDENTIALS = /(:[/\\]{1,2})[^\s/\\?#"]*@/g;
-/** The same for a text that is only an address. */
+/** A user name and a password in a text that is only an address. */
 const CREDENTIALS_IN_VALUE = /(:[/\\]{1,2})[^/\\?#]*@/g;
 const MAX_LITERAL_CODE_POINTS = 60;
 
-/** Text from outside, safe for a terminal or a log: control, bidi and invisible characters appear as `\u{…}`. */
+/** Text from outside, made safe for a terminal or a log: control, bidi and invisible characters appear as `\u{…}`. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, escapeCodePoint);
 }
@@ -59,7 +61,7 @@ export function jsonLine(value: unknown): string {
 
 /**
  * JSON that is safe for a terminal: characters that `printable` escapes are written as \uXXXX. Line breaks stay,
- * because between values an escape would be invalid JSON.
+ * because an escape between values would be invalid JSON.
  */
 export function escapeInJson(json: string): string {
   return json.replace(UNPRINTABLE, (character) => (character === "\n" ? character : escapeUnits(character)));
@@ -82,22 +84,22 @@ export function redactSecrets(text: string): string {
   return safe.includes("@") ? safe.replace(CREDENTIALS, "$1…@") : safe;
 }
 
-/** Text with these values redacted, whatever their form. */
+/** Text with these values redacted, regardless of their form. */
 export function redactValues(text: string, secrets: readonly string[]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, "…"), text);
 }
 
 /** A description of the texts for which `holdsSecret` is true. */
 export const A_SECRET = "an API key, a signing secret or a token: it is kept, logged and sent on";
-/** The same in Chinese. */
+/** A description of the texts for which `holdsSecret` is true, in Chinese. */
 export const A_SECRET_ZH = "API 密钥、签名密钥或令牌：它会被保存、记录并发送";
 
-/** Whether a text holds an API key, a signing secret or a token, or a large part of one, judged by its form. */
+/** Whether a text contains an API key, a signing secret or a token, or a large part of one, judged by its form. */
 export function holdsSecret(text: string): boolean {
   return WHOLE_SECRET.test(text);
 }
 
-/** A value from outside, safe for a message: quoted, escaped, redacted, at most 60 characters. */
+/** A value from outside, made safe for a message: quoted, escaped, redacted, at most 60 characters. */
 export function printableLiteral(value: unknown): string {
   const safe = typeof value === "string" ? value.replace(CREDENTIALS_IN_VALUE, "$1…@") : value;
   // JSON has no NaN.
@@ -108,19 +110,19 @@ export function printableLiteral(value: unknown): string {
   return `${codePoints.slice(0, MAX_LITERAL_CODE_POINTS).join("")}… (${codePoints.length} characters)`;
 }
 
-/** Refuses a value from outside with `invalid_parameter`; the message has the expected form and the value. */
+/** Refuses a value from outside with `invalid_parameter`; the message contains the expected form and the value. */
 export function refuseValue(expected: string | Words, value: unknown): ReturnType<typeof refuse> {
   const got = printableLiteral(value);
   if (typeof expected === "string") return refuse("invalid_parameter", `${expected}; got ${got}`);
   return refuse("invalid_parameter", [`${expected[0]}; got ${got}`, `${expected[1]}；收到 ${got}`]);
 }
 
-/** The beginning of a text from outside, safe for one line: escaped, redacted, at most 60 characters. */
+/** The beginning of a text from outside, made safe for one line: escaped, redacted, at most 60 characters. */
 export function excerpt(text: string): string {
   return cut(redactSecrets(printable(text.trim().replace(/\s+/g, " "))), MAX_LITERAL_CODE_POINTS);
 }
 
-/** The form of a UUID in lower case, for a regular expression. */
+/** The pattern of a UUID in lower case, for a regular expression. */
 export const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
 const WHOLE_UUID = new RegExp(`^${UUID}$`, "i");
@@ -133,7 +135,7 @@ export function isUuid(text: string): boolean {
   return WHOLE_UUID.test(text);
 }
 
-/** The length of a text as the interface's limits count: in Unicode code points (decision 6). */
+/** The length of a text as the interface's limits count it: in Unicode code points (decision 6). */
 export function codePointLength(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
@@ -150,12 +152,12 @@ function escapeUnits(character: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
-/** A name as the wire and the database write it: `bodySha256` becomes `body_sha256`. */
+/** A name in the style of the wire and the database: `bodySha256` becomes `body_sha256`. */
 export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** The code's name for a name of the wire or the database. */
+/** The name in code for a name on the wire or in the database. */
 export function camelCase(name: string): string {
   return name.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
 }

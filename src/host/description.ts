@@ -10,7 +10,7 @@ import type { SeededStore } from "../sandbox/runtime/seed.ts";
 import type { Store } from "../store/store.ts";
 import type { StateLocation, Host } from "./hosting.ts";
 
-/** The sandbox's description of itself, once its port is known. */
+/** The sandbox's description of itself, when its port is known. */
 export function describe(
   { world, version }: Host,
   options: ServeOptions,

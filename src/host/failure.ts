@@ -3,13 +3,13 @@ import type { FileRefusal } from "../store/connection/database.ts";
 import { isStorageFailureCode } from "../store/connection/storage-failure.ts";
 
 /**
- * Why a sandbox cannot be served on this machine, or its state not be used. A command gives it an exit code, the test
- * kit throws it; both have the same message.
+ * Why a sandbox cannot be served on this machine, or its state cannot be used. A command gives it an exit code, the
+ * test kit throws it; both have the same message.
  */
 export type HostFailure = {
-  /** `usage`: the request is invalid. `failed`: the state or the machine is. */
+  /** `usage`: the request is invalid. `failed`: the state or the machine is at fault. */
   readonly kind: "usage" | "failed";
-  /** A code of hosting or of the store. */
+  /** A code of the host or of the store. */
   readonly code: string;
   readonly message: string;
   /** The next step. */

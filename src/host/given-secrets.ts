@@ -7,7 +7,7 @@ import type { World } from "../world.ts";
 import { readNamedText } from "./named-file.ts";
 import { usageFailure, type HostFailure } from "./failure.ts";
 
-/** Secrets that a sandbox can be given before it starts, each by its variable or by a file (decision 78). */
+/** Secrets that can be given to a sandbox before it starts, each by its variable or by a file (decision 78). */
 const SECRETS = {
   apiKey: {
     variable: "CHECKOUT_SANDBOX_API_KEY",
@@ -31,10 +31,10 @@ const SECRETS = {
   },
 } as const;
 
-/** The name of such a secret. */
+/** The name of a given secret. */
 export type SecretName = keyof typeof SECRETS;
 
-/** A given secret, with the variable that gives it. */
+/** A given secret, and the variable that contains it. */
 export type GivenSecret = { readonly value: string; readonly source: string };
 
 /** The given secrets; undefined for secrets that are to be generated. */
@@ -50,7 +50,7 @@ export const SECRET_VARIABLES: readonly (readonly [SecretName, string])[] = [
 
 type SecretsWorld = Pick<World, "env" | "cwd" | "files">;
 
-/** Reads the secrets of the environment. Refuses invalid ones, without repeating them. */
+/** Reads the secrets from the environment. Refuses invalid ones, without repeating them. */
 export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, HostFailure> {
   const given: Partial<Record<SecretName, GivenSecret>> = {};
   for (const [name] of SECRET_VARIABLES) {
@@ -65,7 +65,7 @@ export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, Hos
   return usageFailure(message, `set another one, or unset one of them; ${MAKE_NEW}`);
 }
 
-/** The state holds another secret than the given one: exit 2, and nothing was changed. */
+/** The failure if the state contains another secret than the given one: exit 2, and nothing was changed. */
 export function otherSecret({ source }: GivenSecret, what: string): ReturnType<typeof usageFailure> {
   return usageFailure(
     `${source} gives another ${what} than the store has, which was made before`,
@@ -89,7 +89,7 @@ function givenSecret(world: SecretsWorld, name: SecretName): Outcome<GivenSecret
   return usageFailure(`${source} must give ${form}`, `correct it, or unset it for a random one; ${MAKE_NEW}`);
 }
 
-/** A secret file contains only the secret. */
+/** Maximum size of a secret file, in bytes: it contains only the secret. */
 const LARGEST_SECRET_FILE_BYTES = 64 * 1024;
 
 /** The text of a file without the final line break, which editors and `echo` add. */

@@ -10,7 +10,7 @@ import type { Ready } from "./ready.ts";
 export type ServedSandbox = {
   readonly ready: Ready;
   readonly description: SandboxDescription;
-  /** Why no events are delivered (decision 71); undefined if they are. */
+  /** Why no events are delivered (decision 71); undefined if events are delivered. */
   readonly heldBack: string | undefined;
   /** The secrets from outside (decision 78). */
   readonly given: GivenSecrets;
@@ -21,32 +21,32 @@ export type ServedSandbox = {
 
 /** The state folder of a sandbox, and its log. */
 export type StateLocation = {
-  /** The state folder; undefined: in memory only. */
+  /** The state folder; undefined for a sandbox in memory. */
   readonly folder: string | undefined;
   readonly log: LogStream;
-  /** The log file; undefined for a terminal, or wherever stderr leads. */
+  /** The log file; undefined if the log goes to stderr, such as a terminal. */
   readonly logFile?: string;
-  /** The form of an id in a log line. Default: whole, so that a file can be searched for it. */
+  /** Formats an id in a log line. Default: the whole id, so that a file can be searched for it. */
   readonly shownId?: (id: string) => string;
 };
 
 /** Output for messages and warnings. */
 export type Messages = { readonly talk: (text: string) => void; readonly trace: (text: string) => void };
 
-/** The host of a sandbox: a command, or a program of the user's. */
+/** The host of a sandbox: a command, or a user's program. */
 export type Host = {
   readonly world: GuestWorld;
   readonly printer: Messages;
   readonly version: string;
-  /** Whether the host is a program of the user's. Default: a command. */
+  /** Whether the host is a user's program. Default: a command. */
   readonly isGuest?: boolean;
 };
 
-/** The work for which a sandbox is served. */
+/** What a sandbox is served for. */
 export type Purpose<Value> = {
   /** Announces readiness; `/healthz` reports it only after this has returned. */
   readonly announce?: (served: ServedSandbox) => Promise<void>;
-  /** Runs next; the sandbox is stopped when this has returned. */
+  /** Runs after the announcement; when it has returned, the sandbox is stopped. */
   readonly use: (served: ServedSandbox) => Promise<Value>;
 };
 

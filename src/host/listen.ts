@@ -32,7 +32,7 @@ export type PortlessService = Pick<
 > &
   Tokens & { readonly describe: (port: number) => SandboxDescription };
 
-/** A sandbox on its port. */
+/** A sandbox that listens on its port. */
 type ListeningSandbox = {
   readonly listener: Listener;
   readonly sandbox: Sandbox;
@@ -43,15 +43,15 @@ type ListeningSandbox = {
 export type Tokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
 /**
- * Only a configuration is larger than a merchant's requests (decision 6). With each request for a page, a browser sends
- * the cookies of all programs on this machine (decision 58).
+ * Limits of requests. Only a configuration is larger than a merchant's requests (decision 6). With each request for a
+ * page, a browser sends the cookies of all programs on this machine (decision 58).
  */
 const LIMITS = {
   larger: { path: CONFIG_PATH, bodyBytes: 2 * 1024 * 1024 },
   largerHeads: { below: ["/portal", "/pay", "/assets"], headBytes: 64 * 1024 },
 };
 
-/** How far a taken default port moves up at most. */
+/** Maximum number of ports by which an occupied default port moves up. */
 const MAX_PORT_MOVES = 20;
 
 /** Refuses a portal URL with the host of the payment pages: cookies do not distinguish ports (decision 99). */
@@ -69,8 +69,8 @@ export function requireOwnHost({
 }
 
 /**
- * Warns about addresses that other machines can reach. Refuses such an address without an allowed name: nobody could
- * use it, and the name distinguishes a merchant's request from a page's by DNS rebinding (decision 79).
+ * Warns about addresses that other machines can reach. Refuses such an address without an allowed name: it would be
+ * useless, and the name distinguishes a merchant's request from a page that uses DNS rebinding (decision 79).
  */
 export function noteOpened(
   { printer }: Pick<Host, "printer">,
@@ -93,7 +93,7 @@ export function noteOpened(
   return accept(undefined);
 }
 
-/** The sandbox on a port, which its addresses contain; 0 for no port. */
+/** The sandbox on a port, which is part of its addresses; 0 for no port. */
 export function sandboxAt(
   { world, version }: Host,
   options: ServeOptions,
@@ -114,7 +114,7 @@ export function sandboxAt(
   return { sandbox, description };
 }
 
-/** Listens on a port: an explicit port must be free; the default port moves up if it is taken, with a message. */
+/** Listens on a port: an explicit port must be free; an occupied default port moves up, with a message. */
 export async function listen(
   context: Host,
   options: ServeOptions,
@@ -148,7 +148,7 @@ function ownerOf(world: GuestWorld, port: number): string {
   return printable(world.portOwner(port) ?? "another process");
 }
 
-/** The failure for a port that cannot be used, with its owner as far as the system reveals it. */
+/** The failure for a port that cannot be used, with its owner if the system reveals it. */
 export function portFailure(
   { portOwner }: Pick<World, "portOwner">,
   port: number,

@@ -6,12 +6,12 @@ import type { World } from "../world.ts";
 /** The largest file or standard input that is read, in bytes. */
 export const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 
-/** Why a path that a person named cannot be read: `why` continues a sentence after the path. */
+/** Why a path named by the user cannot be read: `why` continues a sentence after the path. */
 export type ReadFailure = { readonly isMissing: boolean; readonly why: string };
 
 /**
- * The bytes of a file that a person named, also through a link; or why it cannot be read: it is missing, not an
- * ordinary file, too large, or unreadable. `maxBytes` defaults to 16 MiB.
+ * The bytes of a file named by the user, also through a link; or why it cannot be read: it is missing, not a regular
+ * file, too large, or unreadable. `maxBytes` defaults to 16 MiB.
  */
 export function readNamed(
   { cwd, files }: Pick<World, "cwd" | "files">,
@@ -33,7 +33,7 @@ function whyUnread(error: unknown): string {
   return `cannot be read: ${cause ?? (isError(error) ? error.message : String(error))}`;
 }
 
-/** The same as text. */
+/** The text of a file named by the user, or why it cannot be read. */
 export function readNamedText(
   world: Pick<World, "cwd" | "files">,
   path: string,

@@ -26,7 +26,7 @@ export type ServeOptions = {
   readonly allowHost?: readonly string[];
   readonly allowControlHost?: readonly string[];
   readonly allowTarget?: readonly string[];
-  /** Addresses besides loopback. */
+  /** Addresses in addition to loopback. */
   readonly listen?: readonly ListenAddress[];
   /** The origin at which payers reach the pages. */
   readonly publicUrl?: string;
@@ -50,11 +50,11 @@ export type ServeOptions = {
 export type Setup = {
   readonly stores: readonly StoreInput[];
   readonly problem: (refusal: Refusal) => HostFailure;
-  /** Called with the changes. */
+  /** Called with the changes after they are applied. */
   readonly applied: (changes: readonly PlannedChange[]) => void;
 };
 
-/** The default port (decision 1). No client has it as a default. */
+/** The default port (decision 1). Clients do not use it as a default. */
 export const DEFAULT_PORT = 4242;
 
 /** The settings of a sandbox, with defaults for missing options. */

@@ -14,7 +14,7 @@ export type Ready = {
   readonly control_token: string;
   readonly data_dir: string | null;
   readonly ephemeral: boolean;
-  /** Whether it was already running, so that this start did nothing. */
+  /** Whether the sandbox was already running, so that this start did nothing. */
   readonly already_running: boolean;
   readonly sign_in_url: string | null;
   readonly pid: number;

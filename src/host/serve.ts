@@ -12,10 +12,10 @@ import { requireOwnHost, noteOpened, listen } from "./listen.ts";
 import type { ServeOptions } from "./options.ts";
 import type { StateLocation, Host, Purpose } from "./hosting.ts";
 
-/** Requests in flight get this long to finish after a stop signal; the whole stop takes under 1 s. */
+/** Time for requests in flight to finish after a stop signal, in milliseconds; the whole stop takes under 1 s. */
 const DRAIN_MS = 800;
 
-/** Serves a sandbox while `use` runs. When this returns, everything is on disk and the folder is released. */
+/** Serves a sandbox while `use` runs. When the function returns, everything is on disk and the folder is released. */
 export async function serveSandbox<Value>(
   context: Host,
   options: ServeOptions,
@@ -56,7 +56,7 @@ export async function serveSandbox<Value>(
   }
 }
 
-/** The source of a sandbox, and the work for which it is served. */
+/** The source of a sandbox, and what it is served for. */
 type ServeRun<Value> = Source & Purpose<Value>;
 
 function serveFolder<Value>(

@@ -25,7 +25,7 @@ import { stateFailure, type HostFailure, fileFailure } from "./failure.ts";
 import type { HeldFolder, Host } from "./hosting.ts";
 import { type ServeOptions, type Setup, DEFAULT_PORT } from "./options.ts";
 
-/** The parts for making or reading the first store. */
+/** The parts for creating or reading the first store. */
 type StateParts = {
   readonly held: HeldFolder;
   readonly store: Store;
@@ -35,7 +35,7 @@ type StateParts = {
   readonly forgetStore: (erasure: Erasure) => void;
 };
 
-/** The first store, its API key (null if it was not stored), and why nothing is delivered. */
+/** The first store, its API key (null if the key was not stored), and why nothing is delivered. */
 export async function firstStore(
   context: Host,
   options: ServeOptions,
@@ -60,8 +60,8 @@ export async function firstStore(
 }
 
 /**
- * Copies a new store into `sandbox.db` itself before anything reports readiness, so that a lost log can never lose it
- * (decision 54). Returns the stored keys.
+ * Copies a new store into `sandbox.db` itself before anything reports readiness, so that losing the log cannot lose the
+ * store (decision 54). Returns the stored keys.
  */
 async function confirmStore(
   world: GuestWorld,
@@ -76,7 +76,7 @@ async function confirmStore(
   return kept;
 }
 
-/** The database and the key of a state, each checked; refuses parts that do not belong together. */
+/** The database and the key of a state, both checked; refuses parts that do not belong together. */
 export function openState(
   world: GuestWorld,
   held: HeldFolder,
@@ -100,15 +100,16 @@ export function openState(
 }
 
 /**
- * A start that was never ready has announced its store to nobody. Without its log, its writes may be incomplete, so the
- * next start begins again.
+ * Removes the state of a start that was never ready: no user has seen its store. Without the log, its writes may be
+ * incomplete, so the next start begins again.
  */
 function forgetStart({ files }: Pick<World, "files">, database: string): void {
   for (const end of ["", "-wal", "-shm"]) files.remove(database + end);
 }
 
 /**
- * The master key; refuses a key that does not open the first store, and a store with other secrets than the given ones.
+ * The master key; refuses a key that cannot decrypt the first store's secrets, and a store with secrets other than the
+ * given ones.
  */
 function checkedKey(
   world: GuestWorld,
@@ -125,7 +126,10 @@ function masterKeyOf(world: GuestWorld, held: HeldFolder, store: Store): Outcome
   return state.masterKey(world, held.path, store.stores.first() === undefined ? "empty" : "filled");
 }
 
-/** Why nothing may be delivered from this folder; undefined if deliveries are permitted, and always in memory. */
+/**
+ * Why nothing may be delivered from this folder; undefined if deliveries are permitted. They always are for a state in
+ * memory.
+ */
 async function settleFolder(
   { world }: Host,
   { adopt = false }: ServeOptions,
@@ -135,7 +139,7 @@ async function settleFolder(
   return settleHome(store, { path: world.files.realPath(held.path), adopt });
 }
 
-/** The parts for making new stores of a state. */
+/** The parts for creating new stores in a state. */
 export function storeMaker(
   world: GuestWorld,
   { startClock }: ServeOptions,
@@ -152,7 +156,7 @@ function secretsOf({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMa
   return { apiKey: apiKey?.value, signingSecret: signingSecret?.value };
 }
 
-/** Sets up the stores of the configuration, in the transaction of the seed. Loaded only if there is one. */
+/** Sets up the stores of the configuration, in the transaction of the seed. Loaded only if there is a configuration. */
 async function setUp(
   { setup, port = DEFAULT_PORT, allowTarget = [] }: ServeOptions,
   maker: StoreMaker & { readonly store: Store },
@@ -221,7 +225,7 @@ function refusedStore(
 const NO_ASSUMPTIONS = { forget: () => undefined };
 
 /**
- * A warning that the log of a killed sandbox was removed or emptied; undefined if it was not. To be called before the
+ * A warning that the log of a killed sandbox was removed or emptied; undefined if it was not. Must be called before the
  * folder is claimed and the database opened, because both remove the traces.
  */
 export function lostLog(world: Pick<World, "files" | "processStart">, folder: string): string | undefined {

@@ -25,9 +25,9 @@ const NOTHING_GIVEN: GivenSecrets = {
 };
 
 /**
- * Works on the state of a folder whose sandbox is stopped: the sandbox is made without a socket and without timers, and
- * its operations are called in this process. The folder is held meanwhile, so that no other sandbox starts. Interrupted
- * work is completed first.
+ * Works on the state of a folder whose sandbox is stopped: creates the sandbox without a socket and without timers, and
+ * calls its operations in this process. The folder is held meanwhile, so that no other sandbox starts. Interrupted work
+ * is completed first.
  */
 export async function inStoppedFolder<Value>(
   context: Host,
@@ -62,7 +62,7 @@ export async function inStoppedFolder<Value>(
   }
 }
 
-/** A log whose lines are warnings to the user, without their time. */
+/** A log that prints lines as warnings to the user, without their time. */
 function tellerLog({ printer }: Pick<Host, "printer">) {
   return {
     writableNeedDrain: false,

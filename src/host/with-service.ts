@@ -27,7 +27,7 @@ export type Source = {
 /** A service without a port, with its resources. */
 type MadeService = {
   readonly service: PortlessService;
-  /** The key of the first store; null if it was not stored. */
+  /** The key of the first store; null if the key was not stored. */
   readonly apiKey: string | null;
   readonly run: ReturnType<typeof runFile>;
   /** Resolves when the control API asks the sandbox to stop. */
@@ -36,7 +36,7 @@ type MadeService = {
   readonly isUsed: () => void;
 };
 
-/** Opens a state and makes its service; when `use` has returned, everything is on disk. */
+/** Opens a state and creates its service; when `use` has returned, everything is on disk. */
 export async function withService<Value>(
   context: Host,
   options: ServeOptions,
@@ -90,12 +90,12 @@ export async function withService<Value>(
   }
 }
 
-/** The parts that the control API needs to make stores, besides its own. */
+/** The parts that the control API needs in addition to its own to create stores. */
 function ofNewStores({ keepKey, keepKeySoon, keepName, startClock }: StoreMaker) {
   return { keepKey, keepKeySoon, keepName, startClock };
 }
 
-/** Removes a store from the files beside the database. */
+/** Removes a store from the files next to the database. */
 function forgetInFolder(world: GuestWorld, held: HeldFolder, { storeId, kind }: Erasure): void {
   if (held !== undefined && kind === "delete") state.dropStore(world, held.path, storeId);
 }

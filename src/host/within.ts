@@ -1,6 +1,6 @@
 import type { HttpBody, OutboundRequest, OutboundResult, Service } from "../world.ts";
 
-/** The result of a request, with the request's id. */
+/** The result of a request, with the request id. */
 export type WithinResult = OutboundResult & { readonly requestId: string };
 
 /** Sends a request to a service in this process, as if a client had sent it over the network. */
@@ -24,7 +24,7 @@ export async function sendWithin(
   return { ok: true, status: answer.status, headers: lowerCase, body: text, requestId };
 }
 
-/** The whole body; undefined if it breaks off. */
+/** The whole body; undefined if it is incomplete. */
 async function textOf(body: HttpBody): Promise<string | undefined> {
   if (typeof body === "string") return body;
   if (body instanceof Uint8Array) return Buffer.from(body).toString("utf8");

@@ -6,7 +6,7 @@ import { reliedOnByRefusal, type DecisionNumbers } from "../core/readiness/relie
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 
-/** An answer, with its note for the log. `unlogged`: a page that polls every second. */
+/** An answer with a note for the log. `unlogged`: an answer to a page that polls every second. */
 export type Answer = HttpResponse & {
   readonly note?: string;
   readonly unlogged?: true;
@@ -15,22 +15,22 @@ export type Answer = HttpResponse & {
   readonly delayMs?: number;
 };
 
-/** The fields of an answer for the request log that are not visible in the answer itself. */
+/** The fields of an answer for the request log that the answer itself does not show. */
 export type LogFields = {
   /** The store of the caller's key; undefined without a valid key. */
   readonly storeId: string | undefined;
-  /** The clock of that store. */
+  /** The clock of the caller's store. */
   readonly clock?: StoreClock;
   readonly orderId: string | null;
   readonly decisions: DecisionNumbers;
   readonly refusal?: Refusal | undefined;
   /** Whether a drill sent the request itself. */
   readonly byDrill?: true | undefined;
-  /** The fault that the request has met. */
+  /** The fault that was applied to the request. */
   readonly fault?: AppliedFault;
 };
 
-/** A refusal as an answer, with its code in the log. */
+/** A refusal as an answer, with the code in the log. */
 export function answerRefusal(requestId: string, refusal: Refusal): Answer & { readonly logged: LogFields } {
   const decisions = reliedOnByRefusal(refusal.code);
   const logged = { storeId: undefined, orderId: null, decisions, refusal };
@@ -38,8 +38,8 @@ export function answerRefusal(requestId: string, refusal: Refusal): Answer & { r
 }
 
 /**
- * The refusal while the database cannot be written: its cause without a path of this machine, and `Retry-After` if only
- * a lock is in the way.
+ * The refusal while the database cannot be written: the cause without a path of this machine, and `Retry-After` if only
+ * a lock prevents writing.
  */
 export function storageRefusal({ failure }: StorageUnavailable): Refusal {
   const message = `the database cannot be used right now: ${failure.sentence}; try again with the same key`;

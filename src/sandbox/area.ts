@@ -5,7 +5,7 @@ import type { HttpRequest } from "../world.ts";
 import type { Answer } from "./answer.ts";
 import type { ServiceContext } from "./context.ts";
 
-/** A request, as handlers get it. */
+/** A request, as handlers receive it. */
 export type Call<Caller = void> = {
   readonly request: HttpRequest;
   readonly requestId: string;
@@ -14,7 +14,7 @@ export type Call<Caller = void> = {
   readonly query: string;
   /** The named segments of the path. */
   readonly params: Readonly<Record<string, string>>;
-  /** The role of the caller, as far as it is known before routing. */
+  /** The role of the caller, if known before routing. */
   readonly caller: Caller;
 };
 
@@ -27,22 +27,27 @@ export type AreaRoute<Context, Caller = void> = Route & {
 export type Area<Context, Caller = void> = {
   readonly routes: readonly AreaRoute<Context, Caller>[];
   readonly find: Router<AreaRoute<Context, Caller>>;
-  /** The stream of the area's request ids. Requests to the control API must not change the request ids of v1. */
+  /**
+   * The stream from which the area's request ids are drawn. Requests to the control API must not change the request ids
+   * of v1.
+   */
   readonly requestIds: string;
-  /** Refusals before routing, so that they do not show whether a route exists (decision 3). */
+  /** Refuses before routing, so that refusals do not reveal whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
-  /** The store that a request is about and enters, which an erasure waits for; undefined if it is about no store. */
+  /**
+   * The store that a request is about and enters, for which an erasure waits; undefined for requests without a store.
+   */
   readonly storeOf: (context: Context, request: HttpRequest) => string | undefined;
   readonly refuse: (
     context: Context,
     call: { readonly request: HttpRequest; readonly requestId: string },
     refusal: Refusal,
   ) => Answer;
-  /** The answer to our own failure, made without reading the state. */
+  /** The answer to our own failure, created without reading the state. */
   readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Answer;
   /**
    * For an area whose public addresses differ from its table: calls `answer` with the request as in the table, and
-   * returns the answer with public addresses; answers any other address itself. Default: none.
+   * returns the answer with public addresses; answers all other addresses itself. Default: none.
    */
   readonly edge?: (
     context: Context,

@@ -16,12 +16,13 @@ import type { PortalContext, Viewer } from "./pages/portal/view.ts";
 /** The dependencies of all areas. */
 export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & RestContext;
 
-/** The audience of an area: merchants and payers, the sandbox's operator, or both. Each has its own allowed names. */
+/**
+ * The audience of an area: merchants and payers, the sandbox's operator, or both. Each audience has its own allowed
+ * names.
+ */
 type Audience = "merchant" | "control" | "portal" | "browser";
 
-/**
- * The server names that each audience may use: at loopback addresses, and at addresses that other machines can reach.
- */
+/** The host names that each audience may use: at loopback addresses, and at addresses that other machines can reach. */
 export type HostsOf = Readonly<
   Record<Audience, { readonly here: AllowedHosts; readonly outside: AllowedHosts }>
 >;
@@ -30,7 +31,7 @@ export type HostsOf = Readonly<
 type MountedArea = {
   readonly prefix: string;
   readonly audience: Audience;
-  /** Its table. Together the tables list every route of the server. */
+  /** The table of the area. Together the tables list every route of the server. */
   readonly routes: () => Promise<readonly Route[]>;
   readonly answer: (context: AreasContext, request: HttpRequest) => Promise<Answer>;
   readonly fail: (
@@ -44,7 +45,7 @@ type MountedArea = {
 type RestContext = ServiceContext &
   Pick<PagesContext, "localOrigin"> &
   Pick<PortalContext, "portal"> & {
-    /** Whether the sandbox has said that it is ready; waits a while until it does. */
+    /** Whether the sandbox has announced that it is ready; waits a while for the announcement. */
     readonly isReady: () => Promise<boolean>;
   };
 
@@ -73,7 +74,7 @@ const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
   },
 ];
 
-/** The rest: the page at the root, the health check, and the refusal of unknown paths. */
+/** All other routes: the page at the root, the health check, and the refusal of unknown paths. */
 const REST: Area<RestContext> = {
   routes: REST_ROUTES,
   find: createRouter(REST_ROUTES, {
@@ -88,7 +89,7 @@ const REST: Area<RestContext> = {
 
 const REST_AREA = mount("/", "merchant", () => REST);
 
-/** All areas by the beginning of their paths; the first match answers. */
+/** All areas by the beginning of their paths; the first matching area answers. */
 export const AREAS: readonly MountedArea[] = [
   mount("/v1/", "merchant", () => V1),
   mount(CONTROL_PREFIX, "control", control),
@@ -127,7 +128,7 @@ function mount<Caller>(
   };
 }
 
-/** The answer of an area, through its edge if it has one. */
+/** The answer of an area, passed through its edge if it has one. */
 function answerAt<Caller>(
   area: Area<AreasContext, Caller>,
   context: AreasContext,
@@ -137,17 +138,17 @@ function answerAt<Caller>(
   return area.edge(context, request, (within) => answerIn(area, context, within));
 }
 
-/** Loaded with its first request, so that a start does not wait for the schemas of all operations. */
+/** Loads the control API with its first request, so that a start does not wait for the schemas of all operations. */
 async function control(): Promise<Area<ControlContext, ControlRole>> {
   return (await import("./control/control-api.ts")).CONTROL;
 }
 
-/** Loaded with the first request for a page, so that a start does not wait for them. */
+/** Loads the pages with the first request for one, so that a start does not wait for them. */
 async function pages(): Promise<Area<PagesContext>> {
   return (await import("./pages/pages.ts")).PAGES;
 }
 
-/** Loaded with the first request for it. */
+/** Loads the portal with the first request for it. */
 async function portal(): Promise<Area<PortalContext, Viewer>> {
   return (await import("./pages/portal/portal.ts")).PORTAL;
 }

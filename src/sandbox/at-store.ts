@@ -6,12 +6,15 @@ import type { Endpoint } from "../core/webhook/endpoint.ts";
 import type { Store } from "../store/store.ts";
 import type { ServiceContext } from "./context.ts";
 
-/** The dependencies of opening a verb: the tables and real time. */
+/** The dependencies of every verb: the tables and real time. */
 type Tables = Pick<ServiceContext, "store"> & { readonly world: Pick<ServiceContext["world"], "now"> };
 
-/** A checkout and the store it has to belong to; null where its address alone is enough, as on the payment page. */
+/**
+ * A checkout and the store to which it must belong; null if the checkout's address alone suffices, as on the payment
+ * page.
+ */
 export type CheckoutRef = { readonly storeId: string | null; readonly checkoutId: string };
-/** An endpoint and the store it has to belong to. */
+/** An endpoint and the store to which it must belong. */
 export type EndpointRef = { readonly storeId: string; readonly endpointId: string };
 
 /**
@@ -87,7 +90,7 @@ export function noStore(storeId: string): Outcome<never> {
   return refuse("not_found", [`${NO_STORE} ${storeId}`, `没有商店 ${storeId}`]);
 }
 
-/** The time of a store's clock, in milliseconds; real time if there is no such store. */
+/** The time by a store's clock, in milliseconds; real time if there is no such store. */
 export function storeTime(context: Tables, storeId: string): number {
   return timeIn(context, storeId) ?? context.world.now();
 }

@@ -2,12 +2,12 @@ import type { Status } from "../core/checkout/checkout.ts";
 import type { MoveEntry } from "../core/control/checkout.ts";
 import type { DispatchedEntry } from "../core/control/webhook.ts";
 
-/** Status changes to one status: how many, and the first of them. */
+/** Changes to one status: their number, and the first of them. */
 type Changes = { readonly count: number; readonly first: readonly MoveEntry[] };
 
-/** A move of a store's clock while it goes on, and after it. Times are milliseconds by that clock. */
+/** A move of a store's clock, during and after the move. Times are milliseconds by that clock. */
 export type ClockMove = {
-  /** Counts the moves of this sandbox. */
+  /** The number of the move in this sandbox. */
   readonly number: number;
   readonly from: number;
   readonly to: number;
@@ -17,7 +17,7 @@ export type ClockMove = {
   readonly attempts: ReadonlyMap<string, ReadonlyMap<string, number>>;
 };
 
-/** A move that goes on. */
+/** A move in progress. */
 export type MoveUnderWay = {
   readonly heads: (to: number) => void;
   readonly fire: (moves: readonly MoveEntry[]) => void;
@@ -25,18 +25,18 @@ export type MoveUnderWay = {
   readonly end: () => void;
 };
 
-/** The last clock move of each store, for pages that show its progress and result. In memory of this run. */
+/** The last clock move of each store, for pages that show its progress and result. Kept in memory. */
 export type ClockMoves = {
   readonly begin: (storeId: string, times: Pick<ClockMove, "from" | "to">) => MoveUnderWay;
   readonly last: (storeId: string) => ClockMove | undefined;
 };
 
-/** Maximum number of changes of a kind that are kept; further changes are only counted. */
+/** Maximum number of changes of a kind that are kept; the others are only counted. */
 const MAX_KEPT = 25;
 /** Maximum number of stores whose last move is kept. */
 const MAX_STORES = 100;
 
-/** Keeps no move yet. */
+/** Creates a record of clock moves, initially empty. */
 export function createClockMoves(): ClockMoves {
   const moves = new Map<string, ClockMove>();
   let number = 0;

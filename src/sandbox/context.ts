@@ -9,16 +9,16 @@ export type ServiceContext = {
   readonly store: Store;
   readonly world: Pick<World, "now" | "uuid">;
   readonly checkoutOrigin: string;
-  /** Lifetime of new checkouts (decision 10). */
+  /** Lifetime of new checkouts, in milliseconds (decision 10). */
   readonly checkoutLifetimeMs: number;
-  /** Called with the time at which something of a store becomes due, in milliseconds by the real clock. */
+  /** Called with the time at which something in a store becomes due, in milliseconds by the real clock. */
   readonly expectDue: (storeId: string, realTime: number) => void;
   /** Called when a delivery to an endpoint may be due. */
   readonly wakeDispatcher: (endpointId: string) => void;
-  /** Wakes waits for an event of a store, or for the end of a delivery's attempt. */
+  /** Wakes requests that wait for an event of a store, or for the end of a delivery attempt. */
   readonly eventArrivals: Pick<Arrivals, "tell">;
   /** Keeps requests out of a store that is being erased. */
   readonly storeGate: StoreGate;
-  /** Records the gaps of the interface that integrations rely on. */
+  /** Records which gaps of the interface integrations rely on. */
   readonly assumptions: AssumptionLog;
 };

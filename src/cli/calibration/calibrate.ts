@@ -110,7 +110,7 @@ async function compare(
   return differing.length === 0 ? EXIT.done : EXIT.notReady;
 }
 
-/** Refuses an address at which anybody on the way could read the key. */
+/** Refuses an address at which others on the network could read the key. */
 function refusePlain(baseUrl: string | undefined): void {
   if (baseUrl === undefined) return;
   const { protocol, hostname } = new URL(baseUrl);
@@ -157,7 +157,7 @@ function readRecord({ world }: Context, path: string): Calibration {
   );
 }
 
-/** The contradicted assumptions first, then the confirmed ones, then the others by their reasons. */
+/** The contradicted assumptions first, then the confirmed ones, then the others grouped by reason. */
 function shown(assumptions: readonly CalibratedAssumption[]): string {
   const of = (verdict: CalibratedAssumption["verdict"]): readonly CalibratedAssumption[] =>
     assumptions.filter((one) => one.verdict === verdict);

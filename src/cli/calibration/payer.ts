@@ -24,7 +24,7 @@ export type PayerOptions = CommonOptions & {
 
 /** A fixed port, because its address is registered with the service. */
 const DEFAULT_PORT = 4300;
-/** An idle connection ends after this long. */
+/** Timeout of an idle connection, in milliseconds. */
 const SILENCE_MS = 30_000;
 const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
@@ -51,17 +51,17 @@ export function payerOptions(): Option[] {
   ];
 }
 
-/** A receiver on its port, which ends with the block that holds it. */
+/** A receiver with its port open; the end of the enclosing block closes it. */
 export type Payer = AsyncDisposable & {
   /** The instructions for the payer, in lines. */
   readonly terms: string;
-  /** The number of its requests at most. */
+  /** The maximum number of requests that the receiver handles. */
   readonly requests: number;
-  /** Asks a person to pay, and waits for the payment. */
+  /** Asks the user to pay, and waits for the payment. */
   readonly observe: (target: Target, answers: Answers, options: AskOptions) => Promise<PaymentEvidence>;
 };
 
-/** Opens the receiver of a calibration for the events of one run's order. */
+/** Opens the receiver for the events of the order of one calibration run. */
 export async function openPayer(context: Context, options: PayerOptions, run: string): Promise<Payer> {
   const { world, printer } = context;
   const { port: wanted = DEFAULT_PORT, allowHost: added = [] } = options;

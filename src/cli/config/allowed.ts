@@ -8,7 +8,10 @@ import type { Context } from "../command.ts";
 import { whyUntrusted } from "../../host/folder/trust.ts";
 import { EXIT, Refused } from "../problem.ts";
 
-/** A variable that is sent as an API key: its name, the real folder of the configuration, the origin of the service. */
+/**
+ * A variable whose value is sent as an API key: its name, the real folder of the configuration, and the origin of the
+ * service.
+ */
 export type AllowedUse = Allowed["variables"][number];
 
 const ALLOWED_FILE = "allowed.json";
@@ -17,7 +20,7 @@ type PersonalWorld = Pick<World, "files" | "settingsFolder">;
 
 /**
  * Whether the user has allowed a variable for a folder and an address (decision 85). Refuses a file that another user
- * could have written, and a file with other content; `own` is the variable that needs no permission.
+ * could have written, and a file with unexpected content; `own` is the variable that needs no permission.
  */
 export function isAllowed(world: PersonalWorld, use: AllowedUse, own: string): boolean {
   const folder = world.settingsFolder();
@@ -27,7 +30,7 @@ export function isAllowed(world: PersonalWorld, use: AllowedUse, own: string): b
   return read.value.variables.some((one) => isSame(one, use));
 }
 
-/** Stores a permission. If that fails, the command goes on, and says that it will ask again. */
+/** Stores a permission. If that fails, the command continues and says that it will ask again. */
 export function keepAllowed({ world, printer }: Pick<Context, "world" | "printer">, use: AllowedUse): void {
   const kept = tryToKeep(world, use);
   const where = `${use.name} may be sent to ${use.origin} from ${printable(use.folder)}`;
@@ -35,7 +38,7 @@ export function keepAllowed({ world, printer }: Pick<Context, "world" | "printer
   else printer.trace(`warning: ${where} this time; that could not be kept: ${printable(kept.refusal)}`);
 }
 
-/** The path of the file that has the permission now, or why there is none. */
+/** The path of the file that now contains the permission, or the reason why it was not written. */
 function tryToKeep(world: PersonalWorld, use: AllowedUse): Outcome<string, string> {
   return inWords(() => {
     const folder = world.settingsFolder();

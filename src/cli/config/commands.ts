@@ -121,7 +121,7 @@ function isChange(action: ChangeEntry["action"]): boolean {
   return action === "add" || action === "change" || action === "remove";
 }
 
-/** The file of a command, which has to be there. */
+/** Loads the file of a command; the file must exist. */
 async function load(
   { world }: Pick<Context, "world">,
   { file, trustFolder }: FileOptions,
@@ -144,7 +144,7 @@ type ApplyAnswer = {
   readonly settings: readonly SettingDifference[];
 };
 
-/** Asks the live sandbox to apply the file, or only how it would. */
+/** Asks the running sandbox to apply the file, or only to plan the changes. */
 async function send(
   context: Context,
   options: PruneOptions,
@@ -168,7 +168,7 @@ function secretsOf(stores: readonly StoreInput[]): string[] {
   return stores.flatMap(({ apiKeys = [], signingSecret = "" }) => [...apiKeys, signingSecret]);
 }
 
-/** The settings of the file that the live sandbox does not have. */
+/** The settings in the file that differ from those of the running sandbox. */
 function settingsOf(
   { config }: LoadedConfig,
   { settings }: AnswerOf<"showConfig">,

@@ -12,14 +12,14 @@ import type { ServeOptions } from "../../host/options.ts";
 
 /** The requested start options. */
 type RequestedOptions = {
-  /** With the settings and the stores of the configuration (`withConfig`). */
+  /** The options with the settings and the stores of the configuration (`withConfig`). */
   readonly options: ServeOptions;
   readonly given: GivenSecrets;
 };
 
 /**
  * The differences between the requested start options and a running sandbox: settings, secrets, and changes that the
- * configuration would make (decision 75). Options that were not requested are not compared. No secret is shown.
+ * configuration would make (decision 75). Options that were not requested are not compared. Secrets are never shown.
  */
 export async function liveDifferences(
   context: Context,
@@ -71,8 +71,8 @@ async function differentSecrets(
 }
 
 /**
- * Whether a key belongs to the first store. The sandbox has only hashes, so it plans whether it would have to add the
- * key.
+ * Whether a key belongs to the first store. The sandbox stores only hashes, so this plans whether the key would have to
+ * be added.
  */
 async function isKeyOf(
   context: Context,
@@ -112,7 +112,7 @@ function shown({ action, kind, name, differences }: ChangeEntry): readonly Diffe
   }));
 }
 
-/** The changes that would give the running sandbox these stores. Only here the table of operations is loaded. */
+/** The changes that would give the running sandbox these stores. The table of operations is loaded only here. */
 async function planAt(
   context: Context,
   stores: readonly StoreInput[],

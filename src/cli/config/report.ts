@@ -29,7 +29,7 @@ function changeLines(
   return [colour(printable(`${SIGNS[action]} ${kind} ${name}${rest}${inStore}`)), ...fields.map(printable)];
 }
 
-/** Settings that only a restart changes. */
+/** Settings that take effect only after a restart. */
 export function settingsText(settings: readonly SettingDifference[]): string {
   if (settings.length === 0) return "";
   const lines = settings.map(({ field, from, to }) => printable(`! ${field}: ${from} → ${to}`));

@@ -1,16 +1,16 @@
 import type { CheckSubjects } from "./scene.ts";
 
-/** The result of a check: a warning works but may surprise; a problem does not work. */
+/** The result of a check. `warning`: it works but may surprise. `problem`: it does not work. */
 export type Status = "ok" | "warning" | "problem" | "unknown";
 
-/** A finding of a check, and its remedy; null if nothing has to be done. */
+/** A finding of a check, and the remedy; null if no action is needed. */
 export type Finding = {
   readonly status: Status;
   readonly found: string;
   readonly next: string | null;
 };
 
-/** A check and its name. It changes nothing, and sends requests only to this machine. */
+/** A check and its name. A check changes nothing, and sends requests only to this machine. */
 export type Check = {
   readonly name: string;
   readonly run: (scene: CheckSubjects) => Finding | Promise<Finding>;

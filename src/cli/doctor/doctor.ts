@@ -51,7 +51,7 @@ export function registerDoctor(variables: CheckSubjects["variables"]) {
 
 type Row = { readonly check: string } & Finding;
 
-/** Runs all checks. Exits with 1 if one of them is a problem; a warning or an unknown state is no failure. */
+/** Runs all checks. Exits with 1 if one of them finds a problem; a warning or an unknown state is not a failure. */
 async function runDoctor(
   context: Context,
   options: CommonOptions,
@@ -86,7 +86,7 @@ async function runCheck(check: Check, scene: CheckSubjects): Promise<Finding> {
   }
 }
 
-/** Reports are pasted into issue forms with this many columns. */
+/** Number of columns: reports are pasted into issue forms. */
 const COLUMNS = 80;
 
 const COLOURS: Readonly<Record<Status, "green" | "cyan" | "red" | "dim">> = {

@@ -14,7 +14,7 @@ import type { CheckSubjects } from "./scene.ts";
 import { serviceSettings, type Settings } from "../target/service.ts";
 
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
-/** Edit distance from which a variable is no longer taken for a misspelling. */
+/** Edit distance from which a variable is no longer considered a misspelling. */
 const MAX_DISTANCE = 4;
 /** Values that are printed: numbers, durations, switches, hosts, ids. Paths and headers are not printed. */
 const PLAIN_VALUE = /^[a-z0-9][a-z0-9.:,-]{0,40}$/i;
@@ -71,7 +71,7 @@ export function checkProxies(scene: CheckSubjects): Finding {
   );
 }
 
-/** A proxy without user, password and path. */
+/** A proxy without user, password or path. */
 function proxyHost(value: string): string {
   const url = value.includes("://") ? value : `http://${value}`;
   return URL.canParse(url) ? new URL(url).host : "(not an address)";

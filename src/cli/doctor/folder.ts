@@ -18,12 +18,12 @@ import { ok, problem, unknown, warning, type Check, type Finding } from "./check
 import type { CheckSubjects } from "./scene.ts";
 
 const MIB = 1024 * 1024;
-/** Free space in bytes below which a day of tests can fill the disk, and below which a start can. */
+/** Free space in bytes below which a day of tests can fill the disk. Below `NO_SPACE`, a start can fill it. */
 const LITTLE_SPACE = 200 * MIB;
 const NO_SPACE = 4 * MIB;
 /** Tolerance between the clock and the times of files, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 5000;
-/** File systems shared with other machines: SQLite's locks do not work there. */
+/** File systems that are shared with other machines. SQLite's locks do not work on them. */
 const SHARED = new Set(["nfs", "cifs", "smb2", "9p"]);
 
 /** The finding about everything in a state folder that is not trusted. */
@@ -52,7 +52,7 @@ function sourceOf({ context: { world }, options, folder }: CheckSubjects): strin
   return "found upward";
 }
 
-/** Checks the contents of the files beside the databases. */
+/** Checks the contents of the files next to the databases. */
 export function checkFiles({ context: { world }, folder, trusted }: CheckSubjects): Finding {
   const checked = trusted();
   if (!checked.ok) return unknown(NOT_READ);
@@ -82,7 +82,7 @@ export const DATABASES: readonly Check[] = [
   { name: "requests.db", run: checkRequests },
 ];
 
-/** Checks the request log as `explain` reads it; a damaged log repairs itself. */
+/** Checks that `explain` can read the request log; a damaged log repairs itself. */
 function checkRequests(scene: CheckSubjects): Finding {
   return checkStateDatabase(scene, { file: "requests", kind: REQUESTS_FILE, countUnreadable });
 }
@@ -142,7 +142,7 @@ function nearest({ files }: Pick<World, "files">, path: string): string {
   return files.exists(path) || dirname(path) === path ? path : nearest({ files }, dirname(path));
 }
 
-/** Checks whether the clock of this machine is behind the times of its own files. */
+/** Checks whether the clock of this machine is behind the timestamps of its own files. */
 export function checkClock({ context: { world }, folder, trusted }: CheckSubjects): Finding {
   const now = world.now();
   const at = new Date(now).toISOString();

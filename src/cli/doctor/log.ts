@@ -5,11 +5,10 @@ import type { CheckSubjects } from "./scene.ts";
 
 /** The log file of a detached sandbox. */
 const LOG_FILE = "sandbox.log";
-/** Maximum number of errors shown; the last are shown. */
+/** Maximum number of errors shown: the newest. */
 const SHOWN = 3;
 /**
- * An internal failure, a request that failed because of it, a crash, or a problem of the command line; in text and in
- * JSON.
+ * An internal failure, a request that failed because of it, a crash, or a problem of the command line; as text or JSON.
  */
 const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\w*Error\b|^✗|"ok":false/;
 

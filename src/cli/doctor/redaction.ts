@@ -8,14 +8,15 @@ import type { CheckSubjects } from "./scene.ts";
 const MIN_SECRET_LENGTH = 8;
 const SECRET_WORD = /(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD)(S)?(_|$)/i;
 
-/** Whether the name of a variable or field is the name of a secret. The path of a secret is no secret. */
+/** Whether a variable or field has the name of a secret. The path of a secret is not a secret. */
 export function isSecretName(name: string): boolean {
   return SECRET_WORD.test(name) && !/_FILE$/i.test(name);
 }
 
 /**
- * Returns a function that removes secrets from a text: values of secrets in the environment and the state folder, texts
- * in the form of our secrets, and users and passwords in addresses. The home folder, which names a person, becomes `~`.
+ * Returns a function that removes secrets from a text: secret values in the environment and the state folder, texts in
+ * the form of our secrets, and users and passwords in addresses. The home folder, whose path names a person, becomes
+ * `~`.
  */
 export function redactor(scene: CheckSubjects): (text: string) => string {
   const { env } = scene.context.world;
@@ -41,7 +42,7 @@ function decoded(text: string): string {
   return attempt(() => decodeURIComponent(text)) ?? text;
 }
 
-/** The secrets in the folder's JSON files: every text in a field with the name of a secret, at any depth. */
+/** The secrets in the folder's JSON files: every text in a field with a secret's name, at any depth. */
 function secretsOfFolder({ context: { world }, folder, trusted }: CheckSubjects): string[] {
   if (attempt(() => trusted().ok) !== true) return [];
   const texts = (["credentials", "admin", "run"] as const).flatMap((file) => {
@@ -58,7 +59,7 @@ function secretsIn(value: unknown, name = ""): string[] {
   return Object.entries(value).flatMap(([key, child]) => secretsIn(child, key));
 }
 
-/** The result of `work`, or undefined if it throws: the state may be broken. */
+/** The result of `work`, or undefined if it throws: the state may be damaged. */
 function attempt<Value>(work: () => Value): Value | undefined {
   try {
     return work();

@@ -12,11 +12,11 @@ import { answered } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../host/options.ts";
 
 const START = "checkout sandbox start";
-/** Response time from which a sandbox is slow, in milliseconds; an idle sandbox needs a few. */
+/** Response time from which a sandbox counts as slow, in milliseconds; an idle sandbox needs only a few. */
 const SLOW_MS = 1000;
 /** Tolerance between real time and a store's clock, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 5000;
-/** How many of the newest deliveries of each endpoint are read. */
+/** The number of newest deliveries read for each endpoint. */
 const NEWEST_DELIVERIES = 5;
 
 /** Checks which process serves the folder. */
@@ -145,7 +145,7 @@ async function judge(scene: CheckSubjects, endpoint: EndpointEntry): Promise<Fin
   return problem(`${name}: ${whyNot(newest)}`, remedyOf(newest));
 }
 
-/** When the last finished attempt ended; 0 if no attempt has finished. */
+/** The time at which the last finished attempt ended; 0 if no attempt has finished. */
 function endOf({ attempts }: DeliveryEntry): number {
   return Math.max(0, ...attempts.map(({ finishedAt }) => finishedAt ?? 0));
 }

@@ -16,22 +16,22 @@ import type { CommonOptions } from "../target/surroundings.ts";
 /** The lock of a folder, as its run.json describes it. */
 type Lock =
   | { readonly kind: "none" }
-  /** The file names no process. */
+  /** The file does not name a process. */
   | { readonly kind: "torn" }
-  /** The file is of another version, whose process is running. */
+  /** The file has another version; the process that wrote it is running. */
   | { readonly kind: "unreadable" }
   | { readonly kind: "live" | "stale" | "elsewhere"; readonly run: Run };
 
-/** The objects of all checks. Each is read at its first use, and may throw then. */
+/** The subjects of all checks. Each is read when it is first used, and may throw then. */
 export type CheckSubjects = {
   readonly context: Context;
   readonly options: CommonOptions;
   readonly folder: string;
-  /** A refusal means that nothing is read from the folder (decision 70). */
+  /** After a refusal, nothing is read from the folder (decision 70). */
   readonly trusted: () => Outcome<"nothing" | "vacant" | "used", HostFailure>;
   /** Undefined if the folder was skipped. */
   readonly lock: () => Lock | undefined;
-  /** The control API that commands would call now, with the store; undefined if there is none. */
+  /** The control API that commands would call now, and the store; undefined if no sandbox can be called. */
   readonly control: () => Promise<ControlTarget | undefined>;
   /** The answer of the folder's running sandbox to /healthz; undefined if none is running. */
   readonly health: () => Promise<{ readonly answer: OutboundResult; readonly ms: number } | undefined>;
@@ -44,7 +44,7 @@ export const PATIENCE_MS = 5000;
 
 const MAX_HEALTH_BYTES = 64 * 1024;
 
-/** Returns the objects of the checks; reads nothing yet. */
+/** Returns the subjects of the checks; reads nothing yet. */
 export function createCheckSubjects(
   context: Context,
   options: CommonOptions,
@@ -96,8 +96,8 @@ async function healthOf({ world }: Context, lock: Lock | undefined) {
 }
 
 /**
- * The running sandbox of the folder, or else the sandbox that the environment names. The sandbox's version has a check
- * of its own.
+ * The running sandbox of the folder, otherwise the sandbox that the environment names. A separate check compares the
+ * sandbox's version.
  */
 async function controlOf(context: Context): Promise<ControlTarget | undefined> {
   const target = unlessRefused(() => sandboxOfFolder(context)) ?? unlessRefused(() => sandboxIn(context));

@@ -35,7 +35,7 @@ const DEFAULT_BUDGET_MS = 60_000;
 const DEFAULT_DEPTH = 2;
 const MAX_DEPTH = 4;
 const DEFAULT_TIMEOUT_MS = 60_000;
-/** Commands that run side by side. */
+/** Maximum number of commands that run in parallel. */
 const SIDE_BY_SIDE = 4;
 
 /** `checkout explore -- npm run checkout-once`. */
@@ -170,20 +170,20 @@ async function search(
   });
 }
 
-/** What an interrupted exploration has seen: nothing of it is shrunk or confirmed. */
+/** The summary of an interrupted exploration: its findings are neither shrunk nor confirmed. */
 function soFar(ran: number, broke: readonly string[]): string {
   const seen = broke.length === 0 ? "none" : [...new Set(broke)].join("; ");
   return ` after ${ran} schedules; broken so far: ${seen}`;
 }
 
-/** A fault in the form of a file of faults. */
+/** A fault as a file of faults contains it. */
 function wireOf(fault: ScheduledFault): object {
   const { action, ...rest } = fault;
   if (action === KILL) return { action, match: fault.match ?? {} };
   return encodeRequest("addFault", { ...rest, action }) ?? {};
 }
 
-/** The schedule that `--only` names: faults in the form of a file, and kills. */
+/** The schedule of `--only`: faults as in a file of faults, and kills. */
 function scheduleOf(text: string): Schedule {
   const refused = (why: string): Refused =>
     refuseUsage(`--only ${why}`, `such as --only '[{"action":"lose_answer"}]'`);

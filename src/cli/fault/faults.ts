@@ -193,7 +193,7 @@ async function requestOf(
   return wanted;
 }
 
-/** The option for each field with which a refusal can begin. */
+/** The option that corresponds to each field with which a refusal can begin. */
 const FLAGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     "match.method": "--method",
@@ -229,7 +229,7 @@ function faultLines(faults: readonly FaultEntry[], width: number): Promise<strin
 
 type Cell = (fault: FaultEntry) => string | number | null;
 
-/** Each column: its name, its cell, and, unless it is always shown, whether a fault needs it. */
+/** The columns: name, cell, and, unless the column is always shown, whether a fault needs it. */
 const COLUMNS: readonly (readonly [name: string, cell: Cell, isNeeded?: (fault: FaultEntry) => boolean])[] = [
   ["ID", ({ id }) => shortId(id)],
   ["ACTION", ({ action }) => action],

@@ -9,13 +9,14 @@ import type { FaultRequests } from "./held-faults.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
 import { readNamedText } from "../../host/named-file.ts";
 
-/** Far more than any file of faults that is written by hand. */
+/** Far larger than any file of faults written by hand. */
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
 const NEXT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"action": "lose_answer"}]`;
 
 /**
- * Reads profiles and files of faults, in their order. A file has one fault as the control API takes it, or an array.
+ * Reads profiles and files of faults, in order. A file contains one fault as the control API accepts it, or an array of
+ * faults.
  */
 export function readFaults({ world }: Context, names: readonly string[]): FaultRequests {
   return names.flatMap((name) => {

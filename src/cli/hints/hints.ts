@@ -21,8 +21,8 @@ const UNKNOWN_COMMAND = "commander.unknownCommand";
 const UNKNOWN_OPTION = "commander.unknownOption";
 
 /**
- * The usage error for an error of commander, on one line and with a hint. For a group without a command, its help was
- * printed before.
+ * The usage error for an error of commander, in one line with a hint. The help of a group without a command has already
+ * been printed.
  */
 export async function usageHint(found: CommanderError, line: Line): Promise<Problem> {
   const { words } = line;
@@ -45,7 +45,7 @@ export async function usageHint(found: CommanderError, line: Line): Promise<Prob
   return usageProblem(`${first}${didYouMean(meant)}`, isCommand ? `checkout ${only} --help` : next);
 }
 
-/** The variable to use instead of an option for a secret; undefined for other options. */
+/** The variable that replaces an option for a secret; undefined for other options. */
 function variableFor(message: string, words: readonly string[]): string | undefined {
   const [, name = ""] =
     /^unknown option '--(api-key|control-token|admin-token|signing-secret)'/.exec(message) ?? [];
@@ -54,7 +54,7 @@ function variableFor(message: string, words: readonly string[]): string | undefi
   return variableNamed(own, name);
 }
 
-/** Suggests commands or options for an unknown one; empty if none is similar. */
+/** Suggests commands or options similar to an unknown one; empty if none is similar. */
 async function suggestionFor({ code, message }: CommanderError, line: Line): Promise<Suggestion> {
   const { words, command, argv } = line;
   if (code === UNKNOWN_COMMAND) return suggestedCommand(line);
@@ -81,7 +81,9 @@ async function suggestedCommand({ program, words: known, argv, world }: Line): P
   return commandsLike(others, { words, known: group === undefined ? known.length : 1 }, leven);
 }
 
-/** Suggestions for an excess argument: a duration typed as two words, or a value without its option. */
+/**
+ * Suggestions for an excess argument: it may be part of a duration typed as two words, or a value without its option.
+ */
 function excessMeant(longs: readonly string[], typed: string): readonly string[] {
   const [, number, unit] = /\b(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(typed) ?? [];
   if (unit !== undefined) return [`${number}${unit}`];
@@ -90,7 +92,7 @@ function excessMeant(longs: readonly string[], typed: string): readonly string[]
   return longs.filter((long) => long === "--order-id");
 }
 
-/** The message of an unknown option without the option's value, which may be a secret, as in `--api-key=…`. */
+/** The message about an unknown option without the option's value, which may be a secret, as in `--api-key=…`. */
 function withoutValue(message: string): string {
   return message.replace(/^(error: unknown option '(?:--[^=]+(?==)|-[^-])).+(?=')/s, "$1");
 }

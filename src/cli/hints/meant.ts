@@ -1,7 +1,7 @@
 /** Suggested commands, or a sentence if this program has no such command. */
 export type Suggestion = readonly string[] | string;
 
-/** The suggestion for the longest row that these words begin with; undefined if there is no such row. */
+/** The suggestion of the longest row that these words begin with; undefined if there is no such row. */
 export function commandsFor(words: readonly string[]): Suggestion | undefined {
   const starts = words.map((_word, at) => words.slice(0, words.length - at).join(" "));
   return starts.map((start) => COMMANDS.get(start)).find((meant) => meant !== undefined);
@@ -23,7 +23,7 @@ export function didYouMean(meant: readonly string[]): string {
   return ` (Did you mean ${meant.length === 1 ? "" : "one of "}${meant.join(", ")}?)`;
 }
 
-/** Commands, verbs and options of other tools, with our equivalents; `a | b` have the same equivalent. */
+/** Commands, verbs and options of other tools, and ours that correspond; `a | b` have the same counterpart. */
 const TYPED = {
   commands: {
     "up | serve": ["sandbox start"],

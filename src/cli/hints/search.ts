@@ -5,15 +5,15 @@ type CommandPaths = readonly (readonly string[])[];
 
 type WordComparison = (one: string, other: string) => boolean;
 
-/** Maximum number of suggestions; with more, none is shown. */
+/** Maximum number of suggestions; if there are more, none is shown. */
 const MAX_MEANT = 3;
-/** A word may have one mistyped letter for each three of its letters. */
+/** The number of letters of a word that allow one mistyped letter. */
 const LETTERS_FOR_AN_ERROR = 3;
 
 /** Typed words; the first `known` words are a group. */
 type TypedWords = { readonly words: readonly string[]; readonly known: number };
 
-/** The commands that typed words may stand for. `distance` is the edit distance of two words. */
+/** The commands that the typed words may stand for. `distance` computes the edit distance of two words. */
 export function commandsLike(
   paths: CommandPaths,
   { words, known }: TypedWords,
@@ -74,7 +74,7 @@ export function optionsLike(
   return meant.length <= MAX_MEANT ? meant : [];
 }
 
-/** Commands with these words in any order; one word may be in the singular. */
+/** Commands with these words in any order, ignoring a plural "s". */
 function ofWords(paths: CommandPaths, words: readonly string[]): CommandPaths {
   return paths.filter((path) => {
     const typed = words.slice(0, path.length);
@@ -87,7 +87,7 @@ function isAt(these: readonly string[], words: readonly string[], same: WordComp
   return these.every((word, at) => same(word, words[at] ?? ""));
 }
 
-/** Whether two words are the same, one perhaps in the singular. */
+/** Whether two words are equal, ignoring a plural "s". */
 function isSame(one: string, other: string): boolean {
   return one === other || one === `${other}s` || `${one}s` === other;
 }

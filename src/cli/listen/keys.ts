@@ -1,14 +1,14 @@
 import type { World } from "../../world.ts";
 
-/** In raw mode, Ctrl-C and Ctrl-D send these characters, and no signal. */
+/** In raw mode, Ctrl-C and Ctrl-D send these characters instead of a signal. */
 const QUIT = new Set(["q", "\u0003", "\u0004"]);
 
-/** A key that means something. */
+/** A key with a function. */
 export type Key = "quit" | "replay" | "details";
 
 /**
- * Yields pressed keys, each immediately, from `read` until the end of the enclosing block, which restores the terminal.
- * Keys without a meaning, and keys that send several characters, are skipped.
+ * Yields each pressed key immediately, from `read` until the end of the enclosing block, which restores the terminal.
+ * Ignores keys without a function and keys that send several characters.
  */
 export function keysOf(
   { stdin }: Pick<World, "stdin">,
@@ -37,7 +37,7 @@ export function keysOf(
   };
 }
 
-/** A terminal sends whole lines except in raw mode; another stream has no such mode. */
+/** A terminal sends whole lines unless it is in raw mode; other streams have no such mode. */
 function setRaw(stdin: World["stdin"], raw: boolean): void {
   if ("setRawMode" in stdin && typeof stdin.setRawMode === "function") stdin.setRawMode(raw);
 }

@@ -59,8 +59,8 @@ async function runListen(context: Context, options: ListenOptions): Promise<numb
 }
 
 /**
- * The sandbox of this folder; a service where a secret file names its secret, or the environment and no sandbox is
- * here.
+ * The sandbox of this folder; or a service, if a secret file names the service's secret, or the environment does and
+ * this folder has no sandbox.
  */
 async function senderOf(context: Context, options: ListenOptions): Promise<Sender> {
   if (options.secretFile !== undefined) return serviceOf(context, options);
@@ -88,7 +88,7 @@ async function targetIfThere(context: Context): Promise<ControlTarget | undefine
   return resolveStore(context, found);
 }
 
-/** A service that offers no registration: only its secrets are known. */
+/** A service that does not offer registration: only its secrets are known. */
 async function serviceOf(context: Context, options: ListenOptions): Promise<Sender> {
   const { port, since, exitOnDisconnect } = options;
   const secrets = await requireSigningSecrets(context, options);
@@ -112,7 +112,7 @@ const ONLY_SANDBOX = usageProblem(
   "leave them out",
 );
 
-/** The first events to receive, as the sandbox takes them; a span counts back from the store's time. */
+/** The first events to receive, in the form that the sandbox accepts; a span counts back from the store's time. */
 async function sinceOf(
   context: Context,
   { since = "last" }: ListenOptions,
@@ -130,8 +130,8 @@ async function sinceOf(
 }
 
 /**
- * The record of forwarded events: in the folder's journal, or in this process without a folder. Closed at the end of
- * the enclosing block.
+ * The record of forwarded events: in the folder's journal, or in memory if there is no folder. The end of the enclosing
+ * block closes it.
  */
 function openSeen({ world, printer, around }: Context, options: ListenOptions): SeenEvents & Disposable {
   const folder = around.folder();
@@ -154,8 +154,8 @@ function held(seen: SeenEvents): SeenEvents & Disposable {
 }
 
 /**
- * Prints the newest secret of the listener's endpoint. Where none has listened yet, it is the store's, with which every
- * new endpoint signs: nothing is registered for it, which would wait for a listener that may never come.
+ * Prints the newest secret of the listener's endpoint. If no listener has registered yet, prints the store's secret,
+ * with which every new endpoint signs; printing does not register a listener, because events would wait for it.
  */
 async function printSecret(context: Context): Promise<number> {
   const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });

@@ -30,7 +30,7 @@ import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { Refused, refuseUsage, usageProblem, type Problem } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 
-/** The first events to receive: held back events, events after an event, or events of the last milliseconds. */
+/** The first events to receive: held events, events after a given event, or events of the last milliseconds. */
 type Since = "last" | { readonly eventId: string } | { readonly spanMs: number };
 
 /** Options of `checkout listen`. */
@@ -55,7 +55,7 @@ export type ListenOptions = Omit<SecretOptions, "payloadFile"> & {
 export type ListenPlan = ForwardPlan & {
   readonly headers: readonly AddedHeader[];
   readonly allowedHosts: readonly string[];
-  /** Accepted Host headers of this listener, beside loopback names. */
+  /** Host headers that this listener accepts in addition to loopback names. */
   readonly ownHosts: readonly string[];
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
@@ -63,7 +63,7 @@ export type ListenPlan = ForwardPlan & {
   readonly headerNames: HeaderNames;
 };
 
-/** Timeout for a target's answer, shorter than the sandbox's timeout for ours. */
+/** Timeout for a target's answer; shorter than the sandbox's timeout for this listener's answer. */
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** The options of `checkout listen`. */
@@ -122,7 +122,7 @@ export function listenOptions(): Option[] {
   ];
 }
 
-/** Checks all that can be checked before anything listens. */
+/** Checks everything that can be checked before the listener starts. */
 export async function planOf(context: Context, options: ListenOptions): Promise<ListenPlan> {
   const { forward, route: routes = [], allowTarget: allowedHosts = [] } = options;
   const urls = [...(forward === undefined ? [] : [forward]), ...routes.map(({ url }) => url)];
@@ -144,10 +144,10 @@ export async function planOf(context: Context, options: ListenOptions): Promise<
   };
 }
 
-/** No address has it. */
+/** A port that no address has. */
 const NO_PORT = -1;
 
-/** The problem of forwarding events to an address; undefined if there is none. */
+/** The problem that prevents forwarding events to an address; undefined if there is none. */
 function targetFault(url: string, policy: TargetPolicy): Problem | undefined {
   const host = URL.canParse(url) ? new URL(url).hostname : "";
   const allowed = { ...policy, ownPort: NO_PORT };

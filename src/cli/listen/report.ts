@@ -14,21 +14,21 @@ import { causeLine } from "../webhook/report.ts";
 import type { ListenPlan } from "./options.ts";
 import { fieldLines, type Field, type Printer, type Style } from "../printer.ts";
 
-/** Length of the longest order event type. Session event types are longer; the column widens at the first of them. */
+/** Length of the longest order event type. Session event types are longer; the column widens at the first one. */
 const TYPE_WIDTH = "order.succeeded".length;
 /** Maximum length of a shown text, because the texts of unverified requests can be long. */
 const MAX_TEXT = 64;
 const MAX_SHOWN_BODY = 16 * 1024;
 const SHOWN_SIGNATURE_DIGITS = 8;
 
-/** A session that is ready. */
+/** A session that is ready to receive. */
 type ListenReady = {
   readonly port: number;
   readonly paths: readonly string[];
   readonly plan: ListenPlan;
   readonly keys: boolean;
   readonly pid: number;
-  /** The sandbox; null where events come from a service that knows nothing of us. */
+  /** The sandbox; null if the events come from a service without registration. */
   readonly origin: string | null;
   readonly endpointId: string | null;
   readonly replayed: number;
@@ -50,7 +50,7 @@ export function readyJson({ port, plan, pid, origin, endpointId, replayed }: Lis
   };
 }
 
-/** The same for people. */
+/** The text ready line of `listen`. */
 export function readyText(ready: ListenReady, style: Style): string {
   const { port, paths, plan, keys, origin, replayed } = ready;
   const { routes, forward } = plan;
@@ -113,15 +113,15 @@ const OUTCOMES = {
 /** The style of lines: with the target's address if there are several targets, and aligned with earlier lines. */
 type LineStyle = Pick<Printer, "style" | "wrap"> & { readonly plan: ListenPlan; readonly typeWidth: number };
 
-/** The width of the event type column in lines of `width` columns: wide enough for session events if the line is. */
+/** The width of the event type column in lines of `width` columns; in wide lines it has room for session events. */
 export function typeWidthOf({ width }: Pick<Printer, "width">): number {
   return width < WIDE ? TYPE_WIDTH : SESSION_TYPE_WIDTH;
 }
 
-/** A line with the longest event type fits this many places. */
+/** Width from which a line has room for the longest event type. */
 const WIDE = 100;
 
-/** The room for event types behind a delivery: as much as the longest one so far takes. */
+/** The width of the event type column after a delivery: that of the longest event type so far. */
 export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, before: number): number {
   const isOfSession = claims.type?.startsWith("checkout_session.") === true;
   return Math.max(before, isOfSession ? SESSION_TYPE_WIDTH : 0);
@@ -130,8 +130,9 @@ export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, befo
 const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
 
 /**
- * The line of a delivery, which fits 80 columns (if the store's clock was moved, the real time is at the end). Below
- * it, the reason why it is not verified, or its fault. The order_id names its subject; `d` and `--json` show all ids.
+ * The line of a delivery, at most 80 columns wide; if the store's clock was moved, the real time follows. Below the
+ * line: why the delivery is not verified, or its fault. The order_id identifies the order; `d` and `--json` show all
+ * ids.
  */
 export function deliveryLine(delivery: HandledDelivery, look: LineStyle): string {
   const { style, typeWidth, wrap } = look;
@@ -159,13 +160,13 @@ export function deliveryLine(delivery: HandledDelivery, look: LineStyle): string
   return [line, ...answerLines(result, style), ...strange, ...why].join("\n");
 }
 
-/** The beginning of the answer of a target that refused an event. */
+/** The beginning of the answer from a target that refused an event. */
 function answerLines(result: DeliveryAttemptResult, style: Style): readonly string[] {
   const said = result.kind === "answered" && result.status > 299 ? excerpt(result.answer) : "";
   return said === "" ? [] : [`  ${style.dim("<")} ${said}`];
 }
 
-/** The end of an attempt in the form of deliveries; undefined if there was no attempt. */
+/** The end of an attempt, in the form of deliveries; undefined if there was no attempt. */
 function endOf(result: DeliveryAttemptResult): Pick<StoryAttempt, "status" | "error"> | undefined {
   if (result.kind === "answered") return { status: result.status, error: null };
   if (result.kind !== "unanswered") return undefined;
@@ -173,7 +174,7 @@ function endOf(result: DeliveryAttemptResult): Pick<StoryAttempt, "status" | "er
   return failure === "forbidden" || failure === "aborted" ? undefined : { status: null, error: failure };
 }
 
-/** Why a target has most likely not taken an event. */
+/** The most likely reasons why a target did not accept an event. */
 function targetCauses(result: DeliveryAttemptResult, style: Style): readonly string[] {
   const end = endOf(result);
   const cause = end && causeText({ ...end, fault: null }, english);
@@ -204,7 +205,8 @@ function resultParts({ result, milliseconds, next }: HandledDelivery, { style, p
 }
 
 /**
- * A span, not a time: the time would be by the store's clock, while the line's other times are by this machine's clock.
+ * Shows a span, not a time: that time would be by the store's clock, while the line's other times are by this machine's
+ * clock.
  */
 function nextText({ waitMs }: NextAttempt): string {
   if (waitMs === null) return "given up";
@@ -233,7 +235,7 @@ export function detailLines({ request, result, answered }: HandledDelivery): str
     .join("\n");
 }
 
-/** Recognises a signature by its form, because a service's header may have another name. */
+/** Recognises a signature by its form, because another service may use another header name. */
 function shownHeader(value: string): string {
   if (!SIGNATURES.test(value)) return value;
   return value
@@ -248,7 +250,7 @@ function prettyBody(body: Uint8Array): string[] {
   return cut(text, MAX_SHOWN_BODY).split("\n");
 }
 
-/** A moment as the lines show it, in UTC. */
+/** A moment as lines show it, in UTC. */
 export function timeOf(at: number): string {
   return `${iso(at).slice(11, 19)}Z`;
 }

@@ -38,7 +38,7 @@ export type Sender =
     }
   | { readonly kind: "service"; readonly secrets: readonly string[] };
 
-/** The parts of a session. */
+/** The options of a session. */
 type SessionOptions = {
   readonly sender: Sender;
   readonly plan: ListenPlan;
@@ -57,9 +57,12 @@ type Session = {
   readonly last: () => HandledDelivery | undefined;
 };
 
-/** Pause between two checks whether the sandbox runs, each of which it holds while nothing changes, in milliseconds. */
+/**
+ * Pause between two checks of whether the sandbox is running, in milliseconds. The sandbox holds each check while
+ * nothing changes.
+ */
 const CHECK_MS = 1000;
-/** A stop takes at most this long; deliveries in flight get a bit less. */
+/** Maximum duration of a stop, in milliseconds; deliveries in flight get slightly less. */
 const STOP_MS = 1000;
 const DRAIN_MS = 800;
 /**
@@ -68,12 +71,12 @@ const DRAIN_MS = 800;
  */
 const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
-/** The most that is shown of a request that is no delivery, in characters. */
+/** Maximum length of the shown reason why a request is not a delivery, in characters. */
 const MAX_WHY = 200;
-/** Beside the time that a target has: for the rest of the way. */
+/** Time for the rest of the way, in addition to the target's timeout, in milliseconds. */
 const SILENCE_MS = 30_000;
 
-/** Listens until `stopping`, until another listener takes over, or until the sandbox is gone where that ends it. */
+/** Listens until `stopping`, until another listener takes over, or until the loss of the sandbox ends the session. */
 export async function runSession(
   context: Context,
   options: SessionOptions,
@@ -90,7 +93,7 @@ const STOPPED = {
 };
 
 /**
- * Listens until it is stopped, and refuses if it ends for another reason. Either way the registration and the port are
+ * Listens until stopped; refuses if listening ends for another reason. In both cases the registration and the port are
  * released.
  */
 async function listenUntil(
@@ -106,7 +109,7 @@ async function listenUntil(
   await watch(context, { ...options, session, unlessStopped });
 }
 
-/** Takes a port and answers there. */
+/** Opens the port and answers requests. */
 async function open(context: Context, options: SessionOptions): Promise<Session & AsyncDisposable> {
   const { world, printer } = context;
   const { plan, sender, seen } = options;
@@ -148,12 +151,12 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
   return { ...session, [Symbol.asyncDispose]: () => within(world, STOP_MS, finish(session)) };
 }
 
-/** Deliveries are taken at the root, and where the target takes them: then its address needs no other path here. */
+/** Deliveries are accepted at the root and at the target's path, so that the registered address needs no other path. */
 function pathsOf({ forward }: ListenPlan): string[] {
   return [...new Set(["/", ...(forward === undefined ? [] : [new URL(forward).pathname])])];
 }
 
-/** A service without registration. */
+/** A delivery source for a service without registration. */
 function fixedSource(sender: Sender): DeliverySource {
   const inForce = sender.kind === "service" ? sender.secrets : [];
   return {
@@ -164,7 +167,7 @@ function fixedSource(sender: Sender): DeliverySource {
   };
 }
 
-/** A target may send a secret back; none is printed. */
+/** Hides all secrets in the output, because a target may echo one. */
 function hideSecrets({ printer }: Context, source: DeliverySource): DeliverySource {
   return {
     ...source,
@@ -176,7 +179,7 @@ function hideSecrets({ printer }: Context, source: DeliverySource): DeliverySour
   };
 }
 
-/** Registers the listener if the sender supports it, and reports that it is ready. */
+/** Registers the listener if the sender supports registration, and reports that it is ready. */
 async function start(
   { world, printer }: Context,
   { sender, plan, keys }: SessionOptions,
@@ -196,7 +199,7 @@ async function start(
 
 type Watch = SessionOptions & { readonly session: Session; readonly unlessStopped: Interruption };
 
-/** Waits for changes of the registration, and reports them. */
+/** Waits for changes of the registration and reports them. */
 async function watch(context: Context, options: Watch): Promise<void> {
   const { session, unlessStopped } = options;
   for (;;) {
@@ -210,7 +213,7 @@ async function watch(context: Context, options: Watch): Promise<void> {
   }
 }
 
-/** The time of a line: by the store's clock, as in lines of deliveries, and the real time at its end if that differs. */
+/** The time of a line: by the store's clock, as in lines of deliveries, followed by the real time if that differs. */
 async function momentOf(
   { world, printer }: Context,
   link: Link | undefined,
@@ -223,7 +226,7 @@ async function momentOf(
   return { at: storeAt, realAt, real: [printer.style.dim(`real time ${timeOf(realAt)}`)] };
 }
 
-/** Reports a change; returns the problem if listening is over. */
+/** Reports a change; returns the problem if listening has ended. */
 async function tellChange(
   context: Context,
   options: Watch,
@@ -304,7 +307,7 @@ function keyHandler(
 }
 
 /**
- * Holds deliveries back for the next listener, unless it has already registered. Events in progress are forwarded and
+ * Holds deliveries for the next listener, unless it has already registered. Events in progress are forwarded and
  * reported.
  */
 async function finish({ listener, webhooks, link }: Session): Promise<void> {
@@ -313,7 +316,7 @@ async function finish({ listener, webhooks, link }: Session): Promise<void> {
   await webhooks.settled();
 }
 
-/** Waits for work, but not longer than that. */
+/** Waits for work, at most for `milliseconds`. */
 function within(world: Pick<World, "after">, milliseconds: number, work: Promise<void>): Promise<void> {
   return Promise.race([work, new Promise<void>((resolve) => world.after(milliseconds, resolve))]);
 }
@@ -321,7 +324,7 @@ function within(world: Pick<World, "after">, milliseconds: number, work: Promise
 /** Waits for one piece of work at a time, or for the stop, whichever comes first. */
 type Interruption = <Value>(work: Promise<Value>) => Promise<Value | "stopped">;
 
-/** Holds on to the last wait alone: a promise that lives as long as the session would collect them all. */
+/** Keeps only the last wait: a promise that lives as long as the session would accumulate all of them. */
 function createInterruption(signal: AbortSignal): Interruption {
   let wake = (): void => undefined;
   signal.addEventListener("abort", () => wake(), { once: true });

@@ -41,7 +41,7 @@ type CreateReport = {
   readonly noun: CheckoutKind;
   readonly request: CreateRequest;
   readonly result: CreateResult;
-  /** Flags that name the service and the folder again, for the command that resumes the create. */
+  /** Flags that name the service and the folder, for the command that resumes the create. */
   readonly where: Readonly<Record<string, string>>;
   readonly settings: Settings;
 };
@@ -155,8 +155,8 @@ function nextAfterRefusal(
 }
 
 /**
- * The command that finds out the result of this create: same service, same body, same key. If a value cannot be quoted
- * for the shell, the user has to repeat the typed command.
+ * The command that determines the result of this create: same service, same body, same key. If a value cannot be quoted
+ * for the shell, the user must repeat the typed command.
  */
 function resumeCommand(
   { noun, request, where, shell }: ReportInShell,

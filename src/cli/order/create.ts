@@ -102,8 +102,8 @@ function fieldOptions(world: World): readonly Option[] {
 }
 
 /**
- * Creates a checkout, or gets the checkout that the same create made before; exit 5 if the key or the order_id belongs
- * to a different create.
+ * Creates a checkout, or returns the checkout that the same create made before; exit 5 if the key or the order_id
+ * belongs to a different create.
  */
 async function runCreate(context: Context, options: CreateOptions, noun: CheckoutKind): Promise<number> {
   const { world } = context;
@@ -121,7 +121,7 @@ async function runCreate(context: Context, options: CreateOptions, noun: Checkou
   return printCreated(context, options, { ...wanted, created });
 }
 
-/** Prints the created checkout; with `--wait`, once its status is final. */
+/** Prints the created checkout; with `--wait`, only after its status is final. */
 async function printCreated(
   context: Context,
   options: CreateOptions,
@@ -140,7 +140,7 @@ async function printCreated(
   return showCreated(context, { ...created, response });
 }
 
-/** A replay has the status of the creation, so the present status is retrieved. */
+/** A replay returns the status at creation, so the current status is retrieved. */
 async function asItIsNow(
   { world, printer }: Context,
   made: { readonly created: CreatedCheckout; readonly target: Target; readonly settings: Settings },
@@ -185,7 +185,7 @@ async function completeRequest(world: World, options: CreateFields): Promise<Cre
   return parseFields(await askForMissing(world, options));
 }
 
-/** Points out variables that are named like these options, which have no variable. */
+/** Points out variables named like these options, which have no variable. */
 function unreadOf(flags: readonly string[], { env }: World): string {
   const unread = flags
     .map((flag) => variableNamed("CHECKOUT", flag.slice(2)))
@@ -204,7 +204,7 @@ function missingFlags(options: CreateFields): string[] {
     .map((field) => `--${field.replaceAll("_", "-")}`);
 }
 
-/** Makes the service's own check, so that a body that it would refuse is never sent. */
+/** Runs the service's own check, so that a body that the service would refuse is never sent. */
 function parseFields(fields: CreateFields): CreateRequest {
   const parsed = parseCreateRequest(bodyOf(fields));
   if (parsed.ok) return parsed.value;

@@ -25,9 +25,9 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
 }
 
 /**
- * Adds help to a problem. A refusal of a sandbox gets the command that explains it, in the named store. An unreachable
- * service gets the source of its address, and how to start a sandbox there. An address without such a path gets the
- * hint that it must end with /v1.
+ * Adds help to a problem. A sandbox's refusal gets the command that explains it, in the named store. An unreachable
+ * service gets the source of its address, and how to start a sandbox there. An address without the path /v1 gets the
+ * hint that it must end with it.
  */
 export function withExplanation(
   problem: Problem,
@@ -58,7 +58,7 @@ const KEY_REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
   "production_approval_missing",
 ]);
 
-/** The source of an address, and, for an address of this machine, how to start a sandbox there. */
+/** The source of an address and, if the address is on this machine, how to start a sandbox there. */
 function originOf(url: string, source: string): string {
   const { hostname, port, protocol } = new URL(url);
   const from = `the address is from ${source}`;

@@ -5,7 +5,7 @@ import { openJournal } from "../../store/journal/journal.ts";
 import type { World } from "../../world.ts";
 import { problemOf, Refused } from "../problem.ts";
 
-/** Opens the journal of an existing state folder; the end of the block that holds it closes it. */
+/** Opens the journal of an existing state folder; the end of the enclosing block closes it. */
 export function openFolderJournal(world: World, folder: string): Journal & Disposable {
   const path = stateFile(folder, "journal");
   const journal = openJournal(path, { nativeBinding: world.sqliteAddon(), pid: world.pid });

@@ -2,12 +2,15 @@ import { isLoopback } from "../../core/loopback.ts";
 import type { World } from "../../world.ts";
 import type { Settings } from "../target/service.ts";
 
-/** Timeout for the answer of a process on this machine; without an answer the journal is used unchanged. */
+/**
+ * Timeout for the answer of a process on this machine, in milliseconds; without an answer the journal is used
+ * unchanged.
+ */
 const TIMEOUT_MS = 1000;
 
 /**
- * The instance of the sandbox that a create goes to (decision 96): from the `run.json` of its folder, or else from the
- * sandbox itself if the environment has its control token. Null for another service, or if it cannot be found out.
+ * The sandbox instance that a create goes to (decision 96): from the `run.json` of its folder, otherwise from the
+ * sandbox itself if the environment has its control token. Null for another service, or if it cannot be determined.
  */
 export async function instanceOf(
   world: Pick<World, "env" | "send">,

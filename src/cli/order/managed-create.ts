@@ -16,7 +16,7 @@ type ManagedCreate = { readonly noun: CheckoutKind; readonly intent: CreateInten
 /** The service that receives creates. */
 type Service = { readonly target: Target; readonly settings: Settings; readonly policy: RetryPolicy };
 
-/** Creates with the key from the journal of the state folder, and judges the result. */
+/** Creates with the key from the journal in the state folder, and judges the result. */
 export async function createWithManagedKey(
   context: Context,
   options: ServiceOptions,
@@ -27,7 +27,7 @@ export async function createWithManagedKey(
   return created;
 }
 
-/** The same for several creates, one after the other. */
+/** Creates several checkouts with managed keys, one after the other. */
 export async function createEach(
   context: Context,
   options: ServiceOptions,

@@ -3,8 +3,8 @@ import type { World } from "../../world.ts";
 import type { Printer } from "../printer.ts";
 
 /**
- * Opens a page in the browser. Only http: and https: addresses are opened: with any other, the service could choose a
- * program for the system to run. A failure is only a warning, because the page's checkout has been created.
+ * Opens a page in the browser. Only http: and https: addresses are opened, because with other schemes the service could
+ * choose a program to run. A failure is only a warning, because the page's checkout has been created.
  */
 export async function openPage(
   { world, printer }: { readonly world: Pick<World, "openBrowser">; readonly printer: Printer },

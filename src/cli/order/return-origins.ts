@@ -68,14 +68,14 @@ export function registerReturnOrigins(group: Group): void {
 
 type Change = RequestOf<"changeReturnOrigins">;
 
-/** Makes the service's own check first, so that a text that is no origin is a usage error even without a sandbox. */
+/** Runs the service's own check first, so that an invalid origin is a usage error even without a sandbox. */
 function checked({ world }: Context, change: Change): Change {
   const origin = parseReturnOrigin(change.origin);
   if (!origin.ok) throw refuseUsage(origin.refusal.message, nextAfterRefusal(change, shellOf(world.env)));
   return change;
 }
 
-/** A checked origin in the form in which the service returns it. */
+/** A checked origin, in the form that the service returns. */
 function originOf(text: string): string {
   const origin = parseReturnOrigin(text);
   return origin.ok ? origin.value : text;

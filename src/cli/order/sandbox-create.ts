@@ -14,7 +14,7 @@ export const DEFAULT_PRICE = "price_coffee";
 
 const ORDER_ID_BYTES = 6;
 
-/** The request for a checkout that a command needs; without the user's own order_id, each one is a new purchase. */
+/** The request for a checkout that a command needs; without the user's own order_id, each request is a new purchase. */
 export function requestFor(
   world: Pick<World, "randomBytes">,
   wanted: {
@@ -46,7 +46,7 @@ export async function createInSandbox(
 /** The order or the session to create, with its terms. */
 type CreateInput = { readonly noun: CheckoutKind; readonly request: CreateRequest };
 
-/** The same for several creates, one after the other. */
+/** Creates several checkouts in the sandbox, one after the other. */
 export async function createAllInSandbox(
   context: Context,
   options: ServiceOptions,
@@ -57,7 +57,7 @@ export async function createAllInSandbox(
   }: {
     readonly wanted: readonly CreateInput[];
     readonly control: ControlTarget;
-    /** The User-Agent of the creates. Default: the one of all commands. */
+    /** The User-Agent of the creates. Default: the User-Agent of all commands. */
     readonly agent?: string;
   },
 ): Promise<readonly CreatedCheckout[]> {

@@ -41,7 +41,7 @@ export function pollPolicy(settings: Settings, { wait }: WaitOptions): RetryPoli
   return { ...policy, timeoutMs: Math.min(policy.timeoutMs, DEFAULT_RETRY_POLICY.timeoutMs) };
 }
 
-/** Waits for a status of a checkout; exit 7 if time is up, exit 1 if another final status was reached. */
+/** Waits until a checkout has a status; exit 7 on timeout, exit 1 if it reached another final status. */
 export async function waitForStatus(
   context: Context,
   options: WaitOptions,

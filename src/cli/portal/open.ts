@@ -74,8 +74,8 @@ type OpenResult =
 
 /**
  * Opens a link through a file that redirects to it: every user of this machine can read a process's arguments, and the
- * browser's arguments would contain the code (decision 99). The file in the state folder is overwritten by the next
- * call; a file in a temporary folder is removed.
+ * browser's arguments would contain the code (decision 99). The next call overwrites the file in the state folder; a
+ * file in a temporary folder is removed.
  */
 async function openSecretly(context: Context, link: string): Promise<OpenResult> {
   const { world } = context;
@@ -96,7 +96,7 @@ async function openSecretly(context: Context, link: string): Promise<OpenResult>
   return { ok: true, settle };
 }
 
-/** A disk that is full or cannot be written is no reason to have no link. */
+/** A full or read-only disk must not prevent printing the link. */
 function writeFile(world: World, folder: string | undefined, page: string): TemporaryFile | Problem {
   try {
     return folder === undefined ? world.temporaryFile(FILE, page) : keptFile(world, folder, page);
@@ -113,12 +113,12 @@ function keptFile(world: World, folder: string, content: string): TemporaryFile 
   return { path, remove: () => world.files.remove(path) };
 }
 
-/** The state folder of a sandbox that runs here; undefined where only the environment names one. */
+/** The state folder of a sandbox that runs here; undefined if only the environment names the sandbox. */
 function liveFolder({ around }: Context): string | undefined {
   return unlessRefused(around.run) && around.location();
 }
 
-/** A page that a browser leaves at once, and that its history does not keep. */
+/** A page that redirects the browser at once and is not kept in its history. */
 function leadingOn(link: string): string {
   const text = link.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
   return `<!doctype html>

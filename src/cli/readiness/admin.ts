@@ -10,13 +10,13 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 type ActionOptions = CommonOptions & { readonly note?: string };
 
-/** An act of the administrator: its argument, its operation, and its output. */
+/** An action of the administrator: its argument, its operation, and its output. */
 type Action = {
   readonly name: string;
   readonly summary: string;
   readonly request: (subject: string) => RequestOf<"adminAct">;
   readonly done: string;
-  /** The hint for finding its argument. Default: it has no argument. */
+  /** The hint for finding the argument. Default: the action has no argument. */
   readonly find?: string;
 };
 
@@ -98,7 +98,7 @@ const NEXT_AFTER: NextAfter = {
   scope_missing: CHECK_TOKEN,
 };
 
-/** `checkout admin …`: acts of the service's administrator, who has a token of its own (decision 49). */
+/** `checkout admin …`: actions of the service's administrator, who has a separate token (decision 49). */
 export function registerAdmin(group: Group): void {
   for (const { name, summary, request, done, find } of ACTIONS) {
     register<ActionOptions>(group, {
@@ -131,7 +131,7 @@ export function registerAdmin(group: Group): void {
   });
 }
 
-/** An example of an act, with its argument. */
+/** An example of an action, with its argument. */
 function typed(name: string, [capability, price]: readonly [string, string]): string {
   return name.replace("<name>", capability).replace("<id>", price);
 }

@@ -45,8 +45,8 @@ function listedOf({ assumptions }: AnswerOf<"assumptions">, { used }: Assumption
 type LineOptions = { readonly style: Style; readonly record: Calibration | undefined; readonly now: number };
 
 /**
- * The lines of one assumption: its title, the choice, the setting that changes it, whether it was relied on, and the
- * verdict of a calibration with its age.
+ * The lines of one assumption: its title, the choice, the setting that changes the choice, whether it was relied on,
+ * and the verdict of a calibration with its age.
  */
 function lines(assumption: AssumptionEntry, { style, record, now }: LineOptions): string {
   const { decision, title, chosen, setting } = assumption;

@@ -140,14 +140,14 @@ async function publish(
   return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;
 }
 
-/** Keeps only the named items. The verdict stays the verdict of all items: no single item makes a store ready. */
+/** Keeps only the named items. The verdict remains that of all items: no single item makes a store ready. */
 function narrowed(report: ChecklistReport, names: readonly ItemName[] | undefined): ChecklistReport {
   return names === undefined
     ? report
     : { ...report, items: report.items.filter(({ name }) => names.includes(name)) };
 }
 
-/** Writes the JUnit file after the report was printed: a failure to write it does not lose the report. */
+/** Writes the JUnit file after the report was printed, so that a failure to write it does not lose the report. */
 function writeJunit({ cwd, files }: World, path: string, xml: string): void {
   const file = resolve(cwd, path);
   const refused = (why: string): Refused =>

@@ -71,7 +71,7 @@ async function prepareReturn(
   };
 }
 
-/** A drill without a verdict is not kept: the last drill with a verdict still counts. */
+/** A drill without a verdict is not recorded: the last drill with a verdict still counts. */
 async function keep(
   context: Context,
   control: ControlTarget,

@@ -36,7 +36,7 @@ import { answered, callAt, type NextAfter } from "../target/call.ts";
 
 type DuplicatesOptions = OrderViewOptions & { readonly quick?: boolean; readonly restart?: string };
 
-/** The verdict of a drill, and the record of the drill; null if the drill was not recorded. */
+/** The verdict and the record of a drill; the record is null if the drill was not recorded. */
 type ShownVerdict = { readonly judged: JudgedDrill; readonly drill: AnswerOf<"recordDuplicates"> | null };
 
 /** The sandbox of a drill, and the shop's view of its orders. */
@@ -100,8 +100,8 @@ function drillWith(context: Context, options: DuplicatesOptions, { control, view
 }
 
 /**
- * Runs the shop's restart command, which must exit. Its child processes end with it, so a supervisor must start the
- * shop.
+ * Runs the shop's restart command, which must exit. The command's child processes end with it, so a supervisor must
+ * start the shop.
  */
 async function restartShop({ world }: Context, commandLine: string, signal: AbortSignal): Promise<void> {
   const command = {
@@ -119,13 +119,13 @@ async function restartShop({ world }: Context, commandLine: string, signal: Abor
   throw new Refused({ exitCode: EXIT.failed, code: "not_restarted", message, next: NEXT_RESTART });
 }
 
-/** Timeout of the shop's command, in milliseconds, and how much of its output is kept. */
+/** Timeout of the restart command, in milliseconds. */
 const RESTART_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 4096;
 const NEXT_RESTART =
   "let it exit with 0 when what runs your shop was told to restart it, such as a supervisor";
 
-/** The end of each order: of each kind, the first is paid, the second fails, and so on. */
+/** The outcome of each order: of each kind, the first is paid, the second fails, and so on. */
 function drilled(orders: readonly UnpaidOrder[]): readonly DrilledOrder[] {
   return orders.flatMap((order, at) => {
     const before = orders.slice(0, at).filter(({ kind }) => kind === order.kind).length;
@@ -134,7 +134,7 @@ function drilled(orders: readonly UnpaidOrder[]): readonly DrilledOrder[] {
   });
 }
 
-/** Creates orders of both kinds, or of the only kind whose events the endpoints get, one for each end. */
+/** Creates orders of both kinds, or of the only kind whose events the endpoints receive, one for each outcome. */
 async function ownOrders(
   context: Context,
   options: DuplicatesOptions,
@@ -170,7 +170,7 @@ const NEXT_AFTER: NextAfter = {
     "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>; then run the drill again",
 };
 
-/** A drill without a verdict is not recorded: the last drill with a verdict stays. */
+/** A drill without a verdict is not recorded: the last drill with a verdict still counts. */
 async function keep(
   { world }: Context,
   control: ControlTarget,

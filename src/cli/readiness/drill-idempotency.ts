@@ -29,7 +29,7 @@ type IdempotencyOptions = CommonOptions & {
 
 /** Default timeout of the merchant's command, in milliseconds. */
 const COMMAND_TIMEOUT_MS = 120_000;
-/** Maximum number of lines of the command's output that are shown: the last. */
+/** Number of lines of the command's output that are shown: the last ones. */
 const LAST_LINES = 10;
 
 const EXAMPLE = 'checkout checklist run idempotency --client-command "node create-order.js"';
@@ -135,7 +135,7 @@ function lastOutputLines({ stdout, stderr }: IdempotencyDrill["client"]): string
     .map(printable);
 }
 
-/** Without a command: the evidence of the client in the sandbox's log, and the evidence that is missing. */
+/** The drill without a command: the evidence about the client in the sandbox's log, and the missing evidence. */
 async function evidence(context: Context, control: ControlTarget): Promise<DrillResult> {
   const { items } = await callAt(context, control, { name: "checklist", body: undefined });
   const item = items.find(({ name }) => name === "idempotency_replay");

@@ -16,14 +16,14 @@ export type DrillResult = {
   readonly verdict: JudgedDrill["verdict"];
   readonly json: object;
   readonly text: (look: DrillLayout) => string | Promise<string>;
-  /** The last output lines of the merchant's command; printed to stderr above the report. */
+  /** The last lines of the merchant's command's output; printed to stderr before the report. */
   readonly output?: readonly string[];
 };
 
-/** The layout of a drill's report; `all` also lists each step that passed, instead of their number. */
+/** The layout of a drill's report; `all` lists each passed step instead of their number. */
 export type DrillLayout = Pick<Printer, "style" | "width"> & { readonly all: boolean };
 
-/** A drill with all its input; the signal stops it. */
+/** A drill with all its input; `signal` stops it. */
 export type ReadyDrill = (signal: AbortSignal) => Promise<DrillResult>;
 
 /** The command of a drill: `prepare` checks the options and returns the drill. */
@@ -71,7 +71,7 @@ async function runDrill<Options extends ServiceOptions>(
   return EXIT_CODES[verdict];
 }
 
-/** The result of a drill whose steps this command took, and its record; null if it was not recorded. */
+/** The result of a drill whose steps ran in this command, and the record; null if the drill was not recorded. */
 export function resultOf(
   { verdict, steps }: JudgedDrill,
   {
@@ -92,7 +92,7 @@ export function resultOf(
   };
 }
 
-/** The beginning of a line with a verdict. */
+/** The mark at the beginning of a verdict's line. */
 export function verdictMark(verdict: JudgedDrill["verdict"], style: Style): string {
   return { passed: style.green("✓"), failed: style.red("✗"), unknown: style.bold("?") }[verdict];
 }
@@ -100,9 +100,9 @@ export function verdictMark(verdict: JudgedDrill["verdict"], style: Style): stri
 /** The layout of a drill's steps. */
 type StepLayout = DrillLayout & { readonly titles: StepTitles };
 
-/** Columns before a step: its mark. */
+/** Width of the mark before a step, in columns. */
 const MARK_PLACES = 4;
-/** Maximum number of steps below a cause or beside a note. */
+/** Maximum number of steps listed with a cause or note. */
 const MAX_NAMED = 3;
 
 /** The causes of failed steps, each with some of its steps; then notes, and the number of passed steps. */

@@ -22,24 +22,24 @@ export type UnpaidOrder = Buyer & { readonly kind: CheckoutObject };
 
 type ViewTarget = { readonly control: ControlTarget; readonly view: OrderViewSource };
 
-/** Timeout of each run of the shop's command, in milliseconds, and the maximum output that is kept. */
+/** Timeout of each run of the shop's command, in milliseconds. */
 const COMMAND_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 4096;
 /**
- * The amounts of new orders, in minor units: many, so that no shop can recognise a drill by its amount, and such that
- * floating point loses a minor unit of each, as 19.99 * 100 is 1998.99.
+ * The lowest amount of new orders, in minor units. Amounts are random, so that a shop cannot recognise a drill, and
+ * floating point loses a minor unit of each: 19.99 * 100 is 1998.99.
  */
 const LEAST_MINOR = 100;
 const AMOUNTS = Array.from({ length: 9900 }, (_, at) => LEAST_MINOR + at).filter(
   (minor) => Math.trunc((minor / 100) * 100) < minor,
 );
 
-/** A text without special characters of any shell. */
+/** Text without special characters of any shell. */
 const HARMLESS = /^\w[\w.~-]*$/;
 
 /**
  * The shop's own checkouts: named by `--checkout`, or created by the command of `--create`; undefined without both
- * options. Refuses more than `most` checkouts, duplicates, and final ones.
+ * options. Refuses more than `most` checkouts, duplicates, and checkouts whose status is final.
  */
 export async function ordersOfShop(
   context: Context,
@@ -68,7 +68,7 @@ export async function ordersOfShop(
 
 const NAME_FEWER = "leave it out; nothing was done";
 
-/** Creates orders of these kinds, all with the same random amount, and with nothing that shows a drill. */
+/** Creates orders of these kinds, all with the same random amount, and without any sign of a drill. */
 export async function newOrders(
   context: Context,
   options: OrderViewOptions,
@@ -90,8 +90,8 @@ export async function newOrders(
 }
 
 /**
- * A random amount with an active currency and payment method of the store; default terms if it has no active currency
- * or method.
+ * A random amount with an active currency and payment method of the store; default terms if the store has no active
+ * currency or method.
  */
 async function someTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
   const { world } = context;
@@ -108,9 +108,8 @@ async function someTerms(context: Context, control: ControlTarget): Promise<Crea
 }
 
 /**
-/**
- * Returns a generator of order_ids in the form of the shop's own order_ids, if that form is safe in a shell; else in a
- * common form. Some order_ids of a kind are similar to the first.
+ * Returns a generator of order_ids in the form of the shop's own order_ids if that form is safe in a shell, otherwise
+ * in a common form. Some order_ids of a kind resemble the first one.
  */
 async function orderIdsOfShop({ world }: Context, control: ControlTarget): Promise<(kind: string) => string> {
   const like = answered(await merchantOrderId(world, control));
@@ -189,7 +188,7 @@ function checkCommand({ from }: OrderViewSource, { orderId }: Buyer): void {
   throw refuseUsage(message, "use {session_id} in the command, or another checkout");
 }
 
-/** The expected duration of a drill, for the line before it. */
+/** The expected duration of a drill, for the line printed before it starts. */
 export function timeLine({ totalMs, waitMs }: { readonly totalMs: number; readonly waitMs: number }): string {
   return `about ${seconds(totalMs)}, of them ${seconds(waitMs)} waiting`;
 }

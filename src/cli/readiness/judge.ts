@@ -34,7 +34,7 @@ type JudgedService =
 
 type OtherService = Extract<JudgedService, { source: "service" }>;
 
-/** The judge of `checkout checklist`: of the folder's sandbox, or of a service that is named. */
+/** The judge of `checkout checklist`: for the folder's sandbox, or for a named service. */
 export async function judgeFor(context: Context, options: JudgeOptions): Promise<Judge> {
   const place = await placeOf(context, options);
   return place.source === "sandbox"

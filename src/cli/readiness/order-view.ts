@@ -50,7 +50,7 @@ export const ORDER_VIEW_RULES = {
 } as const satisfies Pick<CommandSpec<OrderViewOptions>, "requires" | "conflicts">;
 
 /**
- * The checked way to ask the shop about an order; undefined if none was given, so that the drill cannot have a verdict.
+ * The checked way to ask the shop about an order; undefined if none was given: then the drill cannot reach a verdict.
  */
 export function viewOf(
   { orderView, orderViewCommand, paidWhen }: OrderViewOptions,
@@ -77,7 +77,7 @@ const NO_VIEW: DrillResult = {
     ].join("\n"),
 };
 
-/** The result of a drill without a view of orders: no step is taken. */
+/** The result of a drill without a view of orders: no step runs. */
 export const withoutView: ReadyDrill = () => Promise.resolve(NO_VIEW);
 
 function parsePattern(text: string): RegExp {

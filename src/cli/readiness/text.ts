@@ -16,7 +16,8 @@ import type { Printer } from "../printer.ts";
 type TextLayout = Pick<Printer, "style" | "wrap">;
 
 /**
- * The report as text: each item with its reason, its evidence and its risks, and the next command if it does not pass.
+ * The report as text: each item with its reason, its evidence and its risks, and the next command if the item does not
+ * pass.
  */
 export function checklistText(report: ChecklistReport, { style, wrap }: TextLayout): string {
   const { items, service, storeId, judgedAt } = report;

@@ -49,7 +49,7 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
 /** Commands that take no store. */
 const OF_NO_STORE = /^checkout (sandbox (start|logs)|doctor)\b/;
 
-/** A command of an explanation, with the store of the explanation. */
+/** A command of an explanation, with the explanation's store. */
 export function inNamedStore(
   command: string,
   { store }: Pick<CommonOptions, "store">,
@@ -59,7 +59,7 @@ export function inNamedStore(
   return `${command} ${optionToCopy("--store", store, shell) ?? "--store <id>"}`;
 }
 
-/** An exact order_id comes before the end of an id (decision 104). */
+/** An exact order_id takes precedence over the end of an id (decision 104). */
 async function explain(context: Context, { as }: ExplainOptions, text: string): Promise<AnswerOf<"explain">> {
   const ask = (id: string) =>
     callSandbox(context, { name: "explain", body: { id, as }, nextAfter: NEXT_AFTER });
@@ -121,10 +121,10 @@ function seeText(rule: number | null, decision: number | null): string {
   return cited.length === 0 ? "" : `See ${cited.join(" and ")}`;
 }
 
-/** The column at which a wrapped line continues: behind its time. */
+/** The column at which a wrapped line continues: after the time. */
 const TEXT_AT = "2026-01-01T00:00:00.000Z  ".length + 2;
 
-/** Reasons, each wrapped behind its name. */
+/** Reasons, each wrapped after its name. */
 function reasonLines(given: readonly Field[], wrap: Printer["wrap"]): string {
   const at = Math.max(...given.map(([label]) => label.length)) + 4;
   return fieldLines(given)

@@ -86,7 +86,7 @@ async function storeMoment(context: Context, since: SpanOrMoment): Promise<numbe
 }
 
 /**
- * Prints the existing requests, then one line for each new request, until Ctrl-C. Goes on after a restart of the
+ * Prints the existing requests, then one line for each new request, until Ctrl-C. Continues after a restart of the
  * sandbox, which may then have another port and another token.
  */
 async function follow(context: Context, query: RequestOf<"listRequests">): Promise<number> {
@@ -134,8 +134,8 @@ function showCome({ printer }: Context, { requests, failure }: AnswerOf<"listReq
 }
 
 /**
- * One request per line; `requests get` has the columns that do not fit. The day is shown only if there are several
- * days.
+ * One request per line; `requests get` shows the columns that do not fit. The day is shown only if the requests span
+ * several days.
  */
 function requestLines(requests: readonly RequestEntry[], { width, style }: TableStyle): Promise<string> {
   const days = new Set(requests.map(({ at }) => iso(at).slice(0, 10)));

@@ -68,7 +68,7 @@ function advanceBy(text: string): RequestOf<"moveClock"> {
   return { action: "advance", byMs: by.value };
 }
 
-/** Uses the service's own check, so that a day that does not exist is refused. */
+/** Uses the service's own check, so that a nonexistent day is refused. */
 function setTo(text: string): RequestOf<"moveClock"> {
   const parsed = decodeRequest("moveClock", { action: "set", to: text });
   if (!parsed.ok) throw wrong(`expected ${MOMENT}; got ${printableLiteral(text)}`);

@@ -44,7 +44,7 @@ const ABANDON_MS = 10_000;
 const SHOWN_LOG_LINES = 5;
 
 /**
- * `start --detach` and `start --reuse`: uses the running sandbox of the folder, or else starts one, detached or with
+ * `start --detach` and `start --reuse`: uses the running sandbox of the folder, otherwise starts one, detached or with
  * `serve`. If several starts run at once, one of them serves and the others use its sandbox.
  */
 export async function startOrReuse(
@@ -76,7 +76,7 @@ function refusedEphemeral({ detach }: StartOptions): Refused {
   );
 }
 
-/** Prints the ready line of the running sandbox; refuses if it runs with other settings than the requested ones. */
+/** Prints the ready line of the running sandbox; refuses if its settings differ from the requested ones. */
 async function useLive(
   context: Context,
   options: StartOptions,
@@ -126,7 +126,7 @@ function warnHeldBack({ printer }: Context, why: string): void {
   printer.trace(`warning: no events are delivered: ${why}`);
 }
 
-/** Starts a detached process, and prints its message: the ready line, or its problem. */
+/** Starts a detached process and prints its message: the ready line, or its problem. */
 async function startDetached(
   context: Context,
   options: StartOptions,
@@ -168,7 +168,7 @@ function aborted(signal: AbortSignal): Promise<"aborted"> {
   });
 }
 
-/** Starts a detached process, which is stopped at the end of the block that holds it unless it was let go. */
+/** Starts a detached process; the end of the enclosing block stops it unless it was released. */
 function heldProcess(world: World, logFile: string): DetachedProcess & AsyncDisposable {
   const started = world.startDetached({ logFile });
   let isHeld = true;
@@ -187,7 +187,7 @@ function heldProcess(world: World, logFile: string): DetachedProcess & AsyncDisp
   };
 }
 
-/** The last lines that a process has written to its log since it was started. */
+/** The last lines that a process has written to its log since it started. */
 function logLines(
   { files }: World,
   { logFile, logged }: { readonly logFile: string; readonly logged: number },
@@ -210,7 +210,7 @@ function endedEarly(how: string, lines: readonly string[]): Problem {
   };
 }
 
-/** Serves in a detached process: notifies its starter when it is ready, and stops if the starter has ended before. */
+/** Serves in a detached process: notifies its starter when it is ready, and stops if the starter has already ended. */
 export async function serveDetached(
   context: Context,
   options: StartOptions,

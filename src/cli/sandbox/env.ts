@@ -67,9 +67,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   return printer.result(variables, () => environmentText(variables, options.format ?? "sh"));
 }
 
-/**
- * The description of the sandbox covers its first store; only another store needs the operations, which load slowly.
- */
+/** The sandbox's description covers its first store; only another store needs the operations, which load slowly. */
 async function accessTo(context: Context, options: EnvOptions, live: Live): Promise<Access> {
   const { version, around } = context;
   const { port, control_token: token } = live.run;
@@ -89,7 +87,7 @@ async function accessTo(context: Context, options: EnvOptions, live: Live): Prom
   return { ...access, revoked };
 }
 
-/** Variables in a form that a shell or a tool reads; every value arrives unchanged. */
+/** Variables in a format that a shell or a tool reads; every value arrives unchanged. */
 export function environmentText(variables: Readonly<Record<string, string>>, format: Format): string {
   if (format === "json") return JSON.stringify(variables);
   return Object.entries(variables)
@@ -107,8 +105,8 @@ const LINES: Readonly<Record<Exclude<Format, "json">, (name: string, value: stri
 };
 
 /**
- * Unquoted if every reader accepts that; otherwise in a kind of quotes that the value does not contain, because readers
- * disagree about escapes. No value of ours contains all three kinds.
+ * Unquoted if every reader accepts that; otherwise in quotes that the value does not contain, because readers disagree
+ * about escapes. None of our values contains all three kinds of quotes.
  */
 function dotenvValue(value: string): string {
   if (/^[\w.:/@%+,-]*$/.test(value)) return value;

@@ -71,11 +71,11 @@ export function registerExec(group: Group): void {
 /** A program with its arguments. */
 type Program = { readonly program: string; readonly args: readonly string[] };
 
-/** The exit code of a command that a signal ended is this plus the number of the signal, as in a shell. */
+/** Added to the number of the signal that ended a command to get the exit code, as in a shell. */
 const KILLED_BY = 128;
 const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
-/** Runs a program beside a sandbox in memory. Only the program writes to stdout. */
+/** Runs a program with a sandbox in memory. Only the program writes to stdout. */
 async function runExec(context: Context, options: ExecOptions, { program, args }: Program): Promise<number> {
   const { world, printer } = context;
   // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
@@ -149,7 +149,7 @@ async function runInStore(
   return exitCode;
 }
 
-/** Deletes the store of a program, or says that it stays. Neither changes the exit code of the program. */
+/** Deletes the store of a program, or says that it is kept. Neither changes the program's exit code. */
 async function removeFreshStore(
   context: Context,
   target: ControlTarget & { readonly storeId: string },
@@ -165,7 +165,7 @@ async function removeFreshStore(
     );
 }
 
-/** Records the first signal that asks the program and us to end. */
+/** Records the first signal that asks the program and this command to end. */
 function recordStopSignal({ onStop }: World): {
   readonly signal: () => StopSignal | undefined;
   readonly heard: Promise<void>;
@@ -180,14 +180,14 @@ function recordStopSignal({ onStop }: World): {
   return { signal: () => signal, heard };
 }
 
-/** The faults of `--fault`. The module that reads them is loaded only if there are any. */
+/** The faults of `--fault`. The module that reads them is loaded only if the option was given. */
 async function faultsOf(context: Context, { fault: names }: ExecOptions): Promise<FaultRequests> {
   if (names === undefined) return [];
   const { readFaults } = await import("../fault/wanted-faults.ts");
   return readFaults(context, names);
 }
 
-/** Creates a store for a program; the end of the block that holds it deletes the store, unless it is kept. */
+/** Creates a store for a program; the end of the enclosing block deletes the store, unless it is kept. */
 async function freshStore(
   context: Context,
   target: ControlTarget,
@@ -233,7 +233,7 @@ function endingOfProgram(program: string, end: ProgramResult): number {
   }
 }
 
-/** Variables that name another service, its state or its secrets. */
+/** Variables that name another service, or its state or secrets. */
 const ELSEWHERE = [
   "CHECKOUT_BASE_URL",
   "CHECKOUT_API_KEY",
@@ -249,7 +249,7 @@ function cleared(): Record<string, undefined> {
   return Object.fromEntries(ELSEWHERE.map((name) => [name, undefined]));
 }
 
-/** The environment of the program: this sandbox's variables, and none of another sandbox. */
+/** The environment of the program: with this sandbox's variables, without those of any other sandbox. */
 function environmentOf({ ready }: ServedSandbox): Record<string, string | undefined> {
   return {
     ...cleared(),
@@ -264,7 +264,7 @@ function environmentOf({ ready }: ServedSandbox): Record<string, string | undefi
 /** Maximum length of the kept log, in characters: about 2,000 requests. */
 const MAX_LOG_LENGTH = 256 * 1024;
 
-/** A log in memory. Of a long log only the end is kept, from the beginning of a line. */
+/** A log in memory. Only the end of a long log is kept, from the beginning of a line. */
 function keptLog(): LogStream & { readonly text: () => string } {
   let kept = "";
   let isWhole = true;
@@ -286,7 +286,7 @@ function keptLog(): LogStream & { readonly text: () => string } {
   };
 }
 
-/** Prints the log of a failed program. Without any request, the program may not have used its environment. */
+/** Prints the log of a failed program. If there was no request, the program may not have used its environment. */
 function showLog({ printer }: Context, text: string): void {
   printer.trace(text === "" ? "checkout exec: no request reached its sandbox" : text.trimEnd());
 }

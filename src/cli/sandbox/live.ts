@@ -8,14 +8,17 @@ import { noteVersion } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, type Problem } from "../problem.ts";
 import { readyOf, type Ready } from "../../host/ready.ts";
 
-/** A folder's running sandbox with its own description. */
+/** A folder's running sandbox with its description. */
 export type Live = { readonly run: Run; readonly description: SandboxDescription };
 
 /** Timeout for a sandbox that is starting, in milliseconds. */
 const START_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 
-/** The running sandbox of the folder with its description; undefined if none runs. Waits while it starts. */
+/**
+ * The folder's running sandbox with its description; undefined if none is running. Waits for a sandbox that is
+ * starting.
+ */
 export async function findLive(context: Context, signal?: AbortSignal): Promise<Live | undefined> {
   const { world, around } = context;
   const since = world.monotonic();
@@ -30,7 +33,7 @@ export async function findLive(context: Context, signal?: AbortSignal): Promise<
   }
 }
 
-/** Asks a running sandbox for its description; notes once if it has another version. */
+/** Asks a running sandbox for its description; warns once if its version differs. */
 export async function describeRun(context: Context, run: Run): Promise<Live> {
   const { world } = context;
   noteVersionOf(context, run);
@@ -55,7 +58,7 @@ export async function describeRun(context: Context, run: Run): Promise<Live> {
   });
 }
 
-/** Notes once that a sandbox has another version than this command (decision 65). */
+/** Warns once that a sandbox has another version than this command (decision 65). */
 export function noteVersionOf(context: Context, { version }: Run): void {
   if (version !== context.version) noteVersion(context, version);
 }

@@ -71,7 +71,7 @@ function inTerminal(pid: number): Problem {
 type LogReader = {
   /** The content of the older file. */
   readonly older: () => readonly Uint8Array[];
-  /** The content of the log that was not read yet, even if the log was rotated meanwhile. */
+  /** The unread content of the log, even if the log was rotated meanwhile. */
   readonly next: () => readonly Uint8Array[];
 };
 
@@ -96,7 +96,7 @@ function readLog({ readFrom }: World["files"], folder: string): LogReader {
   };
 }
 
-/** Collects bytes and prints each whole line. */
+/** Collects bytes and prints each complete line. */
 function createLines({ printer }: Context) {
   let rest = Buffer.alloc(0);
   const print = (line: string): void => printer.line({ line }, () => printable(line));

@@ -7,7 +7,8 @@ import type { GivenSecrets } from "../../host/given-secrets.ts";
 import type { Ready } from "../../host/ready.ts";
 
 /**
- * The problem of a start whose ready line could not be printed: its sandbox is stopped, because no user could reach it.
+ * The problem of a start whose ready line could not be printed. The sandbox was stopped, because no user could reach
+ * it.
  */
 export function readyLineProblem(): Problem {
   return {
@@ -27,7 +28,7 @@ export function activeFaultsText(count: number): string {
 type RunMode = "foreground" | { readonly detached: string | null };
 
 /**
- * The ready line for people, with four lines to copy, each short enough for 80 columns. They include the store, so that
+ * The ready line for people, with four lines to copy, each at most 80 columns wide. They include the store, so that
  * managed idempotency keys are the same in every folder.
  */
 export function banner(
@@ -89,7 +90,7 @@ export function banner(
   ].join("\n");
 }
 
-/** Says that the secret is the store's, and how many endpoints sign with their own. */
+/** Says that the secret belongs to the store, and how many endpoints sign with their own secret. */
 export function ownSecretsText(count: number): string {
   const others = count === 1 ? "an endpoint has its own" : `${count} have their own`;
   return `the store's; ${others}: checkout endpoints secret`;

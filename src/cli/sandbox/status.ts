@@ -24,7 +24,7 @@ import { describeRun, noteVersionOf } from "./live.ts";
 import { untilStopped } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-/** The status of a folder's sandbox; null: not known. */
+/** The status of a folder's sandbox; unknown values are null. */
 type Status = {
   readonly state: "running" | "starting" | "not_responding" | "stopped";
   readonly running: boolean;
@@ -36,11 +36,11 @@ type Status = {
   readonly log_file: string | null;
   readonly held_back: string | null;
   readonly active_faults: number | null;
-  /** Changes with each start in memory, each reset and each restore. */
+  /** Changes at each start in memory, each reset and each restore. */
   readonly instance_id: string | null;
-  /** Its settings, by the names of the control API. */
+  /** The settings, by their names in the control API. */
   readonly settings: Readonly<Record<string, unknown>> | null;
-  /** Why the rest is not known, although the sandbox runs. */
+  /** Why other values are unknown although the sandbox is running. */
   readonly problem: string | null;
 };
 
@@ -237,7 +237,7 @@ async function lookOnce(
   return { lacks: `${baseUrl}: /healthz answered ${sent.status}` };
 }
 
-/** The named service, or else the running sandbox of the folder at this moment. */
+/** The named service, otherwise the running sandbox of the folder at this moment. */
 function whereIs({ around }: Context, options: WaitOptions): HealthCheck {
   if (options.baseUrl !== undefined) {
     const baseUrl = parseBaseUrl(options.baseUrl);

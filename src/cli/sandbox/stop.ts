@@ -6,7 +6,7 @@ import { noteTarget } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, unlessRefused, type Problem } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
 
-/** Timeout for stopping a sandbox, in milliseconds; it gives requests in flight less than a second. */
+/** Timeout for stopping a sandbox, in milliseconds; a stopping sandbox allows requests in flight less than a second. */
 const STOP_MS = 10_000;
 /** Timeout of the request to stop, in milliseconds. */
 const ASK_MS = 2000;
@@ -40,8 +40,8 @@ async function runStop(context: Context): Promise<number> {
 }
 
 /**
- * Stops the process of `run.json`, whose start time was checked before, by a request to the control API, or else by a
- * signal. A user's program that hosts a sandbox gets no signal, which would end the whole program.
+ * Stops the process in `run.json`, whose start time has been checked, by a request to the control API, otherwise by a
+ * signal. A user's program that hosts a sandbox gets no signal, because a signal would end the whole program.
  */
 async function askToStop(world: World, run: Run): Promise<void> {
   const refused = await callStop(world, run);
@@ -53,7 +53,7 @@ async function askToStop(world: World, run: Run): Promise<void> {
   throw new Refused(sent === "not_permitted" ? notPermitted(run) : notStopped(run, refused));
 }
 
-/** Calls the operation; returns why the sandbox does not stop, or undefined if it does. */
+/** Calls the stop operation; returns why the sandbox does not stop, or undefined if it does. */
 async function callStop(world: World, { port, pid, ...run }: Run): Promise<string | undefined> {
   if (port === null) return run.is_guest === true ? "it has no port" : "it is still starting";
   const { callControl } = await import("../../client/control/control.ts");
@@ -65,7 +65,7 @@ async function callStop(world: World, { port, pid, ...run }: Run): Promise<strin
 }
 
 /**
- * Waits until the process has ended and the folder is free or taken by another sandbox. A user's program that hosts the
+ * Waits until the process has ended and the folder is free or used by another sandbox. A user's program that hosts the
  * sandbox need not end.
  */
 async function waitUntilGone({ world, around }: Context, run: Run): Promise<void> {

@@ -60,7 +60,7 @@ function create(context: Context, options: SnapshotOptions, name: string): Promi
   });
 }
 
-/** Takes a snapshot. With a file, the snapshot gets its name only after the file was written. */
+/** Takes a snapshot. A snapshot with a file gets its name only after the file was written. */
 function writtenTo(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,

@@ -41,7 +41,7 @@ export function checkCommand(
     throw refuseUsage("--all and --store exclude each other", "leave one of them out");
 }
 
-/** The snapshots in the folder of a sandbox, for a command with `--file`. */
+/** The snapshots in a sandbox's folder, for a command with `--file`. */
 export function shelfOf({ world }: Pick<Context, "world">, folder: string | undefined): SnapshotFiles {
   if (folder !== undefined) return snapshotsIn(world, folder);
   const message =
@@ -49,12 +49,13 @@ export function shelfOf({ world }: Pick<Context, "world">, folder: string | unde
   throw refuseUsage(message, "leave --file out: this sandbox keeps its snapshots in memory");
 }
 
-/** The name of a command's snapshot while the command acts. `signal` aborts when the command should stop. */
+/** The name of a snapshot while a command uses it. `signal` aborts if the command should stop. */
 export type TemporaryName = { readonly name: string; readonly signal?: AbortSignal };
 
 /**
- * Acts on a snapshot with a temporary name, which gets its own name after everything succeeded. Until then, and if
- * anything fails, an existing snapshot of that name is unchanged. Without a name, the snapshot is removed afterwards.
+ * Runs an action with a temporary snapshot name. The snapshot gets its own name after everything succeeded; until then,
+ * and after any failure, an existing snapshot of that name is unchanged. Without a name, the snapshot is removed
+ * afterwards.
  */
 export async function besideOlder<Value>(
   world: Pick<World, "freshId" | "onStop">,
@@ -72,7 +73,7 @@ export async function besideOlder<Value>(
   }
 }
 
-/** The path of a typed file. */
+/** The absolute path of a file argument. */
 export function resolvePath({ cwd }: Pick<World, "cwd">, file: string): string {
   return resolve(cwd, file);
 }

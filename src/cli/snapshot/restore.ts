@@ -98,7 +98,7 @@ function restore(
   });
 }
 
-/** Restores an existing snapshot, or the snapshot in a file, which is kept under the name, if there is one. */
+/** Restores an existing snapshot, or the snapshot in a file; the latter is kept under the name, if one was given. */
 function takenFrom(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
@@ -120,7 +120,7 @@ function takenFrom(
   });
 }
 
-/** A snapshot has no API keys: for a store that is new to this sandbox, the folder has no key either. */
+/** Snapshots contain no API keys: if a store is new to this sandbox, the folder has no key for it either. */
 function noteKeys({ world, printer }: Context, folder: string | undefined, { stores }: RestoreAnswer): void {
   const kept = folder === undefined ? undefined : readCredentials(world, folder);
   if (kept?.ok !== true) return;

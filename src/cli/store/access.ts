@@ -6,7 +6,7 @@ import { resolveStore } from "../target/control.ts";
 import { isOwn } from "../target/surroundings.ts";
 
 /**
- * The settings that an application needs for the command's store: from the store's sandbox, and its key from the
+ * The settings that an application needs for the command's store: from the store's sandbox, with the key from the
  * folder.
  */
 export async function accessIn(context: Context, sandbox: ControlTarget): Promise<StoreAccess> {
@@ -17,7 +17,7 @@ export async function accessIn(context: Context, sandbox: ControlTarget): Promis
   return { baseUrl: `${target.origin}/v1`, apiKey, storeId, signingSecret, ownSecrets };
 }
 
-/** The last four characters of the keys of a store that are revoked. */
+/** The last four characters of a store's revoked keys. */
 export async function listRevokedKeyEndings(
   context: Context,
   target: ControlTarget,
@@ -28,7 +28,9 @@ export async function listRevokedKeyEndings(
   return revoked.map(({ lastFour }) => lastFour);
 }
 
-/** The store's kept key; null for another folder's sandbox, because a folder keeps only the keys of its own sandbox. */
+/**
+ * The kept key of the store; null for another folder's sandbox, because a folder keeps only keys of its own sandbox.
+ */
 function keptKeyOf({ around }: Context, { origin }: ControlTarget, storeId: string): string | null {
   if (!isOwn(around, origin)) return null;
   return around.credentials().stores[storeId]?.api_key ?? null;

@@ -98,7 +98,7 @@ function keyLines(
   );
 }
 
-/** The id of the key that the folder keeps. */
+/** The id of the key that is kept in the folder. */
 function keptOf(context: Context, { storeId, keys }: AnswerOf<"listKeys">): string | null {
   const end = endOfKeptKey(context, storeId);
   return keys.find(({ lastFour }) => lastFour === end)?.keyId ?? null;
@@ -109,13 +109,13 @@ function isKept(context: Context, { storeId, lastFour }: AnswerOf<"revokeKey">):
 }
 
 /**
- * The last four characters of the store's key in `credentials.json`; undefined if there is none or it cannot be read.
+ * The last four characters of the store's key in `credentials.json`; undefined if there is no key or it cannot be read.
  */
 function endOfKeptKey({ around }: Context, storeId: string): string | undefined {
   return unlessRefused(around.credentials)?.stores[storeId]?.api_key.slice(-4);
 }
 
-/** Generates secrets that `sandbox start` takes from the environment. Stores nothing, and needs no sandbox. */
+/** Generates secrets that `sandbox start` reads from the environment. Stores nothing, and needs no sandbox. */
 async function runGenerate({ world, printer }: Context): Promise<number> {
   const made: Readonly<Record<SecretName, string>> = {
     apiKey: newApiKey(world),

@@ -93,7 +93,7 @@ export function registerPrices(group: Group): void {
   });
 }
 
-/** The service's own check of a field, as the parser of an option. */
+/** Turns the service's own check of a field into the parser of an option. */
 function parseField(field: "currency" | "description"): (text: string) => string {
   return parserOf((text) => {
     const fault = fieldFault(field, text);

@@ -93,7 +93,7 @@ function parseMerchant(text: string): string {
   return id;
 }
 
-/** The folder remembers only a store of its own sandbox. */
+/** The folder stores only a store of its own sandbox as the default. */
 async function runUse(context: Context, _options: CommonOptions, text = ""): Promise<number> {
   const { world, printer, around } = context;
   const target = await sandboxTarget(context);

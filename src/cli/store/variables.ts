@@ -1,7 +1,7 @@
 import type { Context } from "../command.ts";
 import { ownSecretsText } from "../sandbox/ready.ts";
 
-/** The settings of an application; `apiKey` is null if no file holds it. */
+/** The settings of an application; `apiKey` is null if no file contains it. */
 export type StoreAccess = {
   readonly baseUrl: string;
   readonly apiKey: string | null;
@@ -11,7 +11,7 @@ export type StoreAccess = {
   readonly ownSecrets?: number | undefined;
 };
 
-/** The variables that a program finds them in. */
+/** The environment variables in which a program finds the settings. */
 export function variablesOf({
   baseUrl,
   apiKey,

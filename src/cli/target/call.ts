@@ -20,7 +20,7 @@ import { STORES } from "./named-store.ts";
 import { printableVersion } from "./notes.ts";
 import { TOKEN_VARIABLES } from "./surroundings.ts";
 
-/** The remedy for each code. */
+/** The remedy for each error code. */
 export type NextAfter = Readonly<Partial<Record<ErrorCode, string>>>;
 
 /** Calls an operation of a given sandbox. */
@@ -35,10 +35,10 @@ export async function callAt<Name extends OperationName>(
   throw unreachable(`${result.message}; the address is from ${source}`);
 }
 
-/** A call, with remedies for its refusals. */
+/** A call, with the remedies for its refusals. */
 export type Call<Name extends OperationName> = ControlCall<Name> & { readonly nextAfter?: NextAfter };
 
-/** The value of a call. Throws its refusal or failure; `nextAfter` has the remedy for each code. */
+/** The value of a call. Throws a refusal or failure; `nextAfter` contains the remedy for each code. */
 export function answered<Value>(result: ControlResult<Value>, nextAfter: NextAfter = {}): Value {
   switch (result.end) {
     case "success":
@@ -68,7 +68,7 @@ const NEXT_AFTER_TOKEN: NextAfter = {
   scope_missing: CHECK_TOKEN,
 };
 
-/** A refusal of the sandbox. */
+/** The problem for a refusal by the sandbox. */
 function refusedProblem(
   { code, message }: { readonly code: string; readonly message: string },
   nextAfter: NextAfter = {},

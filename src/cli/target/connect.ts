@@ -10,7 +10,7 @@ import { type Settings, type TargetSettings, serviceSettings, targetOf } from ".
 import { awaitSandbox } from "./waiting.ts";
 
 /**
- * The service of a command as a target of requests. Refuses to send its key over plain HTTP without consent, and
+ * The service of a command as a target of requests. Refuses to send the key over plain HTTP without consent, and
  * redacts the key in all output.
  */
 export function connect({ printer }: Context, settings: Settings): Target {
@@ -27,7 +27,7 @@ export function connect({ printer }: Context, settings: Settings): Target {
 /** A service to send requests to, and the settings that name it. */
 export type ServiceConnection = { readonly target: Target; readonly settings: Settings };
 
-/** The service of the command; waits until the folder's sandbox is running if it is that service. */
+/** The service of the command; if that is the folder's sandbox, waits until it is running. */
 export async function connectTo(context: Context): Promise<ServiceConnection> {
   const connected = await connectIn(context);
   noteTarget(context, { url: connected.target.baseUrl });
@@ -46,7 +46,10 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
   return { target: connect(context, settings), settings };
 }
 
-/** The target that `--target` names; undefined without `--target`. The configuration is loaded only then. */
+/**
+ * The target named by `--target`; undefined without `--target`. The configuration is loaded only if the option is
+ * given.
+ */
 export async function loadNamedTarget(context: Context): Promise<TargetSettings | undefined> {
   const { target, allowEnv } = context.around.options;
   if (target === undefined) {
@@ -57,9 +60,7 @@ export async function loadNamedTarget(context: Context): Promise<TargetSettings 
   return findTarget(context, target);
 }
 
-/**
- * The v1 API of the sandbox that a command controls. A key that the environment has for another service is not used.
- */
+/** The v1 API of the sandbox that a command controls. An API key in the environment for another service is not used. */
 export function connectToSandbox(
   context: Context,
   { origin, storeId }: ControlTarget,

@@ -33,7 +33,7 @@ export async function callSandbox<Name extends OperationName>(
   return callAt(context, await find(context, role), call);
 }
 
-/** A time by the store's clock: a span from now (in milliseconds, negative for the past), at least 0. */
+/** A time by the store's clock, at least 0: a span from now, in milliseconds; negative spans are in the past. */
 export async function momentFromNow(
   context: Context,
   spanMs: number,
@@ -43,7 +43,7 @@ export async function momentFromNow(
   return Math.max(0, clock.now + spanMs);
 }
 
-/** Calls an operation of a given sandbox, or else of the command's sandbox. */
+/** Calls an operation of a given sandbox, otherwise of the command's sandbox. */
 export function callFor<Name extends OperationName>(
   context: Context,
   target: ControlTarget | undefined,
@@ -58,7 +58,7 @@ export async function controlTarget(context: Context, role: ControlRole = "contr
 }
 
 /**
- * Adds the command's store to a sandbox (decision 90); no store stands for the first store. Only a store's name needs a
+ * Adds the command's store to a sandbox (decision 90); undefined stands for the first store. Only a store name needs a
  * request.
  */
 export async function resolveStore(context: Context, target: ControlTarget): Promise<ControlTarget> {
@@ -88,7 +88,7 @@ async function withStore(context: Context, target: ControlTarget, text: string):
   return { ...target, storeId: found.id };
 }
 
-/** The store that is named for a sandbox. The folder's chosen store counts only for the folder's own sandbox. */
+/** The store named for a sandbox. The folder's default store counts only for the folder's own sandbox. */
 function storeOfFolder(
   context: Pick<Context, "around" | "world">,
   { origin, send }: ControlTarget,
@@ -104,8 +104,8 @@ function storeOfFolder(
 }
 
 /**
- * The sandbox of the environment, or else the running sandbox of the folder; waits until that is running. Says which
- * one it is if the two differ (decision 64). Neither token nor the API key is ever sent to another machine.
+ * The sandbox in the environment, otherwise the running sandbox of the folder; waits until that is running. Says which
+ * sandbox it is if the two differ (decision 64). Neither a token nor the API key is ever sent to another machine.
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   const { world, around } = context;
@@ -130,7 +130,7 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
   throw new Refused(noSandbox(folder, `${why}${stateFolderWithin(world, folder)}`));
 }
 
-/** The remedy if a sandbox is named without its token. It may be the folder's own sandbox, which was stopped. */
+/** The remedy if a sandbox is named without its token; it may be the folder's own stopped sandbox. */
 function nextWithoutToken(
   { files }: World,
   url: string,
@@ -148,8 +148,8 @@ function nextWithoutToken(
 }
 
 /**
- * The same without waiting; undefined if no sandbox is running. Another sandbox on this machine is used only with its
- * own token; the folder's sandbox is never used in its place.
+ * The sandbox of a command, without waiting; undefined if none is running. Another sandbox on this machine is used only
+ * with its own token; the folder's sandbox never replaces it.
  */
 export function sandboxIn(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;
@@ -170,7 +170,7 @@ export function sandboxIn(context: Context, role: ControlRole = "control"): Cont
   return targetAt(context, new URL(url).origin, token);
 }
 
-/** The running sandbox of the folder, whatever the environment names; undefined if none is running. */
+/** The running sandbox of the folder, even if the environment names another; undefined if none is running. */
 export function sandboxOfFolder(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const run = context.around.run();
   const { port = null, control_token: controlToken = "" } = run ?? {};
@@ -187,7 +187,7 @@ function targetAt(context: Context, origin: string, token: string): ControlTarge
   return { origin, token, version, onOtherVersion, timeoutMs };
 }
 
-/** The token of the environment; empty if there is none. Refuses a token that is not valid in a header. */
+/** The token in the environment; empty if there is none. Refuses a token that is not valid in a header. */
 function tokenIn({ env }: World, role: ControlRole): string {
   const name = TOKEN_VARIABLES[role];
   const token = env[name] ?? "";
@@ -207,13 +207,13 @@ function adminTokenIn({ world, around }: Context): string {
   throw new Refused({ exitCode: EXIT.credential, code: "credential_missing", message, next });
 }
 
-/** The refusal for a service that is not a sandbox: it has no control API, and must not get the token. */
+/** The refusal for a service that is not a sandbox: it has no control API, and must not receive the token. */
 function notHere(source: string): Problem {
   const message = `${source} names another machine, and only a sandbox on this machine can be controlled`;
   return usageProblem(message, "unset it, or point it at the sandbox: http://127.0.0.1:<port>/v1");
 }
 
-/** The refusal if a sandbox is named that cannot be controlled from here, while the folder has another one. */
+/** The refusal if the named sandbox cannot be controlled from here, and the folder has another one. */
 function otherSandbox(
   { value: url, source }: ValueWithSource<string>,
   own: { readonly folder: string; readonly origin: string; readonly role: ControlRole },

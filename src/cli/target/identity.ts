@@ -11,7 +11,7 @@ export type Identity = {
   readonly apiKey: ValueWithSource<string | null>;
   readonly storeId: ValueWithSource<string | null>;
   readonly storeName: ValueWithSource<string | null>;
-  /** The problem if the named store is not the store of the key; independent of the running sandbox. */
+  /** The problem if the named store is not the key's store; independent of the running sandbox. */
   readonly contradiction: Problem | undefined;
   /** The problem if the current sandbox does not have the store. */
   readonly lacksStore: Problem | undefined;
@@ -26,7 +26,10 @@ type IdentityScene = {
   readonly first: string | undefined;
 };
 
-/** The key of the environment, or else the folder's key of the named store or of the first store. */
+/**
+ * The API key from the environment, otherwise the folder's key for the named store or the first store; with the key's
+ * store.
+ */
 export function identityAt(context: Pick<Context, "world" | "around">, scene: IdentityScene): Identity {
   const { credentials } = scene;
   const named = findNamedStore(context, { ...scene, isElsewhere: false });
@@ -42,7 +45,7 @@ export function identityAt(context: Pick<Context, "world" | "around">, scene: Id
   return { ...identity, storeName };
 }
 
-/** The identity with the folder's key of the named store. */
+/** The identity with the folder's key for the named store. */
 function withKeptKey(
   scene: IdentityScene & { readonly source: string },
   named: NamedStore | undefined,
@@ -63,7 +66,7 @@ function withKeptKey(
   };
 }
 
-/** The identity with the key of the environment, which determines the store of new orders. */
+/** The identity with the API key from the environment, which determines the store of new orders. */
 function withOwnKey(
   scene: IdentityScene,
   {

@@ -12,7 +12,7 @@ import { selectStoreOfKey } from "./store-of-key.ts";
 import { controlTarget, callFor } from "./control.ts";
 import type { CommonOptions } from "./surroundings.ts";
 
-/** A short id is searched among this many of a store's newest items. */
+/** A short id is searched for among this many of a store's newest items. */
 const NEWEST = 1000;
 /** The largest page of a list of checkouts. */
 const MAX_CHECKOUTS = 200;
@@ -20,7 +20,7 @@ const MAX_CHECKOUTS = 200;
 const MAX_CHOICES = 10;
 
 /**
- * The kinds of ids that commands take: the name, the command that shows the ids, and how the newest items are listed.
+ * The kinds of ids that commands accept: the name, the command that shows the ids, and how to list the newest items.
  */
 const KINDS = {
   checkout: {
@@ -81,8 +81,8 @@ export type Kind = keyof typeof KINDS;
 type SearchScope = { readonly context: Context; readonly target: ControlTarget | undefined };
 
 /**
- * The id that a text names (decision 104). The text is an id, or else an order_id, or else the last 8 characters of an
- * id among the store's newest 1,000. Refuses with exit 2 a text that can be none of these, or that names several.
+ * The id that a text names (decision 104). The text is an id, an order_id, or the last 8 characters of an id among the
+ * store's newest 1,000. Refuses with exit 2 a text that has none of these forms, or that matches several.
  */
 export async function findId(
   context: Context,
@@ -99,7 +99,7 @@ export async function findId(
   return found;
 }
 
-/** The same for the value of an option; undefined if the option is not given. */
+/** The id in the value of an option; undefined if the option is not given. */
 export async function findIdOf(
   context: Context,
   kind: Kind,
@@ -138,7 +138,7 @@ export async function findAnyByEnding(context: Context, text: string): Promise<s
   throw new Refused({ exitCode: EXIT.failed, code: "not_found", message, next });
 }
 
-/** The hint that names the command which shows the ids of a kind. */
+/** A hint that names the command for listing the ids of a kind. */
 export function hintForIds(kind: Kind): string {
   return KINDS[kind].shownBy;
 }
@@ -192,7 +192,7 @@ function isOrderId(text: string): boolean {
   return fieldFault("order_id", text) === undefined;
 }
 
-/** Lists candidates by an operation of the control API; `text` is the value of its filter, if it has one. */
+/** Lists candidates with an operation of the control API; `text` is the value of its filter, if it has one. */
 function listing<Name extends OperationName>(
   name: Name,
   body: (text: string) => RequestOf<Name>,
@@ -223,7 +223,7 @@ export type NamedService = CommonOptions & { readonly baseUrl?: string; readonly
 
 /**
  * The sandbox, for a command that has no counterpart in v1. If the options or the environment name another service,
- * `refusal` of that service is thrown, with exit 2.
+ * throws `refusal` of that service, with exit 2.
  */
 export async function sandboxOnly(
   context: Context,
@@ -238,7 +238,7 @@ export async function sandboxOnly(
   return selectStoreOfKey(context, await controlTarget(context));
 }
 
-/** The refusal of a command that lists things of another service: v1 has no list. */
+/** The refusal of a list command for another service: v1 has no lists. */
 export function refuseListing(things: string): (service: string) => Refused {
   return (service) =>
     refuseUsage(

@@ -10,7 +10,7 @@ import { STORE_VARIABLE } from "./surroundings.ts";
 import { idOf } from "../parsers.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
-/** A store that is named by a source: by id or name in a flag, by id elsewhere. */
+/** A store and the source that names it: a flag by id or name, other sources by id. */
 export type NamedStore = {
   readonly text: string;
   readonly by: "flag" | "variable" | "choice" | "key";
@@ -18,19 +18,19 @@ export type NamedStore = {
   readonly source: string;
 };
 
-/** The place where a store is looked up. */
+/** The sandbox in which a store is looked up. */
 type StoreScene = {
-  /** The keys that the folder keeps; empty if they must not be used. */
+  /** The keys kept in the folder; empty if they must not be used. */
   readonly credentials: Credentials;
-  /** Whether the sandbox is the folder's: the folder's default store counts only there. */
+  /** Whether the sandbox is the folder's: only there does the folder's default store count. */
   readonly isOwn: boolean;
-  /** Whether the environment names another service, to which its key and store belong. */
+  /** Whether the environment names another service, to which the environment's key and store belong. */
   readonly isElsewhere: boolean;
 };
 
 /**
  * The store that a command is about, by rank: flag, environment, `checkout stores use`, the store of the environment's
- * API key (decision 90). Undefined if nothing names a store; then it is the first.
+ * API key (decision 90). Undefined if nothing names a store: then the command is about the first one.
  */
 export function findNamedStore(
   { around, world }: Pick<Context, "around" | "world">,
@@ -49,12 +49,12 @@ export function findNamedStore(
   return { text: owner, by: "key", source: stateFile(location(), "credentials") };
 }
 
-/** Whether `--store` was typed, not set by a variable. */
+/** Whether `--store` was given on the command line, not by a variable. */
 export function isStoreTyped({ argv }: Pick<World, "argv">): boolean {
   return isTyped({ argv }, "store");
 }
 
-/** The store of a list with an id or a name. Refuses none and several, and names the candidates. */
+/** The store with an id or a name. Refuses if no store matches, or if several do, and names the candidates. */
 export function oneStore<Named extends { readonly id: string; readonly name: string }>(
   stores: readonly Named[],
   text: string,
@@ -96,7 +96,7 @@ function ambiguousStore(text: string, meant: readonly { readonly id: string }[])
 /** The hint after an unknown store. */
 export const STORES = "checkout stores list shows the stores";
 
-/** The most stores that a message names. */
+/** Maximum number of stores that a message names. */
 const MAX_SHOWN = 10;
 
 /** Whether a text is the id of a store, not a name to look up. */

@@ -13,9 +13,9 @@ import type { ValueWithSource } from "./surroundings.ts";
 import type { TargetSettings } from "./service.ts";
 
 /**
- * The service that `--target` names in the configuration (decision 85). A flag wins over a variable: `--base-url` over
- * CHECKOUT_TARGET (then the result is undefined), and `--target` over CHECKOUT_BASE_URL. Refuses two flags, and two
- * variables.
+ * The service that `--target` names in the configuration (decision 85). A flag overrides a variable: `--base-url`
+ * overrides CHECKOUT_TARGET (then the result is undefined), and `--target` overrides CHECKOUT_BASE_URL. Refuses two
+ * flags, and two variables.
  */
 export async function findTarget(context: Context, name: string): Promise<TargetSettings | undefined> {
   const { world, around } = context;
@@ -59,8 +59,8 @@ function targetIn(world: World, file: LoadedConfig | undefined, name: string): F
 }
 
 /**
- * The API key of a target, and the variable that holds it: the target's own variable, or else the variable that the
- * file names, if the user has allowed its use. The value of any other variable is not read.
+ * The API key of a target and the variable that contains it: the target's own variable, otherwise the variable that the
+ * file names, if the user has allowed its use. Other variables are not read.
  */
 async function keyOf(context: Context, found: FoundTarget): Promise<ValueWithSource<string>> {
   const { env } = context.world;
@@ -84,7 +84,9 @@ async function keyOf(context: Context, found: FoundTarget): Promise<ValueWithSou
   return key;
 }
 
-/** The use of a target's variable: the real folder of the file, and the origin of the service that gets the value. */
+/**
+ * The use of a target's variable: the real folder of the file, and the origin of the service that receives the value.
+ */
 function useOf({ files }: World, { file, target }: FoundTarget): AllowedUse {
   const folder = dirname(files.realPath(file.path));
   return { name: target.apiKey.env, folder, origin: new URL(target.baseUrl).origin };

@@ -9,7 +9,7 @@ import { attempt } from "../problem.ts";
 
 /**
  * Prints a note with the sandbox of the command if the environment names another sandbox than the folder's (decision
- * 64). `about` is a URL of the sandbox, or the folder. No note if a flag names the sandbox.
+ * 64). `about` is a URL of the sandbox, or the folder. Prints nothing if a flag names the sandbox.
  */
 export function noteTarget(
   { world, printer, around }: Context,
@@ -35,8 +35,8 @@ export function noteTarget(
 }
 
 /**
- * Prints a note if a start uses the state folder of a parent folder that nobody named. JSON output has the folder as
- * `data_dir`.
+ * Prints a note if a start uses the state folder of a parent folder without being told to. JSON output contains the
+ * folder as `data_dir`.
  */
 export function noteFolderAbove({ world, printer, around }: Context): void {
   const folder = around.folder();
@@ -46,9 +46,7 @@ export function noteFolderAbove({ world, printer, around }: Context): void {
   );
 }
 
-/**
- * The sandbox that a variable names instead of the folder's; undefined if there is none, or a flag names another one.
- */
+/** The sandbox that a variable names instead of the folder's; undefined if there is none, or if a flag names one. */
 function namedByEnvironment(
   world: Pick<World, "argv" | "env">,
 ): { readonly variable: string; readonly shown: string; readonly url?: string } | undefined {
@@ -61,7 +59,7 @@ function namedByEnvironment(
 }
 
 /**
- * Prints a note, once, that the sandbox is of another version; `other` is undefined if the sandbox does not report its
+ * Prints a note, once, that the sandbox has another version; `other` is undefined if the sandbox does not report its
  * version.
  */
 export function noteVersion(

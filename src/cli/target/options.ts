@@ -50,7 +50,10 @@ export function serviceOptions(): Option[] {
   return options.map((option) => addSetting("CHECKOUT", option));
 }
 
-/** The timeout or the retries that a variable sets, for commands without such an option; undefined if it is not set. */
+/**
+ * The timeout or the number of retries set by a variable, for commands without such an option; undefined if the
+ * variable is not set.
+ */
 export function patienceIn(env: World["env"], name: "timeout" | "retries"): number | undefined {
   const option = targetOptions().find((candidate) => candidate.name() === name);
   const read = option === undefined ? undefined : readVariable(option, env);
@@ -65,7 +68,7 @@ export function showHeadersOption(): Option {
   );
 }
 
-/** Points out variables that are a misspelling of this one and therefore never read; empty if there are none. */
+/** Points out variables that are misspellings of this one and therefore never read; empty if there are none. */
 export function findMisspellings({ env }: Pick<World, "env">, variable: string): string {
   const letters = (name: string): string => name.replaceAll("_", "").toUpperCase();
   const set = Object.keys(env).filter((name) => (env[name] ?? "") !== "" && name !== variable);

@@ -15,7 +15,7 @@ import { identityAt, type Identity } from "./identity.ts";
 import { optionWithSource, NO_CREDENTIALS, NOT_SET, type ValueWithSource, isOwn } from "./surroundings.ts";
 import { findMisspellings } from "./options.ts";
 
-/** A service of the configuration. Its address and its API key belong together, and are never combined with others. */
+/** A service in the configuration. Its address and API key belong together and are never combined with others. */
 export type TargetSettings = {
   /** `--target staging`, as a source of settings. */
   readonly source: string;
@@ -36,28 +36,28 @@ export type Settings = Identity & {
    * running.
    */
   readonly locate?: () => string | undefined;
-  /** The folder's running sandbox, if it is the service. */
+  /** The folder's running sandbox, if that is the service. */
   readonly sandbox: Run | undefined;
-  /** Whether `checkout explain` works for the service: it is the folder's sandbox, or the environment's. */
+  /** Whether `checkout explain` works for the service: for the sandbox of the folder or the environment. */
   readonly isExplained: boolean;
   /** The base URL of the folder's running sandbox, if another service is named. */
   readonly otherSandbox?: string | undefined;
-  /** The name of the service in the configuration, if the configuration names it. */
+  /** The name of the service in the configuration; undefined for other services. */
   readonly target?: string | undefined;
-  /** The reason why nothing can be sent before the folder has a running sandbox; undefined if requests can be sent. */
+  /** Why nothing can be sent until the folder has a running sandbox; undefined if requests can be sent. */
   readonly lacksSandbox: string | undefined;
   /** The service's part of managed idempotency keys. */
   readonly service: string;
-  /** The proxy of the environment for the service, with its user name and password; null if there is none. */
+  /** The proxy from the environment for the service, with user name and password; null if there is none. */
   readonly proxy: ValueWithSource<string | null>;
   readonly timeoutMs: ValueWithSource<number>;
   readonly retries: ValueWithSource<number>;
 };
 
 /**
- * The settings of a command's service: flag over environment over `.checkout/` over default. An API key is never a
- * flag; the folder's key is only for the folder's running sandbox (decision 25). `target` is a service of the
- * configuration.
+ * The settings of a command's service; a flag overrides the environment, which overrides `.checkout/`, which overrides
+ * the default. An API key is never a flag; the folder's key is only for the folder's running sandbox (decision 25).
+ * `target` is a service in the configuration.
  */
 export function serviceSettings(
   context: Pick<Context, "world" | "around">,
@@ -112,8 +112,8 @@ export function serviceSettings(
 }
 
 /**
- * The settings of a service of the configuration. Its address, key and store come only from the configuration: the
- * environment's settings of another service and the folder's key are not used.
+ * The settings of a service in the configuration. Its address, key and store come only from the configuration: the
+ * environment's settings for another service and the folder's key are not used.
  */
 function settingsOfTarget(
   context: Pick<Context, "world" | "around">,
@@ -167,7 +167,9 @@ function patience(
   };
 }
 
-/** Whether the environment has a control token for the service that it names, as in a command of `checkout exec`. */
+/**
+ * Whether the environment contains a control token for the service that it names, as in a command of `checkout exec`.
+ */
 function isControlled({ env }: World, { source }: ValueWithSource<string | null>): boolean {
   return source === "CHECKOUT_BASE_URL" && (env["CHECKOUT_CONTROL_TOKEN"] ?? "") !== "";
 }
@@ -180,8 +182,7 @@ type MissingKey = {
 };
 
 /**
- * The reason why a folder without a running sandbox has no service: its address is unknown, or the key is only for that
- * sandbox.
+ * Why a folder without a running sandbox has no service: the address is unknown, or the key is only for that sandbox.
  */
 function whyNoService({ world, folder, address, isKeyKept }: MissingKey): string | undefined {
   const url = "CHECKOUT_BASE_URL";
@@ -193,7 +194,7 @@ function whyNoService({ world, folder, address, isKeyKept }: MissingKey): string
     : undefined;
 }
 
-/** The proxy of the environment, if the service is not on this machine (decision 80). */
+/** The proxy from the environment, if the service is not on this machine (decision 80). */
 function resolveProxy({ env }: World, address: string | null): ValueWithSource<string | null> {
   if (address === null) return NOT_SET;
   const found = proxyFor(address, env);
@@ -204,7 +205,7 @@ function resolveProxy({ env }: World, address: string | null): ValueWithSource<s
   throw refuseUsage(`${found.refusal.variable} must be ${expected}`, next);
 }
 
-/** The service of these settings. Refuses settings without a service or without an API key for it. */
+/** The target for these settings. Refuses settings without a service, or without an API key for it. */
 export function targetOf(settings: Settings): Target {
   const { apiKey, baseUrl, service, storeId, locate, folder, proxy, lacksSandbox = "" } = settings;
   const { contradiction, lacksStore, otherSandbox } = settings;

@@ -6,8 +6,8 @@ import { EXIT, Refused, unlessRefused } from "../problem.ts";
 import { callAt } from "./call.ts";
 
 /**
- * A sandbox with the store of the environment's API key, if nothing else names a store: the folder may not know the
- * key. Refuses a key that belongs to no store of the sandbox, because it is probably a key of another sandbox.
+ * Selects the store of the environment's API key, if nothing else names a store: the folder may not know the key.
+ * Refuses a key that belongs to no store of the sandbox, because it is probably a key of another sandbox.
  */
 export async function selectStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const { apiKey, addressOfKey } = context.around;

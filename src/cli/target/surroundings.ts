@@ -19,7 +19,7 @@ import {
   shortPath,
 } from "../../host/folder/state-folder.ts";
 
-/** Options of every command; `store` only of commands that are about a store. */
+/** Options of every command; `store` only exists on commands about a store. */
 export type CommonOptions = {
   readonly store?: string;
   readonly json?: boolean;
@@ -43,39 +43,37 @@ export type ValueWithSource<Value> = { readonly value: Value; readonly source: s
 
 /**
  * The local information about a command's target: the state folder, its running sandbox, its keys, and the named
- * service and store. Each part is read at its first use and then kept, so that all parts of a command use the same
+ * service and store. Each part is read when it is first used and then kept, so that all parts of a command see the same
  * values; `reload` clears them. A part that cannot or must not be read is refused at every use. The targets of v1
- * commands and of control commands are functions of it (`service.ts`, `control.ts`).
+ * commands and of control commands are computed from it (`service.ts`, `control.ts`).
  */
 export type Surroundings = {
   readonly options: ServiceOptions;
-  /** The path of the state folder, which may not exist. It is not checked. */
+  /** The path of the state folder, which may not exist. The folder is not checked. */
   readonly location: () => string;
-  /** The same path relative to the current folder, for messages. */
+  /** The path of the state folder relative to the current folder, for messages. */
   readonly shownFolder: () => string;
   /** The state folder, which may not exist. Refuses a folder that another user could have filled. */
   readonly folder: () => string;
   /** The running sandbox of the folder; undefined if none is running. */
   readonly run: () => Run | undefined;
-  /** The base URL of that sandbox; undefined if it is not running, or is starting. */
+  /** The base URL of the folder's running sandbox; undefined if it is not running, or is still starting. */
   readonly ownUrl: () => string | undefined;
-  /** The merchant's copy of that sandbox's keys; without stores if there is none. */
+  /** The merchant's copy of the keys of the folder's sandbox; without stores if there is none. */
   readonly credentials: () => Credentials;
-  /** The id of the store that `checkout stores use` chose for the folder. */
+  /** The id of the folder's default store, set by `checkout stores use`. */
   readonly chosenStore: () => string | undefined;
   /** The administrator's token in the folder. */
   readonly adminToken: () => string | undefined;
   /** The address of the service that a flag or the environment names. */
   readonly address: () => ValueWithSource<string> | undefined;
-  /**
-   * The address that the environment names, even if a flag names another: the environment's store and key belong to it.
-   */
+  /** The address in the environment, even if a flag names another: the environment's store and key belong to it. */
   readonly addressOfKey: () => ValueWithSource<string> | undefined;
-  /** The API key of the environment. */
+  /** The API key in the environment. */
   readonly apiKey: string | undefined;
-  /** The store of the environment. */
+  /** The store in the environment. */
   readonly storeId: string | undefined;
-  /** The id of a store that was resolved before; it takes precedence over every other source. */
+  /** The id of a store that was already resolved; it takes precedence over every other source. */
   readonly foundStore?: string;
   readonly reload: () => void;
 };
@@ -143,7 +141,7 @@ export const NOT_SET: ValueWithSource<null> = { value: null, source: "not set" }
 /** No keys. */
 export const NO_CREDENTIALS: Credentials = { stores: {} };
 
-/** The same without the environment's store and key. */
+/** The surroundings without the store and key from the environment. */
 export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
@@ -158,7 +156,7 @@ function namedAddress(world: World, flag: string | undefined): ValueWithSource<s
   throw refuseUsage(`${named.source} must be ${expected}`, "correct it; nothing was sent");
 }
 
-/** An option and its source; the flag has already overridden the variable. */
+/** The value of an option with its source; a flag has already overridden the variable. */
 export function optionWithSource<Value>(
   world: Pick<World, "argv">,
   name: string,

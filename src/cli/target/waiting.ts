@@ -11,8 +11,8 @@ import { untilStopped } from "../stopping.ts";
 import { patienceIn } from "./options.ts";
 
 /**
- * Waits until the sandbox of the folder is there, with the number and the delays of a request's retries: it may be
- * starting. Returns the last state seen, which the caller judges.
+ * Waits until the sandbox of the folder is running, with the number and delays of a request's retries: the sandbox may
+ * be starting. Returns the last state seen, which the caller judges.
  */
 export async function awaitSandbox<Seen>(
   context: Context,
@@ -41,7 +41,7 @@ export async function awaitSandbox<Seen>(
 /** The signal and the observer of an exchange while a command waits for it. */
 type Watch = { readonly signal: AbortSignal; readonly observer: Observer };
 
-/** The terminals with a spinner: one spinner is enough for several waits. */
+/** Terminals with a spinner: one spinner is enough for several waits. */
 const SPINNING = new WeakSet<NodeJS.WritableStream>();
 
 /** Runs an exchange, with a spinner at a terminal; Ctrl-C aborts it. */

@@ -7,9 +7,9 @@ import { noteTarget } from "./notes.ts";
 import { isOwn } from "./surroundings.ts";
 
 /**
- * Calls operations of the command's running sandbox. If none is running, the same operations run in this process on the
- * state of the folder. `folder` is the sandbox's folder; undefined if the sandbox keeps nothing, or belongs to another
- * folder.
+ * Calls operations of the command's running sandbox. If none is running, the operations run in this process on the
+ * state of the folder. `folder` is the sandbox's folder; undefined if the sandbox has no folder, or belongs to another
+ * one.
  */
 export async function withSandbox<Value>(
   context: Context,

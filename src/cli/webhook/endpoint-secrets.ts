@@ -15,7 +15,7 @@ import type { CommonOptions } from "../target/surroundings.ts";
 type RotateOptions = CommonOptions & { readonly overlap?: Overlap };
 type SecretOptions = CommonOptions & { readonly format?: "env" };
 
-/** The variable from which commands that sign or verify read the secret. */
+/** The variable that contains the secret for commands that sign or verify. */
 const VARIABLE = "CHECKOUT_SIGNING_SECRET";
 
 /** The overlap during which the old secret also signs, as typed and in milliseconds. */
@@ -89,8 +89,8 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
 }
 
 /**
- * The only endpoint; a `listen` endpoint beside others is not counted. Refuses if there is none, or several, which it
- * names.
+ * The only endpoint; an endpoint of `listen` is not counted if there are others. Refuses if there is none, or if there
+ * are several, and names them.
  */
 async function onlyEndpoint(context: Context): Promise<string> {
   const { endpoints } = await callSandbox(context, { name: "listEndpoints", body: undefined });
@@ -106,7 +106,7 @@ async function onlyEndpoint(context: Context): Promise<string> {
   throw refuseUsage(message, `checkout endpoints secret ${only.id}`);
 }
 
-/** The longest overlap is set by the service's own check. */
+/** The service's own check limits the overlap. */
 function parseOverlap(text: string): Overlap {
   const milliseconds = /^0(ms|s|m|h|d)?$/.test(text) ? 0 : durationOf(text);
   if (milliseconds === undefined || !isRequestOf("rotateSecret", { overlapMs: milliseconds }))

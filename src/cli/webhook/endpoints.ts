@@ -109,7 +109,7 @@ const CHANGES: readonly Change[] = [
 ];
 
 /**
- * A pattern that no event type matches is a usage error, even without a sandbox; so is an address that the sandbox
+ * A pattern that matches no event type is a usage error, even without a sandbox; so is an address that the sandbox
  * refuses.
  */
 async function runAdd(context: Context, options: AddOptions, url = ""): Promise<number> {
@@ -150,7 +150,7 @@ async function runTest(context: Context, options: WebhookWaitOptions, text = "")
   );
 }
 
-/** Waits for the end of the first attempt only; later attempts can take a day. */
+/** Waits only for the end of the first attempt; later attempts can take a day. */
 async function awaitTest(context: Context, options: WebhookWaitOptions, eventId: string): Promise<number> {
   const shown = await waitForDelivery(context, options, { eventId, until: isAnswered });
   // A fault may have added a second delivery.
@@ -198,7 +198,7 @@ function endpointLines(endpoints: readonly EndpointEntry[], { width, style }: Ta
   );
 }
 
-/** Whether the endpoint is enabled, but every attempt fails. */
+/** Whether the endpoint is enabled but every attempt fails. */
 function isFailing({ state, failingSince }: EndpointEntry): boolean {
   return state === "enabled" && failingSince !== null;
 }

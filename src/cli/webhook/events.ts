@@ -153,7 +153,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   );
 }
 
-/** The position of the named event. A command that waits and names no event starts after the newest. */
+/** The position of the named event. A command that waits and names no event starts after the newest event. */
 async function positionOf(context: Context, options: ListOptions): Promise<number | undefined> {
   const { since, wait } = options;
   if (since === undefined && wait !== true) return undefined;

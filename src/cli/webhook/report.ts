@@ -10,7 +10,7 @@ import { checkoutWire } from "../../core/checkout/wire.ts";
 
 const COLUMNS = ["LAST ATTEMPT", "RESULT", "ATTEMPTS", "STATE", "NEXT ATTEMPT", "CAUSE"];
 
-/** Deliveries of any events with their last attempt, one per line, in lines of `width` columns. */
+/** Deliveries of any events, each with its last attempt, one per line, in lines of `width` columns. */
 export function deliveryLines(
   deliveries: readonly DeliveryEntry[],
   { width, style }: TableStyle,
@@ -27,7 +27,7 @@ export function deliveryLines(
   );
 }
 
-/** The deliveries of one event with their last attempt, one per line, in lines of `width` columns. */
+/** The deliveries of one event, each with its last attempt, one per line, in lines of `width` columns. */
 export async function deliveryLinesOfEvent(
   deliveries: readonly DeliveryEntry[],
   { width, style }: TableStyle,
@@ -56,7 +56,7 @@ export function orderIdOf({ body }: Pick<EventEntry, "body">): string | null {
   return checkoutWire.safeParse(checkout).data?.order_id ?? null;
 }
 
-/** The result of a delivery's last attempt: the endpoint's status, or why there is none. */
+/** The result of a delivery's last attempt: the endpoint's status, or why there is no status. */
 export function resultOf({ attempts }: Pick<DeliveryEntry, "attempts">): string | null {
   const last = attempts.at(-1);
   if (last === undefined) return null;
@@ -65,8 +65,8 @@ export function resultOf({ attempts }: Pick<DeliveryEntry, "attempts">): string 
 }
 
 /**
- * Everything that happened while a clock moved, one per line, in order of time: changes of checkouts, and attempts of
- * deliveries. The id is the checkout's or the event's.
+ * Everything that happened while a clock moved, one line each, in chronological order: changes of checkouts, and
+ * attempts of deliveries. The id is the checkout's or the event's.
  */
 export function historyLines(
   moves: readonly MoveEntry[],
@@ -109,7 +109,7 @@ function cells(delivery: DeliveryEntry): (string | number | null)[] {
   return [isoOrNull(tried), resultOf(delivery), tries, state, isoOrNull(nextAt), cause];
 }
 
-/** The address of the last attempt; before the first one, the endpoint's id. */
+/** The address of the last attempt; before the first attempt, the endpoint's id. */
 function addressOf({ attempts, endpointId }: DeliveryEntry): string {
   return attempts.at(-1)?.url.replace(/^http:\/\//, "") ?? shortId(endpointId);
 }
@@ -125,7 +125,7 @@ export function moveLines(moves: readonly MoveEntry[], width: number): Promise<s
   return table(["AT", "ORDER ID", "STATUS", "CHECKOUT"], rows, { width, keep: ["AT"] });
 }
 
-/** The line with a cause, to print below the verification that failed. */
+/** The line with a cause, printed below the failed verification. */
 export function causeLine({ code, message, proven }: Diagnosis, style: Style): string {
   return `  ${style.cyan("→")} ${proven ? "" : "Perhaps: "}${message} ${style.dim(`(${code})`)}`;
 }

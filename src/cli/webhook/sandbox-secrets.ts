@@ -2,18 +2,18 @@ import type { Context } from "../command.ts";
 import { callAt } from "../target/call.ts";
 import { sandboxIn, resolveStore } from "../target/control.ts";
 
-/** The signing secrets of one owner, such as `the endpoint http://localhost:3000/hooks`. */
+/** The signing secrets of one owner, for example `the endpoint http://localhost:3000/hooks`. */
 export type OwnerSecrets = {
   readonly owner: string;
-  /** Null: the store is the owner. */
+  /** Null if the store is the owner. */
   readonly endpointId: string | null;
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
 };
 
 /**
- * The signing secrets of a store of the running sandbox: first its endpoints' secrets, then its own, which is also its
- * first endpoint's; undefined if no sandbox runs. From now on the printer redacts them all.
+ * The signing secrets of a store of the running sandbox: first the endpoints' secrets, then the store's own, which is
+ * also its first endpoint's; undefined if no sandbox is running. From now on the printer redacts all of them.
  */
 export async function sandboxSecrets(context: Context): Promise<readonly OwnerSecrets[] | undefined> {
   const sandbox = sandboxIn(context);

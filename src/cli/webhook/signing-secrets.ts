@@ -12,7 +12,7 @@ export type SecretOptions = CommonOptions & {
   readonly secretFile?: string;
 };
 
-/** The variable of the signing secret. No option takes a secret, which would show up in process lists. */
+/** The variable of the signing secret. No option takes a secret, because process lists would show it. */
 export const SECRET_VARIABLE = "CHECKOUT_SIGNING_SECRET";
 
 /** `--secret-file`. */
@@ -33,8 +33,8 @@ export function headerNamesOption(): Option {
 }
 
 /**
- * The signing secrets of a command, from the file or else from the variable. Refuses if there are none, or if body and
- * secret would both come from standard input. From now on the printer redacts them.
+ * The signing secrets of a command, from the file, otherwise from the variable. Refuses if there are none, or if body
+ * and secret would both come from standard input. From now on the printer redacts them.
  */
 export async function requireSigningSecrets(
   context: Context,
@@ -45,7 +45,7 @@ export async function requireSigningSecrets(
   return given;
 }
 
-/** The same; undefined if neither file nor variable is given. */
+/** The signing secrets of a command, if it has any: undefined if neither file nor variable is given. */
 export async function findSigningSecrets(
   { world, printer }: Context,
   options: SecretOptions,
@@ -61,7 +61,7 @@ export async function findSigningSecrets(
   return undefined;
 }
 
-/** Refuses secrets that must not sign anything. Verifying needs no such check: its result names the fault. */
+/** Refuses secrets that must not be used for signing. Verifying needs no such check: its result names the fault. */
 export function checkSecrets(secrets: readonly string[]): void {
   const fault = secrets.map(secretFault).find(Boolean);
   if (fault !== undefined) throw refuseUsage(fault.message, SOURCES);

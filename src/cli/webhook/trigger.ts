@@ -18,14 +18,14 @@ import type { ServiceOptions } from "../target/surroundings.ts";
 
 type TriggerOptions = ServiceOptions & { readonly orderId?: string; readonly priceId?: string };
 
-/** The wanted event: its type, the kind of checkout, and the status that causes it. */
+/** The requested event: its type, the kind of checkout, and the status that causes it. */
 type Goal = { readonly type: string; readonly noun: CheckoutKind; readonly status: Status };
 type Checkout = AnswerOf<"inspectCheckout">;
 
 const TEST = "webhook.test";
 
 /**
- * The payer's action that leads to each status. A declined attempt leaves a checkout pending: the payer may try again.
+ * The payer's action that leads to each status. A declined attempt leaves a checkout pending: the payer may pay again.
  */
 const ACTIONS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
   pending: "declined",
@@ -83,7 +83,7 @@ function goalOf(type: string): Goal {
   throw refuseUsage(message, "checkout trigger order.succeeded");
 }
 
-/** Acts as the payer until the checkout has the wanted status. */
+/** Acts as the payer until the checkout has the requested status. */
 async function reach(
   context: Context,
   control: ControlTarget,
@@ -107,7 +107,7 @@ function inspect(context: Context, control: ControlTarget, id: string): Promise<
   return callAt(context, control, { name: "inspectCheckout", id, body: undefined });
 }
 
-/** The checkout's status rules the event out; an earlier event can only be delivered again. */
+/** The problem if the checkout's status rules the event out; an earlier event can only be replayed. */
 function tooLate({ type }: Goal, checkout: Checkout): Problem {
   const { id, orderId, status, events } = checkout;
   const last = events.at(-1)?.eventId ?? "<event_id>";

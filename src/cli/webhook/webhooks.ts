@@ -100,7 +100,7 @@ export function registerWebhooks(group: Group): void {
   });
 }
 
-/** A signature that does not match is a result, not a failure of the command: it is printed, and the exit code is 1. */
+/** A mismatched signature is a result, not a failure of the command: it is printed, and the exit code is 1. */
 async function runVerify(context: Context, options: VerifyFlags): Promise<number> {
   const { payloadFile, timestamp, signature, headerNames = HEADERS } = options;
   const sources = await secretsToTry(context, options);
@@ -136,7 +136,7 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
 /** Signing secrets, with their owner unless the user gave them. */
 type Source = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
 
-/** The secrets that were given, or else the secrets of the running sandbox. */
+/** The given secrets, otherwise the secrets of the running sandbox. */
 async function secretsToTry(context: Context, options: VerifyFlags): Promise<readonly Source[]> {
   const given = await findSigningSecrets(context, options);
   if (given !== undefined) return [{ inForce: given, retired: [] }];
@@ -197,7 +197,7 @@ async function report({ printer }: Context, { verdict, causes, now, tried }: Rep
   return EXIT.failed;
 }
 
-/** The event_id of a body, if a header can carry it. */
+/** The event_id of a body, if a header can contain it. */
 function eventIdOf(rawBody: Uint8Array): string | undefined {
   const body = parseJson(Buffer.from(rawBody).toString("utf8"));
   if (typeof body !== "object" || body === null || !("event_id" in body)) return undefined;
@@ -217,7 +217,7 @@ function parseTimestamp(text: string): number {
   return Number(text);
 }
 
-/** In seconds; 0 allows only the same second. */
+/** Parses a tolerance in seconds; 0 allows only the same second. */
 function parseTolerance(text: string): number {
   const milliseconds = /^0(?:s|m|h)?$/.test(text) ? 0 : durationOf(text);
   if (milliseconds === undefined || milliseconds % 1000 !== 0)
@@ -225,7 +225,7 @@ function parseTolerance(text: string): number {
   return milliseconds / 1000;
 }
 
-/** In milliseconds. Refuses a day that does not exist. */
+/** Parses a moment to milliseconds. Refuses a nonexistent day. */
 function parseMoment(text: string): number {
   if (TIMESTAMP.test(text)) return Number(text) * 1000;
   const isMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text);

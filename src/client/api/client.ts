@@ -7,11 +7,11 @@ import { exchange, type ApiRequest, type Exchange, type ExchangeOptions } from "
 
 /** The service that a client talks to. */
 export type Target = {
-  /** With the version segment, without a slash at the end: `http://127.0.0.1:4242/v1`. */
+  /** The URL with the version segment, without a trailing slash: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
   /**
-   * Finds the present base URL of a sandbox whose port can change and whose key no other server may get; undefined
-   * while the sandbox does not run. Default: always `baseUrl`.
+   * Finds the current base URL of a sandbox whose port can change and whose key no other server may receive; undefined
+   * while the sandbox is not running. Default: always `baseUrl`.
    */
   readonly locate?: () => string | undefined;
   readonly apiKey: string;
@@ -22,18 +22,18 @@ export type Target = {
   /** The store of the key, if known; managed keys are derived from it. */
   readonly storeId: string | null;
   /**
-   * The instance id of a sandbox, if known (decision 96). No key is derived from it, so that a create keeps its key
+   * The instance id of a sandbox, if known (decision 96). Keys are not derived from it, so that a create keeps its key
    * while the sandbox cannot be asked.
    */
   readonly instance?: string | null;
-  /** The User-Agent of the requests. Default: the one of all commands. */
+  /** The User-Agent of the requests. Default: the User-Agent of all commands. */
   readonly agent?: string;
 };
 
 /** The parts of the world that the client uses. */
 export type ClientWorld = Pick<World, "send" | "sleep" | "random" | "now">;
 
-/** A create that the user wants. */
+/** A create that the user requests. */
 export type CreateIntent = Pick<Intent, "newAttempt" | "idempotencyKey"> & {
   readonly endpoint: "orders" | "checkout-sessions";
   readonly request: CreateRequest;
@@ -59,8 +59,8 @@ export type CreateResult =
   | ({ readonly end: "not_sent" } & KeyRefusal);
 
 /**
- * Creates an order or a session, and never two for one intent: the key is in the journal before the first byte is
- * sent, and is the same on every attempt and on every later run of the command.
+ * Creates an order or a session, and never two for one intent: the key is in the journal before the first byte is sent,
+ * and is the same in every attempt and in every later run of the command.
  */
 export async function create(
   world: ClientWorld,
@@ -82,7 +82,7 @@ export async function create(
   return { end: "sent", entry, exchange: result, inDoubt, mismatch, journalFailure };
 }
 
-/** A failed write to the journal must not hide the answer of the service. */
+/** A failure to write the journal must not hide the service's answer. */
 function settle(
   journal: Journal,
   key: string,
@@ -113,13 +113,13 @@ export function retrieve(
   return exchange(world, retrieveRequest(target, options.id), options);
 }
 
-/** The request that a retrieve sends. */
+/** The request of a retrieve. */
 export function retrieveRequest(target: Target, id: string): ApiRequest {
   const path = `/checkout-sessions/${encodeURIComponent(id)}`;
   return { method: "GET", ...addressOf(target, path), headers: authorization(target) };
 }
 
-/** The request that a create sends. */
+/** The request of a create. */
 export function createRequest(
   target: Target,
   sent: { readonly endpoint: CreateIntent["endpoint"]; readonly key: string; readonly body: string },
@@ -136,14 +136,16 @@ export function createRequest(
   };
 }
 
-/** The parts of a create that the journal and the derived key use. */
+/** The parts of a create that determine the journal entry and the derived key. */
 export function journalIntent(target: Target, intent: CreateIntent): Intent {
   const { service, storeId, instance = null } = target;
   const { request, ...meant } = intent;
   return { service, storeId, instance, orderId: request.order_id, ...meant };
 }
 
-/** The entry for the journal. If an earlier try may have succeeded, only a refusal that is proof settles it. */
+/**
+ * The result for the journal. If an earlier attempt may have succeeded, only a conclusive refusal settles the entry.
+ */
 function settlementOf(result: Exchange): Settlement | undefined {
   if (result.end === "success") {
     return { state: "created", checkoutId: result.response.data.id, code: null, proof: true };
@@ -155,7 +157,7 @@ function settlementOf(result: Exchange): Settlement | undefined {
   return { state: "refused", checkoutId: null, code, proof };
 }
 
-/** Whether an answer shows the outcome of an earlier attempt that may have been received (decision 23). */
+/** Whether an answer shows the outcome of an earlier attempt that the service may have received (decision 23). */
 function isProof(result: Exchange): boolean {
   if (result.end === "refusal") return errorRow(result.error.code)?.provesKeyUnused === true;
   return result.end === "success";

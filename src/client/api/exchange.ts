@@ -13,12 +13,13 @@ import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "proxy"> & {
   readonly body?: string;
   /**
-   * The current URL, read before each attempt; undefined while no server may get the request. Default: always `url`.
+   * The current URL, read before each attempt; undefined while no server may receive the request. Default: always
+   * `url`.
    */
   readonly locate?: () => string | undefined;
 };
 
-/** An answer that no further try would change. */
+/** An answer that no further attempt would change. */
 type Final =
   | { readonly end: "success"; readonly status: number; readonly response: CheckoutResponse }
   | {
@@ -29,7 +30,7 @@ type Final =
     }
   | { readonly end: "interrupted" };
 
-/** Why a try had no final answer: a code of the service, or a failure of the connection. */
+/** Why an attempt had no final answer: a code of the service, or a failure of the connection. */
 type Failure = {
   readonly code: string;
   readonly status: number | undefined;
@@ -37,10 +38,10 @@ type Failure = {
   readonly retryAfterMs: number;
 };
 
-/** The end of an exchange, after all its attempts. */
+/** The result of an exchange, after all its attempts. */
 export type Exchange = {
   readonly tries: number;
-  /** Whether a try may have reached the service without a final answer: then its effect is unknown. */
+  /** Whether an attempt may have reached the service without a final answer: then its effect is unknown. */
   readonly uncertain: boolean;
   readonly headers: Readonly<Record<string, string>>;
 } & (Final | ({ readonly end: "gave_up" } & Failure));
@@ -62,9 +63,9 @@ export type ExchangeOptions = {
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /**
- * Sends a request until it has a final answer or the tries are used up. Repeats after a timeout, a lost connection, an
- * answer that is incomplete or has no envelope, 429, 5xx and `idempotency_in_progress` (decision 56); every repetition
- * is the same request, so the key makes it safe.
+ * Sends a request until it has a final answer or no attempts are left. Repeats it after a timeout, a lost connection,
+ * an answer that is incomplete or has no envelope, 429, 5xx and `idempotency_in_progress` (decision 56); every
+ * repetition is the same request, so the key makes it safe.
  */
 export async function exchange(
   world: Pick<World, "send" | "sleep" | "random" | "now">,
@@ -92,7 +93,7 @@ export async function exchange(
   }
 }
 
-/** Makes one attempt, at the current URL. */
+/** Makes one attempt at the current URL. */
 async function attemptOnce(
   { send }: Pick<World, "send">,
   { locate, ...request }: ApiRequest,
@@ -137,7 +138,7 @@ function judge(result: OutboundResult, now: number): Verdict {
   return again({ ...error, uncertain: status !== 429, status, retryAfterMs });
 }
 
-/** Whether the same request can have another answer later, so that a retry makes sense. */
+/** Whether the request can have another answer later, so that a retry makes sense. */
 function isPassing(status: number, code: string): boolean {
   return status === 408 || status === 429 || status >= 500 || code === "idempotency_in_progress";
 }

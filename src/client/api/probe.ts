@@ -24,8 +24,8 @@ type ProbeWorld = Pick<World, "send" | "now" | "uuid" | "randomBytes">;
 type ProbeOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
 /**
- * Probes the launch readiness of a service through v1: whether it accepts the credential and, if it is a test
- * credential, how it answers an order that is sent twice, and once with another body. Sends nothing again after a
+ * Probes the launch readiness of a service through v1: whether it accepts the credential and, if that is a test
+ * credential, how it answers an order that is sent twice, and once with another body. Nothing is resent after a
  * failure.
  */
 export async function probeService(

@@ -1,4 +1,4 @@
-/** Number of retries and timeout of a request. Times in milliseconds. */
+/** Number of retries and timeout of a request; times in milliseconds. */
 export type RetryPolicy = {
   /** Attempts after the first one. */
   readonly retries: number;
@@ -6,7 +6,7 @@ export type RetryPolicy = {
   readonly timeoutMs: number;
 };
 
-/** The default policy: long enough for a restart of the service, short enough for a person who waits. */
+/** The default policy: long enough for a restart of the service, short enough for a waiting user. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 5, timeoutMs: 10_000 };
 
 const BASE_DELAY_MS = 200;
@@ -15,8 +15,8 @@ const MAX_DELAY_MS = 5000;
 export const MAX_RETRY_AFTER_MS = 60_000;
 
 /**
- * The pause before the next attempt: exponential from 200 ms, capped at 5 s, its upper half random so that clients do
- * not return all at once; never shorter than the service requested. `failedTries` counts from 1.
+ * The pause before the next attempt: exponential from 200 ms, capped at 5 s, with its upper half random so that clients
+ * do not return all at once; never shorter than the service requested. `failedTries` counts from 1.
  */
 export function retryDelayMs(failedTries: number, hints: { random: number; retryAfterMs: number }): number {
   const ceiling = Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** (failedTries - 1));

@@ -9,7 +9,7 @@ import type { Exchange, ExchangeOptions } from "./exchange.ts";
 /** The goal of a wait: any final status, or a certain status. */
 export type Goal = "final" | Status;
 
-/** The end of a wait. `unreachable_goal`: the status is final and not the expected one. */
+/** The result of a wait. `unreachable_goal`: the status is final and not the expected one. */
 export type WaitResult =
   | { readonly end: "reached" | "unreachable_goal"; readonly response: CheckoutResponse }
   /** `response` is the last answer; undefined if there was none. */
@@ -22,7 +22,7 @@ export const DEFAULT_WAIT_MS = 60_000;
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 2000;
 
-/** Polls a checkout until it has the expected status, can no longer get it, or time is up. */
+/** Polls a checkout until it has the expected status, can no longer reach it, or the timeout expires. */
 export async function waitFor(
   world: ClientWorld & Pick<World, "after" | "monotonic">,
   target: Target,

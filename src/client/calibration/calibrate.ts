@@ -12,7 +12,7 @@ import { COMMAND_AGENT } from "../../core/network/headers.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import type { Target } from "../api/client.ts";
 
-/** The end of a calibration: with all readable answers, or before its second request. */
+/** The result of a calibration: with all readable answers, or stopped before its second request. */
 type Calibrated =
   | { readonly end: "done"; readonly answers: Answers }
   | { readonly end: "not_this_service" | "live"; readonly message: string };
@@ -21,7 +21,7 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /**
  * Sends the probes to a service in sequence. Stops after the first unless its answer is a checkout with `livemode`
- * false. Probes without a usable answer are left out: a 429, a 5xx, or a failed connection.
+ * false. Probes without a usable answer (a 429, a 5xx, or a failed connection) are omitted.
  */
 export async function calibrate(
   world: Pick<World, "send">,
@@ -42,10 +42,10 @@ export async function calibrate(
   return { end: "done", answers };
 }
 
-/** The time and the stop of a request. */
+/** The timeout and the abort signal of a request. */
 export type AskOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
-/** Sends one request; undefined if its answer says nothing. */
+/** Sends one request; undefined if the answer is not usable. */
 export async function askForAnswer(
   world: Pick<World, "send">,
   target: Target,
@@ -54,7 +54,7 @@ export async function askForAnswer(
   return observedIn(await ask(world, target, options));
 }
 
-/** An answer that says something: a 429, a 5xx, and a connection that failed do not. */
+/** A usable answer: not a 429, a 5xx or a failed connection. */
 function observedIn(result: OutboundResult): ProbeAnswer | undefined {
   if (!result.ok || result.status === 429 || result.status >= 500) return undefined;
   return readAnswer(result.status, result.body);

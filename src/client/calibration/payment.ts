@@ -23,8 +23,8 @@ const PAUSE_MS = 500;
 export const MAX_RETRIEVES = 5;
 
 /**
- * Waits until a person has paid the order of a calibration, and until all that follows has reached the receiver; at most
- * 15 minutes, and 1 minute after the payment. The order is retrieved when something has reached the receiver.
+ * Waits until the user has paid the order of a calibration and everything that follows has reached the receiver; at
+ * most 15 minutes, and 1 minute after the payment. The order is retrieved after a request has reached the receiver.
  */
 export async function awaitPayment(
   world: Pick<World, "send" | "sleep" | "monotonic">,
@@ -64,7 +64,7 @@ function isOver(answer: ProbeAnswer | undefined): boolean {
   return status !== undefined && isFinal(status);
 }
 
-/** Whether there is nothing left to come: a second attempt of the first event, the payment's event, and the payer. */
+/** Whether everything has arrived: a second attempt of the first event, the payment's event, and the payer. */
 function isComplete(receiver: CalibrationReceiver): boolean {
   const deliveries = receiver.deliveries();
   const [first] = deliveries;

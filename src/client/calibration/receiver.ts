@@ -3,7 +3,7 @@ import { checkHost, type AllowedHosts } from "../../core/loopback.ts";
 import { headerValues } from "../../core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
 
-/** The requests for its order that the receiver of a calibration has received, and the receiver's service. */
+/** The receiver of a calibration: its service, and the requests about its order that it has received. */
 export type CalibrationReceiver = {
   readonly service: Service;
   readonly deliveries: () => readonly ReceivedRequest[];
@@ -11,12 +11,12 @@ export type CalibrationReceiver = {
   readonly visit: () => ReceivedRequest | undefined;
 };
 
-/** Maximum number of kept requests of one order, in case a sender never stops. */
+/** Maximum number of requests kept for one order, in case a sender never stops. */
 const MAX_DELIVERIES = 100;
 
 /**
- * Receives the events of one order and the payer's return. The first event is refused with 503, once, so that the
- * service attempts it again. Other events, such as a test of the endpoint, are accepted and not kept.
+ * Creates a receiver for the events of one order and the payer's return. It refuses the first event with 503, once, so
+ * that the service attempts it again. Other events, such as a test of the endpoint, are accepted and not kept.
  */
 export function createCalibrationReceiver(
   { now }: Pick<World, "now">,

@@ -18,21 +18,23 @@ import { parseJson } from "../../core/json.ts";
 import { errorResponse, type ErrorResponse } from "../../core/checkout/wire.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 
-/** The address of a sandbox's control API (decision 43), the token of one role, and the caller. */
+/** The address of a sandbox's control API (decision 43), the token for one role, and the caller. */
 export type ControlTarget = {
   readonly origin: string;
   readonly token: string;
-  /** The version of the program that calls (decision 65). */
+  /** The version of the calling program (decision 65). */
   readonly version: string;
-  /** Called with the version of a sandbox of another version; undefined if it is too old to report its version. */
+  /** Called with the version of a sandbox whose version differs; undefined if it is too old to report its version. */
   readonly onOtherVersion?: (sandboxVersion: string | undefined) => void;
-  /** Called with the instance id of the sandbox, for each answer that has it (decision 96). */
+  /** Called with the instance id of the sandbox, for each answer that contains it (decision 96). */
   readonly onInstance?: (instance: string) => void;
   /** Sends the requests. Default: over the network. */
   readonly send?: World["send"];
   /** The store of the calls. Default: the sandbox's first store. */
   readonly storeId?: string | undefined;
-  /** Timeout of calls without their own timeout. Default: 30 s. A requested wait of the sandbox is added. */
+  /**
+   * Timeout of calls without their own timeout, in milliseconds. Default: 30 s. A wait that the call requests is added.
+   */
   readonly timeoutMs?: number | undefined;
 };
 
@@ -40,7 +42,7 @@ export type ControlTarget = {
 export type ControlResult<Value> =
   | { readonly end: "success"; readonly value: Value }
   | { readonly end: "refusal"; readonly status: number; readonly error: ErrorResponse["error"] }
-  /** The sandbox has another version, without this operation or with another answer. */
+  /** The sandbox has another version, which lacks this operation or answers it differently. */
   | { readonly end: "other_version"; readonly sandboxVersion: string; readonly neededVersion: string }
   | { readonly end: "unreachable"; readonly message: string }
   | { readonly end: "interrupted" };
@@ -140,7 +142,7 @@ function readAnswer<Name extends OperationName>(
   return { end: "unreachable", message };
 }
 
-/** The fields that are set, as a query. */
+/** The fields that have values, as a query. */
 function queryOf(fields: Readonly<Record<string, unknown>> | undefined): string {
   const given = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined);
   return given.length === 0

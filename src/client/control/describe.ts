@@ -3,13 +3,13 @@ import { parseJson } from "../../core/json.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 
-/** Timeout for the answer of a process on this machine. */
+/** Timeout for the answer of a process on this machine, in milliseconds. */
 const TIMEOUT_MS = 5000;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /**
- * Asks a sandbox for its description, without loading the table of all operations, for commands that scripts run often.
- * Refuses with a sentence if the sandbox did not answer, or has a version without this operation.
+ * Asks a sandbox for its description without loading the table of all operations, for commands that scripts run often.
+ * Refuses with a message if the sandbox did not answer, or if its version lacks this operation.
  */
 export async function describeLive(
   { send }: Pick<World, "send">,

@@ -6,7 +6,7 @@ import { callControl, controlRequest, readSent, type ControlResult, type Control
 /** A held lease, with its id and its store. */
 export type HeldLease = AnswerOf<"openLease">;
 
-/** The drill of a lease, its timeout, and the signal that interrupts its opening. */
+/** The drill of a lease, the lease's timeout, and the signal that interrupts its opening. */
 type LeaseRequest = RequestOf<"openLease"> & { readonly signal: AbortSignal };
 
 type LeaseWorld = Pick<World, "send" | "after">;
@@ -17,7 +17,7 @@ const OPEN_TIMEOUT_MS = 30_000;
 /**
  * Runs part of a drill while this command holds a lease over an open connection, and always ends the lease afterwards.
  * A result counts only if the lease was held to the end. If this command is killed, its connection closes, and the
- * sandbox ends the lease itself (decision 66). `signal` interrupts only the opening.
+ * sandbox ends the lease (decision 66). `signal` interrupts only the opening.
  */
 export async function whileLeased<Value>(
   world: LeaseWorld,

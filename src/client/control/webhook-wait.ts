@@ -13,7 +13,7 @@ const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1000;
 
 /**
- * Polls events until there are some, or time is up: then the list is empty. The sandbox answers each request late (long
+ * Polls until there are events, or until the timeout: then the list is empty. The sandbox delays each answer (long
  * poll).
  */
 export async function waitForEvents(
@@ -32,7 +32,7 @@ export async function waitForEvents(
   }
 }
 
-/** Polls an event until its deliveries are as expected, or time is up; returns the last answer. */
+/** Polls an event until its deliveries are as expected, or until the timeout; returns the last answer. */
 export async function waitForDeliveries(
   world: WaitWorld,
   target: ControlTarget,

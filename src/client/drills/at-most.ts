@@ -1,6 +1,6 @@
 import type { World } from "../../world.ts";
 
-/** A world that limits the number of requests and commands in progress; others wait for their turn. */
+/** Wraps a world to limit the number of concurrent requests and commands; the others wait for their turn. */
 export function limitConcurrency<Some extends Pick<World, "send" | "run">>(world: Some, count: number): Some {
   const waiting: (() => void)[] = [];
   let busy = 0;

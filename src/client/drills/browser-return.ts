@@ -22,14 +22,14 @@ import {
   type ViewReading,
 } from "./order-view.ts";
 
-/** A customer who returns: the checkout, the page of the return, and the merchant's view of the order. */
+/** The return of a customer: the checkout, the page, and the merchant's view of the order. */
 type BrowserReturn = Omit<ViewRequest, "target"> & {
   readonly page: string;
-  /** Whether the drill created the checkout, not the shop. */
+  /** Whether the drill, not the shop, created the checkout. */
   readonly isOwn: boolean;
   /**
-   * Two other checkouts, as far as they exist: the first is paid, and the customer returns with its session and the
-   * order_id of the drilled one; the second is cancelled by its payer.
+   * Two other checkouts, if they exist: the first is paid, and the customer returns with its session and the drilled
+   * checkout's order_id; the payer cancels the second.
    */
   readonly others: readonly Buyer[];
 };
@@ -44,20 +44,20 @@ const SETTLE_MS = 1000;
 /** How long the view is watched for a shop that trusts a return late, in milliseconds. */
 const BELIEVE_MS = 6000;
 /**
- * Time for the merchant to accept the webhooks after they are released, in milliseconds: the drill's webhooks come
- * after those that were held back, and a correct receiver may be slow.
+ * Time for the merchant to accept the webhooks after they are released, in milliseconds: the drill's webhooks follow
+ * those that were held, and a correct receiver may be slow.
  */
 const CONFIRM_MS = 90_000;
-/** When during that time the drill sends events again that a rate limit refused, in milliseconds. */
+/** When, during that time, the drill resends events that a rate limit refused, in milliseconds. */
 const CONFIRM_SOON_MS = 10_000;
 /** Time for the shop to process a payment, and how long the view is watched after the last visit, in milliseconds. */
 const FULFIL_MS = 4000;
 const AGAIN_MS = 3000;
-/** Pause before a page that answered 429 is opened again, in milliseconds, and the number of retries. */
+/** Pause before a page that answered 429 is opened again, in milliseconds. */
 const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
 /**
- * Maximum time that webhooks are held back, in milliseconds: longer than a page with all its redirects and the views
+ * Maximum time for which webhooks are held, in milliseconds: longer than a page with all its redirects and the views
  * can take.
  */
 const LEASE_MS = (MAX_REDIRECTS + 3) * LOOK_TIMEOUT_MS + BELIEVE_MS;
@@ -70,10 +70,10 @@ export const RETURN_TIME = {
 } as const;
 
 /**
- * Simulates a customer who returns without paying, by the usual request and by others, and who returns again after the
- * payment but before the webhooks. Reads the merchant's view after each return, for some seconds. For the last return
- * it holds a lease: the store's webhooks are held back, and the sandbox records whether the merchant retrieves the
- * session. After the webhooks the customer returns once more: the order must not be booked again.
+ * Simulates a customer who returns without paying, with the usual request and with others, and who returns again after
+ * the payment but before the webhooks. Reads the merchant's view for some seconds after each return. During the last
+ * return the drill holds a lease: the store's webhooks are held, and the sandbox records whether the merchant retrieves
+ * the session. After the webhooks the customer returns once more: the order must not be booked again.
  */
 export async function drillBrowserReturn(
   world: ReturnWorld,
@@ -116,12 +116,12 @@ export async function drillBrowserReturn(
 /** The view before and after the first booking; `after` is empty if the webhooks caused it. */
 type BookedTexts = { readonly before: string; readonly after: string };
 
-/** The return after the payment, before the webhooks. */
+/** The return that follows the payment but precedes the webhooks. */
 type EarlyReturn = NonNullable<ReturnFacts["early"]> & { readonly texts: BookedTexts };
 
 /**
- * Checks whether the webhooks booked an order again that was booked at the return, and whether another return books it
- * again.
+ * Checks whether the webhooks booked an order again that the return had already booked, and whether another return
+ * books it again.
  */
 async function returnPaid(
   world: ReturnWorld,
@@ -146,14 +146,14 @@ async function returnPaid(
   return { view: viewOf(seen), isTwice };
 }
 
-/** Waits until the shop knows the order, and sends it events that a rate limit refused. */
+/** Waits until the shop knows the order, and resends events that a rate limit refused. */
 async function introduce(world: ReturnWorld, returning: ReturnContext): Promise<ViewReading> {
   const known = await awaitKnown(world, returning);
   if (!known.isMissing || (await deliverRateLimitedEvents(world, returning)) === 0) return known;
   return awaitKnown(world, returning);
 }
 
-/** Waits until the shop shows the payment, and sends it events that a rate limit refused. */
+/** Waits until the shop shows the payment, and resends events that a rate limit refused. */
 async function awaitConfirmed(world: ReturnWorld, returning: ReturnContext): Promise<ViewReading> {
   const soon = await awaitPaid(world, returning, CONFIRM_SOON_MS);
   if (soon.says === "paid") return soon;
@@ -205,7 +205,7 @@ async function returnOnce(
 
 /**
  * Simulates each other form of return and reads the view after each. The result is the first reading that shows the
- * order paid, or else the last.
+ * order paid, otherwise the last reading.
  */
 async function returnOtherwise(
   world: ReturnWorld,
@@ -228,8 +228,9 @@ async function returnOtherwise(
 }
 
 /**
- * Returns while the payment is pending, with the session of a second order that is paid, and from a third one that its
- * payer has cancelled: a page that retrieves the session must check the whole answer. Null if the shop trusts none.
+ * Returns while the payment is pending, with the session of a second order that is paid, and from a third order whose
+ * payer has cancelled: a page that retrieves the session must check the whole answer. Null if the shop trusts none of
+ * them.
  */
 async function returnToPage(
   world: ReturnWorld,
@@ -269,7 +270,7 @@ type ReturnRequest = {
 };
 
 const PAID_QUERY = "&status=succeeded&paid=true&redirect_status=succeeded&trade_status=TRADE_SUCCESS";
-/** A query of success in the words of other services. */
+/** A query that reports success in the words of other services. */
 const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
 const THIRD_QUERY = "&status=success&state=completed&success=1&paid=1";
 
@@ -311,7 +312,9 @@ async function openPage(
   return { arrived: false, got: english(STEP_RESULTS.redirects(String(MAX_REDIRECTS))) };
 }
 
-/** Opens an address, and retries after a pause if a rate limit refuses it: a customer would reload the page. */
+/**
+ * Opens an address, and retries after a pause if a rate limit refuses the request: a customer would reload the page.
+ */
 async function openDespiteLimit(
   world: ReturnWorld,
   target: ControlTarget,
@@ -324,7 +327,7 @@ async function openDespiteLimit(
   }
 }
 
-/** The `Referer` of a browser that comes from a page. */
+/** The `Referer` that a browser sends when it comes from a page. */
 function refererOf(
   from: ReturnRequest["from"],
   { shop, origin }: { readonly shop: string; readonly origin: string },

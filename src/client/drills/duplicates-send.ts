@@ -6,7 +6,7 @@ import { callControl, succeeded, type ControlResult } from "../control/control.t
 import type { World } from "../../world.ts";
 import type { Buyer, ViewWorld, ViewRequest } from "./order-view.ts";
 
-/** An order of the drill, its kind, and its end. */
+/** An order of the drill, its kind, and its outcome. */
 export type DrilledOrder = Buyer & { readonly kind: CheckoutObject; readonly end: OrderOutcome };
 
 /** The input of the drill. */
@@ -28,11 +28,11 @@ export type Run = DuplicatesInput & {
 
 /** Timeout for sending one event to all endpoints, in milliseconds: receivers may be slow. */
 const DELIVER_TIMEOUT_MS = 120_000;
-/** Pause before an event that was answered 429 is sent again, in milliseconds, and the number of retries. */
+/** Pause before an event that was answered with 429 is resent, in milliseconds. */
 const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
 
-/** Sends the events of these orders with these statuses, in this order; returns their number. */
+/** Sends the events with these statuses of these orders, in this order; returns their number. */
 export async function deliverEach(
   run: Run,
   orders: readonly DrilledOrder[],
@@ -52,7 +52,7 @@ export async function deliverEach(
   return succeeded(count);
 }
 
-/** Sends an event to all endpoints, and again after a pause if one answers 429. */
+/** Sends an event to all endpoints, and resends it after a pause if one answers 429. */
 export async function deliver(
   run: Pick<Run, "target" | "leaseId" | "signal" | "limited" | "noted"> & {
     readonly world: Pick<World, "send" | "sleep">;

@@ -12,30 +12,30 @@ import { MAX_WATCH_MS, PAID_MS, WATCH_MS } from "./duplicates-watch.ts";
 import { readView, viewOf, type ViewRequest, type ViewReading } from "./order-view.ts";
 
 /**
- * Number of other events between two deliveries of a payment: a shop that remembers the last ten events has forgotten
- * the first.
+ * Number of other events between two deliveries of a payment: a shop that remembers only the last ten events has
+ * forgotten the first delivery.
  */
 const OTHER_EVENTS = 11;
 /** Pause between two readings of all orders that must not become paid, in milliseconds. */
 const UNPAID_PAUSE_MS = 1000;
 
-/** Whether an order ends paid, also after a declined attempt. */
+/** Whether an order is paid in the end, possibly after a declined attempt. */
 export function endsPaid({ end }: Pick<DrilledOrder, "end">): boolean {
   return end === "paid" || end === "declined";
 }
 
-/** An order as a fact of the drill. */
+/** The order, in the form of the drill's facts. */
 export function factOf({ id: checkoutId, kind, end }: DrilledOrder) {
   return { checkoutId, kind, end };
 }
 
-/** The request of an order's view. */
+/** The request for an order's view. */
 export function viewRequestOf(run: Run, order: DrilledOrder): ViewRequest {
   const { target, view, signal, limited } = run;
   return { target, view, signal, checkout: order, onLimited: limited };
 }
 
-/** Reads the views of these orders now. */
+/** Reads the views of these orders once. */
 export function read(
   run: Run,
   orders: readonly DrilledOrder[],
@@ -45,7 +45,7 @@ export function read(
   );
 }
 
-/** Declines attempts, and forges payments of unpaid orders; of paid orders if there are no others. */
+/** Declines attempts, and forges payments for unpaid orders; if there are none, for paid orders. */
 export async function declineAndForge(
   run: Run,
 ): Promise<ControlResult<Pick<DuplicatesFacts, "forged" | "declined">>> {
@@ -70,7 +70,7 @@ export async function declineAndForge(
   return succeeded({ declined: attempts, forged });
 }
 
-/** Applies the end of each order. */
+/** Applies the outcome of each order. */
 export async function applyOutcomes(run: Run, orders: readonly DrilledOrder[]): Promise<ControlResult<null>> {
   for (const { id, end } of orders) {
     const outcome = end === "paid" ? ("succeeded" as const) : end;
@@ -81,7 +81,7 @@ export async function applyOutcomes(run: Run, orders: readonly DrilledOrder[]): 
   return succeeded(null);
 }
 
-/** Reads these orders' views each second, until an order is paid that must not be, or until the timeout. */
+/** Reads these orders' views each second, until an order that must not be paid is paid, or until the timeout. */
 async function watchUnpaid(
   run: Run,
   orders: readonly DrilledOrder[],
@@ -98,8 +98,8 @@ async function watchUnpaid(
 }
 
 /**
- * Lets the other orders fail, expire and be cancelled, and sends their events and test events, eleven in all;
- * `slowestMs` is the shop's slowest booking.
+ * Lets the other orders fail, expire and be cancelled, and sends their events and test events, eleven in all.
+ * `slowestMs` is the shop's slowest booking, in milliseconds.
  */
 export async function endOtherOrders(
   run: Run,

@@ -20,7 +20,7 @@ import {
 export const PAID_MS = 15_000;
 /** How long the view is watched after an event that should change nothing, in milliseconds. */
 export const WATCH_MS = 3000;
-/** Maximum time that the view is watched after a repeated payment event, in milliseconds. */
+/** Maximum time for which the view is watched after a repeated payment event, in milliseconds. */
 export const MAX_WATCH_MS = 60_000;
 /** Time for the merchant's work after a payment, in milliseconds. */
 const FULFIL_MS = 4000;
@@ -28,21 +28,22 @@ const FULFIL_MS = 4000;
 const READING_PAUSE_MS = 1000;
 /** Minimum time until a view has settled, in milliseconds. */
 export const REST_MS = FULFIL_MS + (STILL_READINGS - 1) * READING_PAUSE_MS;
-/** Maximum number of readings until the view has settled; a part that still changes then changes by itself. */
+/** Maximum number of readings until the view has settled. A part that still changes after that changes by itself. */
 const MAX_READINGS = 15;
-/** Number of readings of a view that shows a time without seconds: they take longer than a minute. */
+/** Number of readings of a view that shows times without seconds: the readings take longer than a minute. */
 const TIME_READINGS = 14;
 const TIME_PAUSE_MS = 5000;
 
-/**
- * The last reading after a send, and the part of the view that does not change by itself; undefined if it is unknown.
- */
+/** The last reading after a send, and the part of the view that does not change by itself; undefined if unknown. */
 type Observation = Pick<SendFact, "text"> & {
   readonly reading: ViewReading;
   readonly still: StillText | undefined;
 };
 
-/** The part of the view that does not change by itself before a send, the change after the last send, and its time. */
+/**
+ * The state before a send: the part of the view that does not change by itself, the change after the previous send, and
+ * the time of that change.
+ */
 type ViewBaseline = Pick<SendFact, "text"> & {
   readonly still: StillText | undefined;
   readonly changedAt: number | undefined;
@@ -50,7 +51,7 @@ type ViewBaseline = Pick<SendFact, "text"> & {
 
 /**
  * Waits until the view has settled. A change since the last reading is an effect of the last event if that event was
- * new to the merchant; else the view should not have changed.
+ * new to the merchant; otherwise the view should not have changed.
  */
 export async function awaitSettledView(
   world: ViewWorld,
@@ -78,8 +79,8 @@ export async function awaitSettledView(
 }
 
 /**
- * The part that is equal in the last readings, and the time of the last change; undefined if there was none, or the
- * view did not settle.
+ * The part that is equal in the last readings, and the time of the last change; undefined if there was no change, or
+ * the view did not settle.
  */
 async function settle(world: ViewWorld, look: ViewRequest): Promise<Omit<ViewBaseline, "text">> {
   await world.sleep(FULFIL_MS, look.signal);
@@ -103,7 +104,10 @@ function stillOf(texts: readonly string[]): StillText | undefined {
   return typeof still === "string" ? undefined : still;
 }
 
-/** Watches an order after a send: until it is paid, or for a change where the view should not change. */
+/**
+ * Watches the view after an event is sent: until it shows the order as paid or, if it should stay unchanged, for any
+ * change.
+ */
 export async function watchAfterSend(
   world: ViewWorld,
   look: ViewRequest,
@@ -138,8 +142,8 @@ export async function watchAfterSend(
 }
 
 /**
- * Whether a changed part of the view goes on changing without events. A time that still changes long after the event is
- * a clock, and counts as unchanged; another part that still changes has no verdict.
+ * Determines whether a changed part of the view keeps changing without events. A time that still changes long after the
+ * event is a clock, and counts as unchanged; any other part that still changes has no verdict.
  */
 async function explainChange(
   world: ViewWorld,

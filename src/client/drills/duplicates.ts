@@ -49,15 +49,15 @@ import { awaitKnown, readView, viewOf, watchView, type ViewWorld, type ViewReadi
 /** The facts of the drill, and its endpoints. */
 export type DuplicatesSeen = { readonly facts: DuplicatesFacts; readonly subject: string };
 
-/** Maximum number of requests to the shop in progress; two simultaneous deliveries count as one. */
+/** Maximum number of concurrent requests to the shop; two simultaneous deliveries count as one. */
 const MAX_AT_ONCE = 4;
 /** How long the view is watched after the last send, in milliseconds. */
 const LAST_WATCH_MS = 6000;
-/** Time after which a short-lived memory of events has ended, in milliseconds. */
+/** Time after which a short-lived memory of events has expired, in milliseconds. */
 const MEMORY_MS = 31_000;
 /** Time for the shop's view to answer after a restart, in milliseconds. */
 const RESTART_MS = 15_000;
-/** Number of readings that show whether the view retrieves the session each time. */
+/** Number of readings that show whether the view retrieves the session every time. */
 const ASKING_READINGS = 3;
 /**
  * Maximum duration of the drill, in milliseconds: a shop that takes 15 s for each of about 70 events is slow, not
@@ -67,7 +67,7 @@ export const DUPLICATES_LEASE_MS = 30 * 60_000;
 /** Duration of the drill without its waits, with a shop that answers in 50 ms, in milliseconds. */
 const WORK_MS = 5000;
 
-/** An order that ends paid, and its sends so far. */
+/** An order that is paid in the end, and its sends so far. */
 type Lane = {
   readonly order: DrilledOrder;
   readonly events: Readonly<Record<SentStatus, string>>;
@@ -106,10 +106,9 @@ export function duplicatesTime(
 }
 
 /**
- * Pays orders and sessions whose events the merchant has not received, or of which it has received only the creation,
- * and lets others fail, be declined, expire and be cancelled. Sends their events out of order and repeatedly, and reads
- * the merchant's view after each. First it forges payments. To be called under a lease, which holds back the webhooks
- * of the store.
+ * Pays orders and sessions of whose events the merchant has received none, or only the creation, and lets others fail,
+ * be declined, expire and be cancelled. Sends their events out of order and repeatedly, and reads the merchant's view
+ * after each. Forges payments first. To be called under a lease, which holds the store's webhooks.
  */
 export async function drillDuplicates(
   world: ViewWorld & Pick<World, "send">,
@@ -188,9 +187,8 @@ function laneFact({ order, sends }: Lane): LaneFact {
 }
 
 /**
- * Sends the creation events of orders that the drill created (the shop first hears of those that end paid by their
- * payment), or of the shop's orders that the shop does not know yet; then reads each view until the shop knows the
- * order.
+ * Sends the creation events of orders that the drill created (the shop first hears of paid orders by their payment), or
+ * of the shop's orders that the shop does not know yet; then reads each view until the shop knows the order.
  */
 async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["before"]>> {
   const { scope, orders } = run;
@@ -217,7 +215,7 @@ async function introduce(run: Run): Promise<ControlResult<DuplicatesFacts["befor
   return succeeded(await Promise.all(looks));
 }
 
-/** Pays the orders, and reads their views before any event of the payment is sent. */
+/** Pays the orders, and reads their views before any event of the payments is sent. */
 async function payUnheard(run: Run): Promise<ControlResult<DuplicatesFacts["held"]>> {
   const orders = run.orders.filter(endsPaid);
   const paid = await applyOutcomes(
@@ -236,8 +234,8 @@ async function payUnheard(run: Run): Promise<ControlResult<DuplicatesFacts["held
 }
 
 /**
- * Who has retrieved a paid order from v1: nobody, the shop, or its view. A shop that has learned of the payment stores
- * it; a view that does not store it retrieves the session at each reading.
+ * Determines who has retrieved a paid order from v1: nobody, the shop, or its view. A shop that learns of the payment
+ * stores it; a view that does not store it retrieves the session at each reading.
  */
 async function retrieverOf(
   run: Run,
@@ -281,7 +279,7 @@ async function openLanes(
   return succeeded(lanes);
 }
 
-/** The orders of a send: the second payment goes to an order after a declined attempt, if there is one. */
+/** The orders of a send: the second payment goes to an order with a declined attempt, if there is one. */
 function lanesOf(lanes: readonly Lane[], name: SendName): readonly Lane[] {
   return lanes.filter(({ order: { kind, end } }) => {
     const hasSecond = lanes.some(({ order }) => order.kind === kind && order.end === "declined");
@@ -291,9 +289,9 @@ function lanesOf(lanes: readonly Lane[], name: SendName): readonly Lane[] {
 }
 
 /**
- * Sends the events in sequence, and reads the views after each. Two lanes take turns to be first: a proxy that
- * alternates between two processes would otherwise give one process all events of orders, and the other all events of
- * sessions.
+ * Sends the events in sequence, and reads the views after each. Two lanes alternate in being first: a proxy that
+ * alternates between two processes would otherwise send all events of orders to one process and all events of sessions
+ * to the other.
  */
 async function sendAll(
   run: Run,
@@ -326,7 +324,7 @@ async function sendAll(
   return succeeded({ ...others, ended: await readAgain(run, others.ended), showsBookings: bookings });
 }
 
-/** Sends to one order after the other; payments to all orders at once, as customers pay. */
+/** Sends to one order after the other; payments are sent to all orders at once, as customers pay. */
 async function sendEach(run: Run, lanes: readonly Lane[], name: SendName): Promise<ControlResult<null>> {
   if (name === "at_once") {
     const sent = await Promise.all(lanes.map((lane) => sendOnce(run, lane, name)));
@@ -339,7 +337,7 @@ async function sendEach(run: Run, lanes: readonly Lane[], name: SendName): Promi
   return succeeded(null);
 }
 
-/** The sends of a run: no slow ones in a quick drill, and none after a restart without a restart command. */
+/** The sends of a run: none that are slow in a quick drill, and none after a restart if there is no restart command. */
 function sentNames({ scope, restart: command }: Run): readonly SendName[] {
   return SEND_NAMES.filter((name) => {
     if (name === "after_a_while") return !scope.isQuick;
@@ -385,7 +383,7 @@ async function rest(run: Run, lane: Lane): Promise<void> {
   if (found.changedAt !== undefined) lane.slowestMs = Math.max(lane.slowestMs, found.changedAt - lane.paidAt);
 }
 
-/** Whether an earlier send changed the view, so that a change does not have to be told apart from a clock again. */
+/** Whether an earlier send changed the view, so that the next change need not be distinguished from a clock again. */
 function hasChanged({ sends }: Lane): boolean {
   return sends.some(({ text }) => text === "changed");
 }
@@ -485,7 +483,7 @@ async function compare(run: Run, lanes: readonly Lane[]): Promise<boolean> {
   return lanes.some((lane) => showsBookings(textOf(lane)));
 }
 
-/** Records the view's verdict of a send of an order. */
+/** Records the verdict on the view after a send of an order. */
 function markFirst(lane: Lane, name: SendName, text: SendFact["text"]): void {
   lane.sends = lane.sends.map((send) => (send.name === name ? Object.assign({}, send, { text }) : send));
 }

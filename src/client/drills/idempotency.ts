@@ -14,7 +14,7 @@ import { WITHOUT_TOKENS } from "./merchant-command.ts";
 import { merchantOrderId } from "./merchant-order.ts";
 import { DEFAULT_RETRY_POLICY } from "../api/retry.ts";
 
-/** The result of a drill, and the end of the merchant's command. */
+/** The result of a drill, and how the merchant's command exited. */
 export type IdempotencyDrill = {
   readonly drill: AnswerOf<"judgeIdempotencyDrill">;
   readonly client: ShellResult;
@@ -28,20 +28,20 @@ const LEASE_MARGIN_MS = 60_000;
 const RESTART_PAUSE_MS = 1100;
 /** How long to wait for a create that arrives after its command has ended, in milliseconds. */
 const LATE_MS = 3000;
-/** Maximum number of starts of the command for one purchase: one more for each answer that is taken from it. */
+/** Maximum number of starts of the command for one purchase: one more for each answer that it loses. */
 const MAX_STARTS = 3;
-/** Number of purchases. */
+/** The number of purchases. */
 export const PURCHASES = 5;
 /** Minimum number of runs: one for each purchase, and another one for the purchase in which the command is killed. */
 export const LEAST_RUNS = PURCHASES + 1;
-/** Maximum number of runs: the command exits whenever an answer is taken from it, in two purchases. */
+/** Maximum number of runs: the command exits whenever it loses an answer, in two purchases. */
 export const MOST_RUNS = LEAST_RUNS + 2 * (MAX_STARTS - 1);
-/** Total time of the drill's waits, in milliseconds: a silence, a Retry-After, and the pause before a restart. */
+/** Total duration of the drill's waits, in milliseconds: a silence, a Retry-After, and the pause before a restart. */
 export const WAITS_MS = 5000;
 
 type DrillWorld = Pick<World, "send" | "run" | "sleep" | "after" | "random" | "randomBytes" | "now">;
 
-/** The merchant's command, and the service that it orders from. */
+/** The merchant's command, and the service from which it orders. */
 type ClientDrill = {
   readonly commandLine: string;
   readonly commandTimeoutMs: number;
@@ -49,14 +49,14 @@ type ClientDrill = {
   readonly signal: AbortSignal;
 };
 
-/** A running drill with its lease and its own API key. */
+/** A running drill with its lease and API key. */
 type WatchedDrill = ClientDrill & { readonly control: ControlTarget; readonly lease: HeldLease };
 
 /**
- * Runs a merchant's command for five purchases, against a service that takes answers from it after the commit: by a
- * reset and a silence in the first, a kill in the second, and a 503 and a 429 in the third, which runs between the kill
+ * Runs a merchant's command for five purchases, against a service that drops answers after the commit: with a reset and
+ * a silence in the first purchase, a kill in the second, and a 503 and a 429 in the third, which runs between the kill
  * and the restart. Then reuses a key with another body, and lets the service judge the creates that it has seen. The
- * command's environment has the drill's own API key, and no tokens of the control API.
+ * command's environment contains the drill's API key, but no tokens of the control API.
  */
 export function drillIdempotency(
   world: DrillWorld,
@@ -88,7 +88,7 @@ async function drillWatched(
     : judged;
 }
 
-/** Runs the command for all purchases, and returns the end of its last run. */
+/** Runs the command for all purchases, and returns the result of its last run. */
 async function runAll(world: DrillWorld, watched: WatchedDrill): Promise<ControlResult<ShellResult>> {
   const ids = await newOrderIds(world, watched);
   if (ids.end !== "success") return ids;
@@ -166,7 +166,7 @@ async function runOnce(
   return { ...ended, value: { client, hasCome, hasLost, isAnswered } };
 }
 
-/** Kills the command when its order is created and the answer is held back. The wait ends with the run. */
+/** Kills the command after its order was created, while the answer is held back. The wait ends with the run. */
 async function killWhenLost(
   world: DrillWorld,
   { control, lease: { id }, commandTimeoutMs }: WatchedDrill,

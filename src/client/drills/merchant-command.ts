@@ -1,4 +1,4 @@
-/** The environment of a merchant's command: without the tokens of the sandbox. */
+/** The environment of a merchant's command, without the tokens of the sandbox. */
 export const WITHOUT_TOKENS = {
   CHECKOUT_CONTROL_TOKEN: undefined,
   CHECKOUT_ADMIN_TOKEN: undefined,

@@ -20,8 +20,8 @@ export type OrderViewSource = {
 export type Buyer = Pick<Checkout, "id" | "orderId">;
 
 /**
- * A reading of the merchant's view of an order, with the whole text of the answer; the text is empty if the view could
- * not be read. `isMissing`: the answer was 404.
+ * A reading of the merchant's view of an order, with the whole answer as text; the text is empty if the view could not
+ * be read. `isMissing`: the answer was 404.
  */
 export type ViewReading = OrderView & { readonly text: string; readonly isMissing: boolean };
 
@@ -35,7 +35,7 @@ export type ViewRequest = {
   readonly onLimited?: () => void;
 };
 
-/** The part of the world that reads views. */
+/** The part of the world that is needed to read views. */
 export type ViewWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
 
 /** Timeout of each request and each run of the command, in milliseconds. */
@@ -44,11 +44,11 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 const LOOK_AGAIN_MS = 250;
 /** Time for the shop to know an order after its first event, in milliseconds. */
 const KNOWN_MS = 1250;
-/** Pause before a view that answered 429 is read again, in milliseconds, and the number of retries. */
+/** Pause before a view that answered 429 is read again, in milliseconds. */
 const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
 
-/** Parses an address that a drill may open: on this machine, but not of the sandbox (the rules of decision 14). */
+/** Parses an address that a drill may open: on this machine, but not the sandbox (the rules of decision 14). */
 export function drillTarget({ origin }: ControlTarget, url: string): Outcome<Target> {
   const { port } = new URL(origin);
   return parseTarget(url, { allowedHosts: [], ownPort: Number(port) });
@@ -70,7 +70,7 @@ export async function readView(world: ViewWorld, look: ViewRequest): Promise<Vie
   }
 }
 
-/** The reading of a shop with a rate limit. */
+/** The reading of a shop that answers 429. */
 const TOO_MANY = "429";
 
 function ask(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
@@ -157,7 +157,7 @@ function judgeText(text: string, { paidWhen }: OrderViewSource): ViewReading {
   return { says: paidWhen.test(text) ? "paid" : "not_paid", got: excerpt(text), text, isMissing: false };
 }
 
-/** Sends a request to this machine, GET by default. Any other address counts as unreachable. */
+/** Sends a request to this machine, GET by default. Other addresses count as unreachable. */
 export async function sendLocally(
   world: Pick<World, "send">,
   target: ControlTarget,

@@ -7,13 +7,13 @@ import type { ViewRequest } from "./order-view.ts";
 type DeliverWorld = Pick<World, "send" | "sleep" | "after">;
 
 const TOO_MANY = 429;
-/** Maximum time that other webhooks are held back, in milliseconds. */
+/** Maximum time for which other webhooks are held, in milliseconds. */
 const LEASE_MS = 120_000;
 
 /**
- * Sends the events of an order that the shop's rate limit has refused, while the other webhooks of the store are held
- * back, and retries each after a pause: their next scheduled attempts may be minutes away. Returns their number. A
- * failure to send them shows in the view.
+ * Sends the events of an order that the shop's rate limit has refused, while the other webhooks of the store are held,
+ * and retries each after a pause: their next scheduled attempts may be minutes away. Returns their number. The view
+ * shows a failure to send them.
  */
 export async function deliverRateLimitedEvents(
   world: DeliverWorld,

@@ -15,15 +15,15 @@ import type { ControlCall } from "../control/control.ts";
 import { WITHOUT_TOKENS } from "../drills/merchant-command.ts";
 import type { ExploreRun } from "./exploration.ts";
 
-/** A merchant's command that makes one purchase, and a sandbox of its own for it. */
+/** A merchant's command that makes one purchase, and the sandbox in which it runs. */
 export type CommandBench = {
   readonly world: Pick<World, "run" | "sleep">;
   readonly commandLine: string;
   readonly timeoutMs: number;
   readonly baseUrl: string;
-  /** An order_id that the merchant's own records do not have: these outlive the store of a run. */
+  /** Returns an order_id that is not in the merchant's own records, which outlive the store of a run. */
   readonly newOrderId: () => string;
-  /** Calls an operation of the control API on a store; throws what the command line throws. */
+  /** Calls an operation of the control API on a store; throws as the command line does. */
   readonly call: <Name extends OperationName>(
     call: ControlCall<Name> & { readonly storeId?: string },
   ) => Promise<AnswerOf<Name>>;
@@ -34,18 +34,18 @@ export type CommandBench = {
 /** The store of a run, and its purchase. */
 type Purchase = AnswerOf<"createStore"> & { readonly orderId: string };
 
-/** How long the answer of a command that is to be killed is held back, in milliseconds: it is killed before. */
+/** How long the answer to a command that will be killed is held back, in milliseconds: it is killed before that. */
 const HELD_BACK_MS = 10_000;
-/** The pause between two looks whether the request has come, in milliseconds. */
+/** Pause between two checks whether the request has arrived, in milliseconds. */
 const LOOK_MS = 10;
-/** What the request of a killed command takes to be carried out, after its fault was met, in milliseconds. */
+/** Time for the request of a killed command to be processed after its fault was applied, in milliseconds. */
 const CARRIED_OUT_MS = 50;
 const MAX_OUTPUT_BYTES = 4096;
-/** The end of an output that a failure is told with, in characters. */
+/** Maximum length of the output quoted with a failure, in characters: the end of the output. */
 const MAX_QUOTED_OUTPUT = 200;
 const MAX_LISTED = 1000;
 
-/** Runs the command in a store of its own, under the faults of a schedule; after a failure once more without them. */
+/** Runs the command in a new store, under the faults of a schedule; after a failure, once more without them. */
 export async function runCommand(bench: CommandBench, schedule: Schedule): Promise<ExploreRun> {
   const store = await bench.call({ name: "createStore", body: { name: "checkout explore" } });
   try {
@@ -97,7 +97,7 @@ function bodyOf({ match = {}, ...fault }: ScheduledFault) {
   return { ...held, action, match, ...(fault.action === KILL ? { latencyMs: HELD_BACK_MS } : {}) };
 }
 
-/** Runs the command once; kills it when a request has met one of these faults and was carried out. */
+/** Runs the command once; kills it after a request has met one of these faults and was processed. */
 async function attempt(
   bench: CommandBench,
   { storeId, apiKey, signingSecret, orderId }: Purchase,
@@ -157,7 +157,10 @@ async function checkoutsOf({ call }: CommandBench, { storeId }: Purchase): Promi
     .toReversed();
 }
 
-/** How a command ended. That of a success is believed to know the first order: a command does not tell which it got. */
+/**
+ * The result of a command. After a success, the command is assumed to know the first order, because it does not say
+ * which order it received.
+ */
 function endOf(
   { ending, exitCode, stdout, stderr }: ShellResult,
   [first]: readonly MadeCheckout[],
@@ -169,7 +172,7 @@ function endOf(
   return { end: "failure", message: said === "" ? how : `${how}: ${said}` };
 }
 
-/** The timeline of the order as text, or the requests if there is none, and how the command ended. */
+/** The timeline of the order as text, or the requests if there is none, and how the command exited. */
 async function storyOf(
   { call }: CommandBench,
   { storeId }: Purchase,

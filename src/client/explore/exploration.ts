@@ -28,13 +28,13 @@ import type { World } from "../../world.ts";
 export type ExploreRun = {
   readonly facts: RunFacts;
   readonly judgement: Judgement;
-  /** What happened, as text; empty if nothing was broken. */
+  /** The timeline of the run as text; empty if no invariant was broken. */
   readonly story: string;
-  /** The error of the last look at the view, if it could not be read. */
+  /** The error of the last reading of the view, if the view could not be read. */
   readonly viewError: unknown;
 };
 
-/** What is explored, and how far. */
+/** The subject and the limits of an exploration. */
 type Search = {
   readonly run: (schedule: Schedule) => Promise<ExploreRun>;
   readonly world: Pick<World, "monotonic">;
@@ -42,22 +42,22 @@ type Search = {
   readonly budgetMs: number | undefined;
   readonly maxSchedules: number | undefined;
   readonly depth: number | undefined;
-  /** Runs this schedule alone. */
+  /** Runs only this schedule. */
   readonly only: Schedule | undefined;
-  /** Schedules that run side by side. */
+  /** The number of schedules that run in parallel. */
   readonly sideBySide: number;
   /** Whether the application is a command that can be killed. */
   readonly hasKills: boolean;
-  /** Whether faults are put at a place. */
+  /** Whether faults are injected at a place. */
   readonly isPlace: (place: Place) => boolean;
-  /** Whether there is a view of what the application books. */
+  /** Whether there is a view of the application's bookings. */
   readonly hasView: boolean;
   readonly rerunOf: (schedule: Schedule) => string;
-  /** Called before the schedules of a size are run. */
+  /** Called before the schedules of each size are run. */
   readonly onWave?: (wave: { readonly size: number; readonly count: number }) => void;
 };
 
-/** A broken invariant with the least schedule that breaks it. */
+/** A broken invariant, and the smallest schedule that breaks it. */
 type Finding = {
   readonly faults: readonly ScheduledFault[];
   readonly payer: PayerOutcome;
@@ -79,15 +79,18 @@ export type SearchResult = {
   readonly seed: string;
 };
 
-/** Why an application cannot be explored: it does not even work without faults. */
+/** Why an application cannot be explored: it fails even without faults. */
 type Useless = { readonly why: string; readonly cause?: unknown };
 
 const DEFAULT_BUDGET_MS = 60_000;
 const DEFAULT_DEPTH = 2;
-/** A broken schedule is reported only if it breaks in this many further runs. */
+/** Number of further runs in which a broken schedule must break again to be reported. */
 const CONFIRMATIONS = 3;
 
-/** Explores an application: runs schedules, shrinks and confirms those that break, and says what was judged. */
+/**
+ * Explores an application: runs schedules, shrinks and confirms those that break an invariant, and reports what was
+ * judged.
+ */
 export async function exploreAll(search: Search): Promise<SearchResult | Useless> {
   const { only, seed } = search;
   const plain = await search.run(only ?? NO_FAULTS);
@@ -116,7 +119,7 @@ function uselessOf({ facts, viewError }: ExploreRun, hasView: boolean): Useless 
   return undefined;
 }
 
-/** Runs the waves of the search, one after the other, until depth, budget or schedules are used up. */
+/** Runs the waves of the search in sequence, until depth, budget or schedules are exhausted. */
 async function runWaves(
   {
     run,
@@ -153,7 +156,7 @@ async function runWaves(
   }
 }
 
-/** Maps items with a limited number at a time; the results are in the order of the items. */
+/** Maps items, a limited number at a time; the results are in the order of the items. */
 async function sideBySide<Item, Result>(
   items: readonly Item[],
   width: number,
@@ -174,7 +177,7 @@ type Found = {
   readonly runs: readonly ExploreRun[];
 };
 
-/** Each cause with the runs that show it, those with fewer faults first. */
+/** Each cause with the runs that show it; runs with fewer faults first. */
 function causesIn(runs: readonly ExploreRun[]): readonly Found[] {
   const found = new Map<string, Found>();
   for (const run of bySize(runs))
@@ -189,7 +192,7 @@ function bySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
   return runs.toSorted((one, other) => sizeOf(one.facts.schedule) - sizeOf(other.facts.schedule));
 }
 
-/** Shrinks and confirms the least schedule of each cause. Causes that are not confirmed are unsteady. */
+/** Shrinks and confirms the smallest schedule of each cause. Causes that are not confirmed are unsteady. */
 async function confirmAll(
   search: Search,
   runs: readonly ExploreRun[],

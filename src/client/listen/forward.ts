@@ -8,7 +8,7 @@ import type { HttpRequest, OutboundResult, TlsTrust, World } from "../../world.t
 export type ForwardOptions = {
   readonly targets: TargetPolicy;
   readonly headers: readonly AddedHeader[];
-  /** Timeout for the target's whole answer. */
+  /** Timeout for the target's whole answer, in milliseconds. */
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
   /** The names of the signature headers, which are forwarded. */
@@ -39,8 +39,8 @@ type Failure = Extract<OutboundResult, { ok: false }>["failure"] | "forbidden";
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
- * Forwards a delivery unchanged: the same bytes, the three headers of its signature and the content type, and nothing
- * else. Connects only to addresses that the policy allows now, follows no redirect and repeats nothing.
+ * Forwards a delivery unchanged: the same bytes, the three signature headers and the content type, and nothing else.
+ * Connects only to addresses that the policy allows now, follows no redirects and does not retry.
  */
 export async function forward(
   world: Pick<World, "send" | "resolve">,

@@ -17,7 +17,7 @@ import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
 import { forward, type ForwardResult, type ForwardOptions } from "./forward.ts";
 import { createCauseSearch, type CauseSearch } from "./search.ts";
 
-/** Signing secrets: active ones, newest first, and ones that were rotated out. */
+/** Signing secrets: active secrets, newest first, and secrets that were rotated out. */
 export type Secrets = {
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
@@ -33,24 +33,24 @@ export type AttemptInFlight = {
   readonly cause: DeliveryEntry["cause"];
 };
 
-/**
- * The time of the next attempt, by the store's clock, and its delay after this attempt; null if the delivery is given
- * up.
- */
+/** The time of the next attempt, by the store's clock, and the delay until then; null if the delivery is given up. */
 export type NextAttempt = { readonly at: number | null; readonly waitMs: number | null };
 
-/** The sender of the deliveries, with the operations that it may offer. */
+/** The sender of the deliveries, with the operations that it may support. */
 export type DeliverySource = {
   readonly secrets: () => Promise<Secrets>;
-  /** The instance id of the sender at the last request; null if it has none or it is not known. */
+  /** The instance id of the sender at the last request; null if it has none or it is unknown. */
   readonly instance: () => string | null;
   /** Undefined if unknown. */
   readonly underway: (eventId: string) => Promise<AttemptInFlight | undefined>;
-  /** Asked after the attempt was answered. Undefined if unknown. */
+  /** Called after the attempt was answered. Undefined if unknown. */
   readonly nextAttempt: (tried: AttemptInFlight) => Promise<NextAttempt | undefined>;
 };
 
-/** The result of a delivery. `not_wanted`: its type was not requested. `no_target`: it is printed but not forwarded. */
+/**
+ * The result of an attempt of a delivery. `not_wanted`: its type was not requested. `no_target`: the delivery is
+ * printed but not forwarded.
+ */
 export type DeliveryAttemptResult =
   | { readonly kind: "not_verified"; readonly causes: readonly Diagnosis[] }
   | { readonly kind: "duplicate" | "not_wanted" | "no_target" }
@@ -61,17 +61,17 @@ export type DeliveryAttemptResult =
 export type HandledDelivery = {
   /** Milliseconds by the real clock. */
   readonly at: number;
-  /** The same by the clock of the sending store; null if that is the real time. */
+  /** The time by the clock of the sending store, in milliseconds; null if that is the real time. */
   readonly storeAt: number | null;
   readonly request: HttpRequest;
   readonly claims: Claims;
   readonly verified: boolean;
-  /** Why the delivery is not verified, or its fault if it is verified. */
+  /** Why the delivery is not verified; for a verified delivery, its fault. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
   /** The injected fault of the delivery. */
   readonly injected: AppliedFault | undefined;
   readonly result: DeliveryAttemptResult;
-  /** The status that the sender got. */
+  /** The status returned to the sender. */
   readonly answered: number;
   readonly milliseconds: number;
   readonly next: NextAttempt | undefined;
@@ -83,11 +83,11 @@ type ListenerOptions = {
   readonly seen: Pick<SeenEvents, "has" | "add">;
   readonly plan: ForwardPlan;
   readonly forwarding: ForwardOptions;
-  /** Accepted Host headers of this listener. */
+  /** Host headers that this listener accepts. */
   readonly hosts: AllowedHosts;
   /** Paths that accept deliveries. */
   readonly paths: readonly string[];
-  /** The names of the headers that a delivery carries. */
+  /** The names of the headers of a delivery. */
   readonly headerNames: HeaderNames;
   readonly onHandled: (delivery: HandledDelivery) => void;
   /** Called for requests that are not deliveries, with the reason. */
@@ -99,11 +99,11 @@ type ListenerOptions = {
 /** A listener as a service. */
 export type WebhookListener = {
   readonly service: Service;
-  /** Stops searching for causes, and resolves when all answered requests are reported. */
+  /** Stops searching for causes, and resolves after all answered requests have been reported. */
   readonly settled: () => Promise<void>;
 };
 
-/** Maximum number of deliveries at once; their bodies are in memory. */
+/** Maximum number of concurrent deliveries, whose bodies are in memory. */
 const MAX_IN_FLIGHT = 32;
 /** Limit for look-ups and reports about unsigned requests, because the port may be open to the internet. */
 const STRAYS = { perSecond: 1, burst: 60 };
@@ -118,18 +118,17 @@ type Context = ListenerOptions & {
   /** Whether the limit allows a look-up and a report about an unsigned request. */
   readonly mayLookCloser: () => boolean;
   /**
-   * Deliveries of one event run one after the other, so that a retry that overtakes the first attempt counts as a
-   * duplicate.
+   * Runs deliveries of one event in sequence, so that a retry that overtakes the first attempt counts as a duplicate.
    */
   readonly inTurn: Mutex;
-  /** Reports after the answer was sent. */
+  /** Runs work after the answer was sent. */
   readonly later: (work: Promise<void>) => void;
 };
 
 /**
- * Receives deliveries: verifies each one over its raw bytes, forwards it unless the target has already accepted it, and
- * answers with the target's answer, so that the sender retries when it should. Unverified requests never reach a
- * target.
+ * Creates a receiver of deliveries: it verifies each one over its raw bytes, forwards it unless the target has already
+ * accepted it, and returns the target's answer, so that the sender retries when it should. Unverified requests never
+ * reach a target.
  */
 export function createWebhookListener(world: Context["world"], options: ListenerOptions): WebhookListener {
   const pending = new Set<Promise<void>>();
@@ -201,7 +200,7 @@ type Received = Pick<
   HandledDelivery,
   "at" | "storeAt" | "request" | "claims" | "verified" | "fault" | "injected"
 > & {
-  /** Time of arrival by the monotonic clock. */
+  /** Time of arrival by the monotonic clock, in milliseconds. */
   readonly since: number;
 };
 
@@ -240,7 +239,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   return eventId === undefined ? work() : context.inTurn(eventId, work);
 }
 
-/** Answers an unsigned request at once; its cause is searched and reported afterwards. */
+/** Answers an unsigned request immediately; its cause is searched for and reported afterwards. */
 async function refuseUnverified(
   { world, source, search, later, onHandled, mayLookCloser, headerNames }: Context,
   arrived: Omit<Received, "claims">,
@@ -286,8 +285,7 @@ async function handle(context: Context, received: Received): Promise<DeliveryAtt
 }
 
 /**
- * Answers and reports a delivery: immediately, or, before another attempt, after the sender has reported the time of
- * it.
+ * Answers and reports a delivery: immediately, or, if another attempt follows, after the sender has reported its time.
  */
 async function answerAndReport(
   context: Context,
@@ -311,7 +309,7 @@ async function answerAndReport(
   return response;
 }
 
-/** The sender gets the target's answer; without a target it gets a 2xx. */
+/** Returns the target's answer to the sender; without a target, a 2xx. */
 function answerOf(result: DeliveryAttemptResult): HttpResponse {
   switch (result.kind) {
     case "not_verified":
@@ -344,7 +342,7 @@ function isTaken(forwarded: ForwardResult): boolean {
   return forwarded.kind === "answered" && forwarded.status < 300;
 }
 
-/** The event id of the signed body; if the body has none, the id in the header, which is not signed. */
+/** The event id in the signed body, otherwise the id in the header, which is not signed. */
 function eventIdOf(
   { headerNames }: Pick<Context, "headerNames">,
   { claims, request }: Pick<HandledDelivery, "claims" | "request">,

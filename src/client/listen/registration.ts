@@ -9,16 +9,16 @@ export type ConnectionChange =
   /** The sandbox no longer delivers here; `reason` says why. */
   | { readonly kind: "off"; readonly reason: string };
 
-/** A listener's registration with a sandbox. It is always the same endpoint, even if addresses change. */
+/** A listener's registration with a sandbox. The endpoint stays the same even if addresses change. */
 export type Link = DeliverySource & {
-  /** Registers the listener's address; deliveries start. */
+  /** Registers the listener's address and starts deliveries. */
   readonly register: (since?: Since) => Answer<"registerListener">;
-  /** Checks whether the sandbox runs and still delivers here; registers again if necessary. */
+  /** Checks whether the sandbox is running and still delivers here; registers again if necessary. */
   readonly check: () => Promise<ConnectionChange>;
-  /** Asks for an event again, for this listener only. */
+  /** Requests an event again, for this listener only. */
   readonly replay: (eventId: string) => Answer<"replayEvent">;
   /**
-   * The store's time if its clock was moved; null for real time. Undefined if the sandbox does not answer, and its last
+   * The store's time if its clock was moved; null for real time. Undefined if the sandbox does not answer and its last
    * answer said that the clock was moved.
    */
   readonly storeTime: () => Promise<number | null | undefined>;
@@ -31,15 +31,15 @@ const TIMEOUT_MS = 5000;
 /** How long the sandbox holds a check while nothing changes, in milliseconds. */
 const HOLD_MS = 10_000;
 /**
- * The result of an attempt is on disk shortly after the answer. It is polled this often, with the delay doubled each
- * time.
+ * Maximum number of polls for the result of an attempt, which is on disk shortly after the answer. Each delay is twice
+ * as long as the one before.
  */
 const MAX_LOOKS = 8;
 const FIRST_WAIT_MS = 10;
 
 type LinkOptions = {
   readonly url: string;
-  /** Where events are forwarded to. */
+  /** The address to which events are forwarded. */
   readonly forward?: string | undefined;
   readonly eventTypes: readonly string[];
   readonly locate: () => ControlTarget | undefined;
@@ -57,11 +57,11 @@ type LinkState = LinkOptions & {
   instance: string | null;
   secrets: Secrets;
   state: "connected" | "lost" | "off" | "left";
-  /** Ends the check that the sandbox holds. */
+  /** Ends the check that the sandbox is holding. */
   readonly leaving: AbortController;
 };
 
-/** Connects a listener on this machine to the sandbox that `locate` finds at that moment. */
+/** Connects a listener on this machine to the sandbox that `locate` finds at each call. */
 export function createLink(world: LinkState["world"], options: LinkOptions): Link {
   const registeredOnce = Promise.withResolvers<void>();
   const place: LinkState = {
@@ -113,7 +113,7 @@ async function registerNow(place: LinkState, since: Since | undefined): Answer<"
   return registered;
 }
 
-/** Asked for each delivery, so that a secret that was just retired is no longer accepted. */
+/** Called for each delivery, so that a secret that has just been retired is no longer accepted. */
 async function secretsOf(place: LinkState): Promise<Secrets> {
   // A delivery can arrive before the answer to the registration.
   await place.registeredOnce.promise;

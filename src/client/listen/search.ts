@@ -6,23 +6,23 @@ import type { World } from "../../world.ts";
 
 /** Searches for the causes of refused requests. */
 export type CauseSearch = {
-  /** The causes of a request; none if too many requests wait or the budget is spent. */
+  /** Returns the causes of a request; none if too many requests are waiting or the budget is spent. */
   readonly causesOf: (request: DiagnoseOptions) => Promise<readonly Diagnosis[]>;
-  /** Ends the current search and drops the waiting requests. */
+  /** Stops the current search and drops the waiting requests. */
   readonly stop: () => void;
 };
 
 const MIB = 1024 * 1024;
-/** The budget of searches, in hashed bytes: some seconds of work after a pause, then a small part of one core. */
+/** The budget of searches, in hashed bytes: some seconds of work after a pause, then a small share of one core. */
 const BUDGET: RateLimit = { perSecond: 64 * MIB, burst: 1024 * MIB };
-/** Bytes that a search hashes before it yields to other work, which takes some milliseconds. */
+/** Number of bytes that a search hashes before it yields to other work; they take some milliseconds. */
 const SLICE_BYTES = MIB;
-/** Maximum number of requests that wait to be searched; their bodies are in memory. */
+/** Maximum number of waiting requests, whose bodies are in memory. */
 const MAX_WAITING = 16;
 
 /**
- * Searches one request after the other, in slices between which deliveries are handled: anybody can send unsigned
- * requests, which must not slow down signed ones. A budget of hashed bytes bounds the work.
+ * Searches one request after the other, in slices between which deliveries are handled: anyone can send unsigned
+ * requests, which must not slow down signed ones. A budget of hashed bytes limits the work.
  */
 export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = BUDGET): CauseSearch {
   const inTurn = createMutex();

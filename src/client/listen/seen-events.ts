@@ -1,9 +1,9 @@
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 
-/** Maximum number of events in memory, if there is no disk or it fails; the oldest are dropped first. */
+/** Maximum number of events in memory if there is no disk or it fails; the oldest are dropped first. */
 const MAX_REMEMBERED = 100_000;
 
-/** A record of seen events that ends with the process. */
+/** A record of seen events in memory, which ends with the process. */
 export function rememberSeenEvents(): SeenEvents {
   const remembered = new Map<string, string | null>();
   return {
@@ -20,9 +20,7 @@ export function rememberSeenEvents(): SeenEvents {
   };
 }
 
-/**
- * A record of seen events that also works while the disk fails: a forwarded event counts even if it cannot be recorded.
- */
+/** A record of seen events that survives disk failures: a forwarded event counts even if it cannot be recorded. */
 export function keepDespiteFailure(kept: SeenEvents, report: (error: unknown) => void): SeenEvents {
   const remembered = rememberSeenEvents();
   const attempt = <Value>(work: () => Value, otherwise: Value): Value => {

@@ -21,7 +21,7 @@ const observed = z.object({ status: z.int(), body: z.unknown() });
 const assumption = z.object({
   decision: z.int(),
   verdict: z.enum(["confirmed", "contradicted", "not_observed"]),
-  /** The statement of our decision, or why it was not observed. */
+  /** Our decision's statement, or why it was not observed. */
   expected: z.string(),
   request: z.nullable(
     z.object({
@@ -55,7 +55,7 @@ export function verdictOn({ assumptions }: Calibration, decision: number): Calib
   return assumptions.find((one) => one.decision === decision)?.verdict ?? "not_observed";
 }
 
-/** The decisions with each verdict of a calibration. */
+/** The decisions in a calibration, by verdict. */
 export function verdictsOf({
   assumptions,
 }: Calibration): Readonly<Record<CalibratedAssumption["verdict"], readonly number[]>> {
@@ -69,8 +69,8 @@ export function verdictsOf({
 }
 
 /**
- * Judges all assumptions by the answers of a run, and by what was seen of the payment if a person made one. `run` is the
- * text in the names of its order and keys.
+ * Judges all assumptions by the answers of a run and, if the user paid, by the evidence of the payment. `run` is the
+ * text in the names of the run's order and keys.
  */
 export function judgeCalibration(
   run: string,
@@ -116,7 +116,7 @@ function judge(run: string, answers: Answers, decision: number): CalibratedAssum
   };
 }
 
-/** The request that reached the receiver, or the retrieve of the paid order, as the record has it. */
+/** The request that reached the receiver, or the retrieve of the paid order, in the form of the record. */
 function shownEvidence(
   { run, order }: { readonly run: string; readonly order: PaidOrder },
   shown: PaymentVerdict["shown"],
@@ -166,7 +166,7 @@ function shownRequest(run: string, request: ProbeRequest): CalibratedAssumption[
   return { method, path: withoutRun(run, path), headers: Object.fromEntries(headers), body: shown };
 }
 
-/** The stored length of a long body, in characters. */
+/** Maximum stored length of a body, in characters. */
 const MAX_SHOWN = 300;
 
 function shortened(text: string): string {
@@ -176,7 +176,7 @@ function shortened(text: string): string {
 const ANY_UUID = new RegExp(UUID, "gi");
 const URL_TEXT = /https?:\/\/[^\s"]+/g;
 
-/** A text without the parts that differ between two runs: ids, addresses, and the names that this run made. */
+/** A text without the parts that differ between two runs: ids, addresses, and names created by this run. */
 function withoutRun(run: string, text: string): string {
   return text.replaceAll(URL_TEXT, "<url>").replaceAll(ANY_UUID, "<uuid>").replaceAll(run, "<run>");
 }
@@ -190,7 +190,7 @@ function normalized(run: string, value: unknown): unknown {
 
 /**
  * The decisions on which two calibrations of a service differ, in verdict, request or answer. Without a payment in the
- * second one, the decisions that only a payment shows are left out.
+ * second calibration, decisions that need a payment are omitted.
  */
 export function differences(
   record: Calibration,

@@ -8,7 +8,7 @@ import type { ProbeAnswer } from "./probes.ts";
 
 /** A request that reached the receiver of a calibration. */
 export type ReceivedRequest = {
-  /** Milliseconds. */
+  /** The time of arrival, in milliseconds. */
   readonly at: number;
   readonly method: string;
   readonly target: string;
@@ -18,9 +18,9 @@ export type ReceivedRequest = {
   readonly answered: number;
 };
 
-/** What was seen of the payment of the calibration's order. */
+/** The evidence of the payment of the calibration's order. */
 export type PaymentEvidence = {
-  /** The first delivery was refused once, so that the service attempts it again. */
+  /** The deliveries; the first one was refused once, so that the service attempts it again. */
   readonly deliveries: readonly ReceivedRequest[];
   /** The payer's return to the merchant; undefined if nobody came back. */
   readonly visit: ReceivedRequest | undefined;
@@ -30,7 +30,7 @@ export type PaymentEvidence = {
   readonly secrets: readonly string[];
 };
 
-/** The order that was paid. */
+/** The paid order. */
 export type PaidOrder = { readonly id: unknown; readonly orderId: string };
 
 /** The path of the receiver's return address. */
@@ -40,14 +40,14 @@ export const HOOK_PATH = "/hooks";
 /** The status of a paid order. */
 export const PAID = "succeeded";
 
-/** A verdict on a decision. `shown`: the request or answer that it rests on. */
+/** A verdict on a decision. `shown` is the request or answer on which the verdict is based. */
 export type PaymentVerdict = {
   readonly verdict: "confirmed" | "contradicted" | "not_observed";
   readonly expected: string;
   readonly shown?: ReceivedRequest | ProbeAnswer | undefined;
 };
 
-/** The verdicts on the decisions that only a payment shows. */
+/** The verdicts on the decisions that need a payment. */
 export const PAYMENT_JUDGES: ReadonlyMap<
   number,
   (evidence: PaymentEvidence, order: PaidOrder) => PaymentVerdict
@@ -65,7 +65,7 @@ const NO_DELIVERY = unobserved("no event of the order reached the receiver");
 const NO_SECRET = unobserved("no signing secret was given: --secret-file");
 const NOBODY = unobserved(`nobody came back to ${RETURN_PATH} of the receiver`);
 
-/** Earliest and latest second attempt after the first, in milliseconds: 5 s, 20 % of jitter, and the way there. */
+/** Minimum and maximum delay of the second attempt, in milliseconds: 5 s, 20 % jitter, and transmission. */
 const SECOND_ATTEMPT_MS = { least: 3500, most: 9000 };
 
 function unobserved(expected: string): PaymentVerdict {
@@ -76,7 +76,7 @@ function verdictOf(holds: boolean, expected: string, shown: PaymentVerdict["show
   return { verdict: holds ? "confirmed" : "contradicted", expected, shown };
 }
 
-/** The JSON of a delivery; empty if its body is none. */
+/** The JSON of a delivery; empty if the body is not JSON. */
 function eventOf({ body }: ReceivedRequest): Readonly<Record<string, unknown>> {
   const parsed = parseJson(decodeUtf8(body) ?? "");
   return isRecord(parsed) ? parsed : {};
@@ -87,7 +87,7 @@ function dataOf(event: Readonly<Record<string, unknown>>): Readonly<Record<strin
   return isRecord(data) ? data : {};
 }
 
-/** The statuses that events tell, each once, in the order of their first deliveries. */
+/** The statuses in the events, each once, in the order of their first deliveries. */
 function statusesOf(deliveries: readonly ReceivedRequest[]): readonly unknown[] {
   return [...new Set(deliveries.map((one) => dataOf(eventOf(one))["status"]))].filter(
     (status) => status !== undefined,
@@ -133,7 +133,7 @@ function verdictOnSignature(delivery: ReceivedRequest, secrets: readonly string[
   return verifySignature({ rawBody, headers, secrets, now });
 }
 
-/** Whether a delivery has each of the three headers once, under the sandbox's names. */
+/** Whether a delivery has each of the three headers exactly once, under the sandbox's names. */
 function hasHeaders({ rawHeaders }: ReceivedRequest): boolean {
   return Object.values(HEADERS).every((name) => headerValues(rawHeaders, name).length === 1);
 }

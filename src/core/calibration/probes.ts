@@ -4,7 +4,7 @@ import { isRecord, parseJson } from "../json.ts";
 /** A request of a calibration. */
 export type ProbeRequest = {
   readonly method: "GET" | "POST";
-  /** Relative to the base URL: `/orders`. */
+  /** The path relative to the base URL: `/orders`. */
   readonly path: string;
   /** Default: with the API key. */
   readonly credential?: "none";
@@ -14,24 +14,24 @@ export type ProbeRequest = {
   readonly body?: string;
 };
 
-/** An answer, with its body as bytes and as JSON. */
+/** An answer, with the body as bytes and as JSON. */
 export type ProbeAnswer = {
   readonly status: number;
   readonly text: string;
   readonly body: Readonly<Record<string, unknown>>;
 };
 
-/** The answers of a run so far, by the names of their probes. */
+/** The answers of a run so far, by probe name. */
 export type Answers = ReadonlyMap<string, ProbeAnswer>;
 
-/** A claim of a decision that one answer can confirm or contradict. */
+/** A statement of a decision that one answer can confirm or contradict. */
 export type Check = {
   readonly decision: number;
   readonly expected: string;
   readonly holds: (answer: ProbeAnswer, answers: Answers) => boolean;
 };
 
-/** One request, with the claims that its answer is compared with. */
+/** A request, and the statements with which its answer is compared. */
 export type Probe = {
   readonly name: string;
   /** The effect of the request, for the user's consent. */
@@ -43,7 +43,7 @@ export type Probe = {
 
 const V7_UUID = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
-/** The first probe. Unless it is answered with `livemode: false`, nothing more is sent. */
+/** The first probe. Nothing more is sent unless its answer contains `livemode: false`. */
 export const FIRST_PROBE = "create";
 
 /** The largest body that decision 6 allows, in bytes. */
@@ -70,7 +70,7 @@ function createOrder(
   return (run) => ({ method: "POST", path: "/orders", idempotencyKey: key(run), body: body(run), ...more });
 }
 
-/** The headers of a request, with the credential as it is given. */
+/** The headers of a request, with the given credential. */
 export function probeHeaders(
   { credential, idempotencyKey, contentType = "application/json", body }: ProbeRequest,
   authorization: string,
@@ -94,13 +94,13 @@ function codeOf({ body }: ProbeAnswer): unknown {
   return isRecord(body["error"]) ? body["error"]["code"] : undefined;
 }
 
-/** The checkout of an answer; an empty one if there is none. */
+/** The checkout in an answer; empty if there is none. */
 export function checkoutOf(answer: ProbeAnswer | undefined): Readonly<Record<string, unknown>> {
   const data = answer?.body["data"];
   return isRecord(data) ? data : {};
 }
 
-/** The path that retrieves a checkout by the id of an answer. */
+/** The path for retrieving a checkout by the id in an answer. */
 export function checkoutPath(id: unknown): string {
   return `/checkout-sessions/${encodeURIComponent(String(id))}`;
 }
@@ -109,7 +109,7 @@ const key1 = (run: string): string => keyOf(run);
 const key2 = (run: string): string => keyOf(run, 2);
 const short = (): string => "short";
 
-/** The probes in order: 20 requests, of which only the first creates anything, and none is a payment. */
+/** The probes in order: 20 requests, of which only the first creates anything, and none makes a payment. */
 export const PROBES: readonly Probe[] = [
   {
     name: FIRST_PROBE,
@@ -264,7 +264,7 @@ export const PROBES: readonly Probe[] = [
   },
 ];
 
-/** Parses an answer; its body is empty if it is not a JSON object. */
+/** Parses an answer; the body is empty if it is not a JSON object. */
 export function readAnswer(status: number, text: string): ProbeAnswer {
   const body = parseJson(text);
   return { status, text, body: isRecord(body) ? body : {} };

@@ -18,10 +18,10 @@ export const BILLING_MODELS = ["one_time"] as const;
 /** Maximum number of prices of a store, including retired prices. */
 export const MAX_PRICES = 200;
 
-/** The kind of create that made a checkout (interface 12). */
+/** The kind of create from which a checkout comes (interface 12). */
 export type CheckoutObject = "order" | "checkout_session";
 
-/** One order or hosted checkout session of a store. Times are milliseconds since the epoch. */
+/** An order or hosted checkout session of a store. Times are in milliseconds since the epoch. */
 export type Checkout = {
   readonly id: string;
   readonly storeId: string;
@@ -51,24 +51,24 @@ export type StoreFacts = {
   readonly currencies: readonly string[];
 };
 
-/** A payment method or currency of a store, and whether it is enabled. */
+/** A payment method or currency of a store, and whether it is active. */
 export type Capability = {
   readonly kind: "payment_method" | "currency";
-  /** `wechat_pay`, `EUR`. */
+  /** The method or currency: `wechat_pay`, `EUR`. */
   readonly name: string;
   readonly active: boolean;
 };
 
-/** Whether a checkout blocks a second checkout of its order_id: it is open, or paid (decision 8). */
+/** Whether a checkout blocks another checkout of its order_id, because it is open or paid (decision 8). */
 export function isLive(status: Status): boolean {
   return status === "created" || status === "pending" || status === "succeeded";
 }
 
 /** Default lifetime of a checkout, in milliseconds: one hour (decision 10). */
 export const DEFAULT_CHECKOUT_LIFETIME_MS = 3_600_000;
-/** The shortest lifetime that can be set: 5 minutes (decision 10). */
+/** The shortest configurable lifetime, in milliseconds: 5 minutes (decision 10). */
 export const MIN_CHECKOUT_LIFETIME_MS = 300_000;
-/** The longest lifetime that can be set: 24 hours (decision 10). */
+/** The longest configurable lifetime, in milliseconds: 24 hours (decision 10). */
 export const MAX_CHECKOUT_LIFETIME_MS = 86_400_000;
 
 /**
@@ -80,7 +80,7 @@ export function openCheckout(
     readonly terms: Terms;
     readonly store: StoreFacts;
     readonly live: Pick<Checkout, "id" | "object" | "status"> | undefined;
-    /** The lifetime of the checkout. */
+    /** The lifetime of the checkout, in milliseconds. */
     readonly lifetimeMs: number;
   },
   now: number,

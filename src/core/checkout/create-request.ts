@@ -7,7 +7,7 @@ import { isRecord } from "../json.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { A_SECRET, codePointLength, holdsSecret, printableLiteral, refuseValue } from "../text.ts";
 
-/** The value is not repeated in the refusal. */
+/** The refusal does not repeat the value. */
 const NO_SECRET = `free of ${A_SECRET}`;
 
 const text = (minimum: number, maximum: number, expected: string) =>
@@ -25,7 +25,7 @@ const A_CURRENCY = "three upper-case letters such as EUR";
 /** Maximum length of an order_id, in code points (interface: limits). */
 export const MAX_ORDER_ID = 32;
 const order_id = text(1, MAX_ORDER_ID, `a string of 1 to ${MAX_ORDER_ID} characters`);
-/** The fields of both forms. */
+/** The fields of both forms of a create. */
 const optional = { description: z.optional(text(0, 128, "a string of at most 128 characters")) };
 
 const bySum = z.strictObject({
@@ -49,7 +49,7 @@ export type CreateRequest = z.infer<typeof bySum> | z.infer<typeof byPrice>;
 
 /**
  * Parses the body of a create. Refuses with `conflicting_parameters`, `unknown_parameter`, `missing_parameter` or
- * `invalid_parameter`, in that order; the message names the field, what was expected and what came.
+ * `invalid_parameter`, in that order; the message names the field, the expected value and the received value.
  */
 export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   if (!isRecord(body)) {
@@ -89,10 +89,10 @@ export function termsOf(request: CreateRequest, price: PriceTerms | undefined): 
   return { orderId, amountMinor, currency, paymentMethod, description, priceId } satisfies AllFields;
 }
 
-/** Makes the compiler require every field of a body in both directions. */
+/** Makes the compiler require exactly the fields of a body. */
 type AllFields = Readonly<Record<DomainName<CreateField>, unknown>>;
 
-/** Every body that leads to these terms: the description can come from the price, so the body may have omitted it. */
+/** All bodies that lead to these terms: the body may omit a description that comes from the price. */
 export function requestsFor(terms: Terms): readonly [CreateRequest, ...CreateRequest[]] {
   const { orderId, amountMinor, currency, paymentMethod, description, priceId, ...rest } = terms;
   rest satisfies Readonly<Record<PropertyKey, never>>;

@@ -10,13 +10,13 @@ export type CheckoutEvent = {
   readonly storeId: string;
   readonly checkoutId: string;
   readonly type: `${Checkout["object"]}.${Status}`;
-  /** Counts from 1 for each checkout, without gaps. */
+  /** The number of the event of this checkout, from 1 without gaps. */
   readonly sequence: number;
   readonly createdAt: number;
   readonly body: string;
 };
 
-/** Makes the event of a checkout that has just reached its status. This is the only place that makes the body. */
+/** Creates the event of a checkout that has just reached its status. Only this function creates the body. */
 export function createEvent(
   {
     id,
@@ -36,7 +36,7 @@ export function createEvent(
   return eventOf({ id, storeId, checkoutId, type: `${object}.${status}`, ...change }, now);
 }
 
-/** Makes a test event for an endpoint, which belongs to no checkout (decision 11). */
+/** Creates a test event for an endpoint; it does not belong to a checkout (decision 11). */
 export function createTestEvent(
   { id, storeId }: Pick<CheckoutEvent, "id" | "storeId">,
   now: number,

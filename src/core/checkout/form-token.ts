@@ -6,7 +6,7 @@ export function formToken(masterKey: Uint8Array, checkoutId: string): string {
   return createHmac("sha256", masterKey).update(`form of ${checkoutId}`).digest("base64url");
 }
 
-/** Whether a form carries the token of its checkout, compared in constant time. */
+/** Whether a form contains the token of its checkout; compares in constant time. */
 export function isFormToken(masterKey: Uint8Array, checkoutId: string, token: string): boolean {
   return isSameSecret(token, formToken(masterKey, checkoutId));
 }

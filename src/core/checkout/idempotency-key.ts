@@ -13,12 +13,12 @@ export const IDEMPOTENCY_RETENTION_MS = 30 * 24 * 3_600_000;
 export type StoredResponse = {
   readonly fingerprint: string;
   readonly status: 201;
-  /** The request_id in the body. */
+  /** The request_id in the body of the answer. */
   readonly requestId: string;
   readonly body: string;
 };
 
-/** The paths of creates, to which their keys are bound. */
+/** The paths of creates; a key is bound to its path. */
 export const CREATE_PATHS = {
   order: "/v1/orders",
   checkout_session: "/v1/checkout-sessions",
@@ -54,8 +54,8 @@ export function parseIdempotencyKey(values: readonly string[]): Outcome<string> 
 }
 
 /**
- * A digest of the meaning of a create (decision 5): method, path and the validated body with sorted keys, so that white
- * space, key order and number spelling make no difference.
+ * A digest of a create's meaning (decision 5): method, path and the validated body with sorted keys, so that white
+ * space, key order and number notation make no difference.
  */
 export function fingerprint(path: string, request: CreateRequest): string {
   const fields = Object.entries(request).toSorted(([left], [right]) => (left < right ? -1 : 1));
@@ -63,8 +63,8 @@ export function fingerprint(path: string, request: CreateRequest): string {
 }
 
 /**
- * The answer to a create whose key was used before (decision 5): the stored response if both requests mean the same.
- * Refuses with `idempotency_key_reused` otherwise.
+ * The answer to a create whose key was used before (decision 5): the stored response if both requests have the same
+ * meaning. Refuses with `idempotency_key_reused` otherwise.
  */
 export function replay(
   stored: StoredResponse,
@@ -89,13 +89,13 @@ export type LogicalCreate = {
   /** `orders` or `checkout-sessions`. */
   readonly endpoint: string;
   readonly orderId: string;
-  /** Counts from 1; only an explicit new attempt increases it. */
+  /** The number of the attempt, from 1; only an explicit new attempt increases it. */
   readonly attempt: number;
 };
 
 /**
- * The key of a logical create. It is derived instead of random, so that a client that lost its journal still sends the
- * key of its first attempt.
+ * The key of a logical create. It is derived, not random, so that a client that lost its journal still sends the key of
+ * its first attempt.
  */
 export function deriveIdempotencyKey(create: LogicalCreate): string {
   const { service, storeId, endpoint, orderId, attempt } = create;

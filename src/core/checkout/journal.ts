@@ -1,14 +1,14 @@
 import { deriveIdempotencyKey, IDEMPOTENCY_RETENTION_MS, type LogicalCreate } from "./idempotency-key.ts";
 import type { Outcome } from "../outcome.ts";
 
-/** The client's record of one create, written before its first byte is sent (decision 56). */
+/** A client's record of one create, written before the first byte is sent (decision 56). */
 export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
   readonly key: string;
-  /** The sandbox instance that received it (decision 96); null for another service, or if unknown. */
+  /** The sandbox instance that received the create (decision 96); null for another service, or if unknown. */
   readonly instance: string | null;
   /** Null if the user gave the key. */
   readonly attempt: number | null;
-  /** The body as it was last sent. */
+  /** The body as last sent. */
   readonly body: string;
   /** `pending`: there is no final answer yet, so the checkout may or may not exist. */
   readonly state: "pending" | "created" | "refused";
@@ -24,7 +24,7 @@ export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
 /** A logical create of any attempt, at the current instance of the service; null if the instance is unknown. */
 type CreateIdentity = Omit<LogicalCreate, "attempt"> & Pick<JournalEntry, "instance">;
 
-/** The create that the user means. */
+/** The create that the user requests. */
 export type Intent = CreateIdentity & {
   readonly newAttempt: boolean;
   /** The user's own key, instead of a derived one. */
@@ -32,7 +32,7 @@ export type Intent = CreateIdentity & {
 };
 
 /**
- * A final answer, as the journal stores it. `proof`: the answer proves that no attempt with this key has created a
+ * A final answer, as stored in the journal. `proof`: the answer proves that no attempt with this key has created a
  * checkout.
  */
 export type Settlement = Pick<JournalEntry, "state" | "checkoutId" | "code"> & { readonly proof: boolean };
@@ -56,14 +56,14 @@ export type Journal = {
   readonly close: () => void;
 };
 
-/** One day less than the service remembers a key (decision 5). */
+/** Maximum age of a key, in milliseconds: one day less than the service remembers it (decision 5). */
 const MAX_KEY_AGE_MS = IDEMPOTENCY_RETENTION_MS - 24 * 3_600_000;
 
 /**
- * Chooses the key of a create: the user's own, or a key derived from the create and its latest known attempt, so that a
- * repeated command repeats its request. `newAttempt` takes the next number, unless the latest attempt has no final
+ * Chooses the key of a create: the user's own key, or one derived from the create and its latest known attempt, so that
+ * a repeated command repeats its request. `newAttempt` takes the next number, unless the latest attempt has no final
  * answer yet: then that attempt is repeated. If no attempt is known, another machine may have sent the first, so a new
- * one is number 2.
+ * attempt has number 2.
  */
 export function chooseKey(
   intent: Intent,
@@ -77,13 +77,13 @@ export function chooseKey(
 
 /**
  * Whether an entry applies to the service's current instance. Requests to an earlier instance do not count. If either
- * instance is unknown the entry counts, so that no second order is made.
+ * instance is unknown, the entry counts, so that no second order is created.
  */
 export function isOfInstance(entry: JournalEntry, { instance }: Pick<Intent, "instance">): boolean {
   return entry.instance === null || instance === null || entry.instance === instance;
 }
 
-/** Why a key of the journal cannot carry this create; undefined if it can. */
+/** Why this create must not use a key in the journal; undefined if it may. */
 export function keyRefusal(entry: JournalEntry, intent: Intent, now: number): KeyRefusal | undefined {
   const same =
     entry.service === intent.service &&

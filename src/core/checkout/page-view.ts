@@ -2,7 +2,7 @@
 export const PAGE_VIEWS = ["opened", "returned"] as const;
 type PageViewKind = (typeof PAGE_VIEWS)[number];
 
-/** A visit to the page of a checkout, or a departure for the shop. It says nothing about the payment (decision 19). */
+/** A visit to the page of a checkout, or a departure to the shop. It says nothing about the payment (decision 19). */
 export type PageView = {
   readonly kind: PageViewKind;
   /** Milliseconds by the store's clock. */
@@ -16,5 +16,5 @@ export type PageView = {
  * disk.
  */
 export const MAX_PAGE_VIEWS = 20;
-/** Views of one kind within this time of each other count as one. */
+/** Views of one kind within this time of each other count as one, in milliseconds. */
 export const ONE_VIEW_MS = 60_000;

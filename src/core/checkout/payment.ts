@@ -17,7 +17,7 @@ export const TRANSITIONS = {
   expired: [],
 } as const satisfies Record<Status, readonly Status[]>;
 
-/** Maximum number of payment attempts. If the last one is declined, the checkout fails (decision 10). */
+/** Maximum number of payment attempts. If the last attempt is declined, the checkout fails (decision 10). */
 export const MAX_ATTEMPTS = 5;
 
 /** The results of an attempt that the payment network can report. */
@@ -33,9 +33,9 @@ export type Command =
 /** The effect of a command: the status, one attempt, or only the record of a late result. */
 type Advance = {
   readonly status: Status;
-  /** The attempt to write, new or finished; null if none changes. */
+  /** The new or finished attempt to write; null if no attempt changes. */
   readonly attempt: Attempt | null;
-  /** A result that came after the checkout had ended: recorded, never applied (decision 10). */
+  /** A result that arrived after the checkout had ended: recorded, never applied (decision 10). */
   readonly late: { readonly attempt: number; readonly result: AttemptResult } | null;
 };
 
@@ -49,7 +49,7 @@ export function isFinal(status: Status): status is FinalStatus {
   return TRANSITIONS[status].length === 0;
 }
 
-/** Whether a checkout has expired but still has its previous status. */
+/** Whether a checkout has expired but its status has not changed yet. */
 export function isDue({ status, expiresAt }: Pick<Checkout, "status" | "expiresAt">, now: number): boolean {
   return !isFinal(status) && now >= expiresAt;
 }

@@ -5,7 +5,7 @@ import { printableLiteral } from "../text.ts";
 import type { Price } from "../control/checkout.ts";
 import { MAX_PRICES, type Terms } from "./checkout.ts";
 
-/** The terms that a price gives to the checkouts that name it. */
+/** The terms of a price, which apply to the checkouts that name it. */
 export type PriceTerms = Pick<Terms, "amountMinor" | "currency" | "paymentMethod"> & {
   readonly description: string;
 };
@@ -18,7 +18,10 @@ export const PRICE_TERMS = [
   ["description", "description"],
 ] as const satisfies readonly (readonly [keyof PriceTerms, string])[];
 
-/** The price that a create names. Refuses with `invalid_parameter` unless the store has it, approved and not retired. */
+/**
+ * The price named by a create. Refuses with `invalid_parameter` unless the store has an approved price with this id
+ * that is not retired.
+ */
 export function priceForCheckout(id: string, price: Price | undefined): Outcome<Price> {
   if (price?.approved === true && !price.retired) return accept(price);
   return refuse(
@@ -28,9 +31,9 @@ export function priceForCheckout(id: string, price: Price | undefined): Outcome<
 }
 
 /**
- * Decides the adding of a price: it is new, or already exists with the same terms and stays unchanged. Refuses with
- * `state_conflict` an id with other terms or of a retired price, an existing unapproved price if an approved one is
- * wanted, and a price over the store's maximum.
+ * Decides whether a price can be added: it is new, or already exists with the same terms and stays unchanged. Refuses
+ * with `state_conflict` an id with other terms or of a retired price, an existing unapproved price if an approved price
+ * is requested, and a price beyond the store's maximum.
  */
 export function decidePrice(
   wanted: Price,

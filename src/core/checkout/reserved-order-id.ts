@@ -1,14 +1,14 @@
 import type { Checkout } from "./checkout.ts";
 
-/** Outcomes that a reserved order_id can ask for (decision 37). */
+/** Outcomes that a reserved order_id can request (decision 37). */
 export const PAY_OUTCOMES = ["succeeded", "declined", "failed", "cancelled", "expired"] as const;
 export type PayOutcome = (typeof PAY_OUTCOMES)[number];
 
-/** Outcomes that `sandbox pay` can ask for: also `pending`, an attempt that starts and does not end (decision 38). */
+/** Outcomes that `sandbox pay` can request; `pending` starts an attempt that does not end (decision 38). */
 export const SIMULATED_OUTCOMES = [...PAY_OUTCOMES, "pending"] as const;
 export type SimulatedOutcome = (typeof SIMULATED_OUTCOMES)[number];
 
-/** The delay before a checkout with a reserved order_id settles itself, in milliseconds by the store's clock. */
+/** The delay after which a checkout with a reserved order_id settles itself, in milliseconds by the store's clock. */
 const SETTLE_AFTER_MS = 1000;
 
 /** The outcome and time of an automatic settlement; undefined for checkouts that wait for a payer. */

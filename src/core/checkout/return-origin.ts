@@ -8,19 +8,19 @@ import { printableLiteral, refuseValue } from "../text.ts";
 /** A return address of a store: an origin (decision 19), and a path on it (decision 88). */
 export type ReturnOrigin = { readonly origin: string; readonly path: string };
 
-/** The path of an origin that was registered without one. */
+/** The path of an origin that was registered without a path. */
 export const ROOT_PATH = "/";
 
 /** Maximum length of a path, in characters. */
 const MAX_PATH_CHARACTERS = 256;
-/** `https://` and the longest host that DNS knows. */
+/** Length of `https://` and the longest possible DNS name. */
 const MAX_ORIGIN_CHARACTERS = 261;
 const MAX_HOST_CHARACTERS = 253;
 const MAX_PORT = 65_535;
 
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 
-/** The form that `parseReturnOrigin` accepts, for a JSON Schema. */
+/** The JSON Schema of an origin that `parseReturnOrigin` accepts. */
 export const RETURN_ORIGIN_SCHEMA = {
   maxLength: MAX_ORIGIN_CHARACTERS,
   anyOf: [
@@ -39,14 +39,14 @@ export const RETURN_ORIGIN_SCHEMA = {
   not: { pattern: "^(?:https:.*:443|http:.*:80)$" },
 };
 
-/** The form that `parseReturnPath` accepts, for a JSON Schema. */
+/** The JSON Schema of a path that `parseReturnPath` accepts. */
 export const RETURN_PATH_SCHEMA = {
   maxLength: MAX_PATH_CHARACTERS,
   pattern: "^/(?:[!$-.0-;=@-\\[\\]_a-z|~][!$-;=@-\\[\\]_a-z|~]*)?$",
   not: { pattern: "/(?:\\.|%2[eE]){1,2}(?:/|$)" },
 };
 
-/** The hosts for which plain HTTP is accepted: their traffic does not leave this machine. */
+/** Hosts that may use plain HTTP: their traffic does not leave this machine. */
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(LOOPBACK_NAMES);
 const DEFAULT_PORTS = { http: "80", https: "443" } as const;
 const EXAMPLE: Words = [
@@ -116,9 +116,9 @@ const LABEL_FAULTS: readonly Fault[] = [
 ];
 
 /**
- * Parses an origin that customers may return to (decision 19), exactly as browsers write it: https with a name, or http
- * on this machine. Refuses with `invalid_parameter`; the message says what was expected, what was received, and what to
- * write instead.
+ * Parses an origin to which customers may return (decision 19), exactly as browsers write it: https with a name, or
+ * http on this machine. Refuses with `invalid_parameter`; the message says what was expected, what was received, and
+ * what to write instead.
  */
 export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = brokenRule(text);
@@ -133,7 +133,7 @@ export function parseReturnOrigin(text: string): Outcome<string> {
 }
 
 /**
- * Parses the path that customers return to (decision 88), exactly as browsers write it. Refuses with
+ * Parses the path to which customers return (decision 88), exactly as browsers write it. Refuses with
  * `invalid_parameter`.
  */
 export function parseReturnPath(text: string): Outcome<string> {
@@ -151,12 +151,12 @@ export function guessPath(text: string): string | undefined {
   return path !== ROOT_PATH && parseReturnPath(path).ok ? path : undefined;
 }
 
-/** The return address without the ids; the root path is left out. */
+/** The return address without the ids; the root path is omitted. */
 export function formatReturnOrigin({ origin, path }: ReturnOrigin): string {
   return `${origin}${path === ROOT_PATH ? "" : path}`;
 }
 
-/** Whether a text is an address that `formatReturnOrigin` wrote. */
+/** Whether a text is an address as `formatReturnOrigin` writes it. */
 export function isFormattedReturnOrigin(text: string): boolean {
   const slash = text.indexOf("/", text.indexOf("://") + 3);
   const [origin, path] = slash < 0 ? [text, ROOT_PATH] : [text.slice(0, slash), text.slice(slash)];
@@ -165,7 +165,7 @@ export function isFormattedReturnOrigin(text: string): boolean {
   );
 }
 
-/** The origin that the user meant by a refused text; undefined if the text is ambiguous. */
+/** The origin that the user probably meant by a refused text; undefined if the text is ambiguous. */
 export function guessOrigin(text: string): string | undefined {
   const isDoubtful = /[@\\%]|[^\x21-\x7e]/.test(text);
   const origin = isDoubtful ? undefined : originOf(text);
@@ -173,8 +173,8 @@ export function guessOrigin(text: string): string | undefined {
 }
 
 /**
- * The address that a customer returns to. It never has a status, because a browser's return proves nothing (decision
- * 19).
+ * The address to which a customer returns. It never contains a status, because a browser's return proves nothing
+ * (decision 19).
  */
 export function returnAddress(
   { origin, path }: ReturnOrigin,
@@ -183,7 +183,7 @@ export function returnAddress(
   return returnPage(`${origin}${path}`, checkout);
 }
 
-/** The same for a page of the merchant's, which may have a query but no fragment. */
+/** The return address for a page of the merchant, which may have a query but no fragment. */
 export function returnPage(page: string, { orderId, id }: Pick<Checkout, "orderId" | "id">): string {
   const query = `order_id=${encodeURIComponent(orderId)}&session_id=${encodeURIComponent(id)}`;
   return `${page}${page.includes("?") ? "&" : "?"}${query}`;
@@ -292,7 +292,7 @@ function withoutUser(text: string): string {
 const OFFERED_RETURN: readonly number[] = [19];
 const OFFERED_PATH: readonly number[] = [19, 88];
 
-/** Decisions that a payer's page with a link back to the merchant relies on. */
+/** The decisions that a payer's page relies on if it links back to the merchant. */
 export function reliedOnByReturn({ path }: ReturnOrigin): readonly number[] {
   return path === ROOT_PATH ? OFFERED_RETURN : OFFERED_PATH;
 }

@@ -4,9 +4,9 @@ import type { WebhookCheckout } from "../webhook/webhook.ts";
 import type { Refusal } from "../outcome.ts";
 import { cut } from "../text.ts";
 
-/** Maximum length of the service's texts when they are shown; a broken service may send a megabyte. */
+/** Maximum length of a shown text of the service, in code points; a broken service may send a megabyte. */
 const MAX_TEXT_CODE_POINTS = 500;
-/** Longer addresses do not work in all browsers. */
+/** Maximum length of an address: longer ones do not work in all browsers. */
 const MAX_URL_LENGTH = 2048;
 const shortText = z.pipe(
   z.string(),
@@ -27,9 +27,9 @@ export const checkoutWire = z.object({
 /** A checkout as it appears in answers. */
 export type CheckoutWire = z.infer<typeof checkoutWire>;
 
-/** Marks a field of the wire that a view does not show. */
+/** Marks a field of the wire that a view hides. */
 export const HIDDEN_FIELD = Symbol("hidden");
-/** For each field of the wire, how a view shows it. */
+/** How a view shows each field of the wire. */
 export type ShownFields<Shown> = Readonly<Record<keyof CheckoutWire, Shown | typeof HIDDEN_FIELD>>;
 
 /** The shown values of several fields, in their order. */
@@ -58,7 +58,7 @@ export function checkoutJson(checkout: Checkout, checkoutOrigin: string): string
 }
 
 /**
- * The same bytes as an older version may have written them, with only these fields. Undefined if a required
+ * The bytes of a checkout as an older version may have written them, with only these fields. Undefined if a required
  * field of the wire is missing from `fields`.
  */
 export function checkoutJsonWith(
@@ -85,7 +85,7 @@ function wireOf(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
   } satisfies Required<CheckoutWire>;
 }
 
-/** The bytes of a success, around the bytes of its checkout. */
+/** The bytes of a successful answer, containing the bytes of its checkout. */
 export function successBody(requestId: string, checkout: string): string {
   return `{"ok":true,"request_id":${JSON.stringify(requestId)},"data":${checkout}}`;
 }

@@ -4,10 +4,10 @@ import type { NamedTarget, StoreInput } from "./schema.ts";
 import { targetVariable } from "./secrets.ts";
 
 type Store = Omit<StoreInput, "apiKeys" | "signingSecret">;
-/** A name with its path in the file. */
+/** A name, and its path in the file. */
 export type NamedField = readonly [path: FieldPath, name: string];
 
-/** Conflicts between fields that are valid alone: one id for two things. Stores may share a name. */
+/** Finds conflicts between fields that are valid individually: one id for two things. Stores may share a name. */
 export function conflictsIn(stores: readonly Store[]): FieldFault[] {
   const inStores = stores.map((store, at) => ({ store, path: ["stores", at] }));
   return [
@@ -40,8 +40,8 @@ function conflictsInStore(store: Store, path: FieldPath): FieldFault[] {
 }
 
 /**
- * Targets whose API key could leak (decision 85): over plain http to another machine, or from a variable that is not
- * the target's own. Two targets cannot share a variable.
+ * Finds targets whose API key could leak (decision 85): over plain http to another machine, or from a variable that is
+ * not the target's own. Two targets cannot share a variable.
  */
 export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>): FieldFault[] {
   const names = new Map<string, string>();
@@ -90,7 +90,7 @@ function merchantConflicts(stores: readonly Store[]): FieldFault[] {
   });
 }
 
-/** Each name that is repeated. */
+/** Finds each repeated name. */
 export function findRepeatedNames(
   all: readonly NamedField[],
   message = "appears twice in this list",

@@ -1,6 +1,6 @@
 import { printable } from "../text.ts";
 
-/** The path of a field in the file, with the file's own names. */
+/** The path of a field, in the names of the file. */
 export type FieldPath = readonly (string | number)[];
 
 /** A fault of a field in the file. */

@@ -2,7 +2,7 @@
 export const CONFIG_PATH = "/__sandbox/config";
 
 /**
- * The name of the configuration file (decision 83). In a file of its own, because only commands that read a
- * configuration load the schema.
+ * The name of the configuration file (decision 83). Separate from the schema, which only commands that read a
+ * configuration load.
  */
 export const CONFIG_FILE = "checkout.config.json";

@@ -19,27 +19,27 @@ export type StoreState = {
   readonly capabilities: readonly Capability[];
   readonly returnOrigins: readonly ReturnOrigin[];
   readonly prices: readonly Price[];
-  /** Endpoints with a URL, without `checkout listen`. */
+  /** Endpoints with a URL, without those of `checkout listen`. */
   readonly endpoints: readonly {
     readonly id: string;
     readonly url: string;
     readonly events: readonly string[];
     readonly inOrder: boolean;
   }[];
-  /** Undefined if it cannot be decrypted. */
+  /** Undefined if the secret cannot be decrypted. */
   readonly signingSecret: string | undefined;
 };
 
-/** All stores, with the first store of the sandbox first, and the known API keys by their hashes. */
+/** All stores, the sandbox's first store first, and the known API keys by their hashes. */
 export type ConfigState = {
   readonly stores: readonly StoreState[];
   readonly keys: ReadonlyMap<string, { readonly storeId: string; readonly isRevoked: boolean }>;
 };
 
-/** The value of a field, as a plan shows it; null if there is none. */
+/** The value of a field, as a plan shows it; null if the field has no value. */
 type ShownValue = ChangeEntry["differences"][number]["from"];
 
-/** A change with the data to be written. */
+/** A change with the data to write. */
 export type PlannedChange = Omit<ChangeEntry, "kind"> &
   (
     | { readonly kind: "store"; readonly wanted?: StoreInput }
@@ -62,10 +62,9 @@ const MAX_IN_LIST = 20;
 const ALL_EVENTS = ["*"];
 
 /**
- * Plans the changes that bring the sandbox to its configuration (decision 84). Lists that the file does not have are
- * left alone. In a list of the file, all other items are unmanaged, and removed only with `prune`. Refuses every
- * impossible change, with its field at the start of the message, so that nothing is refused when the plan is carried
- * out.
+ * Plans the changes that give the sandbox its configuration (decision 84). Lists that are not in the file stay
+ * unchanged. In a list in the file, all other items are unmanaged, and removed only with `prune`. Refuses every
+ * impossible change, with the field at the start of the message, so that applying the plan refuses nothing.
  */
 export function planOf(
   wanted: readonly StoreInput[],
@@ -94,7 +93,7 @@ export function wholePrice(wanted: PriceInput): Price {
   return { ...rest, description, billingModel, approved, retired };
 }
 
-/** The context for planning a store of the file: its current state, if it exists, and its path in the file. */
+/** The context for planning a store in the file: the current state, if the store exists, and the path in the file. */
 type PlanContext = PlanOptions & {
   readonly state: ConfigState;
   readonly now: StoreState | undefined;
@@ -135,7 +134,7 @@ function keyChanges({ id: storeId, apiKeys = [] }: StoreInput, { state }: PlanCo
   });
 }
 
-/** A capability that is missing from the list is switched off, not removed, so that it can be switched on again. */
+/** A capability that is missing from the list is deactivated, not removed, so that it can be activated again. */
 function capabilityChanges(
   { id: storeId, capabilities = {} }: StoreInput,
   { now }: PlanContext,
@@ -303,7 +302,7 @@ function surplus<Kind extends ChangeEntry["kind"]>(
   return head(prune ? "remove" : "unmanaged", kind, about);
 }
 
-/** A wanted item that already exists: kept, or changed in the fields that differ. */
+/** A requested item that already exists: kept, or changed in the fields that differ. */
 function compared<Kind extends ChangeEntry["kind"]>(
   kind: Kind,
   about: ChangeSubject,

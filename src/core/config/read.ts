@@ -17,7 +17,7 @@ import { conflictsIn, targetConflictsIn } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import { configFile, MAX_FILE_LENGTH, type ConfigFile } from "./schema.ts";
 
-/** A fault in the file: the field, and its position in the text; line and column count from 1. */
+/** A fault in the file: the field, and the position in the text; line and column are counted from 1. */
 export type ConfigFault = {
   readonly field: string;
   readonly message: string;
@@ -91,10 +91,10 @@ function failWith(faults: readonly ConfigFault[]): Outcome<never, readonly Confi
   return { ok: false, refusal: faults };
 }
 
-/** Token kinds by their numbers, which the package names only in its types. */
+/** Token kinds by number; the package names them only in its types. */
 const TOKENS = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, end: 17 };
 
-/** Refuses texts that the recursive parser could not process. */
+/** Refuses texts that are too deep for the recursive parser. */
 function limitFault(text: string): ConfigFault | undefined {
   if (text.length > MAX_FILE_LENGTH)
     return { field: "", line: 1, column: 1, message: `the file may have ${MAX_FILE_LENGTH} characters` };
@@ -157,7 +157,7 @@ function namesAt(path: FieldPath): string[] {
   return object instanceof z.ZodMiniObject ? Object.keys(object.shape).map(snakeCase) : [];
 }
 
-/** The schema without its wrappers; of several forms, the object. */
+/** The schema without its wrappers; of several forms, the object form. */
 function bare(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
   if (schema instanceof z.ZodMiniOptional) return bare(schema.def.innerType);
   if (schema instanceof z.ZodMiniCodec) return bare(schema.def.in);
@@ -177,7 +177,7 @@ function locateFault(text: string, tree: Node, { path, message }: FieldFault): C
   return faultAt(text, node, { field: fieldText(path), message });
 }
 
-/** The innermost object or list that should hold a missing field. */
+/** The innermost object or list in which a field is missing. */
 function nodeAbove(tree: Node, path: FieldPath): Node {
   const above = path.slice(0, -1);
   if (above.length === 0) return tree;
@@ -197,7 +197,7 @@ function nodesOf(node: Node): Node[] {
   return [node, ...(node.children ?? []).flatMap(nodesOf)];
 }
 
-/** Keys that are repeated in their object, or that no field can have. */
+/** Keys that occur twice in their object, or that no field can have. */
 function doubledKeys(tree: Node): Node[] {
   return nodesOf(tree)
     .filter(({ type }) => type === "object")
@@ -217,7 +217,7 @@ function pathOf(node: Node): FieldPath {
   return pathOf(parent);
 }
 
-/** The same without parts that look like secrets. */
+/** The path of a key or a value, without parts that look like secrets. */
 function plainPath(node: Node): FieldPath {
   return pathOf(node).map((step) => (typeof step === "string" && holdsSecret(step) ? "…" : step));
 }

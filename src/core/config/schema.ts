@@ -59,7 +59,7 @@ const MAX_RETRIES = 100;
 /** A UUID with a valid version. */
 const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** An id that the file sets, so that it is the same in every sandbox. */
+/** An id given in the file, so that it is the same in every sandbox. */
 export const givenId = z
   .string()
   .check(
@@ -92,7 +92,7 @@ const line = (minimum: number, maximum: number) =>
 
 type Form = Readonly<Record<string, unknown>>;
 
-/** A text with its fault, and with the valid form for a JSON Schema. */
+/** A text schema with a function that finds faults, and with the valid form as a JSON Schema. */
 const judged = (faultOf: (text: string) => Words | undefined, form: Form) =>
   z.string().check(
     z.superRefine((text, context) => {
@@ -115,7 +115,7 @@ const checked = (parse: (text: string) => Outcome<unknown>, form: Form = {}) =>
     return read.ok ? undefined : wordsOf(read.refusal);
   }, form);
 
-/** The same, with the parser's result as its value. */
+/** A text schema whose value is the result of a parser of the core. */
 const parsed = <Value extends string>(parse: (text: string) => Outcome<Value>) =>
   z.codec(checked(parse), z.custom<Value>(), {
     decode: (text) => valueOf(parse(text)),
@@ -168,7 +168,7 @@ const host = z.string().check(z.refine(isHost, "must be HOST or HOST:PORT"));
 
 const originText = checked(parseReturnOrigin, RETURN_ORIGIN_SCHEMA);
 
-/** A return address: an origin, which means its root, or an origin with a path. */
+/** A return address: an origin with a path; an origin alone stands for its root. */
 export const returnOrigin = z.codec(
   z.union(
     [
@@ -187,7 +187,7 @@ export const returnOrigin = z.codec(
   },
 );
 
-/** The settings of a sandbox. Missing fields have their defaults. */
+/** The settings of a sandbox; missing fields have defaults. */
 const sandbox = z.strictObject({
   port: z.optional(whole(0, 65_535)),
   rateLimit: z.optional(rateLimit),
@@ -204,7 +204,7 @@ const sandbox = z.strictObject({
   keptRequests: z.optional(whole(0, MAX_KEPT_REQUESTS)),
 });
 
-/** The name of the variable that holds a secret; the file itself never holds secrets. */
+/** The name of the variable that contains a secret; the file itself never contains secrets. */
 const secret = z.strictObject(
   { env: z.string().check(z.regex(/^[A-Za-z_]\w{0,127}$/, "must be the name of an environment variable")) },
   {
@@ -215,7 +215,7 @@ const secret = z.strictObject(
   },
 );
 
-/** A catalog price to be set up, with its optional fields. */
+/** A requested catalog price, with its optional fields. */
 export const price = z.strictObject({
   id: line(1, 64),
   amountMinor: whole(1),
@@ -237,11 +237,11 @@ const endpoint = z.strictObject({
   inOrder: z.optional(z.boolean()),
 });
 
-/** A list whose repetitions are refused with the other conflicts of a file. */
+/** A list in which repetitions are refused, together with a file's other conflicts. */
 const onceEach = <Item extends z.ZodMiniType>(item: Item) =>
   z.array(item).check(z.meta({ uniqueItems: true }));
 
-/** The fields of a store that are not secret; a missing list is left as it is. */
+/** The fields of a store that are not secret; a missing list stays unchanged. */
 const storeFields = {
   id: givenId,
   name: storeName,
@@ -275,9 +275,9 @@ export const resolvedStore = z.strictObject({
     z.string().check(z.refine(isSigningSecret, "must be a signing secret"), z.meta(SIGNING_SECRET_SCHEMA)),
   ),
 });
-/** A store to be set up, with its secrets resolved. */
+/** A requested store, with its secrets resolved. */
 export type StoreInput = DomainOf<typeof resolvedStore>;
-/** A catalog price to be set up. */
+/** A requested catalog price. */
 export type PriceInput = NonNullable<StoreInput["prices"]>[number];
 
 const target = z.strictObject({
@@ -297,7 +297,7 @@ const target = z.strictObject({
 /** A named service that clients can use as their target. */
 export type NamedTarget = DomainOf<typeof target>;
 
-/** The schema of the file in the names of the code; `wireSchema` derives the schema of the text. */
+/** The schema of the file, in the names of the code; `wireSchema` derives the schema of the text. */
 export const configFile = z.strictObject({
   $schema: z.optional(z.string()),
   sandbox: z.optional(sandbox),
@@ -314,7 +314,7 @@ export type ConfigFile = DomainOf<typeof configFile>;
 /** The settings of a sandbox in the file. */
 export type SandboxSettings = NonNullable<ConfigFile["sandbox"]>;
 
-/** The JSON Schema of the file, for editors: part of the package, and served by the sandbox. */
+/** The JSON Schema of the file, for editors: part of the package, and also served by the sandbox. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
   return z.toJSONSchema(wireSchema(configFile), {
     io: "input",

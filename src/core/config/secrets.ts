@@ -8,7 +8,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 type StoreInFile = NonNullable<ConfigFile["stores"]>[number];
 
 /**
- * The stores of the file with their secrets, from environment variables. Refuses with each missing or invalid secret.
+ * The stores in the file with their secrets from environment variables. Refuses with each missing or invalid secret.
  */
 export function resolveStores(
   { stores = [] }: ConfigFile,
@@ -26,13 +26,13 @@ export function resolveStores(
 }
 
 /**
- * The variable with the API key of a target of the file (decision 85): CHECKOUT_TARGET_STAGING_API_KEY for `staging`.
+ * The variable with the API key of a target in the file (decision 85): CHECKOUT_TARGET_STAGING_API_KEY for `staging`.
  */
 export function targetVariable(target: string): string {
   return `CHECKOUT_TARGET_${target.toUpperCase().replaceAll("-", "_")}_API_KEY`;
 }
 
-/** Whether a variable can hold the API key of a target. */
+/** Whether a variable can contain the API key of a target. */
 export function isTargetVariable(name: string): boolean {
   return /^CHECKOUT_TARGET_[A-Z0-9_]+_API_KEY$/.test(name);
 }
@@ -42,7 +42,7 @@ export function valueOfVariable(name: string, env: Variables): string {
   return (Object.hasOwn(env, name) ? env[name] : undefined) ?? "";
 }
 
-/** Why a variable of the file has no value; undefined if it has one. */
+/** Why a variable in the file has no value; undefined if it has one. */
 export function missingVariable(name: string, env: Variables): string | undefined {
   return valueOfVariable(name, env) === "" ? `the environment variable ${name} is not set` : undefined;
 }

@@ -20,7 +20,7 @@ export function durationOf(text: string): number | undefined {
   return Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
 }
 
-/** The same for a user's text. Refuses with `invalid_parameter`. */
+/** Parses a duration in a user's text, in milliseconds. Refuses with `invalid_parameter`. */
 export function parseSpan(text: string): Outcome<number> {
   const milliseconds = durationOf(text);
   if (milliseconds !== undefined) return accept(milliseconds);
@@ -30,10 +30,10 @@ export function parseSpan(text: string): Outcome<number> {
 /** A time in a user's text: a span from now, or a moment in milliseconds. */
 export type SpanOrMoment = { readonly spanMs: number } | { readonly at: number };
 
-/** The expected form of such a time. */
+/** The expected form of a span or moment. */
 export const SPAN_OR_MOMENT = "a span such as 10m, or a moment in ISO 8601";
 
-/** Parses such a time; undefined if the text is neither. */
+/** Parses a span or a moment; undefined if the text is neither. */
 export function spanOrMomentOf(text: string): SpanOrMoment | undefined {
   const spanMs = durationOf(text);
   if (spanMs !== undefined) return { spanMs };
@@ -41,7 +41,7 @@ export function spanOrMomentOf(text: string): SpanOrMoment | undefined {
   return Number.isNaN(at) ? undefined : { at };
 }
 
-/** A duration as text, in the largest unit up to hours that gives a whole number. */
+/** A duration as text, in the largest unit, up to hours, in which it is a whole number. */
 export function durationText(milliseconds: number): string {
   if (milliseconds === 0) return "0s";
   const unit = (["h", "m", "s"] as const).find((one) => milliseconds % MILLISECONDS[one] === 0) ?? "ms";

@@ -10,15 +10,15 @@ import {
 import type { SandboxSettings } from "./schema.ts";
 import { durationText, rateLimitOf, scheduleText } from "./setting-text.ts";
 
-/** The settings of a running sandbox, as its own answer gives them. */
+/** The settings of a running sandbox, as the sandbox reports them. */
 export type ServedSettings = AnswerOf<"showConfig">["settings"];
 
 /** The name of a setting in the file, in camelCase. */
 type SettingField = keyof SandboxSettings;
 
-/** A setting of the start: its names, its value in a running sandbox, and its text. */
+/** A setting of `sandbox start`: its names, its value in a running sandbox, and the value as text. */
 type Spec<Field extends SettingField> = {
-  /** Its option of `sandbox start`, in camelCase; default: the field's name. */
+  /** The option of `sandbox start`, in camelCase; default: the field's name. */
   readonly option?: string;
   readonly live: (served: ServedSettings) => SandboxSettings[Field];
   readonly text: (value: NonNullable<SandboxSettings[Field]>) => string;
@@ -30,7 +30,7 @@ type Spec<Field extends SettingField> = {
 type Setting = {
   readonly field: SettingField;
   readonly option: string;
-  /** Undefined if nothing was requested. */
+  /** Undefined if the setting was not requested. */
   readonly wanted: (settings: SandboxSettings) => string | undefined;
   readonly live: (served: ServedSettings) => string;
   readonly byDefault: string;
@@ -45,7 +45,7 @@ type DifferentSetting = Pick<Setting, "field" | "option"> & {
 
 const NONE = "none";
 
-/** Each setting that a file can have, in display order. */
+/** All settings that a file can contain, in display order. */
 const SETTINGS: readonly Setting[] = [
   setting("port", { live: ({ port }) => port, text: String }),
   setting("rateLimit", {
@@ -113,7 +113,7 @@ export function selectChangedSettings(served: ServedSettings): SandboxSettings {
   return Object.fromEntries(changed(served).map(({ field, value }) => [field, value(served)]));
 }
 
-/** The same as text, each with its field. */
+/** The settings that differ from the defaults as text, each with its field. */
 export function changedSettingTexts(served: ServedSettings): readonly (readonly [SettingField, string])[] {
   return changed(served).map(({ field, live }) => [field, live(served)]);
 }
@@ -135,7 +135,7 @@ export function optionsOf(settings: SandboxSettings): Readonly<Record<string, un
   return Object.fromEntries(given.map(({ field, option }) => [option, settings[field]]));
 }
 
-/** The inverse: the settings among the options of a start. */
+/** The settings among the options of a start; the inverse of `optionsOf`. */
 export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxSettings {
   const given = SETTINGS.filter(({ option }) => options[option] !== undefined);
   return Object.fromEntries(given.map(({ field, option }) => [field, options[option]]));
@@ -159,7 +159,7 @@ function setting<Field extends SettingField>(field: Field, spec: Spec<Field>): S
   };
 }
 
-/** A list as text, sorted and without repetitions. */
+/** A list as text, sorted and without duplicates. */
 function listText(values: readonly string[]): string {
   return [...new Set(values)].toSorted().join(",") || NONE;
 }

@@ -37,11 +37,11 @@ const lateResult = z.object({
   result: z.enum(["succeeded", "declined", "failed"]),
   recordedAt: moment,
 });
-/** A result that arrived after the end of its checkout (decision 10). */
+/** A result that arrived after its checkout had ended (decision 10). */
 export type LateResult = DomainOf<typeof lateResult>;
 
 const lastChange = z.object({
-  /** By the store's clock. */
+  /** The time by the store's clock. */
   at: moment,
   what: z.enum(["created", "started", "declined", "succeeded", "failed", "cancelled", "expired", "late"]),
   /** `order_id`: a reserved order_id, which settles its checkout (decision 37). */
@@ -64,7 +64,7 @@ const event = z.object({
 const paymentMethod = z.enum(PAYMENT_METHODS);
 
 const MAX_PAGE = 200;
-/** Maximum length of a search text. */
+/** Maximum length of a search text, in code points. */
 const MAX_TEXT = 512;
 
 const terms = { id, object, orderId, amountMinor, currency, paymentMethod };
@@ -95,7 +95,7 @@ const inspected = z.object({
 const namedOrigin = z.string().check(z.meta(RETURN_ORIGIN_SCHEMA));
 const namedPath = z.string().check(z.meta(RETURN_PATH_SCHEMA));
 const returnOrigins = z.object({ storeId: z.uuid(), returnOrigins: z.array(returnOrigin) });
-/** Maximum length of the name of a price or capability. */
+/** Maximum length of the name of a price or capability, in code points. */
 export const MAX_SUBJECT_LENGTH = 128;
 
 /** A catalog price. */
@@ -106,9 +106,9 @@ export const price = z.object({
   currency: z.string(),
   paymentMethod,
   billingModel: z.enum(BILLING_MODELS),
-  /** Whether an administrator has approved it. */
+  /** Whether an administrator has approved the price. */
   approved: z.boolean(),
-  /** Whether new checkouts can no longer use it. */
+  /** Whether the price is unavailable for new checkouts. */
   retired: z.boolean(),
 });
 /** A catalog price: it sets amount, currency and method of a checkout (decisions 7, 89). */
@@ -120,7 +120,7 @@ const refusedOrder = z.object({
   requestId: z.string(),
   status: z.int(),
   code: z.nullable(z.string()),
-  /** By the store's clock. */
+  /** The time by the store's clock. */
   at: moment,
   count: whole(1),
 });
@@ -161,7 +161,7 @@ export const checkoutOperations = {
     description:
       "Answers a page of checkouts and, if there are more, the id to pass as `before`. A search by text looks through the newest checkouts alone and says how many; an unknown `before` is refused.",
     request: z.strictObject({
-      /** An id or its last 8 characters, or else any part of an order_id or a description. */
+      /** An id, the last 8 characters of an id, or any part of an order_id or a description. */
       q: z.optional(nonEmpty(MAX_TEXT)),
       status: z.optional(status),
       object: z.optional(object),
@@ -178,7 +178,7 @@ export const checkoutOperations = {
       nextBefore: z.nullable(z.uuid()),
       searched: z.nullable(z.int()),
       searchedBackTo: z.nullable(moment),
-      /** Of a search its first part: order_ids with the text in them that have no checkout, because all was refused. */
+      /** The first part of a search: matching order_ids that have no checkout, because every create was refused. */
       refused: z.array(refusedOrder),
     }),
     refusals: ["session_not_found"],

@@ -4,7 +4,7 @@ import { moment, namedMoment, storeOperation, whole } from "./operation.ts";
 import { dispatched } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
 
-/** A year in milliseconds: the most that a clock moves at once. */
+/** The longest span by which a clock moves at once, in milliseconds: a year. */
 const MAX_ADVANCE_MS = 366 * 24 * 3_600_000;
 
 const clock = z.object({
@@ -12,7 +12,7 @@ const clock = z.object({
   frozen: z.boolean(),
   fired: z.array(move),
   delivered: z.array(dispatched),
-  /** Due deliveries that receivers have not answered yet. */
+  /** The number of due deliveries that receivers have not answered yet. */
   undelivered: whole(0),
 });
 

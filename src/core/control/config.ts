@@ -21,7 +21,7 @@ const change = z.object({
     "endpoint",
   ]),
   storeId: z.string(),
-  /** The item's name in its store: an id, an address, the name of a capability, the end of a key. */
+  /** The item's name in its store: an id, an address, the name of a capability, or the end of a key. */
   name: z.string(),
   differences: z.array(z.object({ field: z.string(), from: shown, to: shown })),
 });
@@ -59,7 +59,7 @@ export const configOperations = {
       "Creates and changes stores in one transaction, and answers each change with the keys of new stores. Refuses the whole of it if one field is wrong or in conflict with another one or with the state; `dry_run` changes nothing.",
     request: z.strictObject({
       stores: z.array(resolvedStore),
-      /** Whether items that a described list does not have are removed. */
+      /** Whether to remove items that are missing from a described list. */
       prune: z.optional(z.boolean()),
       dryRun: z.optional(z.boolean()),
     }),

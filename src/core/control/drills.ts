@@ -20,7 +20,7 @@ const step = z.strictObject({
   passed: z.boolean(),
   expected: text,
   got: text,
-  /** The likely mistake in the merchant's code after a failure; a note or null after a pass. */
+  /** After a failure, the likely mistake in the merchant's code; after a pass, a note or null. */
   cause: z.nullable(text),
   /** The id of the step's event or request. */
   reference: z.nullable(text),
@@ -28,10 +28,10 @@ const step = z.strictObject({
 /** One step of a drill: its name, the expected and the received result, and the likely cause of a failure or a note. */
 export type DrillStep = DomainOf<typeof step>;
 
-/** The steps that a command has carried out. */
+/** The steps that a command has run. */
 const doneSteps = z.array(step).check(z.minLength(1), z.maxLength(MAX_STEPS));
 
-/** `unknown`: the drill proves nothing, and is not kept. */
+/** `unknown`: the drill proves nothing, and is not recorded. */
 const verdict = z.enum(["passed", "failed", "unknown"]);
 /** The verdict on a drill. */
 export type DrillVerdict = z.output<typeof verdict>;
@@ -50,7 +50,7 @@ export const drill = z.object({
 export type DrillFact = DomainOf<typeof drill>;
 
 const endpointDrill = z.extend(drill, {
-  /** Null if the receiver could not be reached; the result is then not kept. */
+  /** Null if the receiver could not be reached; then the result is not recorded. */
   id: z.nullable(z.uuid()),
   verdict,
   endpointId: z.uuid(),
@@ -58,28 +58,28 @@ const endpointDrill = z.extend(drill, {
   /** The checkout whose events were also sent. */
   order: z.nullable(z.object({ id: z.uuid(), orderId: z.string() })),
 });
-/** A drill of an endpoint; without an id if the result was not kept. */
+/** A drill of an endpoint; without an id if the result was not recorded. */
 export type EndpointDrill = DomainOf<typeof endpointDrill>;
 
 const seenCreate = z.object({
   run: z.enum(CLIENT_RUNS),
-  /** The id of this request, even if the answer carries the id of the first request. */
+  /** The id of this request, even if the answer contains the id of the first request. */
   requestId: z.uuid(),
   path: z.string(),
-  /** As received; null if there was none. */
+  /** The key as received; null if there was none. */
   idempotencyKey: z.nullable(z.string()),
   /** Null if the body could not be read. */
   orderId: z.nullable(z.string()),
   result: z.enum(["created", "replayed", ...ERROR_CODES]),
-  /** The checkout in its answer, created or replayed. */
+  /** The checkout in the answer, created or replayed. */
   checkoutId: z.nullable(z.uuid()),
-  /** Whether its answer was kept from the client after the commit. */
+  /** Whether the answer was dropped after the commit, before it reached the client. */
   lost: z.boolean(),
-  /** How the answer was lost; null if it was not. */
+  /** How the answer was lost; null if it arrived. */
   loss: z.nullable(z.enum(LOSSES)),
-  /** Whether it came before the `Retry-After` of the previous answer had passed. */
+  /** Whether the request came before the previous answer's `Retry-After` had elapsed. */
   early: z.boolean(),
-  /** The run of the command for the purchase in which it came, from 1. */
+  /** The number of the command's run for the purchase, from 1. */
   start: whole(1),
 });
 /** A create that arrived during the idempotency drill, with the drill's API key or for one of its orders. */
@@ -93,13 +93,13 @@ const clientRun = z.strictObject({
   run: z.enum(CLIENT_RUNS),
   orderId: nonEmpty(MAX_ORDER_ID),
 });
-/** A run of the merchant's command, and the order_id that the run is given. */
+/** A running drill and its start time. */
 export type WatchedRun = DomainOf<typeof clientRun>;
 
 const clientExit = z.strictObject({
   /** `killed`: ended by the drill. */
   ending: z.enum(["exited", "timeout", "aborted", "not_run", "killed"]),
-  /** Null if there is none. */
+  /** Null if the command did not exit by itself. */
   exitCode: z.nullable(whole(0, MAX_EXIT_CODE)),
 });
 /** How a run of the merchant's command ended. */
@@ -115,7 +115,7 @@ const reuse = z.object({
 /** A request that reuses the lost create's key for another body. */
 export type Reuse = DomainOf<typeof reuse>;
 
-/** The operations on drills (decisions 50, 66); those of the idempotency drill in the order of their calls. */
+/** The operations on drills (decisions 50, 66); those on the idempotency drill are in the order of their calls. */
 export const drillOperations = {
   openLease: storeOperation({
     method: "POST",
@@ -156,9 +156,9 @@ export const drillOperations = {
       "Sends valid and forged events to endpoints, and answers what each receiver accepted, with the likely cause. Refuses an unknown or disabled endpoint, and a store without an enabled one.",
     request: z.strictObject({
       endpointId: z.optional(z.uuid()),
-      /** The drill stops without a result when this lease ends. */
+      /** The lease; if it ends, the drill stops without a result. */
       leaseId: z.optional(z.uuid()),
-      /** Whether events of an order are also sent, which needs the merchant's consent. */
+      /** Whether events of an order are sent too, which needs the merchant's consent. */
       orderEvents: z.optional(z.boolean()),
     }),
     answer: z.object({ drills: z.array(endpointDrill) }),
@@ -190,8 +190,8 @@ export const drillOperations = {
       "Ends the current run under a lease, and answers whether a create came, whether its answer was lost, and whether the client got one. Refuses a lease that has ended.",
     request: clientExit,
     /**
-     * Whether a create came that may be the client's, whether an answer was kept from the client, and whether the
-     * client got an answer that proves its order.
+     * `came`: a create arrived that may be the client's. `lost`: an answer was dropped. `answered`: the client received
+     * an answer that proves its order exists.
      */
     answer: z.object({ came: z.boolean(), lost: z.boolean(), answered: z.boolean() }),
   }),
@@ -223,9 +223,9 @@ export const drillOperations = {
     request: z.strictObject({
       leaseId: z.uuid(),
       eventId: z.uuid(),
-      /** Sends a badly signed event instead, which claims that the order was paid. */
+      /** Sends a forged event with a bad signature instead, which claims that the order was paid. */
       forged: z.optional(z.boolean()),
-      /** The subject in the first answer; refused if the endpoints have changed since. */
+      /** The subject in the first answer; the call is refused if the endpoints have changed since. */
       subject: z.optional(text),
     }),
     answer: z.object({
@@ -265,7 +265,7 @@ export const drillOperations = {
     request: z.strictObject({}),
     answer: z.object({
       verdict,
-      /** Null if the drill proved nothing and was not kept. */
+      /** Null if the drill proved nothing and was not recorded. */
       drillId: z.nullable(z.uuid()),
       steps: drill.shape.steps,
       creates: z.array(seenCreate),

@@ -55,7 +55,7 @@ export const keyOperations = {
     answer: z.extend(key, {
       storeId: z.uuid(),
       revokedAt: moment,
-      /** The number of active keys that the store has left. */
+      /** The number of active keys that remain in the store. */
       keysLeft: whole(0),
     }),
   }),

@@ -14,7 +14,7 @@ import { rulesOf, wireSchemaNames, wireSchema } from "./wire-names.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Refusals before an operation is reached, and failures within it (decision 3). */
+/** Refusals that precede the operation, and failures within it (decision 3). */
 const REFUSALS_OF_ALL: readonly ErrorCode[] = [
   "credential_missing",
   "credential_invalid",
@@ -167,7 +167,7 @@ function queryParameters(query: string): Json[] {
   }));
 }
 
-/** Each kind of refusal is described once, under a name made of its status and codes. */
+/** Describes each kind of refusal once, under a name built from its status and codes. */
 function allRefusals(): Json {
   const kinds = OPERATION_NAMES.flatMap((name) => byStatus(codesOf(name)));
   return Object.fromEntries(
@@ -212,7 +212,7 @@ function refused(status: number, codes: readonly ErrorCode[]): Json {
   };
 }
 
-/** The error envelope (interface 17) with some of the closed list of codes (decision 4). */
+/** The error envelope (interface 17) with some codes of the closed list (decision 4). */
 function refusalWith(codes: readonly ErrorCode[]): Json {
   const error = z.object({ code: z.enum(codes), message: z.string() });
   const { $schema: _dialect, ...schema } = z.toJSONSchema(
@@ -222,7 +222,7 @@ function refusalWith(codes: readonly ErrorCode[]): Json {
   return schema;
 }
 
-/** Objects have only the fields described. */
+/** Closes objects: they contain only the described fields. */
 function closeObject(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.properties !== undefined) schema.additionalProperties ??= false;
 }
@@ -248,7 +248,7 @@ function nameBodies(name: OperationName): Bodies {
   return { request: nameOf(request, `${title}Request`), response: nameOf(whole, `${title}Response`) };
 }
 
-/** The name of a schema; an unnamed schema gets one. */
+/** The name of a schema; an unnamed schema is given `name`. */
 function nameOf(schema: z.ZodMiniType, name: string): string {
   const wire = wireSchema(schema);
   const known = wireSchemaNames.get(wire)?.id;
@@ -257,8 +257,8 @@ function nameOf(schema: z.ZodMiniType, name: string): string {
 }
 
 /**
- * Every named schema, as a component that refers to the others. The document sets the dialect, and objects have only
- * the fields described.
+ * Every named schema, as a component that refers to the others. The document sets the dialect, and objects contain only
+ * the described fields.
  */
 function allSchemas(): Readonly<Record<string, Json>> {
   const { schemas } = z.toJSONSchema(wireSchemaNames, {

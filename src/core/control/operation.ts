@@ -11,12 +11,12 @@ export type Operation<
   Answer extends z.ZodMiniType = z.ZodMiniType,
 > = {
   readonly method: "GET" | "POST" | "DELETE";
-  /** May hold `{store_id}` and `{id}`. */
+  /** The path, which may contain `{store_id}` and `{id}`. */
   readonly path: string;
   readonly summary: string;
-  /** Its effect, answer and refusals, in a sentence or two. */
+  /** The effect, the answer and the refusals, in a sentence or two. */
   readonly description: string;
-  /** The role whose token it needs. */
+  /** The role whose token is required. */
   readonly role: ControlRole;
   /** The schema of the body of a POST or the query of a GET; `undefined` if there is no input. */
   readonly request: Request;
@@ -26,17 +26,17 @@ export type Operation<
   /** Whether the connection stays open after the answer until its lease ends (decision 66). */
   readonly lasting: boolean;
   /**
-   * Whether it waits while its store is being erased, and an erasure waits for it (decision 91). False for operations
-   * that erase, and for operations that only wait for something outside the store.
+   * Whether the operation waits while its store is being erased, and an erasure waits for the operation (decision 91).
+   * False for operations that erase, and for operations that only wait for something outside the store.
    */
   readonly entersStore: boolean;
-  /** Its own refusals, besides those that every operation has. */
+  /** The operation's own refusals, in addition to those of every operation. */
   readonly refusals: readonly ErrorCode[];
 };
 
 /**
- * The row of an operation. Defaults: method GET, no input, role `control`, an envelope, no lasting connection, it
- * enters its store, and no refusals besides `not_found`, which applies to everything in a store.
+ * The row of an operation. Defaults: method GET, no input, role `control`, an envelope, no lasting connection,
+ * `entersStore`, and no refusals except `not_found`, which applies to everything in a store.
  */
 type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
   Operation<Request, Answer>,
@@ -111,7 +111,7 @@ export function upTo(maxLength: number) {
   );
 }
 
-/** The same with at least one character. */
+/** A text with a maximum length in code points and at least one character. */
 export function nonEmpty(maxLength: number) {
   return upTo(maxLength).check(z.minLength(1));
 }

@@ -22,8 +22,8 @@ import { webhookOperations } from "./webhook.ts";
 import { inDomainNames, wireSchema } from "./wire-names.ts";
 
 /**
- * The subjects of the control API, in the order of its description, with their operations. An operation that is missing
- * here cannot be called, handled or described.
+ * The subjects of the control API, in the order of its description, with their operations. An operation that is not
+ * listed here cannot be called, handled or described.
  */
 export const SUBJECTS = {
   checkouts: {
@@ -71,7 +71,7 @@ export const CONTROL_OPERATIONS = Object.fromEntries(
 /** The names of all operations, in the order of the table. */
 export const OPERATION_NAMES = Object.keys(CONTROL_OPERATIONS) as readonly OperationName[];
 
-/** The input of an operation besides its path. */
+/** The kind of input of an operation, apart from its path. */
 export function takes(name: OperationName): "nothing" | "body" | "query" {
   const { method, request } = CONTROL_OPERATIONS[name];
   if (request instanceof z.ZodMiniUndefined) return "nothing";
@@ -161,7 +161,7 @@ export function encodeRequest<Name extends OperationName>(
   return z.encode(wireSchema(CONTROL_OPERATIONS[name].request), body) as Fields | undefined;
 }
 
-/** Whether an operation accepts a request; for forms in which a person chooses the values. */
+/** Whether an operation accepts a request; for forms in which the user chooses the values. */
 export function isRequestOf<Name extends OperationName>(name: Name, body: RequestOf<Name>): boolean {
   return z.safeEncode(wireSchema(CONTROL_OPERATIONS[name].request), body).success;
 }
@@ -176,7 +176,7 @@ export function decodeAnswer<Name extends OperationName>(
   return wireSchema(answer).safeParse(said).data as AnswerOf<Name> | undefined;
 }
 
-/** Refuses an invalid request as the sandbox would, with the names of the code; for untyped callers. */
+/** Refuses an invalid request as the sandbox would, but with the field names of the code; for untyped callers. */
 export function checkRequest<Name extends OperationName>(
   name: Name,
   body: RequestOf<Name>,
@@ -185,20 +185,22 @@ export function checkRequest<Name extends OperationName>(
   return encoded.success ? accept(body) : refuseIssue(name, encoded.error, body);
 }
 
-/** The message of an operation's refusal, with the field names of the code instead of the wire. */
+/** The message of an operation's refusal, with the field names of the code instead of those of the wire. */
 export function refusalInDomain(name: OperationName, message: string): string {
   return inDomainNames(CONTROL_OPERATIONS[name].request, message);
 }
 
-/** Encodes the answer of an operation for the wire, without the envelope. `--json` prints the same. */
+/** Encodes the answer of an operation for the wire, without the envelope, as `--json` prints it. */
 export function encodeAnswer<Name extends OperationName>(name: Name, answer: AnswerOf<Name>): Fields {
   return z.encode(wireSchema(CONTROL_OPERATIONS[name].answer), answer) as Fields;
 }
 
-/** The number of list entries that are encoded at once, which takes a few milliseconds. */
+/** The number of list entries that are encoded at a time, which takes a few milliseconds. */
 const ENTRIES_AT_ONCE = 500;
 
-/** The same in steps, between which other work can run: the entries of a long list are encoded a few at a time. */
+/**
+ * Encodes an answer in steps, between which other work can run: the entries of a long list are encoded a few at a time.
+ */
 export function* encodeInSteps<Name extends OperationName>(
   name: Name,
   answer: AnswerOf<Name>,

@@ -1,6 +1,6 @@
 /** The root path of the control API, which only the sandbox has; it is not part of v1 (decision 43). */
 export const CONTROL_ROOT = "/__sandbox";
-/** The prefix of the paths of its operations. */
+/** The prefix of the paths of operations. */
 export const CONTROL_PREFIX = `${CONTROL_ROOT}/`;
 /** Stands for the id of the sandbox's first store. */
 export const DEFAULT_STORE = "default";
@@ -11,19 +11,19 @@ export const NO_STORE = "there is no store";
 export const VERSION_HEADER = "Checkout-Sandbox-Version";
 /** The response header with the instance of the sandbox (decision 96). */
 export const INSTANCE_HEADER = "Checkout-Sandbox-Instance";
-/** The response header with the operation that answered. It is missing if the sandbox does not have the operation. */
+/** The response header with the operation that answered. Missing if the sandbox does not have the operation. */
 export const OPERATION_HEADER = "Checkout-Sandbox-Operation";
 
 /** The roles: `control` runs the sandbox, `administrator` acts as the service's administrator. */
 export type ControlRole = "control" | "administrator";
 
-/** Random bytes in a token of the control API: the control token and the admin token. */
+/** Number of random bytes in a control or admin token. */
 export const CONTROL_TOKEN_BYTES = 32;
 
-/** Whether a text can be a token. Tokens that the user supplies need no prefix. */
+/** Whether a text can be a token. Tokens supplied by the user need no prefix. */
 export function isToken(text: string): boolean {
   return /^[\w-]{16,128}$/.test(text);
 }
 
-/** Prefixes of tokens, by which misplaced tokens are recognised and hidden. */
+/** Prefixes of tokens, by which tokens in the wrong place are recognised and hidden. */
 export const TOKEN_PREFIXES = { control: "svc_control_", administrator: "svc_admin_" } as const;

@@ -8,10 +8,10 @@ import { moment, storeOperation, type DomainOf, whole, nonEmpty } from "./operat
 import { endpoint } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
 
-/** The note that a person adds to an act or a waiver. */
+/** The note that the user adds to an action or a waiver. */
 export const note = nonEmpty(MAX_NOTE_LENGTH);
 const act = z.object({
-  /** Its number in the audit log. */
+  /** The number of the action in the audit log. */
   number: whole(1),
   at: moment,
   actor: z.enum(["merchant", "administrator"]),
@@ -29,10 +29,10 @@ const production = z.object({
   request: z.nullable(act),
   /** The last `approve_credential` or `revoke_credential`. */
   approval: z.nullable(act),
-  /** The last `open_gate`, or the act that closed the gate: `close_gate` or `revoke_credential`. */
+  /** The last `open_gate`, or the action that closed the gate: `close_gate` or `revoke_credential`. */
   gate: z.nullable(act),
 });
-/** The state of production: the last act of each kind; null if there was none. */
+/** The state of production: the last action of each kind; null if there was none. */
 export type Production = DomainOf<typeof production>;
 
 const capability = z.object({
@@ -51,12 +51,12 @@ export type Waiver = DomainOf<typeof waiver>;
 
 const shownEndpoint = { id: true, kind: true, url: true, state: true, reason: true, pausedBy: true } as const;
 const endpointFact = z.extend(z.pick(endpoint, shownEndpoint), {
-  /** The subject of a drill of its current state. */
+  /** The subject that a drill of the current state would have. */
   subject: z.string(),
-  /** Its last drill. */
+  /** The endpoint's last drill. */
   drill: z.nullable(drill),
 });
-/** An endpoint as the checklist uses it. */
+/** An endpoint, as the checklist needs it. */
 export type EndpointFact = DomainOf<typeof endpointFact>;
 
 const readiness = z.object({
@@ -130,14 +130,14 @@ const storeSummary = z.object({
   endpoints: whole(0),
 });
 
-/** Acts on one capability or price. */
+/** Actions on one capability or price. */
 const ON_ONE = ["enable_capability", "disable_capability", "approve_price", "revoke_price"] as const;
 type SubjectAction = (typeof ON_ONE)[number];
 type StoreAction = Exclude<(typeof ADMINISTRATOR_ACTIONS)[number], SubjectAction>;
 const ON_STORE = ADMINISTRATOR_ACTIONS.filter(
   (action): action is StoreAction => !ON_ONE.some((one) => one === action),
 );
-/** An act of an administrator. */
+/** An action of an administrator. */
 export const actionRequest = z.discriminatedUnion("action", [
   z.strictObject({
     action: z.enum(ON_STORE),
@@ -153,13 +153,13 @@ export const actionRequest = z.discriminatedUnion("action", [
 const assumption = z.object({
   /** The number of the decision in docs/decisions.md. */
   decision: whole(1),
-  /** Its heading. */
+  /** The heading of the decision. */
   title: z.string(),
   /** Our choice, in a sentence. */
   chosen: z.string(),
-  /** The setting that changes it; null if there is none. */
+  /** The setting that changes the choice; null if there is none. */
   setting: z.nullable(z.string()),
-  /** The evidence of a use; null if the service cannot see any. */
+  /** The evidence that the assumption was used; null if the service cannot see any. */
   shownBy: z.nullable(z.string()),
   /** The first use; the id is the request's or, without a request, the event's or checkout's. */
   reliedOn: z.nullable(z.object({ since: moment, requestId: z.string() })),

@@ -8,34 +8,34 @@ import { appliedFault } from "../fault/operations.ts";
 import { moment, namedMoment, nonEmpty, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
-/** The longest wait of a list request for the next entry, in milliseconds. */
+/** The longest time that a list request waits for the next entry, in milliseconds. */
 export const MAX_REQUEST_WAIT_MS = 20_000;
 
 const MAX_PAGE = 1000;
 
 const logged = z.object({
-  /** The id that the caller got; a replay carries the id of the first answer. */
+  /** The id that the caller received; a replay contains the id of the first answer. */
   requestId: z.string(),
   /** The time of arrival by the store's clock. */
   at: moment,
-  /** The same moment by the real clock. */
+  /** The time of arrival by the real clock. */
   realAt: moment,
   method: z.string(),
   path: z.string(),
   status: z.int(),
-  /** Null if it was not refused. */
+  /** Null if the request was not refused. */
   code: z.nullable(z.enum(ERROR_CODES)),
-  /** The message of the refusal; null if it was not refused. */
+  /** The message of the refusal; null if the request was not refused. */
   message: z.nullable(z.string()),
-  /** From the body, or of the retrieved checkout; null if there is none. */
+  /** The order_id in the body or of the retrieved checkout; null if there is none. */
   orderId: z.nullable(z.string()),
-  /** In tenths of a millisecond, rounded up. */
+  /** The duration in milliseconds, rounded up to a tenth. */
   durationMs: z.number(),
   /** Numbers of the decisions that the answer relied on. */
   decisions: z.array(z.int()),
-  /** The injected fault that was applied to it. */
+  /** The injected fault that was applied to the request. */
   fault: z.nullable(appliedFault),
-  /** Whether a drill sent it itself, so that it is no evidence of the merchant's programs. */
+  /** Whether a drill sent the request itself: then it is not evidence about the merchant's programs. */
   byDrill: z.boolean(),
 });
 /** A v1 request and its answer, in the control API. */
@@ -44,7 +44,7 @@ export type RequestEntry = DomainOf<typeof logged>;
 const refused = z.object({
   /** The message of the refusal. */
   message: z.string(),
-  /** Names and values alternating, in their order. */
+  /** Names and values, alternating, in their original order. */
   headers: z.array(z.string()),
   body: z.string(),
 });
@@ -87,8 +87,8 @@ export const requestOperations = {
       waitMs: z.optional(wholeInQuery(0, MAX_REQUEST_WAIT_MS)),
     }),
     /**
-     * `position` is that of the newest request seen; continue after it. `failure`: why the log is not written, and the
-     * remedy.
+     * `position` is the position of the newest request seen, after which the next call continues. `failure`: why the
+     * log is not being written, and the remedy.
      */
     answer: z.object({ requests: z.array(logged), position: z.int(), failure: z.nullable(z.string()) }),
   }),

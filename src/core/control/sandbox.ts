@@ -9,18 +9,18 @@ export const servedSettings = z.object({
   rateLimit: z.string(),
   checkoutLifetimeMs: z.int(),
   deliveryTimeoutMs: z.int(),
-  /** Delay before each attempt of a delivery. */
+  /** The delay before each attempt of a delivery, in milliseconds. */
   deliveryScheduleMs: z.array(z.int()),
   /** Maximum number of deliveries in flight to one endpoint. */
   deliveriesInFlight: z.int(),
   allowHosts: z.array(z.string()),
   allowControlHosts: z.array(z.string()),
   allowTargets: z.array(z.string()),
-  /** Addresses besides loopback. */
+  /** Addresses in addition to loopback. */
   listen: z.array(z.string()),
-  /** Null: payers reach the pages at this machine's address. */
+  /** If null, payers reach the pages at this machine's address. */
   publicUrl: z.nullable(z.string()),
-  /** Null: the portal is at `localhost`; with a public URL there is no portal. */
+  /** If null, the portal is at `localhost`; with a public URL there is no portal. */
   portalUrl: z.nullable(z.string()),
   /** Maximum number of logged requests for each store. */
   keptRequests: z.int(),
@@ -28,7 +28,7 @@ export const servedSettings = z.object({
 
 const sandboxDescription = z.object({
   baseUrl: z.string(),
-  /** Null if there is no portal: with a public URL it needs its own address. */
+  /** Null if there is no portal: with a public URL, the portal needs its own address. */
   portalUrl: z.nullable(z.string()),
   checkoutOrigin: z.string(),
   merchantId: z.uuid(),
@@ -37,21 +37,21 @@ const sandboxDescription = z.object({
   storeName: z.string(),
   /** The signing secret of the first store. */
   signingSecret: z.string(),
-  /** The number of its endpoints that sign with their own secret after a rotation. */
+  /** The number of the store's endpoints that sign with their own secret after a rotation. */
   ownSecrets: z.optional(z.int()),
-  /** The last four characters of its revoked API keys. */
+  /** The last four characters of the store's revoked API keys. */
   revokedKeyEnds: z.optional(z.array(z.string())),
   /** The state folder; null for a sandbox in memory. */
   dataDir: z.nullable(z.string()),
   ephemeral: z.boolean(),
-  /** New with each start in memory, each reset and each restore (decision 96). */
+  /** Changes with each start in memory, each reset and each restore (decision 96). */
   instanceId: z.string(),
   pid: z.int(),
   version: z.string(),
   startedAt: moment,
-  /** Its log file; null: the terminal in which it was started. */
+  /** The log file; null if the sandbox logs to the terminal in which it was started. */
   logFile: z.nullable(z.string()),
-  /** Why no events are delivered (decision 71); null if they are. */
+  /** Why no events are delivered (decision 71); null if events are delivered. */
   heldBack: z.nullable(z.string()),
   /** The number of faults, in all stores, that can still be applied (decision 94). */
   activeFaults: whole(0),

@@ -4,7 +4,7 @@ import { givenId as existingId, storeName } from "../config/schema.ts";
 import { moment, sandboxOperation, storeOperation, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
-/** Stands for a new merchant, in place of an existing merchant's id. */
+/** Stands for a new merchant, instead of an existing merchant's id. */
 export const NEW_MERCHANT = "new";
 
 const listed = z.object({
@@ -32,26 +32,26 @@ const namedSnapshot = z.object({
   takenAt: z.nullable(moment),
   format: z.nullable(z.int()),
   bytes: z.int(),
-  /** Why it cannot be restored; null if it can. */
+  /** Why the snapshot cannot be restored; null if it can. */
   problem: z.nullable(z.string()),
 });
 /** A named snapshot. Facts that cannot be read are null, with the reason in `problem`. */
 export type NamedSnapshot = DomainOf<typeof namedSnapshot>;
 const takenSnapshot = z.object({
   snapshot: namedSnapshot,
-  /** Whether it replaced an older snapshot of this name. */
+  /** Whether the snapshot replaced an older one of the same name. */
   replaced: z.boolean(),
 });
 /** A snapshot that was just taken. */
 export type TakenSnapshot = DomainOf<typeof takenSnapshot>;
 const oneSnapshot = z.strictObject({ name: snapshotName });
 const restoreOne = z.extend(oneSnapshot, {
-  /** Delivers due events of another sandbox's snapshot (decision 95). Default: they are held back. */
+  /** Delivers due events from another sandbox's snapshot (decision 95). Default: they are held. */
   adopt: z.optional(z.boolean()),
 });
 const restored = z.object({
   stores: z.array(erasedStore),
-  /** Why deliveries of these stores are held back; null if they are not. */
+  /** Why deliveries of these stores are held; null if they are not. */
   heldBack: z.nullable(z.string()),
 });
 /** The result of a restore. */
@@ -105,7 +105,7 @@ export const storesOperations = {
       merchantId: z.uuid(),
       name: z.string(),
       signingSecret: z.string(),
-      /** The number of its endpoints that sign with their own secret after a rotation. */
+      /** The number of the store's endpoints that sign with their own secret after a rotation. */
       ownSecrets: z.optional(z.int()),
     }),
     refusals: ["state_conflict"],
@@ -163,7 +163,7 @@ export const storesOperations = {
     description:
       "Replaces one store or all stores by a snapshot, in one transaction, and answers the restored stores. Refuses an unknown or damaged snapshot, and with `all` the snapshot of a single store.",
     request: z.extend(restoreOne, {
-      /** Refuses a snapshot of one store. Default: false. */
+      /** Whether to refuse a snapshot of one store. Default: false. */
       all: z.optional(z.boolean()),
     }),
     answer: restored,

@@ -10,10 +10,10 @@ import { nameSchemas } from "./wire-names.ts";
 
 /** Default overlap of a rotation, in milliseconds: a day. */
 export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
-/** The longest wait for events, or for the change of an endpoint, in one request, in milliseconds. */
+/** The longest time that one request waits for events, or for the change of an endpoint, in milliseconds. */
 export const MAX_EVENT_WAIT_MS = 20_000;
 
-/** Maximum number of failed deliveries that one request repeats; the next request continues. */
+/** Maximum number of failed deliveries that one request replays; the next request continues. */
 export const MAX_REPLAYED_FAILED = 1000;
 
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000;
@@ -27,14 +27,14 @@ export const endpoint = z.object({
   url: z.string(),
   /** Patterns of event types: `order.succeeded`, `order.*`, `*`. */
   eventTypes: z.array(z.string()),
-  /** Whether it gets one delivery at a time; default: several, in order for each checkout (decision 93). */
+  /** Whether the endpoint gets one delivery at a time; default: several, in order for each checkout (decision 93). */
   inOrder: z.boolean(),
   /**
-   * `disabled`: it failed for too long, answered 410, or was disabled by hand. `paused`: its events wait, because its
-   * listener is disconnected, a drill runs, or a request paused it.
+   * `disabled`: the endpoint failed for too long, answered 410, or was disabled by hand. `paused`: its events wait,
+   * because its listener is disconnected, a drill is running, or a request paused it.
    */
   state: z.enum(["enabled", "paused", "disabled"]),
-  /** Why it is paused or disabled. */
+  /** Why the endpoint is paused or disabled. */
   reason: z.nullable(z.string()),
   /** A drill, a disconnected listener, or a request to the control API. */
   pausedBy: z.nullable(z.enum(["drill", "listener", "request"])),
@@ -47,7 +47,7 @@ export type EndpointEntry = DomainOf<typeof endpoint>;
 
 const eventEntry = z.object({
   eventId: z.uuid(),
-  /** Its position among all events, for `since` of a later request. */
+  /** The event's position among all events, for `since` of a later request. */
   position: whole(1),
   type: z.string(),
   checkoutId: z.nullable(z.uuid()),
@@ -62,9 +62,9 @@ export type EventEntry = DomainOf<typeof eventEntry>;
 const deliveryAttempt = z.object({
   number: whole(1),
   startedAt: moment,
-  /** Null while it runs. */
+  /** Null while the attempt is running. */
   finishedAt: z.nullable(moment),
-  /** Its duration, in real milliseconds. */
+  /** The duration in real milliseconds. */
   milliseconds: z.nullable(z.int()),
   url: z.string(),
   /** The IP address of the connection. */
@@ -82,16 +82,16 @@ const delivery = z.object({
   endpointId: z.uuid(),
   eventId: z.uuid(),
   type: z.string(),
-  /** Null for an event that belongs to no checkout. */
+  /** Null for an event without a checkout. */
   checkoutId: z.nullable(z.uuid()),
   /** `duplicate`: an injected fault. */
   cause: z.enum(["event", "replay", "duplicate"]),
   state: z.enum(DELIVERY_STATES),
-  /** Attempts that count for the schedule. */
+  /** The number of attempts that count for the schedule. */
   tries: whole(0),
   nextAt: z.nullable(moment),
   createdAt: moment,
-  /** The fault that delayed, dropped or duplicated it. */
+  /** The fault that delayed, dropped or duplicated the delivery. */
   fault: z.nullable(appliedFault),
   attempts: z.array(deliveryAttempt),
 });
@@ -213,10 +213,10 @@ export const webhookOperations = {
       "Registers the address of `checkout listen`, and answers its endpoint with the signing secrets. Events that waited are delivered, with `since` older ones first; an unknown event and a foreign host are refused.",
     request: z.strictObject({
       url: receiverUrl,
-      /** The address that it forwards events to, for drills of that receiver; default: none. */
+      /** The address to which the listener forwards events, for drills of that receiver; default: none. */
       forwardTo: z.optional(z.string()),
       eventTypes: z.optional(eventTypes),
-      /** The events to deliver again first: all after an event, or from a moment on. */
+      /** The events to redeliver first: all after an event, or from a moment on. */
       since: z.optional(
         z.union([z.strictObject({ eventId: z.uuid() }), z.strictObject({ at: namedMoment })]),
       ),
@@ -278,11 +278,11 @@ export const webhookOperations = {
     description:
       "Queues events whose last delivery failed, at most 1000, and answers how many and whether there are more. Refuses an endpoint that is unknown or disabled.",
     request: z.strictObject({
-      /** Deliveries created from this moment on, by the store's clock. */
+      /** The moment from which deliveries were created, by the store's clock. */
       since: namedMoment,
       endpointId: z.optional(z.uuid()),
     }),
-    /** `more`: another request continues. */
+    /** `more`: another request would replay more deliveries. */
     answer: z.object({ replayed: whole(0), more: z.boolean() }),
     refusals: ["state_conflict"],
   }),

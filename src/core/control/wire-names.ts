@@ -5,7 +5,7 @@ import en from "zod/v4/locales/en.js";
 // The English locale gives messages; zod/mini alone says "Invalid input" for everything.
 z.config(en());
 
-/** Schemas without fields of their own, which are the same on the wire. */
+/** Schemas without fields, which are the same on the wire. */
 const LEAVES: ReadonlySet<string> = new Set([
   "string",
   "number",
@@ -27,14 +27,14 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 export const wireSchemaNames = z.registry<{ id: string }>();
 
 /**
- * Names schemas in the description of the control API, where all users of a schema refer to its name. A schema derived
- * from it (`extend`, `omit`) does not inherit the name.
+ * Names schemas in the description of the control API; all uses of a schema refer to its name. A schema derived from a
+ * named one (`extend`, `omit`) does not inherit the name.
  */
 export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): void {
   for (const [name, schema] of Object.entries(schemas)) schemaNames.set(schema, name);
 }
 
-/** Adds rules between a schema's fields, for the description only; the parsers enforce them. */
+/** Adds rules between the fields of a schema, for the description only; the parsers enforce them. */
 export function addRules(schema: z.ZodMiniType, said: JsonSchema): void {
   rules.set(schema, said);
 }
@@ -46,8 +46,9 @@ export function rulesOf(wire: z.core.$ZodType): JsonSchema | undefined {
 
 /**
  * The wire schema of a schema: decoding converts from the wire to the domain, encoding converts back. Fields are
- * snake_case on the wire and camelCase in the domain; only the schema's own fields are renamed, because keys of records
- * are data. Derived once, on first use. Throws if a schema cannot be encoded, or if two fields would share a name.
+ * snake_case on the wire and camelCase in the domain; only fields of the schema are renamed, because keys of records
+ * are data. Derived once, on first use. Throws if a schema cannot be encoded, or if two fields would have the same
+ * name.
  */
 export function wireSchema(schema: z.ZodMiniType): z.ZodMiniType {
   const known = derived.get(schema);
@@ -125,7 +126,7 @@ export function inDomain<Shape extends object>(shape: Shape): InDomain<Shape> {
   return Object.fromEntries(fields) as InDomain<Shape>;
 }
 
-/** A text with a schema's wire names replaced by their domain names. Quoted parts stay. */
+/** A text with a schema's wire names replaced by domain names. Quoted parts stay unchanged. */
 export function inDomainNames(schema: z.ZodMiniType, text: string): string {
   const names = new Map(fieldNames(schema).map((name) => [snakeCase(name), name]));
   return text.replaceAll(/"(?:[^"\\]|\\.)*"|\w+/g, (word) => names.get(word) ?? word);

@@ -22,7 +22,7 @@ const REFUSES_NOTHING = {
 /** The decision on the states of a checkout. */
 const STATES = 10;
 
-/** A checkout with its story. */
+/** A checkout and its story. */
 export type StoryCheckout = { readonly checkout: Checkout; readonly story: CheckoutStory };
 
 /** The whole story of a checkout. */
@@ -43,7 +43,7 @@ export function explainCheckout(
   };
 }
 
-/** The story of an order: of each of its checkouts, oldest first, and of requests that made none. */
+/** The story of an order: of each of its checkouts, oldest first, and of requests that created none. */
 export function explainOrder(
   orderId: string,
   told: readonly StoryCheckout[],
@@ -100,7 +100,7 @@ export function explainEvent(
 
 const NOTHING_ELSE = { attempts: [], lateResults: [], views: [], due: [] } as const;
 
-/** Events are immutable, their deliveries audited. */
+/** The rule that events are immutable and their deliveries audited. */
 const RULE_OF_EVENTS = 31;
 /** The decision on the schedule of deliveries. */
 const SCHEDULE = 13;

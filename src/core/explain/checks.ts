@@ -1,19 +1,19 @@
 import { errorRow, type ErrorCode } from "../errors.ts";
 import type { Words } from "../language.ts";
 
-/** The check behind an error code, its rule in the interface, and the remedy. */
+/** The check that corresponds to an error code, its rule in the interface, and the remedy. */
 export type Check = {
-  /** Its name in the order of checks (decision 3). */
+  /** The check's name in the order of checks (decision 3). */
   readonly name: string;
-  /** The rule of INTERFACE.md; null if there is none. */
+  /** The rule in INTERFACE.md; null if there is none. */
   readonly rule: number | null;
-  /** The entry of docs/decisions.md. */
+  /** The entry in docs/decisions.md. */
   readonly decision: number;
   /** The checked field or header, if the message of the refusal does not begin with it. */
   readonly field: string | null;
-  /** The expected value, if the message does not give it before "; got". */
+  /** The expected value, if the message does not contain it before "; got". */
   readonly expected: Words | null;
-  /** Finds field, expected and received value in a message without "; got". */
+  /** Matches field, expected value and received value in a message without "; got". */
   readonly message: RegExp | null;
   /** Commands that help; `<scope>` is the scope in the message. */
   readonly next: readonly string[];
@@ -200,7 +200,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   storage_unavailable: { name: "the service itself", expected: OWN_FAILURE, next: ["checkout doctor"] },
 };
 
-/** The check behind a code. */
+/** The check that corresponds to a code. */
 export function checkOf(code: ErrorCode): Check {
   const decision = errorRow(code)?.decision ?? LIST_OF_CODES;
   return { rule: null, decision, field: null, expected: null, message: null, next: [], ...ROWS[code] };
@@ -212,7 +212,7 @@ const LIST_OF_CODES = 4;
 const LADDER = [TRANSPORT, HOST, "route", CREDENTIAL, RATE, SCOPE];
 const OF_CREATE = [CONTENT, KEY, STORE, ORDER];
 
-/** The checks that a v1 request passes, in order (decision 3), with its own check added if that is not one of them. */
+/** The checks that a v1 request passes, in order (decision 3); its own check is added if it is not one of them. */
 export function ladderOf(method: string, check: string | null): readonly string[] {
   const ladder = [...LADDER, ...(method === "POST" ? OF_CREATE : ["session"])];
   return check === null || ladder.includes(check) ? ladder : [...ladder, check];

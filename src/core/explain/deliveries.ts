@@ -17,9 +17,9 @@ type LineContext = { readonly now: number; readonly labels: EndpointLabels; read
 /** Labels of endpoints by their ids. */
 type EndpointLabels = ReadonlyMap<string, string>;
 
-/** Maximum length of an address in a line; a longer one is cut in the middle. */
+/** Maximum length of an address in a line, in characters; a longer address is cut in the middle. */
 const MAX_LABEL = 48;
-/** The number of characters of an id that distinguish two endpoints with one address. */
+/** Number of characters of an id that distinguish two endpoints with the same address. */
 const ID_END = 4;
 
 /** Endpoint addresses, with the end of the id if two endpoints share an address. */
@@ -68,7 +68,7 @@ export function deliveryLines(
   });
 }
 
-/** The pending attempts of deliveries, without deliveries that wait for something other than their time. */
+/** The pending attempts of deliveries, except deliveries that wait for something other than a time. */
 export function pendingAttempts(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,
@@ -81,12 +81,16 @@ export function pendingAttempts(
   });
 }
 
-/** Whether the time of the next attempt is known. A delivery behind earlier events of its checkout does not qualify. */
+/**
+ * Whether the time of the next attempt is known. It is unknown if a delivery waits for earlier events of its checkout.
+ */
 function isPending({ state, isHeld, tries }: StoryDelivery): boolean {
   return state === "due" && !isHeld && tries.length > 0 && !tries.some(isUnderWay);
 }
 
-/** The shared text of several endpoints, if it applies to this one: accepted at the first attempt, or not sent yet. */
+/**
+ * The shared text of several endpoints, if it applies to this endpoint: accepted at the first attempt, or not sent yet.
+ */
 function likeness(pair: readonly StoryDelivery[], telling: LineContext): string | null {
   const [delivery, second] = pair;
   if (delivery === undefined || second !== undefined || delivery.cause !== "event") return null;
@@ -96,7 +100,7 @@ function likeness(pair: readonly StoryDelivery[], telling: LineContext): string 
   return isTaken && delivery.state === "succeeded" ? "2xx" : null;
 }
 
-/** The deliveries to one endpoint in words: first the original one, then replays and duplicates by their names. */
+/** The deliveries to one endpoint in words: first the original delivery, then replays and duplicates by their names. */
 function pairText(pair: readonly StoryDelivery[], telling: LineContext): string {
   return pair
     .map((delivery) => {
@@ -114,7 +118,8 @@ const CAUSE_NAMES: Readonly<Partial<Record<DeliveryEntry["cause"], (typeof SENTE
   SENTENCES.called;
 
 /**
- * The results of attempts in order, with equal ones counted: `timeout ×2, 500 ×4`; a single attempt with its duration.
+ * The results of attempts in order, with equal results counted: `timeout ×2, 500 ×4`; for a single attempt, with its
+ * duration.
  */
 function resultsText(attempts: readonly StoryAttempt[], telling: LineContext): string {
   const runs: { result: string; count: number }[] = [];
@@ -129,7 +134,7 @@ function resultsText(attempts: readonly StoryAttempt[], telling: LineContext): s
   return runs.map(({ result, count }) => (count === 1 ? result : `${result} ×${count}`)).join(", ") + took;
 }
 
-/** Why a delivery waits or ended without success; empty if the results say so. */
+/** Why a delivery is waiting, or ended without success; empty if the results already say so. */
 function stateText({ state, nextAt, isHeld, tries }: StoryDelivery, { now, say }: LineContext): string {
   if (state === "dropped") return say(SENTENCES.dropped);
   if (state === "failed") return say(SENTENCES.givenUp);
@@ -139,7 +144,7 @@ function stateText({ state, nextAt, isHeld, tries }: StoryDelivery, { now, say }
   return say(nextAt <= now ? SENTENCES.dueNow : SENTENCES.nextAttempt(spanText(nextAt - now, say)));
 }
 
-/** The beginning of the last answer and its likely cause, after a failure. */
+/** The beginning of the last answer and the likely cause, after a failure. */
 function whyText({ tries }: StoryDelivery, { say }: LineContext): string {
   const last = tries.at(-1);
   const cause = last && causeText(last, say);
@@ -164,7 +169,9 @@ function attemptEntries(
   });
 }
 
-/** An attempt in words: the time since the previous one, the result, and the cause, unless it is the previous cause. */
+/**
+ * An attempt in words: the time since the previous attempt, the result, and the cause unless it is the same as before.
+ */
 function attemptText(
   attempt: StoryAttempt,
   { before, where }: { readonly before: StoryAttempt | undefined; readonly where: string | undefined },

@@ -4,7 +4,7 @@ import type { DeliveryAction } from "../fault/actions.ts";
 import type { Say, Words } from "../language.ts";
 import { SENTENCES } from "./sentences.ts";
 
-/** An attempt of a delivery, with the facts that a story shows. Times are milliseconds by the store's clock. */
+/** An attempt of a delivery, with the facts shown in a story. Times are milliseconds by the store's clock. */
 export type StoryAttempt = {
   readonly number: number;
   readonly startedAt: number;
@@ -27,7 +27,7 @@ export type StoryDelivery = {
   readonly cause: DeliveryEntry["cause"];
   readonly state: DeliveryState;
   readonly nextAt: number;
-  /** Whether it waits because its endpoint is paused. */
+  /** Whether the delivery waits because its endpoint is paused. */
   readonly isHeld: boolean;
   readonly tries: readonly StoryAttempt[];
 };
@@ -35,7 +35,7 @@ export type StoryDelivery = {
 /** The likely cause of a failed attempt, and a helpful command. */
 type LikelyCause = { readonly cause: Words; readonly next: string };
 
-/** Causes by error, or by the status of the answer: the exact status, otherwise its hundreds. */
+/** Causes by error, or by the status of the answer: the exact status, otherwise its class, such as 4xx. */
 export const CAUSES: Readonly<
   Record<DeliveryError | "other", LikelyCause> & Partial<Record<string, LikelyCause>>
 > = {

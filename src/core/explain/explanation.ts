@@ -7,7 +7,7 @@ import { moment, type DomainOf } from "../control/operation.ts";
 import { EXPLAINABLE_KINDS } from "./explained.ts";
 
 /**
- * A field in which a request differs from the first request of its key or order; null if a request does not have the
+ * A field in which a request differs from the first request with its key or order; null if a request does not have the
  * field.
  */
 const difference = z.object({
@@ -15,25 +15,27 @@ const difference = z.object({
   first: z.nullable(z.string()),
   this: z.nullable(z.string()),
 });
-/** A field in which a request differs from the first request of its key or order. */
+/** A field in which a request differs from the first request with its key or order. */
 export type Difference = DomainOf<typeof difference>;
 
 const storyAttempt = z.object({
-  /** By the store's clock. */
+  /** The time by the store's clock. */
   at: moment,
   status: z.nullable(z.int()),
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
-  /** Its duration in real milliseconds; null while it runs. */
+  /** The duration in real milliseconds; null while the attempt is running. */
   ms: z.nullable(z.int()),
   /** The attempt, in words. */
   text: z.string(),
 });
 const storyEntry = z.object({
-  /** By the store's clock; for a delivery, the time of its event. */
+  /** The time by the store's clock; for a delivery, the time of its event. */
   at: moment,
   /** `clock`: the clock was set back, and times start again. */
   what: z.enum(["request", "event", "delivery", "attempt", "late_result", "page", "clock"]),
-  /** The id of the request, event or delivery; null for the payer's acts, and for a line about several deliveries. */
+  /**
+   * The id of the request, event or delivery; null for actions of the payer, and for a line about several deliveries.
+   */
   id: z.nullable(z.string()),
   /** The event of a delivery. */
   of: z.nullable(z.string()),
@@ -46,7 +48,7 @@ const storyEntry = z.object({
   attempts: z.optional(z.array(storyAttempt)),
 });
 const pendingEntry = z.object({
-  /** By the store's clock. */
+  /** The time by the store's clock. */
   at: moment,
   what: z.enum(["delivery", "expiry", "settlement"]),
   text: z.string(),
@@ -56,28 +58,28 @@ export type PendingEntry = DomainOf<typeof pendingEntry>;
 /** One line of a story. */
 export type StoryEntry = DomainOf<typeof storyEntry>;
 
-/** The explanation of a thing: its state, the reason, and what to do. */
+/** The explanation of an object: its state, the reason, and what to do. */
 export const explanation = z.object({
   kind: z.enum(EXPLAINABLE_KINDS),
   id: z.string(),
   summary: z.string(),
-  /** The check that refused it, as named in decision 3; null if it was not refused. */
+  /** The check that refused the request, by its name in decision 3; null if no check did. */
   check: z.nullable(z.string()),
   /** The applicable rule of INTERFACE.md; null if there is none. */
   rule: z.nullable(z.int()),
   /** The applicable entry of docs/decisions.md. */
   decision: z.nullable(z.int()),
-  /** The refused field of the body, or header. */
+  /** The refused field of the body, or the refused header. */
   field: z.nullable(z.string()),
   expected: z.nullable(z.string()),
   received: z.nullable(z.string()),
   differences: z.array(difference),
-  /** The story in time order; deliveries are below their event. */
+  /** The story in chronological order; deliveries follow their event. */
   entries: z.array(storyEntry),
   /** Pending changes, soonest first. */
   pending: z.array(pendingEntry),
   /** Suggested next commands. */
   next: z.array(z.string()),
 });
-/** The explanation of a thing: its state, the reason, and what to do. */
+/** The explanation of an object: its state, the reason, and what to do. */
 export type Explanation = DomainOf<typeof explanation>;

@@ -6,13 +6,13 @@ import { english, type Say } from "../language.ts";
 import { SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 
-/** The facts about a checkout's life. Times are milliseconds by the store's clock. */
+/** The facts about the life of a checkout. Times are milliseconds by the store's clock. */
 type Life = {
   readonly checkout: Pick<Checkout, "status" | "createdAt" | "orderId">;
   /** Oldest first. */
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly LateResult[];
-  /** The time of its newest event. */
+  /** The time of the checkout's newest event. */
   readonly newestEventAt: number;
 };
 
@@ -34,12 +34,12 @@ export function lastChange(life: Life): LastChange {
 
 const NO_ATTEMPT = { attempt: null, attemptsLeft: null } as const;
 
-/** A checkout with a reserved order_id settles itself at a known time; any other change is the payer's. */
+/** A checkout with a reserved order_id settles itself at a known time; the payer makes every other change. */
 function whoActed(checkout: Life["checkout"], at: number): LastChange["by"] {
   return settlementOf(checkout)?.dueAt === at ? "order_id" : "payer";
 }
 
-/** The last change in words; empty if the status says it. */
+/** The last change in words; empty if the status already says it. */
 export function lastText({ what, attempt, attemptsLeft }: LastChange, say: Say = english): string {
   const { started, declined, late } = SENTENCES.last;
   if (what === "started") return say(started(attempt ?? 1));
@@ -52,7 +52,7 @@ export function lastWhen({ at, by }: LastChange, now: number, say: Say = english
   return `${ageText(now - at, say)}${say([", ", "，"])}${say(SENTENCES.lastBy[by])}`;
 }
 
-/** An age in milliseconds as text, in its largest unit: `2 min ago`; `in 2 min` for a time to come. */
+/** An age in milliseconds as text, in its largest unit: `2 min ago`; `in 2 min` for a future time. */
 export function ageText(age: number, say: Say): string {
   if (Math.abs(age) < 1000) return say(SENTENCES.justNow);
   const span = spanText(Math.abs(age), say);

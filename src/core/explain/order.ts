@@ -19,16 +19,16 @@ const ORDER = [
 /** A line of a story, and its rank among the lines of the same time. */
 export type OrderableLine<Subject> = {
   readonly entry: StoryEntry;
-  /** The subject of the line; undefined for acts and pages. */
+  /** The subject of the line; undefined for actions and pages. */
   readonly about?: Subject;
   readonly place: (typeof ORDER)[number];
-  /** A line of another chain that must come first. */
+  /** A line in another chain that must come first. */
   readonly after?: OrderableLine<Subject> | undefined;
 };
 
 /**
  * Merges chains of lines by time. Each chain is in chronological order. A time that goes back within a chain shows that
- * the clock was set back: once no chain can continue without that, a line says so, and times start again.
+ * the clock was set back: when no chain can continue without that, a line says so, and times start again.
  */
 export function inOrder<Subject>(
   chains: readonly (readonly OrderableLine<Subject>[])[],

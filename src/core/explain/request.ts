@@ -13,13 +13,13 @@ import type { Difference, Explanation } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 import { requestEntry, type StoryRequest } from "./timeline.ts";
 
-/** The checkout that a request met: the one bound to its key, or the one of its order. */
+/** The existing checkout that a request conflicted with: the checkout bound to its key, or that of its order. */
 export type ExistingCheckout = Checkout & {
-  /** The fingerprint of its create; null if the key is forgotten. */
+  /** The fingerprint of the checkout's create; null if the key has expired. */
   readonly fingerprint: string | null;
 };
 
-/** Explains the answer of a request, and lists its replays. */
+/** Explains the answer to a request, and lists the request's replays. */
 export function explainRequest(
   request: StoryRequest,
   met: ExistingCheckout | undefined,
@@ -61,7 +61,7 @@ export function explainRequest(
   };
 }
 
-/** The rule and the decision of creates that name a price. */
+/** The rule and the decision about creates that name a price. */
 const PRICE_CHECK = { field: "price_id", rule: 10, decision: 7 } as const;
 
 const NOTHING_REFUSED = {
@@ -76,7 +76,7 @@ const NOTHING_REFUSED = {
 /** The decision on faults. */
 const FAULTS = 94;
 
-/** Explains a request with a fault: the fault is why the client did not get the right answer. */
+/** Explains a request with a fault: because of the fault the client did not get the right answer. */
 function ofFault(
   { refused, code }: LoggedRequest,
   fault: AppliedFault,
@@ -90,7 +90,7 @@ function ofFault(
   };
 }
 
-/** A request and its answer in words, including an answer that its client did not get. */
+/** A request and its answer in words, including an answer that the client did not receive. */
 function lineOf({ method, path, status, fault }: LoggedRequest, say: Say): string {
   const { notAnswered, answered, answerLost } = SENTENCES;
   const came = fault?.action === "lose_answer" ? answerLost : answered;
@@ -106,8 +106,8 @@ function afterOf(request: StoryRequest, replays: readonly StoryRequest[], say: S
 type Parts = Pick<Explanation, "field" | "expected" | "received" | "next">;
 
 /**
- * The parts of a refusal. Our messages give the expected value and, after "; got", the received one (decision 4); other
- * messages are parsed by their check. A command in a message takes precedence over the check's commands.
+ * The parts of a refusal. Our messages contain the expected value and, after "; got", the received value (decision 4);
+ * other messages are parsed by their check. A command in a message takes precedence over the check's commands.
  */
 function partsOf({ message }: RefusedRequest, check: Check, say: Say): Parts {
   const [said = "", advice] = message.split(/: see (?=checkout )/);
@@ -157,7 +157,7 @@ export function keyOfRefusal({ refused }: Pick<LoggedRequest, "refused">): strin
   return refused === null ? null : (findHeader(refused.headers, "idempotency-key") ?? null);
 }
 
-/** How a refused request differs, field by field, from the request that made the existing checkout. */
+/** The fields in which a refused request differs from the request that created the existing checkout. */
 export function differencesOf(
   { path, refused }: Pick<LoggedRequest, "path" | "refused">,
   met: ExistingCheckout | undefined,
@@ -177,13 +177,13 @@ export function differencesOf(
 
 const PATH = "path";
 
-/** The body of the request that made a checkout, reconstructed from its meaning. */
+/** The body of the request that created a checkout, reconstructed from the checkout's terms. */
 export function firstBody(met: ExistingCheckout): CreateRequest {
   const [body, ...others] = requestsFor(met);
   return others.find((other) => fingerprint(CREATE_PATHS[met.object], other) === met.fingerprint) ?? body;
 }
 
-/** The path and the fields of the request that made a checkout. */
+/** The path and the fields of the request that created a checkout. */
 function firstRequest(met: ExistingCheckout): Map<string, string> {
   const fields = Object.entries({ path: CREATE_PATHS[met.object], ...firstBody(met) });
   // In the log's form, to be comparable.

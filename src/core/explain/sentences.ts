@@ -7,7 +7,7 @@ import type { DeliveryEntry } from "../control/webhook.ts";
 const AGAIN = "the same order_id may be created again with a new key";
 const AGAIN_CHINESE = "可用新的幂等键以同一订单号再次创建";
 
-/** The texts of explanations and of story lines, one row for each fact. Causes include their remedy. */
+/** The texts of explanations and of story lines, one row for each fact. Causes include the remedy. */
 export const SENTENCES = {
   /** The meaning of a checkout's status. */
   status: {
@@ -105,7 +105,7 @@ export const SENTENCES = {
   ],
   noAnswer: ["no answer", "无响应"],
   nothing: ["nothing", "无"],
-  /** The name of a delivery by its cause; the event's original delivery has none. */
+  /** The name of a delivery by its cause; the event's original delivery has no name. */
   called: {
     replay: ["replay", "重放"],
     duplicate: ["duplicate by a fault", "故障造成的重复"],

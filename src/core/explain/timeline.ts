@@ -13,13 +13,13 @@ import { SENTENCES } from "./sentences.ts";
 
 /** A logged request, with further facts from the state. */
 export type StoryRequest = LoggedRequest & {
-  /** Its Idempotency-Key; null if it had none, or if the key was not stored. */
+  /** The Idempotency-Key; null if the request had none, or if the key was not stored. */
   readonly key: string | null;
-  /** The differences from the first request of its key or order; empty if the refusal has another reason. */
+  /** The differences from the first request with its key or order; empty if the refusal has another reason. */
   readonly differences: readonly Difference[];
-  /** The stored answer of its key; null if there is none. */
+  /** The stored answer for the key; null if there is none. */
   readonly answer: string | null;
-  /** The fingerprint of the request, stored with that answer. */
+  /** The fingerprint of the request that is stored with the answer. */
   readonly fingerprint: string | null;
 };
 
@@ -42,7 +42,7 @@ export type CheckoutStory = {
   readonly due: readonly Omit<PendingEntry, "text">[];
 };
 
-/** The material of a story: checkouts of one order, oldest first, and the requests for it in the order of the log. */
+/** The material of a story: the checkouts of one order, oldest first, and their requests in the order of the log. */
 export type StoryMaterial = {
   readonly checkouts: readonly CheckoutStory[];
   readonly requests: readonly StoryRequest[];
@@ -66,7 +66,8 @@ type OrderedLine = OrderableLine<LineSubject>;
 const MAX_SHOWN = 40;
 
 /**
- * The story in time order, with the deliveries of each event below the event, and everything pending, soonest first.
+ * The story in chronological order, with the deliveries of each event after the event, and everything pending, soonest
+ * first.
  */
 export function timelineOf(
   story: StoryMaterial,
@@ -78,7 +79,7 @@ export function timelineOf(
   return { entries, pending: pendingOf(story, say) };
 }
 
-/** The same lines with their subjects, for pages that show more than the text. */
+/** The lines of a story with their subjects, for pages that show more than the text. */
 export function storyLines(
   { checkouts, requests, now }: StoryMaterial,
   say: Say = english,
@@ -118,7 +119,7 @@ export function pendingOf(
 
 /**
  * The life of one checkout in its necessary order: an attempt follows the creation, the first attempt makes the
- * checkout pending, and the last one ends it.
+ * checkout pending, and the last attempt ends it.
  */
 function lifeOf({ attempts, events }: CheckoutStory, say: Say): readonly OrderedLine[] {
   const [created, later] = [events.filter(isFirst), events.filter((event) => !isFirst(event))];
@@ -136,7 +137,7 @@ function lifeOf({ attempts, events }: CheckoutStory, say: Say): readonly Ordered
   ];
 }
 
-/** Lines that are placed by their time alone: page views after the creation, late results after the end. */
+/** Lines that are placed by their time alone: page views follow the creation, late results follow the end. */
 function apart(
   { views, lateResults }: CheckoutStory,
   life: readonly OrderedLine[],
@@ -150,8 +151,8 @@ function apart(
 }
 
 /**
- * The requests in the order of arrival. The log has them in the order of completion, so a request that finished before
- * an earlier one had started belongs behind a setback of the clock.
+ * The requests in the order of arrival. The log lists them in the order of completion, so a request that finished
+ * before an earlier one had started belongs after the clock was set back.
  */
 function requestChain(requests: readonly StoryRequest[], say: Say): readonly OrderedLine[] {
   const runs: StoryRequest[][] = [];

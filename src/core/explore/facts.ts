@@ -4,20 +4,20 @@ import type { AnswerOf } from "../control/operations.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** The end of a purchase: an order, a reported failure, or a timeout. */
+/** The result of a purchase: an order, a reported failure, or a timeout. */
 export type PurchaseResult =
   | { readonly end: "order"; readonly id: string; readonly checkoutUrl: string }
   | { readonly end: "failure"; readonly message: string }
   | { readonly end: "timeout" };
 
-/** The state of an order in the merchant's own records. Null: not shown. */
+/** The state of an order in the merchant's own records. Null: the records do not show it. */
 export type OrderView = {
   readonly paid: boolean;
   readonly times: number | null;
   readonly amountMinor: number | null;
 };
 
-/** An order or a session that the run made, as the service has it at the end. */
+/** An order or session that the run created, in its final state at the service. */
 export type MadeCheckout = {
   readonly id: string;
   readonly orderId: string;
@@ -43,23 +43,23 @@ export type SeenDelivery = {
   readonly attempts: readonly { readonly status: number | null; readonly fault: DeliveryAction | null }[];
 };
 
-/** Everything that a run of a schedule showed. */
+/** All observations of a run of a schedule. */
 export type RunFacts = {
   readonly schedule: Schedule;
-  /** The oldest first. */
+  /** The checkouts of the run, oldest first. */
   readonly checkouts: readonly MadeCheckout[];
   readonly purchase: PurchaseResult;
-  /** The same purchase made once more, without faults of requests; null unless the first one failed. */
+  /** The result of repeating the purchase without request faults; null unless the first attempt failed. */
   readonly again: PurchaseResult | null;
   readonly requests: readonly SeenRequest[];
   readonly deliveries: readonly SeenDelivery[];
-  /** The view before the payer acted, soon after a payment, and at the end; null if it could not be read. */
+  /** The views before the payer acted, soon after a payment, and at the end; null if the view could not be read. */
   readonly before: OrderView | null;
   readonly soon: OrderView | null;
   readonly last: OrderView | null;
 };
 
-/** The logged requests of a run's store, in the form in which they are judged. */
+/** The logged requests of a run's store, in the form used for judging. */
 export function seenRequests({ requests }: AnswerOf<"listRequests">): readonly SeenRequest[] {
   return requests.map(({ method, path, status, code, fault }) => ({
     method,
@@ -75,12 +75,12 @@ export function requestLines({ requests }: Pick<RunFacts, "requests">): readonly
   return requests.map(({ method, path, status }) => `${method} ${path}: ${status}`);
 }
 
-/** Whether an event type says that a checkout was paid. */
+/** Whether an event type means that a checkout was paid. */
 export function isPayment(eventType: string): boolean {
   return eventType.endsWith(`.${"succeeded" satisfies FinalStatus}`);
 }
 
-/** The checkout of a run: the checkout that the client received, or else the first. */
+/** The checkout of a run: the one that the client received, otherwise the first. */
 export function checkoutOf({ checkouts, purchase, again }: RunFacts): MadeCheckout | undefined {
   const ids = new Set([again, purchase].map((end) => (end?.end === "order" ? end.id : undefined)));
   return checkouts.find(({ id }) => ids.has(id)) ?? checkouts[0];

@@ -6,7 +6,7 @@ type Verdict =
   | { readonly invariant: Invariant; readonly held: true }
   | { readonly invariant: Invariant; readonly held: false; readonly cause: ExploreCause };
 
-/** The verdicts of a run, and whether the event of its payment was lost for good. */
+/** The verdicts of a run, and whether the payment's event was lost for good. */
 export type Judgement = { readonly verdicts: readonly Verdict[]; readonly isDropped: boolean };
 
 /** Judges the facts of a run. */
@@ -119,7 +119,7 @@ function moreThanOnceCause(facts: RunFacts): ExploreCause {
   return attempts > 1 ? "books_again" : "books_other_events";
 }
 
-/** Whether the order was paid, and every delivery that would have said so was dropped. */
+/** Whether the order was paid, but every delivery that would have reported it was dropped. */
 function isDroppedForGood(facts: RunFacts, { status }: MadeCheckout): boolean {
   const payments = paymentsOf(facts);
   return (

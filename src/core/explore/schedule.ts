@@ -2,7 +2,7 @@
 // core/explore/shrink.ts; what a run of it says: core/explore/judge.ts; the runs: testing/explore/run.ts.
 import type { FaultAction } from "../fault/actions.ts";
 
-/** The payer's ends of a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
+/** How the payer ends a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
 export const PAYER_OUTCOMES = [
   "succeeded",
   "declined",
@@ -14,10 +14,13 @@ export const PAYER_OUTCOMES = [
 ] as const;
 export type PayerOutcome = (typeof PAYER_OUTCOMES)[number];
 
-/** Ends a command when its request was carried out and before it has the answer. No fault: the sandbox cannot do it. */
+/**
+ * Ends a command after its request was processed, and before it receives the answer. Not a fault of the sandbox, which
+ * cannot do this.
+ */
 export const KILL = "kill";
 
-/** A fault of a schedule, as the control API and the test kit take it; or a kill. */
+/** A fault of a schedule, as the control API and the test kit accept it; or a kill. */
 export type ScheduledFault = {
   readonly action: FaultAction | typeof KILL;
   readonly match?: {
@@ -37,20 +40,20 @@ export type ScheduledFault = {
   readonly seed?: string;
 };
 
-/** The faults that a purchase meets, in the order in which they are added, and how its payer ends the payment. */
+/** The faults of a purchase, in the order in which they are added, and how the payer ends the payment. */
 export type Schedule = { readonly faults: readonly ScheduledFault[]; readonly payer: PayerOutcome };
 
-/** A purchase without faults, which is paid at once. */
+/** A purchase without faults, which is paid immediately. */
 export const NO_FAULTS: Schedule = { faults: [], payer: "succeeded" };
 
-/** Delay of an answer or a body, in milliseconds of real time: a longer delay would only cost time. */
+/** Delay of an answer or a body, in milliseconds of real time: a longer delay would only take longer. */
 const LATENCY_MS = 250;
 /** Delay of a delivery, in milliseconds by the store's clock. */
 const DELIVERY_DELAY_MS = 60_000;
 /** The status of a proxy, with a body that is not JSON. */
 const PROXY_STATUS = 502;
 
-/** The parameters of actions that are scheduled with other values than their defaults. */
+/** The parameters of actions that are scheduled with values other than the defaults. */
 const PARAMETERS_OF: Readonly<
   Partial<Record<ScheduledFault["action"], Pick<ScheduledFault, "status" | "latencyMs">>>
 > = {
@@ -69,18 +72,18 @@ export function faultAt(
   return { action, match, ...PARAMETERS_OF[action] };
 }
 
-/** The number of faults, and one more if the payer does anything else than pay. */
+/** The number of faults, plus one if the payer does not simply pay. */
 export function sizeOf({ faults, payer }: Schedule): number {
   return faults.length + (payer === NO_FAULTS.payer ? 0 : 1);
 }
 
-/** A key that two schedules share only if they have the same faults, in any order, and the same payer. */
+/** A key that is equal for two schedules if they have the same faults, in any order, and the same payer. */
 export function keyOf({ faults, payer }: Schedule): string {
   const parts = faults.map((fault) => faultLine(fault)).toSorted();
   return [payer, ...parts].join("\n");
 }
 
-/** All schedules that have some of the steps of a schedule, the empty one and the schedule itself among them. */
+/** All schedules that contain some of a schedule's steps, including the empty one and the schedule itself. */
 export function partsOf({ faults, payer }: Schedule): readonly Schedule[] {
   let parts: readonly Schedule[] = [NO_FAULTS];
   if (payer !== NO_FAULTS.payer) parts = [NO_FAULTS, { faults: [], payer }];

@@ -16,7 +16,7 @@ import {
   type ScheduledFault,
 } from "./schedule.ts";
 
-/** A request or delivery that a fault can hit, by its number among similar ones. */
+/** A request or delivery to which a fault can be applied, by its number among similar ones. */
 export type Place =
   | {
       readonly kind: "request";
@@ -27,19 +27,22 @@ export type Place =
   | { readonly kind: "delivery"; readonly eventType: string; readonly nth: number }
   | { readonly kind: "page" };
 
-/** A run as the search knows it. */
+/** A run, as the search sees it. */
 export type KnownRun = {
   readonly schedule: Schedule;
   readonly places: readonly Place[];
-  /** The differences from the run without faults. */
+  /** The weighted differences from the run without faults. */
   readonly closeness: number;
   readonly isBroken: boolean;
 };
 
-/** Faults hit the first ones of requests or deliveries that are alike: a client that polls makes hundreds. */
+/**
+ * Maximum number of similar requests or deliveries to which faults are applied, the first ones: a client that polls
+ * sends hundreds.
+ */
 const MAX_ALIKE = 3;
 
-/** The places of a run, in the order in which each kind of them first came. */
+/** The places of a run, in the order in which each kind first appeared. */
 export function placesOf({
   requests,
   deliveries,
@@ -73,10 +76,10 @@ export function placesOf({
   return places;
 }
 
-/** A schedule with one step more, and the place of that step. */
+/** A schedule with one more step, and the place of that step. */
 type Extension = { readonly schedule: Schedule; readonly place: Place };
 
-/** Schedules that add one step to a schedule: each fault at each place, and each other way of the payer. */
+/** The schedules that add one step to a schedule: each fault at each place, and each other outcome of the payer. */
 function extensionsOf({ schedule, places }: KnownRun, hasKills: boolean): readonly Extension[] {
   const { faults, payer } = schedule;
   const taken = new Set(faults.map(({ match = {} }) => JSON.stringify(match)));
@@ -98,14 +101,17 @@ function extensionsOf({ schedule, places }: KnownRun, hasKills: boolean): readon
 
 const OTHER_OUTCOMES = PAYER_OUTCOMES.filter((outcome) => outcome !== NO_FAULTS.payer);
 
-/** The weight of a place that only the faults of the extended run have created: its failures are the least expected. */
+/**
+ * The weight of a place that exists only because of the faults of the extended run: failures there are the least
+ * expected.
+ */
 const NEW_PLACE = 4;
 
 /**
- * The schedules with one step more than the largest known ones, each of them new, in the order in which they are run:
- * first those at places that only a fault has made, and those that extend runs in which most else happened; the seed
- * decides among equals. A schedule that contains a broken one is left out, because the broken one explains it. The
- * first of the known runs is the one without faults.
+ * The new schedules with one step more than the largest known ones, in the order in which they are run: first those at
+ * places that only a fault has created, and those that extend the runs with the most differences; the seed decides
+ * between equals. A schedule that contains a broken one is omitted, because the broken one explains it. The first known
+ * run is the one without faults.
  */
 export function nextWave(
   runs: readonly KnownRun[],
@@ -137,12 +143,12 @@ export function nextWave(
     .map(({ schedule }) => schedule);
 }
 
-/** Weights of the differences from the run without faults: heavier if nearer to damage. */
+/** Weights of the differences from the run without faults: heavier if closer to damage. */
 const WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
 
 /**
- * The weighted differences from the run without faults: requests that were repeated or refused, deliveries that were
- * repeated, a purchase that failed. 0: the fault changed nothing.
+ * The weighted differences from the run without faults: repeated or refused requests, repeated deliveries, and a failed
+ * purchase. 0: the fault changed nothing.
  */
 export function closenessOf(run: RunFacts, plain: RunFacts): number {
   const more = (count: (facts: RunFacts) => number): number => Math.max(0, count(run) - count(plain));

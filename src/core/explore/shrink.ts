@@ -1,9 +1,9 @@
 import { keyOf, NO_FAULTS, type Schedule } from "./schedule.ts";
 
 /**
- * Finds the least schedule that still breaks: yields one candidate after the other, gets for each whether it breaks,
- * and returns the smallest one that did. No candidate is yielded twice, and none is the schedule itself. In the result
- * no single step can be left out.
+ * Finds the smallest schedule that still breaks: yields one candidate after the other, receives whether each breaks,
+ * and returns the smallest that did. No candidate is yielded twice, and none is the schedule itself. No single step of
+ * the result can be omitted.
  */
 export function* shrinking(schedule: Schedule): Generator<Schedule, Schedule, boolean> {
   const held = new Set<string>();
@@ -16,7 +16,7 @@ export function* shrinking(schedule: Schedule): Generator<Schedule, Schedule, bo
   return least;
 }
 
-/** The first schedule with one step less that is not known to hold. */
+/** The first schedule with one step fewer that is not known to hold. */
 function without({ faults, payer }: Schedule, held: ReadonlySet<string>): Schedule | undefined {
   const smaller: Schedule[] = faults.map((_fault, at) => ({ faults: faults.toSpliced(at, 1), payer }));
   if (payer !== NO_FAULTS.payer) smaller.push({ faults, payer: NO_FAULTS.payer });

@@ -36,7 +36,7 @@ export type FaultAction = ApiAction | DeliveryAction;
 
 const CALLED_API: ReadonlySet<string> = new Set(API_ACTIONS);
 
-/** Whether an action applies to v1 instead of deliveries. */
+/** Whether an action applies to v1, not to deliveries. */
 export function isApiAction(action: FaultAction): action is ApiAction {
   return CALLED_API.has(action);
 }

@@ -6,7 +6,7 @@ import type { FaultEntry, AppliedFault } from "./operations.ts";
 /** A fault of a store that can still be applied. */
 export type Fault = FaultEntry & { readonly storeId: string };
 
-/** A fault of v1, and a fault of deliveries. */
+/** A fault that applies to v1. */
 export type ApiFault = Fault & { readonly action: ApiAction };
 export type DeliveryFault = Fault & { readonly action: DeliveryAction };
 
@@ -35,12 +35,12 @@ export function readFaultHeader(text: string): AppliedFault | undefined {
   return action === undefined || rest.length > 0 || !isUuid(id) ? undefined : { id, action };
 }
 
-/** A note that names the fault as the reason. */
+/** A note that names a fault as the reason. */
 export function faultText({ id, action }: AppliedFault): string {
   return `asked for by fault ${id} (${action})`;
 }
 
-/** Whether a fault can no longer be applied, at a moment of the store's clock. */
+/** Whether a fault can no longer be applied at a moment of the store's clock. */
 export function isOver({ times, applied, until }: Fault, now: number): boolean {
   return (times !== null && applied >= times) || (until !== null && now >= until);
 }

@@ -17,7 +17,7 @@ const pattern = nonEmpty(MAX_PATTERN);
 export const appliedFault = z.object({ id: z.uuid(), action });
 export type AppliedFault = DomainOf<typeof appliedFault>;
 
-/** Which requests or deliveries a fault applies to. Each kind has its own fields, and `orderId`. */
+/** Which requests or deliveries a fault applies to. Each kind of fault has its own fields; both have `orderId`. */
 const match = {
   method: z.enum(["GET", "POST"]),
   /** A path of v1; `*` stands for any text. */
@@ -28,9 +28,9 @@ const match = {
   endpointId: z.uuid(),
   /** `*` stands for any text. */
   orderId: pattern,
-  /** The first match that it applies to, counted from 1 since the fault was added. */
+  /** The first match that the fault applies to, counted from 1 since the fault was added. */
   nth: whole(1, MAX_TIMES),
-  /** The share of the matches that it applies to, chosen by its seed. */
+  /** The share of the matches that the fault applies to, chosen by its seed. */
   probability: z.number().check(z.minimum(0), z.maximum(1)),
 };
 /** Parameters of actions. */
@@ -45,14 +45,14 @@ const times = whole(1, MAX_TIMES);
 const fault = z.object({
   id: z.uuid(),
   action,
-  /** Null means any. */
+  /** A null field matches everything. */
   match: z.object({ ...orNull(match), nth: match.nth }),
   ...orNull(parameters),
-  /** Maximum number of applications; null: every match until its end. */
+  /** Maximum number of applications; null: every match until the fault ends. */
   times: z.nullable(times),
-  /** The moment of its end by the store's clock; null if it has none. */
+  /** The moment at which the fault ends, by the store's clock; null if it does not end. */
   until: z.nullable(moment),
-  /** The random seed of its probability: the same seed chooses the same matches. */
+  /** The random seed of the probability: the same seed chooses the same matches. */
   seed: z.string(),
   /** The number of matches, and how many of them the fault was applied to. */
   matched: whole(0),
@@ -62,7 +62,7 @@ const fault = z.object({
 /** A fault that can still be applied. */
 export type FaultEntry = DomainOf<typeof fault>;
 
-/** A fault, or a profile, which stands for all its faults. */
+/** A request for a fault, or for a profile, which stands for all its faults. */
 export const faultRequest = z.strictObject({
   action: z.optional(action),
   profile: z.optional(z.enum(FAULT_PROFILES)),

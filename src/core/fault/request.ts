@@ -18,7 +18,7 @@ export type FaultRequest = Omit<FaultsRequest, "profile" | "action"> & { readonl
 
 /** A valid fault before it belongs to a store. */
 export type FaultTerms = Omit<FaultEntry, "id" | "seed" | "matched" | "applied" | "createdAt"> & {
-  /** Null: any. */
+  /** If null, a random seed is drawn. */
   readonly seed: string | null;
 };
 

@@ -17,7 +17,7 @@ export type Parameter = {
   readonly of: readonly FaultAction[];
 };
 
-/** The match fields of faults of v1 and of deliveries, besides order_id, nth and probability. */
+/** The match fields of faults of v1, in addition to order_id, nth and probability. */
 export const OF_API = { method: "method", path: "path" } as const;
 export const OF_DELIVERIES = {
   eventType: "event_type",
@@ -25,11 +25,11 @@ export const OF_DELIVERIES = {
   endpointId: "endpoint_id",
 } as const;
 
-/** The form of a fault's path. */
+/** The pattern of a fault's path. */
 export const PATH_PATTERN = "^(?:/v1/|\\*)";
 
 /**
- * The dependencies between fields of a fault on the wire, as a JSON Schema: the same rules as `faultTerms` and
+ * The dependencies between a fault's fields on the wire, as a JSON Schema: the same rules as in `faultTerms` and
  * `termsOf`.
  */
 export const FAULT_RULES = {

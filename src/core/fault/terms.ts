@@ -3,7 +3,7 @@ import type { FaultsRequest } from "./operations.ts";
 import { PROFILES } from "./profiles.ts";
 import { faultTerms, type FaultTerms } from "./request.ts";
 
-/** The requested faults: one, or all of a profile. Refuses with `invalid_parameter` and the expected value. */
+/** The requested faults: one, or all faults of a profile. Refuses with `invalid_parameter` and the expected value. */
 export function termsOf({ profile, action, ...rest }: FaultsRequest): Outcome<readonly FaultTerms[]> {
   if (profile === undefined && action !== undefined) {
     return mapped(faultTerms({ ...rest, action }), (terms) => [terms]);

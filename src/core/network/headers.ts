@@ -1,4 +1,4 @@
-/** `Retry-After` in milliseconds, from seconds or from an HTTP date; 0 if it is missing or invalid. */
+/** Parses `Retry-After`, in seconds or as an HTTP date, to milliseconds; 0 if it is missing or invalid. */
 export function parseRetryAfter(value: string | undefined, now: number): number {
   if (value === undefined) return 0;
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
@@ -8,5 +8,5 @@ export function parseRetryAfter(value: string | undefined, now: number): number 
 
 /** The User-Agent of v1 requests that this program's commands send. */
 export const COMMAND_AGENT = "checkout-cli";
-/** The User-Agent of requests that a drill sends itself; they are no evidence of the merchant's programs. */
+/** The User-Agent of requests that a drill sends itself; they are not evidence about the merchant's programs. */
 export const DRILL_AGENT = `${COMMAND_AGENT} drill`;

@@ -4,20 +4,21 @@ import { accept, type Outcome } from "../outcome.ts";
 
 /** The proxy for requests to an address. */
 type Proxy = {
-  /** With user name and password, if there are any. */
+  /** The URL, with user name and password, if there are any. */
   readonly url: string;
   /** The environment variable that names the proxy. */
   readonly source: string;
 };
 
-/** The variable that names no usable proxy. Its value is not shown, because it may hold a password. */
+/** The variable that names an unusable proxy. Its value is not shown, because it may contain a password. */
 type ProxyFault = { readonly variable: string };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy of the environment for a URL; undefined if there is none. HTTPS_PROXY or HTTP_PROXY, by the URL's scheme,
- * otherwise ALL_PROXY, unless NO_PROXY names the host. Lower-case variables win. Never for loopback (decision 80).
+ * The proxy in the environment for a URL; undefined if there is none. HTTPS_PROXY or HTTP_PROXY, by the URL's scheme,
+ * otherwise ALL_PROXY, unless NO_PROXY names the host. Lower-case variables take precedence. Never for loopback
+ * (decision 80).
  */
 export function proxyFor(address: string, env: Env): Outcome<Proxy | undefined, ProxyFault> {
   const url = new URL(address);
@@ -36,13 +37,13 @@ export function displayProxy(proxy: string): string {
   return `${protocol}//${host}`;
 }
 
-/** A variable in lower case, otherwise in upper case. */
+/** The value of a variable in lower case, otherwise in upper case. */
 function given(env: Env, name: string): { readonly variable: string; readonly value: string } | undefined {
   const variable = [name, name.toUpperCase()].find((one) => (env[one] ?? "").trim() !== "");
   return variable === undefined ? undefined : { variable, value: (env[variable] ?? "").trim() };
 }
 
-/** Without a scheme the proxy is http, as in curl. */
+/** Parses a proxy; without a scheme it is http, as in curl. */
 function parseProxy(text: string): string | undefined {
   const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;

@@ -3,7 +3,7 @@ import { accept, refuse, type Outcome } from "../outcome.ts";
 /**
  * Parses the address at which payers reach the payment pages, and returns its origin. Refuses with `invalid_parameter`
  * a path, because the pages are at the root, and `localhost`, which belongs to the portal (decisions 1 and 79). The
- * message does not repeat the value, which may hold a password.
+ * message does not repeat the value, which may contain a password.
  */
 export function parsePublicUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -22,7 +22,7 @@ export function parsePublicUrl(text: string): Outcome<string> {
 
 /**
  * Parses the address at which a browser reaches the portal, and returns its origin. The rules are those of
- * `parsePublicUrl`, except that `localhost` is the portal's and 127.0.0.1 the payment pages'.
+ * `parsePublicUrl`, except that `localhost` belongs to the portal and 127.0.0.1 to the payment pages.
  */
 export function parsePortalUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -37,8 +37,8 @@ export function parsePortalUrl(text: string): Outcome<string> {
 }
 
 /**
- * The origin of the portal of a sandbox on a port; undefined if there is none, because portal and payment pages would
- * share a name (decision 99).
+ * The origin of the portal of a sandbox on a port; undefined if there is no portal, because portal and payment pages
+ * would share a host name (decision 99).
  */
 export function portalOrigin(
   port: number,

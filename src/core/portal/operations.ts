@@ -10,7 +10,10 @@ export const portalOperations = {
     description:
       "Answers a link that signs one browser in to the portal, and when the link expires. Refuses if there is no portal, or if the page is about an id that nothing has.",
     request: z.strictObject({
-      /** The page to open after the sign-in: a path of the portal, with or without its key. Refused if the path has an unknown UUID. */
+      /**
+       * The page to open after the sign-in: a path of the portal, with or without the portal's key. Refused if the path
+       * contains an unknown UUID.
+       */
       to: z.optional(upTo(2048)),
     }),
     answer: z.object({ signInUrl: z.string(), expiresAt: moment }),

@@ -6,8 +6,8 @@ import { isSameSecret } from "../credential.ts";
 const KEY_BYTES = 16;
 
 /**
- * The path of a state's portal on the wire: `/portal/k-` and 22 characters of a 128-bit key (decision 99). It stays the
- * same as long as the state belongs to its folder; `home` is undefined for a state in memory.
+ * The path of the portal on the wire: `/portal/k-` and 22 characters of a 128-bit key (decision 99). It stays the same
+ * as long as the state belongs to its folder; `home` is undefined for a state in memory.
  */
 export function portalPath(masterKey: Uint8Array, home: string | undefined): string {
   const mac = createHmac("sha256", masterKey)

@@ -6,10 +6,10 @@ import type { Price } from "../control/checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 
-/** An act on a store, as the audit log stores it. */
+/** An action on a store, as the audit log stores it. */
 export type AdminAction = Omit<RecordedAction, "number"> & { readonly storeId: string };
 
-/** The state of a store before an act. */
+/** The state of a store before an action. */
 type StoreStatus = {
   readonly active: boolean;
   readonly capabilities: readonly Capability[];
@@ -17,7 +17,7 @@ type StoreStatus = {
   readonly production: Production;
 };
 
-/** The state of production after these acts, in order. */
+/** The state of production after these actions, in order. */
 export function productionOf(acts: readonly RecordedAction[]): Production {
   return acts.reduce<Production>(afterAction, { request: null, approval: null, gate: null });
 }
@@ -32,7 +32,7 @@ export function isGateOpen({ gate }: Production): boolean {
   return gate?.action === "open_gate";
 }
 
-/** Whether the merchant's last request is still open: no closing of the gate and no revocation came after it. */
+/** Whether the merchant's last request is still open: the gate was not closed and the credential not revoked since. */
 export function isRequested({ request, approval, gate }: Production): boolean {
   if (request === null) return false;
   const answers = [approval, gate].filter((act) => act !== null && act.number > request.number);
@@ -40,8 +40,8 @@ export function isRequested({ request, approval, gate }: Production): boolean {
 }
 
 /**
- * Decides whether an act is permitted. Refuses with `state_conflict` an act that would change nothing, and opening a
- * gate without approval or request; with `not_found` a capability or price that the store does not have.
+ * Decides whether an action is permitted. Refuses with `state_conflict` an action that would change nothing, and
+ * opening a gate without approval or request; with `not_found` a capability or price that the store does not have.
  */
 export function decideAction(
   { active, capabilities, prices, production }: StoreStatus,

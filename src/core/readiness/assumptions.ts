@@ -252,7 +252,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
   },
 ];
 
-/** The heading of a decision that is an assumption; empty if it is none. */
+/** The heading of a decision that is an assumption; empty for other decisions. */
 export function titleOf(decision: number): Words {
   return ASSUMPTIONS.find((one) => one.decision === decision)?.title ?? ["", ""];
 }

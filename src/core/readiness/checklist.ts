@@ -41,7 +41,7 @@ const ITEMS = {
   production_gate: gateItem,
 } satisfies Record<ItemName, (facts: ReadinessFacts, say: Say) => Finding>;
 
-/** Judges all items by the facts. */
+/** Judges all items from the facts. */
 export function judge(facts: ReadinessFacts, say: Say = english): Checklist {
   return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, ITEMS[name](facts, say))));
 }
@@ -86,7 +86,7 @@ function gateItem({ production }: ReadinessFacts, say: Say): Finding {
   return { status: "fail", reason, evidence: actsAs(gate), next };
 }
 
-/** Acts as evidence; null ones are skipped. */
+/** Actions as evidence; null ones are skipped. */
 function actsAs(...acts: readonly (RecordedAction | null)[]): Evidence[] {
   return acts
     .filter((act) => act !== null)
@@ -135,7 +135,7 @@ function inactive(say: Say): FailedItem {
   return { reason: say(READINESS.storeInactive), next: "checkout admin activate" };
 }
 
-/** The missing capability of a store, if any: all must be active, with at least one of each kind. */
+/** The missing capability of a store, if any: all must be active, and there must be at least one of each kind. */
 function missingCapability(capabilities: readonly Capability[], say: Say): FailedItem | undefined {
   const off = capabilities.filter(({ active }) => !active).map(({ name }) => name);
   const [first] = off;
@@ -148,7 +148,7 @@ function missingCapability(capabilities: readonly Capability[], say: Say): Faile
   return absent && { reason: say(READINESS.capabilityMissing(absent)), next: LIST_CAPABILITIES };
 }
 
-/** Return origins must be registered; a drill shows that the shop does not take a return as a payment. */
+/** Return origins must be registered, and a drill must show that the shop does not treat a return as a payment. */
 function originsItem(facts: ReadinessFacts, say: Say): Finding {
   const { returnOrigins, browserReturn: drill } = facts;
   const add = "checkout return-origins add https://shop.example";
@@ -180,8 +180,8 @@ function isOnThisMachine(origin: string): boolean {
 }
 
 /**
- * Every enabled endpoint needs its own passed drill, including an endpoint that a drill is holding, and the shop behind
- * them needs a drill of duplicates. Listeners do not count, because production has none.
+ * Every enabled endpoint needs its own passed drill, including an endpoint that a drill is holding, and the shop needs
+ * a drill of duplicates. Listeners do not count, because production has none.
  */
 function webhookItem(facts: ReadinessFacts, say: Say): Finding {
   const known = facts.endpoints.filter(({ kind }) => kind === "url");
@@ -210,7 +210,7 @@ function webhookItem(facts: ReadinessFacts, say: Say): Finding {
   return provenBy(proofs, { passed, also: paused });
 }
 
-/** A receiver could accept webhook.test only: a drill without events of an order does not show more (decision 67). */
+/** A receiver might accept only webhook.test: a drill without events of an order shows nothing else (decision 67). */
 function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts, say: Say): Proof {
   const where = printableLiteral(url);
   const what = say(READINESS.webhookDrill(where));
@@ -232,7 +232,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
 
 /**
  * Only a drill of the merchant's client proves the item. Logged requests are shown but prove nothing: any client can
- * have sent them, and even a client that mixes up its keys gets such a refusal.
+ * have sent them, and even a client that confuses its keys receives such a refusal.
  */
 function idempotencyItem(facts: ReadinessFacts, say: Say): Finding {
   const { storeId, idempotency, underway } = facts;
@@ -253,7 +253,7 @@ function idempotencyItem(facts: ReadinessFacts, say: Say): Finding {
   return provenBy([proofOf(claim, facts, say)], { passed, also });
 }
 
-/** An item that depends on its drills; `also` is further evidence, which does not affect the result. */
+/** An item that depends on its drills; `also` is further evidence that does not affect the result. */
 function provenBy(
   proofs: readonly Proof[],
   { passed, also }: { readonly passed: string; readonly also: readonly Evidence[] },

@@ -1,6 +1,6 @@
 import type { Words } from "../language.ts";
 
-/** A sentence of a drill, from the texts in it. Steps are stored in English, and translated by `drillWords`. */
+/** A sentence of a drill, possibly with values. Steps are stored in English and translated by `drillWords`. */
 export type DrillSentence = Words | ((...values: string[]) => Words);
 
 /** Expected results of steps. */
@@ -143,12 +143,12 @@ export const LIST_ITEMS = {
   and: (one, other) => [`${one} and ${other}`, `${one} 和 ${other}`],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** A failed request, with the message of the network. */
+/** A failed request, with the network's message. */
 export function lostAnswer(failure: string, message: string): Words {
   return [`${failure}: ${message}`, `${failure}：${message}`];
 }
 
-/** Messages of the network without an answer; texts of the system stay unchanged. */
+/** Network messages for requests without an answer; texts of the operating system stay unchanged. */
 export const FAILURES = {
   timeout: (ms) => [`no whole answer within ${ms} ms`, `${ms} 毫秒内没有完整的响应`],
   upgraded: ["status 101 is no answer to this request", "状态 101 不是对该请求的响应"],

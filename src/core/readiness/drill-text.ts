@@ -23,13 +23,13 @@ import {
 
 /**
  * A text of a drill's step (expected result, result or cause) in both languages. Steps are stored and sent in English;
- * a text that no version of ours wrote, such as the merchant's own, stays unchanged.
+ * a text that no version of this program wrote, such as the merchant's own, stays unchanged.
  */
 export function drillWords(text: string): Words {
   return [text, told(text, WHOLE) ?? text];
 }
 
-/** A message of the network in both languages; a text of the system stays unchanged. */
+/** A network message in both languages; a text of the operating system stays unchanged. */
 export function failureWords(message: string): Words {
   return [message, told(message, OF_FAILURES) ?? message];
 }
@@ -51,7 +51,7 @@ type Sentences = { readonly fixed: ReadonlyMap<string, string>; readonly shapes:
 type Shape = {
   readonly pattern: RegExp;
   readonly tell: (...values: string[]) => Words;
-  /** The sentences that its values can be. */
+  /** The sentences that the values can be. */
   readonly within: () => Sentences;
 };
 
@@ -71,7 +71,7 @@ function patternOf(tell: (...values: string[]) => Words): RegExp {
   return new RegExp(`^${source.join("([^]*?)")}$`);
 }
 
-/** Stands for a value; no sentence has this character. */
+/** A placeholder for a value; no sentence contains this character. */
 const VALUE = "\u{0}";
 
 const NOTHING = sentences([], () => NOTHING);
@@ -102,7 +102,7 @@ function rowsOf(rows: Readonly<Record<string, DrillSentence>>): readonly DrillSe
   return Object.values(rows);
 }
 
-/** The sentences of both, with the first argument's first. */
+/** The sentences of both; those of the first argument take precedence. */
 function both(one: Sentences, other: Sentences): Sentences {
   return { fixed: new Map([...other.fixed, ...one.fixed]), shapes: [...one.shapes, ...other.shapes] };
 }

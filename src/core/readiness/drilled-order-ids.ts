@@ -1,14 +1,14 @@
 import { MAX_ORDER_ID } from "../checkout/create-request.ts";
 import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 
-/** The order_ids of a drill's purchases. They differ in little, and none is the beginning of another one. */
+/** The order_ids of a drill's purchases. They differ only slightly, and none is the beginning of another. */
 export type DrilledOrderIds = {
   readonly first: string;
-  /** The same digits in another order; the last four characters are the same. */
+  /** The digits of the first in another order; the last four characters are the same. */
   readonly second: string;
-  /** The same digits except the last. */
+  /** The digits of the first, except for the last digit. */
   readonly third: string;
-  /** Letters of the other case, and a zero before the digits. */
+  /** Order_ids with letters in the other case, or with a zero before the digits. */
   readonly alike: readonly string[];
 };
 
@@ -18,7 +18,7 @@ export const DRILLED_DIGITS = 10;
 /** Maximum length of the merchant's part, so that every order_id fits. */
 const MAX_HEAD = MAX_ORDER_ID - DRILLED_DIGITS - 1;
 
-/** Order_ids in the form of the store's newest order_id, with random digits instead of its own. */
+/** Creates order_ids in the form of the store's newest order_id, but with random digits. */
 export function createOrderIds(like: string | undefined, random: Uint8Array): DrilledOrderIds {
   const head = (/^[A-Za-z][A-Za-z_.-]*/.exec(like ?? "")?.[0] ?? "order-").slice(0, MAX_HEAD);
   const drawn = Array.from({ length: DRILLED_DIGITS }, (_, at) => (random[at] ?? 0) % 9);
@@ -35,17 +35,17 @@ export function createOrderIds(like: string | undefined, random: Uint8Array): Dr
   };
 }
 
-/** The same letters with the first one in the other case. */
+/** The letters, with the first one in the other case. */
 function otherCase(head: string): string {
   const first = head.slice(0, 1);
   return (first === first.toLowerCase() ? first.toUpperCase() : first.toLowerCase()) + head.slice(1);
 }
 
 /**
- * An order_id that a shop mistakes for another one if it looks orders up by a part of their ids. Of the orders of a drill
- * the second has another last digit, the fourth ends with the same characters, and in the last one the whole id of the
- * first stands before a digit, as that of order 10 stands in 100; not where all ids of a shop are equally long
- * (`isFixed`). Undefined for one that is like no other.
+ * An order_id that a shop confuses with another one if it looks up orders by a part of their ids. Of a drill's orders,
+ * the second has another last digit, and the fourth ends with the same characters. The last one contains the whole id
+ * of the first followed by a digit, as 100 contains 10, unless all ids of the shop have the same length (`isFixed`).
+ * Undefined for an order_id that resembles no other.
  */
 export function neighbourOf(
   orderId: string,
@@ -57,12 +57,12 @@ export function neighbourOf(
   return place === 4 && fits ? `${orderId}0` : undefined;
 }
 
-/** With the next digit in the place of one; undefined where there is none. */
+/** The order_id with one digit replaced by the next; undefined if there is no such digit. */
 function changed(orderId: string, one: RegExp): string | undefined {
   return one.test(orderId) ? orderId.replace(one, (digit) => String((Number(digit) % 9) + 1)) : undefined;
 }
 
-/** The fewest characters that differ among order_ids of one shape. */
+/** Minimum number of characters in which order_ids of one shape differ. */
 const LEAST_DRAWN = 8;
 
 /**
@@ -84,7 +84,7 @@ export function orderIdLike(like: string, random: Uint8Array): string | undefine
   return Array.from(text).length <= MAX_ORDER_ID ? text : undefined;
 }
 
-/** Letters before digits alone are a word, as in INV2026. */
+/** Letters that are followed only by digits form a word, as in INV2026. */
 function redrawn(token: string, random: Uint8Array): string {
   const isWord = /^[A-Za-z]+\d+$/.test(token);
   const isHex = /^[\da-f]+$/i.test(token);

@@ -40,7 +40,7 @@ export const AFTER_A_LOSS: RelationCauses = {
   says_nothing: ["gave up before a try was answered", "在尝试得到响应之前就放弃了"],
 };
 
-/** The same after the client was killed and run again. */
+/** The cause for each wrong repetition after the client was killed and run again. */
 export const AFTER_A_CRASH: RelationCauses = {
   ...AFTER_A_LOSS,
   new_key: [
@@ -53,7 +53,7 @@ export const AFTER_A_CRASH: RelationCauses = {
   ],
 };
 
-/** The same after a 503 or a 429. */
+/** The cause for each wrong repetition after a 503 or a 429. */
 export const AFTER_A_503: RelationCauses = {
   ...AFTER_A_LOSS,
   new_key: [
@@ -62,7 +62,7 @@ export const AFTER_A_503: RelationCauses = {
   ],
 };
 
-/** The same after a crash of a client that generates its own order_ids. */
+/** The cause for each wrong repetition after a crash of a client that generates its own order_ids. */
 export const OWN_ORDER_IDS: RelationCauses = {
   ...AFTER_A_CRASH,
   new_purchase: [

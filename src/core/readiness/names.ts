@@ -1,6 +1,6 @@
 import type { Words } from "../language.ts";
 
-/** The items of the launch checklist with their titles, in its order (interface 6). */
+/** The items of the launch checklist with their titles, in order (interface 6). */
 export const ITEM_TITLES = {
   production_credential: ["Production credential approved", "生产凭证已批准"],
   store_active: ["Store and capabilities active", "商店与支付能力已启用"],
@@ -33,18 +33,18 @@ export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];
 
 /**
  * The purchases for which the idempotency drill runs the merchant's command. `first`: its answer is lost. `killed`: the
- * command is killed once its order exists; `restarted`: run again for that order. `between`: another purchase between
- * these two, whose answer is lost behind a 503. `alike`: purchases with similar order_ids.
+ * command is killed after its order was created; `restarted`: the command runs again for that order. `between`: a
+ * purchase between these two, whose answer is replaced by a 503. `alike`: purchases with similar order_ids.
  */
 export const CLIENT_RUNS = ["first", "killed", "between", "restarted", "alike"] as const;
 export type ClientRun = (typeof CLIENT_RUNS)[number];
 
-/** The ways in which the idempotency drill withholds an answer from a client, in the order of a run. */
+/** The ways in which the idempotency drill drops an answer to a client, in the order of a run. */
 export const LOSSES = ["reset", "silence", "kill", "unavailable", "rate_limited"] as const;
-/** A way in which an answer is withheld from a client. */
+/** A way in which an answer to a client is dropped. */
 export type Loss = (typeof LOSSES)[number];
 
-/** Acts of an administrator on a store, and requests of its merchant (decision 49). */
+/** Actions of an administrator on a store, and requests by the store's merchant (decision 49). */
 export const ADMINISTRATOR_ACTIONS = [
   "approve_credential",
   "revoke_credential",
@@ -59,5 +59,5 @@ export const ADMINISTRATOR_ACTIONS = [
 ] as const;
 export type AdministratorAction = (typeof ADMINISTRATOR_ACTIONS)[number];
 
-/** Maximum length of a note. */
+/** Maximum length of a note, in code points. */
 export const MAX_NOTE_LENGTH = 500;

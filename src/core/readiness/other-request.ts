@@ -1,8 +1,8 @@
 import type { CreateRequest } from "../checkout/create-request.ts";
 
 /**
- * A different create with the same order_id: another amount, or another description if the catalog sets the amount.
- * With a used key it must be refused.
+ * A different create with the same order_id: with another amount, or with another description if the catalog determines
+ * the amount. With a used key it must be refused.
  */
 export function otherRequest(request: CreateRequest): CreateRequest {
   if ("price_id" in request) {

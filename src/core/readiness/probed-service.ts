@@ -4,26 +4,26 @@ import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 
 /** One answer of a service to a probe. `at` is milliseconds by this machine's clock. */
 export type ProbeAnswer = {
-  /** Null if no answer came; `code` says why. */
+  /** Null if there was no answer; `code` says why. */
   readonly status: number | null;
   /** The error code, or the failure of the connection; null if the answer is a checkout. */
   readonly code: string | null;
   readonly requestId: string | null;
   /** The id of the order in the answer. */
   readonly checkoutId: string | null;
-  /** Whether the answer says `livemode`. */
+  /** Whether the answer contains `livemode: true`. */
   readonly live: boolean;
   readonly at: number;
 };
 
-/** One order, sent twice with one key and once more with another body. */
+/** An order, sent twice with one key and once more with another body. */
 export type CreateProbe = {
   readonly key: string;
   readonly orderId: string;
-  /** Its payment method and currency: `alipay_plus in CNY`. */
+  /** The order's payment method and currency: `alipay_plus in CNY`. */
   readonly terms: string;
   readonly first: ProbeAnswer;
-  /** Null if the first request made no test order that could be repeated. */
+  /** Null if the first request created no test order that could be repeated. */
   readonly repeats: {
     readonly same: ProbeAnswer;
     readonly sameBytes: boolean;
@@ -31,7 +31,9 @@ export type CreateProbe = {
   } | null;
 };
 
-/** The answers of a service to v1 requests. `create` is null if the credential was not accepted or is a live one. */
+/**
+ * The answers of a service to v1 requests. `create` is null if the credential was not accepted or is a live credential.
+ */
 export type ServiceProbe = { readonly retrieve: ProbeAnswer; readonly create: CreateProbe | null };
 
 const PORTAL = "look in the merchant portal of that service";
@@ -40,8 +42,9 @@ const OWN_REQUESTS =
 const OTHER_BYTES = "a replay came with other bytes than the first answer; the sandbox repeats them";
 
 /**
- * Decides the items for a service other than a sandbox; `probe` is null if the service was not asked. Facts that v1
- * does not show are `unknown`, always including the production gate. `probeCommand` is the command that asks.
+ * Judges the items for a service that is not a sandbox; `probe` is null if the service was not asked. Facts that v1
+ * does not show are `unknown`, always including the production gate. `probeCommand` is the command that asks the
+ * service.
  */
 export function judgeService(probe: ServiceProbe | null, probeCommand: string): Checklist {
   const open = (what: string, next = probeCommand): Finding => ({
@@ -95,7 +98,7 @@ function credentialItem(retrieve: ProbeAnswer): Finding {
 /** The code of an answer without the envelope of the interface. */
 export const BAD_ANSWER = "bad_answer";
 
-/** Whether an answer shows that the credential was accepted; later refusals have other reasons. */
+/** Whether an answer shows that the credential was accepted; refusals by later checks have other reasons. */
 export function isAccepted({ status, code }: ProbeAnswer): boolean {
   if (status === null || code === BAD_ANSWER) return false;
   return status < 500 && ![401, 403, 408, 429].includes(status);
@@ -161,7 +164,7 @@ function faultOf(same: ProbeAnswer, checkoutId: string): Fault | undefined {
   return { status: isAccepted(same) ? "fail" : "unknown", reason };
 }
 
-/** An idempotency conflict is a 409 (interface 21). */
+/** The fault of an answer to a reused key: an idempotency conflict is a 409 (interface 21). */
 function reuseFaultOf(other: ProbeAnswer): Fault | undefined {
   if (other.status === 409) return undefined;
   if (other.checkoutId !== null)

@@ -19,14 +19,14 @@ export type Proof = {
   readonly next: string;
 };
 
-/** The statement to be proven, the kind of drill for it, and the latest drill. */
+/** The statement to prove, the kind of drill for it, and the latest drill. */
 type Claim = {
   readonly kind: DrillKind;
   /** The drill in words: `the drill of idempotency`. */
   readonly what: string;
-  /** The subject of a drill of the current state; null if every drill of the kind counts. */
+  /** The subject that a drill of the current state would have; null if every drill of the kind counts. */
   readonly subject: string | null;
-  /** Why a drill of another subject no longer counts. */
+  /** Why a drill with another subject no longer counts. */
   readonly changed?: Words;
   readonly drill: DrillFact | null;
 };
@@ -35,8 +35,8 @@ type Claim = {
 export const EVIDENCE_MS = 7 * 24 * 3_600_000;
 
 /**
- * Decides what a drill proves now. The last drill counts; a failed drill counts until another one passes or a later
- * waiver. A waiver replaces a drill that is missing or no longer valid, and is a risk.
+ * Decides what a drill proves now. The last drill counts; a failed drill counts until another passes or is waived
+ * later. A waiver replaces a drill that is missing or no longer valid, and is a risk.
  */
 export function proofOf(
   claim: Claim,
@@ -60,20 +60,20 @@ export function proofOf(
   };
 }
 
-/** The first failing proof, otherwise the first unknown one; undefined if all pass. */
+/** The first failing proof, otherwise the first unknown proof; undefined if all pass. */
 export function worstProof(proofs: readonly Proof[]): Proof | undefined {
   return proofs.find(({ status }) => status === "fail") ?? proofs.find(({ status }) => status === "unknown");
 }
 
-/** Why a drill no longer counts; undefined if it does. A failure stays valid when the clock is set back. */
+/** Why a drill no longer counts; undefined if it counts. A failure stays valid when the clock is set back. */
 function invalidity({ subject, changed }: Claim, drill: DrillFact, now: number): Words | undefined {
   if (subject !== null && drill.subject !== subject) return changed;
   return !drill.passed && drill.at > now ? undefined : staleness(drill, now);
 }
 
 /**
- * Why evidence is no longer valid; undefined if it is. Evidence from the future (after a clock was set back) is also
- * invalid.
+ * Why evidence is no longer valid; undefined if it is valid. Evidence from the future, after the clock was set back, is
+ * also invalid.
  */
 function staleness({ at }: { readonly at: number }, now: number): Words | undefined {
   if (at > now) return READINESS.inTheFuture;
@@ -88,7 +88,7 @@ function riskOf({ drill, reason, at }: Waiver, say: Say): string {
   return say(READINESS.waivedUntil(DRILL_NAMES[drill], iso(at + EVIDENCE_MS), reason));
 }
 
-/** Maximum number of failed steps in the evidence; the drill itself has all of them. */
+/** Maximum number of failed steps in the evidence; the drill itself contains all of them. */
 const MAX_STEPS_SHOWN = 5;
 
 /** A drill as evidence, with its first failed steps. */

@@ -21,7 +21,7 @@ const REPLAYED: DecisionNumbers = [5];
 const TAKEN: DecisionNumbers = [11, 12];
 const TAKEN_LATER: DecisionNumbers = [11, 12, 13];
 
-/** Decisions that an integration relied on when it got this refusal. */
+/** Decisions that an integration relied on when it received this refusal. */
 export function reliedOnByRefusal(code: ErrorCode): DecisionNumbers {
   const decision = errorRow(code)?.decision;
   return decision === undefined ? [4] : [4, decision];
@@ -43,7 +43,7 @@ export function reliedOnByCreate(
   ];
 }
 
-/** Decisions that an accepted delivery relied on; `tries` is its number of attempts. */
+/** Decisions that an accepted delivery relied on, by its number of attempts. */
 export function reliedOnByTaking(tries: number): DecisionNumbers {
   return tries > 1 ? TAKEN_LATER : TAKEN;
 }

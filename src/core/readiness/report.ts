@@ -16,7 +16,7 @@ export type ChecklistReport = Checklist & {
   readonly service: string;
   /** Null for a service, which does not reveal it. */
   readonly storeId: string | null;
-  /** Milliseconds: by the store's clock for a sandbox, by this machine's clock for a service. */
+  /** Milliseconds; by the store's clock for a sandbox, by this machine's clock for a service. */
   readonly judgedAt: number;
   /** The calibration record of the project, and its age in milliseconds; null if there is none. */
   readonly calibration: { readonly record: Calibration; readonly ageMs: number } | null;
@@ -101,9 +101,9 @@ export function isReady({ verdict }: Pick<Checklist, "verdict">, { allowRisks }:
 }
 
 /**
- * The report as JUnit XML; it has a failure or an error if the command does not exit with 0. An unknown item is an
- * error, so that no tool counts it as a passed test; an item with a risk is a failure, unless risks are allowed. The
- * verdict is in the properties.
+ * The report as JUnit XML; it contains a failure or an error whenever the command does not exit with 0. An unknown item
+ * is an error, so that no tool counts it as a passed test; an item with a risk is a failure, unless risks are allowed.
+ * The verdict is in the properties.
  */
 export function junitXml(report: ChecklistReport, tolerance: Tolerance): string {
   const { verdict, items, service, storeId, judgedAt } = report;
@@ -203,7 +203,7 @@ function xml(text: string): string {
   return shown(text).replace(/[&<>"']/g, (character) => XML_NAMES.get(character) ?? "");
 }
 
-/** Text between backticks; the text may itself have backticks. */
+/** Text between backticks; the text itself may contain backticks. */
 function code(text: string): string {
   const inside = shown(text);
   const longest = Math.max(0, ...Array.from(inside.matchAll(/`+/g), ([run]) => run.length));
@@ -219,7 +219,7 @@ function markdown(text: string): string {
     .replaceAll("@", "@&#8203;");
 }
 
-/** Text for publication: secrets are redacted, invisible characters are shown as `\u{…}`. */
+/** Text for publication: secrets are redacted, and invisible characters appear as `\u{…}`. */
 function shown(text: string): string {
   return redactSecrets(printable(text)).replace(/[\ufffe\uffff]/g, "\ufffd");
 }

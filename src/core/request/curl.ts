@@ -3,9 +3,9 @@ import { printfOf, quoteToCopy } from "../shell/quote.ts";
 /** A v1 request to be repeated. */
 type RequestToRepeat = {
   readonly method: string;
-  /** With the version, which is part of the base URL: `/v1/orders`. */
+  /** The path with the version, which is part of the base URL: `/v1/orders`. */
   readonly path: string;
-  /** Names and values alternating. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: string;
 };
@@ -17,8 +17,8 @@ const CREDENTIAL = /^(authorization|proxy-authorization|cookie)$/i;
 const PLAIN_PATH = /^[\w\-./%~]*$/;
 
 /**
- * The curl command that sends a request again, for sh, dash, bash, zsh and fish (decision 57). The API key is
- * `$CHECKOUT_API_KEY`, the base URL `$CHECKOUT_BASE_URL`. Undefined if no command line can hold the path or the
+ * The curl command that repeats a request, for sh, dash, bash, zsh and fish (decision 57). The API key is
+ * `$CHECKOUT_API_KEY`, the base URL `$CHECKOUT_BASE_URL`. Undefined if no command line can contain the path or the
  * headers, for example a header with a NUL.
  */
 export function curlOf({ method, path, headers, body }: RequestToRepeat): string | undefined {

@@ -5,11 +5,11 @@ import { parseJson } from "../json.ts";
 import { codePointLength, cut, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";
 
-/** A v1 request and its answer, as the request log keeps them: secrets are redacted (decision 86). */
+/** A v1 request and its answer, as the request log stores them: with secrets redacted (decision 86). */
 export type LoggedRequest = Omit<RequestEntry, "message" | "byDrill" | "realAt"> & {
-  /** Whether a drill sent it itself. */
+  /** Whether a drill sent the request itself. */
   readonly byDrill?: true | undefined;
-  /** Counts the requests of a store from 1. */
+  /** The number of the request in its store, from 1. */
   readonly position: number;
   /** The moment of `at` (real time) by the store's clock. */
   readonly storeAt: number;
@@ -18,7 +18,7 @@ export type LoggedRequest = Omit<RequestEntry, "message" | "byDrill" | "realAt">
 };
 
 /**
- * A request with its replays, which were answered with the same bytes and so with the same request_id; oldest first.
+ * A request with its replays, oldest first; they were answered with the same bytes and therefore the same request_id.
  */
 export type FoundRequest = LoggedRequest & { readonly replays: readonly LoggedRequest[] };
 
@@ -33,9 +33,9 @@ export type RequestFilter = {
   /** The prefix of the path. */
   readonly path: string | null;
   readonly orderId: string | null;
-  /** Whether requests that a drill sent itself are left out. */
+  /** Whether to omit requests that a drill sent itself. */
   readonly ofMerchant: boolean;
-  /** The first requests after this position; null: the newest requests. */
+  /** Selects the first requests after this position; null: the newest requests. */
   readonly after: number | null;
   /** Only requests from this moment on, in milliseconds by the store's clock. */
   readonly from: number | null;
@@ -44,7 +44,7 @@ export type RequestFilter = {
 
 /** Default number of requests kept for each store. */
 export const DEFAULT_KEPT_REQUESTS = 10_000;
-/** Largest number that can be set. */
+/** Maximum number of requests that can be kept for each store. */
 export const MAX_KEPT_REQUESTS = 1_000_000;
 
 const MAX_ORDER_ID_CODE_POINTS = 64;
@@ -67,8 +67,8 @@ export function isAskedFor(wanted: RequestFilter, request: LoggedRequest): boole
 }
 
 /**
- * The request with an id, among all that carry it, oldest first: the newest original. If only replays are left in the
- * log, the first of them. Undefined if there are none.
+ * The request with an id, among all requests with that id, oldest first: the newest original. If only replays are left
+ * in the log, the first replay. Undefined if there are none.
  */
 export function selectOriginal(requests: readonly LoggedRequest[]): FoundRequest | undefined {
   const at = Math.max(
@@ -84,10 +84,12 @@ export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "
   return status === 201 && decisions.includes(REPLAYED);
 }
 
-/** The decision on replays. */
+/** The decision about replays. */
 const REPLAYED = 5;
 
-/** Headers for storage: secret headers without their value, other headers through `redact`, each cut. */
+/**
+ * Headers for storage: secret headers without their value, other headers through `redact`, all cut to a maximum length.
+ */
 export function redactHeaders(
   rawHeaders: readonly string[],
   redact: (text: string) => string,
@@ -104,7 +106,7 @@ export function findHeader(headers: readonly string[], name: string): string | u
   return at < 0 ? undefined : headers[at + 1];
 }
 
-/** A body through `redact`: as sent, or without escapes if they hide something from `redact`. */
+/** A body through `redact`: as sent, or with escapes resolved if they hide something from `redact`. */
 export function withoutSecrets(body: string, redact: (text: string) => string): string {
   const plain = unescaped(body);
   const redacted = redact(plain);
@@ -112,8 +114,8 @@ export function withoutSecrets(body: string, redact: (text: string) => string): 
 }
 
 /**
- * A JSON text with the characters of secrets, addresses and card numbers unescaped: ASCII, the spaces and dashes that
- * `redactKept` knows, and full-width digits.
+ * A JSON text in which the characters of secrets, addresses and card numbers are unescaped: ASCII, the spaces and
+ * dashes that `redactStored` knows, and full-width digits.
  */
 function unescaped(json: string): string {
   if (!json.includes("\\")) return json;
@@ -126,12 +128,12 @@ function unescaped(json: string): string {
 
 const ESCAPE = /\\(?:u(00[2-7][\da-f]|00a0|20(?:07|09|1[0-5]|2f)|2212|3000|ff1\d)|.)/gis;
 
-/** A body for storage, cut. */
+/** A body for storage, cut to a maximum length. */
 export function cutBody(body: string): string {
   return cut(body, MAX_BODY_CODE_POINTS);
 }
 
-/** The `order_id` of a body, even of an invalid one; null if it has none, or one that is too long for a row. */
+/** The `order_id` in a body, even an invalid one; null if there is none, or if it is too long to store. */
 export function orderIdIn(body: string): string | null {
   const [, quoted] = /"order_id"\s*:\s*"((?:[^"\\]|\\.)+)"/.exec(body) ?? [];
   if (quoted === undefined) return null;

@@ -1,10 +1,10 @@
 import { redactSecrets, UUID } from "../text.ts";
 
-/** Words in a header name that mark its value as a secret, whatever its form. */
+/** Words in a header name that mark the value as a secret, whatever its form. */
 const SECRET_WORD = /key|token|secret|auth|password|signature|cookie/i;
 /**
- * Headers of this interface that have such a word but are no secret. The other two headers of a delivery have no such
- * word.
+ * Headers of this interface whose names contain such a word although they are not secret. The other two headers of a
+ * delivery contain no such word.
  */
 const OPEN_HEADER = /^(idempotency-key|checkout-signature)$/i;
 /** Headers whose value begins with a scheme, which is not secret. */
@@ -17,7 +17,7 @@ export function isSecretHeader(name: string): boolean {
   return SECRET_WORD.test(name) && !OPEN_HEADER.test(name);
 }
 
-/** The value of such a header for storage: only the scheme of a credential, if the scheme is known. */
+/** The value of a secret header for storage: only the scheme of a credential, if the scheme is known. */
 export function redactHeader(name: string, value: string): string {
   const [scheme] = (CREDENTIAL_HEADER.test(name) ? SCHEME.exec(value) : null) ?? [];
   return scheme === undefined ? "…" : `${scheme} …`;
@@ -25,7 +25,7 @@ export function redactHeader(name: string, value: string): string {
 
 /** ASCII digits, and the full-width digits of Chinese keyboards. */
 const DIGIT = "[0-9０-９]";
-/** Characters that people write between the groups of a card number, also percent-encoded. */
+/** Characters that people write between the groups of a card number, possibly percent-encoded. */
 const GAP = String.raw`(?:[\u0020+_\u00a0\u2007\u2009\u202f\u3000\u2010-\u2015\u2212-]|%20|%2b|%2d|%c2%a0)`;
 const MAX_GAP = 3;
 const MIN_DIGITS = 13;
@@ -45,7 +45,7 @@ const HEX_WORD = /^(?=.*[a-f])[0-9a-f]+$/i;
 /**
  * Text for storage: without secrets (`redactSecrets`), and with only the last four digits of card numbers (decision
  * 86). A card number has 13 to 19 digits in groups, an issuer's first digits and a valid check digit. A number in
- * `orderId` stays, because it names an order.
+ * `orderId` stays unchanged, because it identifies an order.
  */
 export function redactStored(text: string, orderId?: string | null): string {
   const safe = redactSecrets(text);
@@ -57,7 +57,7 @@ export function redactStored(text: string, orderId?: string | null): string {
 
 /**
  * Whether 13 or more digits and gaps are adjacent. Nearly all texts end here, so only every 13th character is examined,
- * and its neighbours if it matches; a regular expression takes ten times as long.
+ * and the characters around it if it matches; a regular expression takes ten times as long.
  */
 function mayHoldCard(text: string): boolean {
   for (let at = MIN_DIGITS - 1; at < text.length; at += MIN_DIGITS) {
@@ -71,7 +71,7 @@ function mayHoldCard(text: string): boolean {
   return text.includes("%");
 }
 
-/** Whether a UTF-16 unit may be a digit or a gap: exact for ASCII, true for everything beyond. NaN is neither. */
+/** Whether a UTF-16 unit may be a digit or a gap: exact for ASCII, true for all other characters. NaN is neither. */
 function isOfNumber(unit: number): boolean {
   return (
     (unit >= 0x30 && unit <= 0x39) ||
@@ -99,13 +99,14 @@ function withoutCards(text: string, hides: (written: string) => unknown): string
     .join("");
 }
 
-/** How much of the surrounding text can show that a number is not a card number. */
+/** Number of characters of surrounding text that are examined to decide whether a number is a card number. */
 const MAX_AROUND = 128;
 
 type SurroundingText = { readonly before: string; readonly after: string };
 
 /**
- * A run of digits without its card numbers: `parts` has digits at even indexes and the gaps between them at odd ones.
+ * A run of digits without its card numbers: `parts` contains digits at even indexes and the gaps between them at odd
+ * ones.
  */
 function hideCards(run: string, around: SurroundingText, hides: (written: string) => unknown): string {
   const parts = run.split(GAPS);
@@ -154,7 +155,7 @@ function isCard(digits: string): boolean {
   );
 }
 
-/** The algorithm of Luhn (ISO/IEC 7812-1, annex B). */
+/** The Luhn algorithm (ISO/IEC 7812-1, annex B). */
 function hasCheckDigit(digits: string): boolean {
   let sum = 0;
   for (let at = 0; at < digits.length; at += 1) {

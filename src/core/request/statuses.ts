@@ -1,4 +1,4 @@
-/** The form that `parseStatuses` accepts, for a JSON Schema. */
+/** The JSON Schema of a text that `parseStatuses` accepts. */
 export const STATUSES_SCHEMA = { pattern: "^(?:0|[1-5](?:\\d\\d|[xX][xX]))$" };
 
 /** Parses statuses: `404`, `4xx`, or `0` for no answer; undefined if the text is none of these. */

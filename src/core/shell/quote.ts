@@ -2,7 +2,7 @@
 // test/real/shells.test.ts runs the words in every shell of the machine.
 import { printable } from "../text.ts";
 
-/** A shell that the user copies commands into. `sh` stands for sh, dash, bash and zsh. */
+/** A shell into which the user copies commands. `sh` stands for sh, dash, bash and zsh. */
 export type Shell = "sh" | "fish" | "powershell";
 
 /**
@@ -13,9 +13,12 @@ const BARE = /^[\w./:+-][\w./:@=+-]*$/;
 /** PowerShell also treats typographic quotation marks as quotes. */
 const SINGLE_QUOTES = "'\u2018\u2019\u201a\u201b";
 const DOUBLE_QUOTES = '"\u201c\u201d\u201e';
-/** Active within double quotes in some shell; `!` in an interactive bash, `%` in cmd.exe. */
+/** Characters that are active within double quotes in some shell: `!` in an interactive bash, `%` in cmd.exe. */
 const ACTIVE_IN_DOUBLE_QUOTES = new RegExp(`[${DOUBLE_QUOTES}$\`\\\\!%]`);
-/** fish treats a backslash as an escape before a backslash, a quote or the end of the quotes. */
+/**
+ * Matches text that is safe in single quotes: fish treats a backslash before a backslash, a quote or the end of the
+ * quotes as an escape.
+ */
 const SAFE_IN_SINGLE_QUOTES = new RegExp(`^(?:[^${SINGLE_QUOTES}\\\\]|\\\\(?![\\\\${SINGLE_QUOTES}]|$))*$`);
 const PIECES = new RegExp(`[${SINGLE_QUOTES}]+|\\\\+|[^${SINGLE_QUOTES}\\\\]+`, "g");
 /** Code points that fish uses internally, or that fonts do not show. */
@@ -30,9 +33,9 @@ export function shellOf({ SHELL = "", OS }: Readonly<Record<string, string | und
 }
 
 /**
- * A text as one word of a command line. sh, dash, bash, zsh and fish read the word alike (decision 57), so it can be
- * shown when the shell is unknown. PowerShell reads it alike too, unless it has quotes beside a backslash or `$`; even
- * then nothing of it is executed. The text has no NUL.
+ * A text as one word of a command line. sh, dash, bash, zsh and fish read the word in the same way (decision 57), so it
+ * can be shown when the shell is unknown. PowerShell does too, unless the text contains quotes together with a
+ * backslash or `$`; even then none of it is executed. The text must not contain a NUL.
  */
 export function quote(text: string, shell: Shell = "sh"): string {
   if (BARE.test(text)) return text;
@@ -48,16 +51,16 @@ function quoteForPowerShell(text: string): string {
   return `'${text.replaceAll(new RegExp(`[${SINGLE_QUOTES}]`, "g"), "$&$&")}'`;
 }
 
-/** Quotes, backslashes or neither, each in the form that all shells except PowerShell read alike. */
+/** Quotes, backslashes or other characters, in the form that all shells except PowerShell read in the same way. */
 function quotePiece(piece: string): string {
   if (SINGLE_QUOTES.includes(piece.charAt(0))) return `"${piece}"`;
   return piece.startsWith("\\") ? piece.replaceAll("\\", "\\\\") : `'${piece}'`;
 }
 
 /**
- * A text as one word that a person copies from a terminal or a page. A text with control, bidi or invisible characters
- * is written as `"$(printf '…')"` with octal escapes. Undefined if no shell can reproduce the text: with a NUL, half a
- * surrogate pair or a line break at its end, or for PowerShell any text that needs printf.
+ * A text as one word that a user copies from a terminal or a page. A text with control, bidi or invisible characters is
+ * written as `"$(printf '…')"` with octal escapes. Undefined if no shell can reproduce the text: if it contains a NUL
+ * or half a surrogate pair, or ends with a line break; for PowerShell, any text that needs printf.
  */
 export function quoteToCopy(text: string, shell: Shell = "sh"): string | undefined {
   if (!text.isWellFormed() || text.includes("\0")) return undefined;
@@ -78,7 +81,7 @@ export function printfOf(text: string): string {
   return `printf '${octal(text, /[ -~\u00a0-\u{10ffff}]/u)}'`;
 }
 
-/** The command that sets an environment variable; the value has no NUL. */
+/** The command that sets an environment variable; the value must not contain a NUL. */
 export function assignment(name: string, value: string, shell: Shell): string {
   if (shell === "powershell")
     return `$env:${name} = ${BARE.test(value) ? `'${value}'` : quote(value, shell)}`;
@@ -89,7 +92,7 @@ function isShownAsItIs(text: string): boolean {
   return printable(text) === text && !PRIVATE.test(text);
 }
 
-/** A printf format in single quotes: other characters than the kept ones become octal bytes. */
+/** A printf format in single quotes: characters that `kept` does not match become octal bytes. */
 function octal(text: string, kept: RegExp): string {
   // A format that begins with `-` would be an option.
   const isPlain = (character: string, at: number): boolean =>

@@ -18,14 +18,14 @@ import { DELIVERY_ERRORS, MAX_ATTEMPTS } from "../webhook/delivery.ts";
 import { parseEventTypes } from "../webhook/event-types.ts";
 import { parseTarget } from "../webhook/target.ts";
 
-/** The fault of a column's value; undefined if an act could have written the value. */
+/** The fault of a column's value; undefined if one of the sandbox's verbs could have written the value. */
 type ColumnRule = (value: unknown) => string | undefined;
 
 /** SQLite has already checked the value: a CHECK of the table repeats the core's rule. */
 const CHECKED: ColumnRule = () => undefined;
 /** SQLite has already found the referenced row. */
 const REFERS: ColumnRule = () => undefined;
-/** Judged with the rest of the row, or with the checkout of the row (`row-rules.ts`). */
+/** The value is judged with the rest of the row, or with the row's checkout (`row-rules.ts`). */
 const WITH_ROW: ColumnRule = () => undefined;
 
 const id = schema(givenId);
@@ -46,7 +46,7 @@ const KNOWN_DECISIONS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * The rule of each column in each table that a snapshot restores: the functions that the acts call. A column without a
+ * The rule of each column in each table that a snapshot restores: the functions that the verbs use. A column without a
  * rule cannot be restored.
  */
 export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, ColumnRule>>>> = {
@@ -246,12 +246,12 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
   },
 };
 
-/** Checks a value with the schema of an act's request. */
+/** Checks a value with the schema of an operation's request. */
 function schema(one: z.ZodMiniType): ColumnRule {
   return (value) => one.safeParse(value, { jitless: true }).error?.issues[0]?.message;
 }
 
-/** Checks a value with the parser of an act. */
+/** Checks a value with the parser of an operation. */
 function parsed(parse: (value: string) => Outcome<unknown>): ColumnRule {
   return (value) => {
     const read = parse(String(value));
@@ -259,7 +259,10 @@ function parsed(parse: (value: string) => Outcome<unknown>): ColumnRule {
   };
 }
 
-/** Any store name that some version allowed; a name that looks like another is shown as such (decision 114). */
+/**
+ * Accepts any store name that some version allowed; a name that looks like another is displayed accordingly (decision
+ * 114).
+ */
 function keptStoreName(value: unknown): string | undefined {
   const isTyped = value === "default" || value === "new" || isUuid(String(value));
   return isTyped ? expectedOf("the name of a store", value) : schema(merchantName)(value);
@@ -298,7 +301,10 @@ function expectedOf(expected: string, value: unknown): string {
   return `expected ${expected}; got ${printableLiteral(value)}`;
 }
 
-/** Checks the address of an endpoint without its host; whether the host is allowed here is judged before sending. */
+/**
+ * Checks the address of an endpoint except for its host; whether this sandbox may send to the host is decided before
+ * sending.
+ */
 function addressForm(value: unknown): string | undefined {
   const address = String(value);
   const allowedHosts = URL.canParse(address) ? [new URL(address).hostname] : [];

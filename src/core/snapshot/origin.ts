@@ -1,24 +1,24 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** The sandbox that takes or restores a snapshot; only the sandbox that took it can prove so (decision 95). */
+/** The sandbox that takes or restores a snapshot; only the sandbox that took it can prove that it did (decision 95). */
 export type SnapshotOrigin = {
-  /** Never part of a snapshot. */
+  /** The master key, which is never part of a snapshot. */
   readonly masterKey: Uint8Array;
   /** The home folder of the state (decision 71); a copy has the same key. Undefined in memory. */
   readonly home: string | undefined;
 };
 
-/** Bytes of a proof: 128 bits. */
+/** Number of bytes in a proof: 128 bits. */
 export const ORIGIN_PROOF_BYTES = 16;
 
-/** The proof that this sandbox took a snapshot of these bytes, which come in parts: an HMAC-SHA256, cut to 128 bits. */
+/** The proof that this sandbox took a snapshot with these bytes, given in parts: an HMAC-SHA256, cut to 128 bits. */
 export function originProof(origin: SnapshotOrigin, parts: Iterable<Uint8Array>): Buffer {
   const { add, end } = beginProof(origin);
   for (const part of parts) add(part);
   return end();
 }
 
-/** The same for parts that arrive one after the other. */
+/** Begins a proof of parts that arrive one after the other. */
 export function beginProof({ masterKey, home = "" }: SnapshotOrigin): {
   readonly add: (part: Uint8Array) => void;
   readonly end: () => Buffer;
@@ -30,7 +30,7 @@ export function beginProof({ masterKey, home = "" }: SnapshotOrigin): {
   };
 }
 
-/** Whether a proof is this sandbox's for these bytes, compared in constant time. */
+/** Whether a proof is this sandbox's proof for these bytes; compares in constant time. */
 export function isOriginProof(
   origin: SnapshotOrigin,
   parts: readonly Uint8Array[],

@@ -3,35 +3,37 @@ export type SnapshotScope = { readonly storeId: string } | "all";
 
 /** Facts about a snapshot. */
 export type SnapshotFacts = {
-  /** Its store; null for the whole sandbox. */
+  /** The snapshot's store; null for the whole sandbox. */
   readonly storeId: string | null;
-  /** Milliseconds by the real clock. */
+  /** The time in milliseconds, by the real clock. */
   readonly takenAt: number;
   /** The format version of the file. */
   readonly format: number;
 };
 
 /**
- * The form of a snapshot's name. The name becomes a file name, so it has no path separators, and no capital letters,
- * because some file systems do not distinguish them.
+ * The pattern of a snapshot's name. The name becomes a file name, so it contains no path separators, and no capital
+ * letters, because some file systems do not distinguish them.
  */
 export const SNAPSHOT_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
-/** Bytes of the key that seals the signing secrets in a snapshot; the snapshot contains the key. AES-256. */
+/**
+ * Number of bytes in the key that encrypts the signing secrets in a snapshot (AES-256); the snapshot contains the key.
+ */
 export const SNAPSHOT_KEY_BYTES = 32;
 
-/** The largest snapshot that can be read; Node reads no larger file at once. */
+/** The largest snapshot that can be read, in bytes; Node cannot read larger files at once. */
 export const MAX_SNAPSHOT_BYTES = 2 ** 31 - 1;
 
-/** The subfolder of a state folder that holds snapshots. */
+/** The subfolder of a state folder that contains snapshots. */
 export const SNAPSHOTS_FOLDER = "snapshots";
 
-/** The file name of a snapshot in that folder. */
+/** The file name of a snapshot. */
 export function snapshotFileName(name: string): string {
   return `${name}${ENDING}`;
 }
 
-/** The name of the snapshot in a file of that folder; undefined if the file is not a snapshot. */
+/** The name of the snapshot in a file; undefined if the file is not a snapshot. */
 export function nameOfSnapshotFile(file: string): string | undefined {
   const name = file.endsWith(ENDING) ? file.slice(0, -ENDING.length) : "";
   return SNAPSHOT_NAME.test(name) ? name : undefined;

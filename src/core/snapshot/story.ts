@@ -12,7 +12,7 @@ import { parsePublicUrl } from "../network/public-url.ts";
 /** An event as a snapshot stores it. */
 type KeptEvent = Omit<CheckoutEvent, "type" | "checkoutId"> & { readonly type: string };
 
-/** A checkout of a snapshot, with all rows that belong to it; attempts and events in their order. */
+/** A checkout in a snapshot, with all rows that belong to it; attempts and events are in order. */
 export type KeptStory = {
   readonly checkout: Checkout;
   readonly attempts: readonly Attempt[];
@@ -26,7 +26,7 @@ export type KeptStory = {
 type StoryFault = { readonly table: string; readonly said: string };
 
 /**
- * Replays the history of a checkout of a snapshot with the functions of the verbs, and compares the resulting rows.
+ * Replays the history of a checkout in a snapshot with the functions of the verbs, and compares the resulting rows.
  * Undefined if they are equal; otherwise the first difference.
  */
 export function storyFault(story: KeptStory): StoryFault | undefined {
@@ -53,7 +53,7 @@ export function testEventFault({ id, storeId, createdAt, ...event }: KeptEvent):
   return isSameEvent(made, event) ? undefined : `${id} belongs to no checkout, and is no webhook.test event`;
 }
 
-/** The statuses that the attempts lead through, by the table of states; undefined if they end at another status. */
+/** The statuses through which the attempts lead, by the table of states; undefined if they end at another status. */
 function pathOf({ checkout, attempts }: KeptStory): readonly Status[] | undefined {
   let now: Checkout = { ...checkout, status: "created" };
   const path: Status[] = [now.status];
@@ -80,7 +80,9 @@ function pathOf({ checkout, attempts }: KeptStory): readonly Status[] | undefine
   return isEnded && isSame ? path : undefined;
 }
 
-/** Each status must have its event, with the expected bytes; the first event must be as old as the checkout. */
+/**
+ * Checks that each status has its event, with the expected bytes, and that the first event is as old as the checkout.
+ */
 function eventsFault({ checkout, events }: KeptStory, path: readonly Status[]): StoryFault | undefined {
   const table = "events";
   if (events.length !== path.length)
@@ -108,7 +110,10 @@ function isSameEvent(
   return made.type === type && made.sequence === sequence && made.body === body;
 }
 
-/** The answer of a create must belong to its checkout, and its fingerprint to a body that makes such a checkout. */
+/**
+ * Checks that the answer of a create belongs to its checkout, and its fingerprint to a body that creates such a
+ * checkout.
+ */
 function keysFault({ checkout, keys }: KeptStory): StoryFault | undefined {
   const table = "idempotency_keys";
   const created = { ...checkout, status: "created" } as const;
@@ -141,7 +146,7 @@ function othersFault({ checkout, attempts, lateResults, settlements }: KeptStory
   return isStrange ? { table: "settlements", said: `checkout ${id} does not settle itself so` } : undefined;
 }
 
-/** The expected bytes of a checkout inside these bytes: with the sandbox address that they name. */
+/** The expected bytes of a checkout within these bytes, with the sandbox address that they contain. */
 function jsonIn(body: string, checkout: Checkout): string | undefined {
   const start = body.lastIndexOf(URL_FIELD) + URL_FIELD.length;
   const origin = body.slice(start, body.indexOf(`/pay/${checkout.id}"`, start));

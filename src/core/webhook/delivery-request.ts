@@ -3,7 +3,7 @@ import { FAULT_HEADER, faultHeader, readFaultHeader } from "../fault/fault.ts";
 import type { AppliedFault } from "../fault/operations.ts";
 import { HEADERS, signHeaders } from "./signature.ts";
 
-/** The request to an endpoint, and the parts of it that the audit stores. */
+/** The request to an endpoint, and the parts of it that are stored for auditing. */
 export type DeliveryRequest = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -23,7 +23,7 @@ type DeliveryParts = {
   readonly retiredSecrets: readonly string[];
   /** Real time, in milliseconds, because receivers compare it with their clock (decision 18). */
   readonly realNow: number;
-  /** The fault applied to it; null if none. */
+  /** The fault applied to the attempt; null if there is none. */
   readonly fault: AppliedFault | null;
 };
 
@@ -49,8 +49,8 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
 }
 
 /**
- * Reconstructs the request of an earlier attempt from its audit, the bytes of its event and the secrets that were
- * active then. Undefined if the audit shows that a different request was sent.
+ * Reconstructs the request of an earlier attempt from its audited parts, the bytes of its event and the secrets that
+ * were active then. Undefined if the audit shows that a different request was sent.
  */
 export function deliveryRequestAgain(
   audited: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
@@ -84,7 +84,7 @@ function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts):
 export const STALE_BY_SECONDS = 3600;
 
 /**
- * A body with one character changed: in the amount if there is one, so that a receiver that does not verify books a
+ * A body with one character changed: in the amount, if there is one, so that a receiver that does not verify books a
  * wrong amount.
  */
 function changedBody(body: string): string {

@@ -21,12 +21,12 @@ export const DEFAULT_DELIVERY_SCHEDULE: DeliverySchedule = [
 export const MAX_ATTEMPTS = 20;
 /** Maximum delay before an attempt, in milliseconds. */
 export const MAX_DELAY_MS = 24 * 3_600_000;
-/** Maximum sum of a schedule, in milliseconds: even with jitter it ends before its endpoint is disabled. */
+/** Maximum sum of a schedule, in milliseconds: even with jitter the schedule ends before its endpoint is disabled. */
 export const MAX_SCHEDULE_MS = 96 * 3_600_000;
 
 /** Default number of deliveries in flight to one endpoint (decision 93). */
 export const DEFAULT_DELIVERIES_IN_FLIGHT = 8;
-/** Maximum number of deliveries in flight to one endpoint: the number that `checkout listen` processes at once. */
+/** Maximum number of deliveries in flight to one endpoint: the number that `checkout listen` processes at a time. */
 export const MAX_DELIVERIES_IN_FLIGHT = 32;
 
 /** Default timeout for a receiver's whole answer, in milliseconds (decision 13). */
@@ -35,13 +35,13 @@ export const DEFAULT_DELIVERY_TIMEOUT_MS = 15_000;
 /** Maximum size of the stored part of an answer, in bytes. */
 export const KEPT_ANSWER_BYTES = 4096;
 
-/** An endpoint without a success for this long is disabled, in milliseconds (decision 13). */
+/** How long an endpoint may go without a success before it is disabled, in milliseconds (decision 13). */
 export const DISABLE_AFTER_MS = 120 * 3_600_000;
 
-/** Jitter: delays vary by up to a fifth, so that many deliveries are not repeated at once. */
+/** Share by which delays vary, so that many deliveries are not retried at the same time. */
 const JITTER = 0.2;
 
-/** Why a delivery got no answer. `interrupted`: the sandbox ended during the attempt. */
+/** Why a delivery received no answer. `interrupted`: the sandbox ended during the attempt. */
 export const DELIVERY_ERRORS = [
   "unreachable",
   "timeout",
@@ -100,7 +100,7 @@ export function decideAfterAttempt(
 
 /**
  * A number from 0 to below 1 for the jitter of a delivery's next attempt. It depends only on the delivery and its
- * attempts, so it is the same in whichever order the attempts of several deliveries end (decision 93).
+ * attempts, so it is the same regardless of the order in which the attempts of several deliveries end (decision 93).
  */
 export function jitterOf(deliveryId: string, tries: number): number {
   return fractionOf(`${deliveryId} ${tries}`);

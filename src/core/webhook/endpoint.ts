@@ -10,7 +10,7 @@ export type Endpoint = Omit<EndpointEntry, "pausedBy"> & { readonly storeId: str
 /** An endpoint in its current state, and the cause of its pause. */
 export type EndpointNow = EndpointEntry & Pick<Endpoint, "storeId">;
 
-/** The reasons of an endpoint that was disabled by request; any other reason is a failure. */
+/** The reasons of an endpoint that was disabled manually; any other reason is a failure. */
 export const DISABLED_BY_HAND = { off: "it was switched off", removed: "it was removed" } as const;
 
 /** The reasons of an endpoint that was disabled because of its receiver's answers (decision 13). */
@@ -25,7 +25,7 @@ export const LISTENER_AWAY = "its listener went away";
 const BY_REQUEST = "it was paused by request";
 const heldByDrill = (name: string): string => `checkout checklist run ${name} holds its events back`;
 
-/** The reasons in Chinese, by their English text, which is stored. */
+/** The reasons in Chinese, by their English texts, which are stored. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   [DISABLED_BY_HAND.off, "已手动停用"],
   [DISABLED_BY_HAND.removed, "已删除"],
@@ -42,10 +42,7 @@ export function reasonWords(reason: string): Words {
   return [reason, REASONS.get(reason) ?? reason];
 }
 
-/**
- * The current state of an endpoint; `heldBy` is the drill that holds back the store's webhooks, if one does (decision
- * 66).
- */
+/** The current state of an endpoint; `heldBy` is the drill that holds the store's webhooks, if any (decision 66). */
 export function endpointNow(endpoint: Endpoint, heldBy: string | undefined): EndpointNow {
   const { state, reason } = endpoint;
   if (state === "enabled" && heldBy !== undefined) {

@@ -2,7 +2,7 @@ import { parseEventTypes, wants } from "./event-types.ts";
 import { accept, mapped, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral, refuseValue } from "../text.ts";
 
-/** A target for events of some types: `order.*=http://localhost:3000/orders`. */
+/** A target for events of certain types: `order.*=http://localhost:3000/orders`. */
 export type Route = { readonly pattern: string; readonly url: string };
 
 /** A header to add to every forwarded event. */
@@ -39,7 +39,7 @@ export function parseRoute(text: string): Outcome<Route> {
 }
 
 /**
- * Parses `Name: value`. Refuses an invalid header, and a header that the user may not set. The value is never shown.
+ * Parses `Name: value`. Refuses an invalid header, and a header that the user must not set. The value is never shown.
  */
 export function parseAddedHeader(text: string): Outcome<AddedHeader> {
   const [, name, value = ""] = HEADER.exec(text) ?? [];

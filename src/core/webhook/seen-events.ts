@@ -6,7 +6,7 @@ export type SeenEvent = { readonly eventId: string; readonly instance: string | 
 
 /**
  * The events that each target has accepted, so that none is forwarded twice (decision 51). The same id from another
- * instance is another event; if either instance is unknown, the events count as the same.
+ * instance is a different event; if either instance is unknown, the events count as the same.
  */
 export type SeenEvents = {
   readonly has: (event: SeenEvent) => boolean;

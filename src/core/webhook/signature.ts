@@ -26,7 +26,7 @@ export const MAX_SIGNATURES = 3;
 
 /** The strict form of the timestamp header: Unix seconds, plain digits. */
 export const TIMESTAMP = /^[1-9][0-9]{9}$/;
-/** The strict form of the signature header: up to three hex digests with commas. */
+/** The strict form of the signature header: up to three hex digests, separated by commas. */
 export const SIGNATURES = new RegExp(`^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,${MAX_SIGNATURES - 1}}$`);
 const SECRET = /^[\x21-\x7e]+$/;
 const API_KEY_PREFIX = "svc_";
@@ -35,7 +35,7 @@ type SignedContent = { readonly timestamp: string; readonly rawBody: Uint8Array 
 
 /**
  * The hex digest of a delivery (interface 29): HMAC-SHA256 over the bytes of the timestamp header, a dot, and the raw
- * body. The key is the UTF-8 bytes of the whole secret as it is shown, `whsec_` included.
+ * body. The key is the UTF-8 bytes of the whole secret as shown, including `whsec_`.
  */
 export function signatureOf(secret: string, { timestamp, rawBody }: SignedContent): string {
   return createHmac("sha256", secret).update(`${timestamp}.`).update(rawBody).digest("hex");
@@ -46,7 +46,7 @@ export function signHeaders(
   secrets: readonly string[],
   delivery: {
     readonly eventId: string;
-    /** Unix seconds of this attempt. */
+    /** The time of this attempt, in Unix seconds. */
     readonly timestamp: number;
     readonly rawBody: Uint8Array;
     readonly names?: HeaderNames;
@@ -91,13 +91,13 @@ export function verifySignature(options: VerifyOptions & { readonly now: number 
   return { ok: true, timestamp: Number(timestamp.value) };
 }
 
-/** All values of a header. Names are compared without case. */
+/** All values of a header. Names are compared case-insensitively. */
 export function headerValues(headers: WebhookHeaders, name: string): readonly string[] {
   const lines = linesOf(headers, name) ?? [];
   return lines.filter(([key]) => sameName(key, name)).flatMap(([, value]) => value ?? []);
 }
 
-/** The bytes of a body; undefined if it was parsed, so that the original bytes are lost. */
+/** The bytes of a body; undefined for a parsed body, whose original bytes are lost. */
 export function bytesOf(rawBody: unknown): Uint8Array | undefined {
   if (typeof rawBody === "string") return Buffer.from(rawBody);
   // Not instanceof: test runners use several realms, each with its own Uint8Array.
@@ -106,7 +106,7 @@ export function bytesOf(rawBody: unknown): Uint8Array | undefined {
   return tagOf(rawBody) === "[object ArrayBuffer]" ? new Uint8Array(rawBody as ArrayBuffer) : undefined;
 }
 
-/** Why a text cannot be a signing secret; undefined if it can. The message never shows the text. */
+/** Why a text cannot be a signing secret; undefined if it can. The message never contains the text. */
 export function secretFault(secret: unknown): Rejection<"secret_missing" | "secret_malformed"> | undefined {
   if (typeof secret !== "string" || secret === "") return SECRET_MISSING;
   if (secret.startsWith(API_KEY_PREFIX))
@@ -132,7 +132,7 @@ const MISMATCH = reject(
   "no signature matches: another secret, or the body is not the one that was signed, byte for byte",
 );
 
-/** Mistakes in the call, which no request can cause. */
+/** Throws for mistakes in the call that no request can cause. */
 function checkCall({
   headers,
   now,
@@ -172,7 +172,7 @@ function notRaw(rawBody: unknown): Rejection<"body_not_raw"> {
 
 const A_PROMISE = "a promise";
 
-/** The kind of a wrong value; no part of the value is shown. */
+/** The kind of a wrong value; the value itself is not shown. */
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return String(value);
   if (typeof value !== "object") return `a ${typeof value}`;
@@ -210,8 +210,8 @@ function matches(secrets: readonly string[], candidates: readonly string[], sign
 }
 
 /**
- * The lines of a request's headers; only the lines of this name if headers can only be read by name. Undefined if the
- * value is no form of headers.
+ * The lines of a request's headers; only the lines with this name if headers can only be read by name. Undefined if the
+ * value has none of the accepted forms.
  */
 function linesOf(headers: unknown, name: string): readonly HeaderLine[] | undefined {
   if (typeof headers !== "object" || headers === null || "then" in headers) return undefined;

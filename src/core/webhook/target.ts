@@ -7,7 +7,7 @@ import { codePointLength, printableLiteral, refuseValue } from "../text.ts";
 /** Maximum length of an endpoint's address, in characters. */
 const MAX_URL_LENGTH = 2048;
 
-/** Address ranges that are never connected to, even for an allowed name; no receiver has such an address. */
+/** Address ranges that are never connected to, even for an allowed name; receivers do not have such addresses. */
 const NEVER = new Set([
   "unspecified",
   "broadcast",
@@ -22,8 +22,8 @@ const NEVER = new Set([
 ]);
 
 /**
- * Metadata addresses at which clouds give a machine its credentials, besides 169.254.169.254: Alibaba, Azure, AWS,
- * Google, Oracle and Scaleway. Never connected to either.
+ * Metadata addresses at which clouds give a machine its credentials, in addition to 169.254.169.254: Alibaba, Azure,
+ * AWS, Google, Oracle and Scaleway. These are never connected to either.
  */
 const CLOUD_METADATA = [
   "100.100.100.200/32",
@@ -41,7 +41,7 @@ const IPV4_COMPATIBLE = ipaddr.parseCIDR("::/96");
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
 
 /**
- * The form that `parseTarget` accepts, for a JSON Schema. The schema cannot check the allowed hosts and the sandbox's
+ * The JSON Schema of an address that `parseTarget` accepts. The schema cannot check the allowed hosts or the sandbox's
  * own port.
  */
 export const TARGET_SCHEMA = {
@@ -49,9 +49,9 @@ export const TARGET_SCHEMA = {
   pattern: `^https?://(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\\[[0-9a-f:.]+\\])(?::${PORT})?(?:[/?][^\\u0000-\\u0020#@]*)?$`,
 };
 
-/** The targets that the sandbox may send to (decision 14). */
+/** The targets to which the sandbox may send (decision 14). */
 export type TargetPolicy = {
-  /** Further hosts besides loopback, from `--allow-target`. */
+  /** Hosts in addition to loopback, from `--allow-target`. */
   readonly allowedHosts: readonly string[];
   /** The sandbox's own port, to which it never sends. */
   readonly ownPort: number;
@@ -131,8 +131,8 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
 }
 
 /**
- * Parses a further host that events may be sent to, in canonical form, without a port. Refuses with
- * `invalid_parameter`, including addresses that are never connected to.
+ * Parses another host to which events may be sent, in canonical form, without a port. Refuses with `invalid_parameter`,
+ * including addresses that are never connected to.
  */
 export function parseTargetHost(text: string): Outcome<string> {
   const host = text.toLowerCase();
@@ -154,8 +154,8 @@ export function parseTargetHost(text: string): Outcome<string> {
 }
 
 /**
- * The permitted addresses among those that a target's name resolves to now. The name is resolved for each attempt, and
- * the connection uses only these addresses, so that DNS cannot change in between. Refuses with `invalid_parameter`.
+ * The permitted addresses among those that a target's name resolves to. The name is resolved for each attempt, and the
+ * connection uses only these addresses, so that DNS cannot change in between. Refuses with `invalid_parameter`.
  */
 export function filterAddresses(
   target: Target,
@@ -175,7 +175,7 @@ export function filterAddresses(
   ]);
 }
 
-/** Whether an address can belong to no receiver. */
+/** Whether no receiver can have an address. */
 function isNeverSentTo(address: string): boolean {
   // `process` turns an IPv4-mapped IPv6 address into the IPv4 address.
   const one = ipaddr.process(address);
@@ -184,7 +184,7 @@ function isNeverSentTo(address: string): boolean {
   return NEVER.has(one.range()) || ipaddr.subnetMatch(one, ranges, "none") !== "none";
 }
 
-/** Whether all programs read an address alike: `010.0.0.1` is a different address to some. */
+/** Whether all programs read an address in the same way: `010.0.0.1` is a different address for some. */
 function isPlainAddress(address: string): boolean {
   const dotted = /^::ffff:([\d.]+)$/i.exec(address)?.[1] ?? address;
   // ipaddr.js reads every IPv6 address with a dotted end as IPv4-mapped, including `::10.0.0.1`.

@@ -2,7 +2,7 @@ import { STATUSES } from "../checkout/checkout.ts";
 import { isRecord } from "../json.ts";
 
 /** Types of webhooks and of their verification. They are also the types of `hosted-checkout/webhooks`. */
-/** Names of a delivery's headers (decision 12). The interface names none, so the names are a setting. */
+/** Names of a delivery's headers (decision 12). They are configurable, because the interface does not name them. */
 export type HeaderNames = {
   readonly eventId: string;
   readonly timestamp: string;
@@ -20,13 +20,13 @@ export type WebhookHeaders =
   | readonly string[]
   | Iterable<HeaderLine>;
 
-/** A name and its value; several values of one name are an array. */
+/** A name and its value; several values of one name form an array. */
 export type HeaderLine = readonly [name: string, value: HeaderValue];
 type HeaderValue = string | readonly string[] | undefined;
 
 /** The input of a verification. */
 export type VerifyOptions = {
-  /** The body exactly as it arrived, before any parser; a string means its UTF-8 bytes. */
+  /** The body exactly as it arrived, before any parser; a string stands for its UTF-8 bytes. */
   readonly rawBody: Uint8Array | ArrayBuffer | string;
   readonly headers: WebhookHeaders;
   /** The active signing secrets, with `whsec_`. One is enough; during a rotation, pass both. */
@@ -83,9 +83,9 @@ export type WebhookCheckout = {
   readonly livemode: boolean;
 };
 
-/** Fields of every event (decision 11). */
+/** The fields of every event (decision 11). */
 type WebhookEnvelope = {
-  /** The same in every delivery of the event: handle each id once. */
+  /** The event's id, the same in every delivery: handle each id once. */
   readonly event_id: string;
   /** Creation time of the event, ISO 8601. */
   readonly created_at: string;
@@ -98,7 +98,10 @@ type WebhookEnvelope = {
 export type WebhookChange = WebhookEnvelope & {
   /** Later versions of the service may send other types: ignore them. */
   readonly type: `${WebhookCheckout["object"]}.${WebhookStatus}`;
-  /** Counts from 1 for each order or session. Ignore an event with a lower number than one you have handled. */
+  /**
+   * The number of the event of its order or session, from 1. Ignore an event with a lower number than one you have
+   * handled.
+   */
   readonly sequence: number;
   readonly previous_status: WebhookStatus | null;
   readonly data: WebhookCheckout;
@@ -148,10 +151,8 @@ const CHECKOUT: Checks<WebhookCheckout> = {
 };
 
 /**
- * The check of each field, in the order in which the service writes them. No schema, so that a merchant's server loads
- * no schema library.
- *
- * @internal
+ * The check of each field, in the order in which the service writes them. Not a schema, so that a merchant's server
+ * loads no schema library.  @internal
  */
 export const CHECKS = { envelope: ENVELOPE, change: CHANGE, checkout: CHECKOUT };
 
@@ -164,7 +165,7 @@ export type WebhookCode = SignatureCode | "event_invalid" | "event_id_doubled" |
 export type WebhookVerdict =
   | {
       readonly ok: true;
-      /** The event_id of the signed body. */
+      /** The event_id in the signed body. */
       readonly eventId: string;
       /** Unix time at which this attempt was signed, in seconds. */
       readonly timestamp: number;

@@ -13,7 +13,7 @@ export function summarizeChanges(changes: readonly Pick<ChangeEntry, "action">[]
     .join(", ");
 }
 
-/** Settings that open a sandbox to others, or let it send elsewhere: their options, and the effect of each value. */
+/** Settings that open a sandbox to others, or let it send elsewhere: the options, and the effect of each value. */
 const OPENING = {
   listen: { option: "listen", text: (value: string) => `the sandbox listens on ${value}` },
   allowHosts: { option: "allowHost", text: (value: string) => `v1 and the pages answer as ${value}` },
@@ -27,7 +27,7 @@ const OPENING = {
 } as const satisfies { readonly [Field in keyof SandboxSettings]?: object };
 
 /**
- * The effects of a configuration that open the sandbox, one line each: settings without a corresponding option, and new
+ * The effects of a configuration that open the sandbox, one line each: settings whose options were not given, and new
  * endpoints.
  */
 export function exposureLines(

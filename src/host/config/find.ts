@@ -16,10 +16,10 @@ export function nearestConfig({ cwd, files }: Pick<World, "cwd" | "files">): str
   }
 }
 
-/** The variable that names the configuration of commands without the option. */
+/** The variable that names the configuration for commands without the option. */
 export const CONFIG_VARIABLE = "CHECKOUT_SANDBOX_CONFIG";
 
-/** The path of the configuration without the option, and its source. */
+/** The path of the configuration for a command without the option, and the source of the path. */
 export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
   readonly value: string | null;
   readonly source: string;
@@ -31,8 +31,8 @@ export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
 }
 
 /**
- * The path of a command's configuration: the named one, or the nearest one. Refuses a nearest file of another user,
- * because it says where keys and events are sent.
+ * The path of a command's configuration: the named file, or the nearest one. Refuses another user's file if it was not
+ * named, because it determines where keys and events are sent.
  */
 export function findConfig(
   world: Pick<World, "cwd" | "files" | "env">,
@@ -57,7 +57,7 @@ export function findConfig(
   });
 }
 
-/** A link is judged by its target: whoever can write beside the reader could also write the file. */
+/** A link is judged by its target: anyone who can write in the reader's folder could also write the file. */
 function isOwn({ files }: Pick<World, "files">, path: string): boolean {
   const found = files.look(path);
   return found === undefined || found.isOwn;

@@ -22,9 +22,9 @@ export type LoadedConfig = {
   readonly refused: (refusal: Refusal) => HostFailure;
 };
 
-/** The largest configuration file; a sandbox accepts no more either. */
+/** The largest configuration file, in bytes; a sandbox does not accept larger ones either. */
 const LARGEST_CONFIG_BYTES = 2 * 1024 * 1024;
-/** Maximum number of faults that are listed besides the first. */
+/** Maximum number of faults listed in addition to the first. */
 const MAX_FURTHER = 9;
 
 /** Loads the configuration of a command; undefined if there is none. Refuses with every fault and its position. */
@@ -85,7 +85,7 @@ function refused(failure: HostFailure): Outcome<never, HostFailure> {
   return { ok: false, refusal: failure };
 }
 
-/** The first fault as the message, with the others below it. */
+/** The first fault as the message, with the others listed below. */
 function faultsFailure(file: string, faults: readonly ConfigFault[]): HostFailure {
   const [first, ...rest] = faults;
   if (first === undefined) throw new Error("a refusal of a configuration names a fault");

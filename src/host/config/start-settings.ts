@@ -15,9 +15,9 @@ type LoadedContext = { readonly world: Pick<World, "cwd">; readonly printer: Mes
 type ConfigContext = LoadedContext & { readonly world: Pick<World, "cwd" | "files" | "env"> };
 
 /**
- * The settings of a sandbox's start: a flag wins over its variable, that over the configuration, that over the default;
- * with the stores of the configuration. Everything that can be refused without a sandbox is refused here, before
- * anything is made.
+ * The settings for starting a sandbox, with the stores of the configuration. A flag overrides its variable, the
+ * variable overrides the configuration, and the configuration overrides the default. Everything that can be refused
+ * without a sandbox is refused here, before anything is created.
  */
 export async function withConfig<Options extends ServeOptions & ConfigOptions>(
   context: ConfigContext,
@@ -28,7 +28,7 @@ export async function withConfig<Options extends ServeOptions & ConfigOptions>(
   return found.value === undefined ? accept(options) : withLoaded(context, options, found.value);
 }
 
-/** The same with a loaded configuration. */
+/** The settings for starting a sandbox with an already loaded configuration. */
 export async function withLoaded<Options extends ServeOptions>(
   { world, printer }: LoadedContext,
   options: Options,

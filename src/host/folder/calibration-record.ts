@@ -8,13 +8,13 @@ import { FOLDER_NAME } from "./state-folder.ts";
 /** The file name of a project's calibration record. */
 export const CALIBRATION_FILE = "checkout.calibration.json";
 
-/** The path of a project's calibration record: beside `.checkout`, or in the current folder if there is none. */
+/** The path of a project's calibration record: next to `.checkout`, or in the current folder if there is none. */
 export function calibrationPath({ cwd }: Pick<World, "cwd">, stateFolder: string | undefined): string {
   const isOfProject = stateFolder !== undefined && basename(stateFolder) === FOLDER_NAME;
   return join(isOfProject ? dirname(stateFolder) : cwd, CALIBRATION_FILE);
 }
 
-/** A calibration record; undefined if the file is missing, unreadable or no such record. */
+/** A calibration record; undefined if the file is missing, unreadable or invalid. */
 export function readCalibration(world: Pick<World, "cwd" | "files">, path: string): Calibration | undefined {
   const read = readNamedText(world, path);
   return read.ok ? calibration.safeParse(parseJson(read.value)).data : undefined;

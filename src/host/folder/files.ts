@@ -16,10 +16,10 @@ const FILES = {
   snapshots: SNAPSHOTS_FOLDER,
 } as const;
 
-/** The name of the file that keeps a state folder out of every commit. */
+/** The name of the file that excludes a state folder from all commits. */
 export const IGNORE_FILE = ".gitignore";
 
-/** The content of that file. */
+/** The content of the ignore file. */
 export const IGNORE_ALL = "*\n";
 
 /** Files that operating systems put into any folder. */
@@ -31,7 +31,8 @@ export function stateFile(folder: string, file: keyof typeof FILES): string {
 }
 
 /**
- * The owner of a file name in a state folder: checkout, including SQLite's and our own endings; the system; or other.
+ * Whose file a name in a state folder is: checkout's (including files with SQLite's endings and ours), the system's, or
+ * another program's.
  */
 export function ownerOfName(name: string): "checkout" | "system" | "other" {
   if (OF_THE_SYSTEM.test(name)) return "system";
@@ -46,7 +47,7 @@ export function isFolderOfOurs(name: string): boolean {
   return name === SNAPSHOTS_FOLDER || isUnfinished(name);
 }
 
-/** Whether a name is a process's name for unfinished work; the store makes folders with such names. */
+/** Whether a process uses the name for unfinished work; the store creates folders with such names. */
 function isUnfinished(name: string): boolean {
   return /\.\d+\.new-\w+(?:-journal)?$/.test(name);
 }

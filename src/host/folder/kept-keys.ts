@@ -7,8 +7,8 @@ import { readCredentials, writeCredentials } from "./state-folder.ts";
 type Stores = Credentials["stores"];
 
 /**
- * Writes the merchant's copy of keys and names into a folder; undefined: nothing is stored. Until the store of a first
- * start is in `sandbox.db`, the file says that the start was never ready.
+ * Creates a writer of the merchant's copy of keys and names in a folder; undefined: nothing is stored. Until the store
+ * of a first start is in `sandbox.db`, the file says that the start was never ready.
  */
 export function createKeyWriter(
   world: Pick<World, "files" | "soon">,
@@ -39,8 +39,8 @@ export function createKeyWriter(
 }
 
 /**
- * One write for all keys that arrive before it begins: each write flushes a file, which takes longer than making a
- * store.
+ * Writes all keys that arrive before the write begins at once: each write flushes a file, which takes longer than
+ * creating a store.
  */
 function together({ soon }: Pick<World, "soon">, write: (added: Stores) => void): StoreMaker["keepKeySoon"] {
   let next: { readonly added: Stores; readonly written: Promise<void> } | undefined;

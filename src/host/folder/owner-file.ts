@@ -5,7 +5,7 @@ import { dirname, basename, join } from "node:path";
 type OwnerWorld = Pick<World, "files" | "processStart">;
 
 /**
- * A process: its id, with its start time, because ids are reused; and the folder of the owned file, because files are
+ * A process: the id with the start time, because ids are reused; and the folder of the owned file, because files are
  * copied with their folder.
  */
 type Owner = { readonly pid: number; readonly started: string; readonly folder?: string | undefined };
@@ -13,13 +13,13 @@ type Owner = { readonly pid: number; readonly started: string; readonly folder?:
 /** The current owner of a file: this process, or another running one. */
 export type Claim = "own" | Owner;
 
-/** Stands for an ended or missing owner; processes that take the file over line up behind it. */
+/** Stands for an ended or missing owner; processes that take over the file queue after it. */
 const NOBODY: Owner = { pid: 0, started: "" };
 
 /**
- * Takes a file that names its owner: makes it, or takes it over from an owner that has ended. Two processes can never
- * both take it: a process first makes a file named after the old owner, and checks that owner again before it replaces
- * the file.
+ * Claims a file that names its owner: creates it, or takes it over from an owner that has ended. Two processes can
+ * never both claim it: a process first creates a file named after the old owner, and checks that owner again before it
+ * replaces the file.
  */
 export function claimFile(world: OwnerWorld, path: string, own: { readonly text: string } & Owner): Claim {
   const { files } = world;
@@ -50,7 +50,7 @@ export function removeTakeovers(world: OwnerWorld, path: string, folderId: strin
 }
 
 /**
- * The owner that a file names; undefined if there is no file. A file gets its name once it is complete, so a torn or
+ * The owner named in a file; undefined if there is no file. A file gets its name only when it is complete, so a torn or
  * foreign file belongs to no running process.
  */
 function ownerOf({ files }: OwnerWorld, path: string): Owner | undefined {
@@ -58,7 +58,7 @@ function ownerOf({ files }: OwnerWorld, path: string): Owner | undefined {
   return text === undefined ? undefined : (parseRun(text) ?? parseRunOwner(text) ?? NOBODY);
 }
 
-/** Whether an owner runs, and owns the file of this folder instead of the original of a copy. */
+/** Whether an owner is running, and owns the file in this folder, not the original of a copy. */
 export function serves(
   { processStart }: Pick<World, "processStart">,
   { pid, started, folder }: Owner,

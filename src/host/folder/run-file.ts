@@ -4,8 +4,8 @@ import * as state from "./state-folder.ts";
 import type { HeldFolder, Host } from "../hosting.ts";
 
 /**
- * The `run.json` of a folder that this process holds. `renew` writes it again after a reset or restore has changed its
- * content; a failure of that is only reported, because the reset is done.
+ * The `run.json` of a folder that this process holds. `renew` rewrites it after a reset or restore has changed its
+ * content; a failure to do so is only reported, because the reset is already done.
  */
 export function runFile(
   { world, version }: Pick<Host, "world" | "version">,

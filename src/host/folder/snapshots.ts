@@ -10,7 +10,10 @@ export type SnapshotFiles = SnapshotShelf & {
   readonly rename: (from: string, to: string) => void;
 };
 
-/** The snapshots of a state folder: files of its owner alone; the folder is made with the first snapshot. */
+/**
+ * The snapshots in a state folder, in files that only the owner can read; the folder is created with the first
+ * snapshot.
+ */
 export function snapshotsIn({ files }: Pick<World, "files">, folder: string): SnapshotFiles {
   const path = stateFile(folder, "snapshots");
   const fileOf = (name: string): string => join(path, snapshotFileName(name));

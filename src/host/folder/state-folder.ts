@@ -33,9 +33,9 @@ export function shortPath({ cwd }: Pick<World, "cwd">, path: string): string {
 }
 
 /**
- * The path of the state folder: the named one, or `.checkout` in this folder or a parent, otherwise the one to be made
- * here. A configuration marks a project: a state folder above it belongs to another project, and a new one is made
- * beside it.
+ * The path of the state folder: the named folder, or `.checkout` in this folder or a parent, otherwise the folder to be
+ * created here. A configuration marks a project: a state folder above it belongs to another project, and a new one is
+ * created next to the configuration.
  */
 export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: string): string {
   if (named !== undefined) return resolve(world.cwd, named);
@@ -46,7 +46,7 @@ export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: s
   }
 }
 
-/** A hint to the state folder within a folder that the user named; empty if there is none. */
+/** A hint at the state folder within a folder that the user named; empty if there is none. */
 export function stateFolderWithin({ files }: Pick<World, "files">, folder: string): string {
   const within = join(folder, FOLDER_NAME);
   return files.exists(within) ? `; the state folder there is ${within}: name that with --dir` : "";
@@ -62,8 +62,8 @@ export function findStateFolder(
 }
 
 /**
- * Makes the folder if it does not exist: for its owner alone, and never committed. Refuses a folder that another user
- * could have filled, or that has other content.
+ * Creates the folder if it does not exist: accessible only to its owner, and never committed. Refuses a folder that
+ * another user could have filled, or that has other content.
  */
 export function makeStateFolder(
   world: Pick<World, "files">,
@@ -111,8 +111,8 @@ export function readChosenStore(
 }
 
 /**
- * Sets the default store of a folder. In a file of its own: the sandbox writes credentials.json, and two writers would
- * lose a key.
+ * Sets the default store of a folder. It has a separate file, because the sandbox writes credentials.json, and two
+ * writers would lose a key.
  */
 export function writeChosenStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   world.files.write(stateFile(folder, "store"), `${JSON.stringify({ store_id: storeId }, null, 2)}\n`);
@@ -132,8 +132,8 @@ export function dropStore(world: Pick<World, "files">, folder: string, storeId: 
 }
 
 /**
- * Refuses a database without a store if `credentials.json` names one: the store was lost with the log of the database.
- * A start that was never ready lost nothing, and the next start completes it.
+ * Refuses a database without a store if `credentials.json` names one: the store was lost with the database's log. A
+ * start that was never ready has lost nothing, and the next start completes it.
  */
 export function requireStoreInFolder(
   folder: string,
@@ -148,8 +148,8 @@ export function requireStoreInFolder(
 }
 
 /**
- * The key that seals signing secrets, stored beside the database and never in it (decision 16). It is generated only
- * for an empty database, so a missing key beside any other database was lost.
+ * The key that encrypts signing secrets, stored next to the database and never in it (decision 16). It is generated
+ * only for an empty database, so a key missing with any other database has been lost.
  */
 export function masterKey(
   world: Pick<World, "files" | "randomBytes">,
@@ -165,7 +165,7 @@ export function masterKey(
   return unreadable(path, "64 hexadecimal digits");
 }
 
-/** Refuses a folder that has lost its database: the other files are made after it. */
+/** Refuses a folder that has lost its database: the other files are created after it. */
 export function checkDatabaseIsThere(
   { files }: Pick<World, "files">,
   folder: string,
@@ -186,7 +186,7 @@ export function readAdminToken(
   return mapped(readWith(world, stateFile(folder, "admin"), parseAdmin), (read) => read?.admin_token);
 }
 
-/** The same; on first use it is created, from a given token if there is one. It is kept over restarts. */
+/** The admin token of a folder. On first use it is created, or taken from the environment. Restarts keep it. */
 export function adminToken(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
@@ -206,8 +206,8 @@ export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: Cont
 }
 
 /**
- * The running sandbox of a folder; undefined if none runs, also after a kill, or if it serves the original of this
- * copy. Refuses an unreadable run.json of a running process, which belongs to another version.
+ * The running sandbox of a folder; undefined if none is running, also after a kill, or if it serves the original of
+ * this copy. Refuses an unreadable run.json of a running process, which has another version.
  */
 export function liveRun(
   world: Pick<World, "files" | "processStart">,
@@ -231,7 +231,7 @@ function idOf({ files }: Pick<World, "files">, folder: string): string {
 }
 
 /**
- * Takes the folder for this process; refuses while another sandbox serves it. The lock is a convenience: the database
+ * Claims the folder for this process; refuses while another sandbox serves it. The lock is a convenience: the database
  * stays correct without it.
  */
 export function claimFolder(
@@ -260,17 +260,19 @@ export function claimFolder(
   });
 }
 
-/** The base URL of a running sandbox, always on this machine, whatever the file says. Undefined while it starts. */
+/**
+ * The base URL of a running sandbox, always on this machine, whatever the file says. Undefined while it is starting.
+ */
 export function baseUrlOf({ port }: Run): string | undefined {
   return port === null ? undefined : `${localOrigin(port)}/v1`;
 }
 
-/** Tells other processes where this one serves. */
+/** Writes for other processes where this one serves. */
 export function writeRun(world: Pick<World, "files">, folder: string, run: Run): void {
   world.files.write(stateFile(folder, "run"), `${JSON.stringify(run, null, 2)}\n`);
 }
 
-/** Releases the folder, unless another process has taken it meanwhile. */
+/** Releases the folder, unless another process has claimed it meanwhile. */
 export function releaseFolder(world: Pick<World, "files">, folder: string, own: Run): void {
   const path = stateFile(folder, "run");
   const run = parseRun(world.files.read(path) ?? "");
@@ -278,7 +280,7 @@ export function releaseFolder(world: Pick<World, "files">, folder: string, own: 
     world.files.remove(path);
 }
 
-/** Reads a file; a missing one, or one that a crash left empty, gives undefined; any other must be valid. */
+/** Reads a file. A missing file, or one left empty by a crash, gives undefined; any other file must be valid. */
 function readWith<Value>(
   world: Pick<World, "files">,
   path: string,
@@ -298,7 +300,10 @@ function missing(path: string, why: string): Outcome<never, HostFailure> {
   });
 }
 
-/** The file is valid: moving it away would leave its sandbox running unnoticed. */
+/**
+ * The refusal of a file of another version. The file is valid: moving it away would leave its sandbox running
+ * unnoticed.
+ */
 function ofAnotherVersion(path: string, { pid }: RunOwner): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_file_unreadable",

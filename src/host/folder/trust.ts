@@ -7,16 +7,16 @@ import type { PathFacts, World } from "../../world.ts";
 import { IGNORE_ALL, IGNORE_FILE, isFolderOfOurs, ownerOfName } from "./files.ts";
 import { stateFailure, type HostFailure } from "../failure.ts";
 
-/** Options of checking a folder: `trustFolder` accepts any owners and modes. */
+/** Options of the folder check; `trustFolder` accepts any owner and mode. */
 export type TrustOptions = { readonly trustFolder?: boolean };
 
 /** A file name that only development versions, before 0.1.0, used. */
 const DEVELOPMENT_FILE = "administrator.json";
 
 /**
- * Refuses a folder that another user could have filled (decision 70), because its content decides where keys and events
- * are sent. The folder and each of our files in it must be real files, ours, and closed to others. Files from a
- * repository or an archive are readable by others. Other programs' files beside ours are ignored.
+ * Refuses a folder that another user could have filled (decision 70), because its content determines where keys and
+ * events are sent. The folder and our files in it must not be links, must belong to this user, and must be closed to
+ * others, who can usually read files from a repository or an archive. Other programs' files are ignored.
  */
 export function checkFolder(
   { files }: Pick<World, "files">,
@@ -45,7 +45,10 @@ export function checkFolder(
   return accept(isVacant ? "vacant" : "used");
 }
 
-/** Refuses a folder with other content that is not a state folder: `--dir .` must not turn a project into one. */
+/**
+ * Refuses a folder with other content that is not a state folder: `--dir .` must not turn a project into a state
+ * folder.
+ */
 export function checkContents({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const names = files.list(folder);
   if (names.includes(DEVELOPMENT_FILE)) return developmentFolder(folder);
@@ -55,8 +58,8 @@ export function checkContents({ files }: Pick<World, "files">, folder: string): 
 }
 
 /**
- * Why a path that decides where keys are sent is not trusted: it must have the right kind, be no link, be ours, and be
- * closed to others. Undefined if it is trusted, or does not exist.
+ * Why a path that determines where keys are sent is not trusted: it must have the right kind, not be a link, belong to
+ * this user, and be closed to others. Undefined if it is trusted, or does not exist.
  */
 export function whyUntrusted(
   { files }: Pick<World, "files">,
@@ -101,7 +104,10 @@ function refuseFolder(
   });
 }
 
-/** The same refusal as for its database; given first, because the folder is checked first. */
+/**
+ * The refusal of a development version's folder, the same as for its database; given first, because the folder is
+ * checked first.
+ */
 function developmentFolder(folder: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_folder_development_version",

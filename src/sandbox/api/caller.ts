@@ -10,7 +10,10 @@ import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";
 import type { HttpRequest } from "../../world.ts";
 
-/** The owner of the request's API key, also for a refused request; undefined if the key is missing or unknown. */
+/**
+ * The owner of the request's API key, also for a request that will be refused; undefined if the key is missing or
+ * unknown.
+ */
 export function callerOf(
   store: Pick<Store, "credentials">,
   request: HttpRequest,
@@ -34,24 +37,26 @@ export function formerOwner(
   return owner && { storeId: owner.storeId, clock: store.stores.facts(owner.storeId)?.clock };
 }
 
-/** Whether a command of this program sent the request. Such a request says nothing about the merchant's own client. */
+/**
+ * Whether a command of this program sent the request. Such a request is not evidence about the merchant's own client.
+ */
 export function isOwnCommand(request: HttpRequest): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(COMMAND_AGENT));
 }
 
 /**
- * Whether a drill sent the request itself. The log marks such a request, and it is no evidence of the merchant's
+ * Whether a drill sent the request itself. The log marks such a request, which is not evidence about the merchant's
  * client.
  */
 export function isByDrill(request: Pick<HttpRequest, "rawHeaders">): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(DRILL_AGENT));
 }
 
-/** Limits the rate of each credential (decision 17). Only this file knows whose bucket a request uses. */
+/** Limits the rate of each credential (decision 17). Only this file knows which bucket a request uses. */
 export type RateLimiter = { readonly take: (caller: CredentialInStore, realNow: number) => Outcome<void> };
 
 /**
- * Creates a rate limiter whose buckets are in memory: after a restart every bucket is full. Buckets fill by the store's
+ * Creates a rate limiter with buckets in memory: after a restart every bucket is full. Buckets fill by the store's
  * clock, or by real time while that clock is frozen. A limit of `off` refuses nothing.
  */
 export function createRateLimiter(limit: RateLimit | "off"): RateLimiter {

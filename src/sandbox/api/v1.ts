@@ -38,10 +38,7 @@ export type ApiContext = ServiceContext &
     readonly rateLimiter: RateLimiter;
     readonly idempotencyWatch: Pick<IdempotencyWatch, "look">;
     readonly retrieveWatch: Pick<RetrieveWatch, "look">;
-    /**
-     * The tokens of this sandbox, to recognise them if they are used as an API key: a token from the environment can
-     * have any form.
-     */
+    /** The tokens of this sandbox, to recognise them in a create: tokens from the environment can have any form. */
     readonly controlToken: string;
     readonly adminToken: string;
   };
@@ -81,7 +78,7 @@ export const V1: Area<ApiContext> = {
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-/** Records the assumptions that a refusal's code relies on. Returns the owner of the request's key, if it is known. */
+/** Records the assumptions on which a refusal's code relies. Returns the owner of the request's key, if known. */
 function noteRefusal(
   { store, world, assumptions }: ApiContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
@@ -95,7 +92,7 @@ function noteRefusal(
   return { storeId, clock };
 }
 
-/** A route that creates an object, for credentials with a scope. */
+/** A route that creates an object, for credentials with a certain scope. */
 function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<ApiContext> {
   return {
     methods: ["POST"],
@@ -195,8 +192,8 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
 }
 
 /**
- * Refuses a live credential: v1 accepts only test credentials, even after an approval for production. A live key names
- * no store, so the answer depends on the first store.
+ * Refuses a live credential: v1 accepts only test credentials, even after an approval for production. A live key
+ * belongs to no store, so the answer depends on the first store.
  */
 function refuseLive({ store }: ApiContext): Outcome<never> {
   const first = store.stores.first();
@@ -244,7 +241,7 @@ function refuseTokens(
   return refuse("invalid_parameter", `${held[0]} must be free of ${A_SECRET}`);
 }
 
-/** Refuses a query: v1 states no query parameters, and unknown input is not silently ignored. */
+/** Refuses a query: v1 has no query parameters, and unknown input is not silently ignored. */
 function refuseQuery({ query }: Call): Outcome<void> {
   if (query === "") return accept(undefined);
   return refuse("unknown_parameter", `v1 takes no query parameters; got ${printableLiteral(query)}`);

@@ -27,7 +27,7 @@ type CreateCommand = {
   readonly idempotencyKey: string;
   readonly request: CreateRequest;
   readonly requestId: string;
-  /** Whether a command of this program sent the request: then it is no evidence of the merchant's client. */
+  /** Whether a command of this program sent the request, which is then not evidence about the merchant's client. */
   readonly isOwnCommand: () => boolean;
 };
 
@@ -85,8 +85,8 @@ export function createCheckout(
 }
 
 /**
- * The current state of a checkout of the store (decision 9). A settlement or expiry that is due is applied first, even
- * if its timer has not fired. Refuses with `session_not_found`, also for another store's id.
+ * The current state of a checkout of the store (decision 9). A due settlement or expiry is applied first, even if its
+ * timer has not fired. Refuses with `session_not_found`, also for another store's id.
  */
 export async function retrieveCheckout(
   context: ServiceContext,
@@ -113,7 +113,8 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
 
 /**
  * Answers a create with a used key, and logs the use with the request_id of this request, although a replay has the
- * request_id of the first. Runs inside a write; a refusal is returned, not thrown, so that the log row is kept.
+ * request_id of the first request. Runs inside a write; a refusal is returned, not thrown, so that the logged row is
+ * kept.
  */
 function answerUsed(
   { store }: ServiceContext,

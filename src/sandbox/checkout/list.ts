@@ -21,7 +21,10 @@ type CheckoutPage = {
   readonly checkouts: readonly (Checkout & { readonly last: LastChange })[];
   /** The store's time. */
   readonly now: number;
-  /** The `before` parameter of the next page; null on the last page. A page that is not full can have a next one. */
+  /**
+   * The `before` parameter of the next page; null on the last page. A next page can exist even if this page is not
+   * full.
+   */
   readonly nextBefore: string | null;
   /** The number of checkouts searched, newest first; null if an index was used. */
   readonly searched: number | null;
@@ -33,15 +36,15 @@ type Lists = ReturnType<Store["checkoutLists"]>;
 
 /** The checkouts found by an index, or by a search of the newest checkouts. */
 type SearchPart = {
-  /** Newest first; one more than the page has, if there are more. */
+  /** The places, newest first; one more than fits on the page if there are more. */
   readonly places: readonly CheckoutPosition[];
-  /** Checkouts of the same order_id that are older than the searched ones. */
+  /** Older checkouts with the same order_id than those searched. */
   readonly older?: readonly CheckoutPosition[];
   readonly look?: Omit<SearchResult, "places">;
 };
 
 const DEFAULT_PAGE = 50;
-/** Maximum number of checkouts from an unsorted index that are sorted to pick the newest. */
+/** Maximum number of checkouts from an unsorted index that are sorted to select the newest. */
 const MAX_PICKED = 500;
 
 /** Maximum number of `older` checkouts of an order_id on a page. */
@@ -51,8 +54,8 @@ const END_OF_ID = /^[0-9a-f]{8}$/i;
 
 /**
  * Lists the checkouts of a store, newest first, as of its clock's time. `q` is an id, the last 8 characters of an id,
- * or a part of an order_id or description (decision 92). Refuses with `session_not_found` if `before` is no checkout of
- * the store.
+ * or a part of an order_id or description (decision 92). Refuses with `session_not_found` if `before` is not a checkout
+ * of the store.
  */
 export async function listCheckouts(
   context: ServiceContext,
@@ -90,7 +93,7 @@ export function lastOf({ attempts, events }: Store, checkout: Checkout): LastCha
   });
 }
 
-/** Applies settlements and expiries that are due, so that no listed status is out of date. */
+/** Applies due settlements and expiries, so that no listed status is out of date. */
 async function doWhatIsDue(context: ServiceContext, storeId: string): Promise<void> {
   const now = storeTime(context, storeId);
   for (let more = true; more;) {

@@ -7,10 +7,7 @@ import type { ServiceContext } from "../context.ts";
 
 /** Records page views of checkouts, for their stories (decision 99). */
 export type PageViews = {
-  /**
-   * Records a view: a look-up in memory, and a write for the first view of each minute. Never fails, and does not
-   * block.
-   */
+  /** Records a view: a look-up in memory, and a write for the first view of each minute. Never fails or blocks. */
   readonly note: (checkoutId: string, view: Omit<PageView, "at">) => void;
   /** Resolves when all recorded views are on disk, or failed to be written. */
   readonly idle: () => Promise<void>;
@@ -19,7 +16,7 @@ export type PageViews = {
 /** Maximum number of views in memory, so that repeated requests for one page cause no writes. */
 const MAX_REMEMBERED = 1000;
 
-/** Creates a recorder that writes views in commits of their own, after the answer: a crash in between loses a view. */
+/** Creates a recorder that commits views separately, after the answer: a crash in between loses a view. */
 export function createPageViews(
   context: Pick<ServiceContext, "store"> & {
     readonly world: Pick<ServiceContext["world"], "now">;

@@ -18,10 +18,10 @@ import type { ServiceContext } from "../context.ts";
 /** The result of a change: the checkout, its status changes, and whether a result came too late to be applied. */
 type Change = { readonly checkout: Checkout; readonly moves: readonly MoveEntry[]; readonly late: boolean };
 
-/** Maximum number of due items in one transaction: other requests wait for it. */
+/** Maximum number of due items in one transaction, for which other requests wait. */
 export const MAX_DUE_AT_ONCE = 100;
 
-/** An act of a payer on the hosted pages; `attempt` is the attempt that the page showed. */
+/** An action of a payer on the hosted pages; `attempt` is the attempt shown on the page. */
 export type PayerAction =
   | { readonly kind: "start" }
   /** `attempt`: cancelled in the wallet of that attempt; null: on the checkout page. */
@@ -30,7 +30,7 @@ export type PayerAction =
   /** Confirms after the checkout has expired: recorded as a late result (decision 10). */
   | { readonly kind: "finish_late"; readonly attempt: number };
 
-/** Applies an act of a payer. Refuses with `session_not_found` or `state_conflict`. */
+/** Applies an action of a payer. Refuses with `session_not_found` or `state_conflict`. */
 export function actAsPayer(
   context: ServiceContext,
   checkoutId: string,
@@ -54,7 +54,7 @@ function openAttempt({ store }: ServiceContext, { id }: Checkout): number | unde
 }
 
 /**
- * Pays in the payer's place, from the checkout's current status to an outcome. Refuses with `session_not_found` or
+ * Pays on behalf of the payer, from the checkout's current status to an outcome. Refuses with `session_not_found` or
  * `state_conflict`.
  */
 export function payAs(
@@ -89,7 +89,7 @@ export function waitsToSettle({ store }: ServiceContext, checkout: Checkout): Du
   return store.settlements.of(checkout.id);
 }
 
-/** The current state of a checkout: a due settlement or expiry is applied first. Writes only if something is due. */
+/** The current state of a checkout, after applying a due settlement or expiry. Writes only if something is due. */
 export function currentCheckout(
   context: ServiceContext,
   checkout: Checkout,
@@ -112,8 +112,8 @@ export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: 
 }
 
 /**
- * Applies items of a store that are due until a time, in order, and at most `most`, so that the write stays short. Returns how
- * many were applied, and whether there are more. Runs inside a write.
+ * Applies items of a store that are due by a time, in order, and at most `most`, so that the write stays short. Returns
+ * how many were applied, and whether there are more. Runs inside a write.
  */
 export function settleDue(
   context: ServiceContext,
@@ -192,7 +192,10 @@ function finishLate(
   return finished.ok ? accept({ ...finished.value, moves: expired.value.moves }) : finished;
 }
 
-/** Applies a command that the core accepts, and writes it with its event. The only way to change a status. */
+/**
+ * Applies a command that the core accepts, and writes the change with its event. This is the only way to change a
+ * status.
+ */
 function apply(
   context: ServiceContext,
   wanted: { readonly checkout: Checkout; readonly command: Command },

@@ -10,7 +10,7 @@ import type { ServiceContext } from "../context.ts";
 type AddedPrice = Price & {
   /** Whether the price is new. */
   readonly added: boolean;
-  /** The missing capabilities, without which a checkout of this price is refused. */
+  /** The missing capabilities, without which checkouts with this price are refused. */
   readonly missingCapabilities: readonly string[];
 };
 
@@ -55,7 +55,7 @@ export function retirePrice(
 }
 
 /**
- * Writes to the audit log that a price was approved, or that its approval was withdrawn, without an act of the
+ * Records in the audit log that a price was approved, or its approval withdrawn, without an action of the
  * administrator.
  */
 export function noteApproval(

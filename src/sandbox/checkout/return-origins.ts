@@ -5,20 +5,20 @@ import type { ServiceContext } from "../context.ts";
 
 /** A store, and an origin from `parseReturnOrigin`. */
 type OriginOfStore = { readonly storeId: string; readonly origin: string };
-/** The same with a path from `parseReturnPath`. Default: the path that the origin has, or `/` for a new origin. */
+/** An origin with a path from `parseReturnPath`. Default: the origin's current path, or `/` for a new origin. */
 type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };
 
 /** Maximum number of return origins of one store. */
 export const MAX_RETURN_ORIGINS = 20;
 
-/** The origins that a store's customers may be sent back to, oldest first (decision 19). */
+/** The origins to which a store's customers may be redirected, oldest first (decision 19). */
 export function listReturnOrigins({ store }: ServiceContext, storeId: string): ReturnOrigin[] {
   return store.returnOrigins.list(storeId);
 }
 
 /**
- * Adds a return origin to a store and returns all of them; an existing one keeps its position. Refuses with `not_found`
- * if there is no such store, and with `state_conflict` if the store has 20.
+ * Adds a return origin to a store and returns all of the store's origins; an existing origin keeps its position.
+ * Refuses with `not_found` if there is no such store, and with `state_conflict` if the store already has 20.
  */
 export function addReturnOrigin(
   context: ServiceContext,

@@ -6,12 +6,12 @@ import { createCheckout } from "./create.ts";
 /** The amount of a test order, in minor units. */
 const AMOUNT_MINOR = 1000;
 
-/** An order that no application has created. */
+/** An order that was not created by an application. */
 type TestOrder = Pick<Checkout, "id" | "orderId" | "status">;
 
 /**
- * Creates an order with the first active payment method and currency of a store: for a person who wants to see an
- * order's course before an application creates orders. Refuses with `state_conflict` if one of them is missing.
+ * Creates an order with the first active payment method and currency of a store, for a user who wants to see an order's
+ * course before any application creates orders. Refuses with `state_conflict` if one of them is missing.
  */
 export async function createTestOrder(
   context: ServiceContext,

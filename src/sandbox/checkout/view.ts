@@ -13,16 +13,16 @@ export type CheckoutView = {
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly LateResult[];
   readonly names: StoreNames;
-  /** The address that its customers may be sent back to (decision 19); null if the store has registered none. */
+  /** The address to which customers may be redirected (decision 19); null if the store has registered none. */
   readonly returnOrigin: ReturnOrigin | null;
-  /** Milliseconds by the store's clock. */
+  /** The time in milliseconds, by the store's clock. */
   readonly now: number;
   readonly clockStands: boolean;
-  /** Whether it will be settled automatically (decision 37). */
+  /** Whether the checkout will be settled automatically (decision 37). */
   readonly settlesItself: boolean;
 };
 
-/** Reads a checkout. Applies only a settlement or expiry that is due. Refuses with `session_not_found`. */
+/** Reads a checkout. Applies only a due settlement or expiry. Refuses with `session_not_found`. */
 export async function viewCheckout(
   context: ServiceContext,
   ref: CheckoutRef,

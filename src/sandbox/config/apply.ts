@@ -11,16 +11,18 @@ import { makeStore, type NewStore, type StoreMaker } from "../runtime/seed.ts";
 import { dropEndpoint, makeEndpoint } from "../webhook/endpoints.ts";
 import { configState } from "./state.ts";
 
-/** The state that a configuration is applied to, and the addresses that its endpoints may have. */
+/** The state to which a configuration is applied, and the addresses that its endpoints may have. */
 export type ConfigContext = StoreMaker & { readonly store: Store; readonly targets: TargetPolicy };
 
-/** The stores of a configuration. `prune` removes list entries of these stores that the configuration does not have. */
+/**
+ * The stores of a configuration. `prune` removes list entries of these stores that the configuration does not contain.
+ */
 type ConfigInput = { readonly stores: readonly StoreInput[]; readonly prune: boolean };
 
 /** The changes, and the stores that they created. */
 type ApplyResult = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
 
-/** Plans the changes of a configuration, and changes nothing. */
+/** Plans the changes of a configuration without changing anything. */
 export function planConfig(
   context: Pick<ConfigContext, "store" | "masterKey" | "targets">,
   { stores, prune }: ConfigInput,
@@ -106,7 +108,7 @@ function changeMerchant({ stores }: Store, { name, differences }: PlannedChange)
   if (typeof to === "string") stores.renameMerchant(name, to);
 }
 
-/** Writes each change of a capability to the audit log, as an act of the administrator does (decision 84). */
+/** Records each change of a capability in the audit log, like an action of the administrator (decision 84). */
 function changeCapability(
   { store }: ConfigContext,
   { kind, action, storeId, name: subject, differences }: PlannedChange,
@@ -120,7 +122,9 @@ function changeCapability(
   store.adminActs.insert({ storeId, actor: "administrator", action: act, subject, note: BY_CONFIG, at });
 }
 
-/** Writes each approval to the audit log: also the approval of changed terms, and the withdrawal of an approval. */
+/**
+ * Records each approval in the audit log, including the approval of changed terms and the withdrawal of an approval.
+ */
 function changePrice(
   { store }: ConfigContext,
   { action, storeId, name, differences, wanted }: Extract<PlannedChange, { kind: "price" }>,

@@ -60,7 +60,7 @@ export const checkoutHandlers = {
   },
 } satisfies HandlersOf<"checkouts">;
 
-/** For calls of a drill, which the merchant's integration does not rely on: records no assumptions. */
+/** Records no assumptions, for calls of a drill, on which the merchant's integration does not rely. */
 function withoutNotes(context: ControlActions): ControlActions {
   return { ...context, assumptions: { ...context.assumptions, note: () => undefined } };
 }

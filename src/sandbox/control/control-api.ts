@@ -72,12 +72,12 @@ export const CONTROL: Area<ControlContext, ControlRole> = {
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-/** The codes with which only the router refuses. */
+/** The codes that only the router uses. */
 const ROUTING: ReadonlySet<ErrorCode> = new Set(["not_found", "method_not_allowed"]);
 
 /**
- * Every answer of an operation, also a refusal, has the operation's name in a header: so a client can tell a missing
- * object from an unknown operation.
+ * Every answer of an operation, including a refusal, contains the operation's name in a header, so that a client can
+ * distinguish a missing object from an unknown operation.
  */
 function routeOf(name: OperationName): ControlRoute {
   const { method, path, role, entersStore } = CONTROL_OPERATIONS[name];
@@ -172,9 +172,7 @@ function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
   return accept(Object.fromEntries(fields));
 }
 
-/**
- * The role of the request's token. Both comparisons take constant time, and neither token is valid for the other role.
- */
+/** The role of the request's token. Both comparisons take constant time, and a token is valid only for its own role. */
 function identify({ controlToken, adminToken }: ControlContext, request: HttpRequest): Outcome<ControlRole> {
   const lines = headerLines(request, "authorization");
   const [, token = ""] = /^bearer +(\S+)$/i.exec(lines[0] ?? "") ?? [];
@@ -187,9 +185,7 @@ function identify({ controlToken, adminToken }: ControlContext, request: HttpReq
   );
 }
 
-/**
- * The control token allows no act of the administrator, and the administrator token allows nothing else (decision 20).
- */
+/** The control token permits no action of the administrator, and the admin token permits nothing else (decision 20). */
 function requireRole(role: ControlRole, name: OperationName): Outcome<void> {
   const wanted = CONTROL_OPERATIONS[name].role;
   if (role === wanted) return accept(undefined);

@@ -28,9 +28,9 @@ export type ControlActions = ClockContext &
     readonly listenerTargets: Map<string, string>;
     readonly requests: Omit<RequestLog, "note" | "close">;
     readonly world: Pick<World, "sleep" | "monotonic" | "soon">;
-    /** Processes due work in these stores after their clocks were moved. */
+    /** Processes due work in these stores after their clocks moved. */
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
-    /** The reason why the whole folder delivers nothing (decision 71); undefined if it delivers. */
+    /** Why the whole folder delivers nothing (decision 71); undefined if it delivers. */
     readonly folderHold: string | undefined;
     /** The description of this sandbox. */
     readonly description: SandboxDescription;

@@ -51,7 +51,7 @@ export const readinessHandlers = {
   adminLog: async ({ store }, { storeId }) => accept({ storeId, acts: store.adminActs.of(storeId) }),
 } satisfies HandlersOf<"readiness">;
 
-/** Removes keys and secrets from a note, because the log keeps its rows forever. */
+/** Redacts keys and secrets in a note, because the log keeps its rows forever. */
 function keptNote(note: string | undefined): string | null {
   return note === undefined ? null : redactStored(note);
 }

@@ -26,8 +26,8 @@ export const requestHandlers = {
 } satisfies HandlersOf<"requests">;
 
 /**
- * Lists requests, oldest first. A call that waits is answered as soon as there is a request, or at its timeout; each
- * read continues after the last one.
+ * Lists requests, oldest first. A waiting call is answered as soon as there is a request, or at its timeout; each read
+ * continues after the previous one.
  */
 async function awaitRequests(
   context: ControlActions,

@@ -25,7 +25,7 @@ export const sandboxHandlers = {
   },
 } satisfies HandlersOf<"sandbox">;
 
-/** The description of the sandbox, updated by restores, resets and new names since its start. */
+/** The description of the sandbox, including changes by restores, resets and new names since its start. */
 function describeNow(context: ControlActions): SandboxDescription {
   const { description, store, masterKey } = context;
   const { first, details } = store.stores;

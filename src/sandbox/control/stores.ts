@@ -56,9 +56,7 @@ export const storesHandlers = {
   },
 } satisfies HandlersOf<"stores">;
 
-/**
- * Ends the leases of deleted stores: this undoes the effects of their drills and informs the commands of these drills.
- */
+/** Ends the leases of deleted stores: this undoes the effects of their drills and notifies the drills' commands. */
 async function endLeasesOfGone(
   { store, leases }: Pick<ControlActions, "store" | "leases">,
   storeIds: readonly string[],

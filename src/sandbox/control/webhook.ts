@@ -116,7 +116,7 @@ function asItIsNow({ leases }: ControlActions, endpoint: Endpoint): EndpointNow 
   return endpointNow(endpoint, leases.webhooksHeldBy(endpoint.storeId));
 }
 
-/** The time of a store's clock, if it differs from real time; else null. */
+/** The time of a store's clock if it differs from real time, otherwise null. */
 function movedTime({ store, world }: ControlActions, storeId: string): number | null {
   const clock = store.clocks.of(storeId) ?? REAL_CLOCK;
   const isReal = clock.frozenAt === null && clock.offsetMs === 0;
@@ -128,7 +128,7 @@ const LOOK_MS = 1000;
 
 /**
  * An endpoint, as soon as it is disabled, paused, removed, or has another address than `url`; or at the timeout.
- * Without `url`, at once.
+ * Without `url`, immediately.
  */
 function endpointOnceChanged(
   context: ControlActions,
@@ -148,7 +148,7 @@ function endpointOnceChanged(
   );
 }
 
-/** Lists events; without `since`, the newest. Each read continues after the last one. */
+/** Lists events; without `since`, the newest. Each read continues after the previous one. */
 function awaitEvents(
   context: ControlActions,
   storeId: string,

@@ -30,7 +30,7 @@ import { storeTime } from "../at-store.ts";
 import { waitsToSettle } from "../checkout/payments.ts";
 import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 
-/** The state and the request log that explanations are made from. */
+/** The state and the request log from which explanations are built. */
 type ExplainContext = ServiceContext & {
   readonly requests: Pick<RequestLog, "failure" | "find" | "list">;
   readonly listenerTargets: ReadonlyMap<string, string>;
@@ -45,7 +45,7 @@ type ReadCheckout = Pick<StoryCheckout, "checkout"> & {
   readonly story: Omit<CheckoutStory, "deliveries"> & { readonly deliveries: readonly ReadDelivery[] };
 };
 
-/** The same with the requests of its order, and the time of the store's clock. */
+/** A checkout's story with the requests of its order, and the time by the store's clock. */
 export type ReadStory = ReadCheckout & Pick<StoryMaterial, "requests" | "now">;
 
 /** Maximum number of requests, checkouts and deliveries in a story; the newest are kept. */
@@ -53,7 +53,7 @@ const MAX_TOLD = 1000;
 
 type ExplainQuery = { readonly context: ExplainContext; readonly storeId: string; readonly id: string };
 
-/** The explanation of each kind, in the order of the search; undefined if the store has no such object. */
+/** The explanation of each kind of object, in the order of the search; undefined if the store has no such object. */
 const KINDS: Readonly<Record<ExplainableKind, (looking: ExplainQuery) => Promise<Explanation | undefined>>> =
   {
     request: (looking) => Promise.resolve(ofRequest(looking)),
@@ -65,7 +65,7 @@ const KINDS: Readonly<Record<ExplainableKind, (looking: ExplainQuery) => Promise
 
 /**
  * Explains an object of a store by its id (a request, checkout, event or delivery), or an order by its order_id.
- * Changes nothing except the effects of time that are due. Refuses with `not_found`.
+ * Changes nothing, except that it applies what is due. Refuses with `not_found`.
  */
 export async function explain(
   context: ExplainContext,
@@ -91,10 +91,10 @@ function ofRequest({ context, storeId, id }: ExplainQuery): Explanation | undefi
   return explainRequest(request, met, replays);
 }
 
-/** A logged request with the data that its idempotency key keeps. */
+/** A logged request with the data stored with its idempotency key. */
 type ReadRequest = {
   readonly request: StoryRequest;
-  /** The newest replays of its stored answer. */
+  /** The newest replays of the stored answer. */
   readonly replays: readonly StoryRequest[];
   /** The checkout that the request conflicts with, or is about. */
   readonly met: ConflictingCheckout | undefined;
@@ -125,7 +125,10 @@ export function noRequest(log: Pick<RequestLog, "failure">, id: string): Outcome
   ]);
 }
 
-/** A logged request as a line of a story. `keys` are the idempotency keys of the checkouts that it can have created. */
+/**
+ * A logged request as a line of a story. `keys` are the idempotency keys of the checkouts that the request may have
+ * created.
+ */
 function toldRequest(
   request: LoggedRequest,
   met: ExistingCheckout | undefined,
@@ -157,8 +160,8 @@ function metBy(
 }
 
 /**
- * The checkout that a refusal names. Rows from before refusals had names: the checkout of the request's key, or else
- * the open or paid checkout of its order. For an accepted request, the newest checkout of its order.
+ * The checkout that a refusal names. For rows from before refusals named it: the checkout of the request's key,
+ * otherwise the open or paid checkout of its order. For an accepted request, the newest checkout of its order.
  */
 function checkoutMet(
   store: Store,
@@ -187,8 +190,8 @@ async function ofCheckout({ context, storeId, id }: ExplainQuery): Promise<Expla
 type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
 
 /**
- * The story of a checkout. It has the order's requests until the next checkout of the order was created; requests
- * before the order's first checkout belong to the story of that first checkout.
+ * The story of a checkout. It contains the order's requests until the order's next checkout was created; requests
+ * before the order's first checkout belong to the story of that checkout.
  */
 export function tell(
   context: ExplainContext,
@@ -242,7 +245,7 @@ async function ofOrder(looking: ExplainQuery): Promise<Explanation | undefined> 
   return explainOrder(orderId, told, { requests, now: storeTime(context, storeId) });
 }
 
-/** The requests on an order, oldest first. */
+/** The requests about an order, oldest first. */
 function requestsOf(
   context: ExplainContext,
   storeId: string,
@@ -274,7 +277,7 @@ function ofDelivery({ context, storeId, id }: ExplainQuery): Explanation | undef
   return explainDelivery(event, readDelivery(context, delivery), storeTime(context, storeId));
 }
 
-/** The address of a listener is the address that it forwards to, if it has reported one. */
+/** Reads a delivery. The address of a listener is the address to which it forwards, if it has reported one. */
 function readDelivery({ store, listenerTargets }: ExplainContext, delivery: Delivery): ReadDelivery {
   const endpoint = store.endpoints.find(delivery.endpointId);
   const tries = store.deliveryAttempts.of(delivery.id);

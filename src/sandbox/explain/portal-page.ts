@@ -5,7 +5,7 @@ import type { Store } from "../../store/store.ts";
 import { noStore } from "../at-store.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 
-/** The state and the request log that are searched. */
+/** The state and the request log to search. */
 type FindContext = {
   readonly store: Store;
   readonly requests: Pick<RequestLog, "before" | "find">;
@@ -37,7 +37,7 @@ export function pageInStore(context: FindContext, storeId: string, text: string)
   return path && `/portal/${storeId}${path}`;
 }
 
-/** The same in the first store that has such an object. */
+/** The portal page of an object in the first store that has it. */
 export function pageAnywhere(context: FindContext, text: string): string | undefined {
   for (const { id } of context.store.stores.all().slice(0, MAX_STORES)) {
     const path = pageInStore(context, id, text);
@@ -66,13 +66,13 @@ function pathOfOrder({ store }: FindContext, storeId: string, orderId: string): 
   return newest && `/checkouts/${newest.id}`;
 }
 
-/** The page of the checkout that a create with this idempotency key created. */
+/** The page of the checkout that was created with this idempotency key. */
 function pathOfKey({ store }: FindContext, storeId: string, key: string): string | undefined {
   const checkoutId = store.idempotencyKeys.checkoutOf(storeId, key);
   return checkoutId && `/checkouts/${checkoutId}`;
 }
 
-/** Searches the request log last, because the log has no index of ids. */
+/** The page of an object by its id. Searches the request log last, because the log has no index of ids. */
 function pathOfId({ store, requests }: FindContext, storeId: string, id: string): string | undefined {
   if (store.checkouts.find(storeId, id) !== undefined) return `/checkouts/${id}`;
   if (store.endpoints.find(id)?.storeId === storeId) return `/webhooks/endpoints/${id}`;
@@ -87,7 +87,8 @@ function pathOfId({ store, requests }: FindContext, storeId: string, id: string)
 }
 
 /**
- * By the end of an id, as tables in the terminal show it; undefined if several of the newest objects have the same end.
+ * The page of an object by the end of its id, as shown in terminal tables; undefined if several of the newest objects
+ * have the same end.
  */
 function pathOfEnding(context: FindContext, storeId: string, ending: string): string | undefined {
   const { store, requests } = context;
@@ -113,7 +114,7 @@ function pathOfRefused({ requests }: FindContext, storeId: string, key: string):
   return found && `/requests/${found.requestId}`;
 }
 
-/** The list page of an object without a page of its own. */
+/** The list page of an object that has no page of its own. */
 function pathOfName({ store }: FindContext, storeId: string, text: string): string | undefined {
   const isNamed = ({ id }: { readonly id: string }): boolean =>
     id === text || (END_OF_ID.test(text) && id.endsWith(text.toLowerCase()));

@@ -6,23 +6,23 @@ import { listCheckouts } from "../checkout/list.ts";
 import type { ServiceContext } from "../context.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 
-/** The state and the request log that are searched. */
+/** The state and the request log to search. */
 type SearchContext = ServiceContext & { readonly requests: Pick<RequestLog, "refusedOf"> };
 
 /** The results of a search in a store, by kind. */
 export type SearchHits = {
-  /** Newest first. */
+  /** The checkouts, newest first. */
   readonly checkouts: readonly Checkout[];
   /** The `before` parameter of the next page of checkouts; null on the last page. */
   readonly nextBefore: string | null;
-  /** The number of checkouts searched, and the creation time of the oldest of them; null if an index was used. */
+  /** The number of checkouts searched, and the creation time of the oldest one; null if an index was used. */
   readonly searched: number | null;
   readonly searchedBackTo: number | null;
   readonly refused: readonly RefusedOrder[];
   /** Whether all refused requests were searched. */
   readonly isRefusedWhole: boolean;
   readonly endpoints: readonly Endpoint[];
-  /** Matching types of events that the store has. */
+  /** Matching types of events in the store. */
   readonly eventTypes: readonly string[];
 };
 
@@ -33,8 +33,7 @@ const MAX_REFUSED = 20;
 
 /**
  * Searches for a text in order_ids and descriptions of checkouts, order_ids of requests without a checkout, addresses
- * and ids of endpoints, and types of events. Ignores the case of ASCII letters. Searches the newest 20,000 of each at
- * most.
+ * and ids of endpoints, and event types. Ignores the case of ASCII letters. Searches at most the newest 20,000 of each.
  */
 export async function search(context: SearchContext, storeId: string, text: string): Promise<SearchHits> {
   const { store } = context;
@@ -55,7 +54,7 @@ export async function search(context: SearchContext, storeId: string, text: stri
 
 const NO_LIST = { checkouts: [], nextBefore: null, searched: null, searchedBackTo: null } as const;
 
-/** Matching order_ids of which every create was refused. An order_id with a checkout is found by its checkout. */
+/** Matching order_ids whose creates were all refused. An order_id with a checkout is found through its checkout. */
 export function findRefusedOrders(
   { store, requests }: SearchContext,
   storeId: string,

@@ -39,7 +39,9 @@ type FaultableCall = {
   readonly refuse: (refusal: Refusal) => Answer;
 };
 
-/** Answers a request, with the fault that hits it, if any (decision 94). A store without faults costs one check. */
+/**
+ * Answers a request, with the fault that applies to it, if any (decision 94). A store without faults costs one check.
+ */
 export function underFaults(context: ApiFaultContext, asked: FaultableCall): Promise<Outcome<Answer>> {
   const faults = context.store.faults.of(asked.caller.storeId);
   return faults.some(isApiFault) ? meetFault(context, asked) : asked.work();
@@ -71,7 +73,7 @@ async function meetFault(context: ApiFaultContext, asked: FaultableCall): Promis
   return accept(AFTERWARDS[action](answer, fault, context));
 }
 
-/** The answer of a fault that keeps the request from being handled. */
+/** The answer of a fault that prevents the request from being handled. */
 const INSTEAD = {
   status: statusAnswer,
   rate_limit: ({ retryAfterS }, requestId) =>
@@ -105,7 +107,7 @@ const AFTERWARDS: Readonly<
     ),
 };
 
-/** The answer with its fault, which is named in the log and, if the answer arrives, in a header. */
+/** The answer with its fault, which the log and, if the answer arrives, a header name. */
 function named(answer: Answer, fault: ApiFault): Answer {
   const { id, action } = fault;
   const { storeId, orderId = null, decisions = [] } = answer.logged ?? {};
@@ -117,7 +119,7 @@ function named(answer: Answer, fault: ApiFault): Answer {
   };
 }
 
-/** The error code of a status; other statuses are answered like a proxy in front of the service answers them. */
+/** The error code for a status; other statuses are answered like a proxy in front of the service. */
 const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = Object.fromEntries(
   (
     [
@@ -143,7 +145,7 @@ function statusAnswer(fault: ApiFault, requestId: string): Answer {
   return { status, headers, body: `${status}: ${message}\n` };
 }
 
-/** The log keeps the status 0, because no status was sent. */
+/** An answer that was not sent; the log stores the status 0. */
 function unanswered(requestId: string): Answer {
   return { status: 0, headers: { "X-Request-Id": requestId }, body: "", dropped: true };
 }

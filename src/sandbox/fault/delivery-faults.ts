@@ -5,7 +5,10 @@ import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
 import { takeFault } from "./take.ts";
 
-/** The fault that hits an attempt of a delivery (decision 45), counted once; undefined if none. Runs inside a write. */
+/**
+ * The fault that applies to an attempt of a delivery (decision 45), counted once; undefined if none. Runs inside a
+ * write.
+ */
 export function takeDeliveryFault(
   context: Pick<ServiceContext, "store">,
   { delivery, event }: { readonly delivery: Delivery; readonly event: StoredEvent },
@@ -25,7 +28,10 @@ export function takeDeliveryFault(
   return takeFault(context, storeId, { now, matches });
 }
 
-/** A delivery that was held back is not held back again: otherwise it might never be sent. */
+/**
+ * Whether the fault holds the delivery. A delivery that was already held is not held again: otherwise it might never be
+ * sent.
+ */
 function holdsBack({ action }: DeliveryFault): boolean {
   return action === "delay" || action === "reorder";
 }

@@ -15,12 +15,12 @@ type FaultsContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
 };
 
-/** Maximum number of faults of a store, because every request checks all of them. */
+/** Maximum number of faults in a store, because every request checks all of them. */
 export const MAX_FAULTS = 100;
 const SEED_BYTES = 8;
 
 /**
- * Adds a fault, or the faults of a profile, with one seed. Refuses contradicting fields with `invalid_parameter`, an
+ * Adds a fault, or the faults of a profile, with one seed. Refuses conflicting fields with `invalid_parameter`, an
  * event or endpoint that the store does not have with `not_found`, and too many faults with `state_conflict`.
  */
 export function addFaults(

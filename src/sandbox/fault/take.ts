@@ -3,8 +3,8 @@ import type { ServiceContext } from "../context.ts";
 import { forgetOver } from "./active.ts";
 
 /**
- * The oldest fault of a store that hits a request or a delivery, counted once; runs inside a write. Each fault counts
- * all of its matches, even if another fault hits.
+ * The oldest fault of a store that applies to a request or a delivery, counted once; runs inside a write. Each fault
+ * counts all of its matches, even if another fault applies.
  */
 export function takeFault<Wanted extends Fault>(
   context: Pick<ServiceContext, "store">,

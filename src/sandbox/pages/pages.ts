@@ -17,7 +17,7 @@ const ROUTES: readonly AreaRoute<PagesContext>[] = [
   ...[STYLE, HTMX, SEND_BACK].map(assetRoute),
 ];
 
-/** The area for browsers: pages and their static files. A refusal is a page too. */
+/** The area for browsers: pages and their static files. Refusals are also pages. */
 export const PAGES: Area<PagesContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, {
@@ -34,7 +34,7 @@ export const PAGES: Area<PagesContext> = {
   fail: (request, requestId, refusal) => refusalPage({ request, requestId }, refusal),
 };
 
-/** The page of the checkout that a path belongs to; undefined if there is no such checkout. */
+/** The page of the checkout to which a path belongs; undefined if there is no such checkout. */
 function checkoutAbove({ store }: PagesContext, path: string): string | undefined {
   const checkout = checkoutAt(store, path);
   return checkout && checkoutPath(checkout);

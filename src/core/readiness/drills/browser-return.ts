@@ -3,32 +3,32 @@ import { EXPECTED_RESULTS, STEP_RESULTS, LIST_ITEMS } from "../drill-sentences.t
 import type { JudgedDrill } from "./drill.ts";
 import { readingText, type OrderView } from "./order-view.ts";
 
-/** A visit to the page that customers come back to. */
+/** A visit to the page to which customers return. */
 export type Visit = { readonly arrived: boolean; readonly got: string };
 
 /** The observations of one order, in the order of the steps. */
 export type ReturnFacts = {
-  /** The checkout of that order. */
+  /** The checkout of the order. */
   readonly checkoutId: string;
-  /** Whether the drill made the checkout, and not the shop. */
+  /** Whether the drill, not the shop, created the checkout. */
   readonly isOwn: boolean;
-  /** Before anybody came back. `isUnknown`: the view answered 404, and nothing more was done. */
+  /** The view before any return. `isUnknown`: the view answered 404, and the drill ended. */
   readonly before: OrderView;
   readonly isUnknown: boolean;
-  /** After the customer came back without paying. */
+  /** The visit and the view after the customer returned without paying. */
   readonly unpaid: { readonly visit: Visit; readonly view: OrderView } | null;
-  /** After the customer came back in other ways, still without paying; the way that was believed, if one was. */
+  /** After the customer returned in other ways, still without paying: the way that the shop trusted, if any. */
   readonly otherwise: { readonly way: string; readonly view: OrderView } | null;
-  /** After the customer paid and came back, before the webhook. */
+  /** After the customer paid and returned, but before the webhook. */
   readonly early: {
     readonly visit: Visit;
     readonly view: OrderView;
-    /** Whether the merchant has retrieved the session in the meantime and received `succeeded`. */
+    /** Whether the merchant has meanwhile retrieved the session and received `succeeded`. */
     readonly asked: boolean;
   } | null;
-  /** After the webhooks. */
+  /** The view after the webhooks. */
   readonly confirmed: OrderView | null;
-  /** After the customer came back once more. `isTwice`: the view shows twice as much as after the first booking. */
+  /** The view after the customer returned once more. `isTwice`: it shows twice as much as after the first booking. */
   readonly again: { readonly view: OrderView; readonly isTwice: boolean } | null;
 };
 
@@ -115,7 +115,7 @@ type ReturnStep = {
   readonly cause: (facts: ReturnFacts) => ReturnCause | undefined;
 };
 
-/** The steps of the drill, in their order. */
+/** The steps of the drill, in order. */
 export const RETURN_STEPS = {
   before_the_return: {
     title: ["before the return", "返回之前"],
@@ -183,7 +183,7 @@ export const RETURN_STEPS = {
 
 /**
  * Judges the drill (interface 4). Both returns look the same, so a merchant who shows only the second order paid has
- * retrieved the session, which is the other way to confirm a payment; the sandbox then saw the retrieve.
+ * retrieved the session, which is the other way to confirm a payment; the sandbox has then seen the retrieve.
  */
 export function judgeReturn(facts: ReturnFacts): JudgedDrill {
   const steps = Object.entries<ReturnStep>(RETURN_STEPS).flatMap(
@@ -217,14 +217,14 @@ export function judgeReturn(facts: ReturnFacts): JudgedDrill {
   return { verdict: failed ? "failed" : "unknown", steps };
 }
 
-/** Why a return was believed, by how the customer came back. */
+/** Why a return was trusted, depending on how the customer returned. */
 function believedCause({ way }: NonNullable<ReturnFacts["otherwise"]>): ReturnCause {
   if (way === RETURN_WAYS.pending) return "believes_pending";
   if (way === RETURN_WAYS.cancelled) return "believes_final";
   return way === RETURN_WAYS.otherSession ? "mixes_orders" : "believes_other_return";
 }
 
-/** Why a merchant says paid before the webhook, if it should not. */
+/** Why the merchant shows "paid" before the webhook, if it should not. */
 function earlyCause({ unpaid, otherwise, early }: ReturnFacts): ReturnCause | undefined {
   if (early?.view.says !== "paid") return undefined;
   if (unpaid?.view.says === "paid") return "believes_return";

@@ -127,7 +127,7 @@ export const DUPLICATES_CAUSES = {
 /** A cause of the closed list. */
 export type DuplicatesCause = keyof typeof DUPLICATES_CAUSES;
 
-/** The causes that are failures of the merchant; with any other cause the drill has no verdict. */
+/** The causes that are the merchant's failures; with any other cause the drill has no verdict. */
 export const DUPLICATES_FAILURES: ReadonlySet<DuplicatesCause> = new Set([
   "books_again",
   "books_at_once",

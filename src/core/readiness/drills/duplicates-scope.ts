@@ -3,26 +3,26 @@ import type { DrillStep } from "../../control/drills.ts";
 import { english, type Words } from "../../language.ts";
 import { STEP_RESULTS, LIMITATIONS, LIST_ITEMS } from "../drill-sentences.ts";
 
-/** The ends of the drill's orders. Of each kind the first checkout is paid, the second fails, and so on. */
+/** The outcomes of the drill's orders. Of each kind the first checkout is paid, the second fails, and so on. */
 export const ORDER_OUTCOMES = ["paid", "failed", "declined", "expired", "cancelled"] as const;
-/** The end of an order; a `declined` attempt is followed by a payment. */
+/** The outcome of an order; a `declined` attempt is followed by a payment. */
 export type OrderOutcome = (typeof ORDER_OUTCOMES)[number];
 
-/** The scope of a drill of duplicates: the orders it covered, and the limits of its observations. */
+/** The scope of a drill of duplicates: the orders that it covered, and the limits of its observations. */
 export type DuplicatesScope = {
   readonly orders: readonly { readonly kind: CheckoutObject; readonly end: OrderOutcome }[];
-  /** Whether the drill made the orders, and not the shop. */
+  /** Whether the drill, not the shop, created the orders. */
   readonly ownOrders: boolean;
-  /** Whether v1 creates of both kinds are in the store's log of requests. */
+  /** Whether the store's request log contains v1 creates of both kinds. */
   readonly sellsBoth: boolean;
   readonly isQuick: boolean;
   /** Whether the view shows how often something was booked. */
   readonly showsBookings: boolean;
-  /** The number of 429 answers of the shop. */
+  /** The number of the shop's answers with status 429. */
   readonly limited: number;
 };
 
-/** A step that passes, and names what the drill did not prove; null if the drill proved it. */
+/** A step that passes but names what the drill did not prove; null if the drill proved it. */
 type ScopeStep = {
   readonly title: Words;
   readonly isRisk: boolean;
@@ -34,7 +34,7 @@ const KINDS = {
   checkout_session: { only: STEP_RESULTS.onlySessions, ends: LIST_ITEMS.sessions },
 } as const;
 
-/** The gaps of a passed drill. The steps that are risks make the store ready only with risks. */
+/** The gaps of a passed drill. Steps that are risks make the store ready only with risks. */
 export const SCOPE_STEPS = {
   not_drilled: {
     title: ["ends that were not drilled", "没有演练的结束方式"],
@@ -94,7 +94,7 @@ export const SCOPE_STEPS = {
   },
 } as const satisfies Readonly<Record<string, ScopeStep>>;
 
-/** The gaps of a passed drill as steps, whose causes are notes. */
+/** Steps that name what a passed drill did not prove; `cause` holds the note. */
 export function scopeSteps(scope: DuplicatesScope): DrillStep[] {
   return Object.entries<ScopeStep>(SCOPE_STEPS).flatMap(([name, { say }]) => {
     const said = say(scope);
@@ -104,7 +104,7 @@ export function scopeSteps(scope: DuplicatesScope): DrillStep[] {
   });
 }
 
-/** The risks that the steps of a drill tell. */
+/** The risks in the steps of a drill. */
 export function duplicatesRisks(steps: readonly DrillStep[]): readonly string[] {
   return steps.flatMap(({ name, cause }) => (RISKS.has(name) && cause !== null ? [cause] : []));
 }

@@ -8,12 +8,12 @@ import { DUPLICATES_CAUSES, DUPLICATES_FAILURES, type DuplicatesCause } from "./
 import { scopeSteps, SCOPE_STEPS, type DuplicatesScope, type OrderOutcome } from "./duplicates-scope.ts";
 import { readingText, type OrderView } from "./order-view.ts";
 
-/** The statuses whose events the drill sends to an order that is paid. */
+/** The statuses whose events the drill sends to a paid order. */
 export type SentStatus = "created" | "pending" | "succeeded";
 
 /**
- * The sends of orders that end paid, in this order. Each send is one event of a real order, with a valid signature, to
- * each endpoint that subscribes to its type; `at_once` sends it twice at the same time.
+ * The sends to orders that are paid in the end, in this order. Each send is one event of a real order, with a valid
+ * signature, to each endpoint that subscribes to its type; `at_once` sends it twice at the same time.
  */
 export const DUPLICATE_SENDS = {
   payment_first: {
@@ -60,16 +60,18 @@ type EndpointAnswer = { readonly status: number | null; readonly error: Delivery
 export type SendFact = {
   readonly name: SendName;
   readonly eventId: string;
-  /** Of each endpoint that wants events of this type; of two deliveries at once the better one. */
+  /**
+   * The answers of each endpoint that receives events of this type; of two simultaneous deliveries, the better answer.
+   */
   readonly answers: readonly EndpointAnswer[];
-  /** Whether the merchant had said paid before it was sent. */
+  /** Whether the merchant's view had shown "paid" before the send. */
   readonly wasPaid: boolean;
-  /** The view after the send; of several readings, the first that is not `paid`, if it was paid before. */
+  /** The view after the send; of several readings, the first that is not `paid`, if the order was paid before. */
   readonly view: OrderView;
   /**
-   * Whether the view changed in another way; `untold` if the change cannot be told apart from parts that change by
-   * themselves. `twice`: it shows twice as much as the view of an order whose payment was sent once; `kept`: the same,
-   * after the event for which the payment was kept. `undone`: the effect of the payment is gone.
+   * How the view changed otherwise. `twice`: it shows twice as much as the view of an order whose payment was sent
+   * once. `kept`: the view changed in that way after the event for which the payment was kept. `undone`: the effect of
+   * the payment is gone. `untold`: the change cannot be distinguished from parts that change by themselves.
    */
   readonly text: "same" | "changed" | "twice" | "kept" | "undone" | "untold" | "not_compared";
 };
@@ -84,34 +86,34 @@ type DrilledFact = {
 /** The merchant's view of an order. */
 export type ViewFact = DrilledFact & { readonly view: OrderView };
 
-/** The sends of an order that ends paid. */
+/** The sends to an order that is paid in the end. */
 export type LaneFact = DrilledFact & { readonly sends: readonly SendFact[] };
 
-/** The observations of each step; a step that was not reached has no orders. */
+/** The observations of each step; a step that did not run has no orders. */
 export type DuplicatesFacts = {
-  /** Before anything was paid; `cause`: why the view does not know an order that the shop has to know. */
+  /** The views before any payment; `cause`: why the view does not know an order that the shop must know. */
   readonly before: readonly (ViewFact & { readonly cause: DuplicatesCause | null })[];
   /** Readings after forged payment events with invalid signatures. */
   readonly forged: readonly ViewFact[];
-  /** After the events of a declined attempt. */
+  /** The views after the events of a declined attempt. */
   readonly declined: readonly ViewFact[];
   /**
-   * Readings after the payment, while its events were held back. An order can then be shown paid only after a retrieve:
-   * by the shop, which stores the answer, or by the view, at each reading.
+   * The views after the payment, while its events were held. An order can then be shown paid only after a retrieve: by
+   * the shop, which stores the answer, or by the view, at each reading.
    */
   readonly held: readonly (ViewFact & { readonly askedBy: "shop" | "view" | "nobody" })[];
   readonly lanes: readonly LaneFact[];
-  /** Unpaid orders, after others were paid. */
+  /** The views of unpaid orders, after others were paid. */
   readonly unpaid: readonly ViewFact[];
-  /** The same orders after the events of their ends. */
+  /** The views of unpaid orders, after the events of their outcomes. */
   readonly ended: readonly ViewFact[];
   /** The limits of the drill's observations. */
   readonly scope: DuplicatesScope;
-  /** Whether everything was sent. */
+  /** Whether all events were sent. */
   readonly isWhole: boolean;
 };
 
-/** The reading of a view in a step, its checkout, and the cause if the step fails. */
+/** The reading of a view in a step, the checkout, and the cause if the step fails. */
 type StepOutcome = {
   readonly got: string;
   readonly reference: string;
@@ -169,7 +171,7 @@ function ofSession([title, chinese]: Words): Words {
   return [`${title} (session)`, `${chinese}（会话）`];
 }
 
-/** The sends of sessions, which have steps of their own. */
+/** The sends to sessions, which have their own steps. */
 const SESSION_SENDS = Object.fromEntries(
   SEND_NAMES.map((name) => [
     stepName(name, "checkout_session"),
@@ -177,7 +179,7 @@ const SESSION_SENDS = Object.fromEntries(
   ]),
 );
 
-/** The steps of the drill, in their order. */
+/** The steps of the drill, in order. */
 export const DUPLICATES_STEPS = {
   ...STEPS_BEFORE,
   ...DUPLICATE_SENDS,
@@ -186,7 +188,7 @@ export const DUPLICATES_STEPS = {
   ...SCOPE_STEPS,
 };
 
-/** Decides the result by the merchant's own word, which counts only if it was "not paid" at first and "paid" later. */
+/** Judges by the merchant's own view, which counts only if it showed "not paid" at first and "paid" later. */
 export function judgeDuplicates(facts: DuplicatesFacts): JudgedDrill {
   const { lanes, scope, isWhole } = facts;
   const start = viewSteps(STEPS_BEFORE, facts);
@@ -212,7 +214,7 @@ export function judgeDuplicates(facts: DuplicatesFacts): JudgedDrill {
   return { verdict: counts && isFailed ? "failed" : "unknown", steps };
 }
 
-/** A step for each row that was reached: the first order that is not as expected, or the first one. */
+/** A step for each row that has observations: the first order that is not as expected, otherwise the first order. */
 function viewSteps(
   rows: ViewSteps,
   facts: DuplicatesFacts,
@@ -267,7 +269,7 @@ function whileHeld({ view, askedBy, checkoutId: reference }: DuplicatesFacts["he
   };
 }
 
-/** Whether an order that was shown to be unpaid was paid after a badly signed event, or a declined attempt. */
+/** Whether an order that was shown as unpaid became paid after a badly signed event, or after a declined attempt. */
 function booksTooEarly({ before, forged, declined }: DuplicatesFacts): boolean {
   return (
     before.every(({ view, cause }) => view.says === "not_paid" && cause === null) &&
@@ -275,13 +277,13 @@ function booksTooEarly({ before, forged, declined }: DuplicatesFacts): boolean {
   );
 }
 
-/** Why a send does not pass, by the other orders too. */
+/** Why a send does not pass, also considering the other orders. */
 function laneCause(facts: DuplicatesFacts, lane: LaneFact, at: number): DuplicatesCause | undefined {
   const cause = ownCause(facts, lane, at);
   return cause !== undefined && LOST.has(cause) && booksElsewhere(facts) ? "books_other_order" : cause;
 }
 
-/** What is said of a payment that has done nothing, where no other order was paid in its place. */
+/** The causes for a payment without effect, if no other order was paid instead. */
 const LOST: ReadonlySet<DuplicatesCause> = new Set([
   "never_paid",
   "lost_early_payment",
@@ -299,7 +301,7 @@ function ownCause(facts: DuplicatesFacts, lane: LaneFact, at: number): Duplicate
   return cause === "books_again" ? againCause(facts) : cause;
 }
 
-/** The cause of events booked again: the first send that was booked again shows what the shop has forgotten. */
+/** The cause of events that were booked again: the first such send shows what the shop has forgotten. */
 function againCause({ lanes }: DuplicatesFacts): DuplicatesCause {
   const isAgain = ({ sends }: LaneFact, name: SendName): boolean =>
     sends.some((send, at) => send.name === name && send.text === "changed" && isRepeated(sends, at));
@@ -314,7 +316,7 @@ const FORGOTTEN_BY: Partial<Readonly<Record<SendName, DuplicatesCause>>> = {
   after_restart: "forgets_at_restart",
 };
 
-/** Whether a payment was accepted and has done nothing, while another order of the kind is paid. */
+/** Whether a payment was accepted without effect, while another order of the same kind is paid. */
 function isForgotten({ lanes }: DuplicatesFacts, { kind, sends }: LaneFact): boolean {
   const isOtherPaid = lanes.some((other) => other.kind === kind && !isNeverPaid(other));
   return isOtherPaid && sends.some((send) => isPayment(send) && send.answers.length > 0 && isAccepted(send));
@@ -324,14 +326,14 @@ function isNeverPaid({ sends }: LaneFact): boolean {
   return sends.every(({ view }) => view.says !== "paid");
 }
 
-/** Whether an order was paid that nobody has paid, and one was not whose payment was accepted. */
+/** Whether an unpaid order became paid, and an order whose payment was accepted did not. */
 function booksElsewhere({ unpaid: seen, lanes }: DuplicatesFacts): boolean {
   const isUnbooked = ({ sends: [first] }: LaneFact): boolean =>
     first !== undefined && isAccepted(first) && first.view.says === "not_paid";
   return seen.some(({ view }) => view.says === "paid") && lanes.some(isUnbooked);
 }
 
-/** Whether a second payment of a kind was accepted, and has not made its order paid. */
+/** Whether a second payment of a kind was accepted, but did not make its order paid. */
 function isLost({ lanes }: DuplicatesFacts, { kind, end, sends }: LaneFact, send: SendFact): boolean {
   const isOtherPaid = lanes.some(
     (other) =>
@@ -341,7 +343,7 @@ function isLost({ lanes }: DuplicatesFacts, { kind, end, sends }: LaneFact, send
   return end === "declined" && isUnpaid && isOtherPaid && send.answers.length > 0 && isAccepted(send);
 }
 
-/** The likeliest reason why a send does not pass; undefined if it does. */
+/** The most likely reason why a send does not pass; undefined if it passes. */
 function causeOf(sends: readonly SendFact[], at: number): DuplicatesCause | undefined {
   const send = sends[at];
   if (send === undefined) return undefined;
@@ -361,7 +363,9 @@ function causeOf(sends: readonly SendFact[], at: number): DuplicatesCause | unde
   return view.says === "paid" ? undefined : unpaidCause(sends, at);
 }
 
-/** An event of a payment that does not make the order paid may do so later, or have to come again. */
+/**
+ * The cause if the event of a payment does not make the order paid: that may happen later, or need another delivery.
+ */
 function unpaidCause(sends: readonly SendFact[], at: number): DuplicatesCause | undefined {
   const send = sends[at];
   const paidBy = sends.findIndex(({ view }) => view.says === "paid");
@@ -397,7 +401,7 @@ const CHANGED: Partial<Readonly<Record<SendFact["text"], (seen: string) => Words
   undone: STEP_RESULTS.viewUndone,
 };
 
-/** Whether the event had come before and done its work, so that it has to change nothing. */
+/** Whether the event was sent before and had its effect, so that it must change nothing now. */
 function isRepeated(sends: readonly SendFact[], at: number): boolean {
   const send = sends[at];
   return (

@@ -17,27 +17,27 @@ import { printableLiteral } from "../../text.ts";
 /** A finished run of the merchant's command, and whether it received an answer for its order. */
 export type RunFact = ClientExit & WatchedRun & { readonly answered: boolean };
 
-/** The creates that the sandbox has seen, and the checkouts in its database after the merchant's command has ended. */
+/** The creates that the sandbox has seen, and the checkouts in its database after the merchant's command has exited. */
 export type IdempotencyFacts = {
-  /** In the order in which they were answered. */
+  /** The creates in the order in which they were answered. */
   readonly seen: readonly SeenCreate[];
-  /** In their order. */
+  /** The runs, in order. */
   readonly runs: readonly RunFact[];
   /** Number of orders and sessions that exist for each of the first three purchases. */
   readonly made: { readonly first: number; readonly second: number; readonly third: number };
-  /** Creates for the drill's orders that came with another key of the store: the last four characters of that key. */
+  /** The last four characters of other keys of the store with which creates for the drill's orders arrived. */
   readonly otherKeys: readonly string[];
-  /** The last four characters of the drill's own API key. */
+  /** The last four characters of the drill's API key. */
   readonly ownKey: string;
-  /** Whether this program's own commands have sent a create with the drill's key: they are not the merchant's client. */
+  /** Whether this program's own commands sent a create with the drill's key: they are not the merchant's client. */
   readonly hasOwnCommand: boolean;
-  /** Whether a create came when no run was under way: behind the end of a command. */
+  /** Whether a create arrived while no run was in progress, after the end of a command. */
   readonly hasLate: boolean;
   /** The drill's own request with the lost create's key and another body, if it was refused. */
   readonly refusedRequestId: string | null;
 };
 
-/** Refusals that are caused by a client's use of keys. */
+/** Refusals caused by a client's use of keys. */
 const KEY_FAULTS: ReadonlySet<SeenCreate["result"]> = new Set([
   "idempotency_key_missing",
   "idempotency_key_invalid",
@@ -47,27 +47,27 @@ const KEY_FAULTS: ReadonlySet<SeenCreate["result"]> = new Set([
 /** The observation of a step, and the cause if it fails. */
 type StepOutcome = { readonly got: string; readonly reference?: string | null; readonly cause?: Words };
 
-/** The input of the steps after a lost answer. */
+/** The input of the steps that follow a lost answer. */
 type Scene = {
   readonly facts: IdempotencyFacts;
   readonly lost: SeenCreate;
-  /** The creates of the first purchase after the lost answer. */
+  /** The creates of the first purchase that follow the lost answer. */
   readonly later: readonly SeenCreate[];
-  /** The key of the second purchase; undefined if it was not reached. */
+  /** The outcome for the key of the second purchase; undefined if it did not take place. */
   readonly ownKey: StepOutcome | undefined;
-  /** The second purchase after its command was killed; undefined if it was not reached. */
+  /** The second purchase after its command was killed; undefined if it did not take place. */
   readonly again: RestartFacts | undefined;
 };
 type RestartFacts = { readonly made: SeenCreate; readonly killed: RunFact; readonly restarted: RunFact };
 
-/** A step; undefined if it was not reached. */
+/** A step; undefined if it did not run. */
 type IdempotencyStep = {
   readonly title: Words;
   readonly expected: Words;
   readonly see: (scene: Scene) => StepOutcome | undefined;
 };
 
-/** The steps of the drill, in their order. */
+/** The steps of the drill, in order. */
 export const IDEMPOTENCY_STEPS = {
   answer_lost: {
     title: ["answer lost after the commit", "提交后响应丢失"],
@@ -140,9 +140,9 @@ export const IDEMPOTENCY_STEPS = {
 } as const satisfies Readonly<Record<string, IdempotencyStep>>;
 
 /**
- * Decides how a client handles an answer that is lost after the commit, a second purchase, and a crash (interface 19,
- * 20). If no answer could be dropped, for a reason other than the key it is `unknown`, and the later steps are not
- * judged.
+ * Judges how a client handles an answer that is lost after the commit, a second purchase, and a crash (interface 19,
+ * 20). If no answer could be dropped, for a reason other than the key, the step is `unknown` and the later steps are
+ * not judged.
  */
 export function judgeIdempotencyDrill(facts: IdempotencyFacts): JudgedDrill {
   const first = facts.seen.filter(({ run }) => run === "first");
@@ -181,7 +181,7 @@ function sceneOf(facts: IdempotencyFacts, { lost, later }: Pick<Scene, "lost" | 
   return { facts, lost, later, ownKey, again };
 }
 
-/** The last start of the command for a purchase; undefined if it did not come to that. */
+/** The last start of the command for a purchase; undefined if it was not started. */
 function runOf(facts: IdempotencyFacts, run: ClientRun): RunFact | undefined {
   return runsOf(facts, run).at(-1);
 }
@@ -191,7 +191,7 @@ function runsOf({ runs }: IdempotencyFacts, run: ClientRun): readonly RunFact[] 
   return runs.filter((one) => one.run === run);
 }
 
-/** The first create of a run whose answer the client did not get. */
+/** The first create of a run whose answer the client did not receive. */
 function lostIn({ seen }: IdempotencyFacts, run: ClientRun): SeenCreate | undefined {
   return seen.find((create) => create.lost && create.run === run);
 }
@@ -260,7 +260,7 @@ function sameKeyBusy(facts: IdempotencyFacts): StepOutcome | undefined {
   return early.length > MAX_EARLY ? { ...found, got, cause: IDEMPOTENCY_CAUSES.hammers } : { ...found, got };
 }
 
-/** Maximum number of early requests that pass: the client may have its own clock or backoff. */
+/** Maximum number of early requests that still pass: the client may have its own clock or backoff. */
 const MAX_EARLY = 2;
 
 /** Purchases with similar order_ids must have different keys, and each must be created. */
@@ -286,7 +286,7 @@ function alikeKeys(facts: IdempotencyFacts): StepOutcome | undefined {
   return { got: told.result, reference: told.requestId, cause: causeOfRefusal(told) };
 }
 
-/** After the command was killed when its order was made, and was run again. */
+/** The outcome after the command was killed when its order was created, and run again. */
 function sameKeyAgain({ seen }: IdempotencyFacts, { made, killed }: RestartFacts): StepOutcome {
   const later = seen.filter(({ run }) => run === "restarted");
   if (later.length === 0) return { got: english(STEP_RESULTS.noCreate), cause: IDEMPOTENCY_CAUSES.forgotten };
@@ -294,7 +294,7 @@ function sameKeyAgain({ seen }: IdempotencyFacts, { made, killed }: RestartFacts
   return sameKey({ before: made, later, wrong });
 }
 
-/** A second purchase has another key. */
+/** The outcome of a second purchase, which must have another key. */
 function secondKey(
   lost: SeenCreate,
   {
@@ -319,7 +319,7 @@ function secondKey(
   return made === undefined ? { ...found, cause: causeOfRefusal(told) } : found;
 }
 
-/** The relation of a later create to the create with the lost answer. */
+/** How a later create relates to the create with the lost answer. */
 type Relation = "right" | RetryMistake;
 
 type Causes = Readonly<Record<RetryMistake, Words>>;
@@ -385,7 +385,7 @@ function oneOrder(made: number): StepOutcome {
 }
 
 /**
- * The ends of the command's starts for a purchase: an exit code other than 0 is correct while the command has no
+ * How the starts of the command for a purchase exited: an exit code other than 0 is correct while the command has no
  * answer.
  */
 function clientEnded(runs: readonly RunFact[]): StepOutcome {
@@ -404,7 +404,7 @@ function clientEnded(runs: readonly RunFact[]): StepOutcome {
 }
 
 /**
- * The step of a request that the drill itself sends: it shows the service's answer to a client that mixes up its keys.
+ * The step of a request that the drill sends itself: it shows the service's answer to a client that confuses its keys.
  */
 function otherBodyRefused({ refusedRequestId: reference }: IdempotencyFacts): StepOutcome {
   if (reference !== null) return { got: english(EXPECTED_RESULTS.reused), reference };

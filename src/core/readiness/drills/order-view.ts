@@ -1,7 +1,7 @@
 import { english } from "../../language.ts";
 import { STEP_RESULTS, QUOTING_RESULTS } from "../drill-sentences.ts";
 
-/** The reading of the merchant's page; `unknown` if it could not be read. `got` is the answer as text. */
+/** A reading of the merchant's page; `unknown` if the page could not be read. `got` is the answer as text. */
 export type OrderView = { readonly says: "paid" | "not_paid" | "unknown"; readonly got: string };
 
 /** A reading as text. */
@@ -18,17 +18,17 @@ const READING_SENTENCES = {
 /** The parts of a text that do not change by themselves; null for each part that does. */
 export type StillText = readonly (string | null)[];
 
-/** Number of consecutive readings that show which parts change by themselves. */
+/** Number of consecutive readings that are compared to find parts that change by themselves. */
 export const STILL_READINGS = 4;
 
-/** A part with a time: it may stay the same for a minute, although it changes by itself. */
+/** Matches a part with a time: it may stay the same for a minute although it changes by itself. */
 const A_TIME = /\d:\d\d/;
 const SEPARATORS = /([\s"',;<>{}[\]()=&|]+)/;
 
 /**
  * Compares readings of one text between two events, oldest first. A part that differs more than once changes by itself,
- * as a clock does. `unsettled` if a part differs once, which may be the end of an earlier change; `restless` if the
- * texts do not have the same parts.
+ * like a clock. `unsettled`: a part differs once, which may be the end of an earlier change. `restless`: the texts do
+ * not have the same number of parts.
  */
 export function stillTextOf(texts: readonly string[]): StillText | "unsettled" | "restless" {
   const readings = texts.map(partsOf);
@@ -39,15 +39,15 @@ export function stillTextOf(texts: readonly string[]): StillText | "unsettled" |
   return first.map((part, at) => (changes[at] === 0 ? part : null));
 }
 
-/** Whether the still parts of a text are the same. */
+/** Whether the still parts of a text are unchanged. */
 export function isStill(still: StillText, text: string): boolean {
   const parts = partsOf(text);
   return parts.length === still.length && still.every((part, at) => part === null || part === parts[at]);
 }
 
 /**
- * The still parts without those that differ at least `minChanges` times in later readings between two events: such a
- * part changes by itself, too. `restless` as for `stillTextOf`.
+ * The still parts without those that differ at least `minChanges` times in later readings between two events, because
+ * these also change by themselves. `restless` as in `stillTextOf`.
  */
 export function removeChangingParts(
   still: StillText,
@@ -59,7 +59,7 @@ export function removeChangingParts(
   return still.map((part, at) => (changesAt(readings, at) >= minChanges ? null : part));
 }
 
-/** Whether only times differ; these may have to be watched for longer than a minute. */
+/** Whether only times differ; such texts may have to be watched for longer than a minute. */
 export function differsOnlyInTimes(still: StillText, text: string): boolean {
   const parts = partsOf(text);
   return (
@@ -68,10 +68,10 @@ export function differsOnlyInTimes(still: StillText, text: string): boolean {
   );
 }
 
-/** The text of an order before its payment, and after it; without its ids. */
+/** The text of an order before and after its payment, without its ids. */
 type PaidText = { readonly before: string; readonly after: string };
 
-/** Whether a view shows how often something was booked: a number, or a list, that a payment changes. */
+/** Whether a view shows how often something was booked: a number or a list that a payment changes. */
 export function showsBookings({ before, after }: PaidText): boolean {
   const [first, then] = [numbersIn(before), numbersIn(after)];
   return (
@@ -84,15 +84,15 @@ export function showsBookings({ before, after }: PaidText): boolean {
 }
 
 /**
- * Whether a payment has changed a view by twice as much as another order's payment, which came once: a number has grown
- * twice as far, or a list is longer. Times are left out.
+ * Whether a payment has changed a view by twice as much as another order's payment that was sent once: a number has
+ * grown by twice as much, or a list is longer. Times are ignored.
  */
 export function isTwice(twice: PaidText, once: PaidText): boolean {
   const grown = (text: PaidText): number => wordsIn(text.after).length - wordsIn(text.before).length;
   return (grown(once) > 0 && grown(twice) > grown(once)) || hasGrownTwiceAsFar(twice, once);
 }
 
-/** Whether a number of a view has grown twice as far. */
+/** Whether a number in a view has grown by twice as much. */
 export function hasGrownTwiceAsFar(twice: PaidText, once: PaidText): boolean {
   const [base, single, double] = [numbersIn(twice.before), numbersIn(once.after), numbersIn(twice.after)];
   const isAligned = base.length === double.length && single.length === double.length;
@@ -113,8 +113,8 @@ export function isReverted({ before, after, last }: PaidText & { readonly last: 
 
 const TIMES = /\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?|\d\d?:\d\d(?::\d\d)?(?:\.\d+)?/g;
 /**
- * A number that counts something or is an amount, also one with thousands and cents, and the word before it; no time in
- * seconds or milliseconds, and no version.
+ * Matches a number that counts something or is an amount, possibly with separators and cents, and the word before it;
+ * not a time in seconds or milliseconds, or a version.
  */
 const COUNT =
   /([A-Za-z_][\w-]*)?[^A-Za-z0-9]{0,8}(?<![\w.])(\d{1,3}(?:[.,' ]\d{3})+|\d{1,8})(?:[.,](\d{1,2}))?(?!\w|[.,]\d)/g;
@@ -131,7 +131,7 @@ function wordsIn(text: string): readonly string[] {
   return partsOf(text.replaceAll(TIMES, "")).filter((part) => /\w/.test(part));
 }
 
-/** How often a part differs from the previous reading. */
+/** The number of readings in which a part differs from the previous reading. */
 function changesAt(readings: readonly (readonly string[])[], at: number): number {
   return readings.filter((parts, index) => index > 0 && parts[at] !== readings[index - 1]?.[at]).length;
 }

@@ -6,7 +6,7 @@ const VERIFY_RAW = [
   "请在解析之前对收到的原始字节验签（express.raw、request.get_data、file_get_contents）",
 ] as const;
 const WHOLE = ["Compare all 64 digits, in constant time", "请以恒定时间比较全部 64 位数字"] as const;
-/** Stands for the id of the drilled endpoint. */
+/** A placeholder for the id of the drilled endpoint. */
 const ENDPOINT = "<endpoint>";
 const SHOW_SECRET = `checkout endpoints secret ${ENDPOINT}`;
 
@@ -327,7 +327,7 @@ export type DrillCause = keyof typeof DRILL_CAUSES;
 /** The code of a note. */
 export type DrillNote = keyof typeof DRILL_NOTES;
 
-/** All causes and notes, by the id of the endpoint where one names it. */
+/** All causes and notes, with the endpoint's id as a value where they mention it. */
 export function adviceSentences(): readonly DrillSentence[] {
   return Object.values<Words>({ ...DRILL_CAUSES, ...DRILL_NOTES }).map((words): DrillSentence => {
     const [text, chinese] = words;

@@ -4,7 +4,7 @@ import type { Words } from "../../language.ts";
 import type { HEADERS } from "../../webhook/signature.ts";
 import type { DrillCause, DrillNote } from "./webhook-advice.ts";
 
-/** A request of the drill as it goes out. */
+/** A request of the drill as sent. */
 export type DrillRequest = {
   readonly method: "POST" | "PUT" | "PATCH";
   readonly url: string;
@@ -18,11 +18,11 @@ export type DrillRequest = {
 type CaseRequest = {
   /**
    * The event to send (default: a new one). `first`: the event of the first case. `order`: the order event that the
-   * receiver has accepted before. `payment`: a new event that says that this order was paid. A type: a new event of
+   * receiver has already accepted. `payment`: a new event that says that this order was paid. A type: a new event of
    * that type, about the same order.
    */
   readonly event?: "first" | "order" | "payment" | CheckoutEvent["type"];
-  /** The type of another event that the receiver has accepted before, which is sent instead. */
+  /** The type of another event that the receiver has already accepted, which is sent instead. */
   readonly accepted?: CheckoutEvent["type"];
   /** Changes the event's bytes before they are signed. */
   readonly signed?: (body: string) => string;
@@ -32,25 +32,25 @@ type CaseRequest = {
   readonly age?: number;
   /** The text that is signed and sent instead of a timestamp. */
   readonly timestamp?: string;
-  /** Headers of ours that are not sent. */
+  /** Those of our headers that are not sent. */
   readonly without?: readonly (keyof typeof HEADERS)[];
-  /** Whether the event id header names another event. */
+  /** Whether the event id header contains another event's id. */
   readonly otherEventId?: true;
-  /** Whether timestamp and signature are those of the first event. */
+  /** Whether timestamp and signature are copied from the first event. */
   readonly reused?: true;
   /** The secret to sign with instead: an inactive secret, or a secret that an attacker can guess. */
   readonly secret?: "another" | ((known: { readonly url: string; readonly storeId: string }) => string);
-  /** Makes the signature header from the right signature. */
+  /** Derives the signature header from the correct signature. */
   readonly signature?: (right: string) => string;
   /** Changes a request in the form of a delivery; `timestamp` is the current time. */
   readonly how?: (request: DrillRequest, timestamp: string) => DrillRequest;
-  /** Sent over a new connection. Default: over a kept connection, as deliveries are. */
+  /** `fresh`: sent over a new connection. Default: over a kept connection, as deliveries are. */
   readonly connection?: "fresh";
 };
 
 /**
- * The source of the cause if a request is accepted that must be refused: a fixed cause, `by_part` of the signature, or
- * the difference of the request.
+ * The source of the cause if a request that must be refused is accepted: a fixed cause, `by_part` of the signature, or
+ * the difference in the request.
  */
 type WhyTaken =
   | { readonly taken: DrillCause | "by_part" }
@@ -58,10 +58,11 @@ type WhyTaken =
   | { readonly age: number };
 
 /**
- * A request that must be accepted, and the likely cause if it is not; `by_bytes`: the cases with unusual bytes show it.
+ * A request that must be accepted, and the likely cause if it is not; `by_bytes`: the cases with unusual bytes show the
+ * cause.
  */
 type GoodCase = { readonly expected: "2xx"; readonly untaken: DrillCause | "by_bytes" };
-/** A request that must be refused, or at least not accepted: the service never sends a request of `not 2xx`. */
+/** A request that must be refused, or at least not accepted: `not 2xx` is for requests that the service never sends. */
 type BadCase = { readonly expected: "4xx" | "not 2xx" } & WhyTaken;
 /** A request about which the interface says nothing, and the note about it if the drill passes. */
 type OpenCase = {
@@ -70,7 +71,7 @@ type OpenCase = {
   readonly notes: { readonly taken?: DrillNote; readonly refused?: DrillNote };
 };
 
-/** A request of the drill: its title, its expected answer, and the cause behind another answer. */
+/** A request of the drill: its title, the expected answer, and the cause of any other answer. */
 export type DrillCase = CaseRequest & { readonly title: Words } & (GoodCase | BadCase | OpenCase);
 
 /** A valid request. */
@@ -78,7 +79,7 @@ export function goodCase(title: Words, untaken: GoodCase["untaken"], how: CaseRe
   return { title, expected: "2xx", untaken, ...how } as const;
 }
 
-/** A request that must be refused in order. */
+/** A well-formed request that must be refused. */
 export function badCase(title: Words, how: CaseRequest & WhyTaken) {
   return { title, expected: "4xx", ...how } as const;
 }
@@ -93,12 +94,12 @@ export function openCase(title: Words, how: CaseRequest & Omit<OpenCase, "expect
   return { title, expected: "2xx or 4xx", ...how } as const;
 }
 
-/** Digits that no secret made. */
+/** Digits that were not computed with any secret. */
 export function malformed(right: string): string {
   return hash("sha256", right, "hex");
 }
 
-/** Replaces every digit by another one. */
+/** Replaces every digit with another one. */
 export function otherDigits(digits: string, base = 16): string {
   return digits.replace(/./g, (digit) => (base - 1 - Number.parseInt(digit, base)).toString(base));
 }
@@ -108,7 +109,7 @@ export function fieldsOf(body: string): [string, unknown][] {
   return Object.entries(JSON.parse(body) as object);
 }
 
-/** A request with some headers replaced, in their places, added behind, or, where undefined, left out. */
+/** A request with some headers replaced in place, added at the end, or, if undefined, removed. */
 export function withHeaders(
   request: DrillRequest,
   changes: Readonly<Record<string, string | undefined>>,

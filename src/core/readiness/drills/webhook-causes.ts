@@ -15,16 +15,16 @@ import {
 } from "./webhook.ts";
 import { GOOD, patternOf, REORDERED, type DrillResults, type Kind, type Pattern } from "./webhook-pattern.ts";
 
-/** Cases that every receiver refuses which compares the signature over the body. */
+/** Cases that every receiver refuses if it compares the signature over the body. */
 const FORGED: readonly CaseName[] = ["bad_signature", "wrong_secret", "changed_byte"];
-/** Well signed, at another time. */
+/** Cases that are correctly signed, at another time. */
 const STALE = ["ten_minutes_old", "hour_old", "ten_minutes_ahead", "hour_ahead"] as const;
-/** Sent before any that must be refused. */
+/** Cases that are sent before any that must be refused. */
 const SENT_FIRST: ReadonlySet<CaseName> = new Set(CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature")));
 
 /**
- * The steps of a drill: each case with the expected and the actual answer, and the likely cause of a failure, or a
- * note; and one step for all cases that were not sent. The commands in the causes name this endpoint.
+ * The steps of a drill: each case with the expected and the actual answer, and the likely cause of a failure or a note;
+ * and one step for all cases that were not sent. Commands in the causes name this endpoint.
  */
 export function drillSteps(drilled: DrillResults, endpointId: string): DrillStep[] {
   const { results, names } = drilled;
@@ -94,7 +94,7 @@ function passed(name: CaseName, pattern: Pattern): boolean {
   return kind === (expected === "2xx" ? "taken" : "refused");
 }
 
-/** Whether a path with a slash behind it leads to something else, which answers in its own way. */
+/** Whether the path with a trailing slash leads to something else, which answers differently. */
 function isOtherRoute(name: CaseName, { alike }: Pattern): boolean {
   return (name === "final_slash" || name === "payment_final_slash") && !alike(name, "good_event");
 }
@@ -103,7 +103,7 @@ function isOtherRoute(name: CaseName, { alike }: Pattern): boolean {
 const NOT_TAKEN: ReadonlySet<Kind> = new Set(["refused", "failed", "redirected", "lost"]);
 
 /**
- * Whether a receiver that checks the age of events accepted a known event at another time than now: then it recognises
+ * Whether a receiver that checks the age of events accepted a known event with another timestamp: then it recognises
  * the event before it checks the age, and does not repeat its work.
  */
 function isKnownBeforeAge(name: CaseName, { kind, all }: Pattern): boolean {
@@ -176,7 +176,7 @@ function whyTaken(name: CaseName, pattern: Pattern): DrillCause {
   return one.without === undefined ? "verifies_sometimes" : whyWithout(name, pattern);
 }
 
-/** The cause of an accepted malformed signature; undefined if its own cause is known. */
+/** The cause of an accepted malformed signature; undefined if another cause is already known. */
 function whyFormTaken(name: CaseName, pattern: Pattern): DrillCause | undefined {
   const { kind } = pattern;
   const taken = (one: CaseName): boolean => kind(one) === "taken";
@@ -206,10 +206,10 @@ function whyFormTaken(name: CaseName, pattern: Pattern): DrillCause | undefined 
   return undefined;
 }
 
-/** Signatures of which some digits are right. */
+/** Signatures in which only some digits are correct. */
 const PARTS: readonly CaseName[] = ["first_digit", "even_digits", "odd_digits"];
 
-/** Whether a sum of the digits is compared, which a signature that no secret made may have by chance. */
+/** Whether a sum of the digits is compared, which a forged signature may match by chance. */
 function isUnordered({ kind, all }: Pattern): boolean {
   return (
     all("taken", REORDERED) &&
@@ -218,13 +218,13 @@ function isUnordered({ kind, all }: Pattern): boolean {
   );
 }
 
-/** Whether the signature of a case is not the right one. */
+/** Whether the signature of a case is wrong. */
 function isMissigned(name: CaseName): boolean {
   const { signature, secret } = DRILL_CASES[name];
   return signature !== undefined || secret !== undefined;
 }
 
-/** With 200 signatures one of them may have the same sum. */
+/** Cases in which a signature may have the same sum of digits: of 200 signatures, one is likely to. */
 const UNORDERED: ReadonlySet<CaseName> = new Set(["swapped_digits", "many_signatures"]);
 /** The fields of an event that can select a secret, and the cases that are signed with a guessable secret. */
 const CLAIMED = (["live", "other_store"] as const).map(
@@ -251,7 +251,7 @@ const FORMLESS: ReadonlySet<CaseName> = new Set([
   "many_signatures",
 ]);
 
-/** The missing header because of which a request was not verified. */
+/** The missing header without which a request was not verified. */
 function whyWithout(name: CaseName, { kind }: Pattern): DrillCause {
   const missing = DRILL_CASES[name].without ?? [];
   const alone = SKIPPED_WITHOUT.find(
@@ -263,14 +263,14 @@ function whyWithout(name: CaseName, { kind }: Pattern): DrillCause {
   return isOfType ? "skips_other_types" : "skips_without_headers";
 }
 
-/** The cases without one header, and the cause if they are accepted. */
+/** The cases with a missing header, and the cause if they are accepted. */
 const SKIPPED_WITHOUT = [
   ["signature", "no_signature", "skips_without_header"],
   ["timestamp", "no_timestamp", "skips_without_timestamp"],
   ["eventId", "no_event_id", "skips_without_event_id"],
 ] as const;
 
-/** Why a timestamp that is far off was accepted. */
+/** Why a timestamp far from the current time was accepted. */
 function whyStale(age: number, { kind }: Pattern): DrillCause {
   const [own, other] =
     age > 0 ? (["hour_old", "hour_ahead"] as const) : (["hour_ahead", "hour_old"] as const);
@@ -288,7 +288,7 @@ function whyPartly({ kind }: Pattern): DrillCause {
   return ignoresLast ? "compares_prefix" : "compares_end";
 }
 
-/** Whether forged requests had different results, more than one mistake in the code explains. */
+/** Whether forged requests had different results, and more than one mistake in the code explains them. */
 function isErratic({ kind, usedRetired, wavers }: Pattern): boolean {
   if (wavers || (kind("bad_signature") === "refused" && kind("forged_in_the_end") === "taken")) return true;
   const taken = FORGED.filter((name) => kind(name) === "taken");
@@ -297,7 +297,7 @@ function isErratic({ kind, usedRetired, wavers }: Pattern): boolean {
   return taken[0] !== "changed_byte" || kind("rewritten_body") !== "taken";
 }
 
-/** The cause of refused valid events, by the cases that are accepted; undefined if these do not show it. */
+/** The cause of refused valid events, derived from the accepted cases; undefined if these do not show it. */
 function whyGoodRefused({ kind, usedRetired, probed }: Pattern): DrillCause | undefined {
   if (probed !== undefined) return probed;
   if (kind("bad_signature") !== "refused" || kind("good_event") !== "refused") return undefined;
@@ -312,7 +312,7 @@ const GUESSED = CASE_NAMES.filter((name) => {
   return secret !== undefined && secret !== "another";
 });
 
-/** Why everything is refused: the answers tell, if they differ. */
+/** Why everything is refused; the answers show it if they differ. */
 function whyAllRefused({ isNowhere, alike, probed }: Pattern): DrillCause {
   if (probed !== undefined) return probed;
   if (isNowhere) return "no_route";
@@ -337,7 +337,7 @@ function whyRefused(name: CaseName, pattern: Pattern): DrillCause {
   return untakenAlone(name) ?? (reads ? "parsed_body" : "decoded_body");
 }
 
-/** Why a valid request was not accepted although a good event was; undefined where its bytes are the reason. */
+/** Why a valid request was not accepted although another valid event was; undefined if its bytes are the reason. */
 function untakenAlone(name: CaseName): DrillCause | undefined {
   const one = DRILL_CASES[name];
   return "untaken" in one && one.untaken !== "by_bytes" ? one.untaken : undefined;
@@ -367,7 +367,7 @@ function whyGivenUp(pattern: Pattern): DrillCause {
   return first === undefined ? "drops_connection" : causeOf(first, pattern);
 }
 
-/** Whether a refusal is right, or may be. */
+/** Whether the case may be refused. */
 function isBad(name: CaseName): boolean {
   return DRILL_CASES[name].expected !== "2xx";
 }

@@ -28,7 +28,7 @@ function badlySigned([text, chinese]: Words): Words {
   return [`badly signed, ${text}`, `签名错误，${chinese}`];
 }
 
-/** A badly signed request that a receiver may believe because of the way it comes. */
+/** A badly signed request that a receiver may trust because of how it is sent. */
 function carried(title: Words, taken: DrillCause, how: NonNullable<DrillCase["how"]>) {
   return oddCase(badlySigned(title), { taken, signature: malformed, how });
 }
@@ -43,7 +43,7 @@ const LIVE = ({ data }: Event): Event => ({
   data: isRecord(data) && "livemode" in data ? { ...data, livemode: true } : data,
 });
 
-/** A badly signed event that says something else of itself. */
+/** A badly signed event with false claims about itself. */
 function claiming(title: Words, change: (event: Event) => Readonly<Record<string, unknown>>) {
   const taken = "skips_by_content";
   return badCase(badlySigned(title), { taken, signature: malformed, sent: (body) => claim(body, change) });
@@ -192,7 +192,7 @@ export const SIGNATURE_FORMS = {
   }),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** Guessable secrets: the printed forms of an unset variable, defaults, and well-known texts. */
+/** Guessable secrets: printed forms of an unset variable, defaults, and well-known texts. */
 export const GUESSED_SECRETS = {
   secret_undefined: guessed(["the text undefined", "文本 undefined"], () => "undefined"),
   secret_null: guessed(["the text null", "文本 null"], () => "null"),
@@ -218,7 +218,7 @@ export const CLAIMED_SECRETS = {
   other_store_none: unset(["another store", "属于另一商店"], ELSEWHERE, "None"),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** Timestamps that are none, rightly signed; and two of them, of which one is old. */
+/** Invalid timestamps, correctly signed; and pairs of timestamps of which one is old. */
 export const TIMESTAMP_FORMS = {
   timestamp_word: untimed(["soon as the timestamp, rightly signed", "时间戳为 soon，签名正确"], "soon"),
   timestamp_nan: untimed(["NaN as the timestamp, rightly signed", "时间戳为 NaN，签名正确"], "NaN"),
@@ -259,7 +259,7 @@ export const REUSES = {
   ),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** Badly signed, of an order that there is not. */
+/** A badly signed payment of an order that does not exist. */
 export const UNKNOWN_ORDER = badCase(
   ["a forged payment of an order that there is not", "伪造的支付，订单不存在"],
   {
@@ -335,7 +335,7 @@ function padded(body: string, bytes: number): string {
   return claim(body, () => ({ note: "x".repeat(Math.max(0, bytes - body.length)) }));
 }
 
-/** An id of the same form: other last digits, or its last letters reversed if it has no digits. */
+/** An id of the same form: with other last digits, or with its last letters reversed if it has no digits. */
 function otherEnd(id: string): string {
   const changed = id.replace(/\d+(?=\D*$)/, (digits) => otherDigits(digits, 10));
   return changed === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : changed;

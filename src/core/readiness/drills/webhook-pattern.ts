@@ -2,7 +2,7 @@ import { UUID } from "../../text.ts";
 import type { DrillCause } from "./webhook-advice.ts";
 import { DRILL_CASES, FIRST_CASES, twinOf, type CaseName, type CaseResult } from "./webhook.ts";
 
-/** The kinds of answers. `limited`: 429. `unsent`: the drill had been stopped. */
+/** The kinds of answers. `limited`: 429. `unsent`: the drill had already stopped. */
 export type Kind =
   | "taken"
   | "redirected"
@@ -22,39 +22,39 @@ export type Pattern = Pick<DrillResults, "probed"> & {
   readonly all: (kind: Kind, names: readonly CaseName[]) => boolean;
   /** The cases that were answered. */
   readonly answered: readonly CaseName[];
-  /** The cases that differ from a request of the service only by signature and time. */
+  /** The cases that differ from a request of the service only in signature and time. */
   readonly plain: readonly CaseName[];
-  /** Whether two cases got the same answer, but for ids and numbers in it. */
+  /** Whether two cases received the same answer, ignoring ids and numbers. */
   readonly alike: (one: CaseName, other: CaseName) => boolean;
   /** Whether valid events were answered as if the route did not exist. */
   readonly isNowhere: boolean;
-  /** Whether `wrong_secret` was signed with a secret that was active before. */
+  /** Whether `wrong_secret` was signed with a secret that had been active. */
   readonly usedRetired: boolean;
-  /** Whether a repeated case got another result. */
+  /** Whether a repeated case had another result. */
   readonly wavers: boolean;
 };
 
-/** Valid events that every receiver accepts, however it reads them. */
+/** Valid events that every receiver accepts, regardless of how it reads them. */
 export const GOOD: readonly CaseName[] = ["good_event", "duplicate", "good_at_the_end"];
 
-/** Not found, method not allowed, gone. */
+/** Statuses of a missing route: not found, method not allowed, gone. */
 const NOWHERE: ReadonlySet<number> = new Set([404, 405, 410]);
-/** Maximum number of cases that are sent once more. */
+/** Maximum number of cases that are sent a second time. */
 const MAX_REPEATED = 8;
 
 /** The results of a drill, and the facts about its run. */
 export type DrillResults = {
   readonly results: readonly CaseResult[];
-  /** Results of cases that were sent once more. */
+  /** The results of cases that were sent a second time. */
   readonly repeated: readonly CaseResult[];
-  /** The cases that were to be sent. */
+  /** The cases that should be sent. */
   readonly names: readonly CaseName[];
   readonly usedRetired: boolean;
-  /** The mistake with which a signature must be made for the receiver to accept it; undefined if none was found. */
+  /** The signing mistake with which the receiver accepts a signature; undefined if none was found. */
   readonly probed: DrillCause | undefined;
 };
 
-/** The right digits in another order. */
+/** Cases in which the correct digits are in another order. */
 export const REORDERED: readonly CaseName[] = [
   "swapped_digits",
   "swapped_bytes",
@@ -91,7 +91,7 @@ function shapeOf(answer: CaseResult["answer"]): string {
 
 const UUIDS = new RegExp(UUID, "gi");
 
-/** The accepted forged cases to send again: a receiver that verifies only some requests then refuses some of them. */
+/** The accepted forged cases to send again: a receiver that verifies only some requests will refuse some of them. */
 export function toRepeat(results: readonly CaseResult[]): readonly CaseName[] {
   const taken = results.filter(
     (one) =>
@@ -103,7 +103,7 @@ export function toRepeat(results: readonly CaseResult[]): readonly CaseName[] {
   return taken.slice(0, MAX_REPEATED).map(({ name }) => name);
 }
 
-/** Whether a receiver refuses valid events, so that it is worth looking for the mistake that it makes. */
+/** Whether a receiver refuses valid events, so that it is worth searching for the mistake. */
 export function refusesGood(results: readonly CaseResult[]): boolean {
   const good = results.find(({ name }) => name === "good_event");
   return good !== undefined && (kindOf(good) === "refused" || kindOf(good) === "failed");
@@ -131,7 +131,7 @@ function isForged(name: CaseName): boolean {
   return DRILL_CASES[name].expected === "4xx" || DRILL_CASES[name].expected === "not 2xx";
 }
 
-/** Whether a comparison of some digits accepts it with one signature, and refuses it with the next. */
+/** Whether a comparison of only some digits may accept the case with one signature and refuse it with the next. */
 function isTakenByChance(name: CaseName): boolean {
   return [...REORDERED, "many_signatures"].includes(twinOf(name) ?? name);
 }

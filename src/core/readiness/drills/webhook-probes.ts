@@ -6,7 +6,7 @@ import { HEADERS } from "../../webhook/signature.ts";
 import type { Finding } from "../../webhook/diagnosis/causes.ts";
 import type { DrillCause } from "./webhook-advice.ts";
 
-/** An event signed as one mistake would have it: a receiver that accepts it makes that mistake. */
+/** An event signed with one mistake: a receiver that accepts it makes that mistake. */
 type Probe = {
   readonly cause: DrillCause;
   readonly headers: Readonly<Record<string, string>>;
@@ -14,8 +14,8 @@ type Probe = {
 };
 
 /**
- * Requests of the same event, each signed with one mistake that receivers make: another form of the secret, an older
- * secret, another text, or another form of the body. They tell apart the mistakes of a receiver that refuses
+ * Requests with the same event, each signed with one mistake that receivers make: another form of the secret, an older
+ * secret, another text, or another form of the body. They distinguish the mistakes of a receiver that refuses
  * everything.
  */
 export function probes(
@@ -53,7 +53,7 @@ function macOf(algorithm: string, key: string | Uint8Array, texts: readonly (str
   return mac.digest();
 }
 
-/** The right text, signed by another algorithm, written otherwise, or with secret and text in each other's place. */
+/** Digests of the correct text with another algorithm, in another notation, or with secret and text swapped. */
 function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): readonly string[] {
   const right = macOf("sha256", secret, texts);
   const text = Buffer.concat(texts.map((part) => Buffer.from(part)));
@@ -70,7 +70,7 @@ function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): 
   ];
 }
 
-/** The variants that have one fault. */
+/** The variants with exactly one fault. */
 function single<Value>(variants: readonly Variant<Value>[]): (readonly [Finding["code"], Value])[] {
   return variants.flatMap(({ findings, value }) => {
     const [only, ...more] = findings;
@@ -86,7 +86,7 @@ function causeOf(code: Finding["code"]): DrillCause {
   return code.startsWith("body_") ? "parsed_body" : "signs_otherwise";
 }
 
-/** Changes of a body's text that do not parse the body. */
+/** Changes to a body's text that do not parse the body. */
 const DECODED: ReadonlySet<Finding["code"]> = new Set([
   "body_whitespace_added",
   "body_whitespace_removed",

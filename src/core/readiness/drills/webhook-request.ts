@@ -14,10 +14,10 @@ import {
 } from "./webhook.ts";
 import type { DrillRequest } from "./webhook-case.ts";
 
-/** After this many requests without an answer the rest is not sent. */
+/** Maximum number of requests without an answer; after that the rest is not sent. */
 const MAX_UNANSWERED = 3;
 
-/** A `webhook.test` event made for a drill: nothing happened, and it is in no list of events. */
+/** A `webhook.test` event created for a drill: it reports nothing that happened, and is in no list of events. */
 export type DrillEvent = {
   readonly id: string;
   readonly storeId: string;
@@ -26,13 +26,13 @@ export type DrillEvent = {
   readonly sentAt?: number;
 };
 
-/** An event of an order that the drilled receiver has accepted before. */
+/** An event of an order that the drilled receiver has already accepted. */
 type OrderEvent = Pick<CheckoutEvent, "id" | "body"> & {
-  /** Accepted events of other types, of this order and of an order of the other kind. */
+  /** Accepted events of other types, about this order and an order of the other kind. */
   readonly others?: readonly (Pick<CheckoutEvent, "id" | "body"> & { readonly type: string })[];
 };
 
-/** The names of all cases of a drill: cases of an order come before the last valid event. */
+/** The names of all cases of a drill; cases of an order come before the last valid event. */
 export function casesOf(order: OrderEvent | null): readonly CaseName[] {
   if (order === null) return CASE_NAMES;
   const types = new Set(order.others?.map(({ type }) => type));
@@ -45,15 +45,15 @@ type DrillKeys = {
   readonly secret: string;
   /** A secret that was rotated out; undefined if there is none. */
   readonly retiredSecret: string | undefined;
-  /** Real time, in milliseconds: receivers compare it with theirs (decision 18). */
+  /** Real time, in milliseconds: receivers compare it with their own clocks (decision 18). */
   readonly realNow: number;
-  /** The address of the endpoint; default: none that anybody signs with. */
+  /** The address of the endpoint; default: an address that is never signed. */
   readonly url?: string;
 };
 
 /** The events that a case may send. */
 type DrillEvents = {
-  /** A new one, with an id that no other case has. */
+  /** A new event, with an id that no other case has. */
   readonly own: DrillEvent;
   /** The event of the first case. */
   readonly first: DrillEvent;
@@ -61,8 +61,8 @@ type DrillEvents = {
 };
 
 /**
- * The event of a case, signed and formed as its delivery would be, except for the case's changes of its bytes and of
- * our headers. Throws for a case of an order if there is no order.
+ * The event of a case, signed and formed like its delivery, except for the case's changes to its bytes and headers.
+ * Throws for a case of an order if there is no order.
  */
 export function drillRequest(
   name: CaseName,
@@ -107,7 +107,7 @@ export function buildCaseRequest(
   return how === undefined ? request : how(request, String(Math.floor(realNow / 1000)));
 }
 
-/** Whether nothing was shown: the receiver could not be reached at all, so it did nothing wrong. */
+/** Whether the results show nothing, because the receiver could not be reached at all. */
 export function wasOutOfReach(results: readonly CaseResult[]): boolean {
   return results.every(
     ({ answer }) =>
@@ -117,7 +117,7 @@ export function wasOutOfReach(results: readonly CaseResult[]): boolean {
 
 /**
  * Whether to send the next case: not if the valid event got no answer, nor after too many requests without an answer.
- * Only the service's own requests must get an answer; the connection of others may be cut.
+ * Only the service's own requests must be answered; the receiver may cut the connection of others.
  */
 export function shouldContinue(results: readonly CaseResult[]): boolean {
   const unanswered = results.filter(
@@ -137,7 +137,7 @@ function secretOf(
   return which === "another" ? (retiredSecret ?? neverASecret(own)) : which({ url, storeId: own.storeId });
 }
 
-/** The event of a case. Throws for a case of an order if there is none. */
+/** The event of a case. Throws for a case of an order if there is no order. */
 export function eventOf(name: CaseName, { own, first, order }: DrillEvents): OrderEvent {
   const { event: which, accepted } = DRILL_CASES[name];
   if (accepted !== undefined) {
@@ -155,7 +155,7 @@ export function eventOf(name: CaseName, { own, first, order }: DrillEvents): Ord
   return { id: own.id, body: bodyOfType(type, { own, order }) };
 }
 
-/** The type of the event that would say that the order of an event was paid. */
+/** The type of the event that would report the payment of the event's order. */
 export function paymentType({ body }: OrderEvent): CheckoutEvent["type"] {
   const { type } = JSON.parse(body) as { readonly type: string };
   return type.startsWith("order.") ? "order.succeeded" : "checkout_session.succeeded";
@@ -171,7 +171,7 @@ const COURSE: Readonly<Record<Status, readonly [sequence: number, previous: Stat
   expired: [2, "created"],
 };
 
-/** An event of another type about the order of an event, as the service would write it. */
+/** An event of another type about the same order, as the service would write it. */
 function bodyOfType(
   type: CheckoutEvent["type"],
   { own, order }: { readonly own: DrillEvent; readonly order: OrderEvent },

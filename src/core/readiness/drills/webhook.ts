@@ -37,11 +37,11 @@ const RIGHT_DIGITS = 32;
 /** Number of correct digits at both ends of a signature with a wrong middle. */
 const RIGHT_ENDS = { first: 40, last: 8 } as const;
 
-/** Every receiver must accept this age, in seconds, before and after its clock. */
+/** An age that every receiver must accept, in seconds, before and after its clock. */
 const MINUTE = 60;
-/** Every receiver must refuse this one. */
+/** An age that every receiver must refuse, in seconds. */
 const TEN_MINUTES = 600;
-/** Just within the tolerance that decision 12 chose, and just beyond it. The interface states none. */
+/** Slightly less than the tolerance of decision 12, in seconds. The interface states no tolerance. */
 const WITHIN_TOLERANCE = DEFAULT_TOLERANCE_SECONDS - 10;
 const BEYOND_TOLERANCE = DEFAULT_TOLERANCE_SECONDS + 30;
 
@@ -262,7 +262,10 @@ const orderCases = {
   ...forgedOrders(),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
-/** The cases of other accepted events of the order, and of an order of the other kind, each sent if there is one. */
+/**
+ * The cases with other accepted events, of the order and of an order of the other kind; each is sent if there is such
+ * an event.
+ */
 const acceptedCases: Readonly<Record<AcceptedName, DrillCase>> = byType("accepted", (type) =>
   goodCase([`${type} again, as it was accepted before`, `再次推送曾被接受的 ${type}`], "refuses_orders", {
     accepted: type,
@@ -287,7 +290,7 @@ export const DRILL_CASES: Readonly<Record<CaseName, DrillCase>> = {
   ...acceptedCases,
 };
 
-/** The step that stands for all cases that were not sent. */
+/** The step for all cases that were not sent. */
 export const NOT_SENT = "not_sent";
 
 /** The titles of the steps. */
@@ -296,13 +299,13 @@ export const WEBHOOK_STEPS = {
   [NOT_SENT]: { title: ["the rest of the drill", "演练的其余部分"] },
 } satisfies StepTitles;
 
-/** The names of all cases that are always sent, in the order in which they begin. */
+/** The names of all cases that are always sent, in the order in which they start. */
 export const CASE_NAMES = Object.keys(cases) as readonly CaseName[];
 
-/** The names of the cases that need an order event, in the order in which they begin. */
+/** The names of the cases that need an order event, in the order in which they start. */
 export const ORDER_CASE_NAMES = Object.keys(orderCases) as readonly CaseName[];
 
-/** The cases that need an accepted event of a type. */
+/** The names of the cases that need an accepted event of a type. */
 export const ACCEPTED_CASE_NAMES = Object.keys(acceptedCases) as readonly AcceptedName[];
 
 /** The cases that are sent in sequence before all others: their results must not depend on other requests in flight. */
@@ -310,7 +313,7 @@ export const FIRST_CASES: ReadonlySet<CaseName> = new Set(
   CASE_NAMES.slice(0, CASE_NAMES.indexOf("forged_on_connection") + 1),
 );
 
-/** Whether a drill sent order events too: without them it shows only how `webhook.test` is handled. */
+/** Whether a drill also sent order events: without them it shows only how `webhook.test` is handled. */
 export function hasOrderEvents(steps: readonly Pick<DrillStep, "name">[]): boolean {
   return ORDER_CASE_NAMES.every((name) => steps.some((step) => step.name === name));
 }
@@ -320,7 +323,7 @@ export type CaseResult = {
   readonly name: CaseName;
   readonly eventId: string;
   readonly milliseconds: number;
-  /** Whether it was sent again, because the receiver limits the rate. */
+  /** Whether the request was resent because the receiver limits the rate. */
   readonly limited?: true;
   readonly answer:
     | { readonly status: number; readonly body: string }
@@ -341,8 +344,9 @@ export function gotText({ answer, milliseconds }: CaseResult): string {
 }
 
 /**
- * Each case that must be refused, with the payment of an order for `webhook.test`. What is rightly signed and not of now
- * is the event that was accepted before, because no other is true of the order (decision 67).
+ * Each case that must be refused, with the payment of an order instead of `webhook.test`. Cases that are correctly
+ * signed with another time use the event that was already accepted, because no other event of the order would be true
+ * (decision 67).
  */
 function forgedPayments(): Readonly<Record<PaymentName, DrillCase>> {
   const rows = Object.entries<DrillCase>(cases).flatMap(([name, one]): [string, DrillCase][] => {
@@ -354,7 +358,7 @@ function forgedPayments(): Readonly<Record<PaymentName, DrillCase>> {
   return Object.fromEntries(rows) as Record<PaymentName, DrillCase>;
 }
 
-/** The case with `webhook.test` that a case of an order repeats; undefined for others. */
+/** The case with `webhook.test` that a case of an order repeats; undefined for other cases. */
 export function twinOf(name: CaseName): CaseName | undefined {
   const twin = name.replace(/^payment_/, "");
   return CASE_NAMES.find((one) => one === twin && one !== name);
@@ -371,7 +375,7 @@ function forgedOrders(): Readonly<Record<ForgedName, DrillCase>> {
   );
 }
 
-/** A case for each type of events of orders. */
+/** A case for each type of order event. */
 function byType<Prefix extends string>(
   prefix: Prefix,
   make: (type: CheckoutEvent["type"]) => DrillCase,
@@ -386,8 +390,8 @@ function byType<Prefix extends string>(
 }
 
 /**
- * Whether a case is made of an event of an order too: not where its bytes or another event are the forgery, nor where a
- * payment that never was would be rightly signed.
+ * Whether a case is also run with an order event: not if its bytes or another event are the forgery, nor if a payment
+ * that never happened would be correctly signed.
  */
 function isRepeated({ signed, secret, event, timestamp, reused, age, how, connection }: DrillCase): boolean {
   if (connection !== undefined) return false;
@@ -411,7 +415,7 @@ function withOtherMiddle(right: string): string {
   return right.slice(0, first) + otherDigits(right.slice(first, -last)) + right.slice(-last);
 }
 
-/** The right signature at one of three places, as during a rotation of secrets (decision 12). */
+/** The correct signature at one of three positions, as during a rotation of secrets (decision 12). */
 function placed(at: 0 | 1 | 2): (right: string) => string {
   return (right) => [malformed(right), malformed(malformed(right))].toSpliced(at, 0, right).join(",");
 }
@@ -424,7 +428,7 @@ function spaced(body: string): string {
 }
 
 /**
- * Valid JSON that no serializer writes: fields in another order, tabs, escapes, characters of 1 to 4 bytes, a final
+ * Valid JSON that no serializer writes: fields in another order, tabs, escapes, characters of 1 to 4 bytes, a trailing
  * line break.
  */
 function unusual(body: string): string {
@@ -441,7 +445,7 @@ function indented(body: string): string {
   return JSON.stringify(Object.fromEntries(fieldsOf(body)), null, 2);
 }
 
-/** The event as it comes again when a receiver was down for an hour. */
+/** The event as redelivered to a receiver that was down for an hour. */
 function madeEarlier(body: string): string {
   return body.replace(/"created_at":"([^"]+)"/, (_, at: string) => {
     const earlier = iso(Date.parse(at) - STALE_BY_SECONDS * 1000);

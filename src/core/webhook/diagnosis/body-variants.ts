@@ -5,28 +5,31 @@ import { FIELDS_OF_CHECKOUT, EVENT_FIELDS } from "../verify.ts";
 /** A body that may have been signed instead of the received one, with the cause that this would prove. */
 export type Variant<Value> = { readonly findings: readonly Finding[]; readonly value: Value };
 
-/** A cause with its detail, and the value that was signed in that case; undefined if the cause is impossible. */
+/**
+ * A cause with its detail, and the value that was signed in that case; the value is undefined if the cause is
+ * impossible.
+ */
 export type Row<Value> = readonly [
   code: Finding["code"],
   detail: string | undefined,
   value: Value | undefined,
 ];
 
-/** Larger bodies have no variants, because events are small. */
+/** Maximum size of a body with variants, in bytes: events are small. */
 export const MAX_VARIED_BYTES = 32 * 1024;
-/** Deeper JSON is not serialized again, because events are flat. */
+/** Maximum depth of JSON that is serialized again: events are flat. */
 const MAX_DEPTH = 8;
 const BLANKS = " \t\r\n";
 const BOM = "\u00ef\u00bb\u00bf";
 const BYTES = Array.from({ length: 256 }, (_, byte) => byte);
-/** The byte of each character of Windows-1252, which browsers also use for Latin-1. */
+/** The byte of each character in Windows-1252, which browsers also use for Latin-1. */
 const WINDOWS_1252 = new Map(
   BYTES.map((byte) => [new TextDecoder("windows-1252").decode(Uint8Array.of(byte)), byte] as const),
 );
 
 /**
- * Bodies that may have been signed if this one arrived, each with its cause, the likely ones first, without
- * repetitions. The body itself comes first, without a cause.
+ * Bodies that may have been signed if this one arrived, each with its cause, likely ones first, without duplicates. The
+ * body itself comes first, without a cause.
  */
 export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[] {
   const itself = { findings: [], value: rawBody };
@@ -86,8 +89,8 @@ function whiteSpace(latin1: string): Row<Body>[] {
 }
 
 /**
- * Loops, because a regular expression would take quadratic time. Only removes characters that are white space in every
- * encoding.
+ * Uses a loop, because a regular expression would take quadratic time. Removes only characters that are white space in
+ * every encoding.
  */
 function trimEnd(latin1: string): string {
   let end = latin1.length;
@@ -129,7 +132,7 @@ const ORDERS: readonly (readonly [detail: string, order: (value: unknown) => unk
   ["in the order in which the service writes them", writtenOrder],
 ];
 
-/** The same JSON as other programs write it. */
+/** The JSON as other programs write it. */
 function json(text: string): Row<Body>[] {
   const value = shallowJson(text.replace(/^\ufeff/, ""));
   if (value === undefined) return [];

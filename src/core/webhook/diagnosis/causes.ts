@@ -4,8 +4,8 @@ const TWO_SIDES =
   "The side that deviates is the one to correct: the receiver's framework, or whatever signed it.";
 
 /**
- * Every cause that a diagnosis can name (decision 46), with its message. The detail, in braces, is the specific
- * finding; it never holds a secret or a digest.
+ * All causes that a diagnosis can name (decision 46), with their messages. The detail, in braces, is the specific
+ * finding; it never contains a secret or a digest.
  */
 export const CAUSES = {
   secret_missing:
@@ -102,7 +102,7 @@ export type Finding = { readonly code: CauseCode; readonly detail?: string | und
 /** Why a verification failed. */
 export type Diagnosis = {
   readonly code: CauseCode;
-  /** The likely cause and the remedy. Holds no secret and no digest. */
+  /** The likely cause and the remedy. Contains no secret and no digest. */
   readonly message: string;
   /** Whether the cause is proven: undoing it gives a valid signature, or the fault is visible in the request. */
   readonly proven: boolean;

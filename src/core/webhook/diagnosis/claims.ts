@@ -1,6 +1,6 @@
 import { parseJson } from "../../json.ts";
 
-/** The claims of a body, true or not; null for a missing claim. */
+/** The claims in a body, true or not; null for a missing claim. */
 export type Claims = {
   readonly eventId: string | null;
   readonly type: string | null;
@@ -8,7 +8,7 @@ export type Claims = {
   readonly orderId: string | null;
 };
 
-/** Parses the claims of a webhook's body. For lists only: before verification, nothing may be decided by them. */
+/** Parses the claims of a webhook's body. Only for lists: before verification, nothing may depend on them. */
 export function claimsOf(rawBody: Uint8Array): Claims {
   const body = bodyOf(rawBody);
   const object = fieldOf(body, "data");

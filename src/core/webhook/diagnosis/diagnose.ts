@@ -22,9 +22,9 @@ import {
 import { bytesOf, HEADERS, headerValues, verifySignature } from "../signature.ts";
 import type { HeaderNames, VerifyOptions } from "../webhook.ts";
 
-/** A request that failed its verification, the secrets used, and further secrets that may have signed it. */
+/** A request whose verification failed, the secrets used, and further secrets that may have signed it. */
 export type DiagnoseOptions = VerifyOptions & {
-  /** Milliseconds since the epoch. */
+  /** The time in milliseconds since the epoch. */
   readonly now: number;
   readonly known?: readonly KnownSecret[];
 };
@@ -33,7 +33,7 @@ export type DiagnoseOptions = VerifyOptions & {
 const MAX_HASHED_BYTES = 64 * 1024 * 1024;
 /** Cost of an attempt in addition to its body, in bytes hashed. */
 const BYTES_PER_ATTEMPT = 512;
-/** The time of an attempt besides its hashing, as the number of bytes that could be hashed in it. */
+/** Duration of an attempt apart from hashing, as the number of bytes that could be hashed in that time. */
 const ATTEMPT_TIME_BYTES = 8 * 1024;
 /** The approximate number of variants of a body. */
 const VARIANTS = 64;
@@ -44,8 +44,8 @@ const NEAR_SECONDS = 3600;
 const PARSED = "What was verified is neither bytes nor text, but something that was parsed.";
 
 /**
- * Why a webhook fails its verification, the likeliest cause first; empty if it does not fail. Undoes common mistakes of
- * either side until the signature is valid. Holds no secret and no digest. For the receiver only: a forger must not
+ * Why a webhook's verification fails, the likeliest cause first; empty if it does not fail. Undoes common mistakes of
+ * either side until the signature is valid. Contains no secret and no digest. For the receiver only: a forger must not
  * learn how close a signature came.
  */
 export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
@@ -57,7 +57,7 @@ export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
 }
 
 /**
- * The same in small steps, for a program with other work: each step yields its cost in advance, in bytes hashed, so
+ * Diagnoses in small steps, for a program with other work: each step yields its cost in advance, in bytes hashed, so
  * that the caller can stop.
  */
 export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, readonly Diagnosis[]> {
@@ -137,7 +137,7 @@ function* prove(
   return undefined;
 }
 
-/** First one cause at a time, then two, then other timestamps. */
+/** Tries one cause at a time, then two, then other timestamps. */
 function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
   const { rawBody, timestampText } = request;
   const [eventId] = headerValues(options.headers, namesOf(options).eventId);
@@ -176,7 +176,8 @@ function* combinations(
 }
 
 /**
- * Timestamps of other attempts, the nearest first: around the received one, the current time and the event's creation.
+ * Timestamps of other attempts, the nearest first: around the received timestamp, the current time and the event's
+ * creation.
  */
 function* otherTimestamps(
   options: DiagnoseOptions,
@@ -195,7 +196,7 @@ function* otherTimestamps(
   }
 }
 
-/** Compared in constant time, because the duration must not reveal how good a guess was. */
+/** Compares in constant time, because the duration must not reveal how good a guess was. */
 function isDigestOf(
   { algorithm, hex }: Candidate,
   key: string | Uint8Array,
@@ -211,7 +212,7 @@ function namesOf({ headerNames = HEADERS }: VerifyOptions): HeaderNames {
   return headerNames;
 }
 
-/** The creation time of the event, according to its body, in Unix seconds. */
+/** The creation time in the event's body, in Unix seconds. */
 function createdSeconds(rawBody: Uint8Array): number | undefined {
   const created = Date.parse(String(fieldOf(bodyOf(rawBody), "created_at")));
   return Number.isNaN(created) ? undefined : Math.floor(created / 1000);

@@ -3,16 +3,16 @@ import type { Finding } from "./causes.ts";
 import { DEFAULT_TOLERANCE_SECONDS, headerValues, secretFault, TIMESTAMP } from "../signature.ts";
 import type { HeaderNames, VerifyOptions, WebhookHeaders } from "../webhook.ts";
 
-/** Within an hour, a wrong clock is more likely than an old request. */
+/** Maximum age for which a wrong clock is more likely than an old request, in seconds: an hour. */
 const LIKELY_SKEW_SECONDS = 3600;
-/** A clock with a wrong time zone is off by a multiple of half an hour, within this tolerance and this maximum. */
+/** A clock with a wrong time zone is off by a multiple of this, in seconds: half an hour. */
 const TIME_ZONE_STEP_SECONDS = 1800;
 const TIME_ZONE_SLACK_SECONDS = 60;
 const TIME_ZONE_MAX_SECONDS = 14 * 3600;
 /** Maximum number of timestamps that are parsed from a repeated header. */
 const MAX_PARTS = 3;
 
-/** The two headers if they are missing, empty or repeated. */
+/** Faults of the two headers: missing, empty or repeated. */
 export function missingHeaders(headers: WebhookHeaders, names: HeaderNames): readonly Finding[] {
   return (["timestamp", "signature"] as const).flatMap((kind): Finding[] => {
     const name = names[kind];
@@ -82,7 +82,7 @@ function isTimeZone(seconds: number): boolean {
   return distance <= TIME_ZONE_SLACK_SECONDS && seconds <= TIME_ZONE_MAX_SECONDS + TIME_ZONE_SLACK_SECONDS;
 }
 
-/** Likely causes from the form of the body, if no cause is proven. */
+/** Likely causes, derived from the form of the body, if no cause is proven. */
 export function bodyHints(rawBody: Uint8Array): readonly Finding[] {
   if (rawBody.length === 0) return [{ code: "body_empty" }];
   const text = Buffer.from(rawBody).toString("utf8");
@@ -101,7 +101,7 @@ export function bodyHints(rawBody: Uint8Array): readonly Finding[] {
   ];
 }
 
-/** `3 d 4 h`, `5 min 20 s`: the two largest units. */
+/** A span as its two largest units: `3 d 4 h`, `5 min 20 s`. */
 export function span(seconds: number): string {
   const units = [
     [86_400, "d"],

@@ -4,14 +4,14 @@ import { MAX_SIGNATURES, SIGNATURES } from "../signature.ts";
 
 /** A secret that may have signed, with a label for display. */
 export type KnownSecret = {
-  /** For display: `the secret of endpoint https://…`, never the secret itself. */
+  /** A label for display: `the secret of endpoint https://…`, never the secret itself. */
   readonly label: string;
   readonly secret: string;
-  /** Whether it was rotated out. */
+  /** Whether the secret was rotated out. */
   readonly retired: boolean;
 };
 
-/** A digest that the signature header may mean. */
+/** A digest that the signature header may contain. */
 export type Candidate = {
   readonly algorithm: "sha1" | "sha256" | "sha384" | "sha512";
   /** Lower-case hex; only the first digits if the header was cut off. */
@@ -27,7 +27,9 @@ const PREFIX = "whsec_";
 const MAX_HEADER = 2048;
 /** Maximum number of digests of one header that are compared. */
 const MAX_CANDIDATES = 8;
-/** With fewer digits a correct prefix could be guessed, and a diagnosis would help a forger. */
+/**
+ * Minimum number of digits for a proof: a shorter correct prefix could be guessed, and a diagnosis would help a forger.
+ */
 const MIN_PROVABLE_DIGITS = 32;
 /** The digests of other algorithms by their length, in hex digits. */
 const LENGTHS = new Map<number, Candidate["algorithm"]>([
@@ -47,7 +49,7 @@ const SEPARATORS = [
   ["a semicolon", ";"],
 ] as const;
 
-/** The keys that may have made the signature: `secrets` were used to verify, `known` are others. */
+/** The keys that may have created the signature: `secrets` were used to verify, `known` are others. */
 export function keyVariants(
   secrets: readonly string[],
   known: readonly KnownSecret[],
@@ -97,8 +99,8 @@ export function signedContentVariants(
 }
 
 /**
- * The digests that a signature header may mean, with the faults of their form; and the faults of the header, in case
- * none of the digests is right.
+ * The digests that a signature header may contain, with the faults of their form; and the faults of the header, in case
+ * none of the digests is correct.
  */
 export function readSignature(
   header: string,

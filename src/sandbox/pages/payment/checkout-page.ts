@@ -22,12 +22,12 @@ import {
 import { merchantText } from "../shared/merchant-text.ts";
 import { TEXTS } from "./texts.ts";
 
-/** The query of a customer who stays on the page. */
+/** The query of the page for a customer who stays on it. */
 export const STAY_QUERY = "stay";
 const SECONDS_TO_STAY = 5;
 const SENT_BACK_WITHIN_MS = 60_000;
 
-/** The page at `checkout_url`: the amount, the next step, and at the end the result. */
+/** The page at `checkout_url`: the amount, the next step, and finally the result. */
 export function checkoutPage(context: PageContext): Html {
   const { view } = context;
   const { status } = view.checkout;
@@ -91,7 +91,7 @@ function payment(context: PageContext): Html {
   </section>`;
 }
 
-/** Asks once, without script too. */
+/** Asks for confirmation once, also without script. */
 function cancelStep(context: PageContext, action: string): Html {
   return html`<details class="ask">
     <summary>${TEXTS.cancel}</summary>
@@ -113,7 +113,7 @@ function startStep(context: PageContext): Html {
     <p class="hint">${TEXTS.startHint[paymentMethod]}</p>`;
 }
 
-/** Without script the page does not update, and must not say that it does. */
+/** Without script the page does not update, and must not claim that it does. */
 function scanStep(context: PageContext, attempt: number): Html {
   const { view, origin } = context;
   const path = walletPath(view.checkout, attempt);
@@ -131,7 +131,7 @@ function scanStep(context: PageContext, attempt: number): Html {
     <noscript><a class="plain" href="${checkoutPath(view.checkout)}">${TEXTS.checkAgain}</a></noscript>`;
 }
 
-/** Dark on light in every theme, with the quiet zone that readers need. */
+/** Dark on light in every theme, with the quiet zone that scanners need. */
 function qrCode(address: string): Html {
   return trustMarkup(renderSVG(address, { ecc: "M", border: 4, whiteColor: "#fff", blackColor: "#000" }));
 }
@@ -162,7 +162,7 @@ function result(context: PageContext, status: FinalStatus): Html {
   </section>`;
 }
 
-/** A plain link: a return changes nothing, and says nothing about the payment (decision 19). */
+/** A plain link: a return changes nothing, and proves nothing about the payment (decision 19). */
 function returnLink(
   { view }: PageContext,
   { style, label }: { readonly style: "primary" | "quiet"; readonly label: Words },
@@ -173,8 +173,8 @@ function returnLink(
 }
 
 /**
- * After a payment the customer goes back without a click, and can stay. Who opens the page later stays. Without script
- * nothing moves, and the page does not say so.
+ * After a payment the customer is redirected without a click, and can choose to stay. A customer who opens the page
+ * later stays. Without script there is no redirect, and the page does not mention one.
  */
 function sendBack({ view, stays }: PageContext): Html {
   const { checkout, returnOrigin, names, now } = view;

@@ -17,7 +17,7 @@ export type PageContext = {
   readonly origin: string;
   /** The request_id of this answer. */
   readonly requestId: string;
-  /** Whether the customer has chosen not to return to the shop. */
+  /** Whether the customer has chosen to stay on the page. */
   readonly stays: boolean;
 };
 
@@ -37,7 +37,7 @@ export function price({ view }: PageContext): (language: Language) => string {
   return (language) => formatPrice(amountMinor, currency, tagOf(language));
 }
 
-/** The same in markup: a line may break after a separator, and never inside a group of digits. */
+/** The amount in markup: a line may break after a separator, and never inside a group of digits. */
 export function amount({ view }: PageContext): Html {
   const { amountMinor, currency } = view.checkout;
   return (language) => {
@@ -46,7 +46,7 @@ export function amount({ view }: PageContext): Html {
   };
 }
 
-/** A moment in the customer's language, in UTC: the shop and its customer may be in different places. */
+/** A moment in the customer's language, in UTC, because the shop and the customer may be in different places. */
 export function moment(time: number): Html {
   const text = (language: Language): string =>
     new Intl.DateTimeFormat(tagOf(language), MOMENT_FORMAT).format(time);
@@ -64,7 +64,7 @@ const MOMENT_FORMAT: Intl.DateTimeFormatOptions = {
   timeZoneName: "short",
 };
 
-/** When the checkout was paid, by the store's clock; undefined if it was not. */
+/** When the checkout was paid, by the store's clock; undefined if it was not paid. */
 export function paidAt({ checkout, attempts }: CheckoutView): number | undefined {
   if (checkout.status !== "succeeded") return undefined;
   return attempts.find(({ outcome }) => outcome === "succeeded")?.finishedAt ?? undefined;
@@ -96,7 +96,7 @@ export function timeLeft({ view }: PageContext): string {
   return hours === 0 ? parts.join(":") : `${hours}:${parts.join(":")}`;
 }
 
-/** The mark of a payment method: its initial in its colour, so that no trade mark is copied. */
+/** The mark of a payment method: its initial in its colour, so that no trademark is copied. */
 export function methodMark({ view }: PageContext): Html {
   const { paymentMethod } = view.checkout;
   return html`<span class="mark ${paymentMethod}" aria-hidden="true"

@@ -44,7 +44,7 @@ export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
   form("/pay/{checkout_id}/wallet/{attempt}", walletAction),
 ];
 
-/** Makes the markup of a page from the view of its checkout. */
+/** Creates the markup of a page from the view of its checkout. */
 type Show = (context: PagesContext, shown: PageContext, call: Call) => Outcome<Html>;
 
 function page(path: string, show: Show): AreaRoute<PagesContext> {
@@ -70,12 +70,12 @@ function page(path: string, show: Show): AreaRoute<PagesContext> {
   };
 }
 
-/** Reads the payer's act from a form. */
+/** Reads the payer's action from a form. */
 type ReadAction = (form: ReadonlyMap<string, string>, call: Call) => Outcome<PayerAction>;
 
 /**
- * A form is answered by a redirect to the present page, so that reload and back never send it again. A form that is
- * late or repeated does nothing else.
+ * A form is answered with a redirect to the current page, so that reload and back never send it again. A late or
+ * repeated form has no other effect.
  */
 function form(path: string, readAction: ReadAction): AreaRoute<PagesContext> {
   return {
@@ -120,7 +120,8 @@ function showCheckout(_context: PagesContext, shown: PageContext): Outcome<Html>
 }
 
 /**
- * Our page's script says that a browser has come, or goes back to the shop. A GET says nothing: any page may send one.
+ * Records that a browser has opened the page, or is going back to the shop; our page's script reports it. A GET proves
+ * nothing, because any page may send one.
  */
 function noteView(context: PagesContext, call: Call): Outcome<Answer> {
   const fields = readOwnForm(context, call);
@@ -138,7 +139,7 @@ function noteView(context: PagesContext, call: Call): Outcome<Answer> {
 }
 
 /**
- * Records that the next page links to the shop (if it does) when its form is sent: the form comes from our own page,
+ * Records, when a form is sent, that the next page links to the shop (if it does): the form comes from our own page,
  * but a GET of the page can come from any site.
  */
 function noteReturn(context: PagesContext, { requestId }: Call, { storeId }: Checkout): void {
@@ -179,7 +180,7 @@ function readOwnForm(
   ]);
 }
 
-/** The wallet of the attempt if there is one, else the checkout's page. */
+/** The path of the attempt's wallet if there is one, otherwise of the checkout's page. */
 function afterAction({ store }: PagesContext, call: Call): string {
   const id = checkoutIdIn(call);
   const attempt = attemptIn(call);
@@ -216,12 +217,12 @@ function checkoutIdIn({ params }: Call): string {
   return (params["checkout_id"] ?? "").toLowerCase();
 }
 
-/** The attempt of a wallet page; null for the checkout page. */
+/** The number of a wallet page's attempt; null for the checkout page. */
 function attemptIn({ params }: Call): number | null {
   return params["attempt"] === undefined ? null : Number(params["attempt"]);
 }
 
-/** The QR code uses the address that this browser used, so that it also works through a tunnel. */
+/** The origin for the QR code: the address that this browser used, so that the code also works through a tunnel. */
 function originOf(context: PagesContext, request: HttpRequest): string {
   const host = hostIn(request);
   const isPublic = host.startsWith("127.0.0.1") || isByPublicUrl(context, request);
@@ -238,8 +239,9 @@ function isByPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): 
 }
 
 /**
- * `localhost` belongs to the portal (decision 1): no page of a checkout may share its origin. The redirect stays on this
- * machine, so that a proxy which writes `localhost` into each Host makes no loop.
+ * Redirects away from `localhost`, which belongs to the portal (decision 1): no page of a checkout may share the
+ * portal's origin. The redirect stays on this machine, so that a proxy which writes `localhost` into each Host causes
+ * no loop.
  */
 function awayFromPortal(context: PagesContext, { request, requestId }: Call): Answer | undefined {
   const isPortals = /^(localhost|\[::1\])(:|$)/.test(hostIn(request));

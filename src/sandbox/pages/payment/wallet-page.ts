@@ -41,7 +41,7 @@ export function walletPage(context: PageContext, attempt: Attempt): Html {
   return layout({ title: html`${walletName(context)} · ${price(context)}`, main });
 }
 
-/** The page after the payer closed the wallet and did nothing; the wallet itself if the attempt is over. */
+/** The page for a payer who has closed the wallet without acting; the wallet itself if the attempt is over. */
 export function abandonedPage(context: PageContext, attempt: Attempt): Html {
   if (!isOpen(context, attempt)) return walletPage(context, attempt);
   const { view } = context;
@@ -98,7 +98,7 @@ function choices(context: PageContext, attempt: Attempt): Html {
     </div>`;
 }
 
-/** The result of an attempt that is over. A confirmation can still come, but too late. */
+/** The result of a finished attempt. A confirmation can still arrive, but too late. */
 function ending(context: PageContext, attempt: Attempt): Html {
   const { view } = context;
   const { checkout } = view;

@@ -20,7 +20,7 @@ export const PORTAL_STYLE = asset("/portal/assets/portal.css", "text/css", STYLE
 export const PORTAL_SCRIPT = asset("/portal/assets/portal.js", "text/javascript", script);
 /** htmx's extension for server-sent events. */
 export const SSE_SCRIPT = asset("/portal/assets/hx-sse.js", "text/javascript", sse);
-/** The part of live pages that the extension cannot do. */
+/** The behaviour of live pages that the extension does not support. */
 export const LIVE_SCRIPT = asset("/portal/assets/live.js", "text/javascript", liveScript);
 
 /** All assets of the portal. */

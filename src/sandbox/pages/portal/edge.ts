@@ -11,7 +11,7 @@ import type { PortalContext } from "./view.ts";
 
 /**
  * Removes the secret path of the portal from the address of a request, and adds it to all addresses in the answer
- * (decision 99). No other file knows the path. A request with another path gets a page without information.
+ * (decision 99). No other file knows the path. A request with another path receives a page without information.
  */
 export async function atPortalPath(
   { portal, world }: Pick<PortalContext, "portal" | "world">,
@@ -27,7 +27,7 @@ export async function atPortalPath(
   return onPath(portal, await answer({ ...request, target }));
 }
 
-/** The answer to every request that does not name the path, the same however near its guess is. */
+/** The answer to every request without the secret path; it is the same however close the guess is. */
 function closedPage(refused: RefusedRequest): Answer {
   const main = html`<main id="page" class="single">
     <section class="card">
@@ -42,11 +42,11 @@ function closedPage(refused: RefusedRequest): Answer {
 }
 
 /**
- * An address in markup: at the beginning of an attribute that holds an address. A text from outside cannot match,
- * because its quotation marks are escaped.
+ * Matches an address in markup: at the beginning of an attribute that contains an address. A text from outside cannot
+ * match, because its quotation marks are escaped.
  */
 const IN_MARKUP = /(?<=\s(?:href|action|formaction|src|hx-[\w:-]+)=")\/portal(?=[/?#"])/g;
-/** An address in a header. A redirect from another name of this machine begins with an origin. */
+/** Addresses in headers. A redirect from another name of this machine begins with an origin. */
 const IN_HEADERS = {
   Location: /^(https?:\/\/[^/]+)?\/portal(?=[/?#]|$)/,
   "Set-Cookie": /(; Path=)\/portal(?=[/;]|$)/,

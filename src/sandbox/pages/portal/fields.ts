@@ -22,11 +22,11 @@ export function field(
     readonly value?: string;
     readonly placeholder?: string;
     readonly required?: boolean;
-    /** Whether a phone shows digits. */
+    /** Whether a phone shows the numeric keyboard. */
     readonly numeric?: boolean;
-    /** The id of a `suggestions` on the page. */
+    /** The id of a list from `suggestions` on the page. */
     readonly list?: string;
-    /** The refused form, whose value replaces `value`. */
+    /** The refused form, whose value takes precedence over `value`. */
     readonly typed?: TypedForm;
   } = {},
 ): Html {
@@ -50,17 +50,17 @@ export function field(
   </label>`;
 }
 
-/** Attributes of a refused field: it has the focus, and the refusal describes it. */
+/** Attributes of a refused field: it receives the focus, and the refusal describes it. */
 function refusedAttributes(name: string, typed: TypedForm): Html {
   return typed?.field === name
     ? html` autofocus aria-invalid="true" aria-describedby="refused-${name}"`
     : html``;
 }
 
-/** The markup by which a page with a refused form is recognised. */
+/** The markup that identifies a page with a refused form. */
 export const REFUSED_MARK = 'class="refused"';
 
-/** The refusal beside a field. */
+/** The refusal next to a field. */
 export function refusalText(name: string, typed: TypedForm): Html {
   if (typed?.field !== name) return html``;
   return html`<strong class="refused" id="refused-${name}">${typed.words}</strong>`;
@@ -111,7 +111,7 @@ export function listFilter(
   </label>`;
 }
 
-/** A box that is ticked or not; it sends `yes`. */
+/** A checkbox; if checked, it sends `yes`. */
 export function tick(
   label: Text,
   name: string,
@@ -124,7 +124,7 @@ export function tick(
   </label>`;
 }
 
-/** The fields of these names in which something was typed; a form sends the others empty. */
+/** The filled-in fields among these names; a form sends the others empty. */
 export function filledFields(
   fields: ReadonlyMap<string, string>,
   names: readonly string[],

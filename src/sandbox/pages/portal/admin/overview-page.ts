@@ -33,7 +33,7 @@ export function overviewPage({ store }: PortalContext): Promise<Outcome<Content>
   return Promise.resolve(accept({ title: TEXTS.title, main }));
 }
 
-/** Whether the merchant waits for the administrator. */
+/** Whether the merchant is waiting for the administrator. */
 function waits(production: Production): boolean {
   return isRequested(production) && !isGateOpen(production);
 }

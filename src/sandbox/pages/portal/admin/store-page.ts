@@ -19,7 +19,7 @@ type Summary = AnswerOf<"storeSummary">;
 /** Maximum number of entries of the audit log shown: the newest. */
 const MAX_ACTIONS = 200;
 
-/** The administrator's page of a store: the acts that only the administrator can do, and the audit log. */
+/** The administrator's page of a store: the actions that only the administrator can take, and the audit log. */
 export async function adminStorePage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const summary = await ask(context, "storeSummary", { ...view, body: undefined });
   if (!summary.ok) return summary;
@@ -58,7 +58,7 @@ function isOfCapability({ action }: Readonly<Record<string, string>>): boolean {
 
 type ActionQuestion = { readonly action: AdministratorAction; readonly subject?: string };
 
-/** An act that is done only after its question. */
+/** An action that needs a confirmation. */
 function asked(view: View, { action, subject }: ActionQuestion): Html {
   const fields = { action, ...(subject === undefined ? {} : { subject }) };
   const path = actionsPath(view);
@@ -83,7 +83,7 @@ const UNDOING: ReadonlySet<AdministratorAction> = new Set([
   "close_gate",
 ]);
 
-/** An act that gives something, and can be taken back by the next. */
+/** An action that grants something and that the next action can revoke: it needs no confirmation. */
 function atOnce(view: View, { action, subject = "" }: ActionQuestion): Html {
   const label = TEXTS.acts[action];
   return actionForm(view, { action: actionsPath(view), label, fields: { action, subject } });
@@ -146,7 +146,7 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
   </section>`;
 }
 
-/** The prices; those to approve come first. */
+/** The prices; those awaiting approval come first. */
 function prices(view: View, { prices: all }: Summary): Html {
   const sorted = all.toSorted((left, right) => Number(left.approved) - Number(right.approved));
   const list = table(

@@ -7,7 +7,7 @@ import { actionForm, storePath } from "../forms.ts";
 import type { View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
-/** The payer's acts: buttons for the acts that are possible now, and the reasons against the others. */
+/** The payer's actions: buttons for the actions that are possible now, and why the others are not. */
 export function payerActions(view: View, seen: CheckoutView): Html {
   const { status, id } = seen.checkout;
   const action = storePath(view, `/checkouts/${id}/pay`);
@@ -34,7 +34,10 @@ export function payerActions(view: View, seen: CheckoutView): Html {
   </section>`;
 }
 
-/** A confirmation comes late where a payment was under way when the checkout ended (decision 10). */
+/**
+ * Why no late confirmation is possible: a confirmation comes late only if a payment was in progress when the checkout
+ * ended (decision 10).
+ */
 function whyNotLate({ checkout, attempts, lateResults }: CheckoutView): Words | undefined {
   const why = TEXTS.notLate;
   if (!isFinal(checkout.status)) return why.open;

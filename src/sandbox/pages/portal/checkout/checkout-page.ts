@@ -24,7 +24,7 @@ import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
 
-/** The whole story of a checkout: the same data, order and words as `checkout explain`. */
+/** The whole story of a checkout, with the same data, order and words as `checkout explain`. */
 export async function showCheckout(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const viewed = await viewCheckout(context, { storeId: view.storeId, checkoutId: view.id });
   if (!viewed.ok) return viewed;
@@ -89,7 +89,7 @@ function terms(
   return visibleValues<Row>(shown);
 }
 
-/** The command with the same output: with the order_id if it names one checkout and needs no quoting. */
+/** The command with the same output; with the order_id, if that identifies one checkout and needs no quoting. */
 function explainCommand(
   { store }: PortalContext,
   { id, orderId, storeId }: Checkout,

@@ -22,7 +22,7 @@ export function requestLineDetails(view: View, request: StoryRequest, checkout: 
   ${differences.length === 0 ? "" : differencesTable(differences)} ${requestDetails(request, checkout)}`;
 }
 
-/** The details of an event's line: the bytes of each delivery, and the button for a replay. */
+/** The details of an event's line: the bytes of each delivery, and the button that replays it. */
 export function eventLineDetails(
   { store }: PortalContext,
   view: View,
@@ -34,7 +34,7 @@ export function eventLineDetails(
   ${bytes(TEXTS.eventBody, body)} ${actionForm(view, { action, label: TEXTS.replay })}`;
 }
 
-/** An attempt of a delivery, as the state has both. */
+/** An attempt with its delivery, as stored. */
 type DeliveryAndAttempt = { readonly delivery: AttemptedDelivery; readonly attempt: DeliveryAttempt };
 
 /** The details of an attempt's line: the link to its delivery, and all stored data of the attempt. */

@@ -9,7 +9,10 @@ import { redirectAfterForm, answerWithPage } from "../route.ts";
 import type { PortalContext, Viewer } from "../view.ts";
 import { searchResultsPage, pagesOf } from "./found-page.ts";
 
-/** Leads from any id, or an order_id, to its page; else to the one thing that has the text, or to a list of all by kind. */
+/**
+ * Redirects from any id, or an order_id, to its page; otherwise to the only object that contains the text, or to a list
+ * of all such objects by kind.
+ */
 export async function findInStore(context: PortalContext, call: Call<Viewer>): Promise<Outcome<Answer>> {
   const storeId = call.params["store_id"] ?? DEFAULT_STORE;
   if (context.store.stores.names(storeId) === undefined) return noStore(storeId);
@@ -27,7 +30,7 @@ export async function findInStore(context: PortalContext, call: Call<Viewer>): P
   );
 }
 
-/** The same in all stores, if no store is named; the first store with a result wins. */
+/** Searches all stores, if no store is named; the first store with a result is used. */
 export function findAnywhere(context: PortalContext, call: Call<Viewer>): Outcome<Answer> {
   const text = wanted(call);
   const path = pageAnywhere(context, text);

@@ -10,7 +10,7 @@ import { TEXTS } from "./texts.ts";
 
 type StoreView = Pick<View, "storeId">;
 
-/** The page of each thing that was found. */
+/** The page of each object that was found. */
 export function pagesOf(view: StoreView, found: SearchHits): readonly string[] {
   return [
     ...found.checkouts.map(({ id }) => storePath(view, `/checkouts/${id}`)),
@@ -20,7 +20,7 @@ export function pagesOf(view: StoreView, found: SearchHits): readonly string[] {
   ];
 }
 
-/** A single request leads to its page, several to the list of them. */
+/** A single request leads to its page; several lead to a list of them. */
 function refusedPath(view: StoreView, { orderId, requestId, count }: SearchHits["refused"][number]): string {
   return count === 1
     ? storePath(view, `/requests/${requestId}`)

@@ -12,9 +12,7 @@ import { WORDS } from "../texts.ts";
 import type { Notice, View } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
-/**
- * The last change of a checkout, its time and its actor, as a continuation of the status; `now` is the store's time.
- */
+/** The last change of a checkout, with its time and actor, to follow the status; `now` is the store's time. */
 export function lastChangeText({ language }: Pick<View, "language">, last: LastChange, now: number): Html {
   const say = saying(language);
   const text = lastText(last, say);
@@ -24,7 +22,7 @@ export function lastChangeText({ language }: Pick<View, "language">, last: LastC
   >`;
 }
 
-/** The notice after an act in the payer's place: the status, and the change if the status does not show it. */
+/** The notice after an action on behalf of the payer: the status, and the change if the status does not show it. */
 export function paidNotice({ id, status, late }: AnswerOf<"pay">, { context, view }: ActionContext): Notice {
   const { store } = context;
   const at = iso(storeTime(context, view.storeId));

@@ -27,10 +27,10 @@ import type { Content, PortalContext, View } from "../view.ts";
 import { lastChangeText } from "./last.ts";
 import { TEXTS } from "./texts.ts";
 
-/** The filters by their names in the address, and in the operation. */
+/** The filters, by their names in the address and in the operation. */
 const FILTERS = { q: "q", status: "status", object: "object", method: "payment_method" } as const;
 
-/** The checkouts of a store, newest first, 50 a page. All filters are in the address. */
+/** The checkouts of a store, newest first, 50 per page. All filters are in the address. */
 export async function showCheckouts(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const given = Object.entries({ ...FILTERS, before: "before" }).flatMap(([name, field]) => {
     const value = view.query.get(name)?.trim() ?? "";
@@ -57,7 +57,7 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   return accept({ title: FRAME_TEXTS.checkouts, main, live: { kind: "checkouts" }, news });
 }
 
-/** A GET form, so that a filtered list has an address to share. */
+/** A GET form, so that a filtered list has an address that can be shared. */
 function filters(view: View): Html {
   const action = storePath(view, "/checkouts");
   const isFiltered = Object.keys(FILTERS).some((name) => (view.query.get(name) ?? "") !== "");
@@ -109,7 +109,9 @@ function rowId({ id }: CheckoutEntry): string {
   return `checkout-${id}`;
 }
 
-/** The last answer of the only endpoint; of several endpoints the number that failed, in red if all failed. */
+/**
+ * The last answer of the only endpoint; if there are several endpoints, the number that failed, in red if all failed.
+ */
 function lastAnswers(answers: readonly LastAnswer[]): Html {
   const [first, second] = answers;
   if (first === undefined) return html`<span class="hint">${TEXTS.noWebhook}</span>`;
@@ -137,7 +139,7 @@ function nothing(view: View): Html {
   return empty(TEXTS.noCheckouts, command, testOrderForm(view));
 }
 
-/** A request that was refused has made no checkout, and is in the log. */
+/** A hint at the log: a refused request has created no checkout. */
 function amongRequests(view: View): Html {
   const q = view.query.get("q") ?? "";
   if (q === "") return html``;

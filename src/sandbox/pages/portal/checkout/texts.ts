@@ -1,7 +1,7 @@
 import type { Texts } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
 
-/** The texts of the pages of checkouts. Lines of a story are in the words of `checkout explain`. */
+/** The texts of the pages of checkouts. The lines of a story use the words of `checkout explain`. */
 export const TEXTS = {
   search: ["Order id, any id, or text", "订单号、任意 ID 或文字"],
   any: ["Any", "不限"],

@@ -11,13 +11,13 @@ import type { PortalContext, View } from "../view.ts";
 import { eventLineDetails, requestLineDetails, attemptLineDetails } from "./details.ts";
 import { TEXTS } from "./texts.ts";
 
-/** Maximum number of lines on a page: the last. `checkout explain` prints all. */
+/** Maximum number of lines on a page: the last ones. `checkout explain` prints all. */
 const MAX_LINES = 60;
 
 /** The input of a story's page. */
 type StoryOptions = { readonly told: ReadStory; readonly command: string };
 
-/** A story with indexes for the frequent look-ups of its lines. */
+/** A story with indexes for frequent look-ups by its lines. */
 type StoryIndex = {
   /** Called for each line from top to bottom. */
   readonly dayAt: (entry: StoryEntry) => Html;
@@ -27,7 +27,7 @@ type StoryIndex = {
   readonly firstPositions: ReadonlyMap<string, number>;
 };
 
-/** The story, line for line as `checkout explain` has it. Each line has an address, and folds out. */
+/** The story, with the same lines as `checkout explain`. Each line has an address and can be expanded. */
 export function timeline(context: PortalContext, view: View, { told, command }: StoryOptions): Html {
   const say = saying(view.language);
   const story = { checkouts: [told.story], requests: told.requests, now: told.now };
@@ -44,7 +44,7 @@ export function timeline(context: PortalContext, view: View, { told, command }: 
     </section>`;
 }
 
-/** The pending entries, soonest first, apart from the past ones. */
+/** The pending entries, soonest first, separate from the past ones. */
 function pendingSection(pending: readonly PendingEntry[]): Html {
   if (pending.length === 0) return html``;
   const dayAt = dayMarks();
@@ -70,7 +70,7 @@ function indexOf(told: ReadStory): StoryIndex {
   return { dayAt: dayMarks(), told, deliveries, firstPositions: new Map(positions.toReversed()) };
 }
 
-/** The last lines, as far as a page shows them, and how many there are before them. */
+/** The last lines, as many as a page shows, and the number of lines before them. */
 function lastLines(lines: readonly StoryLine[]): {
   readonly shown: readonly StoryLine[];
   readonly left: number;
@@ -84,7 +84,7 @@ function lastLines(lines: readonly StoryLine[]): {
   return { shown: lines.slice(at), left };
 }
 
-/** Deliveries count by their attempts, which fold out with all their bytes. */
+/** The number of lines; a delivery counts as its attempts, which can be expanded with all their bytes. */
 function sizeOf(under: readonly DeliveryLine[]): number {
   return under.reduce((sum, { entry }) => sum + Math.max(1, entry.attempts?.length ?? 0), 0);
 }
@@ -159,7 +159,7 @@ function shownDelivery(
   </li>`;
 }
 
-/** Its time is its link; a line of which there is more folds out. */
+/** A line with its time as a link; a line with further details can be expanded. */
 function foldedOut(
   {
     entry,
@@ -179,7 +179,7 @@ function foldedOut(
     </details>`;
 }
 
-/** The text of a line, with its subject and its status emphasised. */
+/** The text of a line, with emphasis on its subject and its status. */
 function words({ text, status, what }: StoryEntry): Html {
   if (what === "event") return html`<strong>${text}</strong>`;
   const [, before = "", results = "", rest = ""] = RESULTS.exec(text) ?? [];
@@ -193,18 +193,18 @@ function words({ text, status, what }: StoryEntry): Html {
   return html`<span>${before}${marked}${withCause(rest)}</span>`;
 }
 
-/** The results of a line: behind a colon of a request or an attempt, or behind the address of an endpoint. */
+/** Matches the results in a line: after the colon of a request or an attempt, or after the address of an endpoint. */
 const RESULTS = /^(.*?(?:: | {2}))((?:[a-z_]+|\d{3})(?: ×\d+)?(?:, (?:[a-z_]+|\d{3})(?: ×\d+)?)*)(.*)$/s;
 const CODE = /^[2-5]\d\d\b/;
 
-/** The likely cause stands behind the rest in brackets. */
+/** The text with its likely cause in brackets at the end. */
 function withCause(text: string): Html {
   const [, told = text, cause = ""] = /^(.*) (\([^()]*\))$/s.exec(text) ?? [];
   return cause === "" ? html`${text}` : html`${told} <span class="cause">${cause}</span>`;
 }
 
 /**
- * Its address within the page. The lines of a payer have no id, and are named by their first words and their time; a
+ * The line's address within the page. A payer's lines have no id, and are named by their first words and their time; a
  * create that was answered again has the id of its first answer.
  */
 function anchorOf(
