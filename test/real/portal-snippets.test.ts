@@ -11,7 +11,7 @@ import { createHarness } from "../support/harness.ts";
 import { projectOf } from "../support/kit-projects.ts";
 import { hasLanguage, type TestedLanguage } from "../support/machine.ts";
 import { signedIn } from "../support/portal.ts";
-import { PROGRAM, run, startSandbox } from "../support/program.ts";
+import { PROGRAM, runHere, startSandboxHere } from "../support/program.ts";
 
 const execute = promisify(execFile);
 
@@ -82,8 +82,7 @@ echo json_encode(is_genuine([$one['secret']], $one['timestamp'], $one['signature
 
 test("each snippet of the first page creates an order, and tells a genuine webhook from a changed one", async () => {
   const folder = projectOf({});
-  const sandbox = await startSandbox({ cwd: folder });
-  const { ready } = sandbox;
+  const { ready } = await startSandboxHere({ cwd: folder });
   const arrived = await firstWebhook(folder, ready.signing_secret);
   const env = {
     PATH: process.env["PATH"],
@@ -176,8 +175,8 @@ async function firstWebhook(folder: string, secret: string): Promise<Arrived> {
   });
   const port = await portOf(server);
   onTestFinished(() => void server.close());
-  await run(["endpoints", "add", `http://127.0.0.1:${port}/hooks`], { cwd: folder });
-  await run(["trigger", "order.created"], { cwd: folder });
+  await runHere(["endpoints", "add", `http://127.0.0.1:${port}/hooks`], { cwd: folder });
+  await runHere(["trigger", "order.created"], { cwd: folder });
   return promise;
 }
 
@@ -186,7 +185,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 }
 
 async function orders(folder: string): Promise<number> {
-  const { stdout } = await run(["orders", "list", "--json"], { cwd: folder });
+  const { stdout } = await runHere(["orders", "list", "--json"], { cwd: folder });
   return (JSON.parse(stdout) as { readonly checkouts: readonly unknown[] }).checkouts.length;
 }
 
