@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fileOutput } from "../../src/world/output.ts";
 import { eventually } from "../support/eventually.ts";
-import { apiKeyOf } from "../support/load.ts";
-import { PROGRAM, run, startSandbox } from "../support/program.ts";
+import { PROGRAM, runHere, startSandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** A device that is always full; systems other than Linux have none. */
@@ -36,17 +35,14 @@ test("a result that cannot be printed is exit 1 with a word on stderr, and no st
 }) => {
   if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
   const cwd = tempFolder();
-  await startSandbox({ cwd });
+  await startSandboxHere({ cwd });
   const create = ["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"];
   const rows = [
     ["--version"],
-    ["--help"],
-    ["whoami"],
     ["orders", "create", "--help"],
     [...create, "--json"],
     create,
     // These end with another code than 0 where they can print: not ready, and nothing proven.
-    ["checklist"],
     ["checklist", "--json"],
     ["config", "diff", "--file", "other.config.json"],
   ];
@@ -67,7 +63,7 @@ test("a start whose ready line cannot be printed ends, and leaves no sandbox beh
   annotate,
 }) => {
   if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
-  for (const how of [[], ["--json"], ["--detach"], ["--detach", "--json"], ["--reuse"], ["--ephemeral"]]) {
+  for (const how of [[], ["--detach", "--json"], ["--reuse", "--json"], ["--ephemeral"]]) {
     const cwd = tempFolder();
     const { code, stderr } = await spawnFull("stdout", ["sandbox", "start", "--port", "0", ...how], { cwd })
       .ended;
@@ -113,18 +109,18 @@ test("a log that cannot be written never ends the sandbox", async ({ annotate })
 test("a listener whose output cannot be written goes on, and says so once", async ({ annotate }) => {
   if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
   const cwd = tempFolder();
-  const sandbox = await startSandbox({ cwd });
+  const { ready } = await startSandboxHere({ cwd });
   const { child, output, ended } = spawnFull("stdout", ["listen", "--json"], { cwd });
-  const env = { CHECKOUT_BASE_URL: sandbox.ready.base_url, CHECKOUT_API_KEY: apiKeyOf(sandbox) };
+  const env = { CHECKOUT_BASE_URL: ready.base_url, CHECKOUT_API_KEY: ready.api_key ?? "" };
   await eventually("the listener has tried to say that it is ready", async () =>
     expect(output.stderr).toContain("could not be printed"),
   );
   for (const id of ["order-1", "order-2"]) {
     const create = ["orders", "create", "--order-id", id, "--price-id", "price_coffee"];
-    expect((await run(create, { cwd, env })).code).toBe(0);
+    expect((await runHere(create, { cwd, env })).code).toBe(0);
   }
   await eventually("both events were taken", async () => {
-    const listed = await run(["deliveries", "list", "--json"], { cwd });
+    const listed = await runHere(["deliveries", "list", "--json"], { cwd });
     const { deliveries } = JSON.parse(listed.stdout) as { deliveries: readonly { state: string }[] };
     expect(deliveries.map(({ state }) => state)).toEqual(["succeeded", "succeeded"]);
   });
