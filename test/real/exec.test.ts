@@ -9,7 +9,7 @@ import { REAL } from "../support/real.ts";
 import type { ProgramResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness } from "../support/harness.ts";
-import { begin, PROGRAM, run } from "../support/program.ts";
+import { begin, PROGRAM, run, runHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const EXITED: ProgramResult = { ending: "exited", exitCode: 0 };
@@ -225,9 +225,9 @@ test("stdin, stdout, stderr, umask and exit code are the command's own", async (
   const script = join(cwd, "script");
   writeFileSync(script, "#!/bin/sh\nexit 0\n");
   chmodSync(script, 0o644);
-  expect((await run(["exec", script], { cwd })).code).toBe(126);
-  expect((await run(["exec", join(cwd, "nosuch")], { cwd })).code).toBe(127);
-  expect((await run(["exec", join(script, "below")], { cwd })).code).toBe(126);
+  expect((await runHere(["exec", script], { cwd })).code).toBe(126);
+  expect((await runHere(["exec", join(cwd, "nosuch")], { cwd })).code).toBe(127);
+  expect((await runHere(["exec", join(script, "below")], { cwd })).code).toBe(126);
 });
 
 test("exec says what the configuration of its folder opens, one line each", async () => {
@@ -250,7 +250,7 @@ test("exec says what the configuration of its folder opens, one line each", asyn
   writeFileSync(join(cwd, "checkout.config.json"), JSON.stringify(configuration));
   const opened = (stderr: string): string[] =>
     Array.from(stderr.matchAll(/^checkout\.config\.json: (.*)$/gm), ([, line = ""]) => line);
-  const { stderr } = await run(["exec", "--", process.execPath, "-e", "0"], { cwd });
+  const { stderr } = await runHere(["exec", "--", "true"], { cwd });
   const hosts = [
     "v1 and the pages answer as tunnel.example",
     "the control API answers as ops.example",
@@ -265,6 +265,6 @@ test("exec says what the configuration of its folder opens, one line each", asyn
   ]);
   // An option wins over the file, and a file without stores opens something too.
   writeFileSync(join(cwd, "checkout.config.json"), JSON.stringify({ sandbox: configuration.sandbox }));
-  const again = await run(["exec", "--listen", "127.0.0.3", "--", process.execPath, "-e", "0"], { cwd });
+  const again = await runHere(["exec", "--listen", "127.0.0.3", "--", "true"], { cwd });
   expect(opened(again.stderr)).toEqual(hosts);
 });
