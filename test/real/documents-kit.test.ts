@@ -132,8 +132,14 @@ test("the snippets run: by themselves, by vitest and by node:test", async () => 
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
   // Node 22 does not know it.
   const plain = ["closing.ts", ...(process.version.startsWith("v22.") ? [] : ["using.ts"])];
-  const programs = [...plain.map((name) => [name]), ["--test", "node.test.ts"]];
-  for (const args of [...programs, [vitest, "run", "--root", cwd, "shop", "receiver", "explore"]]) {
+  const imports = plain.map((name) => `await import("./${name}");`).join("");
+  const programs = [
+    ["--input-type=module", "-e", imports],
+    ["--test", "node.test.ts"],
+    // One worker loads the kit once, and not for each of three files.
+    [vitest, "run", "--root", cwd, "--no-isolate", "--maxWorkers=1", "shop", "receiver", "explore"],
+  ];
+  for (const args of programs) {
     const { stderr } = await run(process.execPath, args, { cwd, env, timeout: 120_000 });
     expect([args, stderr]).toEqual([args, ""]);
   }
