@@ -4,6 +4,7 @@ import { BROKEN } from "../support/broken.table.ts";
 import { FULL, part, SEED, size } from "../support/campaign.ts";
 import { differenceFrom } from "../support/explored.ts";
 import { BROKEN_SHOPS, CAREFUL_SHOPS, optionsFor } from "../support/explore-shops.ts";
+import { exploreShop, KILLED_SHOPS, STEADY_SHOPS } from "../support/killed-shops.ts";
 
 const LIMITS = { budgetMs: 300_000, seed: String(SEED) };
 /** Shops that only a pair of faults breaks. */
@@ -25,5 +26,18 @@ test.each(part(Object.entries(CAREFUL_SHOPS), 3))(
   async (_name, shop) => {
     const result = await explore({ ...optionsFor(shop), ...LIMITS, maxSchedules: size(60, 1000) });
     expect([result.broken, result.held]).toEqual([[], result.schedules]);
+  },
+);
+
+test.each(part(Object.keys(KILLED_SHOPS), 9))("found by a kill: %s", async (name) => {
+  const [code, found] = await exploreShop(KILLED_SHOPS, name, BROKEN.exploreKilled[name]?.least.length ?? 1);
+  expect([code, differenceFrom(name, found, "exploreKilled")]).toEqual([1, null]);
+});
+
+test.each(part(Object.keys(STEADY_SHOPS), 3))(
+  "nothing is said of a shop that is killed: %s",
+  async (name) => {
+    const [code, { broken, held, schedules }] = await exploreShop(STEADY_SHOPS, name, FULL ? 2 : 1);
+    expect([code, broken, held]).toEqual([0, [], schedules]);
   },
 );

@@ -3,7 +3,14 @@ import { expect, test } from "vitest";
 import type { RunFacts, SeenDelivery } from "../../src/core/explore/facts.ts";
 import { EXPLORE_CAUSES, type ExploreCause } from "../../src/core/explore/invariants.ts";
 import { brokenOf, canHeal, judge } from "../../src/core/explore/judge.ts";
-import { closenessOf, nextWave, placesOf, type KnownRun, type Place } from "../../src/core/explore/search.ts";
+import {
+  closenessOf,
+  nextWave,
+  placesOf,
+  type KillsAt,
+  type KnownRun,
+  type Place,
+} from "../../src/core/explore/search.ts";
 import {
   faultAt,
   keyOf,
@@ -15,9 +22,11 @@ import {
   type Schedule,
 } from "../../src/core/explore/schedule.ts";
 import { shrinking } from "../../src/core/explore/shrink.ts";
+import { placeTable } from "../../src/core/explore/table.ts";
 import { fractionOf } from "../../src/core/fraction.ts";
 import { SEED } from "../support/campaign.ts";
 
+const NO_KILLS = { request: [], delivery: [] };
 const PLACES: readonly Place[] = [
   { kind: "request", method: "POST", path: "/v1/orders", nth: 1 },
   { kind: "request", method: "GET", path: "/v1/checkout-sessions/*", nth: 1 },
@@ -102,7 +111,7 @@ function wavesOf(salt: number, seed: string): { readonly all: Schedule[]; readon
     });
   };
   run(NO_FAULTS);
-  for (let size = 1; size <= 2; size += 1) nextWave(runs, { seed, hasKills: false }).forEach(run);
+  for (let size = 1; size <= 2; size += 1) nextWave(runs, { seed, kills: NO_KILLS }).forEach(run);
   return { all, broken: runs.filter(({ isBroken }) => isBroken).map((one) => one.schedule) };
 }
 
@@ -127,15 +136,38 @@ test("no schedule is run twice, none contains one that is broken, and a seed rep
 
 test("the first wave is each fault at each place, and each other way of the payer", () => {
   const plain: KnownRun = { schedule: NO_FAULTS, places: PLACES, closeness: 0, isBroken: false };
-  const wave = nextWave([plain], { seed: "s", hasKills: false });
+  const wave = nextWave([plain], { seed: "s", kills: NO_KILLS });
   expect(wave).toHaveLength(2 * 10 + 2 * 8 + 6);
   expect(wave.map(sizeOf).every((size) => size === 1)).toBe(true);
   expect(wave.map(scheduleLine)).toContain("lose_answer at POST /v1/orders 1");
   expect(wave.map(scheduleLine)).toContain("payer: late_success");
   expect(scheduleLine(NO_FAULTS)).toBe("no fault");
-  const killed = nextWave([plain], { seed: "s", hasKills: true }).map(scheduleLine);
-  expect(killed).toHaveLength(wave.length + 2);
+  const kills: KillsAt = { request: ["kill"], delivery: ["kill", "kill_after_answer"] };
+  const killed = nextWave([plain], { seed: "s", kills }).map(scheduleLine);
+  expect(killed).toHaveLength(wave.length + 2 + 2 * 2);
   expect(killed).toContain("kill at POST /v1/orders 1");
+  expect(killed).toContain("kill_after_answer at order.succeeded 1");
+});
+
+test("the table has each single fault at its place, with its result, and no pair", () => {
+  const orders = { method: "POST", path: "/v1/orders", nth: 1 } as const;
+  const single = (action: "latency" | "kill" | "reset"): Schedule => ({
+    faults: [faultAt(orders, action)],
+    payer: "succeeded",
+  });
+  const payer: Schedule = { faults: [], payer: "failed" };
+  const table = placeTable(PLACES, [
+    { schedule: NO_FAULTS, result: "held" },
+    { schedule: single("reset"), result: "held" },
+    { schedule: single("latency"), result: "held" },
+    { schedule: single("kill"), result: "broken" },
+    { schedule: payer, result: "not_judged" },
+    { schedule: { ...single("kill"), payer: "failed" }, result: "broken" },
+  ]);
+  expect(table).toEqual([
+    { place: "POST /v1/orders 1", held: ["latency", "reset"], broken: ["kill"], notJudged: [] },
+    { place: "payer", held: [], broken: [], notJudged: ["failed"] },
+  ]);
 });
 
 test("pairs at places that only a fault has made come first, then those of the nearest misses", () => {
@@ -153,7 +185,7 @@ test("pairs at places that only a fault has made come first, then those of the n
     { schedule: single("status"), places: places.concat(second, retry), closeness: 1, isBroken: false },
     { schedule: single("truncate"), places: places.concat(second, retry), closeness: 1, isBroken: true },
   ];
-  const lines = nextWave(runs, { seed: "s", hasKills: false }).map(scheduleLine);
+  const lines = nextWave(runs, { seed: "s", kills: NO_KILLS }).map(scheduleLine);
   expect(lines).toHaveLength(10 + 2 * 8);
   expect(lines.slice(0, 10).every((line) => line.includes("POST /v1/orders 2"))).toBe(true);
   expect(lines.slice(10, 18).every((line) => line.startsWith("status"))).toBe(true);
@@ -183,6 +215,7 @@ const GOOD: RunFacts = {
   before: UNPAID,
   soon: PAID,
   last: PAID,
+  isDown: false,
 };
 const FAILED = { end: "failure", message: "gave up" } as const;
 const [ORDER] = GOOD.checkouts;
@@ -213,6 +246,10 @@ const SHOWN: Readonly<Record<ExploreCause, Partial<RunFacts>>> = {
   no_recovery: { purchase: FAILED, again: FAILED },
   books_again: { last: { ...PAID, times: 2 }, deliveries: [SUCCEEDED, { ...SUCCEEDED, cause: "duplicate" }] },
   books_other_events: { last: { ...PAID, times: 2 } },
+  books_at_start: {
+    last: { ...PAID, times: 2 },
+    schedule: { ...NO_FAULTS, faults: [faultAt({ eventType: "order.succeeded", nth: 1 }, "kill")] },
+  },
   books_unpaid: { before: PAID },
   books_failed: ended("failed"),
   books_cancelled: ended("cancelled"),
@@ -230,6 +267,7 @@ const SHOWN: Readonly<Record<ExploreCause, Partial<RunFacts>>> = {
   },
   not_told: { ...lost, deliveries: [] },
   acknowledged_only: lost,
+  not_restarted: { isDown: true, last: null },
   goes_back: { last: UNPAID },
 };
 
@@ -271,6 +309,7 @@ test("a missing booking may still come, and all other damage stays", () => {
     "refuses_payment",
     "not_told",
     "acknowledged_only",
+    "not_restarted",
     "goes_back",
   ]);
 });

@@ -1,10 +1,13 @@
+import * as childProcess from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { blocksIn } from "../support/documents.ts";
 import { eventually } from "../support/eventually.ts";
 import { differenceFrom } from "../support/explored.ts";
-import { begin, run } from "../support/program.ts";
+import { begin, PROGRAM as CHECKOUT, run } from "../support/program.ts";
+import { folderOf } from "../support/whole-shops.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** A program that makes one purchase; `KEY` is how it makes its key, `AFTER` what it does with an answer. */
@@ -37,6 +40,8 @@ function folderWith(before: boolean): string {
   return cwd;
 }
 
+const execFile = promisify(childProcess.execFile);
+const PATH = `${join(process.execPath, "..")}:${process.env["PATH"] ?? ""}`;
 const EXPLORE = ["explore", "--json", "--seed", "s", "--depth", "1"];
 const COMMAND = ["--", "node", "create-order.js"];
 
@@ -60,6 +65,19 @@ test("a program that stores its key when it has an answer is found by a kill, an
     /^checkout explore --only '(.*)' -- node create-order\.js$/.exec(told.broken[0]?.rerun ?? "") ?? [];
   const again = await run(["explore", "--json", "--only", only, ...COMMAND], { cwd });
   expect([again.code, again.stdout]).toEqual([1, expect.stringContaining('"schedules":1,')]);
+});
+
+test("the shop of the documents is served, killed and started again, as they show it", async () => {
+  const block = blocksIn("sh").find(({ code }) => code.startsWith("npx checkout explore --serve"));
+  const only = '[{"action":"kill","match":{"event_type":"order.succeeded","nth":1}}]';
+  const line = (block?.code ?? "").replace(
+    "npx checkout explore",
+    `"${process.execPath}" "${CHECKOUT}" explore --json --only '${only}'`,
+  );
+  const { stdout } = await execFile("/bin/sh", ["-c", line], { cwd: folderOf("node"), env: { PATH } });
+  expect(JSON.parse(stdout)).toMatchObject({ schedules: 1, held: 1, broken: [] });
+  const open = (JSON.parse(stdout) as { not_judged: readonly { invariant: string }[] }).not_judged;
+  expect(open.map(({ invariant }) => invariant)).toEqual(["recovery", "right_amount", "secrets_kept"]);
 });
 
 /** Reports success whatever came of it; the eleventh run and those after it do not end. */

@@ -61,6 +61,7 @@ export const BROKEN: {
   /** What the search finds first. */
   readonly explore: Readonly<Record<string, Explored>>;
   /** The same of clients of the drill of idempotency, as a command. */
+  readonly exploreKilled: Readonly<Record<string, Explored>>;
   readonly exploreClients: Readonly<Record<string, Explored>>;
 } = {
   webhooks: {
@@ -590,6 +591,49 @@ export const BROKEN: {
       invariant: "recovery",
       cause: "other_body",
       least: [[...HIDDEN_ANSWERS, "kill"]],
+    },
+  },
+  exploreKilled: {
+    "knows events in its memory": { invariant: "booked_once", cause: "books_again", least: [["kill"]] },
+    "books, and stores the event id later": {
+      invariant: "booked_once",
+      cause: "books_again",
+      least: [["kill"]],
+    },
+    "stores the event id, and books later": {
+      invariant: "booked_when_paid",
+      cause: "acknowledged_only",
+      least: [["kill"]],
+    },
+    "answers, and books later": {
+      invariant: "booked_when_paid",
+      cause: "acknowledged_only",
+      least: [["kill_after_answer"]],
+    },
+    "leaves its lock behind": {
+      invariant: "booked_when_paid",
+      cause: "not_restarted",
+      least: [["kill", "kill_after_answer"]],
+    },
+    "books what its journal has when it is started": {
+      invariant: "booked_once",
+      cause: "books_at_start",
+      least: [["kill", "kill_after_answer"]],
+    },
+    "knows the amount of an order in its memory": {
+      invariant: "right_amount",
+      cause: "other_amount",
+      least: [["kill", "kill_after_answer"]],
+    },
+    "knows its orders in its memory": {
+      invariant: "booked_when_paid",
+      cause: "acknowledged_only",
+      least: [["kill", "kill_after_answer"]],
+    },
+    "knows the last sequence in its memory": {
+      invariant: "final_stays",
+      cause: "goes_back",
+      least: [["kill"], ["reorder"]],
     },
   },
   explore: {

@@ -12,7 +12,7 @@ type Finding = {
 export function differenceFrom(
   name: string,
   { broken }: { readonly broken: readonly Finding[] },
-  table: "explore" | "exploreClients" = "explore",
+  table: "explore" | "exploreClients" | "exploreKilled" = "explore",
 ): string | null {
   const wanted = new Map(Object.entries(BROKEN[table])).get(name);
   const [found] = broken;

@@ -30,16 +30,26 @@ export function headOf(file: string): readonly string[] {
     .map((line) => line.trim());
 }
 
+/** A new folder with a whole shop, in which what the shop imports is installed. */
+export function folderOf(language: keyof typeof WHOLE_SHOPS): string {
+  return folderWith(WHOLE_SHOPS[language]);
+}
+
+function folderWith(file: string): string {
+  const cwd = tempFolder();
+  copyFileSync(file, join(cwd, basename(file)));
+  writeFileSync(join(cwd, "package.json"), '{"type":"module"}\n');
+  symlinkSync(join(ROOT, "node_modules"), join(cwd, "node_modules"));
+  return cwd;
+}
+
 /**
  * Types the head of a shop in a folder of its own, on ports of its own, and returns what came of it; `npx checkout` is the
  * built program, and what the shop imports is installed already.
  */
 export async function typeHead(file: string): Promise<Finished> {
-  const cwd = tempFolder();
+  const cwd = folderWith(file);
   const port = await freePort();
-  copyFileSync(file, join(cwd, basename(file)));
-  writeFileSync(join(cwd, "package.json"), '{"type":"module"}\n');
-  symlinkSync(join(ROOT, "node_modules"), join(cwd, "node_modules"));
   const bin = join(cwd, "bin");
   mkdirSync(bin);
   const npx = `#!/bin/sh\nshift\nexec "${process.execPath}" "${PROGRAM}" "$@"\n`;

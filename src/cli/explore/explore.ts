@@ -1,42 +1,27 @@
+// `checkout explore`: the options, and which sandbox and application are explored. The search: client/explore/.
 import { exploreAll, type SearchResult } from "../../client/explore/exploration.ts";
-import { runCommand, type CommandBench } from "../../client/explore/command.ts";
-import { decodeRequest, encodeRequest } from "../../core/control/operations.ts";
-import { durationText } from "../../core/config/setting-text.ts";
+import { commandStages, type Commands, type ShownOrder } from "../../client/explore/command.ts";
+import { runSchedule, type Bench } from "../../client/explore/run.ts";
+import { ShopFailure } from "../../client/explore/shop.ts";
 import { brokenOf } from "../../core/explore/judge.ts";
-import {
-  KILL,
-  NO_FAULTS,
-  scheduleLine,
-  type Schedule,
-  type ScheduledFault,
-} from "../../core/explore/schedule.ts";
-import { parseJson } from "../../core/json.ts";
-import { optionToCopy, quote, shellOf } from "../../core/shell/quote.ts";
-import { printable } from "../../core/text.ts";
+import { isKill, scheduleLine } from "../../core/explore/schedule.ts";
+import type { KillsAt } from "../../core/explore/search.ts";
+import { quote } from "../../core/shell/quote.ts";
 import { serveSandbox } from "../../host/serve.ts";
-import { register, valueOption, type Context, type Group } from "../command.ts";
-import { parseDuration, parseWhole } from "../parsers.ts";
-import { EXIT, unwrapHosting, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
+import { register, type Context, type Group } from "../command.ts";
+import { EXIT, unwrapHosting, interruptedProblem, Refused } from "../problem.ts";
+import { writeJunit } from "../readiness/junit-file.ts";
 import { untilStopped } from "../stopping.ts";
 import { callAt } from "../target/call.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 import { resolvePath } from "../snapshot/place.ts";
+import { faultJson, rerunOf, scheduleOf } from "./faults.ts";
+import { DEFAULTS, EXPLORE_RULES, exploreOptions, type ExploreOptions } from "./options.ts";
+import { exploreJson, exploreJunit, exploreText } from "./report.ts";
 
-type ExploreOptions = CommonOptions & {
-  readonly budget?: number;
-  readonly depth?: number;
-  readonly seed?: string;
-  readonly only?: string;
-  readonly write?: string;
-  readonly commandTimeout?: number;
-};
-
-const DEFAULT_BUDGET_MS = 60_000;
-const DEFAULT_DEPTH = 2;
-const MAX_DEPTH = 4;
-const DEFAULT_TIMEOUT_MS = 60_000;
-/** Maximum number of commands that run in parallel. */
+/** Schedules that run side by side in stores of their own. */
 const SIDE_BY_SIDE = 4;
+/** The pause between two lines that say how far the search is, in milliseconds. */
+const PROGRESS_MS = 5000;
 
 /** `checkout explore -- npm run checkout-once`. */
 export function registerExplore(group: Group): void {
@@ -47,31 +32,11 @@ export function registerExplore(group: Group): void {
     examples: [
       "checkout explore -- npm run checkout-once",
       "checkout explore --depth 1 --json -- node create-order.js",
-      "checkout explore --budget 5m --write faults.json -- npm run checkout-once",
+      `checkout explore --serve 'npm start' --receiver-path /hooks --order-view '/orders/{order_id}' --paid-when '"paid"' -- npm run checkout-once`,
+      "checkout explore --budget 5m --write faults.json --junit explore.xml -- npm run checkout-once",
     ],
-    options: [
-      valueOption(
-        "--budget <duration>",
-        `begin no new schedule after this time (default: ${durationText(DEFAULT_BUDGET_MS)})`,
-        parseDuration,
-      ),
-      valueOption(
-        "--depth <count>",
-        `number of faults in one schedule, at most (default: ${DEFAULT_DEPTH})`,
-        parseWhole(1, MAX_DEPTH),
-      ),
-      valueOption("--seed <text>", "the same seed runs the same schedules (default: random)"),
-      valueOption("--only <faults>", "run these faults alone: JSON, as the last line of a result shows it"),
-      valueOption(
-        "--write <file>",
-        "write the faults of the first finding without a kill, for checkout exec --fault",
-      ),
-      valueOption(
-        "--command-timeout <duration>",
-        `timeout of each run of the command (default: ${durationText(DEFAULT_TIMEOUT_MS)})`,
-        parseDuration,
-      ),
-    ],
+    options: exploreOptions(),
+    ...EXPLORE_RULES,
     passThrough: true,
     run: (context, options, program = "", ...args) => runExplore(context, options, [program, ...args]),
   });
@@ -83,11 +48,29 @@ async function runExplore(
   words: readonly string[],
 ): Promise<number> {
   const { world } = context;
-  const only = options.only === undefined ? undefined : scheduleOf(options.only);
+  if (options.only !== undefined) scheduleOf(options.only, options.payer ?? "succeeded");
   const path = options.write === undefined ? undefined : resolvePath(world, options.write);
   using stop = untilStopped(world);
-  const run = world.freshId().slice(-8);
-  let purchases = 0;
+  const result = await inOwnSandbox(context, options, { words, signal: stop.signal });
+  // What checkout exec --fault can do.
+  const first = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
+  if (path !== undefined && first !== undefined)
+    world.files.write(path, `${JSON.stringify(first.faults.map(faultJson), null, 2)}\n`);
+  await context.printer.result(exploreJson(result), () => exploreText(result, context));
+  if (options.junit !== undefined) writeJunit(world, options.junit, exploreJunit(result));
+  return result.broken.length === 0 ? EXIT.done : EXIT.failed;
+}
+
+/** A command line of the user's, and the signal that asks the exploration to stop. */
+type Wanted = { readonly words: readonly string[]; readonly signal: AbortSignal };
+
+/** Explores in stores of a sandbox of its own, in memory. */
+async function inOwnSandbox(
+  context: Context,
+  options: ExploreOptions,
+  wanted: Wanted,
+): Promise<SearchResult> {
+  const { serve: served, receiverPath } = options;
   const serving = serveSandbox(
     context,
     { port: 0, quiet: true },
@@ -95,71 +78,92 @@ async function runExplore(
       place: { folder: undefined, log: { writableNeedDrain: false, write: () => undefined } },
       use: async ({ ready: { base_url: baseUrl, control_token: token } }) => {
         const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-        const bench: CommandBench = {
-          world,
+        const view = viewOf(options);
+        const commands: Commands = {
+          ...commandsOf(context, options, wanted),
           baseUrl,
-          commandLine: words.map((word) => quote(word)).join(" "),
-          timeoutMs: options.commandTimeout ?? DEFAULT_TIMEOUT_MS,
-          signal: stop.signal,
-          newOrderId: () => {
-            purchases += 1;
-            return `order-${run}-${purchases}`;
-          },
+          target,
           call: ({ storeId, ...call }) => callAt(context, { ...target, storeId }, call),
+          ...(served !== undefined &&
+            receiverPath !== undefined && { shop: { commandLine: served, receiverPath } }),
+          ...(view && { view }),
         };
-        return search(context, bench, { ...options, only, words });
+        const kills: KillsAt = {
+          request: ["kill"],
+          delivery: view === undefined ? [] : ["kill", "kill_after_answer"],
+        };
+        const bench = { ...commands, open: commandStages(commands) };
+        return search(context, options, { ...wanted, bench, kills, hasView: view !== undefined });
       },
     },
   );
-  const result = unwrapHosting(await serving);
-  // What checkout exec --fault can do.
-  const first = result.broken.find(({ faults }) => faults.every(({ action }) => action !== KILL));
-  if (path !== undefined && first !== undefined)
-    world.files.write(path, `${JSON.stringify(first.faults.map(wireOf), null, 2)}\n`);
-  await context.printer.result(jsonOf(result), () => textOf(result, context));
-  return result.broken.length === 0 ? EXIT.done : EXIT.failed;
+  return unwrapHosting(await serving);
 }
+
+/** The command of the merchant, and its order_ids, which no other run has had. */
+function commandsOf({ world }: Context, options: ExploreOptions, { words, signal }: Wanted) {
+  const run = world.freshId().slice(-8);
+  let purchases = 0;
+  return {
+    world,
+    commandLine: words.map((word) => quote(word)).join(" "),
+    timeoutMs: options.commandTimeout ?? DEFAULTS.timeoutMs,
+    signal,
+    newOrderId: (): string => {
+      purchases += 1;
+      return `order-${run}-${purchases}`;
+    },
+  };
+}
+
+function viewOf({ orderView, orderViewCommand, paidWhen }: ExploreOptions): ShownOrder | undefined {
+  if (orderViewCommand !== undefined) return { from: { commandLine: orderViewCommand }, paidWhen };
+  if (orderView === undefined) return undefined;
+  return { from: orderView.startsWith("/") ? { path: orderView } : { url: orderView }, paidWhen };
+}
+
+type Explored = Wanted & {
+  readonly bench: Bench;
+  readonly kills: KillsAt;
+  /** Whether there is a view of what the shop books. */
+  readonly hasView: boolean;
+};
 
 async function search(
   context: Context,
-  bench: CommandBench,
-  {
-    budget: budgetMs = DEFAULT_BUDGET_MS,
-    depth = DEFAULT_DEPTH,
-    seed,
-    only,
-    words,
-  }: Omit<ExploreOptions, "only"> & {
-    readonly only: Schedule | undefined;
-    readonly words: readonly string[];
-  },
+  options: ExploreOptions,
+  { words, signal, bench, kills, hasView }: Explored,
 ): Promise<SearchResult> {
   const { world, printer } = context;
-  const { signal } = bench;
-  let ran = 0;
-  const broke: string[] = [];
+  const { budget: budgetMs = DEFAULTS.budgetMs, depth = DEFAULTS.depth, only } = options;
+  const progress = progressOf(context);
   const found = await exploreAll({
     run: async (schedule) => {
-      const run = await runCommand(bench, schedule);
-      if (signal.aborted) throw new Refused(interruptedProblem(soFar(ran, broke)));
-      ran += 1;
+      const run = await runSchedule(bench, schedule).catch((error: unknown) => {
+        if (signal.aborted) throw new Refused(interruptedProblem(progress.soFar()));
+        throw error;
+      });
+      if (signal.aborted) throw new Refused(interruptedProblem(progress.soFar()));
       const line = scheduleLine(schedule);
-      broke.push(...brokenOf(run.judgement).map(({ invariant }) => `${invariant} by ${line}`));
+      progress.ran(brokenOf(run.judgement).map(({ invariant }) => `${invariant} by ${line}`));
       return run;
     },
     world,
-    seed: seed ?? world.freshId().slice(-8),
+    seed: options.seed ?? world.freshId().slice(-8),
     budgetMs,
     maxSchedules: undefined,
     depth,
-    only,
+    only: only === undefined ? undefined : scheduleOf(only, options.payer ?? "succeeded"),
     sideBySide: SIDE_BY_SIDE,
-    hasKills: true,
-    isPlace: ({ kind }) => kind === "request",
-    hasView: false,
-    rerunOf: (schedule) => rerunOf(context, schedule, words),
+    kills,
+    isPlace: ({ kind }) => hasView || kind === "request",
+    hasView,
+    rerunOf: (schedule) => rerunOf(context, schedule, { options, words }),
     onWave: ({ size, count }) =>
       printer.talk(`explore: ${count} schedules with ${size} ${size === 1 ? "fault" : "faults"}`),
+  }).catch((error: unknown) => {
+    if (error instanceof ShopFailure) return { why: error.message };
+    throw error;
   });
   if (!("why" in found)) return found;
   throw new Refused({
@@ -170,74 +174,23 @@ async function search(
   });
 }
 
-/** The summary of an interrupted exploration: its findings are neither shrunk nor confirmed. */
-function soFar(ran: number, broke: readonly string[]): string {
-  const seen = broke.length === 0 ? "none" : [...new Set(broke)].join("; ");
-  return ` after ${ran} schedules; broken so far: ${seen}`;
-}
-
-/** A fault as a file of faults contains it. */
-function wireOf(fault: ScheduledFault): object {
-  const { action, ...rest } = fault;
-  if (action === KILL) return { action, match: fault.match ?? {} };
-  return encodeRequest("addFault", { ...rest, action }) ?? {};
-}
-
-/** The schedule of `--only`: faults as in a file of faults, and kills. */
-function scheduleOf(text: string): Schedule {
-  const refused = (why: string): Refused =>
-    refuseUsage(`--only ${why}`, `such as --only '[{"action":"lose_answer"}]'`);
-  const json = parseJson(text);
-  if (!Array.isArray(json)) throw refused("must be a JSON array of faults");
-  const faults = json.map((one: unknown): ScheduledFault => {
-    const isKill = typeof one === "object" && one !== null && "action" in one && one.action === KILL;
-    const read = decodeRequest("addFault", isKill ? Object.assign(one, { action: "latency" }) : one);
-    if (!read.ok) throw refused(`cannot be used: ${read.refusal.message}`);
-    // A fault that the API takes has the fields of a fault of a schedule.
-    const fault = read.value as ScheduledFault;
-    return isKill ? Object.assign(fault, { action: KILL }) : fault;
-  });
-  return { ...NO_FAULTS, faults };
-}
-
-function rerunOf({ world }: Context, { faults }: Schedule, words: readonly string[]): string {
-  const shell = shellOf(world.env);
-  const only = optionToCopy("--only", JSON.stringify(faults.map(wireOf)), shell) ?? "--only <faults>";
-  return `checkout explore ${only} -- ${words.map((word) => quote(word, shell)).join(" ")}`;
-}
-
-function jsonOf({ schedules, held, broken, notJudged, advice, seed }: SearchResult): object {
+/** Counts the schedules that ran, and says from time to time how many there are. */
+function progressOf({ world, printer }: Context) {
+  let ran = 0;
+  let toldAt = world.monotonic();
+  const broke: string[] = [];
   return {
-    schedules,
-    held,
-    broken: broken.map(({ faults, schedules: count, ...rest }) =>
-      Object.assign(rest, { faults: faults.map(wireOf), schedules: count }),
-    ),
-    not_judged: notJudged,
-    advice: advice.map(({ faults, text }) => ({ faults: faults.map(wireOf), text })),
-    seed,
+    ran: (broken: readonly string[]): void => {
+      ran += 1;
+      broke.push(...broken);
+      if (world.monotonic() - toldAt < PROGRESS_MS) return;
+      toldAt = world.monotonic();
+      printer.talk(`explore: ${ran} schedules, ${new Set(broke).size} broken so far`);
+    },
+    /** The summary of an interrupted exploration: its findings are neither shrunk nor confirmed. */
+    soFar: (): string => {
+      const seen = broke.length === 0 ? "none" : [...new Set(broke)].join("; ");
+      return ` after ${ran} schedules; broken so far: ${seen}`;
+    },
   };
-}
-
-function textOf(
-  { schedules, held, broken, notJudged, seed }: SearchResult,
-  { printer: { style, wrap } }: Context,
-): string {
-  const findings = broken.map(({ text, faults, story, rerun }) =>
-    [
-      wrap(`${style.red("✗")} ${text}`, 2),
-      `  faults: ${printable(JSON.stringify(faults.map(wireOf)))}`,
-      ...story.split("\n").map((line) => `    ${line}`),
-      `  → ${printable(rerun)}`,
-    ].join("\n"),
-  );
-  const reasons = [...new Set(notJudged.map(({ reason }) => reason))];
-  const open = reasons.map((reason) => {
-    const names = notJudged.filter((one) => one.reason === reason).map(({ invariant }) => invariant);
-    return wrap(`  not judged: ${names.join(", ")}: ${reason}`, 4);
-  });
-  const mark = broken.length === 0 ? style.green("✓") : style.red("✗");
-  const causes = broken.length === 1 ? "1 cause" : `${broken.length} causes`;
-  const last = `${mark} ${schedules} schedules, ${held} held, ${causes} found (seed ${printable(seed)}); booked_once was not judged`;
-  return [...findings, [...open, last].join("\n")].join("\n\n");
 }

@@ -1,4 +1,3 @@
-import { dirname, resolve } from "node:path";
 import {
   isReady,
   junitXml,
@@ -8,6 +7,7 @@ import {
 } from "../../core/readiness/report.ts";
 import { CHECKLIST_ITEMS, ITEM_COUNT, type ItemName } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
+import { writeJunit } from "./junit-file.ts";
 import { judgeFor, type Judge, type JudgeOptions } from "./judge.ts";
 import { checklistText } from "./text.ts";
 import { listOption, registerOn, switchOption, valueOption, type Context, type Group } from "../command.ts";
@@ -145,22 +145,4 @@ function narrowed(report: ChecklistReport, names: readonly ItemName[] | undefine
   return names === undefined
     ? report
     : { ...report, items: report.items.filter(({ name }) => names.includes(name)) };
-}
-
-/** Writes the JUnit file after the report was printed, so that a failure to write it does not lose the report. */
-function writeJunit({ cwd, files }: World, path: string, xml: string): void {
-  const file = resolve(cwd, path);
-  const refused = (why: string): Refused =>
-    new Refused({
-      exitCode: EXIT.failed,
-      code: "report_not_written",
-      message: `${path} cannot be written: ${why}`,
-      next: "name a file in an existing folder, with --junit",
-    });
-  if (!files.exists(dirname(file))) throw refused("its folder does not exist");
-  try {
-    files.write(file, xml);
-  } catch (error) {
-    throw refused(error instanceof Error ? error.message : String(error));
-  }
 }

@@ -80,7 +80,8 @@ const NO_VIEW: DrillResult = {
 /** The result of a drill without a view of orders: no step runs. */
 export const withoutView: ReadyDrill = () => Promise.resolve(NO_VIEW);
 
-function parsePattern(text: string): RegExp {
+/** Parses a regular expression that was typed. */
+export function parsePattern(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch (error) {

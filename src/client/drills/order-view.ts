@@ -11,7 +11,13 @@ import type { ControlTarget } from "../control/control.ts";
 
 /** The shop's view of an order: a URL or a command with `{order_id}` and `{session_id}`. */
 export type OrderViewSource = {
-  readonly from: { readonly url: string } | { readonly commandLine: string };
+  readonly from:
+    | { readonly url: string }
+    | {
+        readonly commandLine: string;
+        /** Changes to this program's environment. */
+        readonly env?: Readonly<Record<string, string | undefined>>;
+      };
   /** The pattern that matches the answer if the order is paid. */
   readonly paidWhen: RegExp;
 };
@@ -77,11 +83,10 @@ function ask(world: ViewWorld, look: ViewRequest): Promise<ViewReading> {
   const { from } = look.view;
   return "url" in from
     ? askPage(world, look, fillIn(from.url, look.checkout, encodeURIComponent))
-    : askCommand(
-        world,
-        look,
-        fillIn(from.commandLine, look.checkout, (text) => text),
-      );
+    : askCommand(world, look, {
+        ...from,
+        commandLine: fillIn(from.commandLine, look.checkout, (text) => text),
+      });
 }
 
 /** A reading without its text. */
@@ -131,11 +136,11 @@ async function askPage(
 async function askCommand(
   world: Pick<World, "run">,
   { view, signal }: ViewRequest,
-  commandLine: string,
+  { commandLine, env = {} }: Extract<OrderViewSource["from"], { readonly commandLine: string }>,
 ): Promise<ViewReading> {
   const { ending, exitCode, stdout, stderr } = await world.run({
     commandLine,
-    env: {},
+    env,
     timeoutMs: LOOK_TIMEOUT_MS,
     maxOutputBytes: MAX_ANSWER_BYTES,
     signal,

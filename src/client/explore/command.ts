@@ -1,196 +1,162 @@
-import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
-import { iso } from "../../core/clock.ts";
-import {
-  requestLines,
-  seenRequests,
-  type MadeCheckout,
-  type PurchaseResult,
-  type RunFacts,
-} from "../../core/explore/facts.ts";
-import { brokenOf, judge } from "../../core/explore/judge.ts";
-import { faultAt, KILL, type Schedule, type ScheduledFault } from "../../core/explore/schedule.ts";
-import { printable } from "../../core/text.ts";
+// Applications in any language, as stages of `explore`: a command that makes one purchase, alone or with a shop that is
+// started for each schedule (client/explore/shop.ts).
+import { isAtDelivery, type Bench, type Call, type Stage, type StageEnd } from "./run.ts";
+import type { MadeCheckout, OrderView } from "../../core/explore/facts.ts";
+import { isKill, type Schedule } from "../../core/explore/schedule.ts";
+import { parseView } from "../../core/explore/view.ts";
 import type { ShellResult, World } from "../../world.ts";
-import type { ControlCall } from "../control/control.ts";
+import type { ControlTarget } from "../control/control.ts";
 import { WITHOUT_TOKENS } from "../drills/merchant-command.ts";
-import type { ExploreRun } from "./exploration.ts";
+import { readView, type OrderViewSource } from "../drills/order-view.ts";
+import { endText, startShop, type ShopCommand, type Variables } from "./shop.ts";
 
-/** A merchant's command that makes one purchase, and the sandbox in which it runs. */
-export type CommandBench = {
-  readonly world: Pick<World, "run" | "sleep">;
+/** The commands of a merchant that are explored. */
+export type Commands = {
+  readonly world: Pick<World, "run" | "sleep" | "monotonic" | "send" | "listen">;
+  /** Makes one purchase. */
   readonly commandLine: string;
   readonly timeoutMs: number;
   readonly baseUrl: string;
+  readonly target: ControlTarget;
+  readonly call: Call;
   /** Returns an order_id that is not in the merchant's own records, which outlive the store of a run. */
   readonly newOrderId: () => string;
-  /** Calls an operation of the control API on a store; throws as the command line does. */
-  readonly call: <Name extends OperationName>(
-    call: ControlCall<Name> & { readonly storeId?: string },
-  ) => Promise<AnswerOf<Name>>;
-  /** Ends the command when the exploration is asked to stop. */
+  /** Ends the commands when the exploration is asked to stop. */
   readonly signal: AbortSignal;
+  /** The shop that is started for each schedule. Without it, the orders alone are judged. */
+  readonly shop?: ShopCommand;
+  readonly view?: ShownOrder;
 };
 
-/** The store of a run, and its purchase. */
-type Purchase = AnswerOf<"createStore"> & { readonly orderId: string };
+/**
+ * Where the shop shows an order: a URL, a path of the started shop, or a command. The answer is JSON,
+ * `{"paid","times","amount_minor"}`; a pattern says paid in the place of its field.
+ */
+export type ShownOrder = {
+  readonly from: OrderViewSource["from"] | { readonly path: string };
+  readonly paidWhen: RegExp | undefined;
+};
 
-/** How long the answer to a command that will be killed is held back, in milliseconds: it is killed before that. */
-const HELD_BACK_MS = 10_000;
-/** Pause between two checks whether the request has arrived, in milliseconds. */
-const LOOK_MS = 10;
-/** Time for the request of a killed command to be processed after its fault was applied, in milliseconds. */
-const CARRIED_OUT_MS = 50;
 const MAX_OUTPUT_BYTES = 4096;
-/** Maximum length of the output quoted with a failure, in characters: the end of the output. */
-const MAX_QUOTED_OUTPUT = 200;
-const MAX_LISTED = 1000;
 
-/** Runs the command in a new store, under the faults of a schedule; after a failure, once more without them. */
-export async function runCommand(bench: CommandBench, schedule: Schedule): Promise<ExploreRun> {
-  const store = await bench.call({ name: "createStore", body: { name: "checkout explore" } });
-  try {
-    return await runIn(bench, { ...store, orderId: bench.newOrderId() }, schedule);
-  } finally {
-    await bench.call({ name: "deleteStore", storeId: store.storeId, body: {} });
-  }
-}
-
-async function runIn(bench: CommandBench, store: Purchase, schedule: Schedule): Promise<ExploreRun> {
-  const { storeId } = store;
-  const kills: string[] = [];
-  for (const fault of schedule.faults) {
-    const { fault: added } = await bench.call({ name: "addFault", storeId, body: bodyOf(fault) });
-    if (fault.action === KILL) kills.push(added.id);
-  }
-  const first = await attempt(bench, store, kills);
-  let again: ShellResult | null = null;
-  if (first.ending !== "timeout" && first.exitCode !== 0) {
-    await bench.call({ name: "clearFaults", storeId, body: undefined });
-    again = await attempt(bench, store, []);
-  }
-  const checkouts = await checkoutsOf(bench, store);
-  const logged = await bench.call({ name: "listRequests", storeId, body: { limit: MAX_LISTED } });
-  const facts: RunFacts = {
-    schedule,
-    checkouts,
-    purchase: endOf(first, checkouts),
-    again: again && endOf(again, checkouts),
-    requests: seenRequests(logged),
-    deliveries: [],
-    before: null,
-    soon: null,
-    last: null,
-  };
-  const judgement = judge(facts);
-  const isBroken = brokenOf(judgement).length > 0;
-  return {
-    facts,
-    judgement,
-    story: isBroken ? await storyOf(bench, store, facts) : "",
-    viewError: undefined,
+/** Opens a stage for each schedule, in a store of its own that is deleted afterwards. */
+export function commandStages(commands: Commands): Bench["open"] {
+  const { call } = commands;
+  return async (schedule) => {
+    const made = await call({ name: "createStore", body: { name: "checkout explore" } });
+    const { storeId } = made;
+    const remove = (): Promise<unknown> => call({ name: "deleteStore", storeId, body: {} });
+    try {
+      return await openIn(commands, made, { schedule, remove });
+    } catch (error) {
+      await remove();
+      throw error;
+    }
   };
 }
 
-function bodyOf({ match = {}, ...fault }: ScheduledFault) {
-  const { action, ...held } = fault.action === KILL ? faultAt(match, "latency") : fault;
-  if (action === KILL) throw new Error("a kill is a fault that holds an answer back");
-  return { ...held, action, match, ...(fault.action === KILL ? { latencyMs: HELD_BACK_MS } : {}) };
-}
+/** A store with its key and its secret. */
+type Access = { readonly storeId: string; readonly apiKey: string; readonly signingSecret: string };
 
-/** Runs the command once; kills it after a request has met one of these faults and was processed. */
-async function attempt(
-  bench: CommandBench,
-  { storeId, apiKey, signingSecret, orderId }: Purchase,
-  kills: readonly string[],
-): Promise<ShellResult> {
-  const { world, commandLine, timeoutMs, baseUrl, signal } = bench;
-  const kill = new AbortController();
-  const over = new AbortController();
+async function openIn(
+  commands: Commands,
+  { storeId, apiKey, signingSecret }: Access,
+  { schedule, remove }: { readonly schedule: Schedule; readonly remove: () => Promise<unknown> },
+): Promise<Stage> {
+  const { call, shop: served, view, baseUrl } = commands;
   const env = {
     CHECKOUT_BASE_URL: baseUrl,
     CHECKOUT_API_KEY: apiKey,
     CHECKOUT_STORE_ID: storeId,
     CHECKOUT_SIGNING_SECRET: signingSecret,
-    CHECKOUT_ORDER_ID: orderId,
-    ...WITHOUT_TOKENS,
+    CHECKOUT_ORDER_ID: commands.newOrderId(),
+    ...ELSEWHERE,
   };
-  const watching =
-    kills.length === 0 ? undefined : killWhenMet(bench, { storeId, kills, over: over.signal }, kill);
+  if (served === undefined) {
+    const { purchase, kill } = purchaseOf(commands, env);
+    return { storeId, purchase, kill, close: remove };
+  }
+  const kills = schedule.faults.filter((fault) => isKill(fault.action) && isAtDelivery(fault));
+  const shop = await startShop(commands, served, { env, kills });
+  const withPort = { ...env, PORT: String(shop.port) };
   try {
-    return await world.run({
-      commandLine,
-      env,
-      timeoutMs,
-      maxOutputBytes: MAX_OUTPUT_BYTES,
-      signal: AbortSignal.any([signal, kill.signal]),
-    });
-  } finally {
-    over.abort();
-    await watching;
+    await call({ name: "addEndpoint", storeId, body: { url: shop.receiverUrl } });
+  } catch (error) {
+    await shop.stop();
+    throw error;
   }
-}
-
-async function killWhenMet(
-  { world, call }: CommandBench,
-  {
+  const { purchase, kill } = purchaseOf(commands, withPort);
+  return {
     storeId,
-    kills,
-    over,
-  }: { readonly storeId: string; readonly kills: readonly string[]; readonly over: AbortSignal },
-  kill: AbortController,
-): Promise<void> {
-  while (!over.aborted) {
-    const { faults } = await call({ name: "listFaults", storeId, body: undefined });
-    const waiting = new Set(faults.map(({ id }) => id));
-    if (kills.some((id) => !waiting.has(id))) {
-      await world.sleep(CARRIED_OUT_MS);
-      return kill.abort();
-    }
-    await world.sleep(LOOK_MS);
-  }
+    purchase,
+    view: (checkout) =>
+      view === undefined ? noView() : shown(commands, view, { checkout, env: withPort, port: shop.port }),
+    kill: async () => {
+      await kill();
+      await shop.restart();
+    },
+    isDown: shop.isDown,
+    close: async () => {
+      await shop.stop();
+      await remove();
+    },
+  };
 }
 
-async function checkoutsOf({ call }: CommandBench, { storeId }: Purchase): Promise<readonly MadeCheckout[]> {
-  const { checkouts } = await call({ name: "listCheckouts", storeId, body: {} });
-  return checkouts
-    .map(({ id, orderId, amountMinor, status }) => ({ id, orderId, amountMinor, status, checkoutUrl: id }))
-    .toReversed();
+/** Variables of another sandbox, and the tokens, which a merchant's command does not get. */
+const ELSEWHERE = { ...WITHOUT_TOKENS, CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
+
+/** The command that makes the purchase, and the end of its run. */
+function purchaseOf(
+  { world, commandLine, timeoutMs, signal }: Pick<Commands, "world" | "commandLine" | "timeoutMs" | "signal">,
+  env: Variables,
+): { readonly purchase: () => Promise<StageEnd>; readonly kill: () => Promise<void> } {
+  let current = new AbortController();
+  return {
+    purchase: async () => {
+      current = new AbortController();
+      const stop = AbortSignal.any([signal, current.signal]);
+      const command = { commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal: stop };
+      return endOf(await world.run(command));
+    },
+    kill: () => Promise.resolve(current.abort()),
+  };
 }
 
-/**
- * The result of a command. After a success, the command is assumed to know the first order, because it does not say
- * which order it received.
- */
-function endOf(
-  { ending, exitCode, stdout, stderr }: ShellResult,
-  [first]: readonly MadeCheckout[],
-): PurchaseResult {
-  if (ending === "timeout") return { end: "timeout" };
-  if (exitCode === 0) return { end: "order", id: first?.id ?? "", checkoutUrl: first?.checkoutUrl ?? "" };
-  const how = ending === "aborted" ? "killed" : `exit code ${exitCode ?? "none"}`;
-  const said = printable((stderr.trim() === "" ? stdout : stderr).trim().slice(-MAX_QUOTED_OUTPUT));
-  return { end: "failure", message: said === "" ? how : `${how}: ${said}` };
+/** How a command ended. It does not tell which order it has. */
+function endOf(result: ShellResult): StageEnd {
+  if (result.ending === "timeout") return { end: "timeout" };
+  if (result.exitCode === 0) return { end: "unnamed" };
+  return { end: "failure", message: endText(result) };
 }
 
-/** The timeline of the order as text, or the requests if there is none, and how the command exited. */
-async function storyOf(
-  { call }: CommandBench,
-  { storeId }: Purchase,
-  { checkouts, requests, purchase, again }: RunFacts,
-): Promise<string> {
-  const [first] = checkouts;
-  const lines =
-    first === undefined
-      ? requestLines({ requests })
-      : linesOf(await call({ name: "explain", storeId, body: { id: first.orderId } }));
-  const ends = [purchase, again].flatMap((end) =>
-    end === null ? [] : [`the command ended: ${end.end === "failure" ? end.message : END_TEXT[end.end]}`],
-  );
-  return [...lines, ...ends].join("\n");
+function noView(): Promise<OrderView> {
+  return Promise.reject(new Error("no --order-view and no --order-view-command was given"));
 }
 
-const END_TEXT = { order: "exit code 0", timeout: "not in its time" } as const;
-
-function linesOf({ summary, entries }: AnswerOf<"explain">): readonly string[] {
-  return [printable(summary), ...entries.map(({ at, text }) => `${iso(at)}  ${printable(text)}`)];
+/** Reads what the shop shows of an order. Throws if it cannot be read. */
+async function shown(
+  { world, target, signal }: Pick<Commands, "world" | "target" | "signal">,
+  { from, paidWhen }: ShownOrder,
+  {
+    checkout,
+    env,
+    port,
+  }: { readonly checkout: MadeCheckout; readonly env: Variables; readonly port: number | undefined },
+): Promise<OrderView> {
+  const source =
+    "path" in from
+      ? { url: `http://127.0.0.1:${port ?? ""}${from.path}` }
+      : "url" in from
+        ? from
+        : { ...from, env };
+  const view = { from: source, paidWhen: paidWhen ?? ANYTHING };
+  const { says, got, text, isMissing } = await readView(world, { target, checkout, view, signal });
+  if (says === "unknown") throw new Error(`the view of the order cannot be read: ${got}`);
+  if (isMissing) return { paid: false, times: null, amountMinor: null };
+  const read = parseView(text, paidWhen);
+  if (read === undefined) throw new Error(`the view of the order is not {"paid": true or false, …}: ${got}`);
+  return read;
 }
+
+const ANYTHING = /(?:)/;

@@ -9,9 +9,15 @@ import {
   type Invariant,
   type NotJudgedReason,
 } from "../../core/explore/invariants.ts";
-import type { RunFacts } from "../../core/explore/facts.ts";
-import { brokenOf, type Judgement } from "../../core/explore/judge.ts";
-import { closenessOf, nextWave, placesOf, type KnownRun, type Place } from "../../core/explore/search.ts";
+import { brokenOf } from "../../core/explore/judge.ts";
+import {
+  closenessOf,
+  nextWave,
+  placesOf,
+  type KillsAt,
+  type KnownRun,
+  type Place,
+} from "../../core/explore/search.ts";
 import {
   keyOf,
   NO_FAULTS,
@@ -21,18 +27,10 @@ import {
   type ScheduledFault,
 } from "../../core/explore/schedule.ts";
 import { shrinking } from "../../core/explore/shrink.ts";
+import { placeTable, type PlaceResults, type ScheduleResult } from "../../core/explore/table.ts";
 import { english } from "../../core/language.ts";
 import type { World } from "../../world.ts";
-
-/** A run of a schedule. */
-export type ExploreRun = {
-  readonly facts: RunFacts;
-  readonly judgement: Judgement;
-  /** The timeline of the run as text; empty if no invariant was broken. */
-  readonly story: string;
-  /** The error of the last reading of the view, if the view could not be read. */
-  readonly viewError: unknown;
-};
+import type { ExploreRun } from "./run.ts";
 
 /** The subject and the limits of an exploration. */
 type Search = {
@@ -46,8 +44,7 @@ type Search = {
   readonly only: Schedule | undefined;
   /** The number of schedules that run in parallel. */
   readonly sideBySide: number;
-  /** Whether the application is a command that can be killed. */
-  readonly hasKills: boolean;
+  readonly kills: KillsAt;
   /** Whether faults are injected at a place. */
   readonly isPlace: (place: Place) => boolean;
   /** Whether there is a view of the application's bookings. */
@@ -76,6 +73,7 @@ export type SearchResult = {
   readonly broken: readonly Finding[];
   readonly notJudged: readonly { readonly invariant: Invariant; readonly reason: string }[];
   readonly advice: readonly { readonly faults: readonly ScheduledFault[]; readonly text: string }[];
+  readonly table: readonly PlaceResults[];
   readonly seed: string;
 };
 
@@ -97,7 +95,8 @@ export async function exploreAll(search: Search): Promise<SearchResult | Useless
   const useless = only === undefined ? uselessOf(plain, search.hasView) : undefined;
   if (useless !== undefined) return useless;
   const runs = [plain];
-  if (only === undefined && brokenOf(plain.judgement).length === 0) await runWaves(search, runs);
+  const isSearch = only === undefined && brokenOf(plain.judgement).length === 0;
+  const left = isSearch ? await runWaves(search, runs) : [];
   const { confirmed, unsteady } = await confirmAll(search, runs);
   return {
     schedules: runs.length,
@@ -105,8 +104,18 @@ export async function exploreAll(search: Search): Promise<SearchResult | Useless
     broken: confirmed,
     notJudged: notJudgedIn(runs, unsteady, search.hasView),
     advice: adviceOf(runs),
+    table: placeTable(placesOf(plain.facts), [
+      ...runs.map((run) => ({ schedule: run.facts.schedule, result: resultOf(run, confirmed) })),
+      ...left.map((schedule) => ({ schedule, result: "not_judged" as const })),
+    ]),
     seed,
   };
+}
+
+function resultOf({ judgement }: ExploreRun, confirmed: readonly Finding[]): ScheduleResult {
+  const broken = brokenOf(judgement);
+  if (broken.some(({ invariant }) => confirmed.some((one) => one.invariant === invariant))) return "broken";
+  return broken.length > 0 || judgement.isDropped ? "not_judged" : "held";
 }
 
 function uselessOf({ facts, viewError }: ExploreRun, hasView: boolean): Useless | undefined {
@@ -119,7 +128,10 @@ function uselessOf({ facts, viewError }: ExploreRun, hasView: boolean): Useless 
   return undefined;
 }
 
-/** Runs the waves of the search in sequence, until depth, budget or schedules are exhausted. */
+/**
+ * Runs the waves of the search, one after the other, until depth, budget or schedules are used up. Returns the schedules
+ * of the last wave that were not run.
+ */
 async function runWaves(
   {
     run,
@@ -128,13 +140,13 @@ async function runWaves(
     depth = DEFAULT_DEPTH,
     maxSchedules = Number.POSITIVE_INFINITY,
     seed,
-    hasKills,
+    kills,
     isPlace,
     sideBySide: width,
     onWave,
   }: Search,
   runs: ExploreRun[],
-): Promise<void> {
+): Promise<readonly Schedule[]> {
   const until = world.monotonic() + budgetMs;
   const [plain] = runs;
   const known = (one: ExploreRun): KnownRun => ({
@@ -144,16 +156,17 @@ async function runWaves(
     isBroken: brokenOf(one.judgement).length > 0,
   });
   for (let size = 1; size <= depth; size += 1) {
-    const left = Math.max(0, maxSchedules - runs.length);
-    const wave = nextWave(runs.map(known), { seed, hasKills }).slice(0, left);
-    if (wave.length === 0) return;
-    onWave?.({ size, count: wave.length });
-    const done = await sideBySide(wave, width, async (schedule) =>
+    const wave = nextWave(runs.map(known), { seed, kills });
+    const wanted = wave.slice(0, Math.max(0, maxSchedules - runs.length));
+    if (wanted.length > 0) onWave?.({ size, count: wanted.length });
+    const done = await sideBySide(wanted, width, async (schedule) =>
       world.monotonic() < until ? run(schedule) : undefined,
     );
     runs.push(...done.filter((one) => one !== undefined));
-    if (done.includes(undefined)) return;
+    const left = wave.filter((_schedule, at) => done[at] === undefined);
+    if (left.length > 0) return left;
   }
+  return [];
 }
 
 /** Maps items, a limited number at a time; the results are in the order of the items. */
@@ -227,7 +240,8 @@ async function confirm(
       step = steps.next(breaks(candidate));
     }
     const least = step.value;
-    const again = await Promise.all(Array.from({ length: CONFIRMATIONS }, () => search.run(least)));
+    const times = Array.from({ length: CONFIRMATIONS }, () => least);
+    const again = await sideBySide(times, search.sideBySide, search.run);
     const [first] = again;
     if (first === undefined || !again.every(breaks)) continue;
     const shown = brokenOf(first.judgement).find((one) => one.invariant === invariant)?.cause ?? cause;

@@ -27,7 +27,7 @@ export type MadeCheckout = {
 };
 
 /** A request of v1. */
-export type SeenRequest = {
+type SeenRequest = {
   readonly method: string;
   readonly path: string;
   readonly status: number;
@@ -57,6 +57,8 @@ export type RunFacts = {
   readonly before: OrderView | null;
   readonly soon: OrderView | null;
   readonly last: OrderView | null;
+  /** Whether the application did not start again after it was killed. */
+  readonly isDown: boolean;
 };
 
 /** The logged requests of a run's store, in the form used for judging. */

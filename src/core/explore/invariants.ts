@@ -114,6 +114,10 @@ export const EXPLORE_CAUSES = {
     "It was booked more than once although the event of the payment came once: it also books another event.",
     "支付事件只推送了一次，却重复入账：还对其他事件入账。",
   ],
+  books_at_start: [
+    "It was booked again when it was started again after it had been killed.",
+    "被强制结束后重新启动时再次入账。",
+  ],
   books_unpaid: [
     "It was booked before anybody had paid: it books the creation or the start of a payment.",
     "尚未支付就已入账：在订单创建或支付开始时入账。",
@@ -142,6 +146,10 @@ export const EXPLORE_CAUSES = {
   acknowledged_only: [
     "It answered 2xx to the event of the payment, and did not book it.",
     "对支付事件返回了 2xx，却没有入账。",
+  ],
+  not_restarted: [
+    "It did not start again after it was killed: look for a lock or a file of its process that it left behind.",
+    "被强制结束后无法重新启动：请检查是否遗留了锁或进程文件。",
   ],
   goes_back: [
     "It was paid, and is not any more: an older event that came late, or came again, was written over it.",

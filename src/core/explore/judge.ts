@@ -1,4 +1,5 @@
 import { checkoutOf, isPayment, type MadeCheckout, type RunFacts, type SeenDelivery } from "./facts.ts";
+import { isKill } from "./schedule.ts";
 import type { ExploreCause, Invariant } from "./invariants.ts";
 
 /** The verdict of a run on an invariant; an invariant without a verdict is not judged. */
@@ -72,6 +73,7 @@ function viewVerdicts(facts: RunFacts, checkout: MadeCheckout): readonly Verdict
       verdictOf("never_unpaid", isEarly ? "books_unpaid" : isWrong ? unpaidCause(checkout) : null),
     );
   }
+  if (isPaid && facts.isDown) return verdicts.concat(verdictOf("booked_when_paid", "not_restarted"));
   if (last === null) return verdicts;
   if (last.times !== null)
     verdicts.push(verdictOf("booked_once", last.times > 1 ? moreThanOnceCause(facts) : null));
@@ -116,7 +118,8 @@ function paymentsOf({ deliveries }: RunFacts): readonly SeenDelivery[] {
 
 function moreThanOnceCause(facts: RunFacts): ExploreCause {
   const attempts = paymentsOf(facts).reduce((sum, delivery) => sum + delivery.attempts.length, 0);
-  return attempts > 1 ? "books_again" : "books_other_events";
+  if (attempts > 1) return "books_again";
+  return facts.schedule.faults.some(({ action }) => isKill(action)) ? "books_at_start" : "books_other_events";
 }
 
 /** Whether the order was paid, but every delivery that would have reported it was dropped. */

@@ -1,5 +1,5 @@
 // A schedule of `explore`. Where its faults come from: core/explore/search.ts; how one is made smaller:
-// core/explore/shrink.ts; what a run of it says: core/explore/judge.ts; the runs: testing/explore/run.ts.
+// core/explore/shrink.ts; what a run of it says: core/explore/judge.ts; a run of it: client/explore/run.ts.
 import type { FaultAction } from "../fault/actions.ts";
 
 /** How the payer ends a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
@@ -15,14 +15,15 @@ export const PAYER_OUTCOMES = [
 export type PayerOutcome = (typeof PAYER_OUTCOMES)[number];
 
 /**
- * Ends a command after its request was processed, and before it receives the answer. Not a fault of the sandbox, which
- * cannot do this.
+ * Ends all processes of an application at a request or at a delivery: `kill` before it has the answer, or has given it;
+ * `kill_after_answer` when it has answered a delivery. No fault: the sandbox cannot do it.
  */
-export const KILL = "kill";
+export const KILLS = ["kill", "kill_after_answer"] as const;
+export type Kill = (typeof KILLS)[number];
 
 /** A fault of a schedule, as the control API and the test kit accept it; or a kill. */
 export type ScheduledFault = {
-  readonly action: FaultAction | typeof KILL;
+  readonly action: FaultAction | Kill;
   readonly match?: {
     readonly method?: "GET" | "POST";
     readonly path?: string;
@@ -72,6 +73,11 @@ export function faultAt(
   return { action, match, ...PARAMETERS_OF[action] };
 }
 
+/** Whether an action ends processes, which the sandbox cannot do. */
+export function isKill(action: ScheduledFault["action"]): action is Kill {
+  return KILLS.some((kill) => kill === action);
+}
+
 /** The number of faults, plus one if the payer does not simply pay. */
 export function sizeOf({ faults, payer }: Schedule): number {
   return faults.length + (payer === NO_FAULTS.payer ? 0 : 1);
@@ -99,9 +105,16 @@ export function scheduleLine({ faults, payer }: Schedule): string {
   return parts.length === 0 ? "no fault" : parts.join(", ");
 }
 
-function faultLine({ action, match = {}, ...rest }: ScheduledFault): string {
-  const { method, path, eventType, nth = 1, ...others } = match;
-  const at = [method, path, eventType, nth].filter((part) => part !== undefined).join(" ");
+/** The place of a fault: `POST /v1/orders 1`, `order.succeeded 2`. */
+export function placeOf({ match = {} }: Pick<ScheduledFault, "match">): string {
+  const { method, path, eventType, nth = 1 } = match;
+  return [method, path, eventType, nth].filter((part) => part !== undefined).join(" ");
+}
+
+function faultLine(fault: ScheduledFault): string {
+  const { action, match = {}, ...rest } = fault;
+  const { method: _method, path: _path, eventType: _type, nth: _nth, ...others } = match;
+  const at = placeOf(fault);
   const given = Object.entries({ ...others, ...rest }).filter(([, value]) => value !== undefined);
   const isUsual = JSON.stringify(rest) === JSON.stringify(PARAMETERS_OF[action] ?? {});
   return `${action} at ${at}${isUsual && Object.keys(others).length === 0 ? "" : ` ${JSON.stringify(given)}`}`;

@@ -6,12 +6,12 @@ import { isUuid } from "../text.ts";
 import type { RunFacts } from "./facts.ts";
 import {
   faultAt,
-  KILL,
   keyOf,
   NO_FAULTS,
   partsOf,
   PAYER_OUTCOMES,
   sizeOf,
+  type Kill,
   type Schedule,
   type ScheduledFault,
 } from "./schedule.ts";
@@ -79,8 +79,11 @@ export function placesOf({
 /** A schedule with one more step, and the place of that step. */
 type Extension = { readonly schedule: Schedule; readonly place: Place };
 
+/** The kills at places of each kind; none if the application has no process of its own. */
+export type KillsAt = { readonly request: readonly Kill[]; readonly delivery: readonly Kill[] };
+
 /** The schedules that add one step to a schedule: each fault at each place, and each other outcome of the payer. */
-function extensionsOf({ schedule, places }: KnownRun, hasKills: boolean): readonly Extension[] {
+function extensionsOf({ schedule, places }: KnownRun, kills: KillsAt): readonly Extension[] {
   const { faults, payer } = schedule;
   const taken = new Set(faults.map(({ match = {} }) => JSON.stringify(match)));
   return places.flatMap((place): readonly Extension[] => {
@@ -90,8 +93,8 @@ function extensionsOf({ schedule, places }: KnownRun, hasKills: boolean): readon
         : [];
     const { kind, ...match } = place;
     if (taken.has(JSON.stringify(match))) return [];
-    const ofRequests: readonly ScheduledFault["action"][] = hasKills ? [...API_ACTIONS, KILL] : API_ACTIONS;
-    const actions = kind === "request" ? ofRequests : DELIVERY_ACTIONS;
+    const faultsHere = kind === "request" ? API_ACTIONS : DELIVERY_ACTIONS;
+    const actions: readonly ScheduledFault["action"][] = [...faultsHere, ...kills[kind]];
     return actions.map((action) => ({
       place,
       schedule: { faults: faults.concat(faultAt(match, action)), payer },
@@ -115,7 +118,7 @@ const NEW_PLACE = 4;
  */
 export function nextWave(
   runs: readonly KnownRun[],
-  { seed, hasKills }: { readonly seed: string; readonly hasKills: boolean },
+  { seed, kills }: { readonly seed: string; readonly kills: KillsAt },
 ): readonly Schedule[] {
   const size = Math.max(...runs.map(({ schedule }) => sizeOf(schedule)));
   const broken = new Set(runs.filter(({ isBroken }) => isBroken).map((run) => keyOf(run.schedule)));
@@ -125,7 +128,7 @@ export function nextWave(
   const ranked: { readonly schedule: Schedule; readonly rank: number; readonly turn: number }[] = [];
   for (const run of runs) {
     if (run.isBroken || sizeOf(run.schedule) !== size) continue;
-    for (const { schedule, place } of extensionsOf(run, hasKills)) {
+    for (const { schedule, place } of extensionsOf(run, kills)) {
       const key = keyOf(schedule);
       if (known.has(key)) continue;
       known.add(key);

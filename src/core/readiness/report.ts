@@ -199,7 +199,8 @@ const XML_NAMES: ReadonlyMap<string, string> = new Map(
 );
 
 /** Text in XML: without markup, secrets and characters that XML does not allow. */
-function xml(text: string): string {
+/** Text escaped for XML, control characters visible. */
+export function xml(text: string): string {
   return shown(text).replace(/[&<>"']/g, (character) => XML_NAMES.get(character) ?? "");
 }
 

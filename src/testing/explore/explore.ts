@@ -1,9 +1,10 @@
 import { exploreAll } from "../../client/explore/exploration.ts";
-import { NO_FAULTS, type Schedule, type ScheduledFault } from "../../core/explore/schedule.ts";
+import { runSchedule, type Bench } from "../../client/explore/run.ts";
+import { isKill, NO_FAULTS, type Schedule, type ScheduledFault } from "../../core/explore/schedule.ts";
 import { checkOptions } from "../call-options.ts";
 import { internalsOf } from "../internals.ts";
 import type { Sandbox } from "../types.ts";
-import { isOfSandbox, runSchedule, type Bench } from "./run.ts";
+import { stagesOf } from "./stage.ts";
 import type { Exploration, ExploreFault, ExploreOptions } from "./types.ts";
 
 /** Schedules that run side by side: applications mostly wait. */
@@ -16,17 +17,24 @@ export async function exploreIn(
 ): Promise<Exploration> {
   checkOptions("explore", options);
   const { purchase, view, start, only, seed, budgetMs, maxSchedules, depth } = options;
-  const bench: Bench = { purchase, view, ...(start && { start }), sandbox, ...internalsOf(sandbox) };
+  const { running, calls } = internalsOf(sandbox);
+  const { world } = running;
+  const bench: Bench = {
+    world,
+    call: calls.control,
+    open: stagesOf({ purchase, view, ...(start && { start }), sandbox, world }),
+    signal: new AbortController().signal,
+  };
   const found = await exploreAll({
     run: (schedule) => runSchedule(bench, schedule),
-    world: bench.running.world,
+    world,
     seed,
     budgetMs,
     maxSchedules,
     depth,
     only: only && { payer: NO_FAULTS.payer, ...only },
     sideBySide: SIDE_BY_SIDE,
-    hasKills: false,
+    kills: { request: [], delivery: [] },
     isPlace: () => true,
     hasView: true,
     rerunOf,
@@ -41,7 +49,7 @@ export async function exploreIn(
 
 /** The kit has no process to kill. */
 function withoutKills(faults: readonly ScheduledFault[]): readonly ExploreFault[] {
-  return faults.filter(isOfSandbox);
+  return faults.filter((fault): fault is ExploreFault & ScheduledFault => !isKill(fault.action));
 }
 
 function rerunOf({ faults, payer }: Schedule): string {

@@ -1,0 +1,81 @@
+import { decodeRequest, encodeRequest } from "../../core/control/operations.ts";
+import {
+  isKill,
+  KILLS,
+  type PayerOutcome,
+  type Schedule,
+  type ScheduledFault,
+} from "../../core/explore/schedule.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
+import { optionToCopy, quote, shellOf } from "../../core/shell/quote.ts";
+import type { Context } from "../command.ts";
+import { refuseUsage, type Refused } from "../problem.ts";
+import type { ExploreOptions } from "./options.ts";
+
+/** A fault as a file of faults contains it. */
+export function faultJson(fault: ScheduledFault): object {
+  const { action, ...rest } = fault;
+  if (isKill(action)) return { action, match: encodeMatch(fault) };
+  return encodeRequest("addFault", { ...rest, action }) ?? {};
+}
+
+function encodeMatch({ match = {} }: ScheduledFault): unknown {
+  const { match: encoded = {} } = encodeRequest("addFault", { action: "latency", match }) as {
+    readonly match?: object;
+  };
+  return encoded;
+}
+
+/** The faults that `--only` names, in the form of a file, kills among them. */
+export function scheduleOf(text: string, payer: PayerOutcome): Schedule {
+  const refused = (why: string): Refused =>
+    refuseUsage(`--only ${why}`, `such as --only '[{"action":"lose_answer"}]'`);
+  const json = parseJson(text);
+  if (!Array.isArray(json)) throw refused("must be a JSON array of faults");
+  const faults = json.map((one: unknown): ScheduledFault => {
+    const kill = KILLS.find((action) => isRecord(one) && one["action"] === action);
+    const read = decodeRequest("addFault", kill === undefined ? one : Object.assign(one as object, STAND_IN));
+    if (!read.ok) throw refused(`cannot be used: ${read.refusal.message}`);
+    // A fault that the API takes has the fields of a fault of a schedule.
+    const fault = read.value as ScheduledFault;
+    return kill === undefined ? fault : { action: kill, match: fault.match ?? {} };
+  });
+  return { faults, payer };
+}
+
+/** A fault that takes each match that a kill has. */
+const STAND_IN = { action: "latency" } as const;
+
+/** The options of a rerun that keep their value, by their flags. */
+const KEPT = {
+  serve: "--serve",
+  receiverPath: "--receiver-path",
+  orderView: "--order-view",
+  orderViewCommand: "--order-view-command",
+  paidWhen: "--paid-when",
+} as const satisfies Partial<Record<keyof ExploreOptions, string>>;
+
+/** The command line that runs exactly this schedule again. */
+export function rerunOf(
+  { world }: Pick<Context, "world">,
+  { faults, payer }: Schedule,
+  { options, words }: { readonly options: ExploreOptions; readonly words: readonly string[] },
+): string {
+  const shell = shellOf(world.env);
+  const option = (flag: string, value: string): string =>
+    optionToCopy(flag, value, shell) ?? `${flag} <value>`;
+  const kept = Object.entries(KEPT).flatMap(([name, flag]) => {
+    const value = options[name as keyof typeof KEPT];
+    if (value === undefined) return [];
+    return [option(flag, value instanceof RegExp ? value.source : value)];
+  });
+  const line = [
+    "checkout explore",
+    ...kept,
+    option("--only", JSON.stringify(faults.map(faultJson))),
+    ...(payer === "succeeded" ? [] : [option("--payer", payer)]),
+    "--",
+    ...words.map((word) => quote(word, shell)),
+  ];
+  return line.join(" ");
+}

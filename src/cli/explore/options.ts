@@ -1,0 +1,106 @@
+import type { Option } from "commander";
+import { durationText } from "../../core/config/setting-text.ts";
+import { PAYER_OUTCOMES, type PayerOutcome } from "../../core/explore/schedule.ts";
+import { invalidOption, valueOption, type CommandSpec } from "../command.ts";
+import { parseChoice, parseDuration, parseWhole } from "../parsers.ts";
+import { parsePattern } from "../readiness/order-view.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
+
+/** The options of `checkout explore`. */
+export type ExploreOptions = CommonOptions & {
+  readonly serve?: string;
+  readonly receiverPath?: string;
+  readonly orderView?: string;
+  readonly orderViewCommand?: string;
+  readonly paidWhen?: RegExp;
+  readonly budget?: number;
+  readonly depth?: number;
+  readonly seed?: string;
+  readonly only?: string;
+  readonly payer?: PayerOutcome;
+  readonly write?: string;
+  readonly junit?: string;
+  readonly commandTimeout?: number;
+};
+
+/** Defaults of the options. */
+export const DEFAULTS = { budgetMs: 60_000, depth: 2, timeoutMs: 60_000 } as const;
+const MAX_DEPTH = 4;
+
+/** The options: first the application, then the search, then its result. */
+export function exploreOptions(): readonly Option[] {
+  return [
+    ...applicationOptions(),
+    valueOption(
+      "--budget <duration>",
+      `begin no new schedule after this time (default: ${durationText(DEFAULTS.budgetMs)})`,
+      parseDuration,
+    ),
+    valueOption(
+      "--depth <count>",
+      `number of faults in one schedule, at most (default: ${DEFAULTS.depth})`,
+      parseWhole(1, MAX_DEPTH),
+    ),
+    valueOption("--seed <text>", "the same seed runs the same schedules (default: random)"),
+    valueOption("--only <faults>", "run these faults alone: JSON, as the last line of a result shows it"),
+    valueOption(
+      "--payer <outcome>",
+      `with --only: what the payer does: ${PAYER_OUTCOMES.join(", ")} (default: succeeded)`,
+      parseChoice(PAYER_OUTCOMES),
+    ),
+    valueOption(
+      "--write <file>",
+      "write the faults of the first finding without a kill, for checkout exec --fault",
+    ),
+    valueOption("--junit <file>", "also write each invariant as a test in JUnit XML"),
+    valueOption(
+      "--command-timeout <duration>",
+      `timeout of each run of the command (default: ${durationText(DEFAULTS.timeoutMs)})`,
+      parseDuration,
+    ),
+  ];
+}
+
+function applicationOptions(): readonly Option[] {
+  return [
+    valueOption(
+      "--serve <command>",
+      "command that serves your shop on the port of PORT; it is started for each schedule, and killed at requests and deliveries",
+    ),
+    valueOption(
+      "--receiver-path <path>",
+      "with --serve: path at which the shop receives webhooks",
+      parsePath,
+    ),
+    valueOption(
+      "--order-view <url|path>",
+      "URL, or path of the served shop, that shows the status of {order_id} or {session_id}",
+    ),
+    valueOption(
+      "--order-view-command <command>",
+      'command that prints {"paid","times","amount_minor"} of CHECKOUT_ORDER_ID, instead of --order-view',
+    ),
+    valueOption(
+      "--paid-when <regex>",
+      'regular expression that matches the view if the order is paid (default: the view is JSON with "paid")',
+      parsePattern,
+    ),
+  ];
+}
+
+/** The rules of these options. */
+export const EXPLORE_RULES = {
+  requires: [
+    ["serve", "receiverPath"],
+    ["receiverPath", "serve"],
+    ["orderView", "serve"],
+    ["orderViewCommand", "serve"],
+    ["payer", "only"],
+  ],
+  conflicts: [["orderView", "orderViewCommand"]],
+} as const satisfies Pick<CommandSpec<ExploreOptions>, "requires" | "conflicts">;
+
+function parsePath(text: string): string {
+  if (!text.startsWith("/")) throw invalidOption("a path such as /hooks", text);
+  return text;
+}

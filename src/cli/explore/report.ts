@@ -1,0 +1,100 @@
+import type { SearchResult } from "../../client/explore/exploration.ts";
+import { INVARIANTS, type Invariant } from "../../core/explore/invariants.ts";
+import { english } from "../../core/language.ts";
+import { xml } from "../../core/readiness/report.ts";
+import { printable } from "../../core/text.ts";
+import type { Context } from "../command.ts";
+import { table } from "../table.ts";
+import { faultJson } from "./faults.ts";
+
+/** The result as JSON. */
+export function exploreJson(result: SearchResult): object {
+  const { schedules, held, broken, notJudged, advice, seed } = result;
+  return {
+    schedules,
+    held,
+    broken: broken.map(({ faults, schedules: count, ...rest }) =>
+      Object.assign(rest, { faults: faults.map(faultJson), schedules: count }),
+    ),
+    not_judged: notJudged,
+    advice: advice.map(({ faults, text }) => ({ faults: faults.map(faultJson), text })),
+    table: result.table.map(({ notJudged: open, ...row }) => Object.assign(row, { not_judged: open })),
+    seed,
+  };
+}
+
+/** The result for people: each finding with its story, the places with their faults, and what was not judged. */
+export async function exploreText(
+  result: SearchResult,
+  { printer: { style, wrap, width } }: Pick<Context, "printer">,
+): Promise<string> {
+  const { schedules, held, broken, notJudged, advice, seed } = result;
+  const findings = broken.map(({ text, faults, payer, story, rerun }) =>
+    [
+      wrap(`${style.red("✗")} ${text}`, 2),
+      `  faults: ${printable(JSON.stringify(faults.map(faultJson)))}`,
+      ...(payer === "succeeded" ? [] : [`  payer: ${payer}`]),
+      ...story.split("\n").map((line) => `    ${line}`),
+      `  → ${printable(rerun)}`,
+    ].join("\n"),
+  );
+  const rows = result.table.map((row) => [
+    row.place,
+    row.held.length,
+    row.broken.join(", ") || null,
+    row.notJudged.join(", ") || null,
+  ]);
+  const places =
+    rows.length === 0
+      ? []
+      : [await table(["PLACE", "HELD", "BROKEN", "NOT JUDGED"], rows, { width, wrap: true })];
+  const told = advice.map(({ text }) => wrap(`  ${style.cyan("→")} ${text}`, 4));
+  const reasons = [...new Set(notJudged.map(({ reason }) => reason))];
+  const open = reasons.map((reason) => {
+    const names = notJudged.filter((one) => one.reason === reason).map(({ invariant }) => invariant);
+    return wrap(`  not judged: ${names.join(", ")}: ${reason}`, 4);
+  });
+  const mark = broken.length === 0 ? style.green("✓") : style.red("✗");
+  const causes = broken.length === 1 ? "1 cause" : `${broken.length} causes`;
+  const isOpen = notJudged.some(({ invariant }) => invariant === "booked_once");
+  const last = `${mark} ${schedules} schedules, ${held} held, ${causes} found (seed ${printable(seed)})${isOpen ? "; booked_once was not judged" : ""}`;
+  return [...findings, ...places, [...told, ...open, last].join("\n")].join("\n\n");
+}
+
+/** The result as JUnit XML: a test for each invariant; those that are not judged are skipped. */
+export function exploreJunit({ broken, notJudged, schedules, seed }: SearchResult): string {
+  const cases = (Object.keys(INVARIANTS) as Invariant[]).map((name) => {
+    const found = broken.filter(({ invariant }) => invariant === name);
+    const open = notJudged.find(({ invariant }) => invariant === name);
+    const failures = found.map(
+      ({ cause, text, story, rerun }) =>
+        `      <failure type="${cause}" message="${xml(text)}">${xml(`${story}\n${rerun}`)}</failure>`,
+    );
+    const skipped = open === undefined ? [] : [`      <skipped message="${xml(open.reason)}"/>`];
+    return {
+      isBroken: found.length > 0,
+      isSkipped: found.length === 0 && open !== undefined,
+      lines: [
+        `    <testcase classname="checkout.explore" name="${name}">`,
+        ...(found.length > 0 ? failures : skipped),
+        `      <system-out>${xml(english(INVARIANTS[name].rule))}</system-out>`,
+        "    </testcase>",
+      ],
+    };
+  });
+  const count = (isOne: (one: (typeof cases)[number]) => boolean): number => cases.filter(isOne).length;
+  const counts = `tests="${cases.length}" failures="${count((one) => one.isBroken)}" errors="0"`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="checkout explore" ${counts}>`,
+    `  <testsuite name="checkout explore" ${counts} skipped="${count((one) => one.isSkipped)}">`,
+    "    <properties>",
+    `      <property name="schedules" value="${schedules}"/>`,
+    `      <property name="seed" value="${xml(seed)}"/>`,
+    "    </properties>",
+    ...cases.flatMap(({ lines }) => lines),
+    "  </testsuite>",
+    "</testsuites>",
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,359 @@
+// One run of a schedule: the purchase under its faults, the payer, the time until nothing is due, and the view. The
+// application is a `Stage`: functions (testing/explore/stage.ts) or commands (client/explore/command.ts).
+import { isFinal } from "../../core/checkout/payment.ts";
+import type { SimulatedOutcome } from "../../core/checkout/reserved-order-id.ts";
+import { iso } from "../../core/clock.ts";
+import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
+import {
+  checkoutOf,
+  requestLines,
+  seenRequests,
+  type MadeCheckout,
+  type OrderView,
+  type PurchaseResult,
+  type RunFacts,
+} from "../../core/explore/facts.ts";
+import { brokenOf, canHeal, judge, type Judgement } from "../../core/explore/judge.ts";
+import {
+  faultAt,
+  isKill,
+  type PayerOutcome,
+  type Schedule,
+  type ScheduledFault,
+} from "../../core/explore/schedule.ts";
+import { isApiAction } from "../../core/fault/actions.ts";
+import { printable } from "../../core/text.ts";
+import type { World } from "../../world.ts";
+import type { ControlCall } from "../control/control.ts";
+import { poll } from "../poll.ts";
+
+/** Calls an operation of the control API on a store; throws if it is refused. */
+export type Call = <Name extends OperationName>(
+  call: ControlCall<Name> & { readonly storeId?: string },
+) => Promise<AnswerOf<Name>>;
+
+/** The end of a purchase; `unnamed` reports success, and not which order it has. */
+export type StageEnd = PurchaseResult | { readonly end: "unnamed" };
+
+/** An application in a store, for one schedule. */
+export type Stage = {
+  readonly storeId: string;
+  /** In a store with other orders: the order_id and the endpoint of this run, and the checkouts before it. */
+  readonly within?: {
+    readonly orderId: string;
+    readonly endpointId: string;
+    readonly before: ReadonlySet<string>;
+  };
+  readonly purchase: () => Promise<StageEnd>;
+  /** What the application believes of an order; throws if it cannot be read. Without it, nobody pays. */
+  readonly view?: (checkout: MadeCheckout) => Promise<OrderView>;
+  /** Ends all processes of the application at once, and starts again those that serve. */
+  readonly kill?: () => Promise<void>;
+  /** Whether the application did not start again after it was killed. */
+  readonly isDown?: () => boolean;
+  readonly close: () => Promise<unknown>;
+};
+
+/** The applications under test, and the sandbox that their stores are in. */
+export type Bench = {
+  readonly world: Pick<World, "sleep" | "monotonic">;
+  readonly call: Call;
+  readonly open: (schedule: Schedule) => Promise<Stage>;
+  readonly signal: AbortSignal;
+};
+
+/** A run of a schedule. */
+export type ExploreRun = {
+  readonly facts: RunFacts;
+  readonly judgement: Judgement;
+  /** The timeline of the run as text; empty if no invariant was broken. */
+  readonly story: string;
+  /** The error of the last reading of the view, if the view could not be read. */
+  readonly viewError: unknown;
+};
+
+/** The real time in which a view must show a booking after everything was delivered, in milliseconds. */
+const VIEW_PATIENCE_MS = 3000;
+/** The pause between two looks at a view, in milliseconds. */
+const VIEW_PAUSE_MS = 25;
+/** The span by which the clock moves so that the first attempts of deliveries are made, in milliseconds. */
+const FIRST_ATTEMPTS_MS = 500;
+/** A span in which an order expires and its deliveries have all their attempts, in milliseconds. */
+const TO_THE_END_MS = 72 * 3_600_000;
+/** Maximum number of such spans, for schedules of deliveries that are longer. */
+const MAX_SPANS = 5;
+const MAX_LISTED = 1000;
+const MAX_CHECKOUTS = 200;
+/** How long the answer of a request at which an application is killed is held back, in milliseconds. */
+const HELD_BACK_MS = 10_000;
+/** Pause between two checks whether the request has arrived, in milliseconds. */
+const LOOK_MS = 10;
+/** What the request of a killed application takes to be carried out, after its fault was met, in milliseconds. */
+const CARRIED_OUT_MS = 50;
+
+/** Runs a schedule on a stage of its own. Real time passes only for the application; the store's time is moved. */
+export async function runSchedule(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
+  const stage = await bench.open(schedule);
+  try {
+    return await play({ ...bench, stage }, schedule);
+  } finally {
+    await stage.close();
+  }
+}
+
+type Play = Omit<Bench, "open"> & { readonly stage: Stage };
+
+async function play(bench: Play, schedule: Schedule): Promise<ExploreRun> {
+  const { stage, world, signal } = bench;
+  const added = await addFaults(bench, schedule);
+  const kills = watchKills(bench, added);
+  try {
+    const first = await stage.purchase();
+    let second: StageEnd | null = null;
+    if (first.end === "failure") {
+      await kills.end();
+      await removeFaults(bench, added);
+      second = await stage.purchase();
+    }
+    const made = await checkoutsOf(bench);
+    const bought = { purchase: named(first, made), again: second && named(second, made) };
+    if (stage.view === undefined) return await unpaidRun(bench, { schedule, ...bought, checkouts: made });
+    const lookNow = (): Promise<Look> => look(stage, made[0]);
+    await advance(bench, FIRST_ATTEMPTS_MS);
+    const before = await lookNow();
+    const ids = new Set([bought.again, bought.purchase].map((end) => (end?.end === "order" ? end.id : "")));
+    // Without the address of the payment page, nobody can pay.
+    const payable = made.find(({ id, status }) => ids.has(id) && !isFinal(status));
+    if (payable !== undefined) await actFor(bench, payable.id, schedule.payer);
+    await advance(bench, FIRST_ATTEMPTS_MS);
+    const soon = await lookNow();
+    const known = {
+      schedule,
+      ...bought,
+      before: before.seen,
+      soon: soon.seen,
+      ...(await driveToEnd(bench)),
+      requests: await requestsOf(bench),
+      isDown: stage.isDown?.() === true,
+    };
+    await kills.end();
+    const judged = await poll(world, async () => judgedBy(known, await lookNow()), {
+      isEnough: ({ viewError, judgement }) => viewError === undefined && !canHeal(judgement),
+      waitMs: VIEW_PATIENCE_MS,
+      firstPauseMs: VIEW_PAUSE_MS,
+      signal,
+    });
+    return { ...judged, story: await storyOf(bench, judged) };
+  } finally {
+    await kills.end();
+  }
+}
+
+/** The run of an application that books nothing: its orders alone are judged. */
+async function unpaidRun(
+  bench: Play,
+  known: Pick<RunFacts, "schedule" | "purchase" | "again" | "checkouts">,
+): Promise<ExploreRun> {
+  const unseen = { deliveries: [], before: null, soon: null, isDown: false };
+  const facts = { ...known, ...unseen, requests: await requestsOf(bench) };
+  const judged = judgedBy(facts, { seen: null, error: undefined });
+  return { ...judged, story: await storyOf(bench, judged) };
+}
+
+function judgedBy(known: Omit<RunFacts, "last">, { seen: last, error: viewError }: Look) {
+  const facts = { ...known, last };
+  return { facts, judgement: judge(facts), viewError };
+}
+
+/** A look at the view: its answer, or its error. */
+type Look = { readonly seen: OrderView | null; readonly error: unknown };
+
+async function look({ view }: Stage, checkout: MadeCheckout | undefined): Promise<Look> {
+  if (checkout === undefined || view === undefined) return { seen: null, error: undefined };
+  try {
+    return { seen: await view(checkout), error: undefined };
+  } catch (error) {
+    return { seen: null, error };
+  }
+}
+
+/** A fault of a schedule in the sandbox. */
+type AddedFault = { readonly id: string; readonly action: ScheduledFault["action"] };
+
+/** Adds the faults of requests and deliveries; a kill at a request is a fault that holds its answer back. */
+async function addFaults({ call, stage }: Play, { faults }: Schedule): Promise<readonly AddedFault[]> {
+  const { storeId, within } = stage;
+  const added: AddedFault[] = [];
+  for (const fault of faults) {
+    if (isKill(fault.action) && isAtDelivery(fault)) continue;
+    const { action, match, ...rest } = bodyOf(fault);
+    const ofRun = within && { orderId: within.orderId };
+    const inRun = within && !isApiAction(action) ? { ...ofRun, endpointId: within.endpointId } : ofRun;
+    const body = { ...rest, action, match: { ...match, ...inRun } };
+    const { id } = (await call({ name: "addFault", storeId, body })).fault;
+    added.push({ id, action: fault.action });
+  }
+  return added;
+}
+
+/** Whether a fault is at a delivery. */
+export function isAtDelivery({ match = {} }: ScheduledFault): boolean {
+  return match.eventType !== undefined;
+}
+
+function bodyOf(fault: ScheduledFault) {
+  const { match = {} } = fault;
+  const { action, ...rest } = isKill(fault.action)
+    ? { ...faultAt(match, "latency"), latencyMs: HELD_BACK_MS }
+    : fault;
+  if (isKill(action)) throw new Error("a kill is a fault that holds an answer back");
+  return { ...rest, action, match };
+}
+
+/** Removes those faults of requests that have not been met. */
+async function removeFaults({ call, stage: { storeId } }: Play, added: readonly AddedFault[]): Promise<void> {
+  const ids = new Set(added.flatMap(({ id, action }) => (isAtRequest(action) ? [id] : [])));
+  if (ids.size === 0) return;
+  const { faults } = await call({ name: "listFaults", storeId, body: undefined });
+  for (const { id } of faults.filter((fault) => ids.has(fault.id)))
+    // It may be met between the two calls.
+    await call({ name: "removeFault", storeId, id, body: undefined }).catch(() => undefined);
+}
+
+function isAtRequest(action: ScheduledFault["action"]): boolean {
+  return isKill(action) || isApiAction(action);
+}
+
+/** Kills the application whenever a request has met one of the kills and was carried out, until `end`. */
+function watchKills(
+  { world, call, stage }: Play,
+  added: readonly AddedFault[],
+): { readonly end: () => Promise<void> } {
+  const over = new AbortController();
+  const watch = async (): Promise<void> => {
+    let ids = added.flatMap(({ id, action }) => (isKill(action) ? [id] : []));
+    while (ids.length > 0 && !over.signal.aborted) {
+      const { faults } = await call({ name: "listFaults", storeId: stage.storeId, body: undefined });
+      const waiting = ids.filter((id) => faults.some((fault) => fault.id === id));
+      if (waiting.length < ids.length) {
+        await world.sleep(CARRIED_OUT_MS);
+        await stage.kill?.();
+      } else await world.sleep(LOOK_MS);
+      ids = waiting;
+    }
+  };
+  const watching = watch();
+  // Its failure is that of `end`.
+  watching.catch(() => undefined);
+  return {
+    end: () => {
+      over.abort();
+      return watching;
+    },
+  };
+}
+
+/** The end of a purchase; one that does not name its order is believed to know the first. */
+function named(end: StageEnd, [first]: readonly MadeCheckout[]): PurchaseResult {
+  if (end.end !== "unnamed") return end;
+  return { end: "order", id: first?.id ?? "", checkoutUrl: first?.checkoutUrl ?? "" };
+}
+
+/** The checkouts of the run, the oldest first. */
+async function checkoutsOf({ call, stage: { storeId, within } }: Play): Promise<readonly MadeCheckout[]> {
+  const listed = await call({ name: "listCheckouts", storeId, body: { limit: MAX_CHECKOUTS } });
+  const made = listed.checkouts.filter(({ id }) => within?.before.has(id) !== true).toReversed();
+  const shown = await Promise.all(
+    made.map(({ id }) => call({ name: "inspectCheckout", storeId, id, body: undefined })),
+  );
+  return shown.map(({ id, orderId, amountMinor, status, checkoutUrl }) => ({
+    id,
+    orderId,
+    amountMinor,
+    status,
+    checkoutUrl,
+  }));
+}
+
+async function requestsOf({ call, stage: { storeId, within } }: Play): Promise<RunFacts["requests"]> {
+  const body = { limit: MAX_LISTED, ...(within && { orderId: within.orderId }) };
+  return seenRequests(await call({ name: "listRequests", storeId, body }));
+}
+
+async function deliveriesOf({ call, stage: { storeId, within } }: Play): Promise<RunFacts["deliveries"]> {
+  const ofRun = within && { orderId: within.orderId, endpointId: within.endpointId };
+  const found = await call({ name: "listDeliveries", storeId, body: { limit: MAX_LISTED, ...ofRun } });
+  return found.deliveries
+    .map(({ type: eventType, cause, state, attempts }) => ({
+      eventType,
+      cause,
+      state,
+      attempts: attempts.map(({ status, fault }) => ({ status, fault })),
+    }))
+    .toReversed();
+}
+
+async function advance({ call, stage: { storeId } }: Play, byMs: number): Promise<void> {
+  await call({ name: "moveClock", storeId, body: { action: "advance", byMs } });
+}
+
+/** The acts of a payer, in their order. The success after the end of an order comes too late. */
+const ACTS = {
+  succeeded: ["succeeded"],
+  declined: ["declined"],
+  paid_after_decline: ["declined", "succeeded"],
+  failed: ["failed"],
+  cancelled: ["cancelled"],
+  expired: ["expired"],
+  late_success: ["pending", "expired", "succeeded"],
+} as const satisfies Readonly<Record<PayerOutcome, readonly SimulatedOutcome[]>>;
+
+async function actFor(bench: Play, id: string, payer: PayerOutcome): Promise<void> {
+  const { call, stage } = bench;
+  const [first, ...others] = ACTS[payer];
+  await call({ name: "pay", storeId: stage.storeId, id, body: { outcome: first } });
+  for (const outcome of others) {
+    if (payer === "paid_after_decline") await advance(bench, FIRST_ATTEMPTS_MS);
+    await call({ name: "pay", storeId: stage.storeId, id, body: { outcome } });
+  }
+}
+
+/** Moves the clock until nothing is due any more; returns what there is then. */
+async function driveToEnd(bench: Play): Promise<Pick<RunFacts, "checkouts" | "deliveries">> {
+  for (let spans = 1; ; spans += 1) {
+    await advance(bench, TO_THE_END_MS);
+    const [checkouts, deliveries] = [await checkoutsOf(bench), await deliveriesOf(bench)];
+    const isOver =
+      checkouts.every(({ status }) => isFinal(status)) && deliveries.every(({ state }) => state !== "due");
+    if (isOver || spans === MAX_SPANS) return { checkouts, deliveries };
+  }
+}
+
+/** The timeline of the order, or its requests if there is none, and how each purchase ended; empty if nothing broke. */
+async function storyOf(
+  { call, stage: { storeId } }: Play,
+  { facts, judgement }: Pick<ExploreRun, "facts" | "judgement">,
+): Promise<string> {
+  if (brokenOf(judgement).length === 0) return "";
+  const { purchase, again } = facts;
+  const checkout = checkoutOf(facts);
+  const lines =
+    checkout === undefined
+      ? requestLines(facts)
+      : linesOf(await call({ name: "explain", storeId, body: { id: checkout.orderId } }));
+  const ends = [purchase, again].flatMap((end) =>
+    end === null ? [] : [end.end === "failure" ? `the purchase failed: ${end.message}` : ENDS[end.end]],
+  );
+  return [...lines, ...ends].join("\n");
+}
+
+const ENDS = {
+  order: "the purchase reported its order",
+  timeout: "the purchase did not end in its time",
+} as const;
+
+function linesOf({ summary, entries }: AnswerOf<"explain">): readonly string[] {
+  const line = ({ at, of, text }: (typeof entries)[number]): string =>
+    `${iso(at)}  ${of === null ? "" : "  "}${printable(text)}`;
+  return [printable(summary), ...entries.map(line)];
+}

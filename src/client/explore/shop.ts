@@ -1,0 +1,219 @@
+import type { ScheduledFault } from "../../core/explore/schedule.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
+import { printable } from "../../core/text.ts";
+import type { HttpRequest, HttpResponse, Listener, ShellResult, World } from "../../world.ts";
+import { poll } from "../poll.ts";
+
+/** The variables that a merchant's command gets. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** A command that serves a shop on the port of the variable `PORT`, and the path at which it receives webhooks. */
+export type ShopCommand = { readonly commandLine: string; readonly receiverPath: string };
+
+/** A shop that is served. */
+type ServedShop = {
+  readonly port: number;
+  /** The address for webhooks: the shop's own, unless the shop is killed at a delivery. */
+  readonly receiverUrl: string;
+  /** Kills all its processes, and starts it again. */
+  readonly restart: () => Promise<void>;
+  /** Whether it did not listen again after it was killed. */
+  readonly isDown: () => boolean;
+  readonly stop: () => Promise<void>;
+};
+
+/** A shop that did not listen; its message says why. */
+export class ShopFailure extends Error {
+  override readonly name = "ShopFailure";
+}
+
+type ShopWorld = {
+  readonly world: Pick<World, "run" | "sleep" | "monotonic" | "send" | "listen">;
+  readonly signal: AbortSignal;
+};
+
+/** The time in which a shop must listen on its port, in milliseconds. */
+const START_MS = 30_000;
+/** The pause between two looks whether it listens, in milliseconds. */
+const LOOK_MS = 20;
+/** The timeout of a look, and the longest run of a shop, in milliseconds. */
+const LOOK_TIMEOUT_MS = 5000;
+const RUN_MS = 24 * 3_600_000;
+/** The time that a shop has with a delivery before it is killed, if it has not answered, in milliseconds. */
+const WITH_DELIVERY_MS = 50;
+const DELIVERY_TIMEOUT_MS = 30_000;
+const MAX_BYTES = 64 * 1024;
+
+/** Maximum length of the output quoted with a failure, in characters: the end of the output. */
+const MAX_QUOTED_OUTPUT = 200;
+
+/** Starts a shop on a free port, and returns when it listens. Throws a ShopFailure if it does not. */
+export async function startShop(
+  bench: ShopWorld,
+  { commandLine, receiverPath }: ShopCommand,
+  { env, kills }: { readonly env: Variables; readonly kills: readonly ScheduledFault[] },
+): Promise<ServedShop> {
+  const { world } = bench;
+  const start = (port: number): Promise<RunningShop> =>
+    served(bench, { commandLine, env: { ...env, PORT: String(port) } }, port);
+  let port = await freePort(world);
+  let isDown = false;
+  let shop = await start(port).catch(async () => {
+    // Another program may have taken the port meanwhile.
+    port = await freePort(world);
+    return start(port);
+  });
+  const restart = async (): Promise<void> => {
+    await shop.stop();
+    try {
+      shop = await start(port);
+    } catch (error) {
+      if (!(error instanceof ShopFailure)) throw error;
+      isDown = true;
+    }
+  };
+  const url = `http://127.0.0.1:${port}${receiverPath}`;
+  const gate = kills.length === 0 ? undefined : await openGate(world, { url, kills, restart });
+  return {
+    port,
+    receiverUrl: gate === undefined ? url : `http://127.0.0.1:${gate.port}${receiverPath}`,
+    restart,
+    isDown: () => isDown,
+    stop: async () => {
+      await gate?.close(0);
+      await shop.stop();
+    },
+  };
+}
+
+async function freePort(world: Pick<World, "listen">): Promise<number> {
+  const listening = await world.listen(() => SILENT, { port: 0 });
+  if (!listening.ok) throw new ShopFailure(`no port is free for the shop: ${listening.refusal.message}`);
+  await listening.value.close(0);
+  return listening.value.port;
+}
+
+const NOTHING: HttpResponse = { status: 503, headers: {}, body: "" };
+const SILENT = { answer: () => Promise.resolve(NOTHING), refuse: () => NOTHING };
+
+type RunningShop = { readonly stop: () => Promise<void> };
+
+/** Runs the command of a shop until `stop`; returns when it listens. */
+async function served(
+  { world, signal }: ShopWorld,
+  command: { readonly commandLine: string; readonly env: Variables },
+  port: number,
+): Promise<RunningShop> {
+  const killing = new AbortController();
+  let end: ShellResult | undefined;
+  const running = world
+    .run({
+      ...command,
+      timeoutMs: RUN_MS,
+      maxOutputBytes: MAX_BYTES,
+      signal: AbortSignal.any([signal, killing.signal]),
+    })
+    .then((result) => (end = result));
+  const stop = async (): Promise<void> => {
+    killing.abort();
+    await running;
+  };
+  const isListening = await poll(world, () => isServed(world, port), {
+    isEnough: (listens) => listens || end !== undefined || signal.aborted,
+    waitMs: START_MS,
+    firstPauseMs: LOOK_MS,
+    signal,
+  });
+  if (isListening && end === undefined) return { stop };
+  const why = end === undefined ? `it does not listen on port ${port}, which is in PORT` : endText(end);
+  await stop();
+  throw new ShopFailure(`the shop did not start: ${why}`);
+}
+
+/** The end of a failed command, and the end of its output. */
+export function endText({ ending, exitCode, stdout, stderr }: ShellResult): string {
+  const how = ending === "aborted" ? "killed" : `exit code ${exitCode ?? "none"}`;
+  const said = printable((stderr.trim() === "" ? stdout : stderr).trim().slice(-MAX_QUOTED_OUTPUT));
+  return said === "" ? how : `${how}: ${said}`;
+}
+
+async function isServed({ send }: Pick<World, "send">, port: number): Promise<boolean> {
+  const answer = await send({
+    method: "GET",
+    url: `http://127.0.0.1:${port}/`,
+    headers: {},
+    timeoutMs: LOOK_TIMEOUT_MS,
+    maxResponseBytes: MAX_BYTES,
+    larger: "cut",
+    addresses: ["127.0.0.1"],
+  });
+  return answer.ok || answer.failure !== "unreachable";
+}
+
+/** Passes deliveries on to the shop, and kills the shop at those that a kill names. */
+async function openGate(
+  world: Pick<World, "listen" | "send" | "sleep">,
+  {
+    url,
+    kills,
+    restart,
+  }: {
+    readonly url: string;
+    readonly kills: readonly ScheduledFault[];
+    readonly restart: () => Promise<void>;
+  },
+): Promise<Listener> {
+  const counts = new Map<string, number>();
+  const killAt = (body: Uint8Array): ScheduledFault | undefined => {
+    const type = typeOf(body);
+    const nth = (counts.get(type) ?? 0) + 1;
+    counts.set(type, nth);
+    return kills.find(({ match = {} }) => match.eventType === type && (match.nth ?? 1) === nth);
+  };
+  const answer = async (request: HttpRequest): Promise<HttpResponse> => {
+    const kill = killAt(request.body);
+    const answered = passOn(world, url, request);
+    if (kill === undefined) return answered;
+    if (kill.action === "kill") {
+      await Promise.race([answered, world.sleep(WITH_DELIVERY_MS)]);
+      await restart();
+      return { ...NOTHING, dropped: true };
+    }
+    const response = await answered;
+    await restart();
+    return response;
+  };
+  const listening = await world.listen(() => ({ answer, refuse: () => NOTHING }), { port: 0 });
+  if (!listening.ok) throw new ShopFailure(`no port is free: ${listening.refusal.message}`);
+  return listening.value;
+}
+
+function typeOf(body: Uint8Array): string {
+  const read = parseJson(Buffer.from(body).toString("utf8"));
+  return isRecord(read) ? String(read["type"]) : "";
+}
+
+async function passOn(
+  { send }: Pick<World, "send">,
+  url: string,
+  { rawHeaders, body }: HttpRequest,
+): Promise<HttpResponse> {
+  const headers: Record<string, string> = {};
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [name = "", value = ""] = rawHeaders.slice(at, at + 2);
+    if (!OF_CONNECTION.has(name.toLowerCase())) headers[name] = value;
+  }
+  const sent = await send({
+    method: "POST",
+    url,
+    headers,
+    body,
+    timeoutMs: DELIVERY_TIMEOUT_MS,
+    maxResponseBytes: MAX_BYTES,
+    larger: "cut",
+    addresses: ["127.0.0.1"],
+  });
+  return sent.ok ? { status: sent.status, headers: {}, body: sent.body } : { ...NOTHING, dropped: true };
+}
+
+const OF_CONNECTION = new Set(["host", "connection", "content-length", "transfer-encoding"]);

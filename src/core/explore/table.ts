@@ -1,0 +1,51 @@
+import { placeOf, sizeOf, type Schedule } from "./schedule.ts";
+import type { Place } from "./search.ts";
+
+/** What single faults have shown at a place: the actions, or the ends of the payment for the place `payer`. */
+export type PlaceResults = {
+  readonly place: string;
+  readonly held: readonly string[];
+  readonly broken: readonly string[];
+  /** Not run before the budget was used up, broken once and not again, or lost for good. */
+  readonly notJudged: readonly string[];
+};
+
+/** The result of a schedule. */
+export type ScheduleResult = "held" | "broken" | "not_judged";
+
+/** The place of the ways in which a payer can end the payment. */
+const PAYER = "payer";
+
+function placeName(place: Place): string {
+  if (place.kind === "page") return PAYER;
+  const { kind: _kind, ...match } = place;
+  return placeOf({ match });
+}
+
+/** The single faults by their places: these first, in their order. */
+export function placeTable(
+  first: readonly Place[],
+  results: readonly { readonly schedule: Schedule; readonly result: ScheduleResult }[],
+): readonly PlaceResults[] {
+  const places = new Map<string, Record<ScheduleResult, string[]>>(
+    first.map((place) => [placeName(place), { held: [], broken: [], not_judged: [] }]),
+  );
+  for (const { schedule, result } of results) {
+    if (sizeOf(schedule) !== 1) continue;
+    const { faults, payer } = schedule;
+    const [fault] = faults;
+    const place = fault === undefined ? PAYER : placeOf(fault);
+    const known = places.get(place) ?? { held: [], broken: [], not_judged: [] };
+    places.set(place, known);
+    known[result].push(fault?.action ?? payer);
+  }
+  const shown = [...places].filter(([, { held, broken, not_judged: open }]) =>
+    [held, broken, open].some(({ length }) => length > 0),
+  );
+  return shown.map(([place, { held, broken, not_judged: notJudged }]) => ({
+    place,
+    held: held.toSorted(),
+    broken: broken.toSorted(),
+    notJudged: notJudged.toSorted(),
+  }));
+}

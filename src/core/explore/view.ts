@@ -1,0 +1,20 @@
+import * as z from "zod/mini";
+import { parseJson } from "../json.ts";
+import type { OrderView } from "./facts.ts";
+
+const view = z.object({
+  paid: z.optional(z.boolean()),
+  times: z.nullish(z.int().check(z.gte(0))),
+  amount_minor: z.nullish(z.int()),
+});
+
+/**
+ * Parses a view of an order: whether it is paid, by a pattern or else by JSON, `{"paid","times","amount_minor"}`; how
+ * often and how much was booked by JSON alone. Undefined if it does not say whether the order is paid.
+ */
+export function parseView(text: string, paidWhen: RegExp | undefined): OrderView | undefined {
+  const read = view.safeParse(parseJson(text)).data;
+  const paid = paidWhen === undefined ? read?.paid : paidWhen.test(text);
+  if (paid === undefined) return undefined;
+  return { paid, times: read?.times ?? null, amountMinor: read?.amount_minor ?? null };
+}

@@ -1,0 +1,80 @@
+import type { Bench, Stage } from "../../client/explore/run.ts";
+import type { OrderView, PurchaseResult } from "../../core/explore/facts.ts";
+import { isError } from "../../core/outcome.ts";
+import type { World } from "../../world.ts";
+import { unlessGone } from "../errors.ts";
+import type { Sandbox, Store } from "../types.ts";
+import type { ExploreOptions, View } from "./types.ts";
+
+/** The application under test, and the sandbox that its stores are in. */
+type Application = Pick<ExploreOptions, "purchase" | "view" | "start"> & {
+  readonly sandbox: Sandbox;
+  readonly world: Pick<World, "sleep">;
+};
+
+/** The real time that a purchase may take, in milliseconds: retries with pauses and timeouts included. */
+const PURCHASE_LIMIT_MS = 20_000;
+
+/** Opens a stage for each schedule: the application's functions in a store of its own. */
+export function stagesOf({ sandbox, world, purchase, view, start }: Application): Bench["open"] {
+  return async () => {
+    const store = await sandbox.createStore();
+    const remove = (): Promise<void> => store.delete().catch(unlessGone);
+    const open = async (): Promise<Stage> => {
+      const stop = await start?.(store);
+      return {
+        storeId: store.id,
+        purchase: () => attempt(world, purchase, store),
+        view: async ({ orderId }) => viewOf(await view(orderId, store)),
+        close: async () => {
+          try {
+            await stop?.();
+          } finally {
+            await remove();
+          }
+        },
+      };
+    };
+    try {
+      return await open();
+    } catch (error) {
+      await remove();
+      throw error;
+    }
+  };
+}
+
+/** Makes the purchase, within its time. */
+async function attempt(
+  { sleep }: Pick<World, "sleep">,
+  purchase: ExploreOptions["purchase"],
+  store: Store,
+): Promise<PurchaseResult> {
+  const over = new AbortController();
+  const late = sleep(PURCHASE_LIMIT_MS, over.signal).then((): PurchaseResult => ({ end: "timeout" }));
+  const made = Promise.resolve()
+    .then(() => purchase(store))
+    .then(
+      // A caller without types, or one who reads half an answer, can return anything.
+      (order: Partial<Awaited<ReturnType<typeof purchase>>> | undefined): PurchaseResult => ({
+        end: "order",
+        id: String(order?.id),
+        checkoutUrl: String(order?.checkout_url),
+      }),
+      (error: unknown): PurchaseResult => ({
+        end: "failure",
+        message: isError(error) ? error.message : String(error),
+      }),
+    );
+  try {
+    return await Promise.race([made, late]);
+  } finally {
+    over.abort();
+  }
+}
+
+function viewOf(view: View): OrderView {
+  if (typeof view === "string") return { paid: view === "paid", times: null, amountMinor: null };
+  const { paid, times = null, amountMinor = null } = view;
+  return { paid, times, amountMinor };
+}
