@@ -25,7 +25,10 @@ export type SandboxOptions = {
    * with a seed `2026-01-01T00:00:00Z`.
    */
   readonly now?: string;
-  /** Requests per second for each API key, such as `5/s`. Default: `off`. */
+  /**
+   * Requests per second for each API key, such as `5/s`, with bursts of twice as many. A request over the limit is
+   * refused before a fault can hit it. Default: `off`.
+   */
   readonly rateLimit?: string;
   /** How long a new checkout can be paid, from `5m` to `24h`. Default: `1h`. */
   readonly checkoutLifetime?: string;
@@ -176,7 +179,10 @@ export type Clock = {
 /** The injected faults of a store. */
 export type Faults = {
   readonly add: (fault: Fault | FaultProfile) => Promise<{ readonly id: string }>;
-  /** Lists the active faults, oldest first. */
+  /**
+   * Lists the active faults, oldest first. A fault that has hit `times` times is no longer listed: `fault` of a request
+   * or of a delivery and its attempts names the fault that hit it.
+   */
   readonly list: () => Promise<readonly AddedFault[]>;
   readonly remove: (id: string) => Promise<void>;
   readonly clear: () => Promise<void>;
@@ -189,13 +195,17 @@ export type Fault = {
   readonly status?: number;
   /**
    * How long `latency`, `slow_body`, `delay` and `reorder` take, in milliseconds. Default: 2000. The first two take
-   * real time. The other two hold a delivery back by the store's clock: if that is frozen, until it is advanced.
+   * real time. The other two hold a delivery back by the store's clock: if that is frozen, until it is advanced. Later
+   * events of the same order wait for a delivery with `delay`, and overtake a delivery with `reorder`.
    */
   readonly latencyMs?: number;
   /** The Retry-After header of the action `rate_limit`, in seconds. Default: 1. */
   readonly retryAfterS?: number;
   readonly match?: FaultMatch;
-  /** Maximum number of requests or deliveries to hit. Default: 1; with `until`, no limit. */
+  /**
+   * Maximum number of requests or deliveries to hit. An event has one delivery to each endpoint. Default: 1; with
+   * `until`, no limit.
+   */
   readonly times?: number;
   readonly until?: string | Date;
   /** The random seed for `probability`: the same seed hits the same matches. Default: random. */
@@ -346,6 +356,8 @@ export type Delivery = {
   readonly tries: number;
   readonly nextAt: Date | null;
   readonly createdAt: Date;
+  /** The fault that held it back (`delay`, `reorder`), dropped it, or made it as a duplicate. */
+  readonly fault: { readonly id: string; readonly action: FaultAction } | null;
   readonly attempts: readonly DeliveryAttempt[];
 };
 
@@ -354,10 +366,13 @@ export type DeliveryAttempt = {
   readonly number: number;
   readonly startedAt: Date;
   readonly finishedAt: Date | null;
+  readonly url: string;
   /** The status of the endpoint's answer; null if there was no answer. */
   readonly status: number | null;
   /** The reason why there was no answer. */
   readonly error: string | null;
+  /** The fault that hit this attempt. */
+  readonly fault: FaultAction | null;
   /** The beginning of the body of the endpoint's answer. */
   readonly answer: string | null;
   readonly headers: Readonly<Record<string, string>>;

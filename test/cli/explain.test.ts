@@ -40,6 +40,7 @@ const DUE: StoryDelivery = {
   state: "due",
   nextAt: 0,
   isHeld: false,
+  fault: null,
   tries: [],
 };
 const TERMS = { order_id: "order-1", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
@@ -443,7 +444,7 @@ test("an order is told from its first request to what its receiver answered", as
     expect(lines).toEqual([
       "POST /v1/orders: 201, key the-first-key",
       "order.created",
-      "  → localhost:3000/hooks  500 ×2, 204",
+      "  → localhost:3000/hooks  500 ×2, 204, arrived 2026-01-15T12:05:10.100Z, 5 min after the event",
       "POST /v1/orders: 409 idempotency_key_reused, key the-first-key: amount_minor 1999 → 1",
       "order.pending, payment attempt 1",
       "  → localhost:3000/hooks  204",
@@ -504,7 +505,7 @@ test("a delivery that is not the event's own is called what it is", async () => 
   await harness.clock.sleep(1000);
   const said = (await explain(id)).entries.map(({ text }) => text.replaceAll(/ in \d+ ms/g, ""));
   expect(said.filter((text) => text.startsWith("→"))).toEqual([
-    "→ localhost:3000/hooks  204; duplicate by a fault: 204; replay: 204",
+    "→ localhost:3000/hooks  204, arrived 2026-01-15T12:00:01.000Z, 1 s after the event; duplicate by a fault: 204, arrived 2026-01-15T12:00:01.000Z; replay: 204, arrived 2026-01-15T12:00:02.000Z",
   ]);
 });
 

@@ -201,7 +201,19 @@ test("faults of deliveries are asked for, listed in their order, used up, and re
     1,
     expect.stringContaining("webhook.test was not accepted: dropped") as string,
   ]);
+  // Newest first: the dropped one, the pair, one without a fault, and the refused one.
+  const { stdout } = await shop.type("deliveries list --limit 5");
+  expect(stdout.split("\n", 6).map((line) => FAULT_CELL.exec(line)?.[0])).toEqual([
+    "FAULT",
+    "drop",
+    "duplicate",
+    "duplicate",
+    undefined,
+    "bad_signature",
+  ]);
 });
+
+const FAULT_CELL = /\b(FAULT|drop|duplicate|bad_signature)(?= {2})/;
 
 test("events are listed by what they are about, after a place, and no more than asked for", async () => {
   const shop = await openShop();

@@ -98,6 +98,7 @@ function tell({
       state: "due",
       nextAt: now,
       isHeld: false,
+      fault: null,
       tries: tries.map((one, at) => ({
         ...one,
         number: at + 1,

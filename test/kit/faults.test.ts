@@ -70,6 +70,73 @@ test("a receiver gets a forged delivery, and does not verify it", async () => {
   expect([forged.problem, forged.event]).toEqual(["signature_mismatch", null]);
 });
 
+/** The lines of a store's story about deliveries, and those due, without times and the receiver's port. */
+async function storyOfDeliveries(store: Store): Promise<readonly string[]> {
+  const { entries, pending } = await store.timeline(ORDER.order_id);
+  const told = entries.filter(({ what }) => what === "delivery").map(({ text }) => text);
+  const due = pending.filter(({ what }) => what === "delivery").map(({ text }) => `due: ${text}`);
+  return [...told, ...due].map((text) => text.replaceAll(/127\.0\.0\.1:\d+\//g, "hooks"));
+}
+
+test("a delivery that a fault holds back says so while it waits, what waits for it, and when it arrived", async () => {
+  const store = await newStore();
+  const receiver = await store.receiver();
+  await store.faults.add({ action: "delay", match: { eventType: "order.created" } });
+  await store.faults.add({ action: "reorder", match: { eventType: "order.pending" }, latencyMs: 5000 });
+  const { id } = await store.orders.create(ORDER);
+  await store.pay(id);
+  expect(await storyOfDeliveries(store)).toEqual([
+    "→ hooks  held back by fault delay, next attempt in 2 s",
+    "→ hooks  waiting for order.created, which fault delay holds back",
+    "→ hooks  waiting for order.created, which fault delay holds back",
+    "due: attempt 1 of order.created → hooks, held back by fault delay",
+  ]);
+  const [created] = await store.deliveries.list({ type: "order.created" });
+  expect([created?.fault?.action, created?.attempts]).toEqual(["delay", []]);
+  expect((await store.timeline(created?.id ?? "")).summary).toBe(
+    "delivery of order.created: due after 0 attempts; held back by fault delay",
+  );
+  await store.clock.advance("2s");
+  const late = "held back by fault delay, arrived 2026-01-01T00:00:02.000Z, 2 s after the event";
+  await store.deliveries.waitFor("order.succeeded");
+  expect(await storyOfDeliveries(store)).toEqual([
+    `→ hooks  200, ${late}`,
+    "→ hooks  held back by fault reorder, next attempt in 5 s",
+    "→ hooks  200, arrived 2026-01-01T00:00:02.000Z, 2 s after the event",
+    "due: attempt 1 of order.pending → hooks, held back by fault reorder",
+  ]);
+  await store.clock.advance("5s");
+  expect(receiver.received.map(({ type }) => type)).toEqual([
+    "order.created",
+    "order.succeeded",
+    "order.pending",
+  ]);
+  expect(await storyOfDeliveries(store)).toContain(
+    "→ hooks  200, held back by fault reorder, arrived 2026-01-01T00:00:07.000Z, 7 s after the event",
+  );
+});
+
+test("the fault of an attempt stays in the story after the retry, and a dropped delivery names its fault", async () => {
+  const store = await newStore();
+  await store.receiver();
+  await store.faults.add({ action: "changed_body", match: { eventType: "order.created" } });
+  await store.faults.add({ action: "drop", match: { eventType: "order.pending" } });
+  const { id } = await store.orders.create(ORDER);
+  await store.pay(id);
+  await store.deliveries.waitFor({ type: "order.created", tries: 1 });
+  expect((await storyOfDeliveries(store))[0]).toMatch(
+    /^→ hooks {2}400 \(fault changed_body\), next attempt in \d s$/,
+  );
+  await store.clock.advance("10s");
+  const [created, pending] = await storyOfDeliveries(store);
+  expect(created).toMatch(
+    /^→ hooks {2}400 \(fault changed_body\), 200, arrived [^ ]+, \d s after the event$/,
+  );
+  expect(pending).toBe("→ hooks  dropped by fault drop, not delivered");
+  const { attempts } = await store.deliveries.waitFor("order.created");
+  expect(attempts.map(({ fault }) => fault)).toEqual(["changed_body", null]);
+});
+
 test("a fault is shown whole, with the seed that decides, and in the log of what it hit", async () => {
   const store = await newStore();
   const hits: (readonly boolean[])[] = [];

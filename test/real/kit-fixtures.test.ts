@@ -76,7 +76,7 @@ function expectStories(output: string, runs = 1): void {
     "  500, next attempt in ",
     "  POST /v1/orders: 201",
     "  POST /v1/orders: 400 invalid_parameter: ",
-    "  order.created is due after 1 attempt, the last: 500",
+    " is due after 1 attempt, the last: 500",
     "order order-late, 4.50 EUR",
   ])
     expect(output).toContain(line);

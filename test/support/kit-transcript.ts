@@ -46,8 +46,11 @@ export async function transcript(start: Start, options: SandboxOptions): Promise
 }
 
 /** Without the signature and its time, and the port in Host. */
-function untimed<Item extends { readonly headers: Readonly<Record<string, string>> }>(item: Item): Item {
+function untimed<Item extends { readonly headers: Readonly<Record<string, string>>; readonly url?: string }>(
+  item: Item,
+): Omit<Item, "url"> {
   const own = /^(checkout-timestamp|checkout-signature|host)$/i;
   const headers = Object.fromEntries(Object.entries(item.headers).filter(([name]) => !own.test(name)));
-  return { ...item, headers };
+  const { url: _ofReceiver, ...others } = item;
+  return { ...others, headers };
 }

@@ -94,7 +94,7 @@ function registerAdd(group: Group): void {
       ),
       valueOption(
         "--latency <duration>",
-        `for ${PARAMETERS.latencyMs.of.join(", ")}: how long (default: ${durationText(PARAMETERS.latencyMs.default)})`,
+        `for ${PARAMETERS.latencyMs.of.join(", ")}: how long, for delay and reorder by the store's clock (default: ${durationText(PARAMETERS.latencyMs.default)})`,
         parseDuration,
       ),
       valueOption(

@@ -9,14 +9,17 @@ import { isAcceptedResult } from "../../core/webhook/delivery.ts";
 import { checkoutWire } from "../../core/checkout/wire.ts";
 
 const COLUMNS = ["LAST ATTEMPT", "RESULT", "ATTEMPTS", "STATE", "NEXT ATTEMPT", "CAUSE"];
+/** A column of its own, if a fault has hit one of the deliveries. */
+const FAULT = "FAULT";
 
 /** Deliveries of any events, each with its last attempt, one per line, in lines of `width` columns. */
 export function deliveryLines(
   deliveries: readonly DeliveryEntry[],
   { width, style }: TableStyle,
 ): Promise<string> {
+  const { columns, cells } = columnsOf(deliveries);
   return table(
-    [...COLUMNS, "TYPE", "EVENT", "ENDPOINT"],
+    [...columns, "TYPE", "EVENT", "ENDPOINT"],
     deliveries.map((delivery) => [
       ...cells(delivery),
       delivery.type,
@@ -33,8 +36,9 @@ export async function deliveryLinesOfEvent(
   { width, style }: TableStyle,
 ): Promise<string> {
   if (deliveries.length === 0) return "  no endpoint receives events of this type";
+  const { columns, cells } = columnsOf(deliveries);
   return table(
-    [...COLUMNS, "ENDPOINT"],
+    [...columns, "ENDPOINT"],
     deliveries.map((delivery) => [...cells(delivery), addressOf(delivery)]),
     { width, style, middle: ["ENDPOINT"], drop: ["CAUSE", "ATTEMPTS", "LAST ATTEMPT"] },
   );
@@ -59,9 +63,13 @@ export function orderIdOf({ body }: Pick<EventEntry, "body">): string | null {
 /** The result of a delivery's last attempt: the endpoint's status, or why there is no status. */
 export function resultOf({ attempts }: Pick<DeliveryEntry, "attempts">): string | null {
   const last = attempts.at(-1);
+  const result = answerOf(last);
+  return last === undefined || last.fault === null ? result : `${result} (${last.fault})`;
+}
+
+function answerOf(last: DeliveryEntry["attempts"][number] | undefined): string | null {
   if (last === undefined) return null;
-  const result = last.finishedAt === null ? "in progress" : String(last.status ?? last.error);
-  return last.fault === null ? result : `${result} (${last.fault})`;
+  return last.finishedAt === null ? "in progress" : String(last.status ?? last.error);
 }
 
 /**
@@ -103,10 +111,30 @@ function triedResult({ status, error, nextAt }: DispatchedEntry): string {
   return `${nextAt === null ? "given up" : "not delivered"} (${status ?? error})`;
 }
 
-function cells(delivery: DeliveryEntry): (string | number | null)[] {
-  const { attempts, tries, state, nextAt, cause } = delivery;
-  const tried = attempts.at(-1)?.startedAt ?? null;
-  return [isoOrNull(tried), resultOf(delivery), tries, state, isoOrNull(nextAt), cause];
+type Cell = string | number | null;
+
+/** The columns of deliveries with their cells. */
+function columnsOf(deliveries: readonly DeliveryEntry[]): {
+  readonly columns: readonly string[];
+  readonly cells: (delivery: DeliveryEntry) => readonly Cell[];
+} {
+  if (deliveries.every((delivery) => faultsOf(delivery) === ""))
+    return { columns: COLUMNS, cells: commonCells };
+  return {
+    columns: [...COLUMNS, FAULT],
+    cells: (delivery) => [...commonCells(delivery), faultsOf(delivery) || null],
+  };
+}
+
+function commonCells({ attempts, tries, state, nextAt, cause }: DeliveryEntry): readonly Cell[] {
+  const last = attempts.at(-1);
+  return [isoOrNull(last?.startedAt ?? null), answerOf(last), tries, state, isoOrNull(nextAt), cause];
+}
+
+/** The faults that hit a delivery or one of its attempts. */
+function faultsOf({ fault, attempts }: DeliveryEntry): string {
+  const met = [fault?.action, ...attempts.map((one) => one.fault)].filter((action) => action);
+  return [...new Set(met)].join(", ");
 }
 
 /** The address of the last attempt; before the first attempt, the endpoint's id. */

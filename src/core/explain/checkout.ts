@@ -2,7 +2,7 @@ import type { Checkout } from "../checkout/checkout.ts";
 import { HIDDEN_FIELD, type ShownFields } from "../checkout/wire.ts";
 import { iso } from "../clock.ts";
 import { formatAmount } from "../money.ts";
-import { causeText, likelyCause, type StoryDelivery } from "./delivery.ts";
+import { causeText, holdingFault, likelyCause, type StoryDelivery } from "./delivery.ts";
 import { english, type Say } from "../language.ts";
 import { displayText } from "../text.ts";
 import type { Explanation } from "./explanation.ts";
@@ -113,7 +113,8 @@ export function explainDelivery(
   say: Say = english,
 ): Explanation {
   const last = delivery.tries.at(-1);
-  const cause = last && causeText(last, say);
+  const held = holdingFault(delivery);
+  const cause = (last && causeText(last, say)) ?? (held && say(SENTENCES.heldBy(held)));
   const told = explainEvent(event, [delivery], now, say);
   const sentence = SENTENCES.delivery(event.type, delivery.state, delivery.tries.length);
   return {

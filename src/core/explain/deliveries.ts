@@ -1,7 +1,8 @@
 import type { DeliveryEntry } from "../control/webhook.ts";
 import type { Say } from "../language.ts";
 import { excerpt } from "../text.ts";
-import { causeText, isSuccess, type StoryDelivery, type StoryAttempt } from "./delivery.ts";
+import { iso } from "../clock.ts";
+import { causeText, holdingFault, isSuccess, type StoryDelivery, type StoryAttempt } from "./delivery.ts";
 import type { PendingEntry, StoryEntry } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
@@ -12,11 +13,25 @@ import { spanText } from "./span.ts";
 export type DeliveryLine = { readonly entry: StoryEntry; readonly deliveries: readonly StoryDelivery[] };
 
 /** The store's time in milliseconds, the labels of endpoints, and the language of the lines. */
-type LineContext = { readonly now: number; readonly labels: EndpointLabels; readonly say: Say };
+type LineContext = {
+  readonly now: number;
+  readonly labels: EndpointLabels;
+  readonly say: Say;
+  /** The delayed deliveries that others wait for, by the ids of the waiting ones. Default: none. */
+  readonly holders?: ReadonlyMap<string, DelayedDelivery>;
+};
+
+/** The same with the time of the event whose deliveries are told. */
+type DeliveryContext = LineContext & { readonly eventAt: number };
+
+/** A delivery that a fault delays: the type of its event, and the fault. */
+type DelayedDelivery = { readonly type: string; readonly fault: string };
 
 /** Labels of endpoints by their ids. */
 type EndpointLabels = ReadonlyMap<string, string>;
 
+/** An arrival this much after its event is told with its time, in milliseconds. */
+const LATE_MS = 1000;
 /** Maximum length of an address in a line, in characters; a longer address is cut in the middle. */
 const MAX_LABEL = 48;
 /** Number of characters of an id that distinguish two endpoints with the same address. */
@@ -35,12 +50,28 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
   );
 }
 
+/** The delayed deliveries of one checkout, oldest first, by the ids of the deliveries to their endpoint that wait. */
+export function delayedDeliveries(
+  deliveries: readonly StoryDelivery[],
+  types: ReadonlyMap<string, string>,
+): readonly (readonly [id: string, DelayedDelivery])[] {
+  const delayed = new Map<string, DelayedDelivery>();
+  return deliveries.flatMap((delivery) => {
+    const { id, endpointId, eventId, fault } = delivery;
+    const before = delayed.get(endpointId);
+    if (fault?.action === "delay" && isPending(delivery))
+      delayed.set(endpointId, { type: types.get(eventId) ?? "", fault: fault.action });
+    return before === undefined ? [] : [[id, before] as const];
+  });
+}
+
 /** The deliveries of an event as lines: one for each endpoint, and one for all endpoints with the same result. */
 export function deliveryLines(
   event: { readonly id: string; readonly createdAt: number },
   deliveries: readonly StoryDelivery[],
-  telling: LineContext,
+  context: LineContext,
 ): readonly DeliveryLine[] {
+  const telling: DeliveryContext = { ...context, eventAt: event.createdAt };
   const pairs = [...Map.groupBy(deliveries, ({ endpointId }) => endpointId).values()];
   const alike = [...Map.groupBy(pairs, (pair) => likeness(pair, telling)).entries()].flatMap(([like, same]) =>
     like === null ? same.map((pair) => [pair]) : [same],
@@ -74,9 +105,12 @@ export function pendingAttempts(
   types: ReadonlyMap<string, string>,
   { labels, say }: LineContext,
 ): readonly PendingEntry[] {
-  return deliveries.filter(isPending).map(({ eventId, endpointId, tries, nextAt }) => {
+  return deliveries.filter(isPending).map((delivery) => {
+    const { eventId, endpointId, tries, nextAt } = delivery;
     const label = labels.get(endpointId) ?? endpointId;
-    const text = say(SENTENCES.dueAttempt(tries.length + 1, types.get(eventId) ?? "", label));
+    const due = say(SENTENCES.dueAttempt(tries.length + 1, types.get(eventId) ?? "", label));
+    const fault = tries.length === 0 ? holdingFault(delivery) : undefined;
+    const text = joined([due, fault === undefined ? "" : say(SENTENCES.heldBy(fault))]);
     return { at: nextAt, what: "delivery", text };
   });
 }
@@ -84,16 +118,19 @@ export function pendingAttempts(
 /**
  * Whether the time of the next attempt is known. It is unknown if a delivery waits for earlier events of its checkout.
  */
-function isPending({ state, isHeld, tries }: StoryDelivery): boolean {
-  return state === "due" && !isHeld && tries.length > 0 && !tries.some(isUnderWay);
+function isPending(delivery: StoryDelivery): boolean {
+  const { state, isHeld, tries } = delivery;
+  const hasTime = tries.length > 0 || holdingFault(delivery) !== undefined;
+  return state === "due" && !isHeld && hasTime && !tries.some(isUnderWay);
 }
 
 /**
  * The shared text of several endpoints, if it applies to this endpoint: accepted at the first attempt, or not sent yet.
  */
-function likeness(pair: readonly StoryDelivery[], telling: LineContext): string | null {
+function likeness(pair: readonly StoryDelivery[], telling: DeliveryContext): string | null {
   const [delivery, second] = pair;
   if (delivery === undefined || second !== undefined || delivery.cause !== "event") return null;
+  if (delivery.fault !== null || arrivalText(delivery, telling) !== "") return null;
   const [attempt, another] = delivery.tries;
   if (attempt === undefined) return stateText(delivery, telling);
   const isTaken = another === undefined && attempt.fault === null && isSuccess(attempt.status);
@@ -101,16 +138,35 @@ function likeness(pair: readonly StoryDelivery[], telling: LineContext): string 
 }
 
 /** The deliveries to one endpoint in words: first the original delivery, then replays and duplicates by their names. */
-function pairText(pair: readonly StoryDelivery[], telling: LineContext): string {
+function pairText(pair: readonly StoryDelivery[], telling: DeliveryContext): string {
   return pair
     .map((delivery) => {
-      const said = [resultsText(delivery.tries, telling), stateText(delivery, telling)].filter(
-        (text) => text !== "",
-      );
+      const said = joined([
+        resultsText(delivery.tries, telling),
+        stateText(delivery, telling),
+        arrivalText(delivery, telling),
+      ]);
       const name = CAUSE_NAMES[delivery.cause];
-      return `${name === undefined ? "" : `${telling.say(name)}: `}${said.join(", ")}${whyText(delivery, telling)}`;
+      return `${name === undefined ? "" : `${telling.say(name)}: `}${said}${whyText(delivery, telling)}`;
     })
     .join("; ");
+}
+
+function joined(texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").join(", ");
+}
+
+/** The fault that held an accepted delivery back, and its time if it arrived later than its place in the story. */
+function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext): string {
+  const last = delivery.tries.at(-1);
+  if (last === undefined || !isSuccess(last.status)) return "";
+  const fault = holdingFault(delivery);
+  const held = fault === undefined ? "" : say(SENTENCES.heldBy(fault));
+  const late = last.startedAt - eventAt;
+  if (late < LATE_MS) return held;
+  // A replay is later than its event by nature.
+  const after = delivery.cause === "event" ? say(SENTENCES.afterEvent(spanText(late, say))) : "";
+  return joined([held, say(SENTENCES.arrived(iso(last.startedAt))), after]);
 }
 
 /** The names of deliveries other than the original one. */
@@ -124,7 +180,7 @@ const CAUSE_NAMES: Readonly<Partial<Record<DeliveryEntry["cause"], (typeof SENTE
 function resultsText(attempts: readonly StoryAttempt[], telling: LineContext): string {
   const runs: { result: string; count: number }[] = [];
   for (const attempt of attempts) {
-    const result = resultText(attempt, telling);
+    const result = `${resultText(attempt, telling)}${faultOf(attempt, telling)}`;
     const last = runs.at(-1);
     if (last?.result === result) last.count += 1;
     else runs.push({ result, count: 1 });
@@ -135,20 +191,28 @@ function resultsText(attempts: readonly StoryAttempt[], telling: LineContext): s
 }
 
 /** Why a delivery is waiting, or ended without success; empty if the results already say so. */
-function stateText({ state, nextAt, isHeld, tries }: StoryDelivery, { now, say }: LineContext): string {
-  if (state === "dropped") return say(SENTENCES.dropped);
+function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext): string {
+  const { id, state, nextAt, isHeld, tries, fault } = delivery;
+  if (state === "dropped")
+    return say(fault?.action === "drop" ? SENTENCES.droppedBy(fault.action) : SENTENCES.dropped);
   if (state === "failed") return say(SENTENCES.givenUp);
   if (state !== "due" || tries.some(isUnderWay)) return "";
   if (isHeld) return say(SENTENCES.held);
-  if (tries.length === 0) return say(SENTENCES.waits);
-  return say(nextAt <= now ? SENTENCES.dueNow : SENTENCES.nextAttempt(spanText(nextAt - now, say)));
+  const next = say(nextAt <= now ? SENTENCES.dueNow : SENTENCES.nextAttempt(spanText(nextAt - now, say)));
+  if (tries.length > 0) return next;
+  const holding = holdingFault(delivery);
+  if (holding !== undefined) return joined([say(SENTENCES.heldBy(holding)), next]);
+  const holder = holders?.get(id);
+  return say(holder === undefined ? SENTENCES.waits : SENTENCES.behind(holder.type, holder.fault));
 }
 
 /** The beginning of the last answer and the likely cause, after a failure. */
 function whyText({ tries }: StoryDelivery, { say }: LineContext): string {
   const last = tries.at(-1);
   const cause = last && causeText(last, say);
-  return last === undefined || cause === undefined ? "" : `${quoted(last)} (${cause})`;
+  if (last === undefined || cause === undefined) return "";
+  // The result names the fault.
+  return last.fault === null ? `${quoted(last)} (${cause})` : quoted(last);
 }
 
 /** The attempts of a delivery, below its line; `where` names the endpoint if the line is about several. */
@@ -185,8 +249,17 @@ function attemptText(
       : `, ${telling.say(SENTENCES.later(spanText(startedAt - before.startedAt, telling.say)))}`;
   const cause = causeText(attempt, telling.say);
   const isSame = before !== undefined && cause === causeText(before, telling.say);
-  const why = cause === undefined ? "" : ` (${isSame ? telling.say(SENTENCES.sameCause) : cause})`;
-  return `${to}attempt ${number}${later}: ${resultText(attempt, telling)}${tookText(attempt)}${quoted(attempt)}${why}`;
+  const why =
+    cause === undefined || attempt.fault !== null
+      ? ""
+      : ` (${isSame ? telling.say(SENTENCES.sameCause) : cause})`;
+  const result = `${resultText(attempt, telling)}${faultOf(attempt, telling)}${tookText(attempt)}`;
+  return `${to}attempt ${number}${later}: ${result}${quoted(attempt)}${why}`;
+}
+
+/** The fault of an attempt; empty if it had none, or if the delivery that the fault made names it. */
+function faultOf({ fault }: StoryAttempt, { say }: LineContext): string {
+  return fault === null || fault === "duplicate" ? "" : say(SENTENCES.byFault(fault));
 }
 
 function resultText({ status, error }: StoryAttempt, { say }: LineContext): string {

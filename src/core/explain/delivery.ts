@@ -1,6 +1,7 @@
 import type { DeliveryEntry } from "../control/webhook.ts";
 import { isAcceptedResult, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
+import type { AppliedFault } from "../fault/operations.ts";
 import type { Say, Words } from "../language.ts";
 import { SENTENCES } from "./sentences.ts";
 
@@ -29,6 +30,8 @@ export type StoryDelivery = {
   readonly nextAt: number;
   /** Whether the delivery waits because its endpoint is paused. */
   readonly isHeld: boolean;
+  /** The fault that held it back, dropped or made it; null if none. */
+  readonly fault: AppliedFault | null;
   readonly tries: readonly StoryAttempt[];
 };
 
@@ -165,6 +168,11 @@ export function likelyCause({
 export function causeText(attempt: Parameters<typeof likelyCause>[0], say: Say): string | undefined {
   const found = likelyCause(attempt);
   return found && say(found.cause);
+}
+
+/** The fault that keeps a delivery from its first attempt, or did so; undefined if none. */
+export function holdingFault({ fault }: Pick<StoryDelivery, "fault">): DeliveryAction | undefined {
+  return fault?.action === "delay" || fault?.action === "reorder" ? fault.action : undefined;
 }
 
 /** Whether a receiver accepted an attempt: any 2xx. */

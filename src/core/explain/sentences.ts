@@ -120,6 +120,15 @@ export const SENTENCES = {
   expires: ["the checkout expires", "收款单到期"],
   settles: ["the payment is settled", "支付结算"],
   dropped: ["dropped, not delivered", "已丢弃，未推送"],
+  droppedBy: (fault: string) => [`dropped by fault ${fault}, not delivered`, `被故障 ${fault} 丢弃，未推送`],
+  heldBy: (fault: string) => [`held back by fault ${fault}`, `被故障 ${fault} 推迟`],
+  behind: (type: string, fault: string) => [
+    `waiting for ${type}, which fault ${fault} holds back`,
+    `等待被故障 ${fault} 推迟的 ${type}`,
+  ],
+  byFault: (fault: string) => [` (fault ${fault})`, `（故障 ${fault}）`],
+  arrived: (at: string) => [`arrived ${at}`, `${at} 送达`],
+  afterEvent: (span: string) => [`${span} after the event`, `比事件晚 ${span}`],
   givenUp: ["given up", "已放弃"],
   held: [
     "waiting: paused (checkout endpoints list says why)",

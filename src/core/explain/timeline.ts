@@ -5,7 +5,13 @@ import { faultText } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";
 import { english, type Say, type Words } from "../language.ts";
 import { cut } from "../text.ts";
-import { deliveryLines, endpointLabels, pendingAttempts, type DeliveryLine } from "./deliveries.ts";
+import {
+  delayedDeliveries,
+  deliveryLines,
+  endpointLabels,
+  pendingAttempts,
+  type DeliveryLine,
+} from "./deliveries.ts";
 import type { StoryDelivery } from "./delivery.ts";
 import type { Difference, Explanation, PendingEntry, StoryEntry } from "./explanation.ts";
 import { inOrder, type OrderableLine } from "./order.ts";
@@ -86,7 +92,9 @@ export function storyLines(
 ): readonly StoryLine[] {
   const all = checkouts.flatMap((one) => one.deliveries);
   const deliveries = Map.groupBy(all, ({ eventId }) => eventId);
-  const telling = { now, labels: endpointLabels(all), say };
+  const types = typesOf(checkouts);
+  const holders = new Map(checkouts.flatMap((one) => delayedDeliveries(one.deliveries, types)));
+  const telling = { now, labels: endpointLabels(all), say, holders };
   const lives = checkouts.map((one) => lifeOf(one, say));
   const chains = [
     lives.flat(),
@@ -105,8 +113,7 @@ export function pendingOf(
   say: Say = english,
 ): readonly PendingEntry[] {
   const all = checkouts.flatMap((one) => one.deliveries);
-  const types = new Map(checkouts.flatMap(({ events }) => events.map(({ id, type }) => [id, type] as const)));
-  const attempts = pendingAttempts(all, types, { now, labels: endpointLabels(all), say });
+  const attempts = pendingAttempts(all, typesOf(checkouts), { now, labels: endpointLabels(all), say });
   const own = checkouts.flatMap(({ due }) =>
     due.map(({ at, what }) => ({
       at,
@@ -115,6 +122,11 @@ export function pendingOf(
     })),
   );
   return [...attempts, ...own].toSorted((left, right) => left.at - right.at);
+}
+
+/** The types of events by their ids. */
+function typesOf(checkouts: readonly CheckoutStory[]): ReadonlyMap<string, string> {
+  return new Map(checkouts.flatMap(({ events }) => events.map(({ id, type }) => [id, type] as const)));
 }
 
 /**

@@ -30,6 +30,7 @@ const DELIVERY_FIELDS = {
   tries: true,
   nextAt: true,
   createdAt: true,
+  fault: { id: true, action: true },
   attempts: true,
 } satisfies Fields<Delivery>;
 const REQUEST_FIELDS = {
@@ -125,19 +126,20 @@ function waiting(
 }
 
 function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
-  const { fault: _, ...delivery } = entry;
   return {
-    ...delivery,
+    ...entry,
     nextAt: dateOrNull(entry.nextAt),
     createdAt: new Date(entry.createdAt),
-    attempts: entry.attempts.map(({ number, status, error, answer, headers, startedAt, finishedAt }) => ({
-      number,
-      startedAt: new Date(startedAt),
-      finishedAt: dateOrNull(finishedAt),
-      status,
-      error,
-      answer,
-      headers,
+    attempts: entry.attempts.map((one) => ({
+      number: one.number,
+      startedAt: new Date(one.startedAt),
+      finishedAt: dateOrNull(one.finishedAt),
+      url: one.url,
+      status: one.status,
+      error: one.error,
+      fault: one.fault,
+      answer: one.answer,
+      headers: one.headers,
     })),
   };
 }
@@ -160,10 +162,13 @@ export function requestLine({ method, path, status, code, message }: LoggedReque
   );
 }
 
-/** A delivery as a line of text, with the result of its last finished attempt. */
-export function deliveryLine({ type, state, tries, attempts }: Delivery): string {
+/** A delivery as a line of text, with its endpoint, its faults and the result of its last finished attempt. */
+export function deliveryLine({ type, endpointId, state, tries, attempts, fault }: Delivery): string {
   const last = attempts.findLast(({ finishedAt }) => finishedAt !== null);
   const answer = last?.answer ? ` ${printableLiteral(last.answer)}` : "";
   const said = last === undefined ? "" : `, the last: ${last.status ?? last.error ?? "no answer"}${answer}`;
-  return `${type} is ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}${said}`;
+  const met = new Set([fault?.action, ...attempts.map((one) => one.fault)].filter((action) => action));
+  const by = met.size === 0 ? "" : `, fault ${[...met].join(", ")}`;
+  const to = attempts.at(-1)?.url ?? `endpoint ${endpointId}`;
+  return `${type} → ${to} is ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}${by}${said}`;
 }

@@ -5,7 +5,7 @@ import type { PendingEntry, StoryEntry } from "../../../../core/explain/explanat
 import { pendingOf, storyLines, type StoryLine } from "../../../../core/explain/timeline.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
-import { copyable, momentWithDate, moment } from "../parts.ts";
+import { copyable, inWords, moment, momentWithDate } from "../parts.ts";
 import type { ReadStory } from "../../../explain/explain.ts";
 import type { PortalContext, View } from "../view.ts";
 import { eventLineDetails, requestLineDetails, attemptLineDetails } from "./details.ts";
@@ -194,13 +194,21 @@ function words({ text, status, what }: StoryEntry): Html {
 }
 
 /** Matches the results in a line: after the colon of a request or an attempt, or after the address of an endpoint. */
-const RESULTS = /^(.*?(?:: | {2}))((?:[a-z_]+|\d{3})(?: ×\d+)?(?:, (?:[a-z_]+|\d{3})(?: ×\d+)?)*)(.*)$/s;
+const RESULTS = resultsPattern();
 const CODE = /^[2-5]\d\d\b/;
 
 /** The text with its likely cause in brackets at the end. */
 function withCause(text: string): Html {
   const [, told = text, cause = ""] = /^(.*) (\([^()]*\))$/s.exec(text) ?? [];
-  return cause === "" ? html`${text}` : html`${told} <span class="cause">${cause}</span>`;
+  return cause === ""
+    ? inWords(text, moment)
+    : html`${inWords(told, moment)} <span class="cause">${cause}</span>`;
+}
+
+function resultsPattern(): RegExp {
+  const fault = String.raw`(?: \(fault [a-z_]+\)|（故障 [a-z_]+）)?`;
+  const result = String.raw`(?:[a-z_]+|\d{3})${fault}(?: ×\d+)?`;
+  return new RegExp(`^(.*?(?:: | {2}))(${result}(?:, ${result})*)(.*)$`, "s");
 }
 
 /**
