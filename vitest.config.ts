@@ -20,6 +20,8 @@ export default defineConfig({
   test: {
     // No projects: a worker serves one project alone, and would load the program again for a file of another.
     include: ["test/**/*.test.ts"],
+    // A page that is served in this process has its style: vitest would leave it empty.
+    css: true,
     reporters: ["default", "./test/support/summary-reporter.ts"],
     // No assertion: it ends what hangs. Every wait of a test gives up earlier, and says what it waited for.
     testTimeout: 240_000,

@@ -8,9 +8,7 @@ import { part } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import { PAGES } from "../../src/sandbox/pages/pages.ts";
 import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
-import { startSandbox } from "../support/program.ts";
 import { openShop, OTHER_HOST, type Customer, type Shop, type Sold } from "../support/shop.ts";
-import { tempFolder } from "../support/temp-folder.ts";
 
 /** How a payment can go: what the customer does in the wallet, and what the order and its page say at the end. */
 type Ending = {
@@ -112,8 +110,8 @@ for (const javaScriptEnabled of [true, false]) {
   });
 }
 
-test("an open page follows what happens elsewhere, without a reload", async () => {
-  const shop = await openShop();
+test("an open page of the real program follows what happens elsewhere, without a reload", async () => {
+  const shop = await openShop([], "program");
   const sold = await shop.sell();
   const page = await shop.visit(sold.checkout_url);
   await page.evaluate("window.loadedOnce = document.querySelector('[role=status]').seenBefore = true");
@@ -156,7 +154,7 @@ test("a page says that no answer comes, and gives way when its checkout is gone"
   await page.evaluate(`${silence}.currentTime = 5000`);
   await notice.waitFor({ state: "visible" });
   expect(await page.textContent("h1")).toBe("Pay Sandbox Store");
-  await startSandbox({ cwd: tempFolder(), args: ["--ephemeral", "--port", String(shop.sandbox.port)] });
+  await openShop(["--ephemeral", "--port", String(shop.sandbox.port)]);
   await page.waitForSelector("h1:text('There is no such page')");
   expect(await page.textContent("[role=status]")).toBe("There is no such page");
   expect(await page.locator("[hx-get], .no-answer").count()).toBe(0);

@@ -3,22 +3,18 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import axe from "axe-core";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, expect, onTestFinished, test } from "vitest";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { expect, onTestFinished, test } from "vitest";
 import { part } from "../support/campaign.ts";
-import { launchBrowser } from "../support/browser.ts";
 import { administratorSignedIn } from "../support/portal-browser.ts";
-import { runHere, startSandbox } from "../support/program.ts";
+import { runHere, startSandboxHere } from "../support/program.ts";
+import { sharedBrowser } from "../support/shop.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-let launched: Promise<Browser> | undefined;
-afterAll(async () => (await launched)?.close());
-
-/** A real sandbox, and browsers that can be signed in to its portal. */
+/** A sandbox, and browsers that can be signed in to its portal. */
 async function openSite() {
   const cwd = tempFolder();
-  launched ??= launchBrowser();
-  const [sandbox, browser] = await Promise.all([startSandbox({ cwd }), launched]);
+  const [sandbox, browser] = await Promise.all([startSandboxHere({ cwd }), sharedBrowser()]);
   const complaints: string[] = [];
   const visit = async (options: BrowserContextOptions = {}): Promise<Page> => {
     const context = await browser.newContext({ locale: "en", timezoneId: "Asia/Tokyo", ...options });

@@ -13,8 +13,8 @@ import { signedInBrowser } from "../support/portal-browser.ts";
 /** A page of the test's own, which follows a topic of the real sandbox from when it is loaded. */
 type Shown = { readonly live: LiveTopic; readonly main: () => string };
 
-async function openPortal() {
-  const shop = await openShop();
+async function openPortal(by: "here" | "program" = "here") {
+  const shop = await openShop([], by);
   const { page, home } = await signedInBrowser(shop);
   return { shop, page, home };
 }
@@ -139,7 +139,7 @@ test("a list says how many of its rows are new, and does not move", async () => 
 });
 
 test("a page is shown anew in place: what is open, focused and typed stays, until the sandbox stops", async () => {
-  const { shop, page, home } = await openPortal();
+  const { shop, page, home } = await openPortal("program");
   const sold = await shop.sell();
   let loads = 0;
   const main = (): string => {

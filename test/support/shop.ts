@@ -1,7 +1,8 @@
 import { onTestFinished } from "vitest";
+import type { Ready } from "../../src/host/ready.ts";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { launchBrowser } from "./browser.ts";
-import { runHere, startSandbox, type Finished, type SandboxProcess } from "./program.ts";
+import { runHere, startSandbox, startSandboxHere, type Finished } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** How long a page may take for what only has to happen, on a busy machine. */
@@ -16,9 +17,14 @@ export type Customer = Pick<
   "locale" | "colorScheme" | "javaScriptEnabled" | "viewport" | "hasTouch" | "isMobile"
 >;
 
-/** A merchant with the real sandbox and customers with a real browser. Everything ends with the test. */
+/** A merchant with a sandbox and customers with a real browser. Everything ends with the test. */
 export type Shop = {
-  readonly sandbox: SandboxProcess;
+  readonly sandbox: {
+    readonly ready: Ready;
+    readonly port: number;
+    /** Stops it as by this signal, and waits until it is gone. */
+    readonly stop: (signal: "SIGTERM") => Promise<unknown>;
+  };
   /** Creates an order; `body` over a usual one. */
   readonly sell: (body?: Readonly<Record<string, unknown>>) => Promise<Sold>;
   readonly statusOf: (sold: Sold) => Promise<string>;
@@ -32,14 +38,20 @@ export type Shop = {
 /** Another name that customers of a shop know its sandbox by, if the sandbox allows it. */
 export const OTHER_HOST = "checkout.test";
 
-/** One browser serves all tests of a worker, which ends it: each customer has a profile of their own in it. */
+/** One browser serves all tests of a worker: each customer has a profile of their own in it. */
 let launched: Promise<Browser> | undefined;
 
-/** Opens a shop whose sandbox is started with these arguments. */
-export async function openShop(args: readonly string[] = []): Promise<Shop> {
-  const cwd = tempFolder();
+/** The browser of this worker: it is started once, and ends with the worker. */
+export function sharedBrowser(): Promise<Browser> {
   launched ??= launchBrowser([`--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`]);
-  const [sandbox, browser] = await Promise.all([startSandbox({ cwd, args }), launched]);
+  return launched;
+}
+
+/** Opens a shop whose sandbox is started with these arguments: in this process, or as the real program. */
+export async function openShop(args: readonly string[] = [], by: "here" | "program" = "here"): Promise<Shop> {
+  const cwd = tempFolder();
+  const start = by === "here" ? startSandboxHere : startSandbox;
+  const [sandbox, browser] = await Promise.all([start({ cwd, args }), sharedBrowser()]);
   const customers: BrowserContext[] = [];
   onTestFinished(async () => void (await Promise.all(customers.map((customer) => customer.close()))));
   const { base_url, api_key } = sandbox.ready;
