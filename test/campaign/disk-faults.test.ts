@@ -11,7 +11,7 @@ import { openControl } from "../support/control.ts";
 import { faultsOf, HAS_STRACE, inject, noteCalls, runTraced, type Fault } from "../support/disk-faults.ts";
 import { NEXT_FORMATS } from "../support/migrate.ts";
 import { apiKeyOf, connect, openRows, sendCreate, type Answer } from "../support/load.ts";
-import { run, startSandbox, type Finished, type SandboxProcess } from "../support/program.ts";
+import { runHere, startSandboxHere, type Finished, type SandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import type { Ready } from "../../src/host/ready.ts";
 
@@ -43,8 +43,8 @@ test("whatever call fails, the folder opens again with all that was acknowledged
     return;
   }
   const [used, older] = [tempFolder(), tempFolder()];
-  expect(await (await startSandbox({ cwd: used, args: PLAIN })).stop("SIGTERM")).toBe(0);
-  const shop = await startSandbox({ cwd: tempFolder(), args: PLAIN });
+  expect(await (await startSandboxHere({ cwd: used, args: PLAIN })).stop()).toBe(0);
+  const shop = await startSandboxHere({ cwd: tempFolder(), args: PLAIN });
   const scenarios = [
     serve("start in a new folder", undefined),
     serve("start again", used),
@@ -64,7 +64,7 @@ test("whatever call fails, the folder opens again with all that was acknowledged
     tell(found.wrong);
   }
   expect(wrong, `seed ${SEED}`).toEqual([]);
-  expect(await shop.stop("SIGTERM")).toBe(0);
+  expect(await shop.stop()).toBe(0);
   const each = scenarios.map(
     (one) => `${one.name} ${chosen.filter(({ scenario }) => scenario === one).length}`,
   );
@@ -144,11 +144,11 @@ function isNodeItself({ stderr }: Finished): boolean {
 /** Starts the sandbox without a fault, looks at it, and stops it; returns what was wrong. */
 async function reopen(
   cwd: string,
-  look: (sandbox: SandboxProcess) => Promise<readonly string[]>,
+  look: (sandbox: SandboxHere) => Promise<readonly string[]>,
 ): Promise<string[]> {
-  const sandbox = await startSandbox({ cwd, args: PLAIN });
+  const sandbox = await startSandboxHere({ cwd, args: PLAIN });
   const wrong = [...leftovers(join(cwd, "state")), ...(await look(sandbox))];
-  const code = await sandbox.stop("SIGTERM");
+  const code = await sandbox.stop();
   return code === 0 ? wrong : [...wrong, `the plain start stopped with ${code}`];
 }
 
@@ -191,9 +191,9 @@ function serve(name: string, template: string | undefined): Scenario {
 
 /** A folder of the present format in which everything is done that `serve` does. */
 async function useFolder(cwd: string): Promise<Acknowledged> {
-  const sandbox = await startSandbox({ cwd, args: PLAIN });
+  const sandbox = await startSandboxHere({ cwd, args: PLAIN });
   const seen = await useServer(cwd, sandbox.output.stdout);
-  expect([seen.creates.size, seen.paid.length, await sandbox.stop("SIGTERM")]).toEqual([CREATES, 1, 0]);
+  expect([seen.creates.size, seen.paid.length, await sandbox.stop()]).toEqual([CREATES, 1, 0]);
   return seen;
 }
 
@@ -282,7 +282,7 @@ async function useServer(cwd: string, line: string): Promise<Acknowledged> {
   if (!line.startsWith('{"event":"ready"')) return { creates, paid };
   const ready = JSON.parse(line) as Ready;
   if (ready.api_key === null) return { creates, paid };
-  const service = connect({ ready, port: Number(new URL(ready.base_url).port) } as SandboxProcess, 1);
+  const service = connect({ ready, port: Number(new URL(ready.base_url).port) }, 1);
   for (let number = 1; number <= CREATES; number += 1) {
     const answer = await sendCreate(service, { key: `fault-key-${number}`, orderId: `fault-${number}` });
     if (answer?.status === 201) creates.set(`fault-key-${number}`, answer);
@@ -298,7 +298,7 @@ async function useServer(cwd: string, line: string): Promise<Acknowledged> {
   return { creates, paid };
 }
 
-async function lostCreates(sandbox: SandboxProcess, { creates }: Acknowledged): Promise<string[]> {
+async function lostCreates(sandbox: SandboxHere, { creates }: Acknowledged): Promise<string[]> {
   const service = connect(sandbox, 1);
   const lost: string[] = [];
   for (const [key, first] of creates) {
@@ -310,7 +310,7 @@ async function lostCreates(sandbox: SandboxProcess, { creates }: Acknowledged): 
   return lost;
 }
 
-function unpaid(sandbox: SandboxProcess, { paid }: Acknowledged): string[] {
+function unpaid(sandbox: SandboxHere, { paid }: Acknowledged): string[] {
   const status = openRows(sandbox).prepare<[string], { status: string }>(
     "SELECT status FROM checkouts WHERE id = ?",
   );
@@ -318,7 +318,7 @@ function unpaid(sandbox: SandboxProcess, { paid }: Acknowledged): string[] {
 }
 
 /** The client's create, whose journal is what fails; the service is another process, with another folder. */
-function order(shop: SandboxProcess): Scenario {
+function order(shop: SandboxHere): Scenario {
   const env = { CHECKOUT_API_KEY: apiKeyOf(shop) };
   const fixed = `--amount-minor 1999 --currency EUR --payment-method alipay_plus --base-url ${shop.ready.base_url}`;
   const argsIn = (cwd: string): string[] =>
@@ -333,7 +333,7 @@ function order(shop: SandboxProcess): Scenario {
     }),
     verify: (cwd, { code, stdout }) =>
       reopen(cwd, async () => {
-        const again = await run(argsIn(cwd), { cwd, env });
+        const again = await runHere(argsIn(cwd), { cwd, env });
         const same = again.code === 0 && (code !== 0 || orderIn(again.stdout) === orderIn(stdout));
         const left = leftovers(join(cwd, "state"));
         return same ? left : [...left, `was ${stdout} and is ${again.stdout} ${again.stderr}`];

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Ready } from "../../src/host/ready.ts";
 import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
-import { begin, runHere, startSandbox, type Running } from "../support/program.ts";
+import { begin, runHere, startSandboxHere, type Running } from "../support/program.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -58,10 +58,10 @@ async function startAndKill({ moment, killAfterMs, loss }: Case) {
   const told = readyOf(first);
   const confirmed = confirmedKeys(cwd);
   lose(join(cwd, ".checkout/sandbox.db-wal"), loss);
-  const again = await startSandbox({ cwd }).catch((error: unknown) => String(error));
+  const again = await startSandboxHere({ cwd }).catch((error: unknown) => String(error));
   if (typeof again === "string") return { told, found: again };
   const created = await runHere(CREATE, { cwd });
-  await again.stop("SIGKILL");
+  await again.stop();
   const { store_id: storeId, api_key: apiKey } = again.ready;
   if (created.code !== 0) return { told, found: `no order can be created: ${created.stderr}` };
   const known = told === undefined ? confirmed : { [told.store_id]: told.api_key };

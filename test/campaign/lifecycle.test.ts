@@ -6,7 +6,7 @@ import type { Ready } from "../../src/host/ready.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import { isTaken, leftIn, processesIn } from "../support/left-behind.ts";
-import { begin, run } from "../support/program.ts";
+import { begin, runHere, startSandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const SANDBOXES = size(6, 40);
@@ -59,17 +59,16 @@ async function startAndEnd({
   if (fate === "killed" && ready !== undefined) process.kill(ready.pid, "SIGKILL");
   // One whose starter was killed may have been let go just before.
   if (fate !== "killed")
-    expect(await run(["sandbox", "stop"], { cwd })).toMatchObject({ code: 0, stderr: "" });
+    expect(await runHere(["sandbox", "stop"], { cwd })).toMatchObject({ code: 0, stderr: "" });
   return ready === undefined ? undefined : Number(new URL(ready.base_url).port);
 }
 
 /** The folder is as good as before: a start in it works, and its stop leaves nothing. */
 async function startAgain({ cwd }: { readonly cwd: string }): Promise<void> {
-  expect((await run(["sandbox", "status"], { cwd })).code).toBe(7);
-  const again = await run(START, { cwd });
-  expect([again.code, again.stderr]).toEqual([0, ""]);
-  expect(JSON.parse(again.stdout)).toMatchObject({ already_running: false });
-  expect((await run(["sandbox", "stop"], { cwd })).code).toBe(0);
+  expect((await runHere(["sandbox", "status"], { cwd })).code).toBe(7);
+  const again = await startSandboxHere({ cwd });
+  expect(again.ready).toMatchObject({ already_running: false });
+  expect(await again.stop()).toBe(0);
   expect(processesIn(cwd)).toEqual([]);
   expect(existsSync(join(cwd, ".checkout")) ? leftIn(join(cwd, ".checkout")) : []).toEqual([]);
 }

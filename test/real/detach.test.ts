@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Ready } from "../../src/host/ready.ts";
 import { eventually } from "../support/eventually.ts";
 import { isTaken, leftIn, processesIn } from "../support/left-behind.ts";
-import { begin, run, type Finished } from "../support/program.ts";
+import { begin, run, runHere, startSandboxHere, type Finished } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const START = ["sandbox", "start", "--detach", "--port", "0", "--json"];
@@ -13,7 +13,7 @@ const MAX_LOG_BYTES = 10 * 1024 * 1024;
 /** A folder whose sandbox ends with the test. */
 function folderToUse(): { readonly cwd: string; readonly state: string; readonly log: string } {
   const cwd = tempFolder();
-  onTestFinished(async () => void (await run(["sandbox", "stop"], { cwd })));
+  onTestFinished(async () => void (await runHere(["sandbox", "stop"], { cwd })));
   const state = join(cwd, ".checkout");
   return { cwd, state, log: join(state, "sandbox.log") };
 }
@@ -35,13 +35,13 @@ test("a detached sandbox is in a session of its own, holds no stream of its star
   }
   expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
   expect(statSync(log).mode & 0o777).toBe(0o600);
-  expect((await run(["sandbox", "stop"], { cwd })).code).toBe(0);
+  expect((await runHere(["sandbox", "stop"], { cwd })).code).toBe(0);
   expect([processesIn(cwd), await isTaken(port), leftIn(state)]).toEqual([[], false, []]);
   await eventually("a wait is told that nobody listens there any more", async () => {
-    const gone = await run(["sandbox", "wait", "--timeout", "1s", "--base-url", base_url], { cwd });
+    const gone = await runHere(["sandbox", "wait", "--timeout", "1s", "--base-url", base_url], { cwd });
     expect([gone.code, gone.stderr]).toMatchObject([7, expect.stringContaining("ECONNREFUSED")]);
   });
-  const logs = await run(["sandbox", "logs"], { cwd });
+  const logs = await runHere(["sandbox", "logs"], { cwd });
   expect(logs.stdout).toContain("GET /healthz");
   expect(readFileSync(log, "utf8")).toBe(logs.stdout);
 });
@@ -56,7 +56,7 @@ test("a starter that is killed or interrupted before the ready line leaves nothi
     if (starter.output.stdout !== "") continue;
     await eventually("nothing runs", () => expect([signal, processesIn(cwd)]).toEqual([signal, []]));
     expect([signal, leftIn(state)]).toEqual([signal, []]);
-    expect((await run(START, { cwd })).code).toBe(0);
+    await startSandboxHere({ cwd });
   }
 });
 
@@ -71,7 +71,7 @@ test("a sandbox that is killed before it is ready is said to have ended, and the
   const { stderr } = starter.output;
   expect([starter.process.exitCode, starter.output.stdout]).toEqual([1, ""]);
   expect(stderr).toContain("the sandbox ended before it was ready (SIGKILL)");
-  expect((await run(START, { cwd })).code).toBe(0);
+  await startSandboxHere({ cwd });
 });
 
 /** A start in the background whose sandbox is killed as soon as it is there. */
@@ -89,7 +89,7 @@ test("a stop while it starts leaves nothing, and the starter says so", async () 
   const { cwd, state } = folderToUse();
   const starter = begin(START, { cwd });
   await eventually("the folder is taken", () => expect(existsSync(join(state, "run.json"))).toBe(true));
-  expect((await run(["sandbox", "stop"], { cwd })).code).toBe(0);
+  expect((await runHere(["sandbox", "stop"], { cwd })).code).toBe(0);
   await starter.ended;
   expect([processesIn(cwd), leftIn(state)]).toEqual([[], []]);
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import type { CreateRequest } from "../../src/core/checkout/create-request.ts";
-import type { SandboxHere, SandboxProcess } from "./program.ts";
+import type { SandboxHere } from "./program.ts";
 
 /** A create as it goes over the wire. */
 export type Create = { readonly key: string; readonly orderId: string };
@@ -27,19 +27,19 @@ export function purchase(orderId: string): CreateRequest {
 }
 
 /** The key that a sandbox shows; one that shows none cannot be used. */
-export function apiKeyOf({ ready }: SandboxHere | SandboxProcess): string {
+export function apiKeyOf({ ready }: Pick<SandboxHere, "ready">): string {
   if (ready.api_key === null) throw new Error("the sandbox shows no API key");
   return ready.api_key;
 }
 
 /** The service of a sandbox over `connections` connections, which end with `agent.destroy()`. */
-export function connect(sandbox: SandboxHere | SandboxProcess, connections: number): Service {
+export function connect(sandbox: Pick<SandboxHere, "ready" | "port">, connections: number): Service {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   return { port: sandbox.port, apiKey: apiKeyOf(sandbox), agent };
 }
 
 /** The rows of a sandbox that keeps its state, to read only; closed with the test. */
-export function openRows({ ready }: SandboxProcess): Database.Database {
+export function openRows({ ready }: Pick<SandboxHere, "ready">): Database.Database {
   if (ready.data_dir === null) throw new Error("the sandbox keeps nothing");
   const rows = new Database(join(ready.data_dir, "sandbox.db"), { readonly: true, fileMustExist: true });
   onTestFinished(() => void rows.close());

@@ -57,23 +57,24 @@ export async function runHere(
   return { code, ...output };
 }
 
-/** A sandbox that is served in this process. */
-export type SandboxHere = {
-  readonly ready: Ready;
-  readonly port: number;
+/** A command line that runs on in this process. */
+export type RunningHere = {
+  readonly output: { readonly stdout: string; readonly stderr: string };
   /** Stops it as a signal would, and waits until it is gone; its exit code. */
   readonly stop: () => Promise<number>;
 };
 
+/** A sandbox that is served in this process. */
+export type SandboxHere = RunningHere & { readonly ready: Ready; readonly port: number };
+
 /**
- * Starts a sandbox in this process, from the sources, on a free port and with its state in the folder: for a test that is
- * not about its process. A process of its own takes ten times as long. It ends with the test.
+ * Starts a command line in this process, from the sources, and waits for its first line: for a test that is not about its
+ * process. A process of its own takes ten times as long. It ends with the test.
  */
-export async function startSandboxHere({
-  cwd,
-  env,
-  args = [],
-}: Pick<RunOptions, "cwd" | "env"> & { readonly args?: readonly string[] }): Promise<SandboxHere> {
+export async function launchHere(
+  args: readonly string[],
+  { cwd, env }: Pick<RunOptions, "cwd" | "env">,
+): Promise<RunningHere> {
   const stops = new Set<(signal: "SIGTERM") => void>();
   const onStop: World["onStop"] = (stop) => {
     stops.add(stop);
@@ -92,8 +93,7 @@ export async function startSandboxHere({
         done();
       },
     });
-    const argv = ["sandbox", "start", "--json", "--port", "0", ...args];
-    ended = main({ ...worldHere({ cwd, env }), argv, stdout, stderr, onStop });
+    ended = main({ ...worldHere({ cwd, env }), argv: args, stdout, stderr, onStop });
   });
   const stop = (): Promise<number> => {
     for (const one of stops) one("SIGTERM");
@@ -101,9 +101,18 @@ export async function startSandboxHere({
   };
   onTestFinished(async () => void (await stop()));
   await Promise.race([announced, ended]);
-  if (!output.stdout.includes("\n")) throw new Error(`the sandbox did not start: ${output.stderr}`);
-  const ready = JSON.parse(output.stdout) as Ready;
-  return { ready, port: Number(new URL(ready.base_url).port), stop };
+  if (!output.stdout.includes("\n")) throw new Error(`the program did not start: ${output.stderr}`);
+  return { output, stop };
+}
+
+/** Starts a sandbox in this process on a free port and with its state in the folder. It ends with the test. */
+export async function startSandboxHere({
+  args = [],
+  ...options
+}: Pick<RunOptions, "cwd" | "env"> & { readonly args?: readonly string[] }): Promise<SandboxHere> {
+  const running = await launchHere(["sandbox", "start", "--json", "--port", "0", ...args], options);
+  const ready = JSON.parse(running.output.stdout) as Ready;
+  return { ...running, ready, port: Number(new URL(ready.base_url).port) };
 }
 
 /** The world of this process as that of a program without a terminal, in a folder. */
