@@ -10,7 +10,14 @@ import { signHeaders } from "../../src/core/webhook/signature.ts";
 import { CERTIFICATE, CERTIFICATE_KEY } from "../support/certificate.ts";
 import { eventually } from "../support/eventually.ts";
 import type { ListenLine } from "../support/listening.ts";
-import { launch, startSandbox, type Running, type SandboxProcess } from "../support/program.ts";
+import {
+  launch,
+  launchHere,
+  startSandbox,
+  startSandboxHere,
+  type Running,
+  type SandboxHere,
+} from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 type Event = { readonly event_id: string; readonly sequence: number; readonly data: { readonly id: string } };
@@ -41,19 +48,19 @@ async function startApplication(host = "127.0.0.1") {
   return { got, port: await serve(createServer(answer), host) };
 }
 
-function lines({ output }: Running): ListenLine[] {
+function lines({ output }: Pick<Running, "output">): ListenLine[] {
   return output.stdout
     .split("\n")
     .filter((line) => line.endsWith("}"))
     .map((line) => JSON.parse(line) as ListenLine);
 }
 
-function deliveries(running: Running): ListenLine[] {
+function deliveries(running: Pick<Running, "output">): ListenLine[] {
   return lines(running).filter(({ event }) => event === "delivery");
 }
 
 /** Creates an order and pays it: three events. */
-async function sell({ ready }: SandboxProcess, cwd: string, orderId: string): Promise<void> {
+async function sell({ ready }: SandboxHere, cwd: string, orderId: string): Promise<void> {
   const post = async (path: string, headers: Record<string, string>, sent: object): Promise<Event> => {
     const answer = await fetch(new URL(path, ready.base_url), {
       method: "POST",
@@ -84,7 +91,7 @@ function isInOrder(got: readonly Event[]): boolean {
 
 test("killed at any moment and started again, it misses nothing, and each object's events come in order", async () => {
   const cwd = tempFolder();
-  const sandbox = await startSandbox({ cwd });
+  const sandbox = await startSandboxHere({ cwd });
   const application = await startApplication();
   const listen = (): Promise<Running> =>
     launch(["listen", "--json", "--forward", `http://localhost:${application.port}/hooks`], { cwd });
@@ -123,7 +130,7 @@ test("a sandbox that is killed and comes back elsewhere is found again", async (
   await eventually("the sandbox is missed", () =>
     expect(lines(listening).at(-1)?.event).toBe("disconnected"),
   );
-  const second = await startSandbox({ cwd });
+  const second = await startSandboxHere({ cwd });
   await eventually("the sandbox is found", () => expect(lines(listening).at(-1)?.event).toBe("reconnected"));
   expect(lines(listening).at(-1)?.sandbox).toBe(`http://127.0.0.1:${second.port}`);
   await sell(second, cwd, "order-1");
@@ -133,7 +140,7 @@ test("a sandbox that is killed and comes back elsewhere is found again", async (
 
 test("targets as they are: on ::1 alone, behind TLS, endless, silent", async () => {
   const cwd = tempFolder();
-  const sandbox = await startSandbox({ cwd });
+  const sandbox = await startSandboxHere({ cwd });
   writeFileSync(join(cwd, "ca.pem"), CERTIFICATE);
   const six = await startApplication("::1");
   const tls = createTlsServer({ cert: CERTIFICATE, key: CERTIFICATE_KEY }, (_, response) => response.end());
@@ -157,9 +164,8 @@ test("targets as they are: on ::1 alone, behind TLS, endless, silent", async () 
     [[`http://localhost:${silentPort}/`, "--timeout", "200ms"], "not_answered", null, "timeout"],
   ] as const;
   for (const [index, [args, outcome, status, code]] of rows.entries()) {
-    const listening = await launch(["listen", "--json", "--forward", ...args, "--events", "order.created"], {
-      cwd,
-    });
+    const line = ["listen", "--json", "--forward", ...args, "--events", "order.created"];
+    const listening = await launchHere(line, { cwd });
     await sell(sandbox, cwd, `order-${index}`);
     const mine = (): ListenLine | undefined =>
       deliveries(listening).find(({ order_id: orderId }) => orderId === `order-${index}`);
@@ -170,7 +176,7 @@ test("targets as they are: on ::1 alone, behind TLS, endless, silent", async () 
     expect(listening.output.stderr.includes("warning: --insecure")).toBe(
       args.includes("--insecure" as never),
     );
-    await listening.stop("SIGTERM");
+    await listening.stop();
   }
 });
 
