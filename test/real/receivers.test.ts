@@ -9,7 +9,7 @@ import { NETWORK, openControl } from "../support/control.ts";
 import { eventually } from "../support/eventually.ts";
 import { listenUntilEnd, openHttpReceiver, readBody } from "../support/http-receiver.ts";
 import { apiKeyOf, purchase } from "../support/load.ts";
-import { startSandbox } from "../support/program.ts";
+import { startSandbox, startSandboxHere, type SandboxProcess } from "../support/program.ts";
 import { drips, floods, openRawReceiver, says } from "../support/raw-receiver.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -203,13 +203,14 @@ test("whatever a receiver answers is audited; redirects lead nowhere, and Retry-
 });
 
 test("an answer without end costs no memory and no time, however it is cut into pieces", async () => {
-  const site = await openSite();
+  const sandbox = await startSandbox({ cwd: tempFolder(), args: ["--quiet"] });
+  const site = siteOf(sandbox);
   const warmUp = await openGoodReceiver(site.secret);
   await site.addEndpoint(warmUp.url);
   await site.order(5);
   await eventually("it is warm", () => expect(warmUp.got).toHaveLength(5));
 
-  const before = usageOf(site.sandbox.process.pid);
+  const before = usageOf(sandbox.process.pid);
   for (const [name, status, manner] of [
     ["large pieces", 200, floods(`${OK}${GIBIBYTE_LONG}`, "x".repeat(MEBIBYTE), GIBIBYTE)],
     ["a refusal", 500, floods(`HTTP/1.1 500 No\r\n${GIBIBYTE_LONG}`, "x".repeat(MEBIBYTE), GIBIBYTE)],
@@ -223,7 +224,7 @@ test("an answer without end costs no memory and no time, however it is cut into 
     expect([attempt?.status, attempt?.answer], name).toEqual([status, "x".repeat(KEPT_BYTES)]);
     expect(receiver.taken(), name).toBeLessThan(MAX_TAKEN_BYTES);
   }
-  const after = usageOf(site.sandbox.process.pid);
+  const after = usageOf(sandbox.process.pid);
   expect(after.memoryBytes - before.memoryBytes).toBeLessThanOrEqual(before.memoryBytes * MAX_GROWTH);
   expect(after.processorMs - before.processorMs).toBeLessThanOrEqual(before.processorMs * MAX_WORK);
 });
@@ -240,13 +241,15 @@ test("localhost is whichever of 127.0.0.1 and ::1 answers", async () => {
   }
 });
 
-async function openSite(args: readonly string[] = []) {
-  const sandbox = await startSandbox({ cwd: tempFolder(), args: ["--quiet", ...args] });
+const openSite = async (args: readonly string[] = []) =>
+  siteOf(await startSandboxHere({ cwd: tempFolder(), args: ["--quiet", ...args] }));
+
+/** The sandbox of a site, its receivers' endpoints, and its orders. */
+function siteOf(sandbox: Pick<SandboxProcess, "ready" | "port">) {
   const control = openControl(sandbox.port, sandbox.ready.data_dir ?? "");
   const target = { baseUrl: sandbox.ready.base_url, apiKey: apiKeyOf(sandbox), service: "", storeId: null };
   let created = 0;
   return {
-    sandbox,
     control,
     secret: sandbox.ready.signing_secret,
     addEndpoint: async (url: string): Promise<string> =>
