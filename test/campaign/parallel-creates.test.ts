@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import type { CreateIntent } from "../../src/client/api/client.ts";
 import type { ManyAnswer, ManyCreates } from "../support/create-many.ts";
@@ -49,63 +49,66 @@ const RACES: readonly Race[] = [
   },
 ];
 
-test.for(RACES)("$name", check);
-
-async function check(race: Race): Promise<void> {
+test("creates that race for one key or one order_id make one order, whatever their endpoints", async () => {
   const sandbox = await startSandbox({ cwd: tempFolder(), args: ["--rate-limit", "off", "--quiet"] });
   const rows = openRows(sandbox);
-  for (let round = 1; round <= ROUNDS; round += 1) {
-    const where = `round ${round}, seed ${SEED}`;
-    const answers = await runRace(sandbox, race, round);
-    expect(tally(answers), where).toEqual(race.expected);
-    const bodies = answers
-      .filter(({ outcome }) => outcome.startsWith("201"))
-      .map(({ bodySha256 }) => bodySha256);
-    expect(new Set(bodies).size, `different bodies, ${where}`).toBe(1);
-    const counted = rows
-      .prepare(
-        `SELECT (SELECT count(*) FROM checkouts) AS checkouts, (SELECT count(*) FROM idempotency_keys) AS keys,
-         (SELECT count(*) FROM events) AS events`,
-      )
-      .get();
-    expect(counted, where).toEqual({ checkouts: round, keys: round, events: round });
-  }
-}
+  const counts = rows.prepare(
+    `SELECT (SELECT count(*) FROM checkouts) AS checkouts, (SELECT count(*) FROM idempotency_keys) AS keys,
+     (SELECT count(*) FROM events) AS events`,
+  );
+  const clients = await Promise.all([startClient(), startClient()]);
+  let races = 0;
+  for (const race of RACES)
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      races += 1;
+      const where = `${race.name}: round ${round}, seed ${SEED}`;
+      const answers = await runRace(sandbox, clients, { race, number: races });
+      expect(tally(answers), where).toEqual(race.expected);
+      const bodies = answers
+        .filter(({ outcome }) => outcome.startsWith("201"))
+        .map(({ bodySha256 }) => bodySha256);
+      expect(new Set(bodies).size, `different bodies, ${where}`).toBe(1);
+      expect(counts.get(), where).toEqual({ checkouts: races, keys: races, events: races });
+    }
+});
+
+type Client = Awaited<ReturnType<typeof startClient>>;
 
 /** Both processes are up before either sends. */
-async function runRace(sandbox: SandboxProcess, race: Race, round: number): Promise<ManyAnswer[]> {
+async function runRace(
+  sandbox: SandboxProcess,
+  clients: readonly Client[],
+  { race, number }: { readonly race: Race; readonly number: number },
+): Promise<readonly ManyAnswer[]> {
   const { base_url: baseUrl, store_id: storeId } = sandbox.ready;
   const target = { baseUrl, storeId, apiKey: apiKeyOf(sandbox), service: baseUrl };
-  const body = JSON.stringify(purchase(`race-${round}`));
-  const starting = race.endpoints.map((endpoint, client) => {
+  const body = JSON.stringify(purchase(`race-${number}`));
+  const answers = clients.map((send, client) => {
     const keys = Array.from({ length: CREATES_PER_PROCESS }, (_, index) =>
-      race.keys === "one key" ? `race-${round}-key` : `race-${round}-key-${client}-${index}`,
+      race.keys === "one key" ? `race-${number}-key` : `race-${number}-key-${client}-${index}`,
     );
-    return startClient({ target, endpoint, body, keys });
+    return send({ target, endpoint: race.endpoints[client] ?? "orders", body, keys });
   });
-  const clients = await Promise.all(starting);
-  const answers = await Promise.all(clients.map((send) => send()));
-  return answers.flat();
+  return (await Promise.all(answers)).flat();
 }
 
 /** Starts a client process; the returned function lets it send and gives its answers. */
-async function startClient(creates: ManyCreates): Promise<() => Promise<ManyAnswer[]>> {
-  const child = spawn(process.execPath, [SCRIPT], {
-    env: { CREATE_MANY: JSON.stringify(creates) },
-    stdio: "pipe",
-  });
+async function startClient(): Promise<(creates: ManyCreates) => Promise<ManyAnswer[]>> {
+  const env = { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] };
+  const child = spawn(process.execPath, [SCRIPT], { env, stdio: "pipe" });
   onTestFinished(() => void child.kill("SIGKILL"));
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
-  const gone = once(child, "close");
-  await Promise.race([once(child.stdout, "data"), gone]);
-  return async () => {
-    child.stdin.end();
-    await gone;
-    const [ready, answers] = output.stdout.split("\n");
-    if (ready !== "ready" || answers === undefined) throw new Error(`the client failed: ${output.stderr}`);
-    return JSON.parse(answers) as ManyAnswer[];
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const nextLine = async (): Promise<string> => {
+    const { value, done } = await lines.next();
+    if (done === true) throw new Error(`the client failed: ${said}`);
+    return value;
+  };
+  expect(await nextLine()).toBe("ready");
+  return async (creates) => {
+    child.stdin.write(`${JSON.stringify(creates)}\n`);
+    return JSON.parse(await nextLine()) as ManyAnswer[];
   };
 }
 

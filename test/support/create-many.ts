@@ -1,11 +1,11 @@
-/** A process that sends many creates at the same moment: when its stdin ends. See parallel-creates.test.ts. */
+/** A process that sends many creates at the same moment, at each line of its stdin. See parallel-creates.test.ts. */
 import { hash } from "node:crypto";
-import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { createRequest, type CreateIntent, type Target } from "../../src/client/api/client.ts";
 import { errorResponse } from "../../src/core/checkout/wire.ts";
 import { REAL } from "./real.ts";
 
-/** What to send, as JSON in CREATE_MANY: one create for each key, all with one body. */
+/** What to send, as a line of JSON: one create for each key, all with one body. */
 export type ManyCreates = {
   readonly target: Target;
   readonly endpoint: CreateIntent["endpoint"];
@@ -24,12 +24,17 @@ export type ManyAnswer = {
 const TIMEOUT_MS = 60_000;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
-const { target, endpoint, body, keys } = JSON.parse(REAL.env["CREATE_MANY"] ?? "") as ManyCreates;
 REAL.stdout.write("ready\n");
-await once(REAL.stdin.resume(), "end");
-REAL.stdout.write(JSON.stringify(await Promise.all(keys.map(sendOne))));
+for await (const line of createInterface(REAL.stdin)) {
+  const { keys, ...creates } = JSON.parse(line) as ManyCreates;
+  const answers = await Promise.all(keys.map((key) => sendOne(creates, key)));
+  REAL.stdout.write(`${JSON.stringify(answers)}\n`);
+}
 
-async function sendOne(key: string): Promise<ManyAnswer> {
+async function sendOne(
+  { target, endpoint, body }: Omit<ManyCreates, "keys">,
+  key: string,
+): Promise<ManyAnswer> {
   const request = createRequest(target, { endpoint, key, body });
   const result = await REAL.send({
     ...request,
