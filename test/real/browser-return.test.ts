@@ -1,13 +1,15 @@
 import { english, type Words } from "../../src/core/language.ts";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { RETURN_CAUSES, type ReturnCause } from "../../src/core/readiness/drills/browser-return.ts";
 import type { DrillStep } from "../../src/core/control/drills.ts";
 import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
-import { PROGRAM, run, startSandbox } from "../support/program.ts";
+import { run, startSandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
@@ -304,6 +306,18 @@ test("a command can say what the merchant thinks", async () => {
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("a shell would read")]);
 });
 
+test("a command that asks the service for the shop is not the shop's own word", async () => {
+  const site = await openSite(waits);
+  const { harness } = site;
+  const asking = ["--order-view-command", "checkout sessions get {session_id} --json"];
+  harness.setShell(async ({ commandLine }) => {
+    const { code, stdout, stderr } = await harness.run(commandLine.split(" ").slice(1));
+    return { ending: "exited", exitCode: code, stdout, stderr };
+  });
+  const report = await drill(site, [...asking, "--paid-when", '"status":"succeeded"']);
+  expect([report.code, causesOf(report)]).toEqual([1, { return_before_webhook: "paid_without_asking" }]);
+});
+
 test("what cannot be run is said before anything is done", async () => {
   const site = await openSite(believes);
   const rows: readonly (readonly [line: string, said: string])[] = [
@@ -335,42 +349,33 @@ test("webhooks are let go when the drill is cut off", async () => {
 
 test("the real program, with a real shop and a real command", async () => {
   const cwd = tempFolder();
-  const { ready } = await startSandbox({ cwd });
+  const { ready } = await startSandboxHere({ cwd });
   const visits: string[] = [];
   const ask = async (session: string): Promise<string> => {
     const headers = { Authorization: `Bearer ${ready.api_key ?? ""}` };
     return (await fetch(`${ready.base_url}/checkout-sessions/${session}`, { headers })).text();
   };
+  // A shop that asks the service whenever a customer comes back, and writes down what it says.
   const shop = createServer((request, response) => {
-    const { url = "" } = request;
-    if (!url.startsWith("/thanks")) return void ask(url.slice(1)).then((text) => response.end(text));
     visits.push(`${request.method} ${request.headers["sec-fetch-mode"] ?? ""}`);
-    response.end("thanks");
+    const session = new URL(request.url ?? "", ready.base_url).searchParams.get("session_id") ?? "none";
+    void ask(session).then((text) => {
+      writeFileSync(join(cwd, session), text);
+      response.end("thanks");
+    });
   }).listen(0, "127.0.0.1");
   onTestFinished(() => void shop.close());
   await once(shop, "listening");
   const { port } = shop.address() as AddressInfo;
   const line = ["checklist", "run", "browser-return", "--return-url", `http://127.0.0.1:${port}/thanks`];
-  // A shop that asks the service whenever it is asked.
-  const view = [
-    "--order-view",
-    `http://127.0.0.1:${port}/{session_id}`,
-    "--paid-when",
-    '"status":"succeeded"',
-  ];
+  const command = "cat {session_id} 2>/dev/null || echo unknown";
+  const view = ["--order-view-command", command, "--paid-when", '"status":"succeeded"'];
   const drilled = await run([...line, ...view, "--json"], { cwd });
   expect([drilled.code, drilled.stderr]).toEqual([0, ""]);
   const report = JSON.parse(drilled.stdout) as Report;
+  expect(report.steps[0]?.got).toBe("not paid: unknown");
   expect(report.steps[3]?.got).toMatch(/^paid: .* \(it has asked the API\); page: 200$/);
   const gets = (length: number): string[] => Array.from({ length }, () => "GET navigate");
   // Unpaid in seven ways, while the payment is pending, with another session, cancelled, and twice after the payment.
   expect(visits).toEqual([...gets(3), "POST navigate", ...gets(8)]);
-  // The service's own word, by a command of this program, is not the shop's.
-  const command = `'${process.execPath}' '${PROGRAM}' sessions get {session_id} --json`;
-  const byCommand = ["--order-view-command", command, "--paid-when", '"status":"succeeded"'];
-  const own = await run([...line, ...byCommand, "--json"], { cwd });
-  expect([own.code, causesOf(JSON.parse(own.stdout) as Report)]).toEqual([
-    1,
-    { return_before_webhook: "paid_without_asking" },
-  ]);
 });
