@@ -10,7 +10,13 @@ import { expect, onTestFinished, test } from "vitest";
 import { part } from "../support/campaign.ts";
 import { openControl, type Control } from "../support/control.ts";
 import { eventually } from "../support/eventually.ts";
-import { begin, startSandbox, type Running, type SandboxProcess } from "../support/program.ts";
+import {
+  begin,
+  startSandbox,
+  startSandboxHere,
+  type Running,
+  type SandboxProcess,
+} from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 
@@ -69,13 +75,13 @@ async function openShop() {
   };
 }
 
-type Laboratory = Awaited<ReturnType<typeof openLaboratory>>;
-
-/** A real sandbox with an endpoint, and the command lines of the drills against a shop. */
-async function openLaboratory() {
+/** A sandbox with an endpoint, of this process or of the real program, and the command lines of the drills against a shop. */
+async function openLaboratory<Sandbox extends Pick<SandboxProcess, "ready" | "port">>(
+  start: (options: { readonly cwd: string }) => Promise<Sandbox>,
+) {
   const [shop, cwd] = [await openShop(), tempFolder()];
   const started = async () => {
-    const sandbox = await startSandbox({ cwd });
+    const sandbox = await start({ cwd });
     return { sandbox, control: openControl(sandbox.port, join(cwd, ".checkout")) };
   };
   const current = await started();
@@ -122,11 +128,11 @@ const STEPS = [
 ] as const;
 
 /** So many laboratories work side by side: what is waited for there leaves the processors alone. */
-const openLaboratories = (): Promise<readonly Laboratory[]> =>
-  Promise.all([openLaboratory(), openLaboratory(), openLaboratory(), openLaboratory()]);
+const openLaboratories = <Laboratory>(count: number, open: () => Promise<Laboratory>) =>
+  Promise.all(Array.from({ length: count }, open));
 
 test("a drill that is killed leaves nothing armed, paused or half shown", async () => {
-  const laboratories = await openLaboratories();
+  const laboratories = await openLaboratories(4, () => openLaboratory(startSandboxHere));
   await sideBySide(part(STEPS, 2), laboratories, async ([kind, path, nth], { shop, cwd, current, drill }) => {
     const label = `${kind} at ${path} ${nth}`;
     shop.pauseAt(path, nth);
@@ -145,7 +151,9 @@ test("a drill that is killed leaves nothing armed, paused or half shown", async 
 
 test("a sandbox that is killed while a drill holds something forgets it", async () => {
   const kills = [STEPS[0], STEPS[7], STEPS[10], STEPS[13]];
-  await sideBySide(kills, await openLaboratories(), async ([kind, path, nth], laboratory) => {
+  // A sandbox that was started again is killed again.
+  const laboratories = await openLaboratories(2, () => openLaboratory(startSandbox));
+  await sideBySide(kills, laboratories, async ([kind, path, nth], laboratory) => {
     const { shop, cwd, current, drill, restart } = laboratory;
     const label = `the sandbox during ${kind}`;
     shop.pauseAt(path, nth);
@@ -187,7 +195,7 @@ let creates = 0;
 /** The next create gets its answer, every endpoint gets its events, and no drill was kept. */
 async function expectNothingLeft(site: {
   readonly label: string;
-  readonly sandbox: SandboxProcess;
+  readonly sandbox: Pick<SandboxProcess, "ready">;
   readonly control: Control;
   readonly cwd: string;
 }): Promise<void> {
