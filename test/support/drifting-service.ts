@@ -166,7 +166,8 @@ export async function openDrifting(origin: string, drifts: readonly Drift[]): Pr
       );
       const sent = await fetch(`${origin}${path}`, {
         method,
-        headers: Object.fromEntries(kept) as Record<string, string>,
+        // On a busy machine a connection that was kept may be closed when it is used again.
+        headers: { ...(Object.fromEntries(kept) as Record<string, string>), connection: "close" },
         ...(method === "GET"
           ? {}
           : { body: drifts.reduce((text, { request }) => request?.(path, text) ?? text, body) }),
@@ -186,6 +187,7 @@ export async function openDrifting(origin: string, drifts: readonly Drift[]): Pr
       response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(JSON.stringify(answer.body));
     })();
   }).listen(0, "127.0.0.1");
+  server.keepAliveTimeout = 0;
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
