@@ -1,26 +1,31 @@
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { part } from "../support/campaign.ts";
-import { ALONE, COMMANDS, words } from "../support/commands.ts";
-import { begin, run, startSandbox } from "../support/program.ts";
+import { ALONE, COMMANDS, ORDER, words } from "../support/commands.ts";
+import { begin, run, runHere, startSandbox } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 
 type Note = {
   readonly what: "watched" | "connect" | "bind" | "lookup" | "udp" | "pipe";
   readonly detail: readonly (string | number)[];
-  readonly argv: readonly string[];
+  /** The command line of the process that wrote it into a file. */
+  readonly argv?: readonly string[];
 };
 
 const PRELOAD = join(import.meta.dirname, "../support/note-network.cjs");
+const { watchNetwork } = createRequire(import.meta.url)(PRELOAD) as {
+  readonly watchNetwork: (note: (one: Note) => void) => () => void;
+};
 /** The rows of commands that ask nobody, as they do something. */
 const ALONE_AS_TYPED: Readonly<Record<string, readonly string[]>> = {
   "sandbox start": ["sandbox start --ephemeral --port 0"],
   "sandbox stop": ["sandbox stop --dir nowhere"],
   "sandbox reset": ["sandbox reset --yes --dir nowhere"],
-  exec: ["exec -- node --version"],
+  exec: ["exec -- true"],
   webhooks: [
     "webhooks sign --payload-file body.json --secret-file secret",
     "webhooks verify --payload-file body.json --secret-file secret --timestamp 1 --signature 00",
@@ -29,6 +34,8 @@ const ALONE_AS_TYPED: Readonly<Record<string, readonly string[]>> = {
 };
 /** What goes on until it is stopped. */
 const GOES_ON = /^(sandbox start|listen$|checklist --watch)/;
+/** Those that are processes of the built program; the others run in this process. */
+const AS_PROCESSES = new Set([`orders create ${ORDER}`, "--version", "--help"]);
 const PLACES = ["one", "two", "three", "four"];
 const LOOPBACK = new Set<unknown>(["127.0.0.1", "::1", "localhost"]);
 
@@ -44,20 +51,37 @@ test("no command connects to, binds or looks up anything but this machine and wh
     CHECKOUT_RETRIES: "0",
   });
   const sandbox = await startSandbox({ cwd, env: watched("sandbox.log") });
-  const lines = part(
-    [...COMMANDS, ...ALONE.flatMap((line) => ALONE_AS_TYPED[line] ?? [line]), "--version", "--help"],
-    4,
-  );
+  const all = [
+    ...COMMANDS,
+    ...ALONE.flatMap((line) => ALONE_AS_TYPED[line] ?? [line]),
+    "--version",
+    "--help",
+  ];
+  const isProcess = (line: string): boolean => GOES_ON.test(line) || AS_PROCESSES.has(line);
+  const processes = all.filter(isProcess);
+  const lines = [
+    ...processes,
+    ...part(
+      all.filter((line) => !isProcess(line)),
+      2,
+    ),
+  ];
   const env = watched("commands.log");
+  const here: Note[] = [];
+  onTestFinished(watchNetwork((note) => here.push(note)));
   await sideBySide(lines, PLACES, async (line) => {
     if (GOES_ON.test(line)) await untilItSays(line, { cwd, env });
-    else await run(words(line), { cwd, env });
+    else if (isProcess(line)) await run(words(line), { cwd, env });
+    else await runHere(words(line), { cwd, env });
   });
   await sandbox.stop("SIGTERM");
 
-  const notes = notesOf(join(cwd, "commands.log"));
-  const started = new Set(notes.filter(({ what }) => what === "watched").map(({ argv }) => argv.join(" ")));
-  expect(lines.filter((line) => !started.has(words(line).join(" ")))).toEqual([]);
+  const logged = notesOf(join(cwd, "commands.log"));
+  const started = new Set(
+    logged.filter(({ what }) => what === "watched").map(({ argv = [] }) => argv.join(" ")),
+  );
+  expect(processes.filter((line) => !started.has(words(line).join(" ")))).toEqual([]);
+  const notes = [...logged, ...here];
   const isNamed = ({ what, detail: [host, port] }: Note): boolean => {
     if (what === "watched") return true;
     if (what === "connect") return LOOPBACK.has(host) && port === sandbox.port;
