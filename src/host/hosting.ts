@@ -14,6 +14,7 @@ export type ServedSandbox = {
   readonly heldBack: string | undefined;
   /** The secrets from outside (decision 78). */
   readonly given: GivenSecrets;
+  readonly adminToken: string;
   readonly sandbox: Pick<Sandbox, "context">;
   /** Resolves when the control API asks the sandbox to stop. */
   readonly stopRequested: Promise<void>;

@@ -71,14 +71,14 @@ function serveFolder<Value>(
     const awake = await retryWhileLocked(sandbox.start);
     if (!awake.ok) return awake;
     const signInUrl = newSignInUrl(sandbox.context.portal);
-    const { controlToken } = source.tokens;
+    const { controlToken, adminToken } = source.tokens;
     const ready = readyOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
     run.write(listener.port);
     isUsed();
     try {
       const heldBack = description.heldBack ?? undefined;
       const { given } = source;
-      const served = { ready, description, heldBack, given, sandbox, stopRequested };
+      const served = { ready, description, heldBack, given, adminToken, sandbox, stopRequested };
       await announce?.(served);
       sandbox.announced();
       return accept(await use(served));

@@ -17,9 +17,9 @@ const EXITED: ProgramResult = { ending: "exited", exitCode: 0 };
 test("it ends as its command ended, as a shell does, and says nothing on stdout", async () => {
   const rows: readonly (readonly [ProgramResult, number, string])[] = [
     [EXITED, 0, ""],
-    [{ ending: "exited", exitCode: 1 }, 1, "no request reached its sandbox"],
-    [{ ending: "exited", exitCode: 42 }, 42, "no request reached its sandbox"],
-    [{ ending: "killed", signal: "SIGKILL", signalNumber: 9 }, 137, "no request reached its sandbox"],
+    [{ ending: "exited", exitCode: 1 }, 1, "no v1 request reached its sandbox"],
+    [{ ending: "exited", exitCode: 42 }, 42, "no v1 request reached its sandbox"],
+    [{ ending: "killed", signal: "SIGKILL", signalNumber: 9 }, 137, "no v1 request reached its sandbox"],
     [{ ending: "not_found", message: "ENOENT" }, 127, "there is no command"],
     [{ ending: "not_executable", message: "EACCES" }, 126, "cannot be run"],
   ];
@@ -33,7 +33,7 @@ test("it ends as its command ended, as a shell does, and says nothing on stdout"
       expect(ended.stderr).toContain(said);
     }
     const quiet = await harness.run(["exec", "--quiet", "--", "npm", "test"]);
-    expect([quiet.code, quiet.stderr.includes("no request")]).toEqual([code, false]);
+    expect([quiet.code, quiet.stderr.includes("no v1 request")]).toEqual([code, false]);
   }
   expect(readdirSync(harness.cwd)).toEqual([]);
 });
@@ -134,18 +134,85 @@ test("where no sandbox can be served, nothing is run, and that is exit 7", async
   expect(harness.programs).toEqual([]);
 });
 
-test("the log of a long run is kept within bounds, from the beginning of a line", async () => {
+test("of the log of a failed run the last lines are printed, with the number of all", async () => {
   const harness = createHarness();
+  let requests = 0;
   harness.setProgram(async ({ env }) => {
-    const url = `${env["CHECKOUT_BASE_URL"]}/${"x".repeat(150)}`;
-    for (let count = 0; count < 4000; count += 1) await harness.send({ method: "GET", url, headers: {} });
+    const url = `${env["CHECKOUT_BASE_URL"]}/nothing`;
+    for (let count = 0; count < requests; count += 1)
+      await harness.send({ method: "GET", url: `${url}/${count}`, headers: {} });
     return { ending: "exited", exitCode: 1 };
   });
-  const { stderr } = await harness.run(["exec", "npm"]);
-  expect(stderr.length).toBeLessThan(300 * 1024);
-  const lines = stderr.trimEnd().split("\n");
-  expect(lines[0]).toContain("the beginning of the log was dropped");
-  expect(lines.slice(1).filter((line) => !/^\d\d:\d\d:\d\d\.\d{3}Z {2}404 /.test(line))).toEqual([]);
+  for (const [count, first, head] of [
+    [20, 0, "the requests and deliveries of its sandbox:"],
+    [25, 5, "the last 20 of 25 requests and deliveries of its sandbox:"],
+  ] as const) {
+    requests = count;
+    const [said, ...lines] = (await harness.run(["exec", "npm"])).stderr.trimEnd().split("\n");
+    expect([said, lines.length]).toEqual([`checkout exec: ${head}`, 20]);
+    for (const [at, line] of lines.entries())
+      expect(line).toMatch(new RegExp(`^[\\d:.]+Z {2}404 {2}GET /v1/nothing/${first + at} `));
+  }
+});
+
+test("after a failure the seed of its faults is printed, and with it the same requests meet the same faults", async () => {
+  const harness = createHarness();
+  const met: string[] = [];
+  harness.setProgram(async ({ env }) => {
+    const url = `${env["CHECKOUT_BASE_URL"]}/checkout-sessions/x`;
+    const headers = { Authorization: `Bearer ${env["CHECKOUT_API_KEY"]}` };
+    const answers = [];
+    for (let count = 0; count < 30; count += 1)
+      answers.push(await harness.send({ method: "GET", url, headers }));
+    met.push(
+      answers
+        .map((answer) => (answer.ok ? answer.headers["checkout-fault"]?.split(" ")[0] : answer.failure))
+        .join(),
+    );
+    return { ending: "exited", exitCode: 1 };
+  });
+  const exec = ["exec", "--quiet", "--fault", "flaky-network"];
+  const seedIn = ({ stderr }: { readonly stderr: string }): string =>
+    /^checkout exec: the same faults again: --seed (\S+)\n$/.exec(stderr)?.[1] ?? "none";
+  const seed = seedIn(await harness.run([...exec, "--", "npm"]));
+  expect(seedIn(await harness.run([...exec, "--", "npm"]))).not.toBe(seed);
+  expect(seedIn(await harness.run([...exec, "--seed", seed, "--", "npm"]))).toBe(seed);
+  expect([met[0] === met[1], met[0] === met[2], met[0]?.includes("connection_lost")]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+  // Faults that hit every match do not depend on a seed.
+  expect(seedIn(await harness.run([...exec.slice(0, 3), "lost-response", "--", "npm"]))).toBe("none");
+  expect((await harness.run(["exec", "--seed", "1", "--", "npm"])).code).toBe(2);
+});
+
+test("an act of the administrator within exec is refused at once without its token, and works with --admin", async () => {
+  const harness = createHarness();
+  const results: unknown[] = [];
+  harness.setProgram(async ({ env: given }) => {
+    const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value ?? ""]));
+    const began = harness.clock.now();
+    const { code, stderr } = await harness.run(["admin", "approve-credential"], { env });
+    results.push([code, stderr, harness.clock.now() - began]);
+    return { ending: "exited", exitCode: 0 };
+  });
+  const withheld = expect.stringMatching(
+    /^✗ CHECKOUT_ADMIN_TOKEN is missing, .* withholds it .*\n {2}→ within checkout exec: checkout exec --admin gives it; /,
+  );
+  const env = { CHECKOUT_ADMIN_TOKEN: "an-admin-token-of-a-job" };
+  await harness.run(["exec", "--", "npm"], { env });
+  await harness.run(["exec", "--admin", "--", "npm"], { env });
+  const outer = await harness.start();
+  await harness.run(["exec", "--store", "new", "--admin", "--", "npm"]);
+  await harness.run(["exec", "--", "npm"]);
+  expect(results).toEqual([
+    [4, withheld, 0],
+    [0, "", 0],
+    [0, "", 0],
+    [2, expect.stringContaining("checkout exec --admin gives it"), 0],
+  ]);
+  await outer.stop();
 });
 
 const COUNTS_SIGNALS = `

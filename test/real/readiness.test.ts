@@ -186,28 +186,43 @@ test("a store gets from nothing to ready by what is typed, each step opening one
   expect((await check()).report.verdict).toBe("ready");
 });
 
-test("a store gets from nothing to ready by the README's steps alone", async () => {
-  const shop = await openShop();
-  const { harness, check } = shop;
-  installClient(shop.harness, rightClient);
-  const steps = launchSteps();
-  expect(steps.length).toBeGreaterThan(8);
-  expect((await check()).report.verdict).toBe("not_ready");
-  for (const step of steps) {
-    if (step.includes("--order-view")) await accepted(shop);
-    const { code, stdout, stderr } = await harness.run(step);
-    expect([step, code, stderr]).toEqual([step, 0, talkOf(step.join(" "))]);
-    const [, secret] = /signing_secret +(whsec_\S+)/.exec(stdout) ?? [];
-    if (secret !== undefined) receive(shop, () => secret);
-  }
-  expect(steps.at(-1)).toEqual(["checklist"]);
-  expect((await check()).report).toMatchObject({ verdict: "ready", livemode: false });
+/** The steps of a page, but for the words by which the pages differ. */
+const stepsOf = (page: string): readonly string[] =>
+  launchSteps(page).map((step) => step.slice(0, step[0] === "production" ? 2 : 99).join(" "));
 
-  // A broken client turns it back, whatever the log had before.
-  const [broken] = BROKEN_CLIENTS;
-  installClient(harness, broken?.client ?? rightClient);
-  expect((await harness.run(["checklist", "run", "idempotency", "--client-command", "client"])).code).toBe(1);
-  expect((await check()).open).toEqual(["idempotency_replay"]);
+test("a store gets from nothing to ready by the steps of the README and of docs/ci.md alone, within exec --admin", async () => {
+  const harness = createHarness();
+  installClient(harness, rightClient);
+  const steps = launchSteps("docs/ci.md");
+  expect(steps.length).toBeGreaterThan(8);
+  expect(steps.at(-1)).toEqual(["checklist", "--junit", "readiness.xml"]);
+  expect(stepsOf("docs/ci.md")).toEqual([
+    ...stepsOf("README.md").slice(0, -1),
+    `${stepsOf("README.md").at(-1)} --junit readiness.xml`,
+  ]);
+  harness.setProgram(async ({ env: given }) => {
+    const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value ?? ""]));
+    const inExec = { harness, ...typist(harness, env) };
+    receive(inExec, () => env["CHECKOUT_SIGNING_SECRET"] ?? "");
+    for (const step of steps) {
+      if (step.includes("--order-view")) await accepted(inExec);
+      const { code, stderr } = await harness.run(step, { env });
+      expect([step, code, stderr]).toEqual([step, 0, talkOf(step.join(" "))]);
+    }
+    expect((await inExec.check()).report).toMatchObject({ verdict: "ready", livemode: false });
+
+    // A broken client turns it back, whatever the log had before.
+    const [broken] = BROKEN_CLIENTS;
+    installClient(harness, broken?.client ?? rightClient);
+    const drill = ["checklist", "run", "idempotency", "--client-command", "client"];
+    expect((await harness.run(drill, { env })).code).toBe(1);
+    expect((await inExec.check()).open).toEqual(["idempotency_replay"]);
+    return { ending: "exited", exitCode: 0 };
+  });
+  const ended = await harness.run(["exec", "--admin", "--", "sh", "-e", "launch.sh"]);
+  expect(ended).toEqual({ code: 0, stdout: "", stderr: "" });
+  const cases = readFileSync(join(harness.cwd, "readiness.xml"), "utf8").match(/<testcase /g);
+  expect(cases).toHaveLength(CHECKLIST_ITEMS.length);
 });
 
 test("each item that is taken away again turns the verdict back", async () => {

@@ -1,8 +1,10 @@
 import { blocksIn } from "./documents.ts";
 
-/** The commands by which the documents get a shop from nothing to ready, each as words, without `npx checkout`. */
-export function launchSteps(): string[][] {
-  const steps = blocksIn("sh").find(({ code }) => code.includes("checkout production request"))?.code ?? "";
+/** The commands by which a page gets a shop from nothing to ready, each as words, without `npx checkout`. */
+export function launchSteps(name = "README.md"): string[][] {
+  const steps =
+    blocksIn("sh").find(({ page, code }) => page === name && code.includes("checkout production request"))
+      ?.code ?? "";
   const lines = steps.replaceAll(/\\\n\s*/g, "").matchAll(/^npx checkout ([^#\n]*)/gm);
   return Array.from(lines, ([, line = ""]) =>
     Array.from(

@@ -1,5 +1,6 @@
 import { decodeRequest } from "../../core/control/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
+import type { FaultTerms } from "../../core/fault/request.ts";
 import { termsOf } from "../../core/fault/terms.ts";
 import { parseJson } from "../../core/json.ts";
 import type { Refusal } from "../../core/outcome.ts";
@@ -15,15 +16,21 @@ const LARGEST_FILE_BYTES = 1024 * 1024;
 const NEXT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"action": "lose_answer"}]`;
 
 /**
- * Reads profiles and files of faults, in order. A file contains one fault as the control API accepts it, or an array of
- * faults.
+ * Reads profiles and files of faults, in their order, and gives the seed to each fault without its own. A file has one
+ * fault as the control API takes it, or an array. `isDrawn`: whether some fault hits only a share of its matches.
  */
-export function readFaults({ world }: Context, names: readonly string[]): FaultRequests {
-  return names.flatMap((name) => {
+export function readFaults({ world }: Context, names: readonly string[], seed: string): WantedFaults {
+  const read = names.flatMap((name) => {
     const profile = FAULT_PROFILES.find((known) => known === name);
     return profile === undefined ? faultsIn(world, name) : [{ profile }];
   });
+  const faults = read.map((one) => Object.assign(one, { seed: one.seed ?? seed }));
+  const all = faults.flatMap((one) => termsIn(one));
+  return { faults, isDrawn: all.some(({ match }) => match.probability !== null) };
 }
+
+/** The faults of a command line, and whether they depend on their seed. */
+export type WantedFaults = { readonly faults: FaultRequests; readonly isDrawn: boolean };
 
 function faultsIn(world: Context["world"], name: string): FaultRequests {
   const refused = (why: string): Refused => refuseUsage(`${printableLiteral(name)} ${why}`, NEXT);
@@ -43,4 +50,10 @@ function faultsIn(world: Context["world"], name: string): FaultRequests {
     if (!terms.ok) throw wrong(at, terms.refusal);
     return read.value;
   });
+}
+
+/** The terms of a fault that was read. */
+function termsIn(fault: FaultRequests[number]): readonly FaultTerms[] {
+  const terms = termsOf(fault);
+  return terms.ok ? terms.value : [];
 }

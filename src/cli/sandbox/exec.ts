@@ -1,10 +1,11 @@
-import type { LogStream } from "../../sandbox/runtime/access-log.ts";
 import type { ProgramResult, StopSignal, World } from "../../world.ts";
 import { register, repeatedOption, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { withConfig } from "../../host/config/start-settings.ts";
+import { keptLog, showLog } from "./exec-log.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, addSetting } from "../option-rules.ts";
-import { holdFaults, type FaultRequests } from "../fault/held-faults.ts";
+import { holdFaults } from "../fault/held-faults.ts";
+import type { WantedFaults } from "../fault/wanted-faults.ts";
 import { accessIn } from "../store/access.ts";
 import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { parseWhole } from "../parsers.ts";
@@ -23,6 +24,8 @@ type ExecOptions = CommonOptions &
   Omit<ServeOptions, "adopt"> & {
     readonly config?: string;
     readonly fault?: readonly string[];
+    readonly seed?: string;
+    readonly admin?: boolean;
     readonly keep?: boolean;
   };
 
@@ -40,6 +43,7 @@ export function registerExec(group: Group): void {
       "checkout exec --rate-limit 5/s -- node --test",
       "checkout exec --store new -- npm test",
       "checkout exec --fault flaky-network -- npm test",
+      "checkout exec --admin -- sh -e launch.sh",
     ],
     options: [
       valueOption(
@@ -57,9 +61,18 @@ export function registerExec(group: Group): void {
         "faults to inject into its store: a profile (see checkout faults add --help) or a JSON file (repeatable)",
         accept<string>,
       ),
+      valueOption(
+        "--seed <text>",
+        "random seed of these faults (default: a random one, printed if the command fails)",
+      ),
+      switchOption(
+        "--admin",
+        "also give the command CHECKOUT_ADMIN_TOKEN of its sandbox, for checkout admin (default: withheld)",
+      ),
       switchOption("--keep", "after the command, keep the store of --store new, or the sandbox until Ctrl-C"),
       ...[configOption(), ...servingSettings()].map((option) => addSetting("CHECKOUT_SANDBOX", option)),
     ],
+    requires: [["seed", "fault"]],
     passThrough: true,
     run: (context, options, program = "", ...args) =>
       options.store === undefined
@@ -89,11 +102,11 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
     use: async (served) => {
       const { base_url: baseUrl, control_token: token } = served.ready;
       const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-      await holdFaults(context, target).add(wanted);
+      await holdFaults(context, target).add(wanted.faults);
       reached = true;
       const stopped = stop.signal();
       if (stopped !== undefined) return KILLED_BY + SIGNAL_NUMBERS[stopped];
-      const end = await world.runProgram({ program, args, env: environmentOf(served) });
+      const end = await world.runProgram({ program, args, env: environmentOf(served, options) });
       if (options.keep === true && stop.signal() === undefined) {
         const place = served.ready.portal_url ?? baseUrl;
         printer.talk(`checkout exec: the command has ended; its sandbox runs until Ctrl-C: ${place}`);
@@ -109,7 +122,8 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
         reached || problem.exitCode === EXIT.usage ? problem : { ...problem, exitCode: EXIT.unreachable },
       ),
     );
-  if (exitCode !== EXIT.done && options.quiet !== true) showLog(context, log.text());
+  if (exitCode !== EXIT.done && options.quiet !== true) showLog(context, log);
+  noteSeed(context, exitCode, wanted);
   return exitCode;
 }
 
@@ -135,17 +149,24 @@ async function runInStore(
   const stop = recordStopSignal(world);
   const wanted = await faultsOf(context, options);
   const target = await sandboxTarget(context);
+  const admin = options.admin === true ? await sandboxTarget(context, "administrator") : undefined;
   await using fresh = isFresh ? await freshStore(context, target, options.keep === true) : undefined;
   const access = fresh ?? (await accessIn(context, target));
   if (access.apiKey === null) throw noKey(access);
   await using faults = holdFaults(context, { ...target, storeId: access.storeId });
-  await faults.add(wanted);
+  await faults.add(wanted.faults);
   const stopped = stop.signal();
   if (stopped !== undefined) return KILLED_BY + SIGNAL_NUMBERS[stopped];
   noteOwnSecrets(context, access);
-  const env = { ...cleared(), ...variablesOf(access), CHECKOUT_CONTROL_TOKEN: target.token };
+  const env = {
+    ...cleared(),
+    ...variablesOf(access),
+    CHECKOUT_CONTROL_TOKEN: target.token,
+    CHECKOUT_ADMIN_TOKEN: admin?.token,
+  };
   const exitCode = endingOfProgram(program, await world.runProgram({ program, args, env }));
   faults.stay();
+  noteSeed(context, exitCode, wanted);
   return exitCode;
 }
 
@@ -180,11 +201,23 @@ function recordStopSignal({ onStop }: World): {
   return { signal: () => signal, heard };
 }
 
-/** The faults of `--fault`. The module that reads them is loaded only if the option was given. */
-async function faultsOf(context: Context, { fault: names }: ExecOptions): Promise<FaultRequests> {
-  if (names === undefined) return [];
+/** The faults of `--fault`, with their seed: given, or drawn here so that it can be printed. */
+type ExecFaults = WantedFaults & { readonly seed: string };
+
+const SEED_BYTES = 4;
+
+/** The module that reads faults is loaded only if there are any. */
+async function faultsOf(context: Context, { fault: names, seed: given }: ExecOptions): Promise<ExecFaults> {
+  if (names === undefined) return { faults: [], isDrawn: false, seed: "" };
+  const seed = given ?? Buffer.from(context.world.randomBytes(SEED_BYTES)).toString("hex");
   const { readFaults } = await import("../fault/wanted-faults.ts");
-  return readFaults(context, names);
+  return { ...readFaults(context, names, seed), seed };
+}
+
+/** Prints the seed after a failure, if the faults depend on it: with it, the same requests meet the same faults. */
+function noteSeed({ printer }: Context, exitCode: number, { isDrawn, seed }: ExecFaults): void {
+  if (exitCode !== EXIT.done && isDrawn)
+    printer.trace(`checkout exec: the same faults again: --seed ${printable(seed)}`);
 }
 
 /** Creates a store for a program; the end of the enclosing block deletes the store, unless it is kept. */
@@ -249,8 +282,14 @@ function cleared(): Record<string, undefined> {
   return Object.fromEntries(ELSEWHERE.map((name) => [name, undefined]));
 }
 
-/** The environment of the program: with this sandbox's variables, without those of any other sandbox. */
-function environmentOf({ ready }: ServedSandbox): Record<string, string | undefined> {
+/**
+ * The environment of the program: this sandbox's variables, and none of another sandbox. The admin token is withheld
+ * unless `--admin` asks for it (decision 122).
+ */
+function environmentOf(
+  { ready, adminToken }: ServedSandbox,
+  { admin }: Pick<ExecOptions, "admin">,
+): Record<string, string | undefined> {
   return {
     ...cleared(),
     CHECKOUT_BASE_URL: ready.base_url,
@@ -258,35 +297,6 @@ function environmentOf({ ready }: ServedSandbox): Record<string, string | undefi
     CHECKOUT_STORE_ID: ready.store_id,
     CHECKOUT_SIGNING_SECRET: ready.signing_secret,
     CHECKOUT_CONTROL_TOKEN: ready.control_token,
+    CHECKOUT_ADMIN_TOKEN: admin === true ? adminToken : undefined,
   };
-}
-
-/** Maximum length of the kept log, in characters: about 2,000 requests. */
-const MAX_LOG_LENGTH = 256 * 1024;
-
-/** A log in memory. Only the end of a long log is kept, from the beginning of a line. */
-function keptLog(): LogStream & { readonly text: () => string } {
-  let kept = "";
-  let isWhole = true;
-  const cut = (): void => {
-    if (kept.length <= MAX_LOG_LENGTH) return;
-    kept = kept.slice(kept.indexOf("\n", kept.length - MAX_LOG_LENGTH) + 1);
-    isWhole = false;
-  };
-  return {
-    writableNeedDrain: false,
-    write: (text) => {
-      kept += text;
-      if (kept.length > 2 * MAX_LOG_LENGTH) cut();
-    },
-    text: () => {
-      cut();
-      return isWhole ? kept : `(the beginning of the log was dropped)\n${kept}`;
-    },
-  };
-}
-
-/** Prints the log of a failed program. If there was no request, the program may not have used its environment. */
-function showLog({ printer }: Context, text: string): void {
-  printer.trace(text === "" ? "checkout exec: no request reached its sandbox" : text.trimEnd());
 }

@@ -109,6 +109,7 @@ function storeOfFolder(
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   const { world, around } = context;
+  refuseWithheldToken(context, role);
   const found = await awaitSandbox(context, {
     look: () => sandboxIn(context, role),
     isThere: (target) => target !== undefined,
@@ -128,6 +129,24 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
   const unread = findMisspellings(world, "CHECKOUT_BASE_URL");
   const why = `no other one is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]}${unread})`;
   throw new Refused(noSandbox(folder, `${why}${stateFolderWithin(world, folder)}`));
+}
+
+/**
+ * Refuses an administrator's act without waiting if the environment names a sandbox with its control token and without
+ * its admin token: a start of the folder's sandbox would not bring it. The usual case is a command of `checkout exec`
+ * (decision 122).
+ */
+function refuseWithheldToken({ world, around }: Context, role: ControlRole): void {
+  const named = around.address();
+  if (role === "control" || named === undefined || around.ownUrl() !== undefined) return;
+  if (tokenIn(world, "administrator") !== "" || tokenIn(world, "control") === "") return;
+  const { administrator } = TOKEN_VARIABLES;
+  throw new Refused({
+    exitCode: EXIT.credential,
+    code: "credential_missing",
+    message: `${administrator} is missing${findMisspellings(world, administrator)}, and ${printable(named.value)} (${named.source}) needs it; checkout exec withholds it from its command`,
+    next: `${EXEC_ADMIN}; elsewhere set ${administrator} to the token of the sandbox's admin.json`,
+  });
 }
 
 /** The remedy if a sandbox is named without its token; it may be the folder's own stopped sandbox. */
@@ -207,6 +226,9 @@ function adminTokenIn({ world, around }: Context): string {
   throw new Refused({ exitCode: EXIT.credential, code: "credential_missing", message, next });
 }
 
+/** The way to an admin token that `checkout exec` withholds. */
+const EXEC_ADMIN = "within checkout exec: checkout exec --admin gives it";
+
 /** The refusal for a service that is not a sandbox: it has no control API, and must not receive the token. */
 function notHere(source: string): Problem {
   const message = `${source} names another machine, and only a sandbox on this machine can be controlled`;
@@ -220,11 +242,11 @@ function otherSandbox(
 ): Problem {
   const variable = TOKEN_VARIABLES[own.role];
   const where = `the sandbox of ${printable(own.folder)} is ${own.origin}/v1`;
-  const asControl = own.role === "control" ? " (checkout env --control prints it)" : "";
+  const by = { control: "checkout env --control prints it", administrator: EXEC_ADMIN }[own.role];
   return {
     exitCode: EXIT.usage,
     code: "other_sandbox",
     message: `${source} names ${printable(url)}, and ${where}; nothing was done`,
-    next: `for the first set ${variable} to its token${asControl}; for the second ${source.startsWith("--") ? "leave out" : "unset"} ${source}, or eval "$(checkout env)"`,
+    next: `for the first set ${variable} to its token (${by}); for the second ${source.startsWith("--") ? "leave out" : "unset"} ${source}, or eval "$(checkout env)"`,
   };
 }

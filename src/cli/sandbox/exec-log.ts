@@ -1,0 +1,36 @@
+import type { LogStream } from "../../sandbox/runtime/access-log.ts";
+import type { Context } from "../command.ts";
+
+/** Number of lines of the log that are printed after a failed command. */
+const SHOWN_LINES = 20;
+
+/** The end of a sandbox's log in memory. */
+type KeptLog = LogStream & { readonly lines: () => readonly string[]; readonly count: () => number };
+
+/** A log in memory that keeps its last lines and counts them all. */
+export function keptLog(): KeptLog {
+  let kept: readonly string[] = [];
+  let count = 0;
+  return {
+    writableNeedDrain: false,
+    write: (text) => {
+      const lines = text.split("\n").filter((line) => line !== "");
+      count += lines.length;
+      kept = kept.concat(lines).slice(-SHOWN_LINES);
+    },
+    lines: () => kept,
+    count: () => count,
+  };
+}
+
+/** Prints the end of the log of a failed program. Without any line, the program may not have used its environment. */
+export function showLog({ printer }: Context, { lines, count }: KeptLog): void {
+  const shown = lines();
+  if (shown.length === 0) return printer.trace("checkout exec: no v1 request reached its sandbox");
+  const more = count() - shown.length;
+  const head =
+    more === 0
+      ? "checkout exec: the requests and deliveries of its sandbox:"
+      : `checkout exec: the last ${shown.length} of ${count()} requests and deliveries of its sandbox:`;
+  printer.trace([head, ...shown].join("\n"));
+}
