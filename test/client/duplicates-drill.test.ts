@@ -7,7 +7,6 @@ import {
 } from "../../src/core/readiness/drills/duplicates-causes.ts";
 import { DUPLICATE_SENDS } from "../../src/core/readiness/drills/duplicates.ts";
 import type { DrillStep } from "../../src/core/control/drills.ts";
-import { isStill, stillTextOf, type StillText } from "../../src/core/readiness/drills/order-view.ts";
 import { BROKEN, UNSEEN } from "../support/broken.table.ts";
 import { part } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
@@ -414,25 +413,4 @@ test("what is shown to people names each step and each cause", async () => {
   expect(stdout).toContain(english(DUPLICATES_CAUSES.books_again));
   const checklist = await site.harness.run(["checklist", "--item", "webhook_verification"]);
   expect(checklist.stdout).toContain("the drill of duplicates failed: 18 of 28 steps");
-});
-
-test("what changes by itself is left out, and nothing else", () => {
-  const rows: readonly (readonly [texts: readonly string[], next: string, isSame: boolean | string])[] = [
-    [["paid 1", "paid 1", "paid 1"], "paid 1", true],
-    [["paid 1", "paid 1", "paid 1"], "paid 2", false],
-    [["paid 1", "paid 1", "paid 1"], "paid 1 1", false],
-    [["paid 1", "paid 1", "paid 1"], "paid  1", false],
-    [["1 s, 1 x", "2 s, 1 x", "3 s, 1 x"], "9 s, 1 x", true],
-    [["1 s, 1 x", "2 s, 1 x", "3 s, 1 x"], "9 s, 2 x", false],
-    [["paid 1", "paid 2", "paid 2"], "paid 2", "unsettled"],
-    [["paid", "paid 1", "paid 1 2"], "paid", "restless"],
-    [['{"t":1,"n":1}', '{"t":2,"n":1}', '{"t":3,"n":1}'], '{"t":9,"n":1}', true],
-    [['{"t":1,"n":1}', '{"t":2,"n":1}', '{"t":3,"n":1}'], '{"t":9,"n":2}', false],
-    [["", "", ""], "", true],
-  ];
-  for (const [texts, next, isSame] of rows) {
-    const still: StillText | string = stillTextOf(texts);
-    const seen = typeof still === "string" ? still : isStill(still, next);
-    expect([texts, next, seen]).toEqual([texts, next, isSame]);
-  }
 });

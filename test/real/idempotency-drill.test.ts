@@ -5,8 +5,7 @@ import Database from "better-sqlite3";
 import { parseCredentials } from "../../src/core/state-files.ts";
 import { expect, test } from "vitest";
 import { formatTestKey, hashKey } from "../../src/core/credential.ts";
-import type { ClientExit, DrillStep, SeenCreate } from "../../src/core/control/drills.ts";
-import { judgeIdempotencyDrill } from "../../src/core/readiness/drills/idempotency.ts";
+import type { DrillStep } from "../../src/core/control/drills.ts";
 import { otherRequest } from "../../src/core/readiness/other-request.ts";
 import type { ShellResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
@@ -639,87 +638,6 @@ test("the log has a row for each key that was used again, under that very reques
     "replayed",
     "refused",
   ]);
-});
-
-test("a command that sends no create is told by the way in which it ended", () => {
-  const causeOf = (end: ClientExit): string => {
-    const { steps } = judgeIdempotencyDrill({
-      seen: [],
-      runs: [{ run: "first", orderId: "o", answered: false, ...end }],
-      made: { first: 0, second: 0, third: 0 },
-      otherKeys: [],
-      ownKey: "c3d4",
-      hasOwnCommand: false,
-      hasLate: false,
-      refusedRequestId: null,
-    });
-    return steps.find(({ passed }) => !passed)?.cause?.slice(0, 55) ?? "passed";
-  };
-  expect(causeOf({ ending: "exited", exitCode: 0 })).toBe(
-    "sends its creates elsewhere, or none: the address is in",
-  );
-  expect(causeOf({ ending: "exited", exitCode: 2 })).toBe(
-    "ended with exit code 2 before it sent a create: read it",
-  );
-  expect(causeOf({ ending: "exited", exitCode: 127 })).toBe("the shell does not know the command");
-  expect(causeOf({ ending: "timeout", exitCode: null })).toBe(
-    "sends its creates elsewhere, or none: the address is in",
-  );
-  expect(causeOf({ ending: "not_run", exitCode: null })).toBe("the command could not be run");
-});
-
-test("what came in is judged in its order", () => {
-  const lost: SeenCreate = {
-    run: "first",
-    requestId: "r0",
-    idempotencyKey: "key-1",
-    orderId: "o",
-    result: "created",
-    checkoutId: "c",
-    path: "/v1/orders",
-    lost: true,
-    loss: "reset",
-    early: false,
-    start: 1,
-  };
-  const judge = (...later: readonly Partial<SeenCreate>[]): string => {
-    const seen = [lost];
-    for (const create of later)
-      seen.push({ ...lost, lost: false, loss: null, ...create, requestId: `r${seen.length}` });
-    const { steps } = judgeIdempotencyDrill({
-      seen,
-      runs: [{ run: "first", orderId: "o", ending: "exited", exitCode: 0, answered: true }],
-      made: { first: 1, second: 0, third: 0 },
-      otherKeys: [],
-      ownKey: "c3d4",
-      hasOwnCommand: false,
-      hasLate: false,
-      refusedRequestId: "r9",
-    });
-    const fault = steps.find(({ passed }) => !passed);
-    return fault === undefined ? "passed" : `${fault.name} ${fault.reference} ${fault.got}`;
-  };
-  const right = { result: "replayed" } as const;
-  expect(judge(right)).toBe("passed");
-  expect(judge(right, right)).toBe("passed");
-  // A limiter or a locked database says nothing of keys.
-  const limited = { result: "rate_limited" } as const;
-  expect(judge(limited, right)).toBe("passed");
-  expect(judge({ ...limited, idempotencyKey: null, orderId: null }, right)).toBe("passed");
-  expect(judge(limited)).toBe("same_key r1 the same key: rate_limited");
-  // The right key in the end does not make another one before it right.
-  expect(judge({ idempotencyKey: "key-2", result: "order_conflict" }, right)).toBe(
-    'same_key r1 another key, "key-2": order_conflict',
-  );
-  expect(judge(right, { idempotencyKey: null, result: "idempotency_key_missing" })).toBe(
-    "same_key r2 no key: idempotency_key_missing",
-  );
-  expect(judge({ result: "idempotency_key_reused" }, right)).toBe(
-    "same_key r1 the same key: idempotency_key_reused",
-  );
-  expect(judge({ idempotencyKey: "key-2", orderId: "p", result: "created" })).toBe(
-    'same_key r1 another key, "key-2": created',
-  );
 });
 
 test("the other body means something else, and is a create that could be", () => {

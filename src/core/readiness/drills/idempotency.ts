@@ -307,7 +307,7 @@ function secondKey(
     readonly killed: ClientExit;
   },
 ): StepOutcome {
-  const told = made ?? began.find(({ result }) => KEY_FAULTS.has(result)) ?? began.at(-1);
+  const told = made ?? began.at(-1);
   if (told === undefined) {
     const cause =
       killed.ending === "timeout" ? IDEMPOTENCY_CAUSES.no_second_in_time : IDEMPOTENCY_CAUSES.one_purchase;

@@ -98,9 +98,9 @@ export function hasGrownTwiceAsFar(twice: PaidText, once: PaidText): boolean {
   const isAligned = base.length === double.length && single.length === double.length;
   return double.some(({ label, value }, at) => {
     const same = ({ label: other }: { readonly label: string }): boolean => other === label;
-    const from = (isAligned ? base[at] : base.find(same))?.value;
-    const to = (isAligned ? single[at] : single.find(same))?.value;
-    return from !== undefined && to !== undefined && to !== from && value - from === 2 * (to - from);
+    const from = (isAligned ? base[at] : base.find(same))?.value ?? Number.NaN;
+    const to = (isAligned ? single[at] : single.find(same))?.value ?? Number.NaN;
+    return to !== from && value - from === 2 * (to - from);
   });
 }
 
