@@ -91,9 +91,9 @@ test("a view of two bookings is told from a view of one, whatever its order of n
   // A third booking is more than twice, and a list that got longer is no number.
   const [open, listed, twice] = COUNTING["a list"] ?? ["", "", ""];
   expect(hasGrownTwiceAsFar({ before: open, after: twice }, { before: open, after: listed })).toBe(false);
-  expect(hasGrownTwiceAsFar({ before: "sold 1", after: "sold 4" }, { before: "sold 1", after: "sold 2" })).toBe(
-    false,
-  );
+  expect(
+    hasGrownTwiceAsFar({ before: "sold 1", after: "sold 4" }, { before: "sold 1", after: "sold 2" }),
+  ).toBe(false);
 });
 
 test("a booking that a late event takes back is told from a number that was never raised", () => {
@@ -114,7 +114,11 @@ test("a booking that a late event takes back is told from a number that was neve
 });
 
 test("times alone are told from other changes, and a part that goes on changing is left out", () => {
-  const rows: readonly (readonly [still: readonly (string | null)[], text: string, differsOnlyInTimes: boolean])[] = [
+  const rows: readonly (readonly [
+    still: readonly (string | null)[],
+    text: string,
+    differsOnlyInTimes: boolean,
+  ])[] = [
     [["paid", " ", "12:00"], "paid 12:01", true],
     [["paid", " ", "12:00"], "paid 12:00", true],
     [["paid", " ", "12:00"], "open 12:01", false],
@@ -122,7 +126,8 @@ test("times alone are told from other changes, and a part that goes on changing 
     [["paid", " ", "12:00"], "paid 12:01 1", false],
     [["paid", " ", null], "paid x", true],
   ];
-  for (const [still, text, only] of rows) expect([text, differsOnlyInTimes(still, text)]).toEqual([text, only]);
+  for (const [still, text, only] of rows)
+    expect([text, differsOnlyInTimes(still, text)]).toEqual([text, only]);
   const parts = ["paid", " ", "1"];
   expect(removeChangingParts(parts, ["paid 1", "paid 2", "paid 2"], 2)).toEqual(parts);
   expect(removeChangingParts(parts, ["paid 1", "paid 2", "paid 3"], 2)).toEqual(["paid", " ", null]);

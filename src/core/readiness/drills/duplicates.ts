@@ -319,7 +319,7 @@ const FORGOTTEN_BY: Partial<Readonly<Record<SendName, DuplicatesCause>>> = {
 /** Whether a payment was accepted without effect, while another order of the same kind is paid. */
 function isForgotten({ lanes }: DuplicatesFacts, { kind, sends }: LaneFact): boolean {
   const isOtherPaid = lanes.some((other) => other.kind === kind && !isNeverPaid(other));
-  return isOtherPaid && sends.some((send) => isPayment(send) && send.answers.length > 0 && isAccepted(send));
+  return isOtherPaid && sends.some((send) => isPayment(send) && isAccepted(send));
 }
 
 function isNeverPaid({ sends }: LaneFact): boolean {
