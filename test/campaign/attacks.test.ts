@@ -13,6 +13,7 @@ import { SEED as TABLE_SEED } from "../real/bad-requests.table.ts";
 import { RAW_ATTACK, segmentsOf, SPELLED_ADDRESS, SPELLED_HOST, SPELLED_URL } from "../support/attacks.ts";
 import type { RawAttack } from "../support/attacks.ts";
 import { SEED, size } from "../support/campaign.ts";
+import { startSandbox } from "../support/program.ts";
 import { createGood, insist, judge, openSite, readAnswers, render } from "../support/raw-requests.ts";
 import { send, withDatabase, type Answer, type Site } from "../support/raw-requests.ts";
 
@@ -31,7 +32,7 @@ type Attacked = {
 test(`whatever bytes come, each answer is ours and each order was asked for (seed ${SEED})`, async ({
   annotate,
 }) => {
-  const site = await openSite(["--rate-limit", "off", "--quiet"]);
+  const site = await openSite(startSandbox, ["--rate-limit", "off", "--quiet"]);
   const canary = rowsOf(site);
   const [canaryId = ""] = [...canary]
     .filter(([, { orderId, active }]) => orderId === TABLE_SEED.orderId && active === 1)

@@ -21,6 +21,7 @@ import {
   send,
 } from "../support/raw-requests.ts";
 import type { RowCounts, Site } from "../support/raw-requests.ts";
+import { startSandbox, startSandboxHere } from "../support/program.ts";
 
 const LIMITED_REQUESTS = 50;
 const PIECE_BYTES = 8 * 1024;
@@ -30,17 +31,18 @@ const CRLF = Buffer.from("\r\n");
 test("a bad request of any kind gets its refusal and leaves no trace", async () => {
   expect(BAD_REQUESTS.length).toBeGreaterThanOrEqual(110);
   expect(new Set(BAD_REQUESTS.map(([name]) => name)).size).toBe(BAD_REQUESTS.length);
-  const site = await openSite();
+  const site = await openSite(startSandbox);
   const before = rowCounts(site);
   // The slow ones take 10 s; all the others are answered meanwhile.
   const slow = Promise.all(SLOW_REQUESTS.map((row, index) => check(site, row, 900 + index)));
   const faults = [...(await checkAll(site, BAD_REQUESTS)), ...(await slow)].filter(Boolean);
   expect(faults).toEqual([]);
   await expectUnharmed(site, before);
+  expect(site.sandbox.process.exitCode).toBeNull();
 });
 
 test("a request that is wrong in several ways gets the earliest refusal of decision 3", async () => {
-  const site = await openSite();
+  const site = await openSite(startSandboxHere);
   const before = rowCounts(site);
   const faults = await checkAll(site, WRONG_IN_SEVERAL_WAYS);
   expect(faults).toEqual([]);
@@ -48,7 +50,7 @@ test("a request that is wrong in several ways gets the earliest refusal of decis
 });
 
 test("the rate limit stands between the credential and the scope", async () => {
-  const site = await openSite(["--rate-limit", "1/s"]);
+  const site = await openSite(startSandboxHere, ["--rate-limit", "1/s"]);
   const before = rowCounts(site);
   const [, refusedOtherwise, change] = WRONG_FROM_SCOPE_ON;
   const request = render(site, keptAlive(change), 1);
@@ -71,7 +73,7 @@ test("the rate limit stands between the credential and the scope", async () => {
 });
 
 test("clients that go away in the middle leave no trace", async () => {
-  const site = await openSite();
+  const site = await openSite(startSandboxHere);
   const before = rowCounts(site);
   const whole = render(site, {}, 1);
   for (let length = 1; length < whole.length; length += 7) await hangUp(site, whole.subarray(0, length));
@@ -80,7 +82,7 @@ test("clients that go away in the middle leave no trace", async () => {
 });
 
 test("a refusal reaches a client that goes on sending before it reads", async () => {
-  const site = await openSite();
+  const site = await openSite(startSandboxHere);
   const before = rowCounts(site);
   const piece = Buffer.alloc(PIECE_BYTES, " ");
   const sized = { "Content-Length": [String(PIECE_BYTES * PIECES)] };
@@ -107,7 +109,7 @@ test("a refusal reaches a client that goes on sending before it reads", async ()
 });
 
 test("garbage behind a request does not take the answer of that request", async () => {
-  const site = await openSite();
+  const site = await openSite(startSandboxHere);
   const before = rowCounts(site);
   const bytes = Buffer.concat([render(site, keptAlive({}), 1), Buffer.from("GARBAGE\r\n\r\n")]);
   const answers = readAnswers(await send(site, bytes, false), "POST");
@@ -121,7 +123,7 @@ test("garbage behind a request does not take the answer of that request", async 
 });
 
 test("an API key in the wrong place does not end in the log", async () => {
-  const site = await openSite();
+  const site = await openSite(startSandbox);
   for (const change of MISPLACED_KEYS) {
     const [answer] = readAnswers(await send(site, render(site, change, 1), false), "POST");
     expect(answer?.status).toBeGreaterThanOrEqual(400);
@@ -191,12 +193,11 @@ function keptAlive(change: Change): Change {
   return { ...change, headers: { ...change.headers, Connection: ["keep-alive"] } };
 }
 
-/** The database is as before, no two answers had the same request_id, and the same process still does its work. */
+/** The database is as before, no two answers had the same request_id, and the same sandbox still does its work. */
 async function expectUnharmed(site: Site, before: RowCounts): Promise<void> {
   expect(rowCounts(site)).toEqual(before);
   expect(new Set(site.requestIds).size).toBe(site.requestIds.length);
   await createGood(site, { fields: { order_id: "good-order" } });
   const { checkouts, keys, events } = before;
   expect(rowCounts(site)).toEqual({ checkouts: checkouts + 1, keys: keys + 1, events: events + 1 });
-  expect(site.sandbox.process.exitCode).toBeNull();
 }

@@ -14,12 +14,12 @@ import { credentialsTable } from "../../src/store/credentials.ts";
 import { storesTable } from "../../src/store/stores.ts";
 import { SEED, type Change } from "../real/bad-requests.table.ts";
 import { SEED as RANDOM_SEED, seededRandom } from "./campaign.ts";
-import { startSandbox, type SandboxProcess } from "./program.ts";
+import type { SandboxHere, SandboxProcess } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** A running sandbox, what rows call its own, and what it answered so far. */
-export type Site = {
-  readonly sandbox: SandboxProcess;
+export type Site<Served = Pick<SandboxHere, "ready" | "port">> = {
+  readonly sandbox: Served;
   readonly database: string;
   readonly words: Record<string, string>;
   readonly requestIds: string[];
@@ -40,9 +40,15 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 const MAX_WAIT_MS = 60_000;
 const INACTIVE_STORE = "0190a7e4-0000-7000-8000-000000000001";
 const STORE_CREATED_AT = Date.UTC(2026, 0, 1);
-/** A sandbox with a live order in its store, and with a second store that has one too and is no longer active. */
-export async function openSite(args: readonly string[] = []): Promise<Site> {
-  const sandbox = await startSandbox({ cwd: tempFolder(), args });
+/**
+ * A sandbox, started by one of the functions that do so, with a live order in its store, and with a second store that has
+ * one too and is no longer active.
+ */
+export async function openSite<Served extends SandboxHere | SandboxProcess>(
+  start: (options: { readonly cwd: string; readonly args: readonly string[] }) => Promise<Served>,
+  args: readonly string[] = [],
+): Promise<Site<Served>> {
+  const sandbox = await start({ cwd: tempFolder(), args });
   const { ready, port } = sandbox;
   const apiKey = ready.api_key ?? "";
   const random = seededRandom(RANDOM_SEED);
@@ -61,7 +67,12 @@ export async function openSite(args: readonly string[] = []): Promise<Site> {
     scopelessKey,
     unknownKey,
   };
-  const site: Site = { sandbox, database: join(ready.data_dir ?? "", "sandbox.db"), words, requestIds: [] };
+  const site: Site<Served> = {
+    sandbox,
+    database: join(ready.data_dir ?? "", "sandbox.db"),
+    words,
+    requestIds: [],
+  };
   addStore(site, ready.merchant_id, { inactiveKey, scopelessKey });
   await createSeeded(site, apiKey);
   site.words["foreignSession"] = await createSeeded(site, inactiveKey);
