@@ -12,6 +12,7 @@ import type { Checkout, Sandbox } from "../../src/testing/testing.ts";
 import { launchBrowser } from "../support/browser.ts";
 import { blocksIn } from "../support/documents.ts";
 import { projectOf } from "../support/kit-projects.ts";
+import { expectStories, suiteOf } from "../support/kit-suite.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const TSC = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
@@ -126,23 +127,47 @@ test("every snippet about test suites is one of those that are run, and has the 
   expect(compiled).toMatchObject({ stdout: "" });
 });
 
-test("the snippets run: by themselves, by vitest and by node:test", async () => {
+test("the snippets run: by themselves and by node:test", async () => {
   const cwd = project();
-  const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
   // Node 22 does not know it.
   const plain = ["closing.ts", ...(process.version.startsWith("v22.") ? [] : ["using.ts"])];
   const imports = plain.map((name) => `await import("./${name}");`).join("");
-  const programs = [
+  for (const args of [
     ["--input-type=module", "-e", imports],
     ["--test", "node.test.ts"],
-    // One worker loads the kit once, and not for each of three files.
-    [vitest, "run", "--root", cwd, "--no-isolate", "--maxWorkers=1", "shop", "receiver", "explore"],
-  ];
-  for (const args of programs) {
+  ]) {
     const { stderr } = await run(process.execPath, args, { cwd, env, timeout: 120_000 });
     expect([args, stderr]).toEqual([args, ""]);
   }
+});
+
+test("vitest runs the snippets, gives each test a store, and says what happened in it when the test fails", async () => {
+  const cwd = project();
+  const start = `import { createStoreTest } from "hosted-checkout/testing/vitest";\nconst test = createStoreTest();`;
+  writeFileSync(join(cwd, "fixture.test.mjs"), suiteOf(start, { after: ", 500" }));
+  const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
+  // One worker loads the kit once, and not for each file.
+  const args = [vitest, "run", "--root", cwd, "--no-isolate", "--maxWorkers=1", "--reporter=verbose"];
+  const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined };
+  const failed = run(process.execPath, [...args, "shop", "receiver", "explore", "fixture"], {
+    cwd,
+    env,
+    timeout: 120_000,
+  });
+  const { code, stdout, stderr } = await failed.then(
+    (ended) => ({ ...ended, code: 0 }),
+    (error: unknown) => error as { readonly code: number; readonly stdout: string; readonly stderr: string },
+  );
+  const output = `${stdout}\n${stderr}`;
+  expect([code, output]).toEqual([1, expect.stringMatching(/Test Files +1 failed \| 3 passed \(4\)/)]);
+  // Four of the six tests of the fixture pass, and all of the snippets.
+  const passed = output.match(/^ *✓ .*$/gm) ?? [];
+  expect(passed.filter((line) => line.includes("fixture.test.mjs"))).toHaveLength(4);
+  expect(output).toMatch(new RegExp(`Tests +2 failed \\| ${passed.length} passed`));
+  expect(output.match(/^stderr \| (?!fixture\.test\.mjs).*$/gm)).toBe(null);
+  expect(output).toContain("stderr | fixture.test.mjs > throws");
+  expectStories(output);
 });
 
 test("the snippet of Playwright shows the order in a browser", async () => {

@@ -6,57 +6,10 @@ import vm from "node:vm";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Sandbox, Store } from "../../src/testing/testing.ts";
 import { projectOf } from "../support/kit-projects.ts";
+import { expectStories, suiteOf } from "../support/kit-suite.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const JEST = "30.5.2";
-
-/** What every runner runs: tests that depend on a store for each, and two that fail, one of them by its time. */
-const TESTS = `
-const ORDER = { order_id: "order-1001", price_id: "price_coffee" };
-const seen = [];
-const idsOf = async (sandbox) => {
-  const headers = { authorization: "Bearer " + sandbox.controlToken };
-  const answer = await sandbox.fetch("/__sandbox/stores", { headers });
-  return String((await answer.json()).data.stores.map(({ store_id }) => store_id));
-};
-const mustBe = (found, wanted) => { if (found !== wanted) throw new Error(found + " is not " + wanted); };
-test("has a store", async ({ sandbox, store }) => {
-  await store.orders.create(ORDER);
-  seen.push(sandbox, store.id);
-});
-test("has another store of the same sandbox", async ({ sandbox, store }) => {
-  await store.orders.create(ORDER);
-  mustBe(seen[0], sandbox);
-  mustBe(seen.includes(store.id), false);
-  mustBe(await idsOf(sandbox), [sandbox.store.id, store.id].join());
-});
-test("deletes its store itself", ({ store }) => store.delete());
-test("throws", async ({ store }) => {
-  const receiver = await store.receiver({ answer: () => 500 });
-  await store.orders.create(ORDER);
-  await store.orders.create({ order_id: "order-1002", price_id: "price_of_nothing" }).catch(() => undefined);
-  await receiver.waitFor("order.created");
-  await store.deliveries.waitFor(({ tries }) => tries === 1);
-  throw new Error("it is not right");
-});
-test("takes too long", /* options */ async ({ store }) => {
-  await store.orders.create({ ...ORDER, order_id: "order-late" });
-  await new Promise((resolve) => setTimeout(resolve, 1500));
-} /* timeout */);
-test("comes after that", async ({ sandbox, store }) => {
-  const wanted = [sandbox.store.id, store.id].join();
-  // A runner may begin this test while the store of the one before is deleted.
-  for (let left = 60; left > 0 && (await idsOf(sandbox)) !== wanted; left -= 1)
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  mustBe(await idsOf(sandbox), wanted);
-});
-`;
-
-/** The tests in a file: by its runner, and where that one wants the time of a test. */
-function suiteOf(start: string, timeout: { readonly options?: string; readonly after?: string }): string {
-  const { options = "", after = "" } = timeout;
-  return `${start}\n${TESTS.replace("/* options */", options).replace("/* timeout */", after)}`;
-}
 
 /** What a run prints; that it ends at all shows that the sandbox was closed. */
 function printed(cwd: string, args: readonly string[]): Promise<string> {
@@ -68,31 +21,8 @@ function printed(cwd: string, args: readonly string[]): Promise<string> {
   });
 }
 
-/** What has to be printed of the two tests that fail, and of no other. */
-function expectStories(output: string, runs = 1): void {
-  expect(output.split("checkout: what happened in the store of this test").length - 1).toBe(2 * runs);
-  for (const line of [
-    "order order-1001, 4.50 EUR by alipay_plus: created",
-    "  500, next attempt in ",
-    "  POST /v1/orders: 201",
-    "  POST /v1/orders: 400 invalid_parameter: ",
-    " is due after 1 attempt, the last: 500",
-    "order order-late, 4.50 EUR",
-  ])
-    expect(output).toContain(line);
-}
-
-test("vitest: a store for each test, and what happened in it when the test fails", async () => {
-  const start = `import { createStoreTest } from "hosted-checkout/testing/vitest";\nconst test = createStoreTest();`;
-  const cwd = projectOf({ "shop.test.mjs": suiteOf(start, { after: ", 500" }) }, ["vitest"]);
-  const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
-  const output = await printed(cwd, [vitest, "run", "--root", cwd, "--reporter=verbose"]);
-  expect(output).toMatch(/Tests +2 failed \| 4 passed \(6\)/);
-  expect(output).toContain("stderr | shop.test.mjs > throws");
-  expectStories(output);
-});
-
-test("node:test: the same with import and require", async () => {
+// By vitest: test/real/documents-kit.test.ts, whose snippets vitest runs in the same process.
+test("node:test: a store for each test, and what happened in it when the test fails; with import and require", async () => {
   const timeout = { options: "{ timeout: 500 }," };
   const name = `"hosted-checkout/testing/node"`;
   const todo = `

@@ -1,0 +1,66 @@
+import { expect } from "vitest";
+
+/** What every runner runs: tests that depend on a store for each, and two that fail, one of them by its time. */
+const TESTS = `
+const ORDER = { order_id: "order-1001", price_id: "price_coffee" };
+const seen = [];
+const idsOf = async (sandbox) => {
+  const headers = { authorization: "Bearer " + sandbox.controlToken };
+  const answer = await sandbox.fetch("/__sandbox/stores", { headers });
+  return String((await answer.json()).data.stores.map(({ store_id }) => store_id));
+};
+const mustBe = (found, wanted) => { if (found !== wanted) throw new Error(found + " is not " + wanted); };
+test("has a store", async ({ sandbox, store }) => {
+  await store.orders.create(ORDER);
+  seen.push(sandbox, store.id);
+});
+test("has another store of the same sandbox", async ({ sandbox, store }) => {
+  await store.orders.create(ORDER);
+  mustBe(seen[0], sandbox);
+  mustBe(seen.includes(store.id), false);
+  mustBe(await idsOf(sandbox), [sandbox.store.id, store.id].join());
+});
+test("deletes its store itself", ({ store }) => store.delete());
+test("throws", async ({ store }) => {
+  const receiver = await store.receiver({ answer: () => 500 });
+  await store.orders.create(ORDER);
+  await store.orders.create({ order_id: "order-1002", price_id: "price_of_nothing" }).catch(() => undefined);
+  await receiver.waitFor("order.created");
+  await store.deliveries.waitFor(({ tries }) => tries === 1);
+  throw new Error("it is not right");
+});
+test("takes too long", /* options */ async ({ store }) => {
+  await store.orders.create({ ...ORDER, order_id: "order-late" });
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+} /* timeout */);
+test("comes after that", async ({ sandbox, store }) => {
+  const wanted = [sandbox.store.id, store.id].join();
+  // A runner may begin this test while the store of the one before is deleted.
+  for (let left = 60; left > 0 && (await idsOf(sandbox)) !== wanted; left -= 1)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  mustBe(await idsOf(sandbox), wanted);
+});
+`;
+
+/** The tests in a file: by its runner, and where that one wants the time of a test. */
+export function suiteOf(
+  start: string,
+  timeout: { readonly options?: string; readonly after?: string },
+): string {
+  const { options = "", after = "" } = timeout;
+  return `${start}\n${TESTS.replace("/* options */", options).replace("/* timeout */", after)}`;
+}
+
+/** What has to be printed of the two tests that fail, and of no other. */
+export function expectStories(output: string, runs = 1): void {
+  expect(output.split("checkout: what happened in the store of this test").length - 1).toBe(2 * runs);
+  for (const line of [
+    "order order-1001, 4.50 EUR by alipay_plus: created",
+    "  500, next attempt in ",
+    "  POST /v1/orders: 201",
+    "  POST /v1/orders: 400 invalid_parameter: ",
+    " is due after 1 attempt, the last: 500",
+    "order order-late, 4.50 EUR",
+  ])
+    expect(output).toContain(line);
+}
