@@ -1,7 +1,6 @@
 // A table with rows of a store needs a line here that deletes them by an index; test/store/erasure.test.ts requires
 // both. Its columns in a foreign snapshot: core/snapshot/columns.ts. Without a column store_id: store/snapshot/rows.ts.
 import type { Connection } from "./connection/database.ts";
-import { lazily } from "./connection/statements.ts";
 
 /**
  * The DDL of resets and erasures. A row of `resets` names a store whose rows may be deleted. It cannot be committed,
@@ -39,10 +38,13 @@ function alone(table: string): Step {
   return { parts: [], sql: `DELETE FROM ${table} WHERE store_id = ? LIMIT ?` };
 }
 
-/** Deletes the rows that belong to checkouts; an empty table is not searched for each checkout. */
+/**
+ * Deletes the rows that belong to checkouts; an empty table is not searched for each checkout. SQLite would make EXISTS a
+ * join, and sort all checkouts of the store at each call.
+ */
 function ofCheckouts(table: string): string {
   return `DELETE FROM ${table} WHERE checkout_id IN
-    (SELECT id FROM checkouts WHERE store_id = ? AND EXISTS (SELECT 1 FROM ${table} WHERE checkout_id >= '')
+    (SELECT id FROM checkouts WHERE store_id = ? AND (SELECT 1 FROM ${table} WHERE checkout_id >= '' LIMIT 1) IS NOT NULL
      ORDER BY rowid LIMIT ?)`;
 }
 
@@ -118,8 +120,7 @@ const FEW_OWNERS = 500;
 /** The stores that are being erased. `changed` is called after each change. */
 export function erasuresTable(connection: Connection, changed: () => void) {
   const selectPending = connection.prepare<[], Erasure>("SELECT store_id AS storeId, kind FROM erasures");
-  // Seldom needed, so a start does not wait for it.
-  const statements = lazily(() => prepare(connection));
+  const statements = prepare(connection);
 
   return {
     /** The stores that are being erased; after a start, the stores whose erasure was interrupted. */
@@ -130,8 +131,8 @@ export function erasuresTable(connection: Connection, changed: () => void) {
      * deletion of the store is not reduced to a reset.
      */
     begin: (erasure: Erasure): void => {
-      statements().begin.run(erasure);
-      statements().keepPositions.run();
+      statements.begin.run(erasure);
+      statements.keepPositions.run();
       changed();
     },
 
@@ -142,7 +143,7 @@ export function erasuresTable(connection: Connection, changed: () => void) {
     eraseSome: (erasures: readonly Erasure[], isEnough = (): boolean => false): readonly Erasure[] => {
       let left = ROWS_AT_ONCE;
       const unfinished = erasures.filter((erasure) => {
-        if (left > 0) left = eraseFrom(statements(), erasure, { most: left, isEnough });
+        if (left > 0) left = eraseFrom(statements, erasure, { most: left, isEnough });
         return left <= 0;
       });
       changed();
@@ -153,7 +154,7 @@ export function erasuresTable(connection: Connection, changed: () => void) {
 
 /** Deletes the rows of stores for a caller that writes new ones. */
 export function createClearing(connection: Connection): Clearing {
-  const statements = lazily(() => ({
+  const statements = {
     ...prepare(connection),
     selectDrillKeys: connection.prepare<[string], DrillKey>(
       `SELECT ${CREDENTIAL_COLUMNS} FROM credentials WHERE store_id = ? AND for_drill = 1`,
@@ -161,10 +162,10 @@ export function createClearing(connection: Connection): Clearing {
     insertDrillKey: connection.prepare<DrillKey>(
       `INSERT INTO credentials (${CREDENTIAL_COLUMNS}) VALUES (${CREDENTIAL_COLUMNS.replaceAll(/\w+/g, "@$&")})`,
     ),
-  }));
+  };
   return {
     clear: (storeId, kind) => {
-      const { keepPositions, open, close, happened, atLast, selectDrillKeys } = statements();
+      const { keepPositions, open, close, happened, atLast, selectDrillKeys } = statements;
       const drillKeys = kind === "replaced" ? selectDrillKeys.all(storeId) : [];
       keepPositions.run();
       open.run(storeId);
@@ -174,7 +175,7 @@ export function createClearing(connection: Connection): Clearing {
       return drillKeys;
     },
     putBack: (keys) => {
-      for (const key of keys) statements().insertDrillKey.run(key);
+      for (const key of keys) statements.insertDrillKey.run(key);
     },
   };
 }

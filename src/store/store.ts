@@ -19,7 +19,6 @@ import { createMarker } from "./connection/log-mark.ts";
 import { checkpoint } from "./connection/checkpoint.ts";
 import { createGroupCommit, filesLost, type Scheduler } from "./connection/group-commit.ts";
 import type { StorageUnavailable } from "./connection/storage-failure.ts";
-import { lazily } from "./connection/statements.ts";
 import { heldStoresTable } from "./held-stores.ts";
 import { homeTable, instanceTable } from "./instance.ts";
 import { idempotencyKeysTable } from "./checkout/idempotency-keys.ts";
@@ -115,7 +114,7 @@ function tables(
     signingSecrets,
     prices: pricesTable(connection),
     checkouts: checkoutsTable(connection),
-    checkoutLists: lazily(() => checkoutLists(connection)),
+    checkoutLists: checkoutLists(connection),
     idempotencyKeys: idempotencyKeysTable(connection),
     events: eventsTable(connection),
     attempts: attemptsTable(connection),
@@ -123,7 +122,7 @@ function tables(
     settlements: settlementsTable(connection),
     endpoints,
     deliveries: deliveriesTable(connection),
-    deliveryHealth: lazily(() => deliveryHealth(connection)),
+    deliveryHealth: deliveryHealth(connection),
     deliveryAttempts: deliveryAttemptsTable(connection),
     faults,
     adminActs: adminActionsTable(connection),

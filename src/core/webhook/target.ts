@@ -1,4 +1,5 @@
 import ipaddr from "ipaddr.js";
+import { lazily } from "../lazily.ts";
 import { loopbackAddresses, PORT } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { quote } from "../shell/quote.ts";
@@ -32,10 +33,16 @@ const CLOUD_METADATA = [
   "fd20:ce::/32",
   "fd00:c1::/32",
   "fd00:42::/32",
-].map((range) => ipaddr.parseCIDR(range));
+];
 
 /** IPv4-compatible addresses, which also embed an IPv4 address; ::1 is in their range but is not one of them. */
-const IPV4_COMPATIBLE = ipaddr.parseCIDR("::/96");
+const IPV4_COMPATIBLE = "::/96";
+
+/** The ranges that ipaddr.js has no name for. To parse them takes longer than to load ipaddr.js. */
+const unnamedRanges = lazily(() => ({
+  metadata: CLOUD_METADATA.map((range) => ipaddr.parseCIDR(range)),
+  compatible: ipaddr.parseCIDR(IPV4_COMPATIBLE),
+}));
 
 /** A host name or an address, as for `--allow-target`. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
@@ -180,8 +187,7 @@ function isNeverSentTo(address: string): boolean {
   // `process` turns an IPv4-mapped IPv6 address into the IPv4 address.
   const one = ipaddr.process(address);
   if (one.range() === "loopback") return false;
-  const ranges = { metadata: CLOUD_METADATA, compatible: IPV4_COMPATIBLE };
-  return NEVER.has(one.range()) || ipaddr.subnetMatch(one, ranges, "none") !== "none";
+  return NEVER.has(one.range()) || ipaddr.subnetMatch(one, unnamedRanges(), "none") !== "none";
 }
 
 /** Whether all programs read an address in the same way: `010.0.0.1` is a different address for some. */

@@ -32,7 +32,7 @@ type CheckoutPage = {
   readonly searchedBackTo: number | null;
 };
 
-type Lists = ReturnType<Store["checkoutLists"]>;
+type Lists = Store["checkoutLists"];
 
 /** The checkouts found by an index, or by a search of the newest checkouts. */
 type SearchPart = {
@@ -63,7 +63,7 @@ export async function listCheckouts(
   query: RequestOf<"listCheckouts">,
 ): Promise<Outcome<CheckoutPage>> {
   await doWhatIsDue(context, storeId);
-  const lists = context.store.checkoutLists();
+  const lists = context.store.checkoutLists;
   const before = query.before === undefined ? AFTER_ALL : lists.placeOf(storeId, query.before);
   if (before === undefined)
     return refuse("session_not_found", [

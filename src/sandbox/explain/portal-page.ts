@@ -93,7 +93,7 @@ function pathOfId({ store, requests }: FindContext, storeId: string, id: string)
 function pathOfEnding(context: FindContext, storeId: string, ending: string): string | undefined {
   const { store, requests } = context;
   const none = { checkoutId: null, limit: NEWEST };
-  const lists = store.checkoutLists();
+  const lists = store.checkoutLists;
   const anyDelivery = { ...none, storeId, endpointId: null, eventId: null, state: null };
   const ids = [
     ...lists.at(lists.endingIn(storeId, ending)),

@@ -223,7 +223,7 @@ export function replayFailed(
     let left = MAX_REPLAYED_FAILED;
     let more = false;
     for (const endpoint of endpoints.filter(({ state }) => state !== "disabled")) {
-      const failed = store.deliveryHealth().failedSince({ endpointId: endpoint.id, since, limit: left + 1 });
+      const failed = store.deliveryHealth.failedSince({ endpointId: endpoint.id, since, limit: left + 1 });
       more ||= failed.length > left;
       for (const eventId of failed.slice(0, left).toReversed()) {
         const event = eventOf(store, storeId, eventId);

@@ -1,6 +1,6 @@
 import type { CheckoutEvent } from "../../core/checkout/event.ts";
 import { EVENT_TYPES } from "../../core/webhook/event-types.ts";
-import { columnsOf, prepareByPosition, lazily } from "../connection/statements.ts";
+import { columnsOf, prepareByPosition } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** An event without its bytes, for lists. */
@@ -65,7 +65,7 @@ export function eventsTable(connection: Connection) {
     `SELECT ${EVENT.some("id", "type", "sequence", "createdAt")} FROM events WHERE checkout_id = ? ORDER BY sequence`,
   );
   const select = connection.prepare<[string], StoredEvent>(`SELECT ${EVENT.select} FROM events WHERE id = ?`);
-  const lists = lazily(() => prepareLists(connection));
+  const lists = prepareLists(connection);
 
   return {
     insert,
@@ -80,7 +80,7 @@ export function eventsTable(connection: Connection) {
 
     /** Events after a position, in the order of all events. */
     after: ({ from = 0, ...filter }: EventsAfter): StoredEvent[] => {
-      const { selectAfter, selectAfterOf, selectOfOrder, at } = lists();
+      const { selectAfter, selectAfterOf, selectOfOrder, at } = lists;
       const { checkoutId, orderId } = filter;
       if (checkoutId !== null && orderId === undefined) return selectAfterOf.all({ ...filter, from });
       const positions =
@@ -94,7 +94,7 @@ export function eventsTable(connection: Connection) {
     /** The newest matching events, oldest first: of all, or of the store before a position. */
     latest: (wanted: EventFilter & { readonly before?: number }): StoredEvent[] => {
       const filter = { before: AFTER_ALL, ...wanted };
-      const { selectLatest, selectLatestOf, selectOfOrder, at } = lists();
+      const { selectLatest, selectLatestOf, selectOfOrder, at } = lists;
       const { checkoutId, orderId } = filter;
       if (checkoutId !== null && orderId === undefined) return selectLatestOf.all(filter).toReversed();
       const positions =

@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
-import { columnsOf, prepareByPosition, lazily } from "../connection/statements.ts";
+import { columnsOf, prepareByPosition } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** A key with the stored answer of its create. */
@@ -44,12 +44,9 @@ export function idempotencyKeysTable(connection: Connection) {
     )
     .pluck();
 
-  // Seldom needed, so a start does not wait for it.
-  const selectOfCheckout = lazily(() =>
-    connection.prepare<[string], KeptAnswer>(
-      `SELECT ${BOUND_KEY.some("key", "fingerprint", "requestId", "body")} FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
+  const selectOfCheckout = connection.prepare<[string], KeptAnswer>(
+    `SELECT ${BOUND_KEY.some("key", "fingerprint", "requestId", "body")} FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
        WHERE checkout_id = ?`,
-    ),
   );
 
   return {
@@ -68,6 +65,6 @@ export function idempotencyKeysTable(connection: Connection) {
     checkoutOf: (storeId: string, key: string): string | undefined => selectCheckout.get(storeId, key),
 
     /** The keys of a checkout, each with its answer: one, until it is forgotten. */
-    ofCheckout: (checkoutId: string): KeptAnswer[] => selectOfCheckout().all(checkoutId),
+    ofCheckout: (checkoutId: string): KeptAnswer[] => selectOfCheckout.all(checkoutId),
   };
 }

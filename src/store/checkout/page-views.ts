@@ -1,6 +1,5 @@
 import { MAX_PAGE_VIEWS, ONE_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
 import type { Connection } from "../connection/database.ts";
-import { lazily } from "../connection/statements.ts";
 
 /** The DDL of views of payment pages. Its numbers are `MAX_PAGE_VIEWS` and the maximum length of a return address. */
 export const PAGE_VIEWS_DDL = `
@@ -17,8 +16,7 @@ CREATE TABLE page_views (
 
 /** The stored page views of checkouts. */
 export function pageViewsTable(connection: Connection) {
-  // Only pages need these, so a start does not wait for them.
-  const statements = lazily(() => ({
+  const statements = {
     insert: connection.prepare<
       PageView & { readonly checkoutId: string; readonly most: number; readonly apart: number }
     >(
@@ -30,14 +28,14 @@ export function pageViewsTable(connection: Connection) {
     select: connection.prepare<[string], PageView>(
       "SELECT kind, at, target FROM page_views WHERE checkout_id = ? ORDER BY kind, number",
     ),
-  }));
+  };
 
   return {
     /** Stores a view. Returns false for a repetition of the last view, and above the maximum. */
     keep: (checkoutId: string, view: PageView): boolean =>
-      statements().insert.run({ ...view, checkoutId, most: MAX_PAGE_VIEWS, apart: ONE_VIEW_MS }).changes > 0,
+      statements.insert.run({ ...view, checkoutId, most: MAX_PAGE_VIEWS, apart: ONE_VIEW_MS }).changes > 0,
 
     /** The views of a checkout, by kind, oldest first. */
-    of: (checkoutId: string): PageView[] => statements().select.all(checkoutId),
+    of: (checkoutId: string): PageView[] => statements.select.all(checkoutId),
   };
 }

@@ -1,5 +1,5 @@
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
-import { columnsOf, lazily } from "../connection/statements.ts";
+import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** A due change: a checkout that settles itself, or one that expires. */
@@ -44,7 +44,7 @@ export function settlementsTable(connection: Connection) {
        )
      ) ORDER BY dueAt, outcome IS NULL LIMIT 1`,
   );
-  const selectUntil = lazily(() => prepareUntil(connection));
+  const selectUntil = prepareUntil(connection);
 
   return {
     insert: (settlement: Settlement): void => void insert.run(settlement),
@@ -59,7 +59,7 @@ export function settlementsTable(connection: Connection) {
 
     /** The items of a store that are due by a moment, the next one first, at most `limit`. */
     until: (storeId: string, until: number, limit: number): DueItem[] =>
-      selectUntil().all({ storeId, until, limit }),
+      selectUntil.all({ storeId, until, limit }),
   };
 }
 

@@ -59,9 +59,3 @@ export function prepareByPosition<Value extends object>(connection: Connection, 
     statement.run(...names.map((name) => value[name]));
   };
 }
-
-/** A value that is made on first use, so that seldom needed statements do not delay a start. */
-export function lazily<Value>(make: () => Value): () => Value {
-  let made: Value | undefined;
-  return () => (made ??= make());
-}

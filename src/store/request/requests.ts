@@ -7,7 +7,6 @@ import {
 } from "../../core/request/logged-request.ts";
 import { readRequest } from "../../core/request/read-request.ts";
 import type { Connection } from "../connection/database.ts";
-import { lazily } from "../connection/statements.ts";
 import { createOrderIndex } from "./order-index.ts";
 
 /**
@@ -40,8 +39,7 @@ export type RequestBatch = { readonly storeId: string; readonly requests: readon
 export function requestsTable(connection: Connection, noteUnreadable = (): void => undefined) {
   const parsed = batchReader(noteUnreadable);
   const { insert, trim, remove, last, newestHolding, oldestHolding } = statements(connection);
-  // Only stories of orders need this, so a start does not wait for it.
-  const orders = lazily(() => createOrderIndex(connection, parsed));
+  const orders = createOrderIndex(connection, parsed);
   const append = connection.transaction((batches: readonly RequestBatch[], kept: number) => {
     for (const { storeId, requests } of batches) {
       const newest = requests.at(-1)?.position ?? 0;
@@ -69,7 +67,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
     /** Deletes the requests of a store. */
     forget: (storeId: string): void => {
       remove.run(storeId);
-      orders().forget(storeId);
+      orders.forget(storeId);
     },
 
     /** The position of a store's newest request; 0 if it has none. */
@@ -92,7 +90,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
       const start = Math.max(after, filter.after ?? 0);
       const found: LoggedRequest[] = [];
       const read = filter.after === null ? newestFirst : oldestFirst;
-      const known = filter.after === null ? orders().newestOf(storeId, filter.orderId) : undefined;
+      const known = filter.after === null ? orders.newestOf(storeId, filter.orderId) : undefined;
       for (const request of known ?? read(storeId, start, filter.orderId)) {
         if (found.length >= filter.limit) break;
         if (request.position > start && isAskedFor(filter, request)) found.push(request);
@@ -192,18 +190,16 @@ function readBetween(
   connection: Connection,
   parsed: ReturnType<typeof batchReader>,
 ): (span: PositionRange, limit: number) => LoggedRequest[] {
-  const batches = lazily(() =>
-    connection
-      .prepare<PositionRange, string>(
-        `SELECT requests FROM request_batches WHERE store_id = @storeId AND last > @after AND last <= ifnull(
+  const batches = connection
+    .prepare<PositionRange, string>(
+      `SELECT requests FROM request_batches WHERE store_id = @storeId AND last > @after AND last <= ifnull(
            (SELECT min(last) FROM request_batches WHERE store_id = @storeId AND last >= @before), @before)
          ORDER BY last DESC`,
-      )
-      .pluck(),
-  );
+    )
+    .pluck();
   return ({ storeId, after, before }, limit) => {
     const found: LoggedRequest[] = [];
-    for (const batch of batches().iterate({ storeId, after, before }))
+    for (const batch of batches.iterate({ storeId, after, before }))
       for (const request of parsed(batch).toReversed()) {
         if (found.length >= limit) return found;
         if (request.position > after && request.position < before) found.push(request);

@@ -2,7 +2,7 @@ import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
 import { faultHeader, readFaultHeader } from "../../core/fault/fault.ts";
 import type { AppliedFault } from "../../core/fault/operations.ts";
-import { columnsOf, lazily } from "../connection/statements.ts";
+import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 import {
   DELIVERY_QUEUES_DDL,
@@ -185,23 +185,23 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
 
 /** Lists of deliveries. */
 function deliveryLists(connection: Connection) {
-  const lists = lazily(() => prepareLists(connection));
+  const lists = prepareLists(connection);
   return {
     /** Deliveries to an endpoint that are due by a moment, the next one first, at most `limit`. */
     dueUntil: (endpointId: string, now: number, limit: number): Delivery[] =>
-      lists().selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
+      lists.selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
 
     /**
      * A page of the list, of one event type or of all types. For one type it examines 1000 deliveries, and returns
      * where to continue.
      */
-    page: (filter: PageFilter): DeliveryPage => pageOf(lists(), filter),
+    page: (filter: PageFilter): DeliveryPage => pageOf(lists, filter),
 
     /** The newest matching deliveries, newest first. */
     list: ({ before: id, ...filter }: DeliveryFilter): Delivery[] => {
       const { storeId } = filter;
-      const before = id === undefined ? AFTER_ALL : (lists().selectPlace.get({ storeId, id }) ?? 0);
-      return listPart(lists(), { ...filter, before });
+      const before = id === undefined ? AFTER_ALL : (lists.selectPlace.get({ storeId, id }) ?? 0);
+      return listPart(lists, { ...filter, before });
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import type { DeliveryState } from "../../core/webhook/delivery.ts";
-import { columnsOf, lazily } from "../connection/statements.ts";
+import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 
 type AttemptEntry = DeliveryEntry["attempts"][number];
@@ -94,10 +94,8 @@ export function deliveryAttemptsTable(connection: Connection) {
   const selectOpen = connection.prepare<[], DeliveryAttempt>(
     `SELECT ${ATTEMPT.select} FROM delivery_attempts WHERE finished_at IS NULL`,
   );
-  // Only lists for people need this, so a start does not wait for it.
-  const selectLastAnswers = lazily(() =>
-    connection.prepare<[string], LastAnswer>(
-      `SELECT json_each.value AS checkoutId, delivery.endpoint_id AS endpointId, attempt.status, attempt.error,
+  const selectLastAnswers = connection.prepare<[string], LastAnswer>(
+    `SELECT json_each.value AS checkoutId, delivery.endpoint_id AS endpointId, attempt.status, attempt.error,
          attempt.finished_at AS finishedAt, delivery.state
        FROM json_each(?)
        JOIN deliveries AS delivery ON delivery.rowid IN (
@@ -105,7 +103,6 @@ export function deliveryAttemptsTable(connection: Connection) {
          WHERE checkout_id IS NOT NULL AND checkout_id = json_each.value ORDER BY rowid DESC LIMIT ${NEWEST_DELIVERIES})
        JOIN delivery_attempts AS attempt ON attempt.delivery_id = delivery.id AND attempt.number = (
          SELECT max(number) FROM delivery_attempts WHERE delivery_id = delivery.id AND finished_at IS NOT NULL)`,
-    ),
   );
   const selectLast = connection.prepare<[string], LastAttempt>(
     `SELECT number, started_at AS startedAt, url, milliseconds, status, error FROM delivery_attempts
@@ -119,7 +116,7 @@ export function deliveryAttemptsTable(connection: Connection) {
      */
     lastAnswers: (checkoutIds: readonly string[]): ReadonlyMap<string, readonly LastAnswer[]> => {
       const last = new Map<string, LastAnswer>();
-      for (const answer of selectLastAnswers().all(JSON.stringify(checkoutIds))) {
+      for (const answer of selectLastAnswers.all(JSON.stringify(checkoutIds))) {
         const of = `${answer.checkoutId} ${answer.endpointId}`;
         const known = last.get(of);
         if (known === undefined || known.finishedAt <= answer.finishedAt) last.set(of, answer);

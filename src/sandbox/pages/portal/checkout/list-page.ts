@@ -49,7 +49,7 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   const main = html`${filters(view)} ${searched(listed.value)}
   ${checkouts.length === 0 ? nothing(view) : html`<div class="checkouts">${list}</div>`}
   ${pager(view, nextBefore)}`;
-  const lists = context.store.checkoutLists();
+  const lists = context.store.checkoutLists;
   const news = listUpdatesOf(view, checkouts, {
     placeOf: ({ id }) => lists.placeOf(view.storeId, id) ?? 0,
     rows: ids,

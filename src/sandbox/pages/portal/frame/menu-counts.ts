@@ -22,7 +22,7 @@ export function menuCounts(context: PortalContext, storeId: string): MenuCounts 
   const span = { before: AFTER_ALL, limit: MAX_SHOWN + 1 };
   const every = { storeId, object: null, paymentMethod: null, orderId: null };
   const [created, pending] = (["created", "pending"] as const).map(
-    (status) => store.checkoutLists().newest({ ...every, status }, span).length,
+    (status) => store.checkoutLists.newest({ ...every, status }, span).length,
   );
   const open = (created ?? 0) + (pending ?? 0);
   const failing = store.endpoints.of(storeId).filter(isFailing);

@@ -140,7 +140,7 @@ function due(context: PortalContext, view: View, now: number): Html {
 }
 
 function unpaid({ store }: PortalContext, view: View, now: number): Html {
-  const lists = store.checkoutLists();
+  const lists = store.checkoutLists;
   const any = { storeId: view.storeId, object: null, paymentMethod: null, orderId: null };
   const places = (["created", "pending"] as const).flatMap((status) =>
     lists.newest({ ...any, status }, { before: AFTER_ALL, limit: MAX_UNPAID + 1 }),

@@ -15,7 +15,7 @@ export function firstSteps(
   { store }: Pick<PortalContext, "store">,
   storeId: string,
 ): Readonly<Record<FirstStep, boolean>> {
-  const lists = store.checkoutLists();
+  const lists = store.checkoutLists;
   const all = { storeId, status: null, object: null, paymentMethod: null, orderId: null };
   const newest = { before: AFTER_ALL, limit: 1 };
   const deliveries = (state: DeliveryState, limit: number) =>

@@ -42,7 +42,7 @@ export function healthOf(
   { storeId }: View,
   endpointId: string,
 ): EndpointHealth {
-  return context.store.deliveryHealth().health(endpointId, storeTime(context, storeId) - DAY_MS);
+  return context.store.deliveryHealth.health(endpointId, storeTime(context, storeId) - DAY_MS);
 }
 
 /** The attempts of the last day by their answers. */
