@@ -1,5 +1,4 @@
 import ipaddr from "ipaddr.js";
-import { lazily } from "../lazily.ts";
 import { loopbackAddresses, PORT } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { quote } from "../shell/quote.ts";
@@ -24,25 +23,20 @@ const NEVER = new Set([
 
 /**
  * Metadata addresses at which clouds give a machine its credentials, in addition to 169.254.169.254: Alibaba, Azure,
- * AWS, Google, Oracle and Scaleway. These are never connected to either.
+ * AWS, Google, Oracle and Scaleway. These are never connected to either. They are numbers, because parsing them would
+ * delay every start.
  */
-const CLOUD_METADATA = [
-  "100.100.100.200/32",
-  "168.63.129.16/32",
-  "fd00:ec2::/32",
-  "fd20:ce::/32",
-  "fd00:c1::/32",
-  "fd00:42::/32",
+const CLOUD_METADATA: [ipaddr.IPv4 | ipaddr.IPv6, number][] = [
+  [new ipaddr.IPv4([100, 100, 100, 200]), 32],
+  [new ipaddr.IPv4([168, 63, 129, 16]), 32],
+  [new ipaddr.IPv6([0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0]), 32],
+  [new ipaddr.IPv6([0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0]), 32],
+  [new ipaddr.IPv6([0xfd00, 0x00c1, 0, 0, 0, 0, 0, 0]), 32],
+  [new ipaddr.IPv6([0xfd00, 0x0042, 0, 0, 0, 0, 0, 0]), 32],
 ];
 
 /** IPv4-compatible addresses, which also embed an IPv4 address; ::1 is in their range but is not one of them. */
-const IPV4_COMPATIBLE = "::/96";
-
-/** The ranges that ipaddr.js has no name for. To parse them takes longer than to load ipaddr.js. */
-const unnamedRanges = lazily(() => ({
-  metadata: CLOUD_METADATA.map((range) => ipaddr.parseCIDR(range)),
-  compatible: ipaddr.parseCIDR(IPV4_COMPATIBLE),
-}));
+const IPV4_COMPATIBLE: [ipaddr.IPv6, number] = [new ipaddr.IPv6([0, 0, 0, 0, 0, 0, 0, 0]), 96];
 
 /** A host name or an address, as for `--allow-target`. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
@@ -187,7 +181,8 @@ function isNeverSentTo(address: string): boolean {
   // `process` turns an IPv4-mapped IPv6 address into the IPv4 address.
   const one = ipaddr.process(address);
   if (one.range() === "loopback") return false;
-  return NEVER.has(one.range()) || ipaddr.subnetMatch(one, unnamedRanges(), "none") !== "none";
+  const ranges = { metadata: CLOUD_METADATA, compatible: IPV4_COMPATIBLE };
+  return NEVER.has(one.range()) || ipaddr.subnetMatch(one, ranges, "none") !== "none";
 }
 
 /** Whether all programs read an address in the same way: `010.0.0.1` is a different address for some. */

@@ -59,3 +59,9 @@ export function prepareByPosition<Value extends object>(connection: Connection, 
     statement.run(...names.map((name) => value[name]));
   };
 }
+
+/** A value that is made on first use, so that a start does not wait for it. */
+export function lazily<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => (made ??= make());
+}

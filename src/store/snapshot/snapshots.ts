@@ -1,6 +1,6 @@
 import type { Outcome } from "../../core/outcome.ts";
 import { currentFormat, type Connection } from "../connection/database.ts";
-import { lazily } from "../../core/lazily.ts";
+import { lazily } from "../connection/statements.ts";
 import type { Clearing } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
 import { chooseHeads } from "../webhook/delivery-queues.ts";

@@ -1,5 +1,0 @@
-/** A value that is made at its first use, so that a start does not wait for it. */
-export function lazily<Value>(make: () => Value): () => Value {
-  let made: Value | undefined;
-  return () => (made ??= make());
-}
