@@ -1,8 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createHarness } from "../support/harness.ts";
-import { exploreShop, installShop, KILLED_SHOPS, SERVED, STEADY_SHOPS } from "../support/killed-shops.ts";
+import { eventually } from "../support/eventually.ts";
+import { createHarness, type CommandOptions } from "../support/harness.ts";
+import {
+  exploreShop,
+  installShop,
+  openRunningShop,
+  KILLED_SHOPS,
+  SERVED,
+  STEADY_SHOPS,
+} from "../support/killed-shops.ts";
 import { BROKEN } from "../support/broken.table.ts";
 
 test("a served shop that can be killed at any moment holds", async () => {
@@ -61,4 +69,74 @@ test("a shop that does not start teaches nothing, and options that do not fit ar
 
 test("each shop that is killed is in the table", () => {
   expect(Object.keys(KILLED_SHOPS)).toEqual(Object.keys(BROKEN.exploreKilled));
+});
+
+/** A shop that runs, in the store of the running sandbox; `control` reads what is left in it. */
+async function runningShop(name: string) {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const { [name]: shop } = STEADY_SHOPS;
+  if (shop === undefined) throw new Error(`no shop ${name}`);
+  openRunningShop(harness, shop, ready.signing_secret);
+  await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
+  const words =
+    "--receiver http://localhost:3000/hooks --order-view http://localhost:3000/orders/{order_id} -- client";
+  return {
+    harness,
+    explore: (options: readonly string[], command: CommandOptions = {}) =>
+      harness.run(["explore", "--json", "--seed", "s", ...options, ...words.split(" ")], command),
+    left: async () => {
+      const [faults, clock] = [
+        await harness.run(["faults", "list", "--json"]),
+        await harness.run(["sandbox", "clock", "show", "--json"]),
+      ];
+      const { frozen, now } = JSON.parse(clock.stdout) as { readonly frozen: boolean; readonly now: string };
+      const { faults: list } = JSON.parse(faults.stdout) as { readonly faults: readonly unknown[] };
+      return [list, frozen, Date.parse(now) === harness.clock.now()];
+    },
+  };
+}
+
+test("a shop that runs is explored in its store, one schedule after the other, and nothing is left", async () => {
+  const { harness, explore, left } = await runningShop("books and knows in one transaction");
+  const { code, stdout } = await explore(["--depth", "1"]);
+  const found = JSON.parse(stdout) as { readonly schedules: number; readonly held: number };
+  expect([code, found.held, found.schedules]).toEqual([0, 41, 41]);
+  expect(await left()).toEqual([[], false, true]);
+  const { stdout: orders } = await harness.run(["orders", "list", "--json", "--limit", "200"]);
+  const ids = (JSON.parse(orders) as { readonly checkouts: readonly { readonly order_id: string }[] }).checkouts;
+  expect(new Set(ids.map((one) => one.order_id)).size).toBe(41);
+});
+
+test("an exploration of a shop that runs leaves nothing behind when it is killed", async () => {
+  const { harness, explore, left } = await runningShop("books and knows in one transaction");
+  const kill = new AbortController();
+  let runs = 0;
+  harness.setFault((request, deliver) => {
+    runs += Number(request.url.endsWith("/faults"));
+    if (runs === 20) kill.abort();
+    return deliver();
+  });
+  void explore(["--depth", "1"], { killed: kill.signal });
+  await eventually("it was killed", () => expect(kill.signal.aborted).toBe(true));
+  await eventually("the lease has ended", async () => expect(await left()).toEqual([[], false, true]));
+});
+
+test("a store whose clock was moved, or that has faults, is not explored, nor a receiver that it does not have", async () => {
+  const { harness, explore, left } = await runningShop("books and knows in one transaction");
+  await harness.run(["faults", "add", "latency", "--times", "5"]);
+  const faulty = await explore(["--depth", "1"]);
+  expect([faulty.code, faulty.stderr]).toEqual([5, expect.stringContaining("the store has faults")]);
+  await harness.run(["faults", "clear"]);
+  await harness.run(["sandbox", "clock", "advance", "1h"]);
+  const moved = await explore(["--depth", "1"]);
+  expect([moved.code, moved.stderr]).toEqual([
+    5,
+    expect.stringContaining("the clock of the store was moved"),
+  ]);
+  await harness.run(["sandbox", "clock", "real"]);
+  const other = ["explore", "--receiver", "http://localhost:3000/other", "--", "client"];
+  const unknown = await harness.run(other);
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("checkout endpoints add")]);
+  expect(await left()).toEqual([[], false, true]);
 });

@@ -179,7 +179,7 @@ export function installShop(harness: Harness, shop: KilledShop): void {
     if (command.commandLine !== "serve") return client(command);
     const { env, signal } = command;
     const store = env["CHECKOUT_STORE_ID"] ?? "";
-    const disk = disks.get(store) ?? { booked: [], known: new Set(), paid: false, starts: 0 };
+    const disk = disks.get(store) ?? newDisk();
     disks.set(store, disk);
     disk.starts += 1;
     const port = Number(env["PORT"]);
@@ -187,7 +187,7 @@ export function installShop(harness: Harness, shop: KilledShop): void {
     if (isTaken || shop.onStart?.(disk) === false || signal === undefined) return ENDED;
     harness.occupy(
       port,
-      serviceOf(harness, shop, { disk, secret: env["CHECKOUT_SIGNING_SECRET"] ?? "", signal }),
+      serviceOf(harness, shop, { diskOf: () => disk, secret: env["CHECKOUT_SIGNING_SECRET"] ?? "", signal }),
     );
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -198,6 +198,23 @@ export function installShop(harness: Harness, shop: KilledShop): void {
   });
 }
 
+/** Serves a shop on port 3000 until the test ends, and puts a client in the place of all commands. */
+export function openRunningShop(harness: Harness, { onHook }: KilledShop, secret: string): void {
+  installClient(harness, rightClient);
+  const disks = new Map<string, Disk>();
+  const diskOf = (orderId: string): Disk => {
+    const disk = disks.get(orderId) ?? newDisk();
+    disks.set(orderId, disk);
+    return disk;
+  };
+  const { signal } = new AbortController();
+  harness.occupy(3000, serviceOf(harness, { onHook }, { diskOf, secret, signal }));
+}
+
+function newDisk(): Disk {
+  return { booked: [], known: new Set(), paid: false, starts: 0 };
+}
+
 const ENDED: ShellResult = { ending: "exited", exitCode: 1, stdout: "", stderr: "cannot be served" };
 /** Turns of the loop that a slow step takes: more than a kill needs. */
 const SLOW_TURNS = 60;
@@ -205,7 +222,11 @@ const SLOW_TURNS = 60;
 function serviceOf(
   { clock }: Pick<Harness, "clock">,
   { onHook, showsStatus }: KilledShop,
-  { disk, secret, signal }: { readonly disk: Disk; readonly secret: string; readonly signal: AbortSignal },
+  {
+    diskOf,
+    secret,
+    signal,
+  }: { readonly diskOf: (orderId: string) => Disk; readonly secret: string; readonly signal: AbortSignal },
 ) {
   const memory = new Map<string, string>();
   const slowStep = async (): Promise<void> => {
@@ -222,7 +243,8 @@ function serviceOf(
     if (!verdict.ok) return 400;
     const { event_id: id, sequence = 0, data } = verdict.event as Partial<OrderEvent>;
     if (id === undefined || data === undefined) return 200;
-    const { status, amount_minor: amountMinor } = data;
+    const { status, amount_minor: amountMinor, order_id: orderId } = data;
+    const disk = diskOf(orderId);
     return (await onHook({ id, sequence, status, amountMinor, disk, memory, slowStep })) ?? 200;
   };
   return {
@@ -236,7 +258,7 @@ function serviceOf(
           ...(status === undefined && { dropped: true }),
         };
       }
-      const { paid, booked } = disk;
+      const { paid, booked } = diskOf(request.target.split("/").at(-1) ?? "");
       const shown = showsStatus === true ? { paid } : { paid, times: booked.length, amount_minor: booked[0] };
       return { status: 200, headers: {}, body: JSON.stringify(shown) };
     },
@@ -247,5 +269,5 @@ function serviceOf(
 type OrderEvent = {
   readonly event_id: string;
   readonly sequence: number;
-  readonly data: { readonly status: string; readonly amount_minor: number };
+  readonly data: { readonly order_id: string; readonly status: string; readonly amount_minor: number };
 };

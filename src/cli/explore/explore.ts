@@ -1,18 +1,30 @@
 // `checkout explore`: the options, and which sandbox and application are explored. The search: client/explore/.
 import { exploreAll, type SearchResult } from "../../client/explore/exploration.ts";
-import { commandStages, type Commands, type ShownOrder } from "../../client/explore/command.ts";
+import {
+  commandStages,
+  runningShopStages,
+  type Commands,
+  type ShownOrder,
+} from "../../client/explore/command.ts";
 import { runSchedule, type Bench } from "../../client/explore/run.ts";
 import { ShopFailure } from "../../client/explore/shop.ts";
 import { brokenOf } from "../../core/explore/judge.ts";
 import { isKill, scheduleLine } from "../../core/explore/schedule.ts";
 import type { KillsAt } from "../../core/explore/search.ts";
 import { quote } from "../../core/shell/quote.ts";
+import { printableLiteral } from "../../core/text.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { register, type Context, type Group } from "../command.ts";
-import { EXIT, unwrapHosting, interruptedProblem, Refused } from "../problem.ts";
+import { EXIT, unwrapHosting, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
 import { writeJunit } from "../readiness/junit-file.ts";
 import { untilStopped } from "../stopping.ts";
-import { callAt } from "../target/call.ts";
+import { accessIn, refuseWithoutKey } from "../store/access.ts";
+import { variablesOf } from "../store/variables.ts";
+import { isTyped } from "../option-rules.ts";
+import { whileLeased } from "../../client/control/lease.ts";
+import { succeeded } from "../../client/control/control.ts";
+import { answered, callAt } from "../target/call.ts";
+import { controlTarget } from "../target/control.ts";
 import { resolvePath } from "../snapshot/place.ts";
 import { faultJson, rerunOf, scheduleOf } from "./faults.ts";
 import { DEFAULTS, EXPLORE_RULES, exploreOptions, type ExploreOptions } from "./options.ts";
@@ -27,7 +39,6 @@ const PROGRESS_MS = 5000;
 export function registerExplore(group: Group): void {
   register<ExploreOptions>(group, {
     name: "explore <command> [arguments...]",
-    ofStore: false,
     summary: "run a command that makes one purchase under every fault, and find those that break it",
     examples: [
       "checkout explore -- npm run checkout-once",
@@ -49,9 +60,15 @@ async function runExplore(
 ): Promise<number> {
   const { world } = context;
   if (options.only !== undefined) scheduleOf(options.only, options.payer ?? "succeeded");
+  checkApplication(context, options);
   const path = options.write === undefined ? undefined : resolvePath(world, options.write);
   using stop = untilStopped(world);
-  const result = await inOwnSandbox(context, options, { words, signal: stop.signal });
+  const { receiver } = options;
+  const wanted = { words, signal: stop.signal };
+  const result =
+    receiver === undefined
+      ? await inOwnSandbox(context, options, wanted)
+      : await inRunningSandbox(context, { ...options, receiver }, wanted);
   // What checkout exec --fault can do.
   const first = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
   if (path !== undefined && first !== undefined)
@@ -98,6 +115,69 @@ async function inOwnSandbox(
     },
   );
   return unwrapHosting(await serving);
+}
+
+/** Explores a shop that runs, in its store of the running sandbox, under a lease that undoes everything at its end. */
+async function inRunningSandbox(
+  context: Context,
+  options: ExploreOptions & { readonly receiver: string },
+  wanted: Wanted,
+): Promise<SearchResult> {
+  const { world, printer } = context;
+  const sandbox = await controlTarget(context);
+  const access = await accessIn(context, sandbox);
+  if (access.apiKey === null)
+    throw refuseWithoutKey(access, "explore with --serve instead, which makes its own stores");
+  const { storeId, baseUrl } = access;
+  const target = { ...sandbox, storeId };
+  const { endpoints } = await callAt(context, target, { name: "listEndpoints", body: undefined });
+  const endpoint = endpoints.find(({ url }) => url === options.receiver);
+  if (endpoint === undefined)
+    throw refuseUsage(
+      `the store has no endpoint ${printableLiteral(options.receiver)}`,
+      `checkout endpoints add ${quote(options.receiver)}`,
+    );
+  const view = viewOf(options);
+  const commands: Commands = {
+    ...commandsOf(context, options, wanted),
+    baseUrl,
+    target,
+    call: ({ storeId: _own, ...call }) => callAt(context, target, call),
+    ...(view && { view }),
+  };
+  const env = variablesOf(access);
+  const open = runningShopStages(commands, { env, storeId, endpointId: endpoint.id });
+  const { signal } = wanted;
+  printer.talk(
+    "explore: the clock of the store is moved until the end, so that its other unpaid orders expire",
+  );
+  const timeoutMs = Math.min(MAX_LEASE_MS, (options.budget ?? DEFAULTS.budgetMs) + LEASE_REST_MS);
+  const leased = await whileLeased(world, target, { drill: "explore", timeoutMs, signal }, async () => {
+    const explored = { ...wanted, bench: { ...commands, open }, kills: NO_KILLS };
+    return succeeded(await search(context, options, { ...explored, hasView: view !== undefined }));
+  });
+  return answered(leased, {
+    state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again",
+  });
+}
+
+const NO_KILLS: KillsAt = { request: [], delivery: [] };
+/** The longest lease, and its time beside the budget, for the schedules that shrink and confirm, in milliseconds. */
+const MAX_LEASE_MS = 25 * 3_600_000;
+const LEASE_REST_MS = 3_600_000;
+
+/** Refuses options that need a shop, or the running sandbox. */
+function checkApplication({ world }: Context, options: ExploreOptions): void {
+  const { serve, receiver } = options;
+  if (viewOf(options) !== undefined && serve === undefined && receiver === undefined)
+    throw refuseUsage("a view of orders needs a shop", "add --serve or --receiver");
+  if (viewOf(options)?.from !== undefined && receiver !== undefined && options.orderView?.startsWith("/"))
+    throw refuseUsage(
+      "--order-view must be a URL if the shop runs",
+      "such as http://localhost:3000/orders/{order_id}",
+    );
+  if (isTyped(world, "store") && receiver === undefined)
+    throw refuseUsage("--store is for a shop that runs", "add --receiver, or leave --store out");
 }
 
 /** The command of the merchant, and its order_ids, which no other run has had. */
@@ -154,7 +234,7 @@ async function search(
     maxSchedules: undefined,
     depth,
     only: only === undefined ? undefined : scheduleOf(only, options.payer ?? "succeeded"),
-    sideBySide: SIDE_BY_SIDE,
+    sideBySide: options.receiver === undefined ? SIDE_BY_SIDE : 1,
     kills,
     isPlace: ({ kind }) => hasView || kind === "request",
     hasView,

@@ -50,6 +50,8 @@ const STAND_IN = { action: "latency" } as const;
 const KEPT = {
   serve: "--serve",
   receiverPath: "--receiver-path",
+  receiver: "--receiver",
+  store: "--store",
   orderView: "--order-view",
   orderViewCommand: "--order-view-command",
   paidWhen: "--paid-when",
@@ -66,7 +68,8 @@ export function rerunOf(
     optionToCopy(flag, value, shell) ?? `${flag} <value>`;
   const kept = Object.entries(KEPT).flatMap(([name, flag]) => {
     const value = options[name as keyof typeof KEPT];
-    if (value === undefined) return [];
+    const isOfOther = name === "store" && options.receiver === undefined;
+    if (value === undefined || isOfOther) return [];
     return [option(flag, value instanceof RegExp ? value.source : value)];
   });
   const line = [

@@ -10,6 +10,7 @@ import type { CommonOptions } from "../target/surroundings.ts";
 export type ExploreOptions = CommonOptions & {
   readonly serve?: string;
   readonly receiverPath?: string;
+  readonly receiver?: string;
   readonly orderView?: string;
   readonly orderViewCommand?: string;
   readonly paidWhen?: RegExp;
@@ -85,6 +86,10 @@ function applicationOptions(): readonly Option[] {
       'regular expression that matches the view if the order is paid (default: the view is JSON with "paid")',
       parsePattern,
     ),
+    valueOption(
+      "--receiver <url>",
+      "endpoint of your shop that runs: its store of the running sandbox is explored, one schedule after the other",
+    ),
   ];
 }
 
@@ -93,11 +98,12 @@ export const EXPLORE_RULES = {
   requires: [
     ["serve", "receiverPath"],
     ["receiverPath", "serve"],
-    ["orderView", "serve"],
-    ["orderViewCommand", "serve"],
     ["payer", "only"],
   ],
-  conflicts: [["orderView", "orderViewCommand"]],
+  conflicts: [
+    ["orderView", "orderViewCommand"],
+    ["serve", "receiver"],
+  ],
 } as const satisfies Pick<CommandSpec<ExploreOptions>, "requires" | "conflicts">;
 
 function parsePath(text: string): string {

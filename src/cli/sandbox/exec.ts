@@ -6,7 +6,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, addSetting } from "../option-rules.ts";
 import { holdFaults } from "../fault/held-faults.ts";
 import type { WantedFaults } from "../fault/wanted-faults.ts";
-import { accessIn } from "../store/access.ts";
+import { accessIn, refuseWithoutKey } from "../store/access.ts";
 import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { parseWhole } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
@@ -152,7 +152,8 @@ async function runInStore(
   const admin = options.admin === true ? await sandboxTarget(context, "administrator") : undefined;
   await using fresh = isFresh ? await freshStore(context, target, options.keep === true) : undefined;
   const access = fresh ?? (await accessIn(context, target));
-  if (access.apiKey === null) throw noKey(access);
+  if (access.apiKey === null)
+    throw refuseWithoutKey(access, "run it in a new store: checkout exec --store new");
   await using faults = holdFaults(context, { ...target, storeId: access.storeId });
   await faults.add(wanted.faults);
   const stopped = stop.signal();
@@ -233,15 +234,6 @@ async function freshStore(
 
 /** The name of a store that is created for one command. */
 const FRESH_NAME = "checkout exec";
-
-function noKey({ storeId }: StoreAccess): Refused {
-  return new Refused({
-    exitCode: EXIT.credential,
-    code: "credential_missing",
-    message: `no file has the API key of store ${storeId}, which was shown only once`,
-    next: "run it in a new store: checkout exec --store new",
-  });
-}
 
 function endingOfProgram(program: string, end: ProgramResult): number {
   switch (end.ending) {

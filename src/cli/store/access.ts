@@ -1,6 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import type { StoreAccess } from "./variables.ts";
+import { EXIT, Refused } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { resolveStore } from "../target/control.ts";
 import { isOwn } from "../target/surroundings.ts";
@@ -34,4 +35,14 @@ export async function listRevokedKeyEndings(
 function keptKeyOf({ around }: Context, { origin }: ControlTarget, storeId: string): string | null {
   if (!isOwn(around, origin)) return null;
   return around.credentials().stores[storeId]?.api_key ?? null;
+}
+
+/** The refusal of a command that needs the API key of a store, with the next step. */
+export function refuseWithoutKey({ storeId }: Pick<StoreAccess, "storeId">, next: string): Refused {
+  return new Refused({
+    exitCode: EXIT.credential,
+    code: "credential_missing",
+    message: `no file has the API key of store ${storeId}, which was shown only once`,
+    next,
+  });
 }

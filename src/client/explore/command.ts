@@ -38,6 +38,7 @@ export type ShownOrder = {
 };
 
 const MAX_OUTPUT_BYTES = 4096;
+const MAX_CHECKOUTS = 200;
 
 /** Opens a stage for each schedule, in a store of its own that is deleted afterwards. */
 export function commandStages(commands: Commands): Bench["open"] {
@@ -52,6 +53,39 @@ export function commandStages(commands: Commands): Bench["open"] {
       await remove();
       throw error;
     }
+  };
+}
+
+/**
+ * Opens a stage for each schedule in the store of a shop that runs. Its faults are removed after each schedule; its clock
+ * stays where it is.
+ */
+export function runningShopStages(
+  commands: Commands,
+  {
+    env,
+    storeId,
+    endpointId,
+  }: { readonly env: Variables; readonly storeId: string; readonly endpointId: string },
+): Bench["open"] {
+  const { call, view } = commands;
+  return async () => {
+    const { state } = await call({ name: "showEndpoint", storeId, id: endpointId, body: {} });
+    // The failures of earlier schedules may have disabled it.
+    if (state !== "enabled")
+      await call({ name: "setEndpointState", storeId, id: endpointId, body: { action: "enable" } });
+    const { checkouts } = await call({ name: "listCheckouts", storeId, body: { limit: MAX_CHECKOUTS } });
+    const orderId = commands.newOrderId();
+    const variables = { ...env, ...ELSEWHERE, CHECKOUT_ORDER_ID: orderId };
+    return {
+      storeId,
+      within: { orderId, endpointId, before: new Set(checkouts.map(({ id }) => id)) },
+      purchase: purchaseOf(commands, variables).purchase,
+      ...(view && {
+        view: (checkout) => shown(commands, view, { checkout, env: variables, port: undefined }),
+      }),
+      close: () => call({ name: "clearFaults", storeId, body: undefined }),
+    };
   };
 }
 

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
 import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
-import { CLIENT_RUNS, DRILL_KINDS, LOSSES } from "../readiness/names.ts";
+import { CLIENT_RUNS, DRILL_KINDS, LEASE_KINDS, LOSSES } from "../readiness/names.ts";
 import { moment, storeOperation, upTo, wholeInQuery, type DomainOf, whole, nonEmpty } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
@@ -121,11 +121,11 @@ export const drillOperations = {
     method: "POST",
     path: "/leases",
     summary:
-      "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), holds the store's webhooks back and watches who asks the API (duplicates, browser_return)",
+      "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), holds the store's webhooks back and watches who asks the API (duplicates, browser_return); at its end the clock is real and no fault is left (explore)",
     description:
-      "Prepares the store for a drill, and answers the lease as the first line of a body that stays open. Everything is undone when the connection closes, the time is up or the lease is ended.",
+      "Prepares the store for a drill, and answers the lease as the first line of a body that stays open. Everything is undone when the connection closes, the time is up or the lease is ended. For `explore` a store is refused that has faults, a moved clock or another lease.",
     request: z.strictObject({
-      drill: z.enum(DRILL_KINDS),
+      drill: z.enum(LEASE_KINDS),
       timeoutMs: whole(1, MAX_LEASE_MS),
     }),
     answer: z.object({
@@ -134,6 +134,7 @@ export const drillOperations = {
       /** The drill's own API key, which is revoked when the lease ends; null if the drill needs none. */
       apiKey: z.nullable(z.string()),
     }),
+    refusals: ["state_conflict"],
     lasting: true,
   }),
   listDrills: storeOperation({

@@ -31,6 +31,10 @@ export type DrillKind = keyof typeof DRILL_NAMES;
 /** The kinds of drills. */
 export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];
 
+/** The commands that hold a lease of a store: the drills, and `checkout explore --receiver`. */
+export const LEASE_KINDS = [...DRILL_KINDS, "explore"] as const;
+export type LeaseKind = (typeof LEASE_KINDS)[number];
+
 /**
  * The purchases for which the idempotency drill runs the merchant's command. `first`: its answer is lost. `killed`: the
  * command is killed after its order was created; `restarted`: the command runs again for that order. `between`: a

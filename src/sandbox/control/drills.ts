@@ -1,6 +1,7 @@
 import { accept, mapped } from "../../core/outcome.ts";
 import { judgeIdempotencyDrill } from "../../core/readiness/drills/idempotency.ts";
 import { openDrillLease } from "../readiness/drill-lease.ts";
+import { openExploreLease } from "../readiness/explore-lease.ts";
 import { deliverForDrill, recordDuplicatesDrill } from "../readiness/duplicates.ts";
 import { recordDrill, runWebhookDrill } from "../readiness/drills.ts";
 import type { HandlersOf } from "./handler.ts";
@@ -14,6 +15,12 @@ export const drillHandlers = {
     accept({ drills: store.drills.list({ storeId, kind, limit }) }),
   // The id of the lease is the id of the request that opens and holds it.
   openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {
+    if (drill === "explore")
+      return mapped(await openExploreLease(context, { storeId, id }, timeoutMs), (apiKey) => ({
+        id,
+        storeId,
+        apiKey,
+      }));
     const apiKey = await openDrillLease(context, { storeId, id, drill }, timeoutMs);
     return accept({ id, storeId, apiKey });
   },

@@ -2,6 +2,7 @@ import { storeTime } from "../at-store.ts";
 import type { World } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
 import { makeKey } from "../runtime/keys.ts";
+import type { DrillKind } from "../../core/readiness/names.ts";
 import type { IdempotencyWatch } from "./idempotency-watch.ts";
 import type { Lease, Leases } from "./leases.ts";
 import type { RetrieveWatch } from "./retrieve-watch.ts";
@@ -21,7 +22,7 @@ export type LeaseContext = Pick<ServiceContext, "store" | "wakeDispatcher"> & {
  */
 export async function openDrillLease(
   context: LeaseContext,
-  lease: Omit<Lease, "since">,
+  lease: Omit<Lease, "since" | "drill"> & { readonly drill: DrillKind },
   timeoutMs: number,
 ): Promise<string | null> {
   const { leases, store, retrieveWatch, wakeDispatcher } = context;

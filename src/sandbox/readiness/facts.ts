@@ -38,7 +38,9 @@ export function readReadiness(context: ReadinessContext, storeId: string): Outco
     },
     duplicates: store.drills.latest(storeId, "duplicates") ?? null,
     browserReturn: store.drills.latest(storeId, "browser_return") ?? null,
-    underway: context.leases.of(storeId),
+    underway: context.leases
+      .of(storeId)
+      .flatMap(({ drill, ...lease }) => (drill === "explore" ? [] : [{ ...lease, drill }])),
     waivers: store.waivers.of(storeId),
   });
 }

@@ -1,13 +1,13 @@
 import type { RunningDrill } from "../../core/control/drills.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import { DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
+import { DRILL_NAMES, type DrillKind, type LeaseKind } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
 
 /** A lease and its store. */
 export type LeaseRef = { readonly storeId: string; readonly id: string };
 
 /** The hold of a drill on a store, which lasts as long as the drill's command. */
-export type Lease = LeaseRef & RunningDrill;
+export type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: LeaseKind };
 
 /**
  * The leases of drills (decision 66). A lease is only in memory, and lasts as long as the connection that opened it. So
@@ -37,7 +37,7 @@ export type Leases = {
 };
 
 /** The drills that hold webhooks back. */
-const HOLDING: ReadonlySet<DrillKind> = new Set(["browser_return", "duplicates"]);
+const HOLDING = ["browser_return", "duplicates"] as const satisfies readonly DrillKind[];
 
 type OpenLease = {
   readonly lease: Lease;
@@ -75,7 +75,8 @@ export function createLeases(
   };
   const check = ({ storeId, id }: LeaseRef, drills?: readonly DrillKind[]): Outcome<void> => {
     const lease = held.get(id)?.lease;
-    const isIt = lease?.storeId === storeId && (drills === undefined || drills.includes(lease.drill));
+    const isIt =
+      lease?.storeId === storeId && (drills === undefined || drills.some((drill) => drill === lease.drill));
     return isIt ? accept(undefined) : ended(id);
   };
   const of = (storeId: string): Lease[] =>
@@ -94,8 +95,8 @@ export function createLeases(
     check,
     of,
     webhooksHeldBy: (storeId) => {
-      const holding = of(storeId).find(({ drill }) => HOLDING.has(drill));
-      return holding && DRILL_NAMES[holding.drill];
+      const holding = HOLDING.find((kind) => of(storeId).some(({ drill }) => drill === kind));
+      return holding && DRILL_NAMES[holding];
     },
     end: async (ref) => {
       const known = check(ref);

@@ -1,0 +1,51 @@
+import { REAL_CLOCK } from "../../core/clock.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { atStore } from "../at-store.ts";
+import { clearFaults, listFaults } from "../fault/faults.ts";
+import { moveClock, type ClockContext } from "../runtime/clock.ts";
+import type { LeaseRef, Leases } from "./leases.ts";
+
+/** The context of the lease of an exploration. */
+type ExploreLeaseContext = ClockContext &
+  Parameters<typeof clearFaults>[0] & {
+    readonly leases: Leases;
+    readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
+  };
+
+/**
+ * Opens the lease of `checkout explore --receiver` for at most this long. When it ends, for any reason, the clock of the
+ * store is real and its faults are gone. Refuses with `state_conflict` a store whose clock was moved, or that has faults
+ * or another lease, because the end of this lease would undo those too.
+ */
+export function openExploreLease(
+  context: ExploreLeaseContext,
+  ref: LeaseRef,
+  timeoutMs: number,
+): Promise<Outcome<null>> {
+  const { storeId } = ref;
+  const undo = async (): Promise<void> => {
+    await clearFaults(context, storeId);
+    await moveClock(context, storeId, { action: "real" });
+    await context.wakeStores([storeId]);
+  };
+  return atStore(context, storeId, ({ clocks }, since) => {
+    const clock = clocks.of(storeId) ?? REAL_CLOCK;
+    if (clock.frozenAt !== null || clock.offsetMs !== 0)
+      return refuse("state_conflict", [
+        "the clock of the store was moved; make it real first",
+        "商店时钟已被调整；请先恢复为真实时间",
+      ]);
+    if (listFaults(context, storeId).length > 0)
+      return refuse("state_conflict", [
+        "the store has faults; clear them first",
+        "商店有尚未生效的故障；请先清除",
+      ]);
+    if (context.leases.of(storeId).length > 0)
+      return refuse("state_conflict", [
+        "a drill or another exploration of the store is running",
+        "该商店有演练或另一次探测正在进行",
+      ]);
+    context.leases.open({ ...ref, drill: "explore", since }, { timeoutMs, undo });
+    return accept(null);
+  });
+}
