@@ -104,7 +104,8 @@ test("a shop that runs is explored in its store, one schedule after the other, a
   expect([code, found.held, found.schedules]).toEqual([0, 41, 41]);
   expect(await left()).toEqual([[], false, true]);
   const { stdout: orders } = await harness.run(["orders", "list", "--json", "--limit", "200"]);
-  const ids = (JSON.parse(orders) as { readonly checkouts: readonly { readonly order_id: string }[] }).checkouts;
+  const ids = (JSON.parse(orders) as { readonly checkouts: readonly { readonly order_id: string }[] })
+    .checkouts;
   expect(new Set(ids.map((one) => one.order_id)).size).toBe(41);
 });
 
