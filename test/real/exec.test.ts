@@ -195,6 +195,9 @@ test("an act of the administrator within exec is refused at once without its tok
     const began = harness.clock.now();
     const { code, stderr } = await harness.run(["admin", "approve-credential"], { env });
     results.push([code, stderr, harness.clock.now() - began]);
+    // Commands about the folder say that there is nothing to print.
+    const printed = await harness.run(["env"], { env, cwd: tempFolder() });
+    expect([printed.code, printed.stderr]).toEqual([7, expect.stringContaining("as within checkout exec")]);
     return { ending: "exited", exitCode: 0 };
   });
   const withheld = expect.stringMatching(

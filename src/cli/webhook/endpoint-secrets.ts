@@ -5,7 +5,7 @@ import { calling } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { parseChoice } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
-import { fieldLines } from "../printer.ts";
+import { fieldLines, secretText } from "../printer.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import type { NextAfter } from "../target/call.ts";
@@ -46,9 +46,9 @@ export function registerEndpointSecrets(group: Group): void {
         signing_secret: secret,
         ...shown,
       }),
-      text: ({ inForce }, _printer, { options: { overlap = DEFAULT_OVERLAP } }) =>
+      text: ({ inForce }, printer, { id, options: { overlap = DEFAULT_OVERLAP } }) =>
         fieldLines([
-          ["signing_secret", inForce[0] ?? null],
+          ["signing_secret", secretText(printer, inForce[0] ?? "", `checkout endpoints secret ${id}`)],
           ["old_secret", overlap.milliseconds === 0 ? "is no longer used" : `also signs for ${overlap.text}`],
           ["active", inForce.length],
         ]),

@@ -6,7 +6,7 @@ import { printable } from "../../core/text.ts";
 import { calling } from "../calling.ts";
 import { listOption, register, switchOption, type Context, type Group } from "../command.ts";
 import { resultOf } from "./report.ts";
-import { fieldLines } from "../printer.ts";
+import { fieldLines, secretText } from "../printer.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refuseUsage, rethrowWith, usageProblem, type Problem } from "../problem.ts";
@@ -131,7 +131,7 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
     const fields = fieldLines([
       ["id", id],
       ["events", types.join(", ")],
-      ["signing_secret", secret],
+      ["signing_secret", secretText(printer, secret, `checkout endpoints secret ${id}`)],
     ]);
     return `${printer.style.green("✓")} events are delivered to ${printable(address)}\n${fields}`;
   });

@@ -4,6 +4,7 @@
 import { chineseIn } from "../issue-words.ts";
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
+import type { Words } from "../language.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import { checkoutOperations } from "./checkout.ts";
@@ -19,7 +20,7 @@ import { sandboxOperations } from "./sandbox.ts";
 import { requestOperations } from "./requests.ts";
 import { storesOperations } from "./stores.ts";
 import { webhookOperations } from "./webhook.ts";
-import { inDomainNames, wireSchema } from "./wire-names.ts";
+import { inDomainNames, wireFieldsAt, wireSchema } from "./wire-names.ts";
 
 /**
  * The subjects of the control API, in the order of its description, with their operations. An operation that is not
@@ -106,11 +107,15 @@ function refuseIssue(
   const whole = CONTROL_OPERATIONS[name].method === "POST" ? "the body" : "the query";
   const field = issue === undefined || issue.path.length === 0 ? whole : issue.path.join(".");
   const got = printableLiteral(valueAt(body, issue?.path ?? []) ?? body);
+  const isUnknown = issue?.code === "unrecognized_keys";
+  const names = isUnknown ? wireFieldsAt(CONTROL_OPERATIONS[name].request, issue.path) : [];
+  const known: Words =
+    names.length === 0 ? ["", ""] : [`; allowed: ${names.join(", ")}`, `；可用字段：${names.join("、")}`];
   return refuse(
     "invalid_parameter",
     [
-      `${field}: ${issue?.message ?? "is invalid"}; got ${got}`,
-      `${field}：${issue === undefined ? "无效" : chineseOf(issue)}；收到 ${got}`,
+      `${field}: ${issue?.message ?? "is invalid"}${known[0]}; got ${got}`,
+      `${field}：${issue === undefined ? "无效" : chineseOf(issue)}${known[1]}；收到 ${got}`,
     ],
     { field },
   );

@@ -132,6 +132,19 @@ export function inDomainNames(schema: z.ZodMiniType, text: string): string {
   return text.replaceAll(/"(?:[^"\\]|\\.)*"|\w+/g, (word) => names.get(word) ?? word);
 }
 
+/** The wire names of the fields at a path of a request; none if there is no object. */
+export function wireFieldsAt(schema: z.ZodMiniType, path: readonly PropertyKey[]): readonly string[] {
+  if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable)
+    return wireFieldsAt(schema.def.innerType as z.ZodMiniType, path);
+  const [next, ...rest] = path;
+  if (schema instanceof z.ZodMiniArray && next !== undefined)
+    return wireFieldsAt(schema.def.element as z.ZodMiniType, rest);
+  if (!(schema instanceof z.ZodMiniObject)) return [];
+  if (next === undefined) return Object.keys(schema.shape).map(snakeCase);
+  const field = Object.entries(schema.shape).find(([name]) => snakeCase(name) === next)?.[1];
+  return field === undefined ? [] : wireFieldsAt(field as z.ZodMiniType, rest);
+}
+
 function fieldNames(schema: z.ZodMiniType): readonly string[] {
   if (schema instanceof z.ZodMiniOptional) return fieldNames(schema.def.innerType as z.ZodMiniType);
   if (!(schema instanceof z.ZodMiniObject)) return [];
