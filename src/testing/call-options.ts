@@ -1,4 +1,4 @@
-import { printableLiteral } from "../core/text.ts";
+import { isUuid, printableLiteral } from "../core/text.ts";
 import { CheckoutError } from "./errors.ts";
 
 /** The rule of an option: the expected value in words, and the check of a value. */
@@ -9,6 +9,12 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** The largest number of faults in one schedule of `explore`. */
 const MAX_DEPTH = 4;
+
+/** The rule of a timeout. */
+export const TIMEOUT: Rule = [
+  `milliseconds from 0 to ${MAX_TIMEOUT_MS}`,
+  (value) => typeof value === "number" && value >= 0 && value <= MAX_TIMEOUT_MS,
+];
 
 /** The options of each call, except options that the control API checks. */
 const RULES = {
@@ -28,15 +34,7 @@ const RULES = {
     ["answer", ["a function that returns a status", (value) => typeof value === "function"]],
     ["events", ["a list of types or patterns", Array.isArray]],
   ]),
-  waitFor: new Map<string, Rule>([
-    [
-      "timeoutMs",
-      [
-        `milliseconds from 0 to ${MAX_TIMEOUT_MS}`,
-        (value) => typeof value === "number" && value >= 0 && value <= MAX_TIMEOUT_MS,
-      ],
-    ],
-  ]),
+  waitFor: new Map<string, Rule>([["timeoutMs", TIMEOUT]]),
 } as const;
 
 function isFunction(value: unknown): boolean {
@@ -89,7 +87,11 @@ type AnyFields = { readonly [field: string]: true | AnyFields };
 export function checkFilter(
   call: "list" | "waitFor",
   filter: unknown,
-  { noun, fields }: { readonly noun: string; readonly fields: unknown },
+  {
+    noun,
+    fields,
+    types,
+  }: { readonly noun: string; readonly fields: unknown; readonly types?: readonly string[] },
 ): void {
   if (typeof filter !== "object" || filter === null)
     throw wrong(
@@ -98,6 +100,18 @@ export function checkFilter(
     );
   // The shape of `Fields`.
   if (fields !== null) checkFields(call, filter, { noun, at: "", fields: fields as AnyFields });
+  if (types !== undefined && "type" in filter && typeof filter.type === "string")
+    checkType(call, filter.type, types);
+}
+
+/** Throws a CheckoutError for a text that is neither an id nor a type of event, which nothing would ever match. */
+export function checkMatchText(text: string, { types }: { readonly types?: readonly string[] }): void {
+  if (types !== undefined && !isUuid(text)) checkType("waitFor", text, types);
+}
+
+function checkType(call: string, text: string, types: readonly string[]): void {
+  if (types.includes(text)) return;
+  throw wrong(call, `no event has the type ${printableLiteral(text)}; the types are ${types.join(", ")}`);
 }
 
 function checkFields(

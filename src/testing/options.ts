@@ -11,6 +11,7 @@ import { optionsOf } from "../core/config/settings.ts";
 import { camelCase } from "../core/text.ts";
 import { isError, type Outcome } from "../core/outcome.ts";
 import type { GuestWorld } from "../world.ts";
+import { TIMEOUT } from "./call-options.ts";
 import { StartError } from "./errors.ts";
 import type { RunningOptions } from "./running.ts";
 import { createSeededSource } from "./seeded.ts";
@@ -33,14 +34,19 @@ const NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
   "checkoutLifetime",
   "allowTargets",
   "config",
+  "waitTimeoutMs",
 ]);
+
+const DEFAULT_WAIT_MS = 5000;
 
 /** Reads the options with the checks of the command line and the configuration. Throws a StartError. */
 export async function readOptions(guest: GuestWorld, options: SandboxOptions): Promise<Read> {
   const unknown = Object.keys(options).find((name) => !NAMES.has(name));
   if (unknown !== undefined)
     throw wrong(unknown, `is not an option; the options are ${[...NAMES].join(", ")}`);
-  const { seed } = options;
+  const { seed, waitTimeoutMs = DEFAULT_WAIT_MS } = options;
+  const [expected, isTimeout] = TIMEOUT;
+  if (!isTimeout(waitTimeoutMs)) throw wrong("waitTimeoutMs", `must be ${expected}`);
   if (seed !== undefined && (typeof seed !== "string" || seed === "")) throw wrong("seed", "must be a text");
   const folder = folderOf(guest, options);
   const frozenAt = startOf(options);
@@ -66,6 +72,7 @@ export async function readOptions(guest: GuestWorld, options: SandboxOptions): P
     folder,
     hasSocket: port !== null,
     renewSeed: renew,
+    waitTimeoutMs,
     // The environment's settings are for commands, not for the kit.
     world: { ...guest, env: {}, ...source },
   };

@@ -1,3 +1,4 @@
+import { EVENT_TYPES } from "../core/webhook/event-types.ts";
 import { verifyWebhook } from "../core/webhook/verify.ts";
 import { createArrivals } from "../sandbox/runtime/arrivals.ts";
 import type { HttpRequest, Listener, Service } from "../world.ts";
@@ -75,7 +76,7 @@ export async function startReceiver(
 ): Promise<Receiver> {
   checkOptions("receiver", options);
   const { answer = ({ verified }) => (verified ? 200 : 400), events } = options;
-  const { world, isClosed } = running;
+  const { world } = running;
   const received: Received[] = [];
   const arrivals = createArrivals(world);
   // Read for each request, because a secret can be rotated.
@@ -110,18 +111,18 @@ export async function startReceiver(
   const close = async (): Promise<void> => {
     try {
       // A restore, or an earlier close, may have removed its endpoint.
-      if (!isClosed()) await endpoints.remove(endpointId).catch(unlessGone);
+      if (!running.isClosed()) await endpoints.remove(endpointId).catch(unlessGone);
     } finally {
       await own.end();
     }
   };
   const { waitFor } = createLog({
-    world,
+    ...running,
+    types: EVENT_TYPES,
     noun: "webhook",
     fields: RECEIVED_FIELDS,
     open: () => () => Promise.resolve(received),
     follow: (hear) => arrivals.follow(ARRIVED, hear),
-    isClosed,
     names: ({ type, event }) => [type, event?.event_id ?? null],
     line: ({ type, problem, message }) => type ?? `refused: ${problem ?? ""}: ${message ?? ""}`,
   });

@@ -28,6 +28,8 @@ export type Running = {
   /** Ends all remaining timers, waits and requests. */
   readonly end: () => void;
   readonly renewSeed: (position: number) => void;
+  /** The default timeout of `waitFor`, in milliseconds. */
+  readonly waitTimeoutMs: number;
 };
 
 /** The settings of a sandbox, with its state folder, its socket and its seed. */
@@ -38,6 +40,7 @@ export type RunningOptions = ServeOptions & {
   readonly hasSocket: boolean;
   /** Continues with ids of another seed; does nothing for a sandbox without a seed. */
   readonly renewSeed: (position: number) => void;
+  readonly waitTimeoutMs: number;
 };
 
 /** Maximum number of lines of the failure log. */
@@ -46,7 +49,7 @@ const MAX_LINES = 1000;
 /** Starts a sandbox with the code of `checkout sandbox start`. Throws a StartError. */
 export async function run(
   guest: { readonly world: GuestWorld; readonly end: () => void },
-  { folder, hasSocket, renewSeed, ...options }: RunningOptions,
+  { folder, hasSocket, renewSeed, waitTimeoutMs, ...options }: RunningOptions,
 ): Promise<Running> {
   const log = createLines();
   const door = createDoor(guest.world, hasSocket);
@@ -88,6 +91,7 @@ export async function run(
     },
     end: guest.end,
     renewSeed,
+    waitTimeoutMs,
   };
 }
 

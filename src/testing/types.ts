@@ -10,7 +10,8 @@ export type SandboxOptions = {
   readonly state?: "memory" | { readonly folder: string };
   /**
    * The port on loopback, or 0 for any free port. Null opens no socket: only `sandbox.fetch` and `sandbox.handler`
-   * reach the sandbox. Default: 0; with a seed null, because a free port differs from run to run.
+   * reach the sandbox. Default: 0; with a seed null, because a free port differs from run to run. An application that
+   * sends its requests itself needs a port, also with a seed.
    */
   readonly port?: number | null;
   /**
@@ -38,6 +39,11 @@ export type SandboxOptions = {
    * A configuration in the form of `checkout.config.json`, or the path of its file. Default: none; no file is searched.
    */
   readonly config?: string | CheckoutConfig;
+  /**
+   * The default timeout of `waitFor`, in milliseconds. Default: 5000; in `createStoreTest` of vitest and jest, whose
+   * tests end after 5 s, 4000.
+   */
+  readonly waitTimeoutMs?: number;
 };
 
 /** A sandbox in this process. */
@@ -99,15 +105,18 @@ export interface Store extends AsyncDisposable {
   readonly env: StoreEnv;
   readonly orders: Checkouts;
   readonly sessions: Checkouts;
-  /** Pays an order or a session as the payer. Default of the outcome: `succeeded`. */
+  /**
+   * Pays an order or a session as the payer, by its id or its order_id; of several with one order_id, the newest.
+   * Default of the outcome: `succeeded`.
+   */
   pay(id: string, outcome?: PayOutcome): Promise<Checkout>;
   readonly clock: Clock;
   readonly faults: Faults;
   readonly endpoints: Endpoints;
   /** The events since the store was created or reset. */
-  readonly events: Log<Event>;
+  readonly events: Log<Event, EventType>;
   /** The deliveries of events to endpoints, with their attempts. */
-  readonly deliveries: Log<Delivery>;
+  readonly deliveries: Log<Delivery, EventType>;
   /**
    * The newest 1,000 requests that v1 got with an API key of the store. The first store also has requests without a
    * known key.
@@ -139,6 +148,7 @@ export type Checkouts = {
       readonly idempotencyKey?: string;
     },
   ) => Promise<Checkout>;
+  /** By id or order_id; of several with one order_id, the newest. */
   readonly get: (id: string) => Promise<Checkout>;
 };
 
@@ -159,8 +169,14 @@ export type Checkout = WebhookCheckout;
 /** The body of a webhook. */
 export type Event = WebhookEvent;
 
-/** The outcome of a payment. */
-export type PayOutcome = "succeeded" | "declined" | "failed" | "cancelled" | "expired";
+/** The types of events. */
+export type EventType = Event["type"];
+
+/**
+ * The outcome of a payment. `pending`: an attempt begins and stays open. `declined`: the attempt is refused and the
+ * checkout stays pending until the fifth refusal; a decline has no event of its own.
+ */
+export type PayOutcome = "succeeded" | "declined" | "failed" | "cancelled" | "expired" | "pending";
 
 /** The clock of a store. Each function returns the time that the clock shows afterwards. */
 export type Clock = {
@@ -299,6 +315,10 @@ export type Endpoints = {
     },
   ) => Promise<Endpoint & { readonly signingSecret: string }>;
   readonly list: () => Promise<readonly Endpoint[]>;
+  /** Holds the deliveries to an endpoint back until `enable`. */
+  readonly pause: (id: string) => Promise<Endpoint>;
+  /** Enables a paused or disabled endpoint; deliveries that waited are sent. */
+  readonly enable: (id: string) => Promise<Endpoint>;
   readonly remove: (id: string) => Promise<void>;
 };
 
@@ -328,17 +348,20 @@ export type Filter<Item> = Item extends readonly unknown[] | Date
     ? { readonly [Field in keyof Item]?: Filter<Item[Field]> | undefined }
     : Item;
 
-/** A list that grows, oldest first. */
-export type Log<Item> = {
+/** A text by which `waitFor` matches an item: a known type, or an id. */
+export type MatchText<Type extends string> = Type | (string & { readonly length: number });
+
+/** A list that grows, oldest first. `Type`: the types of its items. */
+export type Log<Item, Type extends string = string> = {
   readonly list: (filter?: Filter<Item>) => Promise<Item[]>;
   /**
    * Resolves to the first matching item, which may already be in the log or arrive later. A string matches an id, the
    * type of an event, of a received webhook or of a delivery that has succeeded, or the method and path of a request
    * (`POST /v1/orders`). Rejects with a WaitError that lists the other items after `timeoutMs` of real time, by default
-   * 5000.
+   * `waitTimeoutMs` of the sandbox; and at once with a CheckoutError if no event has the type.
    */
   readonly waitFor: (
-    match: string | Filter<Item> | ((item: Item) => boolean),
+    match: MatchText<Type> | Filter<Item> | ((item: Item) => boolean),
     options?: { readonly timeoutMs?: number },
   ) => Promise<Item>;
 };
@@ -349,7 +372,7 @@ export type Delivery = {
   readonly endpointId: string;
   readonly eventId: string;
   /** The type of the event. */
-  readonly type: string;
+  readonly type: EventType;
   readonly checkoutId: string | null;
   readonly cause: "event" | "replay" | "duplicate";
   readonly state: "due" | "succeeded" | "failed" | "dropped";
@@ -423,7 +446,7 @@ export type Received = {
   /** The event of a verified webhook; otherwise null. */
   readonly event: Event | null;
   /** The type of `event`; otherwise null. */
-  readonly type: string | null;
+  readonly type: EventType | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly rawBody: string;
 };
@@ -434,7 +457,7 @@ export interface Receiver extends AsyncDisposable {
   readonly endpointId: string;
   /** All webhooks received so far, in the order of arrival. */
   readonly received: readonly Received[];
-  readonly waitFor: Log<Received>["waitFor"];
+  readonly waitFor: Log<Received, EventType>["waitFor"];
   /** Stops the receiver, and removes its endpoint. */
   close(): Promise<void>;
 }

@@ -122,6 +122,11 @@ function abandon(attempts: readonly Attempt[], now: number): Attempt | null {
 function move(checkout: Checkout, status: Status, attempt: Attempt | null): Outcome<Advance> {
   const allowed: readonly Status[] = TRANSITIONS[checkout.status];
   if (allowed.includes(status)) return accept({ status, attempt, late: null });
+  if (checkout.status === "succeeded")
+    return refuse("state_conflict", [
+      `checkout ${checkout.id} is already paid (succeeded, which is final), so it cannot become ${status}`,
+      `收款单 ${checkout.id} 已支付（succeeded 为最终状态），不能变为 ${status}`,
+    ]);
   return refuse("state_conflict", [
     `checkout ${checkout.id} is ${checkout.status} and cannot become ${status}`,
     `收款单 ${checkout.id} 为 ${checkout.status}，不能变为 ${status}`,

@@ -1,11 +1,15 @@
 import type { GuestWorld } from "../../world.ts";
-import { checkFilter, checkOptions, type Fields } from "../call-options.ts";
+import { checkFilter, checkMatchText, checkOptions, type Fields } from "../call-options.ts";
 import { WaitError } from "../errors.ts";
 import type { Filter, Log } from "../types.ts";
 import { createLogUpdates, type LogUpdates, type LogUpdateSource } from "./news.ts";
 
 /** The source of a log, and how its items are matched and shown. */
 export type LogSource<Item> = LogUpdateSource<Item> & {
+  /** The default timeout of `waitFor`, in milliseconds. */
+  readonly waitTimeoutMs: number;
+  /** All types that items can have, if these are the only texts beside ids that match. Default: any text can match. */
+  readonly types?: readonly string[];
   readonly world: Pick<GuestWorld, "sleep">;
   /** The word for an item, in the singular. */
   readonly noun: string;
@@ -17,7 +21,6 @@ export type LogSource<Item> = LogUpdateSource<Item> & {
   readonly line: (item: Item) => string;
 };
 
-const DEFAULT_TIMEOUT_MS = 5000;
 /** An error lists this many of the newest items. */
 const MAX_LINES = 20;
 
@@ -26,7 +29,10 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   const { world, open, noun, isClosed, names, line } = source;
   const news = createLogUpdates(source);
   const matcher = (match: Parameters<Log<Item>["waitFor"]>[0]): ((item: Item) => boolean) => {
-    if (typeof match === "string") return (item) => names(item).includes(match);
+    if (typeof match === "string") {
+      checkMatchText(match, source);
+      return (item) => names(item).includes(match);
+    }
     if (typeof match === "function") return match as (item: Item) => boolean;
     checkFilter("waitFor", match, source);
     return (item) => fits(item, match);
@@ -45,7 +51,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
     },
     waitFor: async (match, options = {}) => {
       checkOptions("waitFor", options);
-      const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+      const { timeoutMs = source.waitTimeoutMs } = options;
       const matches = matcher(match);
       const over = new AbortController();
       const timeUp = world.sleep(timeoutMs, over.signal).then(() => undefined);

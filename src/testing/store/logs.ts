@@ -1,6 +1,7 @@
-import type { Delivery, LoggedRequest, Event, Log } from "../types.ts";
+import type { Delivery, Event, EventType, Log, LoggedRequest } from "../types.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
+import { EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { CHECKS } from "../../core/webhook/webhook.ts";
 import { printable, printableLiteral, displayText } from "../../core/text.ts";
 import type { Calls } from "../calls.ts";
@@ -54,9 +55,10 @@ function named<Shape extends object>(shape: Shape): { readonly [Field in keyof S
 }
 
 /** The events of a store. */
-export function eventLog(running: Running, { calls, storeId }: StoreLogContext): Log<Event> {
+export function eventLog(running: Running, { calls, storeId }: StoreLogContext): Log<Event, EventType> {
   return createLog<Event>({
     ...waiting(running, storeId),
+    types: EVENT_TYPES,
     noun: "event",
     fields: EVENT_FIELDS,
     open: () => {
@@ -81,9 +83,10 @@ export function eventLog(running: Running, { calls, storeId }: StoreLogContext):
 }
 
 /** The deliveries of a store. A string matches only a delivery that has succeeded. */
-export function deliveryLog(running: Running, { calls, storeId }: StoreLogContext): Log<Delivery> {
+export function deliveryLog(running: Running, { calls, storeId }: StoreLogContext): Log<Delivery, EventType> {
   return createLog<Delivery>({
     ...waiting(running, storeId),
+    types: EVENT_TYPES,
     noun: "delivery",
     fields: DELIVERY_FIELDS,
     open: () => async () => {
@@ -113,21 +116,28 @@ export function requestLog(running: Running, { calls, storeId }: StoreLogContext
       const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE } });
       return requests.map(requestOf);
     },
-    names: ({ requestId, method, path, orderId }) => [`${method} ${path}`, path, requestId, orderId],
+    names: ({ requestId, method, path, orderId }) => {
+      // `CHECKOUT_BASE_URL` has the prefix, so an application names its paths without it.
+      const short = path.replace(/^\/v1(?=\/)/, "");
+      return [`${method} ${path}`, path, `${method} ${short}`, short, requestId, orderId];
+    },
     line: requestLine,
   });
 }
 
 function waiting(
-  { world, context, isClosed }: Running,
+  { world, context, isClosed, waitTimeoutMs }: Running,
   storeId: string,
-): Pick<LogSource<unknown>, "world" | "follow" | "isClosed"> {
-  return { world, isClosed, follow: (hear) => context.eventArrivals.follow(storeId, hear) };
+): Pick<LogSource<unknown>, "world" | "follow" | "isClosed" | "waitTimeoutMs"> {
+  const follow = (hear: () => void): (() => void) => context.eventArrivals.follow(storeId, hear);
+  return { world, isClosed, waitTimeoutMs, follow };
 }
 
 function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
   return {
     ...entry,
+    // The sandbox made it, so it is one of the types.
+    type: entry.type as EventType,
     nextAt: dateOrNull(entry.nextAt),
     createdAt: new Date(entry.createdAt),
     attempts: entry.attempts.map((one) => ({
