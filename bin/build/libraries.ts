@@ -19,6 +19,7 @@ const WEBHOOK_TYPES: Typed = ["core/webhook/webhook", "webhooks"];
 const TESTING_TYPES: Typed = [
   "core/webhook/webhook",
   "testing/config-types",
+  "testing/fault-types",
   "testing/types",
   "testing/errors",
   "testing/explore/types",

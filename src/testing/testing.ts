@@ -27,7 +27,6 @@ export type {
   View,
 } from "./explore/types.ts";
 export type {
-  AddedFault,
   Checkout,
   Checkouts,
   Clock,
@@ -38,11 +37,6 @@ export type {
   Endpoints,
   Event,
   EventType,
-  Fault,
-  FaultAction,
-  FaultMatch,
-  FaultProfile,
-  Faults,
   Filter,
   Log,
   LoggedRequest,
@@ -60,6 +54,7 @@ export type {
   Timeline,
   TimelineEntry,
 } from "./types.ts";
+export type { AddedFault, Fault, FaultAction, FaultMatch, FaultProfile, Faults } from "./fault-types.ts";
 export type {
   CheckoutConfig,
   PriceConfig,

@@ -1,5 +1,6 @@
 /** Types of `explore`. */
-import type { Checkout, Fault, Sandbox, Store } from "../types.ts";
+import type { Fault } from "../fault-types.ts";
+import type { Checkout, Sandbox, Store } from "../types.ts";
 
 /** Options of `explore`. */
 export type ExploreOptions = {
