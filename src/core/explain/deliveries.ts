@@ -30,7 +30,7 @@ type DelayedDelivery = { readonly type: string; readonly fault: string };
 /** Labels of endpoints by their ids. */
 type EndpointLabels = ReadonlyMap<string, string>;
 
-/** An arrival this much after its event is told with its time, in milliseconds. */
+/** An arrival this much after its event is told with its time, also without a fault, in milliseconds. */
 const LATE_MS = 1000;
 /** Maximum length of an address in a line, in characters; a longer address is cut in the middle. */
 const MAX_LABEL = 48;
@@ -161,9 +161,9 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   const last = delivery.tries.at(-1);
   if (last === undefined || !isSuccess(last.status)) return "";
   const fault = holdingFault(delivery);
-  const held = fault === undefined ? "" : say(SENTENCES.heldBy(fault));
   const late = last.startedAt - eventAt;
-  if (late < LATE_MS) return held;
+  if (fault === undefined && late < LATE_MS) return "";
+  const held = fault === undefined ? "" : say(SENTENCES.heldBy(fault));
   // A replay is later than its event by nature.
   const after = delivery.cause === "event" ? say(SENTENCES.afterEvent(spanText(late, say))) : "";
   return joined([held, say(SENTENCES.arrived(iso(last.startedAt))), after]);
