@@ -62,55 +62,62 @@ async function buy({ origin }: ServedShop, orderId: string): Promise<number> {
   return status;
 }
 
-for (const make of MAKES) {
-  test(`a right shop with ${make} makes one order through every fault of the API`, async () => {
-    const { shop, fault, control, made } = await open(make);
-    for (const action of API_ACTIONS) {
-      const more = /latency|slow_body/.test(action) ? { latency_ms: 200 } : {};
-      await fault(action, { method: "POST", order_id: `api-${action}` }, more);
-    }
-    const bought = API_ACTIONS.map(async (action) => [action, await buy(shop, `api-${action}`)]);
-    expect(await Promise.all(bought)).toEqual(API_ACTIONS.map((action) => [action, 303]));
-    expect(await control("/faults")).toEqual({ faults: [] });
-    const orders = await made("limit=100");
-    expect(orders.map((checkout) => checkout.order_id).toSorted()).toEqual(
-      API_ACTIONS.map((action) => `api-${action}`).toSorted(),
-    );
-  });
+type Opened = Awaited<ReturnType<typeof open>>;
 
-  test(`a right shop with ${make} books a payment once, whatever happens to its webhook`, async () => {
-    const { shop, fault, order, pay, settle, control } = await open(make);
-    for (const action of DELIVERY_ACTIONS) {
-      const more = /delay|reorder/.test(action) ? { latency_ms: 5000 } : {};
-      // A payment is the last event: what comes out of order is what was before it.
-      const type = action === "reorder" ? "order.pending" : "order.succeeded";
-      await fault(action, { event_type: type, order_id: `hook-${action}` }, more);
-      await buy(shop, `hook-${action}`);
-      await pay(`hook-${action}`);
-    }
-    await settle();
-    for (const action of DELIVERY_ACTIONS) {
-      const expected =
-        action === "drop" ? { status: "pending", fulfilled: 0 } : { status: "paid", fulfilled: 1 };
-      expect([action, await order(`hook-${action}`)]).toMatchObject([action, expected]);
-    }
-    const [dropped] = (await control<Delivered>("/deliveries?state=dropped")).deliveries;
-    await control(`/events/${dropped?.event_id ?? ""}/replay`, {});
-    await settle();
-    expect(await order("hook-drop")).toMatchObject({ status: "paid", fulfilled: 1 });
-    const { deliveries } = await control<Delivered>("/deliveries?limit=100");
-    const told = deliveries.flatMap(({ attempts }) =>
-      attempts.flatMap(({ fault: met, status }) => (met === null ? [] : [[met, status === 400]])),
-    );
-    expect(Object.fromEntries(told)).toEqual({
-      duplicate: false,
-      stale: true,
-      bad_signature: true,
-      changed_body: true,
-      old_secret: true,
-    });
+/** Buys once under each fault of the API: each purchase makes one order. */
+async function buyThroughApiFaults({ shop, fault, control, made }: Opened): Promise<void> {
+  for (const action of API_ACTIONS) {
+    const more = /latency|slow_body/.test(action) ? { latency_ms: 200 } : {};
+    await fault(action, { method: "POST", order_id: `api-${action}` }, more);
+  }
+  const bought = API_ACTIONS.map(async (action) => [action, await buy(shop, `api-${action}`)]);
+  expect(await Promise.all(bought)).toEqual(API_ACTIONS.map((action) => [action, 303]));
+  expect(await control("/faults")).toEqual({ faults: [] });
+  const orders = await made("limit=100");
+  expect(orders.map((checkout) => checkout.order_id).toSorted()).toEqual(
+    API_ACTIONS.map((action) => `api-${action}`).toSorted(),
+  );
+}
+
+/** Pays once under each fault of a delivery: each payment is booked once. */
+async function payThroughDeliveryFaults({ shop, fault, order, pay, settle, control }: Opened): Promise<void> {
+  for (const action of DELIVERY_ACTIONS) {
+    const more = /delay|reorder/.test(action) ? { latency_ms: 5000 } : {};
+    // A payment is the last event: what comes out of order is what was before it.
+    const type = action === "reorder" ? "order.pending" : "order.succeeded";
+    await fault(action, { event_type: type, order_id: `hook-${action}` }, more);
+    await buy(shop, `hook-${action}`);
+    await pay(`hook-${action}`);
+  }
+  await settle();
+  for (const action of DELIVERY_ACTIONS) {
+    const expected =
+      action === "drop" ? { status: "pending", fulfilled: 0 } : { status: "paid", fulfilled: 1 };
+    expect([action, await order(`hook-${action}`)]).toMatchObject([action, expected]);
+  }
+  const [dropped] = (await control<Delivered>("/deliveries?state=dropped")).deliveries;
+  await control(`/events/${dropped?.event_id ?? ""}/replay`, {});
+  await settle();
+  expect(await order("hook-drop")).toMatchObject({ status: "paid", fulfilled: 1 });
+  const { deliveries } = await control<Delivered>("/deliveries?limit=100");
+  const told = deliveries.flatMap(({ attempts }) =>
+    attempts.flatMap(({ fault: met, status }) => (met === null ? [] : [[met, status === 400]])),
+  );
+  expect(Object.fromEntries(told)).toEqual({
+    duplicate: false,
+    stale: true,
+    bad_signature: true,
+    changed_body: true,
+    old_secret: true,
   });
 }
+
+for (const make of MAKES)
+  test(`a right shop with ${make} makes one order and books one payment, whatever happens to the API and its webhook`, async () => {
+    const opened = await open(make);
+    await buyThroughApiFaults(opened);
+    await payThroughDeliveryFaults(opened);
+  });
 
 test("a shop that makes a new key for each try loses the order that lose_answer has made", async () => {
   const { shop, fault, made } = await open("express", "new_key_each_try");
