@@ -8,7 +8,7 @@ import { openControl } from "../support/control.ts";
 import { startSandbox, type SandboxProcess } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const KILLS = size(3, 100);
+const KILLS = size(2, 100);
 const CONNECTIONS = 16;
 /** A batch is written when this many requests wait, if not earlier (decision 86). */
 const BATCH = 500;
