@@ -64,19 +64,17 @@ async function buy({ origin }: ServedShop, orderId: string): Promise<number> {
 
 type Opened = Awaited<ReturnType<typeof open>>;
 
-/** Buys once under each fault of the API: each purchase makes one order. */
-async function buyThroughApiFaults({ shop, fault, control, made }: Opened): Promise<void> {
+/** Buys once under each fault of the API; returns each with the status of the shop's answer. */
+async function buyThroughApiFaults({ shop, fault, control }: Opened) {
   for (const action of API_ACTIONS) {
     const more = /latency|slow_body/.test(action) ? { latency_ms: 200 } : {};
     await fault(action, { method: "POST", order_id: `api-${action}` }, more);
   }
-  const bought = API_ACTIONS.map(async (action) => [action, await buy(shop, `api-${action}`)]);
-  expect(await Promise.all(bought)).toEqual(API_ACTIONS.map((action) => [action, 303]));
-  expect(await control("/faults")).toEqual({ faults: [] });
-  const orders = await made("limit=100");
-  expect(orders.map((checkout) => checkout.order_id).toSorted()).toEqual(
-    API_ACTIONS.map((action) => `api-${action}`).toSorted(),
+  const bought = await Promise.all(
+    API_ACTIONS.map(async (action) => [action, await buy(shop, `api-${action}`)]),
   );
+  expect(await control("/faults")).toEqual({ faults: [] });
+  return bought;
 }
 
 /** Pays once under each fault of a delivery: each payment is booked once. */
@@ -115,7 +113,11 @@ async function payThroughDeliveryFaults({ shop, fault, order, pay, settle, contr
 for (const make of MAKES)
   test(`a right shop with ${make} makes one order and books one payment, whatever happens to the API and its webhook`, async () => {
     const opened = await open(make);
-    await buyThroughApiFaults(opened);
+    expect(await buyThroughApiFaults(opened)).toEqual(API_ACTIONS.map((action) => [action, 303]));
+    const orders = await opened.made("limit=100");
+    expect(orders.map((checkout) => checkout.order_id).toSorted()).toEqual(
+      API_ACTIONS.map((action) => `api-${action}`).toSorted(),
+    );
     await payThroughDeliveryFaults(opened);
   });
 
