@@ -17,11 +17,9 @@ const MAKES: readonly Make[] = HAS_PYTHON ? ["express", "python"] : ["express"];
 /** A shop with its endpoint, and the control API of its sandbox. */
 async function open(make: Make, breakage = "") {
   const shop = await serveShop(make, breakage);
-  const { stdout } = await shop.type("env --control --format json".split(" "));
-  const variables = JSON.parse(stdout) as Readonly<Record<string, string>>;
-  const { origin } = new URL(variables["CHECKOUT_BASE_URL"] ?? "");
+  const { origin } = new URL(shop.ready.base_url);
   const headers = {
-    Authorization: `Bearer ${variables["CHECKOUT_CONTROL_TOKEN"] ?? ""}`,
+    Authorization: `Bearer ${shop.ready.control_token}`,
     "Content-Type": "application/json",
   };
   const control = async <Data>(path: string, body?: object): Promise<Data> => {

@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { hasLanguage } from "./machine.ts";
-import { runHere, startSandboxHere, type Finished } from "./program.ts";
+import { runHere, startSandboxHere, type Finished, type SandboxHere } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** What the shops of test/shops are made with. */
@@ -21,6 +21,8 @@ const PROGRAMS: Readonly<Record<Make, readonly [file: string, script: string]>> 
 
 /** A shop that is served, a sandbox for it, and the folder in which its developer types. */
 export type ServedShop = {
+  /** The sandbox, as its start told of it. */
+  readonly ready: SandboxHere["ready"];
   /** Where it is served. */
   readonly origin: string;
   /** The command that creates an order. */
@@ -57,6 +59,7 @@ export async function serveShop(make: Make, breakage = ""): Promise<ServedShop> 
   const [line] = (await Promise.race([once(child.stdout, "data"), gone])) as [Buffer];
   gone.catch(() => undefined);
   return {
+    ready,
     origin: line.toString("utf8").trim(),
     // A command that is typed in this process has its environment, and not that of the developer.
     createOrder: `SHOP_FOLDER="${folder}" BREAKAGE="${breakage}" "${file}" "${script}" create-order`,
