@@ -12,6 +12,7 @@ import { deliveriesTable } from "./webhook/deliveries.ts";
 import { deliveryHealth } from "./webhook/delivery-health.ts";
 import { deliveryAttemptsTable } from "./webhook/delivery-attempts.ts";
 import { drillsTable } from "./readiness/drills.ts";
+import { explorationsTable } from "./readiness/explorations.ts";
 import { waiversTable } from "./readiness/waivers.ts";
 import { endpointsTable } from "./webhook/endpoints.ts";
 import { eventsTable } from "./checkout/events.ts";
@@ -128,6 +129,7 @@ function tables(
     adminActs: adminActionsTable(connection),
     drills: drillsTable(connection),
     waivers: waiversTable(connection),
+    explorations: explorationsTable(connection),
     idempotencyUses: idempotencyUsesTable(connection),
     assumptionUses: assumptionUsesTable(connection),
     returnOrigins: returnOriginsTable(connection),

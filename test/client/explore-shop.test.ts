@@ -141,3 +141,20 @@ test("a store whose clock was moved, or that has faults, is not explored, nor a 
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("checkout endpoints add")]);
   expect(await left()).toEqual([[], false, true]);
 });
+
+test("an exploration is recorded in the running sandbox, and shown beside the items of the checklist", async () => {
+  const { harness, explore } = await runningShop("books and knows in one transaction");
+  await explore(["--depth", "1", "--budget", "1ms"]);
+  const { stdout } = await harness.run(["checklist", "--json"]);
+  const { exploration, items } = JSON.parse(stdout) as {
+    readonly exploration: { readonly schedules: number; readonly broken: number; readonly at: string };
+    readonly items: readonly unknown[];
+  };
+  expect([exploration.schedules >= 1, exploration.broken, items.length]).toEqual([true, 0, 6]);
+  harness.clock.advance(2 * 3_600_000);
+  const text = await harness.run(["checklist"]);
+  expect(text.stdout).toContain(`Explored: ${exploration.schedules} schedules, 0 broken, 2 h ago`);
+  // A schedule that is run alone is no exploration.
+  await explore(["--only", "[]"]);
+  expect((await harness.run(["checklist"])).stdout).toContain("2 h ago");
+});

@@ -54,6 +54,27 @@ test("the page has the six items of the checklist as the command prints them, ea
   expect(page.text).toContain("Not ready 1 of 6 items pass");
 });
 
+test("the page shows the last exploration below the items: its counts, its age, and a row for each place", async () => {
+  const { sandbox, get } = await openPage();
+  expect((await get()).text).not.toContain("Explored");
+  const { store_id: storeId, control_token: token } = sandbox.ready;
+  const places = [
+    { place: "POST /v1/orders 1", held: ["reset", "status"], broken: ["kill"], not_judged: [] },
+    { place: "order.succeeded 1", held: [], broken: [], not_judged: ["drop"] },
+  ];
+  const { status } = await sandbox.request({
+    method: "POST",
+    path: `/__sandbox/stores/${storeId}/explorations`,
+    headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ schedules: 212, broken: 1, places }),
+  });
+  const { text } = await get();
+  expect([status, text]).toEqual([200, expect.stringContaining("Explored: 212 schedules, 1 broken")]);
+  expect(text).toMatch(
+    /Place Held Broken Not judged POST \/v1\/orders 1 .*2 .*kill .*order\.succeeded 1 .*0 .*drop/,
+  );
+});
+
 test("the page speaks Chinese", async () => {
   const { sandbox, portal, at } = await openPage();
   const headers = { Authorization: "", Host: portal.host, Cookie: portal.cookie, "Accept-Language": "zh" };

@@ -1,11 +1,12 @@
 import * as childProcess from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { blocksIn } from "../support/documents.ts";
 import { eventually } from "../support/eventually.ts";
 import { differenceFrom } from "../support/explored.ts";
+import { processesIn } from "../support/left-behind.ts";
 import { begin, PROGRAM as CHECKOUT, run } from "../support/program.ts";
 import { folderOf } from "../support/whole-shops.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -78,6 +79,25 @@ test("the shop of the documents is served, killed and started again, as they sho
   expect(JSON.parse(stdout)).toMatchObject({ schedules: 1, held: 1, broken: [] });
   const open = (JSON.parse(stdout) as { not_judged: readonly { invariant: string }[] }).not_judged;
   expect(open.map(({ invariant }) => invariant)).toEqual(["recovery", "right_amount", "secrets_kept"]);
+});
+
+const SHOP = `require("node:http").createServer((_, response) => response.end()).listen(process.env.PORT, "127.0.0.1");`;
+const ENDLESS = `require("node:fs").appendFileSync("runs", "."); setInterval(() => undefined, 1000);`;
+
+test("an exploration that is killed leaves no process and no folder behind", async () => {
+  const cwd = tempFolder();
+  writeFileSync(join(cwd, "shop.js"), SHOP);
+  writeFileSync(join(cwd, "create-order.js"), ENDLESS);
+  const running = begin(["explore", "--serve", "node shop.js", "--receiver-path", "/hooks", ...COMMAND], {
+    cwd,
+  });
+  await eventually("the shop and the command run", () =>
+    expect(readFileSync(join(cwd, "runs"), "utf8")).not.toBe(""),
+  );
+  expect(processesIn(cwd).length > 2).toBe(existsSync("/proc/self/cwd"));
+  await running.stop("SIGKILL");
+  await eventually("all have ended", () => expect(processesIn(cwd)).toEqual([]));
+  expect(existsSync(join(cwd, ".checkout"))).toBe(false);
 });
 
 /** Reports success whatever came of it; the eleventh run and those after it do not end. */

@@ -151,6 +151,14 @@ test("every operation answers as it is described", async () => {
     checklist: [`${STORE}/checklist`],
     storeSummary: [STORE],
     waiveDrill: [`${STORE}/waivers`, { drill: "duplicates", reason: "by hand" }],
+    recordExploration: [
+      `${STORE}/explorations`,
+      {
+        schedules: 12,
+        broken: 1,
+        places: [{ place: "POST /v1/orders 1", held: ["reset"], broken: ["kill"], not_judged: [] }],
+      },
+    ],
     requestProduction: [`${STORE}/production-requests`, { note: "soon" }],
     adminAct: [`${STORE}/admin/acts`, { action: "disable_capability", subject: "JPY", note: "for now" }],
     adminLog: [`${STORE}/admin/acts`],

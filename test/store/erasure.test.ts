@@ -85,7 +85,8 @@ function fill(raw: Database.Database, letter: string): string {
       VALUES ('${id(7)}', '${s}', 'drop', '${id(4)}', '${id(1)}', 1, '', 1, 0, 0, 1);
     INSERT INTO admin_acts (store_id, actor, action, at) VALUES ('${s}', 'administrator', 'open_gate', 1);
     INSERT INTO drills VALUES ('${id(8)}', '${s}', 'webhook', 'x', 1, '[]', 1);
-    INSERT INTO waivers (store_id, drill, reason, at) VALUES ('${s}', 'webhook', 'by hand', 1);`);
+    INSERT INTO waivers (store_id, drill, reason, at) VALUES ('${s}', 'webhook', 'by hand', 1);
+    INSERT INTO explorations VALUES ('${s}', 1, 0, '[]', 1);`);
   return s;
 }
 

@@ -52,9 +52,9 @@ test("the formats are what they are", () => {
     currentFormat(kind),
   ]);
   expect(formats).toEqual([
-    [30, 31],
+    [30, 32],
     [30, 30],
-    [30, 31],
+    [30, 32],
     [10, 13],
   ]);
 });

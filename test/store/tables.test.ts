@@ -7,13 +7,17 @@ import type { Attempt, Price } from "../../src/core/control/checkout.ts";
 import type { Credential } from "../../src/core/credential.ts";
 import type { AdminAction } from "../../src/core/readiness/admin-action.ts";
 import type { Drill } from "../../src/core/readiness/drills/drill.ts";
-import type { Waiver } from "../../src/core/control/readiness.ts";
+import type { Exploration, Waiver } from "../../src/core/control/readiness.ts";
 import type { SealedSecret } from "../../src/core/sealed-secret.ts";
 import type { Endpoint } from "../../src/core/webhook/endpoint.ts";
 import type { Fault } from "../../src/core/fault/fault.ts";
 import type { StoredEvent } from "../../src/store/checkout/events.ts";
 import type { AssumptionUse } from "../../src/store/readiness/assumption-uses.ts";
 import type { IdempotencyUse } from "../../src/store/readiness/idempotency-uses.ts";
+import { IN_MEMORY } from "../../src/store/connection/database.ts";
+import { openDatabase } from "../../src/store/connection/open-database.ts";
+import { EXPLORATIONS_DDL, explorationsTable } from "../../src/store/readiness/explorations.ts";
+import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Delivery } from "../../src/store/webhook/deliveries.ts";
 import type { DeliveryAttemptOutcome, DeliveryAttempt } from "../../src/store/webhook/delivery-attempts.ts";
@@ -131,6 +135,12 @@ const fault: Fault = {
   applied: 26,
   createdAt: 26,
 };
+const exploration: Exploration = {
+  schedules: 12,
+  broken: 1,
+  places: [{ place: "POST /v1/orders 1", held: ["reset"], broken: ["kill"], notJudged: [] }],
+  at: 32,
+};
 const waiver: Waiver = { drill: "duplicates", reason: "by hand", at: 31 };
 const act: AdminAction = {
   storeId,
@@ -206,6 +216,8 @@ test("every table gives back what it was given, each value in its own field", as
     store.drills.insert(drill);
     store.waivers.insert({ ...waiver, storeId, reason: "an older one" });
     store.waivers.insert({ ...waiver, storeId });
+    store.explorations.record({ ...exploration, schedules: 1, storeId });
+    store.explorations.record({ ...exploration, storeId });
     store.idempotencyUses.insert(use);
     store.assumptionUses.note(assumption);
     return store.adminActs.insert(act);
@@ -272,6 +284,7 @@ test("every table gives back what it was given, each value in its own field", as
     [store.drills.latestOf(endpoint), drill],
     [store.drills.list({ storeId, kind: null, limit: 9 }), [drill]],
     [store.waivers.of(storeId), [waiver]],
+    [store.explorations.of(storeId), exploration],
     [store.idempotencyUses.latest(storeId, "replayed"), use],
     [store.assumptionUses.of(storeId), [assumption]],
   ];
@@ -312,4 +325,22 @@ test("a revoked key is unknown at once; those of drills are not shown, and are r
   await store.write(() => store.credentials.revoke("merchant", 5));
   expect(store.credentials.of(storeId)).toMatchObject([{ id: "merchant", revokedAt: 4 }]);
   store.close();
+});
+
+test("the migration of explorations adds a table, of which no store has a row", () => {
+  const opened = openDatabase(IN_MEMORY, {
+    kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 2) },
+  });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const connection = opened.value;
+  connection.exec(
+    "INSERT INTO merchants VALUES ('m', 'm', 1); INSERT INTO stores VALUES ('s', 'm', 's', 1, 1, 0, NULL)",
+  );
+  connection.exec(EXPLORATIONS_DDL);
+  const table = explorationsTable(connection);
+  expect(table.of("s")).toBeUndefined();
+  table.record({ ...exploration, storeId: "s" });
+  expect(table.of("s")).toStrictEqual(exploration);
+  expect(() => table.record({ ...exploration, schedules: 0, storeId: "s" })).toThrow(/CHECK/);
+  connection.close();
 });

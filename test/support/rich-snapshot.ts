@@ -10,6 +10,11 @@ export type ControlCall = (
   body?: object,
 ) => Promise<{ readonly status: number; readonly data: Json }>;
 
+const EXPLORATION = {
+  schedules: 12,
+  broken: 1,
+  places: [{ place: "POST /v1/orders 1", held: ["reset"], broken: ["kill"], not_judged: [] }],
+};
 const STEPS = [
   { name: "one", passed: true, expected: "a", got: "a", cause: null, reference: null },
   { name: "two", passed: false, expected: "a", got: "b", cause: "it was b", reference: null },
@@ -69,6 +74,7 @@ async function setUp(sandbox: Sandbox, store: Store): Promise<void> {
   const key = await done("keys", {});
   await done(`keys/${String(key["key_id"])}/revoke`, {});
   await done("waivers", { drill: "duplicates", reason: "by hand" });
+  await done("explorations", EXPLORATION);
   await done("production-requests", { note: "please" });
   await done("drills/browser-return", { return_url: "https://shop.example/thanks", steps: STEPS });
   const listener = await done("listener", { url: "http://127.0.0.1:8/listen", event_types: ["order.*"] });

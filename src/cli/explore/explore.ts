@@ -28,6 +28,7 @@ import { controlTarget } from "../target/control.ts";
 import { resolvePath } from "../snapshot/place.ts";
 import { faultJson, rerunOf, scheduleOf } from "./faults.ts";
 import { DEFAULTS, EXPLORE_RULES, exploreOptions, type ExploreOptions } from "./options.ts";
+import { recordResult } from "./record.ts";
 import { exploreJson, exploreJunit, exploreText } from "./report.ts";
 
 /** Schedules that run side by side in stores of their own. */
@@ -69,6 +70,7 @@ async function runExplore(
     receiver === undefined
       ? await inOwnSandbox(context, options, wanted)
       : await inRunningSandbox(context, { ...options, receiver }, wanted);
+  if (options.only === undefined) await recordResult(context, result);
   // What checkout exec --fault can do.
   const first = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
   if (path !== undefined && first !== undefined)

@@ -1,6 +1,7 @@
 import { iso } from "../../core/clock.ts";
 import {
   calibrationLine,
+  explorationLine,
   evidenceLine,
   verdictLine,
   type ChecklistReport,
@@ -22,6 +23,7 @@ type TextLayout = Pick<Printer, "style" | "wrap">;
 export function checklistText(report: ChecklistReport, { style, wrap }: TextLayout): string {
   const { items, service, storeId, judgedAt } = report;
   const calibrated = calibrationLine(report);
+  const explored = explorationLine(report);
   const where = storeId === null ? service : `store ${storeId} at ${service}`;
   return [
     style.bold(wrap(`Launch checklist of ${printable(where)}, ${iso(judgedAt)}`, 2)),
@@ -31,6 +33,7 @@ export function checklistText(report: ChecklistReport, { style, wrap }: TextLayo
     ...(calibrated === undefined
       ? []
       : [wrap(`${printable(calibrated)}; checkout assumptions shows each`, 2)]),
+    ...(explored === undefined ? [] : [wrap(explored, 2)]),
     style.dim(english(READINESS.testMode)),
   ].join("\n");
 }

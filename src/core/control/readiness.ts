@@ -108,9 +108,38 @@ const checklistItem = z.object({
 /** The result for one item. */
 export type ChecklistItem = DomainOf<typeof checklistItem>;
 
+/** Maximum number of places of an exploration, of actions at a place, and lengths of their names. */
+const MAX_PLACES = 200;
+const MAX_ACTIONS = 50;
+const MAX_PLACE = 300;
+const MAX_ACTION = 50;
+
+const actions = z.array(nonEmpty(MAX_ACTION)).check(z.maxLength(MAX_ACTIONS));
+const explored = {
+  /** The number of schedules that were run, and of causes that were found. */
+  schedules: whole(1),
+  broken: whole(0),
+  /** What single faults have shown at each place. */
+  places: z
+    .array(
+      z.strictObject({
+        place: nonEmpty(MAX_PLACE),
+        held: actions,
+        broken: actions,
+        notJudged: actions,
+      }),
+    )
+    .check(z.maxLength(MAX_PLACES)),
+};
+/** The result of `checkout explore`. */
+export const exploration = z.object({ ...explored, at: moment });
+export type Exploration = DomainOf<typeof exploration>;
+
 const checklist = z.object({
   storeId: z.uuid(),
   judgedAt: moment,
+  /** The last exploration; it decides no item. */
+  exploration: z.nullable(exploration),
   /** `ready_with_risks`: all items pass, and at least one has a risk. */
   verdict: z.enum(["ready", "ready_with_risks", "not_ready"]),
   items: z.array(checklistItem),
@@ -167,7 +196,7 @@ const assumption = z.object({
 /** A gap of the interface and our choice; a real service may choose differently. */
 export type AssumptionEntry = DomainOf<typeof assumption>;
 
-nameSchemas({ Act: act, Capability: capability, KeyUse: keyUse, Waiver: waiver });
+nameSchemas({ Act: act, Capability: capability, KeyUse: keyUse, Waiver: waiver, Exploration: exploration });
 
 /**
  * The operations on launch readiness (decisions 20, 49): the merchant's, and the administrator's, which need the admin
@@ -210,6 +239,15 @@ export const readinessOperations = {
       "Records that the merchant skips a drill for 7 days, and why. Answers the waiver; it changes nothing but the checklist.",
     request: z.strictObject({ drill: z.enum(DRILL_KINDS), reason: note }),
     answer: waiver,
+  }),
+  recordExploration: storeOperation({
+    method: "POST",
+    path: "/explorations",
+    summary: "Keeps the result of `checkout explore`, in the place of the last one",
+    description:
+      "Stores how many schedules an exploration has run, how many causes it has found, and what each place has shown, and answers it with its time. The checklist shows it beside its items.",
+    request: z.strictObject(explored),
+    answer: exploration,
   }),
   requestProduction: storeOperation({
     method: "POST",

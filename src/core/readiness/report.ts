@@ -1,6 +1,6 @@
 import { verdictsOf, type Calibration } from "../calibration/calibration.ts";
 import { iso } from "../clock.ts";
-import type { Checklist, ChecklistItem, Evidence } from "../control/readiness.ts";
+import type { Checklist, ChecklistItem, Evidence, JudgedChecklist } from "../control/readiness.ts";
 import { spanText } from "../explain/span.ts";
 import { english } from "../language.ts";
 import { titleOf } from "./assumptions.ts";
@@ -19,6 +19,8 @@ export type ChecklistReport = Checklist & {
   /** Milliseconds; by the store's clock for a sandbox, by this machine's clock for a service. */
   readonly judgedAt: number;
   /** The calibration record of the project, and its age in milliseconds; null if there is none. */
+  /** The last exploration of the store. */
+  readonly exploration?: JudgedChecklist["exploration"];
   readonly calibration: { readonly record: Calibration; readonly ageMs: number } | null;
 };
 
@@ -31,6 +33,7 @@ export function reportJson({
   judgedAt,
   items,
   calibration,
+  exploration = null,
 }: ChecklistReport) {
   return {
     verdict,
@@ -40,6 +43,10 @@ export function reportJson({
     judged_at: iso(judgedAt),
     livemode: false,
     calibration: calibration === null ? null : calibrationJson(calibration.record),
+    exploration:
+      exploration === null
+        ? null
+        : { schedules: exploration.schedules, broken: exploration.broken, at: iso(exploration.at) },
     items: items.map(({ name, status, reason, evidence, assumptions, next }) => ({
       name,
       title: english(ITEM_TITLES[name]),
@@ -67,6 +74,13 @@ export function calibrationLine({ calibration }: ChecklistReport): string | unde
       ? ""
       : ` (${contradicted.map((decision) => `${decision} ${english(titleOf(decision))}`).join(", ")})`;
   return `Calibrated with ${record.service}, ${spanText(ageMs, english)} ago: ${confirmed.length} confirmed, ${contradicted.length} contradicted${named}, ${unobserved.length} not observed`;
+}
+
+/** The last exploration in one line: its schedules, its findings and its age. */
+export function explorationLine({ exploration = null, judgedAt }: ChecklistReport): string | undefined {
+  if (exploration === null) return undefined;
+  const { schedules, broken, at } = exploration;
+  return `${english(READINESS.explored(schedules, broken))}, ${spanText(Math.max(0, judgedAt - at), english)} ago`;
 }
 
 /** The JSON form of a piece of evidence. */
@@ -165,6 +179,7 @@ function testCase(item: ChecklistItem, fault: Fault | undefined): string {
 export function reportMarkdown(report: ChecklistReport): string {
   const { items, service, storeId, judgedAt } = report;
   const calibrated = calibrationLine(report);
+  const explored = explorationLine(report);
   const of = storeId === null ? "" : `store ${code(storeId)} at `;
   return [
     `## Launch checklist: ${english(READINESS.verdict[report.verdict]).toLowerCase()}`,
@@ -173,6 +188,7 @@ export function reportMarkdown(report: ChecklistReport): string {
     "",
     ...items.flatMap(markdownItem),
     ...(calibrated === undefined ? [] : ["", markdown(calibrated)]),
+    ...(explored === undefined ? [] : ["", markdown(explored)]),
   ].join("\n");
 }
 

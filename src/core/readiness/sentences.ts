@@ -7,6 +7,10 @@ export const READINESS = {
     ready_with_risks: ["Ready with risks", "已就绪（有风险）"],
     not_ready: ["Not ready", "未就绪"],
   },
+  explored: (schedules: number, broken: number): Words => [
+    `Explored: ${schedules} schedules, ${broken} broken`,
+    `故障探测：${schedules} 个方案，${broken} 个问题`,
+  ],
   /** Part of every report, because a test cannot show more (interface 5). */
   testMode: [
     "This is test mode: nothing here shows that live payments work.",

@@ -6,7 +6,7 @@ import { isMoment } from "../clock.ts";
 import { givenId, merchantName, price } from "../config/schema.ts";
 import { drill } from "../control/drills.ts";
 import { keyScopes } from "../control/keys.ts";
-import { note } from "../control/readiness.ts";
+import { exploration, note } from "../control/readiness.ts";
 import { isEndOfKey } from "../credential.ts";
 import { ERRORS } from "../errors.ts";
 import { DELIVERY_ACTIONS, isApiAction } from "../fault/actions.ts";
@@ -237,6 +237,13 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
     first_at: moment,
   },
   waivers: { position: place, store_id: REFERS, drill: CHECKED, reason: keptText, at: moment },
+  explorations: {
+    store_id: REFERS,
+    schedules: CHECKED,
+    broken: CHECKED,
+    places: json(exploration.shape.places),
+    at: moment,
+  },
   page_views: {
     checkout_id: REFERS,
     kind: CHECKED,

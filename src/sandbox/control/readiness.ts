@@ -32,6 +32,13 @@ export const readinessHandlers = {
       waivers.insert({ ...waiver, storeId });
       return accept(waiver);
     }),
+  recordExploration: (context, { storeId, body: { places, ...counts } }) =>
+    atStore(context, storeId, ({ explorations }, at) => {
+      const shown = places.map(({ place, ...results }) => ({ place: redactStored(place), ...results }));
+      const exploration = { ...counts, places: shown, at };
+      explorations.record({ ...exploration, storeId });
+      return accept(exploration);
+    }),
   requestProduction: (context, { storeId, body }) =>
     applyAction(context, {
       storeId,

@@ -53,7 +53,12 @@ export function judgeStore(
 ): Outcome<{ readonly facts: ReadinessFacts; readonly checklist: JudgedChecklist }> {
   return mapped(readReadiness(context, storeId), (facts) => ({
     facts,
-    checklist: { storeId, judgedAt: facts.now, ...judge(facts, say) },
+    checklist: {
+      storeId,
+      judgedAt: facts.now,
+      exploration: context.store.explorations.of(storeId) ?? null,
+      ...judge(facts, say),
+    },
   }));
 }
 

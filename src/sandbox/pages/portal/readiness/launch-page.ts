@@ -20,6 +20,7 @@ import { ITEM_TITLES, type DrillKind, type ItemName } from "../../../../core/rea
 import { READINESS } from "../../../../core/readiness/sentences.ts";
 import { FRAME_TEXTS, WORDS } from "../texts.ts";
 import { calibrationNotice } from "./calibration.ts";
+import { explorationPart } from "./exploration.ts";
 import { TEXTS } from "./texts.ts";
 
 /** The launch page: the checklist's items with their evidence, the drills, and the steps to production. */
@@ -30,7 +31,7 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   const { store } = context;
   const reliedOn = store.assumptionUses.of(view.storeId).length;
   const main = html`${latestFindings(view)} ${runningDrills(context, view, known)}
-    ${checklist(view, shown, known)}
+    ${checklist(view, shown, known)} ${explorationPart(shown)}
     <p>
       ${linkTo(storePath(view, "/launch/assumptions"), TEXTS.assumptionsCount(reliedOn))}
       <span class="hint">${TEXTS.assumptionsShort}</span>

@@ -12,6 +12,11 @@ export const TEXTS = {
   risk: ["Risk:", "风险："],
   next: ["Run", "运行"],
   checklist: ["Checklist", "检查清单"],
+  places: ["Places and their faults", "位置与故障"],
+  place: ["Place", "位置"],
+  held: ["Held", "通过"],
+  broke: ["Broken", "出错"],
+  notJudged: ["Not judged", "未判定"],
   drillKinds: {
     webhook: ["Webhook drill", "Webhook 演练"],
     duplicates: ["Duplicates drill", "重复事件演练"],

@@ -1,0 +1,22 @@
+import type { SearchResult } from "../../client/explore/exploration.ts";
+import type { Context } from "../command.ts";
+import { attemptAsync, unlessRefused } from "../problem.ts";
+import { callAt } from "../target/call.ts";
+import { resolveStore, sandboxIn } from "../target/control.ts";
+
+/** Records a search for the launch checklist, in the store of the command, if a sandbox of the folder runs. */
+export async function recordResult(
+  context: Context,
+  { schedules, broken, table: places }: SearchResult,
+): Promise<void> {
+  const sandbox = unlessRefused(() => sandboxIn(context));
+  if (sandbox === undefined) return;
+  const record = async (): Promise<void> => {
+    const target = await resolveStore(context, sandbox);
+    const body = { schedules, broken: broken.length, places };
+    await callAt(context, target, { name: "recordExploration", body });
+  };
+  const recorded = await attemptAsync(record());
+  // A sandbox that has stopped, or is of another version, has no part in the result.
+  if (recorded.ok) context.printer.talk("explore: recorded for checkout checklist");
+}

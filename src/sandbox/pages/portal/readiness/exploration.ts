@@ -1,0 +1,21 @@
+import type { JudgedChecklist } from "../../../../core/control/readiness.ts";
+import { READINESS } from "../../../../core/readiness/sentences.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import { ago, table } from "../parts.ts";
+import { TEXTS } from "./texts.ts";
+
+/** The last exploration of the store: what each place has shown; empty if there was none. */
+export function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
+  if (exploration === null) return html``;
+  const { schedules, broken, places, at } = exploration;
+  const names = (actions: readonly string[]): string => (actions.length === 0 ? "–" : actions.join(", "));
+  return html`<section class="explored">
+    <h3>${READINESS.explored(schedules, broken)} <span class="hint">${ago(at, judgedAt)}</span></h3>
+    ${table(TEXTS.places, places, ({ place, held, broken: breaking, notJudged }) => [
+      [TEXTS.place, place, "head", "english"],
+      [TEXTS.held, String(held.length), "number"],
+      [TEXTS.broke, names(breaking), "english"],
+      [TEXTS.notJudged, names(notJudged), "english"],
+    ])}
+  </section>`;
+}

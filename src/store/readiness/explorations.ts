@@ -1,0 +1,45 @@
+import type { Exploration } from "../../core/control/readiness.ts";
+import { columnsOf } from "../connection/statements.ts";
+import type { Connection } from "../connection/database.ts";
+
+type ExplorationOfStore = Exploration & { readonly storeId: string };
+/** As stored: the places as JSON. */
+type ExplorationRow = Omit<ExplorationOfStore, "places"> & { readonly places: string };
+
+/** The DDL of explorations: a migration. */
+export const EXPLORATIONS_DDL = `
+CREATE TABLE explorations (
+  store_id  TEXT PRIMARY KEY NOT NULL REFERENCES stores (id),
+  schedules INTEGER NOT NULL CHECK (schedules >= 1),
+  broken    INTEGER NOT NULL CHECK (broken >= 0),
+  places    TEXT NOT NULL,
+  at        INTEGER NOT NULL
+) STRICT;
+`;
+
+const EXPLORATION = columnsOf<ExplorationRow>("explorations", EXPLORATIONS_DDL);
+
+/** The last exploration of each store. */
+export function explorationsTable(connection: Connection) {
+  const replace = connection.prepare<ExplorationRow>(
+    `INSERT OR REPLACE INTO explorations ${EXPLORATION.values}`,
+  );
+  const selectOf = connection.prepare<[string], ExplorationRow>(
+    `SELECT ${EXPLORATION.select} FROM explorations WHERE store_id = ?`,
+  );
+  return {
+    /** Records an exploration in the place of the last one of its store. */
+    record: (exploration: ExplorationOfStore): void => {
+      replace.run({ ...exploration, places: JSON.stringify(exploration.places) });
+    },
+
+    /** The last exploration of a store; undefined if there was none. */
+    of: (storeId: string): Exploration | undefined => {
+      const row = selectOf.get(storeId);
+      if (row === undefined) return undefined;
+      const { storeId: _own, ...exploration } = row;
+      // Only `record` above writes places, and it takes them typed.
+      return { ...exploration, places: JSON.parse(row.places) as Exploration["places"] };
+    },
+  };
+}
