@@ -536,6 +536,7 @@ export const BROKEN: {
     "believes a visit that is reloaded": "believes_other_return",
     "believes a POST": "believes_other_return",
     "believes the status in a form": "believes_other_return",
+    "believes the order in a form": "believes_other_return",
     "believes a visit from the same site": "believes_other_return",
     "believes a visit with a referer of the shop": "believes_other_return",
     "believes the second visit": "believes_other_return",

@@ -193,6 +193,7 @@ export const BROKEN_PAGES: Readonly<Record<string, ReturnPage>> = {
   "believes a visit that is reloaded": believesIf(({ header }) => header("cache-control") !== undefined),
   "believes a POST": believesIf(({ method }) => method === "POST"),
   "believes the status in a form": believesIf(({ form }) => form.get("status") === "succeeded"),
+  "believes the order in a form": believesIf(({ form }) => form.has("order_id")),
   "believes a visit from the same site": believesIf(
     ({ header }) => header("sec-fetch-site") === "same-origin",
   ),
