@@ -1,4 +1,4 @@
-import { english } from "../../src/core/language.ts";
+import { english, saying } from "../../src/core/language.ts";
 import { inNamedStore } from "../../src/cli/request/explain.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
@@ -588,6 +588,40 @@ test("an event and a delivery say why they did not arrive, and what to type", as
   );
   await harness.clock.sleep(10_000);
   expect((await explain(delivery?.id ?? "")).next).toContain(`checkout endpoints secret ${endpointId}`);
+});
+
+test("a line in Chinese names the fault of a delivery, the one that it waits for, and when it arrived", () => {
+  const attempt: StoryDelivery["tries"][number] = {
+    number: 1,
+    startedAt: 2000,
+    url: "",
+    status: 204,
+    error: null,
+    milliseconds: null,
+    fault: null,
+    answer: null,
+  };
+  const delayed: StoryDelivery = { ...DUE, nextAt: 2000, fault: { id: "fault", action: "delay" } };
+  const forged = { ...attempt, status: 400, fault: "changed_body" } as const;
+  const holders = new Map([["waits", { type: "order.created", fault: "delay" }]]);
+  const rows: readonly (readonly [StoryDelivery, string])[] = [
+    [delayed, "被故障 delay 推迟, 2 秒后下次尝试"],
+    [{ ...DUE, id: "waits" }, "等待被故障 delay 推迟的 order.created"],
+    [{ ...DUE, state: "dropped", fault: { id: "fault", action: "drop" } }, "被故障 drop 丢弃，未推送"],
+    [
+      { ...delayed, state: "succeeded", tries: [attempt] },
+      "204, 被故障 delay 推迟, 1970-01-01T00:00:02.000Z 送达, 比事件晚 2 秒",
+    ],
+    [
+      { ...DUE, state: "succeeded", tries: [forged, attempt] },
+      "400（故障 changed_body）, 204, 1970-01-01T00:00:02.000Z 送达, 比事件晚 2 秒",
+    ],
+  ];
+  for (const [delivery, said] of rows) {
+    const context = { now: 0, labels: new Map([["endpoint", "shop"]]), say: saying("zh"), holders };
+    const [line] = deliveryLines({ id: "event", createdAt: 0 }, [delivery], context);
+    expect(line?.entry.text).toBe(`→ shop  ${said}`);
+  }
 });
 
 test("an order that was only refused says how often", async () => {
