@@ -109,8 +109,8 @@ test("what a caller without types gets wrong is a CheckoutError that says what",
   const bytes = await store.snapshot();
   const { id } = await store.orders.create(ORDER);
   const wrong: Readonly<Record<string, () => Promise<unknown>>> = {
-    '"order-1" is not an id': () => store.pay("order-1"),
-    '"../x" is not an id': () => store.orders.get("../x"),
+    'no order or session with the id or order_id "order-2"': () => store.pay("order-2"),
+    'no order or session with the id or order_id "../x"': () => store.orders.get("../x"),
     '"x" is not an id': () => store.faults.remove("x"),
     "outcome: Invalid option": () => store.pay(id, "paid" as "failed"),
     "action: Invalid option": () => store.faults.add({ action: "explode" as "status" }),
