@@ -89,12 +89,7 @@ test("a checkout's page tells its whole story, line for line as checkout explain
   // The line that the page offers tells no more and no less.
   expect((await explain("order-1001")).entries).toEqual(told.entries);
   expect(linesOf(page)).toEqual(
-    told.entries.map(({ at, text, of }) => ({
-      at,
-      // The page shows a moment as all its times.
-      text: text.replace("  ", " ").replaceAll(/\d{4}-\d\d-\d\dT([\d:.]+)Z/g, "$1"),
-      isUnder: of !== null,
-    })),
+    told.entries.map(({ at, text, of }) => ({ at, text: text.replace("  ", " "), isUnder: of !== null })),
   );
   expect(
     linesOf(page).map(({ text, isUnder }) => `${isUnder ? "  " : ""}${text.replaceAll(/ in \d+ ms/g, "")}`),
@@ -102,13 +97,13 @@ test("a checkout's page tells its whole story, line for line as checkout explain
     "POST /v1/orders: 400 invalid_parameter, key the-first-key",
     "POST /v1/orders: 201, key the-first-key",
     "order.created",
-    "  → localhost:3000/hooks 204, arrived 12:00:09.000, 8 s after the event",
+    "  → localhost:3000/hooks 204, arrived 2026-01-15T12:00:09.000Z, 8 s after the event",
     "payment page opened",
     "order.pending, payment attempt 1",
-    "  → localhost:3000/hooks 500, 204, arrived 12:00:52.000, 31 s after the event",
+    "  → localhost:3000/hooks 500, 204, arrived 2026-01-15T12:00:52.000Z, 31 s after the event",
     "payment attempt 1 succeeded",
     "order.succeeded",
-    "  → localhost:3000/hooks 204, arrived 12:00:52.000, 31 s after the event",
+    "  → localhost:3000/hooks 204, arrived 2026-01-15T12:00:52.000Z, 31 s after the event",
     "browser returned to https://shop.example/thanks (proves nothing)",
     "POST /v1/orders: 409 idempotency_key_reused, key the-first-key: amount_minor 1999 → 2999",
   ]);

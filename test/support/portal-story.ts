@@ -1,6 +1,9 @@
 import { textOf, type Page } from "./portal.ts";
 
-/** The lines of the story on a page: time, words, and whether they stand further in. */
+/** A time within a line, which its script shows in the browser's zone. */
+const TIME = /<time datetime="([^"]+)"[^>]*>[^<]*<\/time>/g;
+
+/** The lines of the story on a page: time, words with whole times, and whether they stand further in. */
 export function linesOf(page: Pick<Page, "html">): readonly { at: string; text: string; isUnder: boolean }[] {
   const [, story = ""] = page.html.split('id="story"');
   const html = story.replaceAll(/<ol class="attempts">.*?<\/ol>/gs, "");
@@ -9,7 +12,7 @@ export function linesOf(page: Pick<Page, "html">): readonly { at: string; text: 
   );
   return [...lines].map((found) => ({
     at: found[1] ?? "",
-    text: textOf(found[2] ?? found[3] ?? "").replaceAll(" ,", ","),
+    text: textOf((found[2] ?? found[3] ?? "").replaceAll(TIME, "$1")).replaceAll(" ,", ","),
     isUnder:
       html.slice(0, found.index).split('<ol class="under">').length >
       html.slice(0, found.index).split("</ol>").length,
