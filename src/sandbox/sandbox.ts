@@ -310,11 +310,12 @@ function isShown(request: Pick<HttpRequest, "target">, { unlogged }: Answer): bo
 /** The log entry of an answered request, without tokens that the environment has set. */
 function entryOf(
   { method, target }: Pick<HttpRequest, "method" | "target">,
-  { status, headers, note = "" }: Answer,
+  { status, headers, note, logged }: Answer,
   { secrets, ...times }: Pick<AccessEntry, "at" | "milliseconds"> & { readonly secrets: readonly string[] },
 ): AccessEntry {
   const requestId = headers["X-Request-Id"] ?? "";
-  const shown = { target: redactValues(target, secrets), note: redactValues(note, secrets) };
+  const notes = [note, logged?.byDrill === true ? "made by a drill" : ""].filter(Boolean).join(", ");
+  const shown = { target: redactValues(target, secrets), note: redactValues(notes, secrets) };
   return { ...times, method, status, requestId, ...shown };
 }
 

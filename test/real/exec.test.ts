@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { environmentVariableOf } from "../../src/cli/option-rules.ts";
+import { DRILL_AGENT } from "../../src/core/network/headers.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { REAL } from "../support/real.ts";
 import type { ProgramResult } from "../../src/world.ts";
@@ -153,6 +154,37 @@ test("of the log of a failed run the last lines are printed, with the number of 
     for (const [at, line] of lines.entries())
       expect(line).toMatch(new RegExp(`^[\\d:.]+Z {2}404 {2}GET /v1/nothing/${first + at} `));
   }
+});
+
+test("the log marks a duplicate delivery, and a request that a drill made", async () => {
+  const harness = createHarness();
+  const deliveries: string[] = [];
+  harness.occupy(3000, {
+    answer: ({ target }) => {
+      deliveries.push(target);
+      return Promise.resolve({ status: 204, headers: {}, body: "" });
+    },
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  });
+  harness.setProgram(async ({ env: given }) => {
+    const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value ?? ""]));
+    for (const line of [
+      "endpoints add http://localhost:3000/hooks",
+      "faults add duplicate",
+      "orders create --order-id order-1 --price-id price_coffee",
+    ])
+      expect((await harness.run(line.split(" "), { env })).code).toBe(0);
+    await eventually("both deliveries came", () => expect(deliveries).toHaveLength(2));
+    const headers = { Authorization: `Bearer ${env["CHECKOUT_API_KEY"]}`, "User-Agent": DRILL_AGENT };
+    await harness.send({ method: "GET", url: `${env["CHECKOUT_BASE_URL"]}/checkout-sessions/x`, headers });
+    return { ending: "exited", exitCode: 1 };
+  });
+  const { stderr } = await harness.run(["exec", "npm"]);
+  expect(stderr.match(/→ POST \/hooks 204 order\.created .*/g)).toEqual([
+    expect.stringMatching(/attempt 1$/),
+    expect.stringMatching(/attempt 1, duplicate$/),
+  ]);
+  expect(stderr).toMatch(/GET \/v1\/checkout-sessions\/x .*, made by a drill /);
 });
 
 test("after a failure the seed of its faults is printed, and with it the same requests meet the same faults", async () => {

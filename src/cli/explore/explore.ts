@@ -16,7 +16,7 @@ import { printableLiteral } from "../../core/text.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { EXIT, unwrapHosting, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
-import { writeJunit } from "../readiness/junit-file.ts";
+import { junitFile } from "../readiness/junit-file.ts";
 import { untilStopped } from "../stopping.ts";
 import { accessIn, refuseWithoutKey } from "../store/access.ts";
 import { variablesOf } from "../store/variables.ts";
@@ -62,6 +62,7 @@ async function runExplore(
   const { world } = context;
   if (options.only !== undefined) scheduleOf(options.only, options.payer ?? "succeeded");
   checkApplication(context, options);
+  const junit = options.junit === undefined ? undefined : junitFile(world, options.junit);
   const path = options.write === undefined ? undefined : resolvePath(world, options.write);
   using stop = untilStopped(world);
   const { receiver } = options;
@@ -76,7 +77,7 @@ async function runExplore(
   if (path !== undefined && first !== undefined)
     world.files.write(path, `${JSON.stringify(first.faults.map(faultJson), null, 2)}\n`);
   await context.printer.result(exploreJson(result), () => exploreText(result, context));
-  if (options.junit !== undefined) writeJunit(world, options.junit, exploreJunit(result));
+  junit?.write(exploreJunit(result));
   return result.broken.length === 0 ? EXIT.done : EXIT.failed;
 }
 

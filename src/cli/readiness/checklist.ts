@@ -7,7 +7,7 @@ import {
 } from "../../core/readiness/report.ts";
 import { CHECKLIST_ITEMS, ITEM_COUNT, type ItemName } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
-import { writeJunit } from "./junit-file.ts";
+import { junitFile, type JunitFile } from "./junit-file.ts";
 import { judgeFor, type Judge, type JudgeOptions } from "./judge.ts";
 import { checklistText } from "./text.ts";
 import { listOption, registerOn, switchOption, valueOption, type Context, type Group } from "../command.ts";
@@ -90,9 +90,10 @@ export function registerChecklist(group: Group): void {
 
 /** "Not ready" is a result, not a failure of the command: it is printed, and the exit code is 3. */
 async function runChecklist(context: Context, options: ChecklistOptions): Promise<number> {
+  const file = options.junit === undefined ? undefined : junitFile(context.world, options.junit);
   const judge = await judgeFor(context, options);
   using stop = untilStopped(context.world);
-  const show = (report: ChecklistReport): Promise<number> => publish(context, options, report);
+  const show = (report: ChecklistReport): Promise<number> => publish(context, { ...options, file }, report);
   const narrow = (report: ChecklistReport): ChecklistReport => narrowed(report, options.item);
   const { signal } = stop;
   if (options.watch !== true) return await show(await judge(signal));
@@ -127,8 +128,14 @@ async function watch(
 }
 
 async function publish(
-  { world, printer }: Context,
-  { item, junit, markdown, watch: again, allowRisks = false }: ChecklistOptions,
+  { printer }: Context,
+  {
+    item,
+    file,
+    markdown,
+    watch: again,
+    allowRisks = false,
+  }: ChecklistOptions & { readonly file: JunitFile | undefined },
   report: ChecklistReport,
 ): Promise<number> {
   const shown = narrowed(report, item);
@@ -136,7 +143,7 @@ async function publish(
     const text = markdown === true ? reportMarkdown(shown) : checklistText(shown, printer);
     return again === true ? `${text}\n` : text;
   });
-  if (junit !== undefined) writeJunit(world, junit, junitXml(report, { allowRisks }));
+  file?.write(junitXml(report, { allowRisks }));
   return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;
 }
 

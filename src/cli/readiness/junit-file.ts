@@ -2,8 +2,8 @@ import { dirname, resolve } from "node:path";
 import type { World } from "../../world.ts";
 import { EXIT, Refused } from "../problem.ts";
 
-/** Writes a JUnit file; called after the report was printed, so that a failure to write it does not lose the report. */
-export function writeJunit({ cwd, files }: Pick<World, "cwd" | "files">, path: string, xml: string): void {
+/** The place of a JUnit file. Refuses a missing folder before the work whose report it gets. */
+export function junitFile({ cwd, files }: Pick<World, "cwd" | "files">, path: string): JunitFile {
   const file = resolve(cwd, path);
   const refused = (why: string): Refused =>
     new Refused({
@@ -13,9 +13,16 @@ export function writeJunit({ cwd, files }: Pick<World, "cwd" | "files">, path: s
       next: "name a file in an existing folder, with --junit",
     });
   if (!files.exists(dirname(file))) throw refused("its folder does not exist");
-  try {
-    files.write(file, xml);
-  } catch (error) {
-    throw refused(error instanceof Error ? error.message : String(error));
-  }
+  return {
+    write: (xml) => {
+      try {
+        files.write(file, xml);
+      } catch (error) {
+        throw refused(error instanceof Error ? error.message : String(error));
+      }
+    },
+  };
 }
+
+/** `write` is called after the report was printed, so that a failure to write the file does not lose the report. */
+export type JunitFile = { readonly write: (xml: string) => void };

@@ -110,10 +110,13 @@ export const LIMITATIONS = {
     "商店限制请求频率：被拒绝的请求在暂停后重新发送，与推送的重试相同",
   ],
   bothInLog: (only) => [
-    `${only} for duplicates, and the store's log shows creates of both kinds`,
-    `重复推送${only}，而商店的日志中两类都有创建`,
+    `${only} for duplicates, and the store's log shows creates of both kinds: name unpaid ones of the other kind with --checkout`,
+    `重复推送${only}，而商店的日志中两类都有创建：请用 --checkout 指定另一类未支付的收款单`,
   ],
-  oneKind: (only) => [`${only} for duplicates`, `重复推送${only}`],
+  oneKind: (only) => [
+    `${only} for duplicates; if your shop also sells the other kind, name unpaid ones with --checkout`,
+    `重复推送${only}；如果您的商店也销售另一类，请用 --checkout 指定未支付的收款单`,
+  ],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
 /** Items of a list, and lists. */

@@ -2,6 +2,7 @@ import { iso } from "../../core/clock.ts";
 import type { DeliveryError } from "../../core/webhook/delivery.ts";
 import { redactStored } from "../../core/request/redaction.ts";
 import { cut, jsonLine, printable, redactSecrets } from "../../core/text.ts";
+import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { World } from "../../world.ts";
 
 /** One answered request, with only the order_id of its body, and without its credential. */
@@ -28,6 +29,7 @@ export type DeliveryAttemptEntry = {
   readonly type: string;
   readonly milliseconds: number;
   readonly attempt: number;
+  readonly cause: Delivery["cause"];
 };
 
 /** The format of the lines. */
@@ -124,10 +126,11 @@ function toJsonLine({ at, status, method, target, milliseconds, note, requestId 
   return `${jsonLine(line)}\n`;
 }
 
-function deliveryText({ at, url, status, error, type, milliseconds, attempt }: DeliveryAttemptEntry): string {
+function deliveryText(entry: DeliveryAttemptEntry): string {
+  const { at, url, status, error, type, milliseconds, attempt, cause } = entry;
   const { pathname, search } = new URL(url);
   const sent = `POST ${shownTarget(pathname + search)} ${status ?? error} ${type}`;
-  return `${iso(at).slice(11)}  → ${printable(sent)} ${milliseconds} ms, attempt ${attempt}\n`;
+  return `${iso(at).slice(11)}  → ${printable(sent)} ${milliseconds} ms, attempt ${attempt}${cause === "event" ? "" : `, ${cause}`}\n`;
 }
 
 function deliveryJson({
@@ -139,6 +142,7 @@ function deliveryJson({
   eventId,
   milliseconds,
   attempt,
+  cause,
 }: DeliveryAttemptEntry): string {
   const line = {
     time: iso(at),
@@ -149,6 +153,7 @@ function deliveryJson({
     error,
     ms: milliseconds,
     attempt,
+    cause,
   };
   return `${jsonLine(line)}\n`;
 }

@@ -51,7 +51,7 @@ async function sendSafely(
 
 /** An attempt in the form of the log. */
 function logEntryOf(
-  { endpoint, event, number, result, milliseconds }: EndedAttempt,
+  { endpoint, delivery, event, number, result, milliseconds }: EndedAttempt,
   at: number,
 ): DeliveryAttemptEntry {
   const outcome = outcomeOf(result, at);
@@ -64,6 +64,7 @@ function logEntryOf(
     type: event.type,
     milliseconds,
     attempt: number,
+    cause: delivery.cause,
   };
 }
 
