@@ -50,3 +50,18 @@ test("pages that no drill can see pass, as the list of them says", async () => {
     Object.keys(UNSEEN.browserReturn).map((name) => ({ name, code: 0, cause: undefined })),
   );
 });
+
+test("the drill of a page that waits for the webhook takes no longer than it says", async () => {
+  const site = await openWebhookSite();
+  await site.addEndpoint(`${SHOP}/hooks`);
+  openReturnShop(site, () => undefined);
+  const before = site.harness.clock.now();
+  const { code, stderr } = await site.harness.run(DRILL.filter((word) => word !== "--json"));
+  // A second after the create, three times six for a return, four for the booking, three after the last visit, and
+  // a quarter until the view is read again after the webhook.
+  expect([code, site.harness.clock.now() - before, stderr]).toEqual([
+    0,
+    26_250,
+    "about 30 s, of them 26 s waiting\n",
+  ]);
+});

@@ -3,7 +3,7 @@ import type { DrillKind } from "../../src/core/readiness/names.ts";
 import { CASE_NAMES } from "../../src/core/readiness/drills/webhook.ts";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import type { HttpRequest, HttpResponse, OutboundRequest, ShellResult } from "../../src/world.ts";
-import { FULL } from "../support/campaign.ts";
+import { FULL, part } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
@@ -314,3 +314,43 @@ test("a sandbox that stops ends its drills first, and lets what they held go aft
   await site.restart();
   await expectNothingLeft(site, "restart");
 });
+
+const REFUSED = "refused in the midst of a drill";
+
+/** Runs a drill of which the sandbox refuses one of its calls. */
+async function refuseAt({ harness }: Site, kind: Kind, { request, nth }: Point) {
+  const count = counted();
+  harness.setFault((outbound, pass) => {
+    if (isDelivery(outbound)) return pass();
+    const point = count(outbound);
+    if (point.request !== request || point.nth !== nth) return pass();
+    const error = { code: "state_conflict", message: REFUSED };
+    const body = JSON.stringify({ ok: false, request_id: "00000000-0000-7000-8000-000000000000", error });
+    return Promise.resolve({ ok: true, status: 409, headers: {}, body });
+  });
+  const { code, stderr } = await harness.run(DRILLS[kind].split(" "));
+  harness.setFault((_request, pass) => pass());
+  return { code, stderr };
+}
+
+for (const kind of ["duplicates", "idempotency", "browser_return"] as const)
+  test(`${kind}: where the sandbox refuses one of its calls, it ends and says why, and nothing is left`, async () => {
+    const site = await openSite();
+    await site.create("before-all-drills");
+    const points = await pointsOf(site, kind);
+    // What was shown is kept before the lease ends; and each call of the drill of duplicates costs a whole one.
+    const calls = part(
+      points.filter(({ request }) => request.includes("/__sandbox/") && !/\/end +$/.test(request)),
+      kind === "duplicates" ? 6 : 1,
+    );
+    const kept = (await site.drills()).length;
+    expect(calls.length).toBeGreaterThanOrEqual(2);
+    const ended = [];
+    for (const point of calls) {
+      const { code, stderr } = await refuseAt(site, kind, point);
+      const isKept = (await site.drills()).length > kept;
+      ended.push([`${point.request} ${point.nth}`, code, stderr.includes(REFUSED), isKept]);
+      await expectNothingLeft(site, `${kind} without ${point.request} ${point.nth}`);
+    }
+    expect(ended).toEqual(calls.map(({ request, nth }) => [`${request} ${nth}`, 5, true, false]));
+  });

@@ -466,7 +466,7 @@ async function compare(run: Run, lanes: readonly Lane[]): Promise<boolean> {
     before: withoutIds(lane.before === "" ? spare : lane.before, lanes),
     after: withoutIds(texts.get(lane) ?? "", lanes),
   });
-  for (const lane of lanes.filter(({ paid }) => paid !== "")) {
+  for (const lane of lanes) {
     const text = { ...textOf(lane), after: withoutIds(lane.paid, lanes), last: textOf(lane).after };
     if (isReverted(text)) markFirst(lane, "created_late", "undone");
   }

@@ -154,9 +154,12 @@ async function runOnce(
     orderId: run.orderId,
     signal: AbortSignal.any([signal, kill.signal]),
   });
-  if (run.run === "killed") void killWhenLost(world, watched, kill);
+  const waiting = run.run === "killed" ? killWhenLost(world, watched, kill) : undefined;
   const client = await running;
   const wasKilled = kill.signal.aborted && !signal.aborted;
+  // A command that was killed although the sandbox did not say so shows nothing.
+  const waited = wasKilled ? await waiting : undefined;
+  if (waited !== undefined && waited.end !== "success") return waited;
   if (client.ending === "aborted" && !wasKilled) return { end: "interrupted" };
   const { ending, exitCode } = client;
   const body = { ending: wasKilled ? "killed" : ending, exitCode } as const;
@@ -171,7 +174,7 @@ async function killWhenLost(
   world: DrillWorld,
   { control, lease: { id }, commandTimeoutMs }: WatchedDrill,
   kill: AbortController,
-): Promise<void> {
+): Promise<ControlResult<AnswerOf<"awaitClientRun">>> {
   const timeoutMs = commandTimeoutMs + LEASE_MARGIN_MS;
   const waited = await callControl(world, control, {
     name: "awaitClientRun",
@@ -180,6 +183,7 @@ async function killWhenLost(
     timeoutMs,
   });
   if (waited.end !== "success" || waited.value.lost) kill.abort();
+  return waited;
 }
 
 /** An order_id for each purchase, in the form of the merchant's newest order_id. */
