@@ -3,9 +3,22 @@ import { explore } from "../../src/testing/testing.ts";
 import { BROKEN } from "../support/broken.table.ts";
 import { FULL, part, SEED, size } from "../support/campaign.ts";
 import { differenceFrom } from "../support/explored.ts";
+import { run } from "../support/program.ts";
+import { HAS_PYTHON } from "../support/shops.ts";
+import { folderOf } from "../support/whole-shops.ts";
 import { BROKEN_SHOPS, CAREFUL_SHOPS, optionsFor } from "../support/explore-shops.ts";
 import { exploreShop, KILLED_SHOPS, STEADY_SHOPS } from "../support/killed-shops.ts";
 
+const EXPLORE_WHOLE =
+  `explore --json --seed ${SEED} --budget 15m --receiver-path /hooks --order-view /orders/{order_id} --paid-when "paid"`.split(
+    " ",
+  );
+const COMMANDS_OF = {
+  node: ["--serve", "node shop.js", "--", "node", "shop.js", "create-order"],
+  python: ["--serve", "python3 shop.py", "--", "python3", "shop.py", "create-order"],
+} as const;
+const WHOLE = HAS_PYTHON ? (["node", "python"] as const) : (["node"] as const);
+type Result = { readonly schedules: number; readonly held: number; readonly broken: readonly unknown[] };
 const LIMITS = { budgetMs: 300_000, seed: String(SEED) };
 /** Shops that only a pair of faults breaks. */
 const PAIRS = new Set(
@@ -29,7 +42,25 @@ test.each(part(Object.entries(CAREFUL_SHOPS), 3))(
   },
 );
 
-test.each(part(Object.keys(KILLED_SHOPS), 9))("found by a kill: %s", async (name) => {
+/** With processes, and therefore slow: in the campaign alone. */
+test.each(FULL ? WHOLE : [])(
+  "nothing is said of a whole shop in %s, with pairs and kills",
+  async (language) => {
+    const { code, stdout } = await run([...EXPLORE_WHOLE, ...COMMANDS_OF[language]], {
+      cwd: folderOf(language),
+    });
+    const { schedules, held, broken } = JSON.parse(stdout) as Result;
+    expect([code, broken, held]).toEqual([0, [], schedules]);
+    expect(schedules).toBeGreaterThan(100);
+  },
+);
+
+/** A pair takes a minute to be found. */
+const KILLED = Object.keys(KILLED_SHOPS).filter(
+  (name) => FULL || BROKEN.exploreKilled[name]?.least.length === 1,
+);
+
+test.each(part(KILLED, 9))("found by a kill: %s", async (name) => {
   const [code, found] = await exploreShop(KILLED_SHOPS, name, BROKEN.exploreKilled[name]?.least.length ?? 1);
   expect([code, differenceFrom(name, found, "exploreKilled")]).toEqual([1, null]);
 });

@@ -42,6 +42,13 @@ test("a careful shop holds, broken ones are found with the least schedule and th
   for (const [name, result] of await Promise.all(found)) expect(differenceFrom(name, result)).toBeNull();
   const held = await careful;
   expect(held).toMatchObject({ schedules: 25, held: 25, broken: [], seed: "s" });
+  expect(held.table.map(({ place, held: actions, notJudged }) => [place, actions.length, notJudged])).toEqual(
+    [
+      ["POST /v1/orders 1", 10, []],
+      ["order.succeeded 1", 7, ["drop"]],
+      ["payer", 6, []],
+    ],
+  );
   expect(held.notJudged.map(({ invariant }) => invariant)).toEqual(["recovery", "secrets_kept"]);
   expect(held.advice).toEqual([
     {

@@ -634,7 +634,10 @@ export const BROKEN: {
     "knows the last sequence in its memory": {
       invariant: "final_stays",
       cause: "goes_back",
-      least: [["kill"], ["reorder"]],
+      least: [
+        ["kill", "kill_after_answer"],
+        ["reorder", "duplicate", "delay"],
+      ],
     },
   },
   explore: {

@@ -80,6 +80,13 @@ export type Exploration = {
   readonly notJudged: readonly { readonly invariant: Invariant; readonly reason: string }[];
   /** Payments of which no webhook could tell. */
   readonly advice: readonly { readonly faults: readonly ExploreFault[]; readonly text: string }[];
+  /** Results of single faults by place; `payer` is the place of the payer's outcomes. */
+  readonly table: readonly {
+    readonly place: string;
+    readonly held: readonly string[];
+    readonly broken: readonly string[];
+    readonly notJudged: readonly string[];
+  }[];
   readonly seed: string;
 };
 
