@@ -229,7 +229,7 @@ test("an act of the administrator within exec is refused at once without its tok
     results.push([code, stderr, harness.clock.now() - began]);
     // Commands about the folder say that there is nothing to print.
     const printed = await harness.run(["env"], { env, cwd: tempFolder() });
-    expect([printed.code, printed.stderr]).toEqual([7, expect.stringContaining("as within checkout exec")]);
+    expect([printed.code, printed.stderr]).toEqual([7, expect.stringContaining("within checkout exec")]);
     return { ending: "exited", exitCode: 0 };
   });
   const withheld = expect.stringMatching(

@@ -2,7 +2,6 @@ import { register, switchOption, valueOption, type Context, type Group } from ".
 import { parseChoice } from "../parsers.ts";
 import { notRunning, Refused } from "../problem.ts";
 import { assignment } from "../../core/shell/quote.ts";
-import { printable } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { findLive, readyOfLive, type Live } from "./live.ts";
@@ -52,7 +51,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   const live = await findLive(context);
   if (live === undefined) {
     const named = around.address()?.value;
-    const next = `the environment has the variables of ${printable(named ?? "")} already, as within checkout exec; for a sandbox of this folder: checkout sandbox start`;
+    const next = "checkout sandbox start; within checkout exec the environment has these variables already";
     throw new Refused({ ...notRunning(found), ...(named === undefined ? {} : { next }) });
   }
   const { control_token: token } = live.run;
