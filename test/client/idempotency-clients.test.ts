@@ -95,6 +95,21 @@ test("the drill of a client that makes no mistake takes no longer than it says",
   expect([harness.clock.now() - since, WAITS_MS]).toEqual([3000 + 1000 + 1100, 5000]);
 });
 
+test("it is said whether the other attempts came when the command was run again", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const said = async (client: Client) => {
+    installClient(harness, client);
+    const line = "checklist run idempotency --json --client-command client".split(" ");
+    const { steps } = JSON.parse((await harness.run(line)).stdout) as Judged;
+    return steps.find(({ name }) => name === "tried_again")?.got;
+  };
+  expect(await said(rightClient)).toBe("2 more");
+  expect(await said(async ({ post, orderId }) => Number((await post(`order:${orderId}`)) !== 201))).toBe(
+    "2 more, when the command was run again",
+  );
+});
+
 test("what it did not come to is no step", async () => {
   const harness = createHarness();
   await harness.start();
@@ -206,6 +221,7 @@ test("order_ids of a drill look like the store's own, differ in little, and fit"
   );
   expect(createOrderIds("order-1001", new Uint8Array(10)).first).toBe("order-1500000000");
   expect(createOrderIds(undefined, new Uint8Array(10)).first).toMatch(/^order-\d{10}$/);
+  expect(createOrderIds("SO-2026-17", new Uint8Array(10)).first).toMatch(/^SO-\d{10}$/);
 });
 
 test("an order_id of a merchant's shape has other digits, and fits", () => {

@@ -40,7 +40,7 @@ export function formerOwner(
 /**
  * Whether a command of this program sent the request. Such a request is not evidence about the merchant's own client.
  */
-export function isOwnCommand(request: HttpRequest): boolean {
+export function isOwnCommand(request: Pick<HttpRequest, "rawHeaders">): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(COMMAND_AGENT));
 }
 

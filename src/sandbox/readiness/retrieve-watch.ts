@@ -7,7 +7,10 @@ import type { LeaseRef } from "./leases.ts";
 export type RetrieveWatch = {
   readonly begin: (lease: LeaseRef) => void;
   /** Records a retrieve of a checkout. */
-  readonly look: (request: HttpRequest, checkout: Pick<Checkout, "id" | "storeId" | "status">) => void;
+  readonly look: (
+    request: Pick<HttpRequest, "rawHeaders">,
+    checkout: Pick<Checkout, "id" | "storeId" | "status">,
+  ) => void;
   /** The paid checkouts that the merchant has retrieved since the lease began, one entry for each retrieve. */
   readonly of: (lease: LeaseRef) => readonly string[];
   readonly forget: (lease: LeaseRef) => void;
