@@ -707,7 +707,7 @@ test("an explanation asks for a store only where a command takes one", async () 
   for (const command of new Set(ERROR_CODES.flatMap((code) => checkOf(code).next))) {
     const words = command.split(" ").filter((word) => !/^[<-]/.test(word));
     const { stdout } = await harness.run([...words.slice(1), "--help"]);
-    const takes = inNamedStore(command, { store: "Tea" }) !== command;
+    const takes = addStoreOption(command, { store: "Tea" }) !== command;
     expect([command, takes]).toEqual([command, stdout.includes("--store <id|name>")]);
   }
 });

@@ -17,7 +17,6 @@ function countedLog() {
               signal?.addEventListener("abort", () => resolve());
             }),
     },
-    waitTimeoutMs: 5000,
     noun: "item",
     fields: null,
     open: () => {

@@ -27,7 +27,7 @@ import {
 } from "./report.ts";
 import { portFailure } from "../../host/listen.ts";
 import { EXIT, problemOf, Refused, type Problem } from "../problem.ts";
-import { answered } from "../target/call.ts";
+import { unwrapAnswer } from "../target/call.ts";
 
 /** The sender: a sandbox on this machine, at its current address, or a service without registration. */
 export type Sender =
@@ -83,11 +83,11 @@ export async function runSession(
   stopping: AbortController,
 ): Promise<number> {
   await listenUntil(context, options, stopping);
-  context.printer.talk(STOPPED[options.sender.kind]);
+  context.printer.talk(STOP_TEXTS[options.sender.kind]);
   return EXIT.done;
 }
 
-const STOPPED = {
+const STOP_TEXTS = {
   sandbox: "checkout listen stopped; events wait for the next one.",
   service: "checkout listen stopped.",
 };
@@ -120,7 +120,7 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
     let last: HandledDelivery | undefined;
     let typeWidth = typeWidthOf(printer);
     const webhooks = createWebhookListener(world, {
-      source: hideSecrets(context, link ?? fixedSource(sender)),
+      source: hideSecrets(context, link ?? createFixedSource(sender)),
       seen,
       plan,
       forwarding: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
@@ -157,7 +157,7 @@ function pathsOf({ forward }: ListenPlan): string[] {
 }
 
 /** A delivery source for a service without registration. */
-function fixedSource(sender: Sender): DeliverySource {
+function createFixedSource(sender: Sender): DeliverySource {
   const inForce = sender.kind === "service" ? sender.secrets : [];
   return {
     secrets: () => Promise.resolve({ inForce, retired: [], storeTime: null }),
@@ -191,7 +191,11 @@ async function start(
     await printer.result(readyJson(ready), () => readyText(ready, printer.style));
     return;
   }
-  const { id: endpointId, signingSecrets: secrets, replayed } = answered(await link.register(sender.since));
+  const {
+    id: endpointId,
+    signingSecrets: secrets,
+    replayed,
+  } = unwrapAnswer(await link.register(sender.since));
   for (const secret of secrets) printer.hide(secret);
   const ready = { ...common, origin: sender.locate()?.origin ?? null, endpointId, replayed };
   await printer.result(readyJson(ready), () => readyText(ready, printer.style));
@@ -242,7 +246,7 @@ async function tellChange(
   switch (change.kind) {
     case "lost":
       say("disconnected", {}, "the sandbox is disconnected; its events are delivered when it is back");
-      return options.exitOnDisconnect ? DISCONNECTED : undefined;
+      return options.exitOnDisconnect ? DISCONNECTION_PROBLEM : undefined;
     case "back": {
       const { sender } = options;
       const origin = (sender.kind === "sandbox" ? sender.locate()?.origin : undefined) ?? "";
@@ -257,18 +261,18 @@ async function tellChange(
       );
       return undefined;
     case "taken_over":
-      return TAKEN_OVER;
+      return TAKEOVER_PROBLEM;
   }
 }
 
-const DISCONNECTED: Problem = {
+const DISCONNECTION_PROBLEM: Problem = {
   exitCode: EXIT.unreachable,
   code: "disconnected",
   message: "the sandbox is disconnected, and --exit-on-disconnect is set",
   next: "start it again: checkout sandbox start; its events are delivered to the next checkout listen",
 };
 
-const TAKEN_OVER: Problem = {
+const TAKEOVER_PROBLEM: Problem = {
   exitCode: EXIT.failed,
   code: "taken_over",
   message: "another checkout listen has taken over the events of this sandbox",

@@ -138,7 +138,7 @@ async function publish(
   }: ChecklistOptions & { readonly file: JunitFile | undefined },
   report: ChecklistReport,
 ): Promise<number> {
-  const shown = narrowed(report, item);
+  const shown = narrowReport(report, item);
   await printer.result(reportJson(shown), () => {
     const text = markdown === true ? reportMarkdown(shown) : checklistText(shown, printer);
     return again === true ? `${text}\n` : text;
@@ -148,7 +148,7 @@ async function publish(
 }
 
 /** Keeps only the named items. The verdict remains that of all items: no single item makes a store ready. */
-function narrowed(report: ChecklistReport, names: readonly ItemName[] | undefined): ChecklistReport {
+function narrowReport(report: ChecklistReport, names: readonly ItemName[] | undefined): ChecklistReport {
   return names === undefined
     ? report
     : { ...report, items: report.items.filter(({ name }) => names.includes(name)) };

@@ -85,7 +85,7 @@ export function parsePattern(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch (error) {
-    // The message of the engine says what is wrong.
+    // The engine's message describes the fault.
     throw invalidOption("a regular expression", `${text} (${error instanceof Error ? error.message : ""})`);
   }
 }

@@ -73,7 +73,7 @@ export function verifySignature(options: VerifyOptions & { readonly now: number 
   const missingSecret = secrets.length === 0 ? SECRET_MISSING : secrets.map(secretFault).find(Boolean);
   if (missingSecret !== undefined) return missingSecret;
   const rawBody = bytesOf(options.rawBody);
-  if (rawBody === undefined) return notRaw(options.rawBody);
+  if (rawBody === undefined) return rejectParsedBody(options.rawBody);
   const timestamp = oneHeader(headers, { name: headerNames.timestamp, kind: "timestamp", form: TIMESTAMP });
   if (!timestamp.ok) return timestamp;
   const signature = oneHeader(headers, { name: headerNames.signature, kind: "signature", form: SIGNATURES });
@@ -155,7 +155,7 @@ function checkCall({
     );
 }
 
-function notRaw(rawBody: unknown): Rejection<"body_not_raw"> {
+function rejectParsedBody(rawBody: unknown): Rejection<"body_not_raw"> {
   const kind = kindOf(rawBody);
   const got =
     rawBody === undefined

@@ -40,27 +40,33 @@ export function openWatchedDatabase(
     return accept({ connection, watch: NO_FILES, findingCause: (work) => work(), close, leave: close });
   }
   // Named while it is open, because the limit of open files is only exceeded then.
-  const outcome = withFileRefusal(path, options, () => accept(watched(connection, path, options)));
+  const outcome = withFileRefusal(path, options, () => accept(watchConnection(connection, path, options)));
   if (!outcome.ok) connection.close();
   return outcome;
 }
 
 /**
- * SQLite writes the log into the database when its last connection is closed, and better-sqlite3 does not expose the
- * setting for that. A read-only connection cannot do it, so the connection that is closed last decides.
+ * Watches a connection. SQLite writes the log into the database when the last connection is closed, and better-sqlite3
+ * does not expose the setting for that. A read-only connection cannot do it, so the connection that is closed last
+ * decides.
  */
-function watched(
+function watchConnection(
   connection: Connection,
   path: string,
   { nativeBinding, kind }: OpenOptions,
 ): WatchedDatabase {
   const reader = new Database(path, { readonly: true, nativeBinding });
-  const watch = closedIfFailed(reader, () => {
+  const watch = closeIfFailed(reader, () => {
     // It holds its lock on the database from the first read on.
     reader.pragma("user_version");
     return watchFiles(path, isMarked(kind));
   });
-  const files: DatabaseFiles = { path, readAll: watch.readAll, isOpen: true, isSound: confirmedForm(reader) };
+  const files: DatabaseFiles = {
+    path,
+    readAll: watch.readAll,
+    isOpen: true,
+    isSound: createSoundnessCheck(reader),
+  };
   findCauses(connection, files);
   const closeWith = (last: Connection): void => {
     for (const one of [connection, reader]) if (one !== last) one.close();
@@ -73,7 +79,7 @@ function watched(
 }
 
 /** Whether SQLite finds every page intact. A damaged database is not read again for each of its errors. */
-function confirmedForm(reader: Connection): () => boolean {
+function createSoundnessCheck(reader: Connection): () => boolean {
   let isDamaged = false;
   return () => {
     isDamaged ||= !isSound(reader);
@@ -127,7 +133,7 @@ function findingCause<Value>(files: DatabaseFiles, work: () => Value): Value {
   }
 }
 
-function closedIfFailed<Value>(connection: Connection, work: () => Value): Value {
+function closeIfFailed<Value>(connection: Connection, work: () => Value): Value {
   try {
     return work();
   } catch (error) {
@@ -136,7 +142,10 @@ function closedIfFailed<Value>(connection: Connection, work: () => Value): Value
   }
 }
 
-/** An unknown state counts as changed: the next start uses a log that was left. */
+/**
+ * Whether the files still contain our content. An unknown state counts as changed: the next start uses a log that was
+ * left.
+ */
 function holdsOwn(watch: FileWatch): boolean {
   try {
     return watch.holdsOwn();
@@ -151,7 +160,7 @@ function holdsOwn(watch: FileWatch): boolean {
  */
 type Transact = <Value>(work: () => Value) => Value;
 
-/** Makes such transactions, each with its mark at the end. */
+/** Creates such transactions, each with its mark at the end. */
 export function transactor({ connection, watch, findingCause: finding }: WatchedDatabase): Transact {
   const mark = createMarker(connection);
   return <Value>(work: () => Value): Value => {

@@ -1,7 +1,6 @@
-import type { Delivery, Event, EventType, Log, LoggedRequest } from "../types.ts";
+import type { Delivery, LoggedRequest, Event, Log } from "../types.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
-import { EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { CHECKS } from "../../core/webhook/webhook.ts";
 import { printable, printableLiteral, displayText } from "../../core/text.ts";
 import type { Calls } from "../calls.ts";
@@ -16,9 +15,9 @@ type StoreLogContext = { readonly calls: Calls; readonly storeId: string };
 
 /** The fields of events. A filter by any other field would match nothing, and is refused. */
 export const EVENT_FIELDS = {
-  ...named(CHECKS.envelope),
-  ...named(CHECKS.change),
-  data: named(CHECKS.checkout),
+  ...fieldNames(CHECKS.envelope),
+  ...fieldNames(CHECKS.change),
+  data: fieldNames(CHECKS.checkout),
 } satisfies Fields<Event>;
 const DELIVERY_FIELDS = {
   id: true,
@@ -49,16 +48,15 @@ const REQUEST_FIELDS = {
   decisions: true,
 } satisfies Fields<LoggedRequest>;
 
-function named<Shape extends object>(shape: Shape): { readonly [Field in keyof Shape]: true } {
+function fieldNames<Shape extends object>(shape: Shape): { readonly [Field in keyof Shape]: true } {
   const fields = Object.keys(shape).map((field) => [field, true] as const);
   return Object.fromEntries(fields) as { readonly [Field in keyof Shape]: true };
 }
 
 /** The events of a store. */
-export function eventLog(running: Running, { calls, storeId }: StoreLogContext): Log<Event, EventType> {
+export function eventLog(running: Running, { calls, storeId }: StoreLogContext): Log<Event> {
   return createLog<Event>({
-    ...waiting(running, storeId),
-    types: EVENT_TYPES,
+    ...createWaiter(running, storeId),
     noun: "event",
     fields: EVENT_FIELDS,
     open: () => {
@@ -82,11 +80,10 @@ export function eventLog(running: Running, { calls, storeId }: StoreLogContext):
   });
 }
 
-/** The deliveries of a store. A string matches only a delivery that has succeeded. */
-export function deliveryLog(running: Running, { calls, storeId }: StoreLogContext): Log<Delivery, EventType> {
+/** The deliveries of a store. A string matches only a successful delivery. */
+export function deliveryLog(running: Running, { calls, storeId }: StoreLogContext): Log<Delivery> {
   return createLog<Delivery>({
-    ...waiting(running, storeId),
-    types: EVENT_TYPES,
+    ...createWaiter(running, storeId),
     noun: "delivery",
     fields: DELIVERY_FIELDS,
     open: () => async () => {
@@ -107,7 +104,7 @@ export function deliveryLog(running: Running, { calls, storeId }: StoreLogContex
 /** The v1 requests of a store. */
 export function requestLog(running: Running, { calls, storeId }: StoreLogContext): Log<LoggedRequest> {
   return createLog<LoggedRequest>({
-    ...waiting(running, storeId),
+    ...createWaiter(running, storeId),
     noun: "request",
     fields: REQUEST_FIELDS,
     // Wakes when the log writes its collected requests, at most a tenth of a second after a request.
@@ -116,28 +113,21 @@ export function requestLog(running: Running, { calls, storeId }: StoreLogContext
       const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE } });
       return requests.map(requestOf);
     },
-    names: ({ requestId, method, path, orderId }) => {
-      // `CHECKOUT_BASE_URL` has the prefix, so an application names its paths without it.
-      const short = path.replace(/^\/v1(?=\/)/, "");
-      return [`${method} ${path}`, path, `${method} ${short}`, short, requestId, orderId];
-    },
+    names: ({ requestId, method, path, orderId }) => [`${method} ${path}`, path, requestId, orderId],
     line: requestLine,
   });
 }
 
-function waiting(
-  { world, context, isClosed, waitTimeoutMs }: Running,
+function createWaiter(
+  { world, context, isClosed }: Running,
   storeId: string,
-): Pick<LogSource<unknown>, "world" | "follow" | "isClosed" | "waitTimeoutMs"> {
-  const follow = (hear: () => void): (() => void) => context.eventArrivals.follow(storeId, hear);
-  return { world, isClosed, waitTimeoutMs, follow };
+): Pick<LogSource<unknown>, "world" | "follow" | "isClosed"> {
+  return { world, isClosed, follow: (hear) => context.eventArrivals.follow(storeId, hear) };
 }
 
 function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
   return {
     ...entry,
-    // The sandbox made it, so it is one of the types.
-    type: entry.type as EventType,
     nextAt: dateOrNull(entry.nextAt),
     createdAt: new Date(entry.createdAt),
     attempts: entry.attempts.map((one) => ({
