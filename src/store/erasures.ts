@@ -65,7 +65,7 @@ export const HISTORY_STEPS: readonly Step[] = [
     parts: ["late_results", "page_views", "attempts", "idempotency_keys"].map(deleteOfCheckouts),
     sql: "DELETE FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?",
   },
-  ...["drills", "waivers", "explorations", "admin_acts"].map(alone),
+  ...["drills", "waivers", "explorations", "admin_acts"].map(stepWithoutParts),
 ];
 
 /** Statements for the transaction that deletes the last of these rows; each takes a store. */

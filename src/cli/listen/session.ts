@@ -72,7 +72,7 @@ const DRAIN_MS = 800;
 const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
 /** Maximum length of the shown reason why a request is not a delivery, in characters. */
-const MAX_WHY = 200;
+const MAX_REASON_LENGTH = 200;
 /** Time for the rest of the way, in addition to the target's timeout, in milliseconds. */
 const SILENCE_MS = 30_000;
 
@@ -135,7 +135,9 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
       },
       onStray: (why) =>
         void momentOf(context, link).then(({ at, real }) =>
-          printer.talk([timeOf(at), `not a delivery: ${printable(cut(why, MAX_WHY))}`, ...real].join("  ")),
+          printer.talk(
+            [timeOf(at), `not a delivery: ${printable(cut(why, MAX_REASON_LENGTH))}`, ...real].join("  "),
+          ),
         ),
       report: (error) => printer.trace(printable(`checkout listen: ${messageOf(error)}`)),
     });

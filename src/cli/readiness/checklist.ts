@@ -94,7 +94,7 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
   const judge = await judgeFor(context, options);
   using stop = untilStopped(context.world);
   const show = (report: ChecklistReport): Promise<number> => publish(context, { ...options, file }, report);
-  const narrow = (report: ChecklistReport): ChecklistReport => narrowed(report, options.item);
+  const narrow = (report: ChecklistReport): ChecklistReport => narrowReport(report, options.item);
   const { signal } = stop;
   if (options.watch !== true) return await show(await judge(signal));
   return await watch(context.world, { judge, show, narrow, signal });

@@ -467,7 +467,7 @@ async function compare(run: Run, lanes: readonly Lane[]): Promise<boolean> {
     after: removeIds(texts.get(lane) ?? "", lanes),
   });
   for (const lane of lanes) {
-    const text = { ...textOf(lane), after: withoutIds(lane.paid, lanes), last: textOf(lane).after };
+    const text = { ...textOf(lane), after: removeIds(lane.paid, lanes), last: textOf(lane).after };
     if (isReverted(text)) markFirst(lane, "created_late", "undone");
   }
   for (const lane of lanes.filter(({ order }) => order.end === "declined")) {

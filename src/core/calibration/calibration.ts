@@ -92,10 +92,14 @@ function unobservedAssumption(decision: number, expected: string): CalibratedAss
   return { decision, verdict: "not_observed", expected, request: null, answer: null };
 }
 
-type Seen = { readonly probe: Probe; readonly check: Check; readonly answer: ProbeAnswer | undefined };
+type ObservedAnswer = {
+  readonly probe: Probe;
+  readonly check: Check;
+  readonly answer: ProbeAnswer | undefined;
+};
 
 function judge(run: string, answers: Answers, decision: number): CalibratedAssumption {
-  const seen: readonly Seen[] = PROBES.flatMap((probe) =>
+  const seen: readonly ObservedAnswer[] = PROBES.flatMap((probe) =>
     probe.checks
       .filter((check) => check.decision === decision)
       .map((check) => ({ probe, check, answer: answers.get(probe.name) })),

@@ -202,12 +202,12 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
 
 /** The check that corresponds to a code. */
 export function checkOf(code: ErrorCode): Check {
-  const decision = errorRow(code)?.decision ?? LIST_OF_CODES;
+  const decision = errorRow(code)?.decision ?? CODES_DECISION;
   return { rule: null, decision, field: null, expected: null, message: null, next: [], ...ROWS[code] };
 }
 
 /** The decision on the list of codes. */
-const LIST_OF_CODES = 4;
+const CODES_DECISION = 4;
 
 const LADDER = [TRANSPORT, HOST, "route", CREDENTIAL, RATE, SCOPE];
 const OF_CREATE = [CONTENT, KEY, STORE, ORDER];

@@ -74,7 +74,7 @@ const NO_REFUSAL = {
 } as const;
 
 /** The decision on faults. */
-const FAULTS = 94;
+const FAULTS_DECISION = 94;
 
 /** Explains a request with a fault: because of the fault the client did not get the right answer. */
 function explainFault(
@@ -85,7 +85,7 @@ function explainFault(
   const why = code === null || refused === null ? "" : ` (${code}): ${refused.message}`;
   return {
     summary: `${line}${why}; ${faultText(fault)}`,
-    decision: FAULTS,
+    decision: FAULTS_DECISION,
     next: ["checkout faults list", "checkout faults clear"],
   };
 }

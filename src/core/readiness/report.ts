@@ -187,8 +187,8 @@ export function reportMarkdown(report: ChecklistReport): string {
     `${verdictLine(report)}. Judged ${iso(judgedAt)}, ${of}${code(service)}. ${english(READINESS.testMode)}`,
     "",
     ...items.flatMap(markdownItem),
-    ...(calibrated === undefined ? [] : ["", markdown(calibrated)]),
-    ...(explored === undefined ? [] : ["", markdown(explored)]),
+    ...(calibrated === undefined ? [] : ["", escapeMarkdown(calibrated)]),
+    ...(explored === undefined ? [] : ["", escapeMarkdown(explored)]),
   ].join("\n");
 }
 

@@ -251,18 +251,18 @@ export const COLUMN_RULES: Readonly<Record<string, Readonly<Record<string, Colum
     first_request_id: id,
     first_at: moment,
   },
-  waivers: { position: place, store_id: REFERS, drill: CHECKED, reason: keptText, at: moment },
-  explorations: {
-    store_id: REFERS,
-    schedules: CHECKED,
-    broken: CHECKED,
-    places: json(exploration.shape.places),
+  waivers: {
+    position: place,
+    store_id: CHECKED_BY_REFERENCE,
+    drill: CHECKED_BY_SQLITE,
+    reason: keptText,
     at: moment,
   },
-  page_views: {
-    checkout_id: REFERS,
-    kind: CHECKED,
-    number: CHECKED,
+  explorations: {
+    store_id: CHECKED_BY_REFERENCE,
+    schedules: CHECKED_BY_SQLITE,
+    broken: CHECKED_BY_SQLITE,
+    places: json(exploration.shape.places),
     at: moment,
   },
   page_views: {

@@ -160,23 +160,23 @@ function rejectParsedBody(rawBody: unknown): Rejection<"body_not_raw"> {
   const got =
     rawBody === undefined
       ? "nothing"
-      : kind === A_PROMISE || rawBody === null
+      : kind === PROMISE_KIND || rawBody === null
         ? kind
         : `a parsed ${typeof rawBody}`;
-  const next = kind === A_PROMISE ? "await it" : "read it before any parser does";
+  const next = kind === PROMISE_KIND ? "await it" : "read it before any parser does";
   return reject(
     "body_not_raw",
     `the body must be the bytes or the text as they arrived; got ${got}: ${next}`,
   );
 }
 
-const A_PROMISE = "a promise";
+const PROMISE_KIND = "a promise";
 
 /** The kind of a wrong value; the value itself is not shown. */
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return String(value);
   if (typeof value !== "object") return `a ${typeof value}`;
-  if ("then" in value) return A_PROMISE;
+  if ("then" in value) return PROMISE_KIND;
   return Array.isArray(value) ? "another array" : "another object";
 }
 

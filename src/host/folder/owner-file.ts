@@ -13,7 +13,7 @@ type Owner = { readonly pid: number; readonly started: string; readonly folder?:
 /** The current owner of a file: this process, or another running one. */
 export type Claim = "own" | Owner;
 
-/** Stands for an ended or missing owner; processes that take over the file queue after it. */
+/** Stands for an ended or missing owner, from whom processes take over the file one after the other. */
 const NO_OWNER: Owner = { pid: 0, started: "" };
 
 /**

@@ -55,7 +55,7 @@ const SLOW_MS = 2000;
 const MAX_ATTEMPTS = 6;
 /** The first pause after a 429 without `Retry-After`, in milliseconds; it doubles each time. */
 const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 30_000;
 /** Maximum total time of a drill's pauses, in milliseconds. */
 const ALL_PAUSES_MS = 60_000;
 
@@ -205,7 +205,7 @@ function createPace(world: Pick<World, "now" | "sleep">) {
       if (!isLimited || tries === MAX_ATTEMPTS) return { ...posted, limited: !isLimited && tries > 1 };
       const named = parseRetryAfter(result.headers["retry-after"], world.now()) ?? 0;
       const wanted = Math.max(named, FIRST_PAUSE_MS * 2 ** (tries - 1));
-      if (!pause(Math.min(wanted, LONGEST_PAUSE_MS))) return { ...posted, limited: false };
+      if (!pause(Math.min(wanted, MAX_PAUSE_MS))) return { ...posted, limited: false };
     }
   };
 }

@@ -131,7 +131,7 @@ function toJsonLine({ at, status, method, target, milliseconds, note, requestId 
 function deliveryText(entry: DeliveryAttemptEntry): string {
   const { at, url, status, error, type, milliseconds, attempt, cause } = entry;
   const { pathname, search } = new URL(url);
-  const sent = `POST ${shownTarget(pathname + search)} ${status ?? error} ${type}`;
+  const sent = `POST ${displayTarget(pathname + search)} ${status ?? error} ${type}`;
   return `${iso(at).slice(11)}  → ${printable(sent)} ${milliseconds} ms, attempt ${attempt}${cause === "event" ? "" : `, ${cause}`}\n`;
 }
 

@@ -39,7 +39,7 @@ export function recordAttemptResult(
     "error" in outcome &&
     outcome.error === "unreachable";
   // The attempt is undone and repeated at once, over a fresh connection.
-  const isFree = isPaused || wasKeptInVain(result);
+  const isFree = isPaused || hasKeptConnectionFailed(result);
   const tries = isFree ? delivery.tries : delivery.tries + 1;
   const verdict = isFree
     ? ({ state: "due", nextAt: now } as const)
@@ -107,7 +107,7 @@ function judgeEndpoint(
  * Whether a kept connection failed: the receiver may have closed it before it was reused, or sent more than one answer
  * on it.
  */
-function wasKeptInVain(result: EndedAttempt["result"]): boolean {
+function hasKeptConnectionFailed(result: EndedAttempt["result"]): boolean {
   if (result === "forbidden" || result.ok || result.onKept !== true) return false;
   return result.failure === "connection_lost" || result.failure === "bad_answer";
 }

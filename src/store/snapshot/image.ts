@@ -148,7 +148,7 @@ export async function sealFile(path: string, origin: SnapshotOrigin): Promise<vo
   const file = await promises.open(path, "r+");
   try {
     const proof = beginProof(origin);
-    await readParts(file, (part, isFirst) => (isFirst ? provenParts(part) : [part]).forEach(proof.add));
+    await readParts(file, (part, isFirst) => (isFirst ? partsToProve(part) : [part]).forEach(proof.add));
     await file.write(proof.end(), 0, ORIGIN_PROOF_BYTES, ORIGIN_OFFSET);
     let checksum = 0;
     await readParts(file, (part, isFirst) => {
@@ -180,17 +180,17 @@ async function readParts(
 
 /** Writes the proof of origin into the bytes of a snapshot, which still need their checksum. */
 export function writeOrigin(bytes: Buffer, origin: SnapshotOrigin): Buffer {
-  originProof(origin, provenParts(bytes)).copy(bytes, ORIGIN_OFFSET);
+  originProof(origin, partsToProve(bytes)).copy(bytes, ORIGIN_OFFSET);
   return bytes;
 }
 
 /** Whether this sandbox took the snapshot, and no bit has changed since (decision 95). */
 export function hasOrigin(bytes: Uint8Array, origin: SnapshotOrigin): boolean {
-  return isOriginProof(origin, provenParts(bytes), bytes.subarray(ORIGIN_OFFSET, ORIGIN_END));
+  return isOriginProof(origin, partsToProve(bytes), bytes.subarray(ORIGIN_OFFSET, ORIGIN_END));
 }
 
 /** All bytes except the checksum and the proof. */
-function provenParts(bytes: Uint8Array): readonly Uint8Array[] {
+function partsToProve(bytes: Uint8Array): readonly Uint8Array[] {
   return [bytes.subarray(0, CHECKSUM_OFFSET), bytes.subarray(ORIGIN_END)];
 }
 

@@ -120,8 +120,8 @@ function prepareRows(
 const MAX_POSITION = 2 ** 52;
 
 /**
- * Rows that are numbered across all stores: each keeps its number; or, if a number is taken, all get numbers above
- * every number ever used, in the same order.
+ * Renumbers rows that are numbered across all stores: each keeps its number; or, if a number is taken, all get numbers
+ * above every number ever used, in the same order.
  */
 function renumberRows(
   connection: Connection,

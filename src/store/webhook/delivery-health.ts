@@ -22,7 +22,7 @@ export type EndpointHealth = {
 const LOOK_FAILED = 10_000;
 /** Maximum number of attempted deliveries in each state that determine an endpoint's health. */
 const LOOK_HEALTH = 100;
-/** The sums of answers; the sum of no rows is null. */
+/** The numbers of answers by kind; null if there are no rows. */
 type Answers = { readonly [Name in Exclude<keyof EndpointHealth, "nextAt" | "due">]: number | null };
 
 type HealthQuery = Pick<Delivery, "endpointId" | "state"> & { readonly since: number; readonly look: number };

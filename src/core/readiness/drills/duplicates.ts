@@ -151,7 +151,7 @@ const STEPS_BEFORE = {
   before_its_events: {
     title: ["paid, and its events held back", "已支付，事件暂缓推送"],
     expected: EXPECTED_RESULTS.unpaidUnlessAsked,
-    see: ({ held }) => held.map(whileHeld),
+    see: ({ held }) => held.map(judgeHeldViews),
   },
 } as const satisfies ViewSteps;
 
@@ -259,7 +259,11 @@ function unpaid({ view, checkoutId: reference }: ViewFact, ifPaid: DuplicatesCau
   return { got: readingText(view), reference, cause: view.says === "paid" ? ifPaid : readable(view) };
 }
 
-function whileHeld({ view, askedBy, checkoutId: reference }: DuplicatesFacts["held"][number]): StepOutcome {
+function judgeHeldViews({
+  view,
+  askedBy,
+  checkoutId: reference,
+}: DuplicatesFacts["held"][number]): StepOutcome {
   const isPaid = view.says === "paid";
   if (isPaid && askedBy !== "shop") return { got: readingText(view), reference, cause: "view_of_service" };
   return {

@@ -147,7 +147,7 @@ function preferences(role: PortalRole): PortalRoute {
   };
 }
 
-const NOWHERE = "http://portal.invalid";
+const PLACEHOLDER_ORIGIN = "http://portal.invalid";
 
 /**
  * A path of the portal with its query, without the secret key; undefined for other paths, to which users are not
@@ -157,9 +157,9 @@ export function pathWithin(
   { path }: Pick<PortalAccess, "path">,
   text: string | null | undefined,
 ): string | undefined {
-  if (text === null || text === undefined || !URL.canParse(text, NOWHERE)) return undefined;
-  const { origin, pathname, search, hash } = new URL(text, NOWHERE);
-  if (origin !== NOWHERE || !/^\/portal(\/|$)/.test(pathname)) return undefined;
+  if (text === null || text === undefined || !URL.canParse(text, PLACEHOLDER_ORIGIN)) return undefined;
+  const { origin, pathname, search, hash } = new URL(text, PLACEHOLDER_ORIGIN);
+  if (origin !== PLACEHOLDER_ORIGIN || !/^\/portal(\/|$)/.test(pathname)) return undefined;
   const address = pathname + search + hash;
   return removeKey(path, address) ?? address;
 }

@@ -15,7 +15,7 @@ import { WORDS } from "../texts.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 
 /** The actions, grouped by what fails. */
-const GROUPS = {
+const ACTION_GROUPS = {
   answers: ["status", "rate_limit", "storage_full", "empty", "truncate"],
   connections: ["latency", "slow_body", "reset", "lose_answer", "lose_request"],
   deliveries: ["duplicate", "reorder", "delay", "drop"],
@@ -34,7 +34,7 @@ export function addFault(context: PortalContext, view: View): Html {
     <h2>${TEXTS.add}</h2>
     ${refusalText("action", refused)}
     <div class="fault-groups">
-      ${Object.entries(GROUPS).map(([group, actions]) => groupOf(view, { group, actions, chosen }))}
+      ${Object.entries(ACTION_GROUPS).map(([group, actions]) => groupOf(view, { group, actions, chosen }))}
     </div>
     ${chosen === undefined ? html`<p class="hint">${TEXTS.chooseAction}</p>` : formOf(context, view, chosen)}
   </section>`;
@@ -52,7 +52,7 @@ function groupOf(
     readonly chosen: FaultAction | undefined;
   },
 ): Html {
-  const { title, about } = TEXTS.groups[group as keyof typeof GROUPS];
+  const { title, about } = TEXTS.groups[group as keyof typeof ACTION_GROUPS];
   return html`<div>
     <h3>${title}</h3>
     <p class="hint">${about}</p>
