@@ -25,28 +25,27 @@ export type {
 export type Clock = { readonly now?: number };
 
 /**
- * Verifies a webhook over its raw body and returns its event, or a code and a sentence that explains the refusal. No
- * request makes it throw; a mistake in the call, such as invalid headers, is a TypeError that describes it (interface
- * 29, 30).
+ * Verifies a webhook over its raw body and returns its event, or a code and a sentence that say why not. No request
+ * makes it throw; a mistake in the call, such as headers that are none, is a TypeError that says so (interface 29, 30).
  */
 export function verifyWebhook(options: VerifyOptions & Clock): WebhookVerdict {
-  return verifyAt(addTime(options));
+  return verifyAt(clocked(options));
 }
 
 /** Verifies only the signature, for a service whose bodies are not events of version 1.0.0-test. */
 export function verifySignature(options: VerifyOptions & Clock): SignatureVerdict {
-  return verifySignatureAt(addTime(options));
+  return verifySignatureAt(clocked(options));
 }
 
-/** Adds the current time to the options. An untyped caller may have passed anything. */
-function addTime(options: VerifyOptions & Clock): VerifyOptions & { readonly now: number } {
+/** The same with a time. Who calls it from JavaScript may have passed anything. */
+function clocked(options: VerifyOptions & Clock): VerifyOptions & { readonly now: number } {
   if (typeof options !== "object" || options === null)
     throw new TypeError("a verification takes one object: { rawBody, headers, secrets }");
-  return { ...options, headers: keepHeaders(options.headers), now: options.now ?? Date.now() };
+  return { ...options, headers: kept(options.headers), now: options.now ?? Date.now() };
 }
 
-/** Headers that can be read more than once, unlike an iterator such as `headers.entries()`. */
-function keepHeaders(headers: VerifyOptions["headers"]): VerifyOptions["headers"] {
+/** Headers that can be read more than once, which an iterator such as `headers.entries()` cannot. */
+function kept(headers: VerifyOptions["headers"]): VerifyOptions["headers"] {
   const isIterator = typeof headers === "object" && headers !== null && "next" in headers;
   return isIterator && Symbol.iterator in headers ? Array.from(headers as Iterable<HeaderLine>) : headers;
 }

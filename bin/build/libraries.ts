@@ -7,14 +7,19 @@ import { declarations, typesIn, typesOf, type Typed, type Types } from "./types.
 /** Makes the kit report an unsupported Node, before it fails at a missing function. */
 const NODE_CHECK = `{
   const [major, minor] = process.versions.node.split(".").map(Number);
+  const needed =
+    "hosted-checkout/testing needs Node 22.22.2 or newer, and this is " + process.versions.node +
+    "; in your project, type npm i -D node@24 and run your tests with npx or npm test";
+  // Node prints the line that throws, so that line does not have the message.
   if (major < 22 || (major === 22 && minor < 22))
-    throw new Error("hosted-checkout/testing needs Node 22.22.2 or newer, and this is " + process.versions.node);
+    throw new Error(needed);
 }`;
 
 const WEBHOOK_TYPES: Typed = ["core/webhook/webhook", "webhooks"];
 const TESTING_TYPES: Typed = [
   "core/webhook/webhook",
   "testing/config-types",
+  "testing/fault-types",
   "testing/types",
   "testing/errors",
   "testing/explore/types",

@@ -45,13 +45,18 @@ export function declarations(folder: string, names: readonly string[]): Types {
 export function typesOf(types: Types, parts: Typed): string {
   const entry = parts.at(-1) ?? "";
   const texts = parts.map((part) => {
-    const text = typesIn(types, part).replaceAll(/^(?:import .*|export \{\};)\n/gm, "");
+    const text = typesIn(types, part)
+      .replaceAll(/^(?:import .*|export \{\};)\n/gm, "")
+      .replaceAll(CITED, "");
     return part === entry
       ? text.replaceAll(/^(export .*) from ".*";$/gm, "$1;")
       : text.replaceAll(/^export /gm, "");
   });
   return texts.join("");
 }
+
+/** Citations of our own lists, which a user of the package has no link to. */
+const CITED = / \((?:interface|decisions?) \d+(?:(?:,| and) \d+)*\)/g;
 
 /** The types of one file below src/. */
 export function typesIn(types: Types, name: string): string {

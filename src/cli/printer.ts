@@ -47,7 +47,14 @@ export type Printer = {
   readonly reveal: (secret: string) => void;
   /** Hides a password, which may be short. */
   readonly hidePassword: (password: string) => void;
+  /** Whether the output for people is the log of a CI job (decision 123): results then contain no secrets. */
+  readonly isJobLog: boolean;
 };
+
+/** A secret of a result for people; in the log of a CI job, where to find it instead. */
+export function secretText({ isJobLog }: Pick<Printer, "isJobLog">, secret: string, find: string): string {
+  return isJobLog ? `not printed in CI: ${find}` : secret;
+}
 
 /**
  * A shorter text is not a secret but an unfinished setting, such as `test`: hiding it would redact parts of other
@@ -113,6 +120,7 @@ export function createPrinter(
     hidePassword: (password) => {
       if (password !== "") hideAll(password);
     },
+    isJobLog: !isTerminal(world.stdout) && !["", "0", "false"].includes(world.env["CI"] ?? ""),
   };
 }
 

@@ -170,7 +170,7 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     load: async () => [(await import("./webhook/webhooks.ts")).registerWebhooks],
   },
   portal: {
-    summary: "sign out of the portal (to open it: checkout open)",
+    summary: "end portal sign-ins (checkout open opens the portal)",
     load: async () => [(await import("./portal/sign-out.ts")).registerPortalSignOut],
   },
   snapshots: {
@@ -222,7 +222,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => [(await import("./calibration/calibrate.ts")).registerCalibrate],
   },
   whoami: {
-    summary: "show the service, store and key that commands use, and the source of each",
+    summary: "show the service, store and key that commands use, and where each comes from",
     load: async () => [(await import("./whoami.ts")).registerWhoami],
   },
   doctor: {
@@ -242,7 +242,7 @@ export async function createProgram(registry: Registry): Promise<Command> {
     .description("The Hosted Checkout and Orders Service v1 on your own machine.")
     .version(version, "-v, --version", "print the version")
     .exitOverride()
-    // Options after a command belong to that command, even if a parent command has an option of the same name.
+    // Options behind a command belong to that command, even if a parent command has an option of the same name.
     .enablePositionalOptions()
     .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP })
     .configureOutput({
@@ -289,7 +289,7 @@ export function arrangeArguments(program: Command, argv: readonly string[]): rea
   }
   const rest = argv.slice(at);
   const isUnknown = group.commands.length > 0 && rest[0]?.startsWith("-") === false;
-  // An unknown word is an error, even together with `help`.
+  // An unknown word is an error, even beside `help`.
   if (isUnknown) return [...words, ...rest.filter((word) => !HELP.has(word))];
   // `orders create help` asks for help, because `create` takes no argument.
   if (rest[0] === "help" && group.registeredArguments.length === 0) helps = true;

@@ -44,7 +44,7 @@ export async function withService<Value>(
   use: (made: MadeService) => Promise<Outcome<Value, HostFailure>>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
-  // Checked before anything is created: a new key must not replace a foreign file.
+  // Checked before anything is made: a new key must not replace a foreign file.
   const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
   if (!credentials.ok) return credentials;
   const opened = openState(world, held, { given, credentials: credentials.value });
@@ -73,7 +73,7 @@ export async function withService<Value>(
       masterKey,
       folderHold,
       requestStop: stop.resolve,
-      ...storeCreationParts(maker),
+      ...ofNewStores(maker),
       forgetStore,
       instanceChanged: run.renew,
       snapshotShelf: held === undefined ? shelfInMemory() : snapshotsIn(world, held.path),
@@ -91,7 +91,7 @@ export async function withService<Value>(
 }
 
 /** The parts that the control API needs in addition to its own to create stores. */
-function storeCreationParts({ keepKey, keepKeySoon, keepName, startClock }: StoreMaker) {
+function ofNewStores({ keepKey, keepKeySoon, keepName, startClock }: StoreMaker) {
   return { keepKey, keepKeySoon, keepName, startClock };
 }
 

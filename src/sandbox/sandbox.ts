@@ -44,39 +44,37 @@ export type SandboxOptions = {
   readonly store: Store;
   readonly port: number;
   readonly rateLimit: RateLimit | "off";
-  /** Lifetime of checkouts, in milliseconds. */
+  /** Lifetime of checkouts. */
   readonly checkoutLifetimeMs: number;
-  /** Names that are allowed in the Host header in addition to loopback, for v1 and the pages. */
+  /** Allowed names in the Host header besides loopback, for v1 and the pages. */
   readonly allowHosts: readonly string[];
-  /** Names that are allowed in the Host header for the control API. */
+  /** The same for the control API. */
   readonly allowControlHosts: readonly string[];
-  /** Addresses that the sandbox listens on in addition to loopback (decision 79). */
+  /** Addresses beside loopback that it listens on (decision 79). */
   readonly addresses: readonly ListenAddress[];
-  /** The origin at which payers reach the payment pages. If undefined: an origin on this machine. */
+  /** The origin of the payment pages for payers; undefined: an origin of this machine. */
   readonly publicUrl: string | undefined;
-  /**
-   * The origin at which a browser reaches the portal. If undefined: `localhost`, or no portal if `publicUrl` is set.
-   */
+  /** The origin that a browser reaches the portal at; undefined: `localhost`, or none beside a public URL. */
   readonly portalUrl: string | undefined;
-  /** Hosts that endpoints may have in addition to loopback (decision 14). */
+  /** Allowed hosts of endpoints besides loopback (decision 14). */
   readonly allowTargets: readonly string[];
-  /** Timeout for a receiver's whole answer, in milliseconds. */
+  /** Timeout for a receiver's whole answer. */
   readonly deliveryTimeoutMs: number;
-  /** Delays before the attempts of a delivery, in milliseconds. */
+  /** Delays before the tries of a delivery. */
   readonly deliveryScheduleMs: DeliverySchedule;
   /** Maximum number of deliveries in flight to one endpoint. */
   readonly deliveriesInFlight: number;
-  /** Why nothing is sent from the whole folder to endpoints (decision 71); undefined if deliveries are sent. */
+  /** Why nothing is sent to endpoints from the whole folder (decision 71); undefined if all may be. */
   readonly folderHold: string | undefined;
   readonly log: AccessLog;
   readonly requests: RequestLog;
-  /** The control token, which permits running the sandbox. */
+  /** The control token: it runs the sandbox. */
   readonly controlToken: string;
-  /** The admin token, which permits only actions of the administrator. */
+  /** The admin token: only for the administrator's acts. */
   readonly adminToken: string;
   /** The description for the control API. */
   readonly description: SandboxDescription;
-  /** Called when a caller of the control API asks the sandbox to stop. */
+  /** Called when the control API asks the sandbox to stop. */
   readonly requestStop: () => void;
   /** The version of the program, for the control API. */
   readonly version: string;
@@ -91,22 +89,22 @@ export type SandboxOptions = {
   readonly snapshotShelf: SnapshotShelf;
   /** The calibration record of the project; undefined if there is none. */
   readonly calibration: () => Calibration | undefined;
-  /** Whether to leave due work for the next start. */
+  /** Whether due work is left for the next start. */
   readonly isAsleep?: boolean;
-  /** Called for our own failures, with the request_id that the caller received. */
+  /** Called for our own failures, with the request_id that the caller got. */
   readonly report: (requestId: string, error: unknown) => void;
 };
 
 /** The whole service: answers requests, and processes due work. */
 export type Sandbox = {
   readonly service: Service;
-  /** The dependencies of the verbs, for a program that hosts the sandbox in its own process. */
+  /** The dependencies of its verbs, for a program that hosts the sandbox in its own process. */
   readonly context: SandboxContext;
   /** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
   readonly start: () => Promise<void>;
-  /** Called once the sandbox was announced: from then on `/healthz` reports that it is ready. */
+  /** From now on `/healthz` says that it is ready. */
   readonly announced: () => void;
-  /** Starts no more work; waits for running deliveries, at most this long. */
+  /** Starts nothing new; waits for running deliveries, at most this long. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
@@ -115,7 +113,7 @@ export type SandboxContext = AreasContext & DispatchContext;
 
 type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes" | "freshId">;
 
-/** Creates a sandbox. Every request passes the guard first and is logged last, even an unreadable one. */
+/** Every request passes the guard first and is logged last, also an unreadable one. */
 export function createSandbox(world: SandboxWorld, options: SandboxOptions): Sandbox {
   const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
@@ -123,12 +121,12 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   const stopping = new AbortController();
   const portal = portalOf(world, options);
   const note = logInto({ ...options, portal }, world);
-  const { isReady, announced } = createAnnouncement(world);
+  const { isReady, announced } = announcement(world);
   const context: SandboxContext = {
     ...options,
     world,
     isReady,
-    ...deriveValues(options),
+    ...derivedFrom(options),
     portal,
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     pageViews: createPageViews({ store: options.store, world, eventArrivals }, report("page views")),
@@ -140,7 +138,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
       await timekeeper.wake(storeIds);
       dispatcher.wakeStores(storeIds);
     },
-    ...(options.isAsleep === true ? IDLE_TIMERS : {}),
+    ...(options.isAsleep === true ? ASLEEP : {}),
     storeGate: createStoreGate(world, (storeId) => eventArrivals.tell(storeId)),
     clockMutex: createMutex(),
     clockMoves: createClockMoves(),
@@ -153,12 +151,12 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     answer: async (request) => {
       const startedAt = world.monotonic();
       const answer = await answerSafely(request);
-      // Delayed only here, so that an erasure of the store does not wait for the delay.
+      // Held back where its store does not wait for it.
       if (answer.delayMs !== undefined) await context.pause(answer.delayMs);
       return note(request, answer, startedAt);
     },
     refuse: async (unreadable) =>
-      note(unreadable, await refuseUnread(context, unreadable), world.monotonic()),
+      note(unreadable, await refusedUnread(context, unreadable), world.monotonic()),
   };
   return {
     service,
@@ -173,25 +171,25 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     },
   };
 
-  /** The only catch of the service: an unexpected failure becomes a 503 if the disk failed, otherwise a 500. */
+  /** The only catch of the service: an unexpected failure becomes 503 if the disk failed, else 500. */
   async function answerSafely(request: HttpRequest): Promise<Answer> {
     try {
       const area = areaOf(request);
       const allowed = checkRequest(request, hosts[area.audience]);
-      return allowed.ok ? await area.answer(context, request) : answerWithRefusal(context, allowed.refusal);
+      return allowed.ok ? await area.answer(context, request) : refused(context, allowed.refusal);
     } catch (error) {
       const requestId = world.uuid("failed");
       options.report(requestId, error);
-      return failureFor(context, { request, requestId }, refusalOfFailure(error, requestId));
+      return failureFor(context, { request, requestId }, accidentOf(error, requestId));
     }
   }
 }
 
-/** Maximum time for which a health check waits for a starting sandbox, in milliseconds. */
+/** Maximum wait of a health check for a starting sandbox, in milliseconds. */
 const MAX_START_MS = 5000;
 
-/** Creates the signal that the sandbox was announced as ready; health checks wait for it. */
-function createAnnouncement(world: Pick<World, "after">) {
+/** Creates the signal that the sandbox was reported ready; health checks wait for it. */
+function announcement(world: Pick<World, "after">) {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isAnnounced = false;
   void promise.then(() => (isAnnounced = true));
@@ -202,7 +200,7 @@ function createAnnouncement(world: Pick<World, "after">) {
 }
 
 /** Values that depend only on the options. */
-function deriveValues(options: SandboxOptions) {
+function derivedFrom(options: SandboxOptions) {
   const { port, publicUrl, rateLimit, allowTargets } = options;
   return {
     checkoutOrigin: publicUrl ?? localOrigin(port),
@@ -214,13 +212,13 @@ function deriveValues(options: SandboxOptions) {
 }
 
 /** The timers of a sandbox that leaves due work for the next start. */
-const IDLE_TIMERS = {
+const ASLEEP = {
   expectDue: () => undefined,
   wakeDispatcher: () => undefined,
   wakeStores: () => Promise.resolve(),
 } satisfies Partial<SandboxContext>;
 
-/** The remedy: a browser sends the cookies of a host to all of its ports. */
+/** A browser sends the cookies of a host to all of its ports. */
 const TOO_MANY_COOKIES =
   "; most of them are cookies of other programs on this machine: delete the cookies of localhost and 127.0.0.1 in this browser, then reload";
 
@@ -295,7 +293,7 @@ function hostsOf(options: SandboxOptions): HostsOf {
   };
 }
 
-/** The Host of a browser's requests to the public URL, without a default port. */
+/** The Host of a browser's requests to the public URL: a default port is left out. */
 function publicHosts(publicUrl: string | undefined): string[] {
   return publicUrl === undefined ? [] : [new URL(publicUrl).host];
 }
@@ -309,7 +307,7 @@ function isShown(request: Pick<HttpRequest, "target">, { unlogged }: Answer): bo
   return unlogged !== true && (audience === "merchant" || audience === "browser");
 }
 
-/** The log entry of an answered request, without tokens set by the environment. */
+/** The log entry of an answered request, without tokens that the environment has set. */
 function entryOf(
   { method, target }: Pick<HttpRequest, "method" | "target">,
   { status, headers, note, logged }: Answer,
@@ -321,13 +319,13 @@ function entryOf(
   return { ...times, method, status, requestId, ...shown };
 }
 
-function refusalOfFailure(error: unknown, requestId: string): Refusal {
+function accidentOf(error: unknown, requestId: string): Refusal {
   const known = asUnavailable(error);
   if (known instanceof StorageUnavailable) return storageRefusal(known);
   return { code: "internal_error", message: `the sandbox failed; its log says why, under ${requestId}` };
 }
 
-/** An unexpected failure as a page for a browser, or as the envelope if the pages cannot be loaded. */
+/** A browser gets an unexpected failure as a page, or as the envelope if the pages cannot be loaded. */
 async function failureFor(
   context: AreasContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
@@ -342,17 +340,16 @@ async function failureFor(
 }
 
 /**
- * The refusal of bytes that are not a valid request: a page, if a browser requested one of our pages. It is a page for
- * payers at every address, so that it does not reveal the portal's path.
+ * The refusal of bytes that are no valid request: a page, if a browser requested one of our pages. It is a page for
+ * payers for every address, so that it does not reveal the portal's path.
  */
-function refuseUnread(
+function refusedUnread(
   context: AreasContext,
   { rawHeaders = [], ...unread }: UnreadableRequest,
 ): Answer | Promise<Answer> {
   const request = { ...unread, rawHeaders, body: new Uint8Array(), target: PAYERS_PAGE };
   const wantsPage = headerLines(request, "accept").join().includes("text/html");
-  if (!wantsPage || !/^\/(?:portal|pay)(?:[/?]|$)/.test(unread.target))
-    return answerWithRefusal(context, unread);
+  if (!wantsPage || !/^\/(?:portal|pay)(?:[/?]|$)/.test(unread.target)) return refused(context, unread);
   const cure = unread.code === "headers_too_large" ? TOO_MANY_COOKIES : "";
   const refusal = { ...unread, message: unread.message + cure };
   return failureFor(context, { request, requestId: context.world.uuid("refused") }, refusal);
@@ -360,6 +357,6 @@ function refuseUnread(
 
 const PAYERS_PAGE = "/pay/";
 
-function answerWithRefusal(context: ApiContext, refusal: Refusal): Answer {
+function refused(context: ApiContext, refusal: Refusal): Answer {
   return answerRefusal(context.world.uuid("refused"), refusal);
 }

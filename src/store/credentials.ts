@@ -3,7 +3,7 @@ import type { StoreClock } from "../core/clock.ts";
 import { hashKey, type Credential, type Scope } from "../core/credential.ts";
 import type { Connection } from "./connection/database.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
-import { cacheBriefly } from "./connection/remembered.ts";
+import { remembered } from "./connection/remembered.ts";
 
 /** The public facts of an API key. Times are milliseconds by the real clock. */
 export type ShownKey = Omit<KeyEntry, "keyId"> & Pick<Credential, "id">;
@@ -22,7 +22,7 @@ type NewCredential = Credential & {
   /** Whether it is valid only while a drill runs. */
   readonly forDrill?: boolean;
 };
-/** A credential as stored: the scopes are joined by spaces. */
+/** As stored: the scopes joined by spaces. */
 type Row<Value> = Omit<Value, "scopes"> & { readonly scopes: string };
 
 /** The DDL of API keys. */
@@ -69,7 +69,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   const revokeDrills = connection.prepare<[number]>(
     "UPDATE credentials SET revoked_at = ? WHERE for_drill = 1 AND revoked_at IS NULL",
   );
-  const byApiKey = cacheBriefly(scheduler, (apiKey): CredentialInStore | undefined => {
+  const byApiKey = remembered(scheduler, (apiKey): CredentialInStore | undefined => {
     const row = selectByHash.get(hashKey(apiKey));
     if (row === undefined) return undefined;
     const { id, storeId, offsetMs, frozenAt, erased } = row;
@@ -85,13 +85,15 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
     /** The credential of an API key with its store; undefined for an unknown or revoked key. */
     byApiKey,
 
-    /** The store of a key by its hash, even if the key is revoked; undefined for a key that never existed here. */
+    /**
+     * The store of a key by its hash, whether the key is revoked or not; undefined for a key that never existed here.
+     */
     ownerOf: (keyHash: string): { readonly storeId: string; readonly isRevoked: boolean } | undefined => {
       const row = selectOwner.get(keyHash);
       return row && { storeId: row.storeId, isRevoked: row.revokedAt !== null };
     },
 
-    /** Revokes a key, which is then unknown. */
+    /** Revokes a key, which is unknown from then on. */
     revoke: (id: string, at: number): void => {
       revoke.run({ id, at });
       byApiKey.forget();
@@ -103,13 +105,13 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       byApiKey.forget();
     },
 
-    /** The merchant's keys in a store, including revoked ones, oldest first. */
+    /** The merchant's keys of a store, including revoked ones, oldest first. */
     of: (storeId: string): ShownKey[] =>
       selectOf.all(storeId).map((row) => Object.assign(row, { scopes: scopesOf(row) })),
   };
 }
 
-/** Parses stored scopes; only `insert` above writes them, and it accepts only valid scopes. */
+/** Only `insert` above writes scopes, and it takes them typed. */
 function scopesOf({ scopes }: { readonly scopes: string }): Scope[] {
   return scopes.split(" ").filter(Boolean) as Scope[];
 }

@@ -6,7 +6,7 @@ import type { Connection } from "./connection/database.ts";
  * The DDL of resets and erasures. A row of `resets` names a store whose rows may be deleted. It cannot be committed,
  * because it refers to a row that cannot exist, which is checked at the commit. A row of `erasures` is a store whose
  * rows are being deleted, in several transactions. Every table has indexes to the rows of a store, and from a deleted
- * row to the rows that refer to it, so the cost of a deletion depends only on the store itself.
+ * row to the rows that refer to it, so the cost of a deletion depends on its own store alone.
  */
 export const ERASURES_DDL = `
 CREATE TABLE committed_resets (store_id TEXT PRIMARY KEY CHECK (false)) STRICT;
@@ -27,11 +27,14 @@ CREATE TABLE event_floor (
 /** A store whose rows are being deleted. `reset`: its history; `delete`: also the store itself. */
 export type Erasure = { readonly storeId: string; readonly kind: "reset" | "delete" };
 
-/** Rows of one table that are deleted together with their dependent rows; each statement takes a store and a number. */
+/**
+ * Rows of one table that are deleted together with the rows that belong to them; each statement takes a store and a
+ * number.
+ */
 type Step = { readonly parts: readonly string[]; readonly sql: string };
 
 /** Rows without dependent rows. */
-function stepWithoutParts(table: string): Step {
+function alone(table: string): Step {
   return { parts: [], sql: `DELETE FROM ${table} WHERE store_id = ? LIMIT ?` };
 }
 
@@ -39,18 +42,18 @@ function stepWithoutParts(table: string): Step {
  * Deletes the rows that belong to checkouts; an empty table is not searched for each checkout. SQLite would make EXISTS a
  * join, and sort all checkouts of the store at each call.
  */
-function deleteOfCheckouts(table: string): string {
+function ofCheckouts(table: string): string {
   return `DELETE FROM ${table} WHERE checkout_id IN
     (SELECT id FROM checkouts WHERE store_id = ? AND (SELECT 1 FROM ${table} WHERE checkout_id >= '' LIMIT 1) IS NOT NULL
      ORDER BY rowid LIMIT ?)`;
 }
 
 /**
- * The steps that delete the history of a store, each table before the tables that it refers to. A statement deletes at
- * most the given number of rows, or the rows that depend on them.
+ * The history of a store, each table before the tables that it refers to. A statement deletes at most the given number
+ * of rows, or the rows that belong to them.
  */
 export const HISTORY_STEPS: readonly Step[] = [
-  ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map(stepWithoutParts),
+  ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map(alone),
   {
     parts: [
       `DELETE FROM delivery_attempts WHERE delivery_id IN
@@ -58,14 +61,14 @@ export const HISTORY_STEPS: readonly Step[] = [
     ],
     sql: "DELETE FROM deliveries WHERE store_id = ? ORDER BY rowid LIMIT ?",
   },
-  stepWithoutParts("events"),
+  alone("events"),
   {
     // Keys are scattered in their own order; with their checkouts they are deleted page by page, in the order of
     // creation.
-    parts: ["late_results", "page_views", "attempts", "idempotency_keys"].map(deleteOfCheckouts),
+    parts: ["late_results", "page_views", "attempts", "idempotency_keys"].map(ofCheckouts),
     sql: "DELETE FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?",
   },
-  ...["drills", "waivers", "explorations", "admin_acts"].map(stepWithoutParts),
+  ...["drills", "waivers", "explorations", "admin_acts"].map(alone),
 ];
 
 /** Statements for the transaction that deletes the last of these rows; each takes a store. */
@@ -94,7 +97,7 @@ export const FINAL_STATEMENTS: Readonly<Record<Erasure["kind"], readonly string[
 export const LONE_MERCHANT =
   "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
 
-/** The deletion of all rows of a store within one transaction, for a caller that then writes new ones. */
+/** The deletion of all rows of a store within one transaction, for a caller that writes new ones. */
 export type Clearing = {
   /** Deletes the rows, and returns the keys of drills, which continue if the store is replaced. */
   readonly clear: (storeId: string, kind: "replaced" | "gone") => readonly DrillKey[];
@@ -106,12 +109,12 @@ type DrillKey = Readonly<Record<string, unknown>>;
 /** The approximate number of rows deleted in one transaction, for which other writes wait. */
 const ROWS_AT_ONCE = 2500;
 /**
- * Number of rows with dependent rows that are deleted at a time; each delivery, for example, has a row for each
- * attempt.
+ * The number of rows deleted at once: rows with dependent rows (each delivery has a row for each attempt), and all
+ * others.
  */
 const OWNERS_AT_ONCE = 100;
 const ALONE_AT_ONCE = 500;
-/** If there are at most this many rows, all are deleted without a limit, which takes two thirds of the time. */
+/** If there are at most this many, all are deleted without a limit, which takes two thirds of the time. */
 const FEW_OWNERS = 500;
 
 /** The stores that are being erased. `changed` is called after each change. */
@@ -149,7 +152,7 @@ export function erasuresTable(connection: Connection, changed: () => void) {
   };
 }
 
-/** Creates the deletion of stores' rows, for a caller that then writes new ones. */
+/** Deletes the rows of stores for a caller that writes new ones. */
 export function createClearing(connection: Connection): Clearing {
   const statements = {
     ...prepare(connection),
@@ -182,8 +185,8 @@ const CREDENTIAL_COLUMNS = "id, store_id, key_hash, last_four, scopes, created_a
 type Statements = ReturnType<typeof prepare>;
 
 /**
- * Deletes rows of a store, and ends its erasure after the last one. Returns how many more rows the transaction may
- * delete; 0 if some rows of the store are left.
+ * Deletes rows of a store, and ends its erasure after the last one. Returns how many more may be deleted in the
+ * transaction; 0 if some rows are left.
  */
 function eraseFrom(
   statements: Statements,
@@ -216,7 +219,9 @@ function eraseFrom(
   return left;
 }
 
-/** The statements of a step for a store with few such rows, and the number of rows, counted to one above the limit. */
+/**
+ * The statements of a step for a store with few of its rows, and the number of rows, counted to one above the limit.
+ */
 function fewOf(connection: Connection, { parts, sql }: Step) {
   const [, table = ""] = /^DELETE FROM (\w+)/.exec(sql) ?? [];
   const select = connection
@@ -226,12 +231,12 @@ function fewOf(connection: Connection, { parts, sql }: Step) {
     .pluck();
   return {
     count: (storeId: string, most: number): number => select.get(storeId, most + 1) ?? 0,
-    steps: [...parts, sql].map((one) => connection.prepare<[string]>(removeLimit(one))),
+    steps: [...parts, sql].map((one) => connection.prepare<[string]>(withoutLimit(one))),
   };
 }
 
-/** The statement that deletes all rows, derived from the statement that deletes some. */
-export function removeLimit(sql: string): string {
+/** The statement that deletes all rows, from the statement that deletes some. */
+export function withoutLimit(sql: string): string {
   return sql.replace(/( ORDER BY rowid)? LIMIT \?/, "");
 }
 

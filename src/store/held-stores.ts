@@ -1,6 +1,6 @@
 import type { Connection } from "./connection/database.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
-import { cacheBriefly } from "./connection/remembered.ts";
+import { remembered } from "./connection/remembered.ts";
 
 /** The DDL of stores from other sandboxes' snapshots, which deliver nothing until they are adopted. */
 export const HELD_STORES_DDL = `
@@ -9,7 +9,9 @@ CREATE TABLE held_stores (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The stores whose deliveries are held, because the stores came with another sandbox's snapshot (decision 95). */
+/**
+ * The stores whose deliveries are held back, because the stores came with a snapshot of another sandbox (decision 95).
+ */
 export function heldStoresTable(connection: Connection, scheduler: Scheduler) {
   const select = connection.prepare<[string], 1>("SELECT 1 FROM held_stores WHERE store_id = ?").pluck();
   const selectAll = connection
@@ -19,15 +21,15 @@ export function heldStoresTable(connection: Connection, scheduler: Scheduler) {
     "INSERT INTO held_stores (store_id) VALUES (?) ON CONFLICT DO NOTHING",
   );
   const remove = connection.prepare<[string]>("DELETE FROM held_stores WHERE store_id = ?");
-  const isHeld = cacheBriefly(scheduler, (storeId): boolean => select.get(storeId) !== undefined);
+  const isHeld = remembered(scheduler, (storeId): boolean => select.get(storeId) !== undefined);
 
   return {
-    /** Whether a store's deliveries are held; cached briefly, because every delivery needs it. */
+    /** Whether a store's deliveries are held back; cached briefly, because every delivery needs it. */
     isHeld,
 
     all: (): string[] => selectAll.all(),
 
-    /** Holds the deliveries of a store. */
+    /** Holds back the deliveries of a store. */
     hold: (storeId: string): void => {
       isHeld.forget();
       insert.run(storeId);

@@ -2,7 +2,7 @@ import type { StoreFacts } from "../core/checkout/checkout.ts";
 import type { StoreClock } from "../core/clock.ts";
 import type { Connection } from "./connection/database.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
-import { cacheBriefly } from "./connection/remembered.ts";
+import { remembered } from "./connection/remembered.ts";
 
 /** A merchant. */
 type Merchant = { readonly id: string; readonly name: string; readonly createdAt: number };
@@ -13,7 +13,7 @@ export type StoreIdentity = { readonly id: string; readonly merchantId: string }
 /** The names that customers see: the merchant's and the store's. */
 export type StoreNames = { readonly merchant: string; readonly store: string };
 
-/** A store with its names, its activity, and the time when it was added. */
+/** A store with its names, whether it is active, and when it was added. */
 export type StoreDetails = StoreIdentity &
   StoreNames & { readonly active: boolean; readonly createdAt: number };
 
@@ -24,7 +24,7 @@ type DetailsRow = Omit<StoreDetails, "active"> & { readonly active: number };
 type FactsRow = Pick<StoreFacts, "id"> &
   StoreClock & {
     readonly active: number;
-    /** The methods, joined by spaces; null if there are none. */
+    /** Joined by spaces; null if there is none. */
     readonly paymentMethods: string | null;
     readonly currencies: string | null;
   };
@@ -79,7 +79,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
      FROM stores WHERE id = ? AND NOT EXISTS (SELECT 1 FROM erasures WHERE store_id = stores.id)`,
   );
 
-  const facts = cacheBriefly(scheduler, (storeId): StoreRecord | undefined => {
+  const facts = remembered(scheduler, (storeId): StoreRecord | undefined => {
     const row = selectFacts.get(storeId);
     return row && factsOf(row);
   });
@@ -151,7 +151,7 @@ function storeDetails(connection: Connection) {
       return row && detailsOf(row);
     },
 
-    /** All stores, starting with the first store. */
+    /** All stores, beginning with the first store. */
     all: (): StoreDetails[] => selectAll.all().map(detailsOf),
   };
 }

@@ -1,16 +1,22 @@
-import { printableLiteral } from "../core/text.ts";
+import { isUuid, printableLiteral } from "../core/text.ts";
 import { CheckoutError } from "./errors.ts";
 
-/** The rule for an option: the expected value in words, and the check of a value. */
+/** The rule of an option: the expected value in words, and the check of a value. */
 type Rule = readonly [expected: string, isRight: (value: unknown) => boolean];
 
 /** The longest timeout of a Node timer, in milliseconds. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Maximum number of faults in one schedule of `explore`. */
+/** The largest number of faults in one schedule of `explore`. */
 const MAX_DEPTH = 4;
 
-/** The options of each call, except those that the control API checks. */
+/** The rule of a timeout. */
+export const TIMEOUT: Rule = [
+  `milliseconds from 0 to ${MAX_TIMEOUT_MS}`,
+  (value) => typeof value === "number" && value >= 0 && value <= MAX_TIMEOUT_MS,
+];
+
+/** The options of each call, except options that the control API checks. */
 const RULES = {
   create: new Map<string, Rule>([["idempotencyKey", ["a text", (value) => typeof value === "string"]]]),
   explore: new Map<string, Rule>([
@@ -28,15 +34,7 @@ const RULES = {
     ["answer", ["a function that returns a status", (value) => typeof value === "function"]],
     ["events", ["a list of types or patterns", Array.isArray]],
   ]),
-  waitFor: new Map<string, Rule>([
-    [
-      "timeoutMs",
-      [
-        `milliseconds from 0 to ${MAX_TIMEOUT_MS}`,
-        (value) => typeof value === "number" && value >= 0 && value <= MAX_TIMEOUT_MS,
-      ],
-    ],
-  ]),
+  waitFor: new Map<string, Rule>([["timeoutMs", TIMEOUT]]),
 } as const;
 
 function isFunction(value: unknown): boolean {
@@ -47,22 +45,19 @@ function isWholeFrom1(value: unknown, most: number): boolean {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= most;
 }
 
-/** Throws a CheckoutError for an unknown option or a wrong value, which only an untyped caller can pass. */
+/** Throws a CheckoutError for an unknown option or a wrong value, which only a caller without types can pass. */
 export function checkOptions(call: keyof typeof RULES, options: unknown): void {
   const rules = RULES[call];
   const known = (): string => [...rules.keys()].join(", ");
   if (typeof options !== "object" || options === null)
-    throw callOptionError(
-      call,
-      `the options must be an object with ${known()}; got ${printableLiteral(options)}`,
-    );
+    throw wrong(call, `the options must be an object with ${known()}; got ${printableLiteral(options)}`);
   for (const [name, value] of Object.entries(options)) {
     const rule = rules.get(name);
     if (rule === undefined)
-      throw callOptionError(call, `${printableLiteral(name)} is not an option; the options are ${known()}`);
+      throw wrong(call, `${printableLiteral(name)} is not an option; the options are ${known()}`);
     const [expected, isRight] = rule;
     if (value !== undefined && !isRight(value))
-      throw callOptionError(call, `${name} must be ${expected}; got ${printableLiteral(value)}`);
+      throw wrong(call, `${name} must be ${expected}; got ${printableLiteral(value)}`);
   }
 }
 
@@ -88,19 +83,35 @@ type ValueOf<Union, Field> = Union extends unknown
 
 type AnyFields = { readonly [field: string]: true | AnyFields };
 
-/** Throws a CheckoutError for a filter with a field that the log's items do not have. */
+/** Throws a CheckoutError for a filter with a field that the items of a log do not have. */
 export function checkFilter(
   call: "list" | "waitFor",
   filter: unknown,
-  { noun, fields }: { readonly noun: string; readonly fields: unknown },
+  {
+    noun,
+    fields,
+    types,
+  }: { readonly noun: string; readonly fields: unknown; readonly types?: readonly string[] },
 ): void {
   if (typeof filter !== "object" || filter === null)
-    throw callOptionError(
+    throw wrong(
       call,
       `a filter must be an object with fields of the ${noun}; got ${printableLiteral(filter)}`,
     );
   // The shape of `Fields`.
   if (fields !== null) checkFields(call, filter, { noun, at: "", fields: fields as AnyFields });
+  if (types !== undefined && "type" in filter && typeof filter.type === "string")
+    checkType(call, filter.type, types);
+}
+
+/** Throws a CheckoutError for a text that is neither an id nor a type of event, which nothing would ever match. */
+export function checkMatchText(text: string, { types }: { readonly types?: readonly string[] }): void {
+  if (types !== undefined && !isUuid(text)) checkType("waitFor", text, types);
+}
+
+function checkType(call: string, text: string, types: readonly string[]): void {
+  if (types.includes(text)) return;
+  throw wrong(call, `no event has the type ${printableLiteral(text)}; the types are ${types.join(", ")}`);
 }
 
 function checkFields(
@@ -112,7 +123,7 @@ function checkFields(
     const below = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (below === undefined) {
       const known = Object.keys(fields).map((field) => at + field);
-      throw callOptionError(
+      throw wrong(
         call,
         `${printableLiteral(at + name)} is not a field of the ${noun}; the fields are ${known.join(", ")}`,
       );
@@ -122,7 +133,7 @@ function checkFields(
   }
 }
 
-function callOptionError(call: string, message: string): CheckoutError {
+function wrong(call: string, message: string): CheckoutError {
   const refusal = { status: 400, code: "invalid_parameter", requestId: "" } as const;
   return new CheckoutError({ ...refusal, message: `${call}: ${message}` });
 }

@@ -19,7 +19,7 @@ import { CheckoutError } from "./errors.ts";
 import { refuseClosed, whileOpen, type Running } from "./running.ts";
 import type { StoreOptions } from "./types.ts";
 
-/** Calls to the sandbox in this process; a refused call throws a CheckoutError. */
+/** Calls of the sandbox in this process; a refused call throws a CheckoutError. */
 export type Calls = {
   /** Calls an operation of the control API, on a store or on the sandbox. */
   readonly control: <Name extends OperationName>(
@@ -36,10 +36,10 @@ export type Calls = {
   }) => Promise<CheckoutWire>;
 };
 
-/** Timeout that is long enough for any answer, in milliseconds: no call here uses a network. */
+/** Long enough for any answer: nothing here goes over a network. */
 const TIMEOUT_MS = 600_000;
 
-/** Creates the calls from the clients of the command line, over a network that reaches only this sandbox. */
+/** Makes calls with the clients of the command line, over a network that reaches only this sandbox. */
 export function createCalls(running: Running): Calls {
   const { ready } = running;
   const origin = new URL(ready.base_url).origin;
@@ -60,7 +60,7 @@ export function createCalls(running: Running): Calls {
         const message = refusalInDomain(call.name, error.message);
         throw refusal(running, { ...error, message, status, requestId });
       }
-      throw lostAnswerError("message" in result ? result.message : result.end);
+      throw lost("message" in result ? result.message : result.end);
     },
     createStore: async (wanted) => {
       const requestId = running.world.uuid("control");
@@ -72,7 +72,7 @@ export function createCalls(running: Running): Calls {
           )
         : read;
       if (made.ok) return made.value;
-      throw refusal(running, refusalAnswer(made.refusal, requestId));
+      throw refusal(running, answered(made.refusal, requestId));
     },
     create: async ({ path, apiKey, idempotencyKey, body }) => {
       const sent = await sendHere(running, {
@@ -89,7 +89,7 @@ export function createCalls(running: Running): Calls {
         timeoutMs: TIMEOUT_MS,
         maxResponseBytes: Number.MAX_SAFE_INTEGER,
       });
-      if (!sent.ok) throw lostAnswerError(sent.message);
+      if (!sent.ok) throw lost(sent.message);
       const { status, requestId } = sent;
       const answer = parseJson(sent.body);
       const made = checkoutResponse.safeParse(answer).data;
@@ -106,28 +106,28 @@ function refusal(running: Running, refused: ConstructorParameters<typeof Checkou
   return new CheckoutError(refused, cause === undefined ? {} : { cause });
 }
 
-/** A refusal in the form of an answer from the sandbox. */
-export function refusalAnswer(
+/** A refusal in the form of an answer of the sandbox. */
+export function answered(
   { code, message }: Refusal,
   requestId = "",
 ): ConstructorParameters<typeof CheckoutError>[0] {
   return { code, message, status: ERRORS[code].status, requestId };
 }
 
-/** Refuses a call that cannot be sent: a text that is not an id, or a request that only an untyped caller can make. */
+/** Refuses a call that cannot be sent: a text that is no id, or a request that only a caller without types can make. */
 function refuseWrong<Name extends OperationName>(
   running: Running,
   { name, id, body }: ControlCall<Name>,
 ): void {
   if (id !== undefined && !isUuid(id)) {
     const message = `${printableLiteral(id)} is not an id: ids are UUIDs; an order has one beside its order_id`;
-    throw refusal(running, refusalAnswer({ code: "not_found", message }));
+    throw refusal(running, answered({ code: "not_found", message }));
   }
   const checked = checkRequest(name, body);
-  if (!checked.ok) throw refusal(running, refusalAnswer(checked.refusal));
+  if (!checked.ok) throw refusal(running, answered(checked.refusal));
 }
 
-function lostAnswerError(message: string): CheckoutError {
+function lost(message: string): CheckoutError {
   return new CheckoutError({ status: 0, code: "connection_lost", message, requestId: "" });
 }
 

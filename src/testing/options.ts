@@ -2,7 +2,7 @@ import { iso } from "../core/clock.ts";
 import { durationOf } from "../core/config/setting-text.ts";
 import { resolve } from "node:path";
 import { loadConfig, loadText } from "../host/config/load.ts";
-import { settingsWithLoadedConfig } from "../host/config/start-settings.ts";
+import { withLoaded } from "../host/config/start-settings.ts";
 import { stateFile } from "../host/folder/files.ts";
 import { checkFolder } from "../host/folder/trust.ts";
 import { usageFailure, type HostFailure } from "../host/failure.ts";
@@ -11,6 +11,7 @@ import { optionsOf } from "../core/config/settings.ts";
 import { camelCase } from "../core/text.ts";
 import { isError, type Outcome } from "../core/outcome.ts";
 import type { GuestWorld } from "../world.ts";
+import { TIMEOUT } from "./call-options.ts";
 import { StartError } from "./errors.ts";
 import type { RunningOptions } from "./running.ts";
 import { createSeededSource } from "./seeded.ts";
@@ -33,16 +34,20 @@ const NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
   "checkoutLifetime",
   "allowTargets",
   "config",
+  "waitTimeoutMs",
 ]);
+
+const DEFAULT_WAIT_MS = 5000;
 
 /** Reads the options with the checks of the command line and the configuration. Throws a StartError. */
 export async function readOptions(guest: GuestWorld, options: SandboxOptions): Promise<Read> {
   const unknown = Object.keys(options).find((name) => !NAMES.has(name));
   if (unknown !== undefined)
-    throw optionError(unknown, `is not an option; the options are ${[...NAMES].join(", ")}`);
-  const { seed } = options;
-  if (seed !== undefined && (typeof seed !== "string" || seed === ""))
-    throw optionError("seed", "must be a text");
+    throw wrong(unknown, `is not an option; the options are ${[...NAMES].join(", ")}`);
+  const { seed, waitTimeoutMs = DEFAULT_WAIT_MS } = options;
+  const [expected, isTimeout] = TIMEOUT;
+  if (!isTimeout(waitTimeoutMs)) throw wrong("waitTimeoutMs", `must be ${expected}`);
+  if (seed !== undefined && (typeof seed !== "string" || seed === "")) throw wrong("seed", "must be a text");
   const folder = folderOf(guest, options);
   const frozenAt = startOf(options);
   const settings = await settingsOf(guest, options);
@@ -67,12 +72,13 @@ export async function readOptions(guest: GuestWorld, options: SandboxOptions): P
     folder,
     hasSocket: port !== null,
     renewSeed: renew,
+    waitTimeoutMs,
     // The environment's settings are for commands, not for the kit.
     world: { ...guest, env: {}, ...source },
   };
 }
 
-function optionError(name: string, message: string): StartError {
+function wrong(name: string, message: string): StartError {
   const { refusal } = usageFailure(`startSandbox: ${name} ${message}`, "correct it; nothing was started");
   return new StartError(refusal);
 }
@@ -86,13 +92,13 @@ function orThrow<Value>(outcome: Outcome<Value, HostFailure>): Value {
 function folderOf(world: GuestWorld, { state = "memory" }: SandboxOptions): string | undefined {
   if (state === "memory") return undefined;
   if (typeof state.folder !== "string" || state.folder === "")
-    throw optionError("state", "must be memory, or { folder: its path }");
+    throw wrong("state", "must be memory, or { folder: its path }");
   const folder = resolve(world.cwd, state.folder);
   orThrow(checkFolder(world, folder, {}));
   return folder;
 }
 
-/** The time at which the clocks are frozen; undefined if they are not. */
+/** The time at which the clocks are frozen; undefined if they run. */
 function startOf({
   seed,
   now = seed === undefined ? "real" : iso(START_OF_TIME),
@@ -101,7 +107,7 @@ function startOf({
   try {
     return momentOf(now);
   } catch (error) {
-    throw optionError("now", isError(error) ? `is wrong: ${error.message}` : "is wrong");
+    throw wrong("now", isError(error) ? `is wrong: ${error.message}` : "is wrong");
   }
 }
 
@@ -115,17 +121,13 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
       ? loadConfig(world, { config })
       : loadText(world, "config", JSON.stringify(config, null, 2));
   const file = orThrow(await loaded);
-  if (file === undefined) throw optionError("config", "must be a configuration, or the path of one");
+  if (file === undefined) throw wrong("config", "must be a configuration, or the path of one");
   return orThrow(
-    await settingsWithLoadedConfig(
-      { world, printer: { talk: () => undefined, trace: () => undefined } },
-      given,
-      file,
-    ),
+    await withLoaded({ world, printer: { talk: () => undefined, trace: () => undefined } }, given, file),
   );
 }
 
-/** The options that a configuration also contains, parsed with the configuration's checks. */
+/** The options that a configuration also has, read with the checks of the configuration. */
 function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: SandboxOptions): ServeOptions {
   const sandbox = {
     ...(port === null ? {} : { port }),
@@ -136,10 +138,10 @@ function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: Sandbox
   const read = readConfig(JSON.stringify({ sandbox }));
   if (read.ok) return optionsOf(read.value.config.sandbox ?? {});
   const [fault] = read.refusal;
-  throw optionError(camelCase(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");
+  throw wrong(camelCase(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");
 }
 
-/** Parses a span to milliseconds. Throws a TypeError. */
+/** Reads a span, in milliseconds. Throws a TypeError. */
 export function spanOf(span: string | number): number {
   const milliseconds = typeof span === "number" ? span : durationOf(span);
   if (milliseconds === undefined || !Number.isSafeInteger(milliseconds) || milliseconds <= 0)
@@ -149,7 +151,7 @@ export function spanOf(span: string | number): number {
   return milliseconds;
 }
 
-/** Parses a time to milliseconds. Throws a TypeError. */
+/** Reads a time, in milliseconds. Throws a TypeError. */
 export function momentOf(moment: string | Date): number {
   const milliseconds = typeof moment === "string" ? Date.parse(moment) : moment.getTime();
   const isWhole = typeof moment !== "string" || WITH_ZONE.test(moment);
@@ -158,5 +160,5 @@ export function momentOf(moment: string | Date): number {
   return milliseconds;
 }
 
-/** Matches a time with a zone: without a zone, the time would depend on the machine. */
+/** A time must have a zone: without it, the time would depend on the machine. */
 const WITH_ZONE = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/i;

@@ -1,3 +1,4 @@
+import { EVENT_TYPES } from "../core/webhook/event-types.ts";
 import { verifyWebhook } from "../core/webhook/verify.ts";
 import { createArrivals } from "../sandbox/runtime/arrivals.ts";
 import type { HttpRequest, Listener, Service } from "../world.ts";
@@ -16,7 +17,7 @@ type OwnReceiver = {
   readonly storeId: string;
   /** Clears the received webhooks. */
   readonly forget: () => void;
-  /** Stops listening; the endpoint is kept. */
+  /** Stops listening; the endpoint stays. */
   readonly end: () => Promise<void>;
 };
 
@@ -30,7 +31,7 @@ export type Receivers = {
   readonly end: (storeId?: string) => Promise<void>;
 };
 
-/** Creates an empty set of receivers for a sandbox. */
+/** Keeps the receivers of a sandbox. */
 export function createReceivers(): Receivers {
   const open = new Set<OwnReceiver>();
   const of = (storeId?: string): readonly OwnReceiver[] =>
@@ -53,8 +54,8 @@ const RECEIVED_FIELDS = {
   rawBody: true,
 } satisfies Fields<Received>;
 
-const ARRIVAL_EVENT = "arrived";
-/** How long a stopping receiver waits for requests in flight, in milliseconds. */
+const ARRIVED = "arrived";
+/** How long a receiver that stops waits for requests in flight, in milliseconds. */
 const GRACE_MS = 100;
 
 /** Starts a receiver on a free loopback port, and adds it as an endpoint of a store. */
@@ -75,7 +76,7 @@ export async function startReceiver(
 ): Promise<Receiver> {
   checkOptions("receiver", options);
   const { answer = ({ verified }) => (verified ? 200 : 400), events } = options;
-  const { world, isClosed } = running;
+  const { world } = running;
   const received: Received[] = [];
   const arrivals = createArrivals(world);
   // Read for each request, because a secret can be rotated.
@@ -84,10 +85,10 @@ export async function startReceiver(
     return inForce;
   };
   const take = async (request: HttpRequest): Promise<number> => {
-    const webhook = createReceived(request, { secrets: await secrets(), now: world.now() });
+    const webhook = receivedOf(request, { secrets: await secrets(), now: world.now() });
     received.push(webhook);
-    arrivals.tell(ARRIVAL_EVENT);
-    return checkStatus(await answer(webhook));
+    arrivals.tell(ARRIVED);
+    return checkedStatus(await answer(webhook));
   };
   const listener = await listen(running, take);
   const url = `http://127.0.0.1:${listener.port}/`;
@@ -110,18 +111,18 @@ export async function startReceiver(
   const close = async (): Promise<void> => {
     try {
       // A restore, or an earlier close, may have removed its endpoint.
-      if (!isClosed()) await endpoints.remove(endpointId).catch(unlessGone);
+      if (!running.isClosed()) await endpoints.remove(endpointId).catch(unlessGone);
     } finally {
       await own.end();
     }
   };
   const { waitFor } = createLog({
-    world,
+    ...running,
+    types: EVENT_TYPES,
     noun: "webhook",
     fields: RECEIVED_FIELDS,
     open: () => () => Promise.resolve(received),
-    follow: (hear) => arrivals.follow(ARRIVAL_EVENT, hear),
-    isClosed,
+    follow: (hear) => arrivals.follow(ARRIVED, hear),
     names: ({ type, event }) => [type, event?.event_id ?? null],
     line: ({ type, problem, message }) => type ?? `refused: ${problem ?? ""}: ${message ?? ""}`,
   });
@@ -152,13 +153,13 @@ async function listen(
   return listening.value;
 }
 
-/** Checks the status of an answer, from 200 to 599. Throws if an untyped caller returned anything else. */
-function checkStatus(status: unknown): number {
+/** The status of an answer, from 200 to 599. Throws if a caller without types returned anything else. */
+function checkedStatus(status: unknown): number {
   if (typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599) return status;
   throw new Error(`it returned ${printableLiteral(status)}, where a status from 200 to 599 was expected`);
 }
 
-function createReceived(
+function receivedOf(
   { rawHeaders, body }: HttpRequest,
   trusted: { readonly secrets: readonly string[]; readonly now: number },
 ): Received {

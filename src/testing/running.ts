@@ -20,14 +20,16 @@ export type Running = {
   readonly answer: (request: HttpRequest) => Promise<HttpResponse>;
   readonly service: Service;
   readonly limits: Partial<ServerLimits>;
-  /** The failure log's line about a request; undefined if the request did not fail. */
+  /** The line of the failure log about a request; undefined if the request did not fail. */
   readonly failureOf: (requestId: string) => string | undefined;
   readonly isClosed: () => boolean;
-  /** Stops the sandbox as a signal stops `checkout sandbox start`; resolves when everything is on disk. */
+  /** Stops the sandbox in the way a signal stops `checkout sandbox start`; resolves when everything is on disk. */
   readonly close: () => Promise<void>;
   /** Ends all remaining timers, waits and requests. */
   readonly end: () => void;
   readonly renewSeed: (position: number) => void;
+  /** The default timeout of `waitFor`, in milliseconds. */
+  readonly waitTimeoutMs: number;
 };
 
 /** The settings of a sandbox, with its state folder, its socket and its seed. */
@@ -36,8 +38,9 @@ export type RunningOptions = ServeOptions & {
   readonly folder: string | undefined;
   /** Whether the sandbox listens on a port; otherwise only this process can reach it. */
   readonly hasSocket: boolean;
-  /** Continues with ids from another seed; does nothing for a sandbox without a seed. */
+  /** Continues with ids of another seed; does nothing for a sandbox without a seed. */
   readonly renewSeed: (position: number) => void;
+  readonly waitTimeoutMs: number;
 };
 
 /** Maximum number of lines of the failure log. */
@@ -46,7 +49,7 @@ const MAX_LINES = 1000;
 /** Starts a sandbox with the code of `checkout sandbox start`. Throws a StartError. */
 export async function run(
   guest: { readonly world: GuestWorld; readonly end: () => void },
-  { folder, hasSocket, renewSeed, ...options }: RunningOptions,
+  { folder, hasSocket, renewSeed, waitTimeoutMs, ...options }: RunningOptions,
 ): Promise<Running> {
   const log = createLines();
   const door = createDoor(guest.world, hasSocket);
@@ -54,7 +57,7 @@ export async function run(
   const stop = Promise.withResolvers<void>();
   const host = {
     world: { ...guest.world, listen: door.listen },
-    printer: SILENT_MESSAGES,
+    printer: SILENT,
     version: VERSION,
     isGuest: true,
   };
@@ -68,7 +71,7 @@ export async function run(
     },
   });
   const first = await Promise.race([served.promise, ended]);
-  if (!("ready" in first)) throw new StartError(first.ok ? START_FAILURE : first.refusal);
+  if (!("ready" in first)) throw new StartError(first.ok ? NOT_STARTED : first.refusal);
   const { ready } = first;
   const { service, limits } = door.opened();
   return {
@@ -88,36 +91,33 @@ export async function run(
     },
     end: guest.end,
     renewSeed,
+    waitTimeoutMs,
   };
 }
 
 /** Throws if the sandbox was closed, because its context can no longer be used. */
 export function refuseClosed({ isClosed }: Running): void {
-  if (isClosed()) throw closedError();
+  if (isClosed()) throw closed();
 }
 
-/** Runs work on the context of a sandbox. Throws if the sandbox was closed before or meanwhile. */
+/** Acts on the context of a sandbox. Throws the same error if the sandbox was closed before or meanwhile. */
 export async function whileOpen<Value>(running: Running, act: () => Promise<Value>): Promise<Value> {
   refuseClosed(running);
   try {
     return await act();
   } catch (error) {
-    throw running.isClosed() ? closedError(error) : error;
+    throw running.isClosed() ? closed(error) : error;
   }
 }
 
-function closedError(cause?: unknown): Error {
+function closed(cause?: unknown): Error {
   return new Error("the sandbox was closed", cause === undefined ? {} : { cause });
 }
 
-const START_FAILURE = {
-  code: "internal_error",
-  message: "it ended before it was ready",
-  next: "report this",
-};
+const NOT_STARTED = { code: "internal_error", message: "it ended before it was ready", next: "report this" };
 
-/** Discards messages: the kit prints nothing, and throws errors instead. */
-const SILENT_MESSAGES = { talk: () => undefined, trace: () => undefined };
+/** The kit prints nothing: it throws errors instead. */
+const SILENT = { talk: () => undefined, trace: () => undefined };
 
 type MemoryLog = LogStream & { readonly find: (requestId: string) => string | undefined };
 

@@ -1,10 +1,10 @@
 import { iso } from "../core/clock.ts";
 import { checkoutWire } from "../core/checkout/wire.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../core/control/operations.ts";
-import { printable } from "../core/text.ts";
+import { isUuid, printable, printableLiteral } from "../core/text.ts";
 import { checkOptions } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
-import { unlessGone } from "./errors.ts";
+import { CheckoutError, unlessGone } from "./errors.ts";
 import { faultsOf } from "./store/faults.ts";
 import { deliveryLog, eventLog, requestLog } from "./store/logs.ts";
 import { momentOf, spanOf } from "./options.ts";
@@ -21,16 +21,13 @@ type Shared = {
   readonly identities: Identities;
 };
 
-/** Creates a handle for a known store. Disposing of the handle deletes the store; the first store is only reset. */
+/** Makes a handle of a known store. Disposing the handle deletes the store, but only resets the first store. */
 export function storeOf(running: Running, shared: Shared, storeId: string): Store {
   const { calls, receivers, identities } = shared;
   const identity = (): StoreIdentity => identities.of(storeId);
   const ofStore = { calls, storeId };
   const endpoints = endpointsOf(calls, storeId);
-  const get = async (id: string): Promise<Checkout> => {
-    const found = await calls.control({ name: "inspectCheckout", storeId, id, body: undefined });
-    return checkoutWire.parse(encodeAnswer("inspectCheckout", found));
-  };
+  const { get, pay } = payerOf(calls, storeId);
   const checkouts = (path: string): Checkouts => ({
     create: async (body, options = {}) => {
       checkOptions("create", options);
@@ -69,10 +66,7 @@ export function storeOf(running: Running, shared: Shared, storeId: string): Stor
     },
     orders: checkouts("/v1/orders"),
     sessions: checkouts("/v1/checkout-sessions"),
-    pay: async (id, outcome = "succeeded") => {
-      await calls.control({ name: "pay", storeId, id, body: { outcome } });
-      return get(id);
-    },
+    pay,
     clock: clockOf(calls, storeId),
     faults: faultsOf(calls, storeId),
     endpoints,
@@ -91,6 +85,36 @@ export function storeOf(running: Running, shared: Shared, storeId: string): Stor
       await receivers.end(storeId);
     },
   };
+}
+
+/** Reads and pays the checkouts of a store, by id or order_id. */
+function payerOf(calls: Calls, storeId: string): Pick<Checkouts, "get"> & Pick<Store, "pay"> {
+  const get = async (text: string): Promise<Checkout> => {
+    const id = await checkoutId(calls, { storeId, text });
+    const found = await calls.control({ name: "inspectCheckout", storeId, id, body: undefined });
+    return checkoutWire.parse(encodeAnswer("inspectCheckout", found));
+  };
+  return {
+    get,
+    pay: async (text, outcome = "succeeded") => {
+      const id = await checkoutId(calls, { storeId, text });
+      await calls.control({ name: "pay", storeId, id, body: { outcome } });
+      return get(id);
+    },
+  };
+}
+
+/** The id that a text names: an id, or else the order_id of an order or session, the newest of several. */
+async function checkoutId(
+  calls: Calls,
+  { storeId, text }: { readonly storeId: string; readonly text: string },
+): Promise<string> {
+  if (isUuid(text)) return text;
+  const body = { orderId: text, limit: 1 };
+  const [found] = (await calls.control({ name: "listCheckouts", storeId, body })).checkouts;
+  if (found !== undefined) return found.id;
+  const message = `this store has no order or session with the id or order_id ${printableLiteral(text)}`;
+  throw new CheckoutError({ status: 404, code: "not_found", requestId: "", message });
 }
 
 function isFirst({ context }: Running, storeId: string): boolean {
@@ -119,6 +143,8 @@ function clockOf(calls: Calls, storeId: string): Clock {
 }
 
 function endpointsOf(calls: Calls, storeId: string): Endpoints {
+  const setState = async (id: string, action: RequestOf<"setEndpointState">["action"]): Promise<Endpoint> =>
+    endpointOf(await calls.control({ name: "setEndpointState", storeId, id, body: { action } }));
   return {
     // An unknown option is passed on, and the control API refuses it.
     add: async (url, { events, ...options } = {}) => {
@@ -130,9 +156,9 @@ function endpointsOf(calls: Calls, storeId: string): Endpoints {
       const { endpoints } = await calls.control({ name: "listEndpoints", storeId, body: undefined });
       return endpoints.map(endpointOf);
     },
-    remove: async (id) => {
-      await calls.control({ name: "setEndpointState", storeId, id, body: { action: "remove" } });
-    },
+    pause: (id) => setState(id, "pause"),
+    enable: (id) => setState(id, "enable"),
+    remove: async (id) => void (await setState(id, "remove")),
   };
 }
 
@@ -148,12 +174,12 @@ function timelineFrom({ summary, entries, pending }: AnswerOf<"explain">): Timel
     id,
     of,
     status,
-    text: removeDuration(text, durationMs),
+    text: untimed(text, durationMs),
     attempts: attempts.map((one) => ({
       at: new Date(one.at),
       status: one.status,
       error: one.error,
-      text: removeDuration(one.text, one.ms),
+      text: untimed(one.text, one.ms),
     })),
   }));
   const due = pending.map(({ at, what, text }) => ({ at: new Date(at), what, text }));
@@ -173,6 +199,6 @@ function storyLine(at: Date, text: string): string {
   return `${iso(at.getTime())}  ${printable(text)}`;
 }
 
-function removeDuration(text: string, durationMs: number | null): string {
+function untimed(text: string, durationMs: number | null): string {
   return durationMs === null ? text : text.replace(` in ${durationMs} ms`, "");
 }

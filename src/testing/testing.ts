@@ -6,7 +6,7 @@ import { guestWorld } from "../world/real.ts";
 import { createCalls, type Calls } from "./calls.ts";
 import { exploreIn } from "./explore/explore.ts";
 import type { Exploration, ExploreOptions } from "./explore/types.ts";
-import { setInternals } from "./internals.ts";
+import { withInternals } from "./internals.ts";
 import { readOptions } from "./options.ts";
 import { createReceivers } from "./receiver.ts";
 import { refuseClosed, run, type Running } from "./running.ts";
@@ -27,7 +27,6 @@ export type {
   View,
 } from "./explore/types.ts";
 export type {
-  AddedFault,
   Checkout,
   Checkouts,
   Clock,
@@ -37,14 +36,11 @@ export type {
   Endpoint,
   Endpoints,
   Event,
-  Fault,
-  FaultAction,
-  FaultMatch,
-  FaultProfile,
-  Faults,
+  EventType,
   Filter,
   Log,
   LoggedRequest,
+  MatchText,
   PayOutcome,
   Received,
   Receiver,
@@ -58,6 +54,7 @@ export type {
   Timeline,
   TimelineEntry,
 } from "./types.ts";
+export type { AddedFault, Fault, FaultAction, FaultMatch, FaultProfile, Faults } from "./fault-types.ts";
 export type {
   CheckoutConfig,
   PriceConfig,
@@ -82,8 +79,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 }
 
 /**
- * Runs an application under every fault at every place of one purchase, then under pairs of faults, each in a new
- * store, and reports the broken invariants (docs/explore.md). Rejects if the application does not work without faults.
+ * Runs an application under every fault at every place of one purchase, then under pairs of faults, each in a store of
+ * its own, and reports the invariants that break (docs/explore.md). Rejects if the application does not work without
+ * faults.
  */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const { seed = drawSeed() } = options;
@@ -154,7 +152,7 @@ function sandboxOf(running: Running, calls: Calls, identity: StoreIdentity): San
     close,
     [Symbol.asyncDispose]: close,
   };
-  return setInternals(sandbox, { running, calls });
+  return withInternals(sandbox, { running, calls });
 }
 
 /** The first store. If its folder has lost the API key, a new key is created. */

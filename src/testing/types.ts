@@ -1,8 +1,8 @@
 /**
- * Types of `hosted-checkout/testing`. Bodies of v1 and of webhooks use the names of the wire; everything else is
- * camelCase.
+ * Types of `hosted-checkout/testing`. Bodies of v1 and of webhooks have the names of the wire; all else is camelCase.
  */
 import type { CheckoutConfig } from "./config-types.ts";
+import type { FaultAction, Faults } from "./fault-types.ts";
 import type { WebhookCheckout, WebhookCode, WebhookEvent } from "../core/webhook/webhook.ts";
 
 /** Options of `startSandbox`. */
@@ -11,7 +11,8 @@ export type SandboxOptions = {
   readonly state?: "memory" | { readonly folder: string };
   /**
    * The port on loopback, or 0 for any free port. Null opens no socket: only `sandbox.fetch` and `sandbox.handler`
-   * reach the sandbox. Default: 0; with a seed null, because a free port differs from run to run.
+   * reach the sandbox. Default: 0; with a seed null, because a free port differs from run to run. An application that
+   * sends its requests itself needs a port, also with a seed.
    */
   readonly port?: number | null;
   /**
@@ -33,13 +34,17 @@ export type SandboxOptions = {
   readonly rateLimit?: string;
   /** How long a new checkout can be paid, from `5m` to `24h`. Default: `1h`. */
   readonly checkoutLifetime?: string;
-  /** Hosts to which events may be sent in addition to this machine. Default: none. */
+  /** Additional hosts that events may be sent to. Default: this machine only. */
   readonly allowTargets?: readonly string[];
   /**
-   * A configuration in the form of `checkout.config.json`, or the path of its file. Default: none; files are not
-   * searched for.
+   * A configuration in the form of `checkout.config.json`, or the path of its file. Default: none; no file is searched.
    */
   readonly config?: string | CheckoutConfig;
+  /**
+   * The default timeout of `waitFor`, in milliseconds. Default: 5000; in `createStoreTest` of vitest and jest, whose
+   * tests end after 5 s, 4000.
+   */
+  readonly waitTimeoutMs?: number;
 };
 
 /** A sandbox in this process. */
@@ -57,7 +62,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly instanceId: string;
   /** The first store; after a restore, the first store of the snapshot. */
   readonly store: Store;
-  /** Creates an isolated store with its own API key and signing secret, for example one for each test. */
+  /** Creates an isolated store with its own API key and signing secret, such as one for each test. */
   createStore(options?: StoreOptions): Promise<Store>;
   /** Sends a request to this sandbox without a socket; never reaches any other server. */
   readonly fetch: typeof fetch;
@@ -70,16 +75,15 @@ export interface Sandbox extends AsyncDisposable {
   /** Takes a snapshot of the whole sandbox, which any sandbox can restore. */
   snapshot(): Promise<Uint8Array>;
   /**
-   * Replaces all stores with the stores of a snapshot, and returns their handles, the first store first. Existing
-   * handles of stores in the snapshot stay valid. Stores from another sandbox's snapshot have its secrets, and a new
-   * API key.
+   * Replaces all stores by the stores of a snapshot, and returns their handles, the first store first. Existing handles
+   * of stores in the snapshot stay valid. Stores of another sandbox's snapshot have its secrets, and a new API key.
    */
   restore(snapshot: Uint8Array): Promise<readonly Store[]>;
   /**
    * Deletes the orders, events and all other history of all stores; keeps keys, prices, endpoints and other settings.
    */
   reset(): Promise<void>;
-  /** Stops the sandbox and its receivers, and releases all handles, timers, ports and locks. */
+  /** Stops the sandbox and its receivers, and releases all their handles, timers, ports and locks. */
   close(): Promise<void>;
 }
 
@@ -102,35 +106,35 @@ export interface Store extends AsyncDisposable {
   readonly env: StoreEnv;
   readonly orders: Checkouts;
   readonly sessions: Checkouts;
-  /** Pays an order or a session on behalf of the payer. Default outcome: `succeeded`. */
+  /**
+   * Pays an order or a session as the payer, by its id or its order_id; of several with one order_id, the newest.
+   * Default of the outcome: `succeeded`.
+   */
   pay(id: string, outcome?: PayOutcome): Promise<Checkout>;
   readonly clock: Clock;
   readonly faults: Faults;
   readonly endpoints: Endpoints;
   /** The events since the store was created or reset. */
-  readonly events: Log<Event>;
+  readonly events: Log<Event, EventType>;
   /** The deliveries of events to endpoints, with their attempts. */
-  readonly deliveries: Log<Delivery>;
+  readonly deliveries: Log<Delivery, EventType>;
   /**
-   * The newest 1,000 requests that v1 received with an API key of the store. The first store also has requests without
-   * a known key.
+   * The newest 1,000 requests that v1 got with an API key of the store. The first store also has requests without a
+   * known key.
    */
   readonly requests: Log<LoggedRequest>;
   /** Starts a receiver on a free loopback port, and adds it as an endpoint of the store. */
   receiver(options?: ReceiverOptions): Promise<Receiver>;
   /**
-   * The timeline of a request, a checkout, an event, a delivery or an order_id, as shown by `checkout explain`: in
-   * chronological order, except that each delivery follows its event, with all its attempts.
+   * The timeline of a request, a checkout, an event, a delivery or an order_id, as `checkout explain` shows it: in
+   * order of time, except that each delivery follows its event, with all its attempts.
    */
   timeline(id: string): Promise<Timeline>;
   /** Takes a snapshot of the store. */
   snapshot(): Promise<Uint8Array>;
   /** Restores a snapshot of this store, or of another sandbox's store with the same id, including its secrets. */
   restore(snapshot: Uint8Array): Promise<void>;
-  /**
-   * Deletes the history of the store and the webhooks that its receivers have received; endpoints, keys and prices are
-   * kept.
-   */
+  /** Deletes the history of the store and the webhooks that its receivers got; endpoints, keys and prices stay. */
   reset(): Promise<void>;
   /** Deletes the store with everything in it, and closes its receivers. The first store can only be reset. */
   delete(): Promise<void>;
@@ -145,6 +149,7 @@ export type Checkouts = {
       readonly idempotencyKey?: string;
     },
   ) => Promise<Checkout>;
+  /** By id or order_id; of several with one order_id, the newest. */
   readonly get: (id: string) => Promise<Checkout>;
 };
 
@@ -165,133 +170,27 @@ export type Checkout = WebhookCheckout;
 /** The body of a webhook. */
 export type Event = WebhookEvent;
 
-/** The outcome of a payment. */
-export type PayOutcome = "succeeded" | "declined" | "failed" | "cancelled" | "expired";
+/** The types of events. */
+export type EventType = Event["type"];
+
+/**
+ * The outcome of a payment. `pending`: an attempt begins and stays open. `declined`: the attempt is refused and the
+ * checkout stays pending until the fifth refusal; a decline has no event of its own.
+ */
+export type PayOutcome = "succeeded" | "declined" | "failed" | "cancelled" | "expired" | "pending";
 
 /** The clock of a store. Each function returns the time that the clock shows afterwards. */
 export type Clock = {
   readonly now: () => Promise<Date>;
   readonly freeze: () => Promise<Date>;
   /**
-   * Advances the clock by a span such as `30m`, or by milliseconds, and processes everything that becomes due,
-   * including deliveries.
+   * Advances the clock by a span such as `30m`, or by milliseconds, and processes everything that falls due, even
+   * deliveries.
    */
   readonly advance: (span: string | number) => Promise<Date>;
   readonly set: (to: string | Date) => Promise<Date>;
   /** Returns the clock to real time. */
   readonly real: () => Promise<Date>;
-};
-
-/** The injected faults of a store. */
-export type Faults = {
-  readonly add: (fault: Fault | FaultProfile) => Promise<{ readonly id: string }>;
-  /**
-   * Lists the active faults, oldest first. A fault that has hit `times` times is no longer listed: `fault` of a request
-   * or of a delivery and its attempts names the fault that hit it.
-   */
-  readonly list: () => Promise<readonly AddedFault[]>;
-  readonly remove: (id: string) => Promise<void>;
-  readonly clear: () => Promise<void>;
-};
-
-/** A fault of v1 requests or of deliveries: which ones it applies to, and its effect. */
-export type Fault = {
-  readonly action: FaultAction;
-  /** The HTTP status of the action `status`. Default: 500. */
-  readonly status?: number;
-  /**
-   * Duration of `latency`, `slow_body`, `delay` and `reorder`, in milliseconds. Default: 2000. The first two take real
-   * time. The other two hold a delivery by the store's clock: if that is frozen, until it is advanced. Later events of
-   * the same order wait for a delivery with `delay`, and overtake a delivery with `reorder`.
-   */
-  readonly latencyMs?: number;
-  /** The Retry-After header of the action `rate_limit`, in seconds. Default: 1. */
-  readonly retryAfterS?: number;
-  readonly match?: FaultMatch;
-  /**
-   * Maximum number of requests or deliveries that the fault applies to. An event has one delivery to each endpoint.
-   * Default: 1; with `until`, no limit.
-   */
-  readonly times?: number;
-  readonly until?: string | Date;
-  /** The random seed for `probability`: the same seed selects the same matches. Default: random. */
-  readonly seed?: string;
-};
-
-/**
- * A named set of faults; `add` returns the id of the first. `webhook-storm` and `slow` hold deliveries like `delay`.
- */
-export type FaultProfile = {
-  readonly profile: "lost-response" | "flaky-network" | "rate-limited" | "webhook-storm" | "slow";
-  /** The random seed for all faults of the profile. Default: random. */
-  readonly seed?: string;
-};
-
-/** Limits a fault to some v1 requests (`method`, `path`) or some deliveries (`eventType`, `eventId`, `endpointId`). */
-export type FaultMatch = {
-  readonly storeId?: string;
-  readonly method?: "GET" | "POST";
-  /** `*` matches any text, here and in `orderId`. */
-  readonly path?: string;
-  readonly eventType?: string;
-  readonly eventId?: string;
-  readonly endpointId?: string;
-  readonly orderId?: string;
-  /** The first match to apply the fault to. Default: 1. */
-  readonly nth?: number;
-  /** The share of matches that the fault applies to, from 0 to 1, selected by the seed. Default: all. */
-  readonly probability?: number;
-};
-
-/**
- * The effect of a fault: first the effects on a request or its answer, then, from `duplicate` on, those on a delivery.
- */
-export type FaultAction =
-  | "status"
-  | "latency"
-  | "reset"
-  | "empty"
-  | "truncate"
-  | "slow_body"
-  | "lose_answer"
-  | "lose_request"
-  | "rate_limit"
-  | "storage_full"
-  | "duplicate"
-  | "reorder"
-  | "delay"
-  | "drop"
-  | "stale"
-  | "bad_signature"
-  | "changed_body"
-  | "old_secret";
-
-/** An added fault. Fields that do not apply are null. */
-export type AddedFault = {
-  readonly id: string;
-  readonly action: FaultAction;
-  /** Fields that do not limit the fault are null. */
-  readonly match: {
-    readonly method: "GET" | "POST" | null;
-    readonly path: string | null;
-    readonly eventType: string | null;
-    readonly eventId: string | null;
-    readonly endpointId: string | null;
-    readonly orderId: string | null;
-    readonly nth: number;
-    readonly probability: number | null;
-  };
-  readonly status: number | null;
-  readonly latencyMs: number | null;
-  readonly retryAfterS: number | null;
-  readonly times: number | null;
-  readonly until: Date | null;
-  readonly seed: string;
-  /** The number of matches so far, and how many of them the fault was applied to. */
-  readonly matched: number;
-  readonly applied: number;
-  /** The time by the store's clock. */
-  readonly createdAt: Date;
 };
 
 /** The endpoints to which the events of a store are delivered. */
@@ -301,11 +200,15 @@ export type Endpoints = {
     options?: {
       /** Event types or patterns such as `order.*`. Default: all. */
       readonly events?: readonly string[];
-      /** Delivers one event after the other, each with all its attempts. Default: false, several at a time. */
+      /** Delivers one event after the other, each with all its attempts. Default: false, several at once. */
       readonly inOrder?: boolean;
     },
   ) => Promise<Endpoint & { readonly signingSecret: string }>;
   readonly list: () => Promise<readonly Endpoint[]>;
+  /** Holds the deliveries to an endpoint back until `enable`. */
+  readonly pause: (id: string) => Promise<Endpoint>;
+  /** Enables a paused or disabled endpoint; deliveries that waited are sent. */
+  readonly enable: (id: string) => Promise<Endpoint>;
   readonly remove: (id: string) => Promise<void>;
 };
 
@@ -316,7 +219,7 @@ export type Endpoint = {
   readonly events: readonly string[];
   readonly inOrder: boolean;
   readonly state: "enabled" | "paused" | "disabled";
-  /** Why the endpoint is paused or disabled. */
+  /** The reason why the endpoint is paused or disabled. */
   readonly reason: string | null;
 };
 
@@ -335,16 +238,20 @@ export type Filter<Item> = Item extends readonly unknown[] | Date
     ? { readonly [Field in keyof Item]?: Filter<Item[Field]> | undefined }
     : Item;
 
-/** A list that grows, oldest first. */
-export type Log<Item> = {
+/** A text by which `waitFor` matches an item: a known type, or an id. */
+export type MatchText<Type extends string> = Type | (string & { readonly length: number });
+
+/** A list that grows, oldest first. `Type`: the types of its items. */
+export type Log<Item, Type extends string = string> = {
   readonly list: (filter?: Filter<Item>) => Promise<Item[]>;
   /**
    * Resolves to the first matching item, which may already be in the log or arrive later. A string matches an id, the
-   * type of an event, of a received webhook or of a successful delivery, or the method and path of a request (`POST
-   * /v1/orders`). Rejects with a WaitError that lists the other items after `timeoutMs` of real time, by default 5000.
+   * type of an event, of a received webhook or of a delivery that has succeeded, or the method and path of a request
+   * (`POST /v1/orders`). Rejects with a WaitError that lists the other items after `timeoutMs` of real time, by default
+   * `waitTimeoutMs` of the sandbox; and at once with a CheckoutError if no event has the type.
    */
   readonly waitFor: (
-    match: string | Filter<Item> | ((item: Item) => boolean),
+    match: MatchText<Type> | Filter<Item> | ((item: Item) => boolean),
     options?: { readonly timeoutMs?: number },
   ) => Promise<Item>;
 };
@@ -355,7 +262,7 @@ export type Delivery = {
   readonly endpointId: string;
   readonly eventId: string;
   /** The type of the event. */
-  readonly type: string;
+  readonly type: EventType;
   readonly checkoutId: string | null;
   readonly cause: "event" | "replay" | "duplicate";
   readonly state: "due" | "succeeded" | "failed" | "dropped";
@@ -375,9 +282,9 @@ export type DeliveryAttempt = {
   readonly url: string;
   /** The status of the endpoint's answer; null if there was no answer. */
   readonly status: number | null;
-  /** Why there was no answer. */
+  /** The reason why there was no answer. */
   readonly error: string | null;
-  /** The fault that was applied to this attempt. */
+  /** The fault that hit this attempt. */
   readonly fault: FaultAction | null;
   /** The beginning of the body of the endpoint's answer. */
   readonly answer: string | null;
@@ -387,9 +294,9 @@ export type DeliveryAttempt = {
 /** A request that v1 has answered. */
 export type LoggedRequest = {
   readonly requestId: string;
-  /** The time by the store's clock. */
+  /** By the store's clock. */
   readonly at: Date;
-  /** The time by the real clock; in a sandbox whose clocks are frozen, by the store's clock. */
+  /** By the real clock; in a sandbox whose clocks are frozen, by the store's clock. */
   readonly realAt: Date;
   readonly method: string;
   readonly path: string;
@@ -399,9 +306,9 @@ export type LoggedRequest = {
   /** The message of a refusal. */
   readonly message: string | null;
   readonly orderId: string | null;
-  /** The duration in real time, which differs from run to run. */
+  /** Measured in real time, so it differs from run to run. */
   readonly durationMs: number;
-  /** The fault that was applied to the request. */
+  /** The fault that hit the request. */
   readonly fault: { readonly id: string; readonly action: FaultAction } | null;
   /** The decisions (docs/decisions.md) on which the answer relied. */
   readonly decisions: readonly number[];
@@ -420,16 +327,16 @@ export type ReceiverOptions = {
 
 /** A webhook that a receiver has received. */
 export type Received = {
-  /** Whether the signature is valid for the endpoint's secret, and the timestamp by this machine's clock. */
+  /** Whether the signature is valid for the endpoint's secret, and its timestamp by this machine's clock. */
   readonly verified: boolean;
   /** The code of a failed verification. */
   readonly problem: WebhookCode | null;
-  /** The reason for a failed verification, in a sentence. */
+  /** The reason of a failed verification, in a sentence. */
   readonly message: string | null;
   /** The event of a verified webhook; otherwise null. */
   readonly event: Event | null;
   /** The type of `event`; otherwise null. */
-  readonly type: string | null;
+  readonly type: EventType | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly rawBody: string;
 };
@@ -440,7 +347,7 @@ export interface Receiver extends AsyncDisposable {
   readonly endpointId: string;
   /** All webhooks received so far, in the order of arrival. */
   readonly received: readonly Received[];
-  readonly waitFor: Log<Received>["waitFor"];
+  readonly waitFor: Log<Received, EventType>["waitFor"];
   /** Stops the receiver, and removes its endpoint. */
   close(): Promise<void>;
 }
@@ -449,13 +356,13 @@ export interface Receiver extends AsyncDisposable {
 export type Timeline = {
   readonly summary: string;
   readonly entries: readonly TimelineEntry[];
-  /** Everything that becomes due later, soonest first. */
+  /** Everything that is due later, soonest first. */
   readonly pending: readonly PendingEntry[];
   /** The timeline as lines of text. */
   readonly toString: () => string;
 };
 
-/** A change that happens automatically when the store's clock reaches its time. */
+/** Something that happens by itself when the store's clock reaches its time. */
 export type PendingEntry = {
   readonly at: Date;
   readonly what: "delivery" | "expiry" | "settlement";

@@ -1,12 +1,12 @@
 import { html as escaped, raw } from "hono/html";
 import { printable } from "../core/text.ts";
 import type { Language, Words } from "../core/language.ts";
-import { textInLanguage } from "./language.ts";
+import { inLanguage } from "./language.ts";
 
 /** Markup in one language; hono's markup is an object, unlike any text. */
 type Markup = ReturnType<typeof raw>;
 
-/** Markup that is safe to send, for a page in any language. Only `html` and `trustMarkup` create it. */
+/** Markup that is safe to send, for a page in any language. Only `html` and `trustMarkup` make it. */
 export type Html = (language: Language) => Markup;
 
 /** A value in markup: a string always becomes text, and words become text in the page's language. */
@@ -17,8 +17,8 @@ export type Texts = {
   readonly [name: string | number]: Words | ((...values: never[]) => Words | Html) | Texts;
 };
 
-/** Matches common text without invisible characters. */
-const PLAIN_TEXT = /^[ -~]*$/;
+/** The usual text, without invisible characters. */
+const PLAIN = /^[ -~]*$/;
 const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/g;
 /** Zero-width joiners between two characters of Persian, Indian scripts or emoji. */
 const JOINER =
@@ -27,17 +27,17 @@ const JOINER =
 /**
  * Markup with its values filled in: `html`<p>${text}</p>``. Every string becomes text, also inside a quoted attribute,
  * with control, bidi and invisible characters visible as `\u{…}` (decision 40). Unlike on a terminal, a line break
- * becomes a space, and a joiner between letters or emoji is kept.
+ * becomes a space, and a joiner between letters or emoji stays.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly (Text | readonly Html[])[]): Html {
   return (language) => {
-    const filled = escaped(parts, ...values.map((value) => fillIn(value, language)));
+    const filled = escaped(parts, ...values.map((value) => filledIn(value, language)));
     if (filled instanceof Promise) throw new Error("markup is made of values, never of promises");
     return filled;
   };
 }
 
-/** Turns markup that another library created from our own values into `Html`. */
+/** Markup that another library made from our own values. */
 export function trustMarkup(markup: string): Html {
   return () => raw(markup);
 }
@@ -47,9 +47,9 @@ export function joinTexts(texts: readonly Text[]): Html {
   return html`${texts.map((text, at) => html`${at === 0 ? "" : ", "}${text}`)}`;
 }
 
-function fillIn(value: Text | readonly Html[], language: Language): string | readonly Markup[] {
+function filledIn(value: Text | readonly Html[], language: Language): string | readonly Markup[] {
   if (isList(value)) return value.map((one) => one(language));
-  const text = textInLanguage(language, value);
+  const text = inLanguage(language, value);
   return typeof text === "string" ? visible(text) : text;
 }
 
@@ -58,7 +58,7 @@ function isList(value: Text | readonly Html[]): value is readonly Html[] {
 }
 
 function visible(text: string): string {
-  if (PLAIN_TEXT.test(text)) return text;
+  if (PLAIN.test(text)) return text;
   const pieces = text.replace(LINE_BREAK, " ").split(JOINER);
   // Every second piece is a joiner, because the expression captures it.
   return pieces.map((piece, index) => (index % 2 === 0 ? printable(piece) : piece)).join("");

@@ -1,5 +1,5 @@
 import { parseAccept } from "hono/utils/accept";
-import { selectorOf, type Language, type Words } from "../core/language.ts";
+import { saying, type Language, type Words } from "../core/language.ts";
 import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
@@ -11,20 +11,20 @@ export function tagOf(language: Language): string {
 }
 
 /** A text in the language of a page. */
-export function textInLanguage(
+export function inLanguage(
   language: Language,
   text: string | Words | ((language: Language) => string),
 ): string {
   if (typeof text === "string") return text;
-  return typeof text === "function" ? text(language) : selectorOf(language)(text);
+  return typeof text === "function" ? text(language) : saying(language)(text);
 }
 
-/** The language of a page for a browser. */
+/** The language for a browser's page. */
 export function languageOf(request: HttpRequest): Language {
   return parsePreferredLanguage(headerLines(request, "accept-language").join(","));
 }
 
-/** Parses the preferred language in an Accept-Language header; default: English. */
+/** The preferred language in an Accept-Language header; default: English. */
 export function parsePreferredLanguage(acceptLanguage: string): Language {
   for (const { type, q } of parseAccept(acceptLanguage)) {
     const [primary = ""] = type.toLowerCase().split("-");

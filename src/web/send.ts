@@ -8,16 +8,13 @@ import type { OutboundRequest, OutboundResult, TlsTrust } from "../world.ts";
 type Failure = Extract<OutboundResult, { ok: false }>;
 
 /**
- * Sends one request and reads its whole answer, without redirects or retries. A failure before the connection is
- * established is `unreachable`: only then is it certain that nothing was sent. `signal` aborts the request.
+ * Sends one request and reads its whole answer, without redirects and retries. A failure before the connection is
+ * established is `unreachable`: only then it is certain that nothing was sent. `signal` aborts it.
  */
 export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): Promise<SentResult> {
   const { url, proxy, connection } = outbound;
   if (proxy === undefined)
-    return sendTo(url, outbound, {
-      signal,
-      ...(connection === undefined ? {} : await findKeptRoute(outbound)),
-    });
+    return sendTo(url, outbound, { signal, ...(connection === undefined ? {} : await keptRoute(outbound)) });
   if (!url.startsWith("https:"))
     return sendTo(displayProxy(proxy), outbound, { signal, ...askProxy(proxy, outbound) });
   const tunnel = await openTunnel(proxy, url, signal);
@@ -25,9 +22,7 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
   return viaProxy(proxy, describe(tunnel.error, false));
 }
 
-/**
- * The result of a request without a whole answer in time. If there was no connection to the next hop, nothing was sent.
- */
+/** The result of a request without a whole answer in time. Without a connection to the next hop, nothing was sent. */
 export function timeoutResult(
   { timeoutMs, proxy }: Pick<OutboundRequest, "timeoutMs" | "proxy">,
   result: SentResult,
@@ -94,13 +89,11 @@ type Route = Partial<ReturnType<typeof askProxy>> & {
   readonly signal: AbortSignal;
   /** An established connection through a proxy. */
   readonly socket?: Socket;
-  /** The agent that keeps connections; default: connections are not kept. */
+  /** The agent that keeps connections; default: none are kept. */
   readonly agent?: Agent;
 };
 
-/**
- * How long a kept connection may be idle, in milliseconds: less than the timeout of any server that keeps connections.
- */
+/** How long a kept connection may be idle: shorter than the timeout of any server that keeps connections. */
 const KEPT_MS = 1000;
 /** Maximum number of kept connections to the same addresses. */
 const MAX_KEPT = 32;
@@ -108,12 +101,12 @@ const MAX_KEPT = 32;
 const MAX_AGENTS = 256;
 
 /**
- * Agents with kept connections, one for each combination of scheme, addresses and trust, so that a name with new
- * addresses never gets an old connection.
+ * Agents with kept connections, one for each scheme, addresses and trust, so that a name with new addresses never gets
+ * an old connection.
  */
 const agents = new Map<string, Agent>();
 
-async function findKeptRoute({
+async function keptRoute({
   url,
   addresses,
   tls,
@@ -132,7 +125,7 @@ async function findKeptRoute({
   return { agent };
 }
 
-/** Closes a kept connection on which unexpected bytes arrive, because they would be mistaken for the next answer. */
+/** Closes a kept connection on which unexpected bytes arrive, which would be taken for the next answer. */
 function closingStray(agent: Agent): Agent {
   const [keep, reuse] = [agent.keepSocketAlive.bind(agent), agent.reuseSocket.bind(agent)];
   const closers = new WeakMap<Parameters<typeof keep>[0], () => void>();
@@ -164,7 +157,7 @@ function optionsOf(
     ...(addresses === undefined
       ? {}
       : {
-          lookup: createPinnedLookup(addresses),
+          lookup: pinnedLookup(addresses),
           autoSelectFamily: true,
           // Node's default timeout for each address is short; a busy machine may need longer.
           autoSelectFamilyAttemptTimeout: timeoutMs,
@@ -182,7 +175,7 @@ function trust(tls: TlsTrust): RequestOptions {
 }
 
 /** Resolves every name to these addresses, so that the connection cannot go elsewhere. */
-function createPinnedLookup(addresses: readonly string[]): LookupFunction {
+function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   const [first] = found;
   return (_host, { all }, answer) => {

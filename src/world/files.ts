@@ -67,7 +67,7 @@ export const files: Files = {
   },
   removeUnfinished: (folder) => {
     for (const name of readdirSync(folder)) {
-      const pid = UNFINISHED_NAME.exec(name)?.[1];
+      const pid = UNFINISHED.exec(name)?.[1];
       if (pid !== undefined && processStart(Number(pid)) === undefined) discard(join(folder, name));
     }
   },
@@ -91,18 +91,15 @@ export const files: Files = {
   readFrom: (path, from) => readOrdinary(path, { from }),
 };
 
-/**
- * Matches the name of a process's unfinished file, ours or the store's: the final name, then the pid and a random
- * suffix.
- */
-const UNFINISHED_NAME = /\.(\d+)\.new-\w+(?:-journal)?$/;
+/** The ending of a process's unfinished work, ours or the store's: after the final name, the pid and a random end. */
+const UNFINISHED = /\.(\d+)\.new-\w+(?:-journal)?$/;
 
 /** The name of a file until it is complete. */
 export function temporaryName(path: string): string {
   return `${path}.${process.pid}.new-${Math.random().toString(36).slice(2)}`;
 }
 
-/** Writes a file under a temporary name, and gives it its name when it is complete and on disk. */
+/** Writes a file under a temporary name, and gives it its name once it is complete and on disk. */
 function writeNamed(path: string, content: string | Uint8Array, name: (unfinished: string) => void): void {
   const unfinished = temporaryName(path);
   try {
@@ -150,7 +147,7 @@ function flushFolder(folder: string): void {
   }
 }
 
-/** Makes a file name survive a power failure, without blocking. */
+/** The same without blocking. */
 async function flushFolderLater(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   await flush(folder, "r").catch(unlessNoFlush);
@@ -187,7 +184,7 @@ function kindOf(stats: BigIntStats): PathFacts["kind"] {
   return stats.isSymbolicLink() ? "link" : "other";
 }
 
-/** File systems that projects use, by Linux's numbers. */
+/** File systems of projects, by Linux's numbers. */
 const FILE_SYSTEMS: Readonly<Record<number, string>> = {
   0xef53: "ext4",
   0x58465342: "xfs",

@@ -4,7 +4,7 @@ import { isError } from "../core/outcome.ts";
 import { childProcess, codeOf } from "./node.ts";
 import { capture, isInForeground, onStop, terminalGroup } from "./processes.ts";
 
-/** Maximum time for which the outputs of an ended command may stay open, in milliseconds. */
+/** Maximum time that the outputs of an ended command may stay open, in milliseconds. */
 const OUTPUT_GRACE_MS = 500;
 
 /** Runs a user's command line in its own process group, so that its child processes can be ended with it. */
@@ -54,7 +54,7 @@ const WATCHED_SHELL = `(({ read -r _ <&3; kill -9 -$$; } >/dev/null 2>&1 &) &)
 exec 3<&- /bin/sh -c "$1"`;
 
 function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
-  const options = { env: { ...removeTokens(process.env), ...env }, windowsHide: true };
+  const options = { env: { ...withoutTokens(process.env), ...env }, windowsHide: true };
   return withMask(usersMask, () =>
     process.platform === "win32"
       ? childProcess().spawn(commandLine, { ...options, shell: true, stdio: ["ignore", "pipe", "pipe"] })
@@ -88,7 +88,7 @@ function killTree({ pid }: ChildProcess): void {
   }
 }
 
-/** Runs a user's program in our process group, so that a terminal treats it like us. */
+/** Runs a user's program in our process group, so that a terminal treats it as it treats us. */
 export async function runProgram(
   { program, args, env }: ProgramCall,
   usersMask: number,
@@ -103,18 +103,18 @@ export async function runProgram(
   try {
     const started = withMask(usersMask, () =>
       childProcess().spawn(program, args, {
-        env: { ...removeTokens(process.env), ...env },
+        env: { ...withoutTokens(process.env), ...env },
         stdio: "inherit",
       }),
     );
     child = started;
     return await new Promise((resolve) => {
-      started.once("error", (error) => resolve(notRunResult(error)));
+      started.once("error", (error) => resolve(notRun(error)));
       started.once("exit", (exitCode, signal) => resolve(endOf(exitCode, signal)));
     });
   } catch (error) {
     // Node throws before it starts some programs, for example one whose name has a NUL.
-    return notRunResult(error);
+    return notRun(error);
   } finally {
     stopPassing();
   }
@@ -126,12 +126,12 @@ function endOf(exitCode: number | null, signal: NodeJS.Signals | null): ProgramR
   return { ending: "killed", signal, signalNumber: signals[signal] };
 }
 
-function notRunResult(error: unknown): ProgramResult {
+function notRun(error: unknown): ProgramResult {
   const ending = codeOf(error) === "ENOENT" ? "not_found" : "not_executable";
   return { ending, message: isError(error) ? error.message : String(error) };
 }
 
-/** Runs `spawn` with the user's umask: files created by a user's program belong to the user. */
+/** Files that a user's program creates belong to the user, so the user's umask applies. */
 function withMask<Value>(usersMask: number, spawn: () => Value): Value {
   const ownMask = process.umask(usersMask);
   try {
@@ -141,11 +141,8 @@ function withMask<Value>(usersMask: number, spawn: () => Value): Value {
   }
 }
 
-/**
- * The environment without the control token, the admin token, and the names of files that contain them, which a user's
- * program must not receive.
- */
-function removeTokens(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/** The user's program must not get the control token or the admin token, nor the names of files that hold them. */
+function withoutTokens(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isToken = /^CHECKOUT_(SANDBOX_)?(CONTROL|ADMIN)_TOKEN(_FILE)?$/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isToken.test(name)));
 }

@@ -358,3 +358,41 @@ test("a key of a drill is neither listed nor revoked by its id, and what is no k
   await control(`leases/${String(data?.["id"])}/end`, {});
   expect(await asked(apiKey, "get")).toBe("401 credential_invalid");
 });
+
+test("in the log of a CI job results for people have no secrets, and name the command that prints them", async () => {
+  const harness = createHarness();
+  const made: Record<string, unknown>[] = [];
+  const json = async (line: string): Promise<string> => {
+    const { stdout } = await harness.run([...line.split(" "), "--json"], { env: { CI: "true" } });
+    made.push(JSON.parse(stdout) as Record<string, unknown>);
+    return stdout;
+  };
+  const lines = [
+    "sandbox start --detach --reuse",
+    "endpoints add http://localhost:3001/hooks",
+    "stores create --name Tea",
+  ];
+  await json("sandbox start --detach");
+  const id = (JSON.parse(await json("endpoints add http://localhost:3000/hooks")) as { id: string }).id;
+  lines.push(`endpoints rotate-secret ${id}`);
+  const secret = /svc_(?:test|control|admin)_|whsec_|\/portal\/k-/;
+  for (const line of lines) {
+    const log = await harness.run(line.split(" "), { env: { CI: "true" } });
+    expect([line, log.code, secret.test(log.stdout + log.stderr)]).toEqual([line, 0, false]);
+    expect(log.stdout).toMatch(/not printed in CI: checkout (?:env|endpoints secret)/);
+  }
+  for (const options of [{ terminal: true, env: { CI: "true" } }, { env: { CI: "false" } }, {}]) {
+    const shown = await harness.run("sandbox start --reuse --detach".split(" "), options);
+    expect([options, secret.test(shown.stdout)]).toEqual([options, true]);
+  }
+  // Each command that is named prints one.
+  for (const line of ["env", `endpoints secret ${id}`, "env --store Tea"]) {
+    const printed = await harness.run(line.split(" "), { env: { CI: "true" } });
+    expect([line, secret.test(printed.stdout)]).toEqual([line, true]);
+  }
+  expect(made).toMatchObject([
+    { control_token: expect.stringMatching(secret) },
+    { signing_secret: expect.stringMatching(secret) },
+  ]);
+  await harness.run(["sandbox", "stop"]);
+});

@@ -116,6 +116,17 @@ test("a delivery that a fault holds back says so while it waits, what waits for 
   );
 });
 
+test("a delivery that a fault held back for less than a second has the time of its arrival too", async () => {
+  const store = await newStore();
+  await store.receiver();
+  await store.faults.add({ action: "delay", latencyMs: 300 });
+  await store.orders.create(ORDER);
+  await store.clock.advance(300);
+  expect(await storyOfDeliveries(store)).toEqual([
+    "→ hooks  200, held back by fault delay, arrived 2026-01-01T00:00:00.300Z, 300 ms after the event",
+  ]);
+});
+
 test("the fault of an attempt stays in the story after the retry, and a dropped delivery names its fault", async () => {
   const store = await newStore();
   await store.receiver();

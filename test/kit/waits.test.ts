@@ -17,6 +17,7 @@ function countedLog() {
               signal?.addEventListener("abort", () => resolve());
             }),
     },
+    waitTimeoutMs: 5000,
     noun: "item",
     fields: null,
     open: () => {

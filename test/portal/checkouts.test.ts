@@ -223,9 +223,10 @@ test("a delivery with an injected fault says that its signature has to be refuse
   await harness.run(["faults", "add", "bad_signature"]);
   const id = await create(TERMS);
   await harness.clock.sleep(1000);
-  expect((await show(id)).text).toContain(
-    "The injected fault signed it with a secret that never existed. It does not verify",
-  );
+  const { text, html } = await show(id);
+  expect(text).toContain("The injected fault signed it with a secret that never existed. It does not verify");
+  // The receiver took it all the same, which the line of the delivery shows.
+  expect(html).toContain('<b class="s2xx">204</b> (fault bad_signature)');
 });
 
 test("the list has every filter in its address, and pages of 50 that lose and repeat nothing", async () => {

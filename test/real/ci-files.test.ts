@@ -304,7 +304,14 @@ function job(env: Readonly<Record<string, string>>) {
   writeFileSync(join(bin, "npm"), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
   const github = { GITHUB_ENV: join(bin, "env"), GITHUB_OUTPUT: join(bin, "output") };
   for (const file of Object.values(github)) writeFileSync(file, "");
-  const base = { PATH: `${bin}:/usr/bin:/bin`, HOME: cwd, CHECKOUT_SANDBOX_PORT: "0", ...github, ...env };
+  const base = {
+    PATH: `${bin}:/usr/bin:/bin`,
+    HOME: cwd,
+    CI: "true",
+    CHECKOUT_SANDBOX_PORT: "0",
+    ...github,
+    ...env,
+  };
   const bash = (script: string, more: Readonly<Record<string, string>> = {}) =>
     promisify(execFile)("bash", ["-eo", "pipefail", "-c", script], { cwd, env: { ...base, ...more } });
   const inFolder = (...words: string[]) => runHere(["sandbox", ...words], { cwd });

@@ -22,7 +22,8 @@ const run = promisify(execFile);
 const SNIPPETS = {
   "using.ts": "await using",
   "closing.ts": "sandbox.close()",
-  "shop.test.ts": "shop.statusOf(",
+  "shop.test.ts": "createStoreTest().extend",
+  "recipes.test.ts": "./shop-fixture.ts",
   "explore.test.ts": "await explore({",
   "receiver.test.ts": "store.receiver()",
   "playwright.ts": "testing/playwright",
@@ -42,6 +43,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { StoreEnv } from "hosted-checkout/testing";
 import { verifyWebhook } from "hosted-checkout/webhooks";
+
+export type Shop = Awaited<ReturnType<typeof startShop>>;
 
 export async function startShop(env: StoreEnv) {
   const orders = new Map<string, string>();
@@ -74,6 +77,9 @@ export async function startShop(env: StoreEnv) {
 }
 `;
 
+/** The fixture of the first snippet, in a file of its own. */
+const FIXTURE = (files["shop.test.ts"]?.split("\ntest(")[0] ?? "").replace("const test", "export const test");
+
 /** What the snippet of Playwright needs of it where it is not installed. */
 const PLAYWRIGHT = `
 import type { Page } from "playwright-core";
@@ -97,7 +103,10 @@ export default express;
 
 function project(): string {
   const packages = ["@types", "vitest", "hono", "@hono/node-server", "express", "playwright-core"];
-  return projectOf({ ...files, "shop.ts": SHOP, "package.json": `{ "type": "module" }` }, packages);
+  return projectOf(
+    { ...files, "shop.ts": SHOP, "shop-fixture.ts": FIXTURE, "package.json": `{ "type": "module" }` },
+    packages,
+  );
 }
 
 test("every snippet about test suites is one of those that are run, and has the types of the package", async () => {
@@ -150,7 +159,7 @@ test("vitest runs the snippets, gives each test a store, and says what happened 
   // One worker loads the kit once, and not for each file.
   const args = [vitest, "run", "--root", cwd, "--no-isolate", "--maxWorkers=1", "--reporter=verbose"];
   const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined };
-  const failed = run(process.execPath, [...args, "shop", "receiver", "explore", "fixture"], {
+  const failed = run(process.execPath, [...args, "shop", "recipes", "receiver", "explore", "fixture"], {
     cwd,
     env,
     timeout: 120_000,
@@ -160,7 +169,7 @@ test("vitest runs the snippets, gives each test a store, and says what happened 
     (error: unknown) => error as { readonly code: number; readonly stdout: string; readonly stderr: string },
   );
   const output = `${stdout}\n${stderr}`;
-  expect([code, output]).toEqual([1, expect.stringMatching(/Test Files +1 failed \| 3 passed \(4\)/)]);
+  expect([code, output]).toEqual([1, expect.stringMatching(/Test Files +1 failed \| 4 passed \(5\)/)]);
   // Four of the six tests of the fixture pass, and all of the snippets.
   const passed = output.match(/^ *✓ .*$/gm) ?? [];
   expect(passed.filter((line) => line.includes("fixture.test.mjs"))).toHaveLength(4);

@@ -82,6 +82,7 @@ const SHELL_BLOCKS = [
   ["npm ci && npx checkout sandbox start", "a clone"],
   ["npx checkout endpoints add", "run by readiness.test.ts"],
   ["# launch.sh", "run by readiness.test.ts"],
+  ["npm install --no-save ./vendor/", "a packed package, installed by kit.test.ts"],
   ["npx checkout sandbox start --detach --listen", "run here"],
   ["export CHECKOUT_BASE_URL=http://box.example", "run here"],
   ["npx checkout sandbox start --detach", "run here"],

@@ -6,15 +6,15 @@ import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { PAGES } from "../../src/sandbox/pages/pages.ts";
 import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
-import { launchBrowser } from "../support/browser.ts";
 import { part, SEED } from "../support/campaign.ts";
 import { administratorSignedIn } from "../support/portal-browser.ts";
 import { onWire } from "../support/portal-sign-in.ts";
-import { runHere, startSandbox } from "../support/program.ts";
+import { runHere, startSandboxHere } from "../support/program.ts";
+import { OTHER_HOST, sharedBrowser } from "../support/shop.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A name of the attacker's that the resolver leads to this machine by now. */
-const REBOUND = "rebound.test";
+/** A name of the attacker's: the resolver of the browser leads it to this machine by now. */
+const REBOUND = OTHER_HOST;
 /** Without the words of our own pages, so that what is read can be told. */
 const EMPTY_PAGE = "<!doctype html><title>elsewhere</title>";
 
@@ -57,14 +57,10 @@ test(`a page of another origin changes nothing, reads nothing and writes no row,
   expect(changedTables(before, stored())).toContain("stores");
 });
 
-/** A real sandbox, a browser that is signed in to it in both roles, and servers of an attacker beside it. */
+/** A sandbox, a browser that is signed in to it in both roles, and servers of an attacker beside it. */
 async function openSite() {
   const cwd = tempFolder();
-  const [sandbox, browser] = await Promise.all([
-    startSandbox({ cwd }),
-    launchBrowser([`--host-resolver-rules=MAP ${REBOUND} 127.0.0.1`]),
-  ]);
-  onTestFinished(() => browser.close());
+  const [sandbox, browser] = await Promise.all([startSandboxHere({ cwd }), sharedBrowser()]);
   const { ready, port } = sandbox;
   const made = await runHere(
     ["orders", "create", "--json", "--order-id", "order-1", "--price-id", "price_coffee"],
@@ -73,6 +69,7 @@ async function openSite() {
   const { data: order } = JSON.parse(made.stdout) as { readonly data: { readonly id: string } };
   // What a page's own policy would forbid, the attacker's page is allowed to try.
   const context = await browser.newContext({ bypassCSP: true, locale: "en" });
+  onTestFinished(() => context.close());
   const page = await context.newPage();
   await page.goto(ready.sign_in_url ?? "");
   await page.waitForURL(/\/(connect|overview)$/);

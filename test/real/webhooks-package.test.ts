@@ -166,7 +166,7 @@ test("the packed package is imported, required, bundled and type-checked, its we
   await expect(runFile(process.execPath, ["-e", script])).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
-      /^checkout needs Node 22\.22\.2 or newer, and this is 20\.20\.2: install a newer Node from \S+, or use the executable/,
+      /^checkout needs Node 22\.22\.2 or newer, and this is 20\.20\.2: type npm i -D node@24 in your project and run it with npx, install a newer Node from \S+, or use the executable/,
     ) as string,
   });
   // Only a clone can build, and npm warns of a package that wants to run something where it is installed.

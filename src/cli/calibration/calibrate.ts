@@ -44,10 +44,7 @@ export function registerCalibrate(group: Group): void {
       "checkout calibrate --base-url https://test.example.com/v1 --with-payer --secret-file secret.txt",
     ],
     options: [
-      valueOption(
-        "--out <file>",
-        `file to write the record to (default: ${CALIBRATION_FILE} in the project's folder)`,
-      ),
+      valueOption("--out <file>", `the record (default: ${CALIBRATION_FILE} in the project's folder)`),
       switchOption("--check", "compare with the record instead of writing it; exit 3 if they differ"),
       switchOption("--yes", "skip the confirmation prompt"),
       ...payerOptions(),
@@ -92,10 +89,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   const found = { service: target.baseUrl, at: iso(world.now()), assumptions };
   if (record !== undefined) return compare(context, { record, found, withPayment: payment !== undefined });
   world.files.write(path, `${JSON.stringify(found, null, 2)}\n`);
-  return context.printer.result(
-    found,
-    () => `${reportText(found.assumptions)}\n\nrecorded in ${printable(path)}`,
-  );
+  return context.printer.result(found, () => `${shown(found.assumptions)}\n\nrecorded in ${printable(path)}`);
 }
 
 async function compare(
@@ -111,7 +105,7 @@ async function compare(
   await printer.result({ ...found, differences: differing }, () =>
     differing.length === 0
       ? `✓ as recorded at ${record.at}`
-      : `differs from the record of ${record.at}:\n${reportText(changed)}`,
+      : `differs from the record of ${record.at}:\n${shown(changed)}`,
   );
   return differing.length === 0 ? EXIT.done : EXIT.notReady;
 }
@@ -164,15 +158,15 @@ function readRecord({ world }: Context, path: string): Calibration {
 }
 
 /** The contradicted assumptions first, then the confirmed ones, then the others grouped by reason. */
-function reportText(assumptions: readonly CalibratedAssumption[]): string {
+function shown(assumptions: readonly CalibratedAssumption[]): string {
   const of = (verdict: CalibratedAssumption["verdict"]): readonly CalibratedAssumption[] =>
     assumptions.filter((one) => one.verdict === verdict);
   const reasons = Map.groupBy(of("not_observed"), ({ expected }) => expected);
   return [
     ...of("contradicted").map(
-      (one) => `✗ ${titleLine(one)}: expected ${one.expected}; got ${gotOf(one.answer)}`,
+      (one) => `✗ ${titled(one)}: expected ${one.expected}; got ${gotOf(one.answer)}`,
     ),
-    ...of("confirmed").map((one) => `✓ ${titleLine(one)}`),
+    ...of("confirmed").map((one) => `✓ ${titled(one)}`),
     ...Array.from(
       reasons,
       ([reason, some]) => `? not observed: ${some.map(({ decision }) => decision).join(" ")} (${reason})`,
@@ -180,7 +174,7 @@ function reportText(assumptions: readonly CalibratedAssumption[]): string {
   ].join("\n");
 }
 
-function titleLine({ decision }: CalibratedAssumption): string {
+function titled({ decision }: CalibratedAssumption): string {
   return `${String(decision).padStart(2)} ${english(titleOf(decision))}`;
 }
 

@@ -2,7 +2,7 @@ import type { ChangeEntry } from "../../core/control/config.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { snakeCase } from "../../core/text.ts";
 import type { StoreInput } from "../../core/config/schema.ts";
-import { findDifferentSettings } from "../../core/config/settings.ts";
+import { differentSettings } from "../../core/config/settings.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { callControl } from "../../client/control/control.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
@@ -11,7 +11,7 @@ import { addSetting } from "../option-rules.ts";
 import { CONFIG_VARIABLE } from "../../host/config/find.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import { planText, settingsText, type SettingDifference } from "./report.ts";
-import { unwrapAnswer } from "../target/call.ts";
+import { answered } from "../target/call.ts";
 import { callSandbox, sandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -31,8 +31,7 @@ export function registerConfig(group: Group): void {
   register<PruneOptions>(group, {
     name: "diff",
     ofStore: false,
-    summary:
-      "show what apply would change in the running sandbox; exit 0 if nothing would change, 3 otherwise",
+    summary: "show what apply would change in the running sandbox; exit 0 if nothing, 3 if something",
     examples: ["checkout config diff", "checkout config diff --prune --json"],
     options: [fileOption(), pruneOption()],
     run: runDiff,
@@ -64,7 +63,7 @@ function fileOption() {
 }
 
 function pruneOption() {
-  return switchOption("--prune", "remove all items that are not in the lists of the file");
+  return switchOption("--prune", "remove everything that is missing from the lists of the file");
 }
 
 async function runValidate({ world, printer }: Context, options: FileOptions): Promise<number> {
@@ -103,7 +102,7 @@ async function runExport(context: Context, options: CommonOptions): Promise<numb
   const exported = exportConfig(shown);
   if (!exported.ok) throw new Refused({ ...exported.refusal, exitCode: EXIT.failed, next: DELETE_STORES });
   const { value: text } = exported;
-  // On one line with --json, like every result; otherwise as a file.
+  // On one line with --json, like every result; else as a file.
   return context.printer.exact(options.json === true ? `${JSON.stringify(JSON.parse(text))}\n` : text);
 }
 
@@ -154,9 +153,7 @@ async function send(
   const resolved = unwrapHosting(await file.stores());
   const target = await sandboxTarget(context);
   for (const secret of secretsOf(resolved)) context.printer.hide(secret);
-  const served = unwrapAnswer(
-    await callControl(context.world, target, { name: "showConfig", body: undefined }),
-  );
+  const served = answered(await callControl(context.world, target, { name: "showConfig", body: undefined }));
   const body = { stores: resolved, prune: options.prune === true, dryRun };
   const done = await callControl(context.world, target, { name: "applyConfig", body });
   if (done.end === "refusal" && done.status < 500)
@@ -164,7 +161,7 @@ async function send(
       ...problemOf(file.refused({ code: "state_conflict", message: done.error.message })),
       code: done.error.code,
     });
-  return { answer: unwrapAnswer(done), settings: settingsOf(file, served) };
+  return { answer: answered(done), settings: settingsOf(file, served) };
 }
 
 function secretsOf(stores: readonly StoreInput[]): string[] {
@@ -176,7 +173,7 @@ function settingsOf(
   { config }: LoadedConfig,
   { settings }: AnswerOf<"showConfig">,
 ): readonly SettingDifference[] {
-  return findDifferentSettings(config.sandbox ?? {}, settings).map(({ field, wanted, live }) => ({
+  return differentSettings(config.sandbox ?? {}, settings).map(({ field, wanted, live }) => ({
     field: `sandbox.${snakeCase(field)}`,
     from: live,
     to: wanted,

@@ -34,24 +34,24 @@ export function exploreOptions(): readonly Option[] {
     ...applicationOptions(),
     valueOption(
       "--budget <duration>",
-      `time after which no new schedule starts (default: ${durationText(DEFAULTS.budgetMs)})`,
+      `begin no new schedule after this time (default: ${durationText(DEFAULTS.budgetMs)})`,
       parseDuration,
     ),
     valueOption(
       "--depth <count>",
-      `maximum number of faults in one schedule (default: ${DEFAULTS.depth})`,
+      `number of faults in one schedule, at most (default: ${DEFAULTS.depth})`,
       parseWhole(1, MAX_DEPTH),
     ),
     valueOption("--seed <text>", "the same seed runs the same schedules (default: random)"),
-    valueOption("--only <faults>", "run only these faults: JSON, as in the last line of a result"),
+    valueOption("--only <faults>", "run these faults alone: JSON, as the last line of a result shows it"),
     valueOption(
       "--payer <outcome>",
-      `with --only: outcome of the payment: ${PAYER_OUTCOMES.join(", ")} (default: succeeded)`,
+      `with --only: what the payer does: ${PAYER_OUTCOMES.join(", ")} (default: succeeded)`,
       parseChoice(PAYER_OUTCOMES),
     ),
     valueOption(
       "--write <file>",
-      "write the faults of the first finding to a file for checkout exec --fault; findings with a kill are skipped",
+      "write the faults of the first finding without a kill, for checkout exec --fault",
     ),
     valueOption("--junit <file>", "also write each invariant as a test in JUnit XML"),
     valueOption(

@@ -94,7 +94,7 @@ function registerAdd(group: Group): void {
       ),
       valueOption(
         "--latency <duration>",
-        `for ${PARAMETERS.latencyMs.of.join(", ")}: duration, for delay and reorder by the store's clock (default: ${durationText(PARAMETERS.latencyMs.default)})`,
+        `for ${PARAMETERS.latencyMs.of.join(", ")}: how long, for delay and reorder by the store's clock (default: ${durationText(PARAMETERS.latencyMs.default)})`,
         parseDuration,
       ),
       valueOption(
@@ -133,18 +133,14 @@ function matchOptions(): Option[] {
       "only requests and deliveries with this order_id; * matches any text",
     ),
     valueOption("--nth <n>", "start with the nth match (default: 1)", parseWhole(1, MAX_TIMES)),
-    valueOption(
-      "--probability <p>",
-      "share of matches that the fault applies to, 0 to 1 (default: 1)",
-      parseShare,
-    ),
+    valueOption("--probability <p>", "share of matches to hit, 0 to 1 (default: 1)", parseShare),
     valueOption(
       "--seed <text>",
       "random seed for --probability (default: a random one, which faults list shows)",
     ),
     valueOption(
       "--times <n>",
-      "maximum number of requests or deliveries that the fault applies to (default: 1; with --until, no limit)",
+      "maximum number of requests or deliveries to hit (default: 1; with --until, no limit)",
       parseWhole(1, MAX_TIMES),
     ),
     valueOption(
@@ -193,8 +189,7 @@ async function requestOf(
     retryAfterS,
   };
   const terms = termsOf(wanted);
-  if (!terms.ok)
-    throw refuseUsage(replaceFieldWithFlag(terms.refusal.message), "correct it; nothing was added");
+  if (!terms.ok) throw refuseUsage(withFlag(terms.refusal.message), "correct it; nothing was added");
   return wanted;
 }
 
@@ -212,7 +207,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-function replaceFieldWithFlag(message: string): string {
+function withFlag(message: string): string {
   const [field = "", ...rest] = message.split(": ");
   return [FLAGS.get(field) ?? field, ...rest].join(": ");
 }

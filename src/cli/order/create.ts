@@ -54,7 +54,7 @@ function registerCreate(group: Group, noun: CheckoutKind): void {
   const { command, example, thing } = noun;
   register<CreateOptions>(group, {
     name: "create",
-    summary: `create ${thing}; running the command again returns the existing one`,
+    summary: `create ${thing}; running it again returns the existing one`,
     examples: [
       `checkout ${command} create --order-id ${example} --amount-minor 1999 --currency EUR --payment-method alipay_plus`,
       `checkout ${command} create --order-id ${example} --price-id price_coffee`,
@@ -69,7 +69,7 @@ function registerCreate(group: Group, noun: CheckoutKind): void {
       ),
       switchOption(
         "--new-attempt",
-        "create another, with a new managed key, after the last one failed, was cancelled or expired",
+        "create a new one, with a new managed key, after the last one failed, was cancelled or expired",
       ),
       switchOption("--dry-run", "print the request without sending it"),
       switchOption("--open", "open checkout_url in the browser"),
@@ -129,7 +129,7 @@ async function printCreated(
 ): Promise<number> {
   const { created, target, settings } = made;
   const { id, checkout_url: page } = created.response.data;
-  if (options.wait !== true) await showCreated(context, await retrieveCurrent(context, made));
+  if (options.wait !== true) await showCreated(context, await asItIsNow(context, made));
   // Before the wait, so that the payer can pay.
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return EXIT.done;
@@ -141,7 +141,7 @@ async function printCreated(
 }
 
 /** A replay returns the status at creation, so the current status is retrieved. */
-async function retrieveCurrent(
+async function asItIsNow(
   { world, printer }: Context,
   made: { readonly created: CreatedCheckout; readonly target: Target; readonly settings: Settings },
 ): Promise<CreatedCheckout> {
@@ -179,14 +179,14 @@ async function completeRequest(world: World, options: CreateFields): Promise<Cre
   const missing = missingFlags(options);
   if (missing.length > 0 && !world.interactive) {
     const next = options.priceId === undefined ? "add them, or use --order-id with --price-id" : "add it";
-    throw refuseUsage(`missing: ${missing.join(", ")}${findUnreadVariables(missing, world)}`, next);
+    throw refuseUsage(`missing: ${missing.join(", ")}${unreadOf(missing, world)}`, next);
   }
   if (missing.length === 0) return parseFields(options);
   return parseFields(await askForMissing(world, options));
 }
 
 /** Points out variables named like these options, which have no variable. */
-function findUnreadVariables(flags: readonly string[], { env }: World): string {
+function unreadOf(flags: readonly string[], { env }: World): string {
   const unread = flags
     .map((flag) => variableNamed("CHECKOUT", flag.slice(2)))
     .filter((name) => (env[name] ?? "") !== "");
@@ -219,7 +219,7 @@ async function dryRun(
   const { intent } = wanted;
   const target = { ...wanted.target, instance: await instanceOf(world, wanted.settings) };
   const meant = journalIntent(target, intent);
-  const latest = findLatestAttempt(world, wanted.settings.folder.value, meant);
+  const latest = latestAttempt(world, wanted.settings.folder.value, meant);
   const { key } = chooseKey(meant, latest);
   const request = createRequest(target, {
     endpoint: intent.endpoint,
@@ -237,7 +237,7 @@ async function dryRun(
   return printer.result(json, () => shown.text);
 }
 
-function findLatestAttempt(world: World, folder: string, meant: Intent): LatestAttempt | undefined {
+function latestAttempt(world: World, folder: string, meant: Intent): LatestAttempt | undefined {
   if (!world.files.exists(stateFile(folder, "journal"))) return undefined;
   using journal = openFolderJournal(world, folder);
   return journal.latestAttempt(meant);

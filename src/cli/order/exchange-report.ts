@@ -29,7 +29,7 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
  * service gets the source of its address, and how to start a sandbox there. An address without the path /v1 gets the
  * hint that it must end with it.
  */
-export function addExplanation(
+export function withExplanation(
   problem: Problem,
   {
     isExplained,
@@ -44,7 +44,7 @@ export function addExplanation(
     return { ...problem, next: `correct ${baseUrl.source}: the address of the API ends with /v1` };
   const id = problem.details?.["request_id"];
   if (!isExplained || id === undefined) return problem;
-  // A refused key from the environment belongs to no store, so no store's log contains the request.
+  // A refused key of the environment belongs to no store, so no store's log has the request.
   const isOfNoStore = apiKey.source === "CHECKOUT_API_KEY" && KEY_REFUSED.has(problem.code);
   if (value !== null && isOfNoStore) return problem;
   const store = value !== null && source.startsWith("--") ? ` --store ${quote(value)}` : "";

@@ -50,7 +50,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
         parseChoice(STATUSES),
       ),
       valueOption("--order-id <id>", `only ${command} with this order_id`),
-      valueOption("--search <text>", `only ${command} whose order_id or description contains this text`),
+      valueOption("--search <text>", `only ${command} whose order_id or description contains this`),
       valueOption("--limit <n>", `maximum number of ${command}, 1 to 200 (default: 50)`, parseWhole(1, 200)),
       valueOption("--before <id|order_id>", `only ${command} created before this one, for the next page`),
       ...serviceOptions(),
@@ -68,9 +68,8 @@ function registerList(group: Group, { object, command }: ListKind): void {
       nextAfter: { session_not_found: `to start with the newest: checkout ${command} list` },
       text: async (listed, printer, { context: { world } }) => {
         const { checkouts, nextBefore, searched, searchedBackTo } = listed;
-        const rows =
-          checkouts.length === 0 ? emptyListText(command, listed) : await checkoutLines(listed, printer);
-        const refused = listed.refused.map(refusedOrderLine);
+        const rows = checkouts.length === 0 ? noneOf(command, listed) : await checkoutLines(listed, printer);
+        const refused = listed.refused.map(refusedLine);
         const found = [rows, ...refused].join("\n");
         if (nextBefore === null) return found;
         const looked =
@@ -83,12 +82,12 @@ function registerList(group: Group, { object, command }: ListKind): void {
   });
 }
 
-function emptyListText(command: string, { searched }: AnswerOf<"listCheckouts">): string {
+function noneOf(command: string, { searched }: AnswerOf<"listCheckouts">): string {
   return searched === null ? `no matching ${command}` : `no matching ${command} among the newest ${searched}`;
 }
 
 /** The line of an order_id whose creates were refused, with the command that explains it. */
-function refusedOrderLine({
+function refusedLine({
   orderId,
   requestId,
   status,

@@ -21,13 +21,10 @@ const LOAD_MS = 5000;
 export function registerOpen(group: Group): void {
   register<OpenOptions>(group, {
     name: "open [id|order_id]",
-    summary: "open the portal in your browser, signed in; with an id, open the page of that id",
+    summary: "open the portal in your browser, signed in; with an id, open its page",
     examples: ["checkout open", "checkout open order-1001", "checkout open --print"],
     options: [
-      switchOption(
-        "--print",
-        "print the sign-in link instead of opening it; the link works once, within 10 minutes",
-      ),
+      switchOption("--print", "print the sign-in link instead of opening it; it works once, for 10 minutes"),
     ],
     run: runOpen,
   });
@@ -83,7 +80,7 @@ type OpenResult =
 async function openSecretly(context: Context, link: string): Promise<OpenResult> {
   const { world } = context;
   const folder = liveFolder(context);
-  const page = redirectPage(link);
+  const page = leadingOn(link);
   const file = writeFile(world, folder, page);
   if ("message" in file) return { ok: false, message: file.message };
   const opened = await world.openBrowser(pathToFileURL(file.path).href);
@@ -102,7 +99,7 @@ async function openSecretly(context: Context, link: string): Promise<OpenResult>
 /** A full or read-only disk must not prevent printing the link. */
 function writeFile(world: World, folder: string | undefined, page: string): TemporaryFile | Problem {
   try {
-    return folder === undefined ? world.temporaryFile(FILE, page) : writeKeptFile(world, folder, page);
+    return folder === undefined ? world.temporaryFile(FILE, page) : keptFile(world, folder, page);
   } catch (error) {
     const problem = storageProblem(error);
     if (problem === undefined) throw error;
@@ -110,7 +107,7 @@ function writeFile(world: World, folder: string | undefined, page: string): Temp
   }
 }
 
-function writeKeptFile(world: World, folder: string, content: string): TemporaryFile {
+function keptFile(world: World, folder: string, content: string): TemporaryFile {
   const path = stateFile(folder, "signIn");
   world.files.write(path, content);
   return { path, remove: () => world.files.remove(path) };
@@ -122,7 +119,7 @@ function liveFolder({ around }: Context): string | undefined {
 }
 
 /** A page that redirects the browser at once and is not kept in its history. */
-function redirectPage(link: string): string {
+function leadingOn(link: string): string {
   const text = link.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
   return `<!doctype html>
 <meta charset="utf-8">

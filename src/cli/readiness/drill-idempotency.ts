@@ -19,7 +19,7 @@ import { connectToSandbox } from "../target/connect.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { IDEMPOTENCY_STEPS } from "../../core/readiness/drills/idempotency.ts";
-import { callAt, unwrapAnswer } from "../target/call.ts";
+import { callAt, answered } from "../target/call.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type IdempotencyOptions = CommonOptions & {
@@ -77,7 +77,7 @@ async function prepareDrill(
     const wanted = { commandLine, commandTimeoutMs, target, signal };
     const drilled = await drillIdempotency(context.world, control, wanted);
     const nextAfter = { not_found: "run it again; a store runs only one drill at a time" };
-    return resultOf(unwrapAnswer(drilled, nextAfter));
+    return resultOf(answered(drilled, nextAfter));
   };
 }
 

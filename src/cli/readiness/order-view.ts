@@ -85,7 +85,7 @@ export function parsePattern(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch (error) {
-    // The engine's message describes the fault.
+    // The message of the engine says what is wrong.
     throw invalidOption("a regular expression", `${text} (${error instanceof Error ? error.message : ""})`);
   }
 }

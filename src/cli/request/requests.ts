@@ -13,7 +13,7 @@ import { fieldLines } from "../printer.ts";
 import { EXIT, unlessRefused } from "../problem.ts";
 import { untilStopped } from "../stopping.ts";
 import { shortId, table, type TableStyle } from "../table.ts";
-import { unwrapAnswer } from "../target/call.ts";
+import { answered } from "../target/call.ts";
 import { callSandbox, controlTarget, sandboxIn } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -45,7 +45,7 @@ export function registerRequests(group: Group): void {
         parseStatus,
       ),
       valueOption("--method <method>", "only requests with this method"),
-      valueOption("--path <path>", "only requests whose path begins with this text"),
+      valueOption("--path <path>", "only requests whose path begins with this"),
       valueOption("--order-id <id>", "only requests with this order_id"),
       valueOption(
         "--since <time>",
@@ -111,7 +111,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
       if (now !== undefined) target = { ...now, ...inStore };
       continue;
     }
-    const listed = unwrapAnswer(result);
+    const listed = answered(result);
     if (isLost) printer.talk(`the sandbox is back at ${target.origin}`);
     isLost = false;
     showCome(context, listed);

@@ -1,7 +1,7 @@
 import { assignment, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { EXIT, type Problem } from "../problem.ts";
-import { programName, fieldLines, type Field } from "../printer.ts";
+import { programName, fieldLines, secretText, type Field } from "../printer.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import type { GivenSecrets } from "../../host/given-secrets.ts";
 import type { Ready } from "../../host/ready.ts";
@@ -32,7 +32,7 @@ type RunMode = "foreground" | { readonly detached: string | null };
  * managed idempotency keys are the same in every folder.
  */
 export function banner(
-  { world, printer: { style } }: Context,
+  { world, printer }: Context,
   ready: Ready,
   {
     running = "foreground",
@@ -49,8 +49,10 @@ export function banner(
     readonly ownSecrets?: number | undefined;
   } = {},
 ): string {
+  const { style, isJobLog } = printer;
+  const find = ready.data_dir === null ? "--json prints it" : "checkout env prints it";
+  const shown = (secret: string): string => secretText(printer, secret, find);
   const isPublic = new URL(ready.base_url).origin !== ready.checkout_origin;
-  const shownKey = apiKey === undefined ? ready.api_key : null;
   const isForeground = running === "foreground";
   const end = isForeground
     ? `is ready (pid ${ready.pid}). Ctrl-C stops it.`
@@ -59,15 +61,17 @@ export function banner(
   const fields = fieldLines([
     ["API", ready.base_url],
     ...(isPublic ? [["Public", `${ready.checkout_origin}/v1`] as const] : []),
-    ...(ready.sign_in_url === null ? [] : [["Portal", ready.sign_in_url] satisfies Field]),
+    ...(ready.sign_in_url === null
+      ? []
+      : [["Portal", secretText(printer, ready.sign_in_url, LINK)] satisfies Field]),
     ["Merchant", ready.merchant_id],
     ["Store", ready.store_id],
-    ["API key", apiKey?.source ?? ready.api_key ?? "not in credentials.json (it was shown once)"],
-    ["Signing secret", signingSecret?.source ?? ready.signing_secret],
+    ["API key", apiKey?.source ?? (ready.api_key === null ? NOT_KEPT : shown(ready.api_key))],
+    ["Signing secret", signingSecret?.source ?? shown(ready.signing_secret)],
     ...(ownSecrets === 0 ? [] : [["", ownSecretsText(ownSecrets)] satisfies Field]),
     // Without a folder, commands cannot read the token.
     ...(ready.data_dir === null
-      ? [["Control token", controlToken?.source ?? ready.control_token] satisfies Field]
+      ? [["Control token", controlToken?.source ?? shown(ready.control_token)] satisfies Field]
       : []),
     ["State", ready.data_dir === null ? "in memory only" : shortPath(world, ready.data_dir)],
     ...(activeFaults === 0 ? [] : [["Faults", activeFaultsText(activeFaults)] satisfies Field]),
@@ -80,14 +84,25 @@ export function banner(
     fields,
     "",
     style.dim("  In another terminal:"),
-    ...Object.entries({
-      CHECKOUT_BASE_URL: ready.base_url,
-      CHECKOUT_STORE_ID: ready.store_id,
-      CHECKOUT_API_KEY: shownKey ?? "<your key>",
-    }).map(([name, value]) => `  ${assignment(name, value, shellOf(world.env))}`),
+    ...(isJobLog && ready.data_dir !== null
+      ? [`  eval "$(${programName(world)} env)"`]
+      : exportLines(world, ready, apiKey === undefined && !isJobLog)),
     `  ${programName(world)} orders create --order-id order-1001 --price-id price_coffee`,
     "",
   ].join("\n");
+}
+
+const NOT_KEPT = "not in credentials.json (it was shown once)";
+const LINK = "checkout open --print prints a link";
+
+/** The lines that set the variables of a shell; a key from outside is not shown. */
+function exportLines({ env }: Context["world"], ready: Ready, showsKey: boolean): string[] {
+  const variables = {
+    CHECKOUT_BASE_URL: ready.base_url,
+    CHECKOUT_STORE_ID: ready.store_id,
+    CHECKOUT_API_KEY: (showsKey ? ready.api_key : null) ?? "<your key>",
+  };
+  return Object.entries(variables).map(([name, value]) => `  ${assignment(name, value, shellOf(env))}`);
 }
 
 /** Says that the secret belongs to the store, and how many endpoints sign with their own secret. */

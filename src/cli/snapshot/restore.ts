@@ -9,7 +9,7 @@ import { readCredentials } from "../../host/folder/state-folder.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { isStoreTyped } from "../target/named-store.ts";
 import {
-  withTemporaryName,
+  besideOlder,
   checkCommand,
   fileOption,
   NEXT_AFTER_SNAPSHOT as nextAfter,
@@ -37,7 +37,7 @@ export function registerSnapshotsRestore(group: Group): void {
     ],
     options: [
       switchOption("--all", "restore the whole sandbox; stores that are not in the snapshot are deleted"),
-      switchOption("--adopt", "deliver the pending events in another sandbox's snapshot"),
+      switchOption("--adopt", "deliver the pending events of a snapshot of another sandbox"),
       fileOption("restore from this file; with a name, also keep it as a snapshot of that name"),
     ],
     run: runRestore,
@@ -71,14 +71,14 @@ function restore(
   options: RestoreOptions,
   name: string | undefined,
 ): Promise<RestoreAnswer> {
-  // A store named by a variable is only for commands about one store.
+  // The store of a variable is only for commands that have to act on one store.
   const isOfStore = isStoreTyped(context.world);
   return withSandbox<RestoreAnswer>(context, async (target, folder) => {
     const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
     const store = isOfStore ? await resolveStore(context, target) : target;
     const all = options.all === true ? { all: true } : {};
     const adopt = options.adopt === true ? { adopt: true } : {};
-    const done = await restoreFrom(context, options, { name, shelf }, (taken) =>
+    const done = await takenFrom(context, options, { name, shelf }, (taken) =>
       isOfStore
         ? callAt(context, store, {
             name: "restoreStoreSnapshot",
@@ -99,7 +99,7 @@ function restore(
 }
 
 /** Restores an existing snapshot, or the snapshot in a file; the latter is kept under the name, if one was given. */
-function restoreFrom(
+function takenFrom(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
   { name, shelf }: { readonly name: string | undefined; readonly shelf: SnapshotFiles | undefined },
@@ -114,7 +114,7 @@ function restoreFrom(
     const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${why}`;
     throw new Refused({ exitCode: EXIT.failed, code, message, next: "check the path of --file" });
   }
-  return withTemporaryName(world, { shelf, name }, (beside) => {
+  return besideOlder(world, { shelf, name }, (beside) => {
     shelf.write(beside.name, read.value);
     return act(beside);
   });

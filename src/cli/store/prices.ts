@@ -25,13 +25,13 @@ const nextAfter = {
   not_found: "checkout prices list shows the prices",
 };
 
-const NO_PRICES_TEXT = "the catalog is empty; add a price: checkout prices add --help";
+const NONE = "the catalog is empty; add a price: checkout prices add --help";
 
 /** `checkout prices add|list|retire`. */
 export function registerPrices(group: Group): void {
   register<AddOptions>(group, {
     name: "add <id>",
-    summary: "add a price to the catalog; running the command again changes nothing",
+    summary: "add a price to the catalog; running it again changes nothing",
     examples: [
       "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
       "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus --unapproved",
@@ -53,7 +53,7 @@ export function registerPrices(group: Group): void {
       valueOption("--description <text>", "description, up to 128 characters", parseField("description")),
       switchOption(
         "--unapproved",
-        "do not approve the price; an administrator can: checkout admin approve-price <id>",
+        "leave the approval to the administrator: checkout admin approve-price <id>",
       ),
     ],
     required: ["amountMinor", "currency", "paymentMethod"],
@@ -75,7 +75,7 @@ export function registerPrices(group: Group): void {
     summary: "list the catalog, including unapproved and retired prices",
     examples: ["checkout prices list", "checkout prices list --json"],
     run: calling("listPrices", {
-      text: ({ prices }, printer) => (prices.length === 0 ? NO_PRICES_TEXT : priceLines(prices, printer)),
+      text: ({ prices }, printer) => (prices.length === 0 ? NONE : priceLines(prices, printer)),
     }),
   });
   register(group, {

@@ -1,3 +1,4 @@
+import type { AnswerOf } from "../../core/control/operations.ts";
 import { iso } from "../../core/clock.ts";
 import { NEW_MERCHANT } from "../../core/control/stores.ts";
 import { displayStoreName, storeNameFault } from "../../core/config/store-name.ts";
@@ -5,7 +6,7 @@ import { calling } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { writeChosenStore } from "../../host/folder/state-folder.ts";
 import { idOf } from "../parsers.ts";
-import { fieldLines } from "../printer.ts";
+import { fieldLines, secretText, type Printer } from "../printer.ts";
 import { refuseUsage } from "../problem.ts";
 import { table } from "../table.ts";
 import { oneStore } from "../target/named-store.ts";
@@ -44,18 +45,7 @@ export function registerStores(group: Group): void {
         throw refuseUsage(`--name ${fault}`, "correct it; no store was created");
       },
       nextAfter: { not_found: "checkout stores list --json shows the merchants" },
-      text: (store, { style }) =>
-        [
-          `${style.green("✓")} store created`,
-          fieldLines([
-            ["store_id", store.storeId],
-            ["name", store.name],
-            ["merchant_id", store.merchantId],
-            ["api_key", store.apiKey],
-            ["signing_secret", store.signingSecret],
-          ]),
-          style.dim(`  to make it the default store of this folder: checkout stores use ${store.storeId}`),
-        ].join("\n"),
+      text: createdText,
     }),
   });
   register(group, {
@@ -85,6 +75,22 @@ export function registerStores(group: Group): void {
     examples: ["checkout stores use 'Tea Shop'", "checkout stores use <id>"],
     run: runUse,
   });
+}
+
+function createdText(store: AnswerOf<"createStore">, printer: Printer): string {
+  const { storeId } = store;
+  const find = `checkout env --store ${storeId}`;
+  return [
+    `${printer.style.green("✓")} store created`,
+    fieldLines([
+      ["store_id", storeId],
+      ["name", store.name],
+      ["merchant_id", store.merchantId],
+      ["api_key", secretText(printer, store.apiKey, find)],
+      ["signing_secret", secretText(printer, store.signingSecret, find)],
+    ]),
+    printer.style.dim(`  to make it the default store of this folder: checkout stores use ${storeId}`),
+  ].join("\n");
 }
 
 function parseMerchant(text: string): string {

@@ -12,13 +12,7 @@ import { stateFile } from "../../host/folder/files.ts";
 import { stateFolderWithin } from "../../host/folder/state-folder.ts";
 import { EXIT, NO_SANDBOX, noSandbox, Refused, refuseUsage } from "../problem.ts";
 import { identityAt, type Identity } from "./identity.ts";
-import {
-  optionWithSource,
-  NO_CREDENTIALS,
-  UNSET_VALUE,
-  type ValueWithSource,
-  isOwn,
-} from "./surroundings.ts";
+import { optionWithSource, NO_CREDENTIALS, NOT_SET, type ValueWithSource, isOwn } from "./surroundings.ts";
 import { findMisspellings } from "./options.ts";
 
 /** A service in the configuration. Its address and API key belong together and are never combined with others. */
@@ -129,8 +123,7 @@ function settingsOfTarget(
   const { world, around } = context;
   const address = parseBaseUrl(target.baseUrl) ?? target.baseUrl;
   const flagged = optionWithSource(world, "store", around.options.store);
-  const ofTarget =
-    target.storeId === undefined ? UNSET_VALUE : { value: target.storeId, source: target.source };
+  const ofTarget = target.storeId === undefined ? NOT_SET : { value: target.storeId, source: target.source };
   const storeId = flagged?.source.startsWith("--") === true ? flagged : ofTarget;
   const proxy = resolveProxy(world, address);
   const local = isLoopback(new URL(address).hostname);
@@ -145,7 +138,7 @@ function settingsOfTarget(
     apiKey: target.apiKey,
     proxy,
     storeId,
-    storeName: UNSET_VALUE,
+    storeName: NOT_SET,
     contradiction: undefined,
     lacksStore: undefined,
     service: local && storeId.value !== null ? LOCAL_SANDBOX : address,
@@ -156,7 +149,7 @@ function folderOf(
   { world, around }: Pick<Context, "world" | "around">,
   folder: string,
 ): ValueWithSource<string> {
-  return optionWithSource(world, "dir", around.options.dir && folder) ?? defaultValue(folder);
+  return optionWithSource(world, "dir", around.options.dir && folder) ?? byDefault(folder);
 }
 
 /** Timeout and retries, from flags, variables, the configuration, or defaults. */
@@ -169,9 +162,8 @@ function patience(
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
   return {
     timeoutMs:
-      optionWithSource(world, "timeout", options.timeout) ?? of(target?.timeoutMs) ?? defaultValue(timeoutMs),
-    retries:
-      optionWithSource(world, "retries", options.retries) ?? of(target?.retries) ?? defaultValue(retries),
+      optionWithSource(world, "timeout", options.timeout) ?? of(target?.timeoutMs) ?? byDefault(timeoutMs),
+    retries: optionWithSource(world, "retries", options.retries) ?? of(target?.retries) ?? byDefault(retries),
   };
 }
 
@@ -204,9 +196,9 @@ function whyNoService({ world, folder, address, isKeyKept }: MissingKey): string
 
 /** The proxy from the environment, if the service is not on this machine (decision 80). */
 function resolveProxy({ env }: World, address: string | null): ValueWithSource<string | null> {
-  if (address === null) return UNSET_VALUE;
+  if (address === null) return NOT_SET;
   const found = proxyFor(address, env);
-  if (found.ok) return { value: found.value?.url ?? null, source: found.value?.source ?? UNSET_VALUE.source };
+  if (found.ok) return { value: found.value?.url ?? null, source: found.value?.source ?? NOT_SET.source };
   // The value is not shown: it may hold a password.
   const expected = "an http or https proxy such as http://proxy.example:3128";
   const next = "correct it, unset it, or name the service's host in NO_PROXY; nothing was sent";
@@ -251,6 +243,6 @@ export function policyOf(settings: Settings): RetryPolicy {
   return { retries: settings.retries.value, timeoutMs: settings.timeoutMs.value };
 }
 
-function defaultValue<Value>(value: Value): ValueWithSource<Value> {
+function byDefault<Value>(value: Value): ValueWithSource<Value> {
   return { value, source: "default" };
 }

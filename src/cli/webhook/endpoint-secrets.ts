@@ -5,7 +5,7 @@ import { calling } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { parseChoice } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
-import { fieldLines } from "../printer.ts";
+import { fieldLines, secretText } from "../printer.ts";
 import { findId } from "../target/ids.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import type { NextAfter } from "../target/call.ts";
@@ -46,9 +46,9 @@ export function registerEndpointSecrets(group: Group): void {
         signing_secret: secret,
         ...shown,
       }),
-      text: ({ inForce }, _printer, { options: { overlap = DEFAULT_OVERLAP } }) =>
+      text: ({ inForce }, printer, { id, options: { overlap = DEFAULT_OVERLAP } }) =>
         fieldLines([
-          ["signing_secret", inForce[0] ?? null],
+          ["signing_secret", secretText(printer, inForce[0] ?? "", `checkout endpoints secret ${id}`)],
           ["old_secret", overlap.milliseconds === 0 ? "is no longer used" : `also signs for ${overlap.text}`],
           ["active", inForce.length],
         ]),
@@ -75,7 +75,7 @@ export function registerEndpointSecrets(group: Group): void {
 
 /** Prints the newest active secret, with which a receiver should verify. */
 async function runSecret(context: Context, options: SecretOptions, text?: string): Promise<number> {
-  const id = text === undefined ? await findOnlyEndpoint(context) : await findId(context, "endpoint", text);
+  const id = text === undefined ? await onlyEndpoint(context) : await findId(context, "endpoint", text);
   const shown = await callSandbox(context, {
     name: "showSecret",
     id,
@@ -92,7 +92,7 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
  * The only endpoint; an endpoint of `listen` is not counted if there are others. Refuses if there is none, or if there
  * are several, and names them.
  */
-async function findOnlyEndpoint(context: Context): Promise<string> {
+async function onlyEndpoint(context: Context): Promise<string> {
   const { endpoints } = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const servers = endpoints.filter(({ kind }) => kind === "url");
   const [only, ...more] = servers.length === 0 ? endpoints : servers;

@@ -1,7 +1,7 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { Target } from "../api/client.ts";
-import { callControl, wrapAnswer, type ControlResult, type ControlTarget } from "../control/control.ts";
+import { callControl, succeeded, type ControlResult, type ControlTarget } from "../control/control.ts";
 import { whileLeased, type HeldLease } from "../control/lease.ts";
 import {
   DRILLED_DIGITS,
@@ -10,7 +10,7 @@ import {
 } from "../../core/readiness/drilled-order-ids.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
 import { exchange } from "../api/exchange.ts";
-import { TOKENLESS_ENVIRONMENT } from "./merchant-command.ts";
+import { WITHOUT_TOKENS } from "./merchant-command.ts";
 import { merchantOrderId } from "./merchant-order.ts";
 import { DEFAULT_RETRY_POLICY } from "../api/retry.ts";
 
@@ -137,7 +137,7 @@ type FinishedRun = {
 };
 
 function clientOf(ran: ControlResult<FinishedRun>): ControlResult<ShellResult> {
-  return ran.end === "success" ? wrapAnswer(ran.value.client) : ran;
+  return ran.end === "success" ? succeeded(ran.value.client) : ran;
 }
 
 async function runOnce(
@@ -193,7 +193,7 @@ async function newOrderIds(
 ): Promise<ControlResult<DrilledOrderIds>> {
   const like = await merchantOrderId(world, control, signal);
   if (like.end !== "success") return like;
-  return wrapAnswer(createOrderIds(like.value, world.randomBytes(DRILLED_DIGITS)));
+  return succeeded(createOrderIds(like.value, world.randomBytes(DRILLED_DIGITS)));
 }
 
 function runClient(
@@ -206,15 +206,13 @@ function runClient(
     CHECKOUT_API_KEY: lease.apiKey ?? target.apiKey,
     CHECKOUT_STORE_ID: lease.storeId,
     CHECKOUT_ORDER_ID: orderId,
-    ...TOKENLESS_ENVIRONMENT,
+    ...WITHOUT_TOKENS,
   };
-  return world
-    .run({ commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal })
-    .catch(notRunResult);
+  return world.run({ commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal }).catch(notRun);
 }
 
 /** The result of a command that could not be started. */
-function notRunResult(error: unknown): ShellResult {
+function notRun(error: unknown): ShellResult {
   const stderr = error instanceof Error ? error.message : String(error);
   return { ending: "not_run", exitCode: null, stdout: "", stderr };
 }

@@ -91,7 +91,7 @@ export function keyRefusal(entry: JournalEntry, intent: Intent, now: number): Ke
     entry.endpoint === intent.endpoint &&
     entry.orderId === intent.orderId;
   if (!same) return { reason: "other_create", entry };
-  // A refused create has created no checkout, so the service may forget its key.
+  // A refused create made no checkout, so the service may forget its key.
   const old = entry.state !== "refused" && now - entry.firstSentAt > MAX_KEY_AGE_MS;
   return old ? { reason: "too_old", entry } : undefined;
 }

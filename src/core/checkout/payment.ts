@@ -80,7 +80,7 @@ export function advance(
 /** A second tab or a second click continues the open attempt. */
 function start(checkout: Checkout, attempts: readonly Attempt[], now: number): Outcome<Advance> {
   const open = attempts.find(({ outcome }) => outcome === null);
-  if (open !== undefined && !isFinal(checkout.status)) return accept(noChange(checkout));
+  if (open !== undefined && !isFinal(checkout.status)) return accept(unchanged(checkout));
   const number = attempts.length + 1;
   return move(checkout, "pending", { number, startedAt: now, outcome: null, finishedAt: null });
 }
@@ -99,9 +99,9 @@ function finish(
     ]);
   }
   // The same button was pressed twice.
-  if (attempt.outcome === result) return accept(noChange(checkout));
+  if (attempt.outcome === result) return accept(unchanged(checkout));
   if (isFinal(checkout.status)) {
-    return accept({ ...noChange(checkout), late: { attempt: attempt.number, result } });
+    return accept({ ...unchanged(checkout), late: { attempt: attempt.number, result } });
   }
   if (attempt.outcome !== null) {
     return refuse("state_conflict", [
@@ -122,12 +122,17 @@ function abandon(attempts: readonly Attempt[], now: number): Attempt | null {
 function move(checkout: Checkout, status: Status, attempt: Attempt | null): Outcome<Advance> {
   const allowed: readonly Status[] = TRANSITIONS[checkout.status];
   if (allowed.includes(status)) return accept({ status, attempt, late: null });
+  if (checkout.status === "succeeded")
+    return refuse("state_conflict", [
+      `checkout ${checkout.id} is already paid (succeeded, which is final), so it cannot become ${status}`,
+      `收款单 ${checkout.id} 已支付（succeeded 为最终状态），不能变为 ${status}`,
+    ]);
   return refuse("state_conflict", [
     `checkout ${checkout.id} is ${checkout.status} and cannot become ${status}`,
     `收款单 ${checkout.id} 为 ${checkout.status}，不能变为 ${status}`,
   ]);
 }
 
-function noChange({ status }: Checkout): Advance {
+function unchanged({ status }: Checkout): Advance {
   return { status, attempt: null, late: null };
 }

@@ -38,7 +38,7 @@ const INFO = {
   title: "Control API of the checkout sandbox",
   version: "1.0.0",
   description:
-    "Controls a sandbox from outside the v1 interface: as the payer, on the clock, on the store. No real service has this API.",
+    "Acts on a sandbox from outside the v1 interface: as the payer, on the clock, on the store. No real service has it.",
 };
 
 const PARAMETERS: Readonly<Record<"StoreId" | "Id", Json>> = {
@@ -46,28 +46,28 @@ const PARAMETERS: Readonly<Record<"StoreId" | "Id", Json>> = {
     name: "store_id",
     in: "path",
     required: true,
-    description: "The id of a store, in lower case; `default` stands for the first store.",
+    description: "The id of a store, in lower case; `default` is the first one.",
     schema: { type: "string", pattern: `^(?:${DEFAULT_STORE}|${UUID})$` },
   },
   Id: {
     name: "id",
     in: "path",
     required: true,
-    description: "The id of the object, in lower case.",
+    description: "The id of what is meant, in lower case.",
     schema: { type: "string", format: "uuid", pattern: `^${UUID}$` },
   },
 };
 const HEADERS: Readonly<Record<"RequestId" | "Version" | "Operation" | "Allow", Json>> = {
   RequestId: { description: "The request_id of the answer.", schema: { type: "string", format: "uuid" } },
   Version: {
-    description: "The version of the sandbox, for callers with a valid token.",
+    description: "The version of the sandbox, for who was admitted.",
     schema: { type: "string" },
   },
   Operation: {
-    description: "The operationId that answered; missing if there is no such operation.",
+    description: "The operationId that answered; missing where there is no such operation.",
     schema: { type: "string" },
   },
-  Allow: { description: "The allowed methods of the path.", schema: { type: "string" } },
+  Allow: { description: "The methods that the path has.", schema: { type: "string" } },
 };
 const HEADERS_OF_ALL: Json = {
   "X-Request-Id": reference("headers", "RequestId"),
@@ -79,13 +79,13 @@ const SECURITY_SCHEMES: Json = {
     type: "http",
     scheme: "bearer",
     description:
-      "The control_token in .checkout/run.json; for an ephemeral sandbox, CHECKOUT_SANDBOX_CONTROL_TOKEN as set before the start.",
+      "The control_token of .checkout/run.json; an ephemeral sandbox takes CHECKOUT_SANDBOX_CONTROL_TOKEN as it was set before the start.",
   },
   adminToken: {
     type: "http",
     scheme: "bearer",
     description:
-      "The admin_token in .checkout/admin.json, or CHECKOUT_SANDBOX_ADMIN_TOKEN as set before the start. Valid only for the administrator's operations.",
+      "The admin_token of .checkout/admin.json, or CHECKOUT_SANDBOX_ADMIN_TOKEN as it was set before the start. Good for the administrator's operations, and for no others.",
   },
 };
 
@@ -169,15 +169,15 @@ function queryParameters(query: string): Json[] {
 
 /** Describes each kind of refusal once, under a name built from its status and codes. */
 function allRefusals(): Json {
-  const kinds = OPERATION_NAMES.flatMap((name) => groupByStatus(codesOf(name)));
+  const kinds = OPERATION_NAMES.flatMap((name) => byStatus(codesOf(name)));
   return Object.fromEntries(
-    kinds.map(([status, codes]) => [nameOfRefusal(status, codes), describeRefusal(status, codes)]),
+    kinds.map(([status, codes]) => [nameOfRefusal(status, codes), refused(status, codes)]),
   );
 }
 
 function refusalsByStatus(codes: readonly ErrorCode[]): Json {
   return Object.fromEntries(
-    groupByStatus(codes).map(([status, own]) => [
+    byStatus(codes).map(([status, own]) => [
       String(status),
       reference("responses", nameOfRefusal(status, own)),
     ]),
@@ -194,16 +194,14 @@ function nameOfRefusal(status: number, codes: readonly ErrorCode[]): string {
   return `Refused${status}${own.map((code) => upperFirst(camelCase(code))).join("")}`;
 }
 
-function groupByStatus(
-  codes: readonly ErrorCode[],
-): (readonly [status: number, codes: readonly ErrorCode[]])[] {
+function byStatus(codes: readonly ErrorCode[]): (readonly [status: number, codes: readonly ErrorCode[]])[] {
   const statuses = [...new Set(codes.map((code) => ERRORS[code].status))];
   return statuses
     .toSorted((left, right) => left - right)
     .map((status) => [status, codes.filter((code) => ERRORS[code].status === status)]);
 }
 
-function describeRefusal(status: number, codes: readonly ErrorCode[]): Json {
+function refused(status: number, codes: readonly ErrorCode[]): Json {
   return {
     description: `Refused: ${codes.join(", ")}.`,
     headers: {

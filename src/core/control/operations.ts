@@ -4,6 +4,7 @@
 import { chineseIn } from "../issue-words.ts";
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
+import type { Words } from "../language.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import { checkoutOperations } from "./checkout.ts";
@@ -19,7 +20,7 @@ import { sandboxOperations } from "./sandbox.ts";
 import { requestOperations } from "./requests.ts";
 import { storesOperations } from "./stores.ts";
 import { webhookOperations } from "./webhook.ts";
-import { toDomainNames, wireSchema } from "./wire-names.ts";
+import { inDomainNames, wireFieldsAt, wireSchema } from "./wire-names.ts";
 
 /**
  * The subjects of the control API, in the order of its description, with their operations. An operation that is not
@@ -27,26 +28,26 @@ import { toDomainNames, wireSchema } from "./wire-names.ts";
  */
 export const SUBJECTS = {
   checkouts: {
-    description: "Orders, sessions, their payment, prices and return origins.",
+    description: "Orders and sessions as the payer meets them, prices, return origins.",
     operations: checkoutOperations,
   },
   webhooks: { description: "Endpoints, events and deliveries.", operations: webhookOperations },
-  faults: { description: "Injected faults of v1 and of deliveries.", operations: faultOperations },
+  faults: { description: "Failures on purpose, of v1 and of deliveries.", operations: faultOperations },
   clock: { description: "The time of a store.", operations: clockOperations },
   requests: {
-    description: "The log of v1 requests, and explanations of ids.",
+    description: "The log of v1 requests, and what happened to an id.",
     operations: requestOperations,
   },
   readiness: {
-    description: "The launch checklist, and the administrator's actions.",
+    description: "The launch checklist, and the administrator's acts.",
     operations: readinessOperations,
   },
   drills: { description: "Drills that prove items of the checklist.", operations: drillOperations },
   keys: { description: "API keys of a store.", operations: keyOperations },
   stores: { description: "The stores of the sandbox, and their snapshots.", operations: storesOperations },
-  config: { description: "The configuration, as in a configuration file.", operations: configOperations },
-  portal: { description: "Sign-ins to the portal.", operations: portalOperations },
-  sandbox: { description: "The serving process.", operations: sandboxOperations },
+  config: { description: "What is set up, as a file says it.", operations: configOperations },
+  portal: { description: "Who is signed in to the portal.", operations: portalOperations },
+  sandbox: { description: "The process that serves.", operations: sandboxOperations },
 };
 
 type Subjects = typeof SUBJECTS;
@@ -106,11 +107,15 @@ function refuseIssue(
   const whole = CONTROL_OPERATIONS[name].method === "POST" ? "the body" : "the query";
   const field = issue === undefined || issue.path.length === 0 ? whole : issue.path.join(".");
   const got = printableLiteral(valueAt(body, issue?.path ?? []) ?? body);
+  const isUnknown = issue?.code === "unrecognized_keys";
+  const names = isUnknown ? wireFieldsAt(CONTROL_OPERATIONS[name].request, issue.path) : [];
+  const known: Words =
+    names.length === 0 ? ["", ""] : [`; allowed: ${names.join(", ")}`, `；可用字段：${names.join("、")}`];
   return refuse(
     "invalid_parameter",
     [
-      `${field}: ${issue?.message ?? "is invalid"}; got ${got}`,
-      `${field}：${issue === undefined ? "无效" : chineseOf(issue)}；收到 ${got}`,
+      `${field}: ${issue?.message ?? "is invalid"}${known[0]}; got ${got}`,
+      `${field}：${issue === undefined ? "无效" : chineseOf(issue)}${known[1]}；收到 ${got}`,
     ],
     { field },
   );
@@ -187,7 +192,7 @@ export function checkRequest<Name extends OperationName>(
 
 /** The message of an operation's refusal, with the field names of the code instead of those of the wire. */
 export function refusalInDomain(name: OperationName, message: string): string {
-  return toDomainNames(CONTROL_OPERATIONS[name].request, message);
+  return inDomainNames(CONTROL_OPERATIONS[name].request, message);
 }
 
 /** Encodes the answer of an operation for the wire, without the envelope, as `--json` prints it. */

@@ -3,7 +3,7 @@ import { returnOrigin } from "../config/schema.ts";
 import { SCOPES } from "../credential.ts";
 import { ADMINISTRATOR_ACTIONS, CHECKLIST_ITEMS, DRILL_KINDS, MAX_NOTE_LENGTH } from "../readiness/names.ts";
 import { MAX_SUBJECT_LENGTH, price } from "./checkout.ts";
-import { drill, runningDrill } from "./drills.ts";
+import { drill, underway } from "./drills.ts";
 import { moment, storeOperation, type DomainOf, whole, nonEmpty } from "./operation.ts";
 import { endpoint } from "./webhook.ts";
 import { nameSchemas } from "./wire-names.ts";
@@ -77,7 +77,7 @@ const readiness = z.object({
   }),
   duplicates: z.nullable(drill),
   browserReturn: z.nullable(drill),
-  underway: z.array(runningDrill),
+  underway: z.array(underway),
   /** The last waiver of each drill; a waiver is valid for 7 days. */
   waivers: z.array(waiver),
 });
@@ -205,39 +205,38 @@ nameSchemas({ Act: act, Capability: capability, KeyUse: keyUse, Waiver: waiver, 
 export const readinessOperations = {
   assumptions: storeOperation({
     path: "/assumptions",
-    summary:
-      "Lists the gaps of the interface, the decisions that fill them, and those that the store relied on",
+    summary: "Lists what the interface leaves open and was decided here, and what the store relied on of it",
     description:
-      "Returns each decision that fills a gap of the interface, with its first use by this store. A real service may decide otherwise.",
+      "Answers each decision that fills a gap of the interface, with the first use of it by this store. A real service may decide otherwise.",
     answer: z.object({ storeId: z.uuid(), assumptions: z.array(assumption) }),
   }),
   readiness: storeOperation({
     path: "/readiness",
-    summary: "Lists the facts by which the launch checklist is judged",
+    summary: "Tells the facts that the launch checklist is judged by",
     description:
-      "Returns the facts by which the checklist is judged: production, capabilities, origins, endpoints, drills and waivers. It judges nothing.",
+      "Answers what the checklist is judged by: production, capabilities, origins, endpoints, drills, waivers. It judges nothing.",
     answer: readiness,
   }),
   checklist: storeOperation({
     path: "/checklist",
-    summary: "Judges the launch checklist: the verdict, and each item with its reason and evidence",
+    summary: "Judges the launch checklist: the verdict, and each item with its reason and its evidence",
     description:
-      "Judges the six items of the launch checklist, and returns each with its reason, evidence and next command. The verdict is `ready`, `ready_with_risks` or `not_ready`.",
+      "Judges the six items of the launch checklist and answers each with reason, evidence and next command. The verdict is `ready`, `ready_with_risks` or `not_ready`.",
     answer: checklist,
   }),
   storeSummary: storeOperation({
     path: "",
-    summary: "Shows the store's merchant, capabilities, prices and keys, without secrets",
+    summary: "Shows the store: what it is, may do and has, without its secrets",
     description:
-      "Returns the merchant, capabilities, prices, active API keys, return origins and number of endpoints of a store. Secrets are omitted.",
+      "Answers merchant, capabilities, prices, active API keys, return origins and the number of endpoints of a store. Secrets are left out.",
     answer: storeSummary,
   }),
   waiveDrill: storeOperation({
     method: "POST",
     path: "/waivers",
-    summary: "Skips a drill for 7 days, with a reason: the checklist passes without it, with a risk",
+    summary: "Waives a drill for 7 days, with a reason: the checklist passes without it, with a risk",
     description:
-      "Records that the merchant skips a drill for 7 days, and why. Returns the waiver, which affects only the checklist.",
+      "Records that the merchant skips a drill for 7 days, and why. Answers the waiver; it changes nothing but the checklist.",
     request: z.strictObject({ drill: z.enum(DRILL_KINDS), reason: note }),
     answer: waiver,
   }),
@@ -253,9 +252,9 @@ export const readinessOperations = {
   requestProduction: storeOperation({
     method: "POST",
     path: "/production-requests",
-    summary: "Requests production, as the merchant; this alone opens nothing",
+    summary: "Asks, as the merchant, for production; it opens nothing",
     description:
-      "Records the merchant's request for production in the audit log, and returns the entry. Refuses a second request before the first is decided, and a request while the gate is open.",
+      "Records the merchant's request for production in the audit log, and answers the entry. Refuses a second request before the first one is decided, and one behind an open gate.",
     request: z.strictObject({ note: z.optional(note) }),
     answer: act,
     refusals: ["state_conflict"],
@@ -264,9 +263,9 @@ export const readinessOperations = {
     method: "POST",
     path: "/admin/acts",
     summary:
-      "Runs an action of the administrator: approvals, activation, capabilities, prices, the production gate",
+      "Does what only an administrator can: approvals, activity, capabilities, prices, the production gate",
     description:
-      "Runs one action of the administrator, records it in the audit log, and returns the entry. Refuses an action that changes nothing, an unknown capability or price, and opening the gate without request and approval; needs the admin token.",
+      "Does one act of the administrator, writes it into the audit log, and answers the entry. Refuses an act that changes nothing, an unknown capability or price, and a gate without request and approval; needs the admin token.",
     role: "administrator",
     request: actionRequest,
     answer: act,
@@ -274,8 +273,8 @@ export const readinessOperations = {
   }),
   adminLog: storeOperation({
     path: "/admin/acts",
-    summary: "Lists the audit log: actions of administrators and requests of the merchant, oldest first",
-    description: "Returns every entry of the audit log, oldest first. Needs the admin token.",
+    summary: "Lists the audit log: what administrators did and the merchant asked for, first to last",
+    description: "Answers every entry of the audit log, oldest first. Needs the admin token.",
     role: "administrator",
     answer: z.object({ storeId: z.uuid(), acts: z.array(act) }),
   }),

@@ -79,7 +79,7 @@ function derive(schema: z.ZodMiniType): z.ZodMiniType {
 }
 
 function below(schema: z.core.$ZodType): z.ZodMiniType {
-  // All schemas are created by zod/mini.
+  // All schemas are made by zod/mini.
   return wireSchema(schema as z.ZodMiniType);
 }
 
@@ -98,11 +98,11 @@ function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   return z.codec(
     schema.clone({ ...schema.def, shape: wireShape, checks: [] }),
     schema.clone({ ...schema.def, shape: domainShape }),
-    { decode: (value) => renameKeys(value, domainNames), encode: (value) => renameKeys(value, wireNames) },
+    { decode: (value) => renamed(value, domainNames), encode: (value) => renamed(value, wireNames) },
   );
 }
 
-function renameKeys(
+function renamed(
   value: Readonly<Record<string, unknown>>,
   names: ReadonlyMap<string, string>,
 ): Record<string, unknown> {
@@ -120,16 +120,29 @@ export type DomainName<Name extends string> = Name extends `${infer Head}_${infe
 type InDomain<Shape> = { readonly [Name in keyof Shape & string as DomainName<Name>]: Shape[Name] };
 
 /** The fields of a wire schema under their domain names. */
-export function toDomainFields<Shape extends object>(shape: Shape): InDomain<Shape> {
+export function inDomain<Shape extends object>(shape: Shape): InDomain<Shape> {
   const fields = Object.entries(shape).map(([name, field]) => [camelCase(name), field] as const);
   // The type maps names in the same way as `camelCase`.
   return Object.fromEntries(fields) as InDomain<Shape>;
 }
 
 /** A text with a schema's wire names replaced by domain names. Quoted parts stay unchanged. */
-export function toDomainNames(schema: z.ZodMiniType, text: string): string {
+export function inDomainNames(schema: z.ZodMiniType, text: string): string {
   const names = new Map(fieldNames(schema).map((name) => [snakeCase(name), name]));
   return text.replaceAll(/"(?:[^"\\]|\\.)*"|\w+/g, (word) => names.get(word) ?? word);
+}
+
+/** The wire names of the fields at a path of a request; none if there is no object. */
+export function wireFieldsAt(schema: z.ZodMiniType, path: readonly PropertyKey[]): readonly string[] {
+  if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable)
+    return wireFieldsAt(schema.def.innerType as z.ZodMiniType, path);
+  const [next, ...rest] = path;
+  if (schema instanceof z.ZodMiniArray && next !== undefined)
+    return wireFieldsAt(schema.def.element as z.ZodMiniType, rest);
+  if (!(schema instanceof z.ZodMiniObject)) return [];
+  if (next === undefined) return Object.keys(schema.shape).map(snakeCase);
+  const field = Object.entries(schema.shape).find(([name]) => snakeCase(name) === next)?.[1];
+  return field === undefined ? [] : wireFieldsAt(field as z.ZodMiniType, rest);
 }
 
 function fieldNames(schema: z.ZodMiniType): readonly string[] {

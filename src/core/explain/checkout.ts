@@ -9,7 +9,7 @@ import type { Explanation } from "./explanation.ts";
 import { SENTENCES } from "./sentences.ts";
 import { timelineOf, type CheckoutStory, type StoryMaterial } from "./timeline.ts";
 
-const EMPTY_REFUSAL_FIELDS = {
+const REFUSES_NOTHING = {
   check: null,
   rule: null,
   decision: null,
@@ -20,7 +20,7 @@ const EMPTY_REFUSAL_FIELDS = {
 } as const;
 
 /** The decision on the states of a checkout. */
-const STATES_DECISION = 10;
+const STATES = 10;
 
 /** A checkout and its story. */
 export type StoryCheckout = { readonly checkout: Checkout; readonly story: CheckoutStory };
@@ -32,12 +32,12 @@ export function explainCheckout(
   say: Say = english,
 ): Explanation {
   return {
-    ...EMPTY_REFUSAL_FIELDS,
+    ...REFUSES_NOTHING,
     kind: "checkout",
     id: checkout.id,
     summary: summaryOf(checkout, say),
-    rule: FINAL_STATES_RULE,
-    decision: STATES_DECISION,
+    rule: RULE_OF_FINAL_STATES,
+    decision: STATES,
     ...timelineOf({ checkouts: [story], requests, now }, say),
     next: nextOf(checkout, story.deliveries),
   };
@@ -55,23 +55,23 @@ export function explainOrder(
   const lastRequest = requests.at(-1);
   const refused = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
   return {
-    ...EMPTY_REFUSAL_FIELDS,
+    ...REFUSES_NOTHING,
     kind: "order",
     id: orderId,
     summary:
       last === undefined
         ? say(SENTENCES.noCheckout(requests.length))
         : `${summaryOf(last.checkout, say)}${tries}`,
-    decision: PURCHASE_DECISION,
+    decision: ONE_PURCHASE,
     ...timelineOf({ checkouts: told.map(({ story }) => story), requests, now }, say),
     next: last === undefined ? refused : nextOf(last.checkout, last.story.deliveries),
   };
 }
 
 /** The decision that an order_id is one purchase. */
-const PURCHASE_DECISION = 8;
+const ONE_PURCHASE = 8;
 /** The rule on the confirmation of payments. */
-const FINAL_STATES_RULE = 4;
+const RULE_OF_FINAL_STATES = 4;
 
 /** An event and each of its deliveries. */
 export function explainEvent(
@@ -83,13 +83,13 @@ export function explainEvent(
   const taken = deliveries.filter(({ state }) => state === "succeeded").length;
   const went = deliveries.length === 0 ? SENTENCES.notWanted : SENTENCES.sent(taken, deliveries.length);
   return {
-    ...EMPTY_REFUSAL_FIELDS,
+    ...REFUSES_NOTHING,
     kind: "event",
     id: event.id,
     summary: `${event.type}: ${say(went)}`,
-    rule: EVENTS_RULE,
-    decision: SCHEDULE_DECISION,
-    ...timelineOf({ checkouts: [{ ...EMPTY_STORY, events: [event], deliveries }], requests: [], now }, say),
+    rule: RULE_OF_EVENTS,
+    decision: SCHEDULE,
+    ...timelineOf({ checkouts: [{ ...NOTHING_ELSE, events: [event], deliveries }], requests: [], now }, say),
     next: [
       ...new Set(helpOf(deliveries)).add(
         deliveries.length === 0 ? "checkout endpoints list" : `checkout events replay ${event.id}`,
@@ -98,12 +98,12 @@ export function explainEvent(
   };
 }
 
-const EMPTY_STORY = { attempts: [], lateResults: [], views: [], due: [] } as const;
+const NOTHING_ELSE = { attempts: [], lateResults: [], views: [], due: [] } as const;
 
 /** The rule that events are immutable and their deliveries audited. */
-const EVENTS_RULE = 31;
+const RULE_OF_EVENTS = 31;
 /** The decision on the schedule of deliveries. */
-const SCHEDULE_DECISION = 13;
+const SCHEDULE = 13;
 
 /** A delivery, with the likely cause of each failure. */
 export function explainDelivery(

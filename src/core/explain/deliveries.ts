@@ -30,7 +30,7 @@ type DelayedDelivery = { readonly type: string; readonly fault: string };
 /** Labels of endpoints by their ids. */
 type EndpointLabels = ReadonlyMap<string, string>;
 
-/** An arrival this much after its event is told with its time, in milliseconds. */
+/** An arrival this much after its event is told with its time, also without a fault, in milliseconds. */
 const LATE_MS = 1000;
 /** Maximum length of an address in a line, in characters; a longer address is cut in the middle. */
 const MAX_LABEL = 48;
@@ -161,9 +161,9 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   const last = delivery.tries.at(-1);
   if (last === undefined || !isSuccess(last.status)) return "";
   const fault = holdingFault(delivery);
-  const held = fault === undefined ? "" : say(SENTENCES.heldBy(fault));
   const late = last.startedAt - eventAt;
-  if (late < LATE_MS) return held;
+  if (fault === undefined && late < LATE_MS) return "";
+  const held = fault === undefined ? "" : say(SENTENCES.heldBy(fault));
   // A replay is later than its event by nature.
   const after = delivery.cause === "event" ? say(SENTENCES.afterEvent(spanText(late, say))) : "";
   return joined([held, say(SENTENCES.arrived(iso(last.startedAt))), after]);
@@ -212,7 +212,7 @@ function whyText({ tries }: StoryDelivery, { say }: LineContext): string {
   const cause = last && causeText(last, say);
   if (last === undefined || cause === undefined) return "";
   // The result names the fault.
-  return last.fault === null ? `${quoteAnswer(last)} (${cause})` : quoteAnswer(last);
+  return last.fault === null ? `${quoted(last)} (${cause})` : quoted(last);
 }
 
 /** The attempts of a delivery, below its line; `where` names the endpoint if the line is about several. */
@@ -254,7 +254,7 @@ function attemptText(
       ? ""
       : ` (${isSame ? telling.say(SENTENCES.sameCause) : cause})`;
   const result = `${resultText(attempt, telling)}${faultOf(attempt, telling)}${tookText(attempt)}`;
-  return `${to}attempt ${number}${later}: ${result}${quoteAnswer(attempt)}${why}`;
+  return `${to}attempt ${number}${later}: ${result}${quoted(attempt)}${why}`;
 }
 
 /** The fault of an attempt; empty if it had none, or if the delivery that the fault made names it. */
@@ -271,7 +271,7 @@ function tookText({ milliseconds }: StoryAttempt): string {
 }
 
 /** The beginning of an unsuccessful answer. */
-function quoteAnswer({ answer, status }: StoryAttempt): string {
+function quoted({ answer, status }: StoryAttempt): string {
   const said = answer === null || isSuccess(status) ? "" : excerpt(Buffer.from(answer).toString("utf8"));
   return said === "" ? "" : `, "${said}"`;
 }

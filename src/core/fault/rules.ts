@@ -18,8 +18,8 @@ export type Parameter = {
 };
 
 /** The match fields of faults of v1, in addition to order_id, nth and probability. */
-export const API_MATCH_FIELDS = { method: "method", path: "path" } as const;
-export const DELIVERY_MATCH_FIELDS = {
+export const OF_API = { method: "method", path: "path" } as const;
+export const OF_DELIVERIES = {
   eventType: "event_type",
   eventId: "event_id",
   endpointId: "endpoint_id",
@@ -36,11 +36,8 @@ export const FAULT_RULES = {
   allOf: [
     {
       anyOf: [
-        { required: ["action"], ...forbidFields(["profile"]) },
-        {
-          required: ["profile"],
-          ...forbidFields(["action", "match", "times", "until", ...namesOf(PARAMETERS)]),
-        },
+        { required: ["action"], ...without(["profile"]) },
+        { required: ["profile"], ...without(["action", "match", "times", "until", ...namesOf(PARAMETERS)]) },
       ],
     },
     // If the action is missing, the first branch holds.
@@ -49,17 +46,15 @@ export const FAULT_RULES = {
         isOneOf(DELIVERY_ACTIONS),
         {
           properties: {
-            match: forbidFields(Object.values(DELIVERY_MATCH_FIELDS)),
+            match: without(Object.values(OF_DELIVERIES)),
             latency_ms: { maximum: MAX_API_LATENCY_MS },
           },
         },
       ],
     },
-    {
-      anyOf: [isOneOf(API_ACTIONS), { properties: { match: forbidFields(Object.values(API_MATCH_FIELDS)) } }],
-    },
+    { anyOf: [isOneOf(API_ACTIONS), { properties: { match: without(Object.values(OF_API)) } }] },
     ...Object.values<Parameter>(PARAMETERS).map(({ name, of }) => ({
-      anyOf: [forbidFields([name]), isOneOf(of)],
+      anyOf: [without([name]), isOneOf(of)],
     })),
   ],
 };
@@ -69,7 +64,7 @@ function isOneOf(actions: readonly FaultAction[]) {
 }
 
 /** Forbids fields by giving each a schema that accepts no value. */
-function forbidFields(names: readonly string[]) {
+function without(names: readonly string[]) {
   return { properties: Object.fromEntries(names.map((name) => [name, false] as const)) };
 }
 

@@ -8,15 +8,13 @@ import { accept, refuse, type Outcome } from "../outcome.ts";
 export function parsePublicUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== "")
-    return refuseUrl("expected an http or https URL without user name and password");
+    return refused("expected an http or https URL without user name and password");
   if (url.pathname + url.search + url.hash !== "/" || /[?#]/.test(text))
-    return refuseUrl("expected no path, query or fragment, because the pages are at the root of their host");
+    return refused("expected no path, query or fragment, because the pages are at the root of their host");
   if (/^(localhost|\[::1\])$/.test(url.hostname))
-    return refuseUrl(
-      `localhost belongs to the portal; write ${url.origin.replace(url.hostname, "127.0.0.1")}`,
-    );
+    return refused(`localhost belongs to the portal; write ${url.origin.replace(url.hostname, "127.0.0.1")}`);
   if (/^(0\.0\.0\.0|\[::\])$/.test(url.hostname))
-    return refuseUrl(
+    return refused(
       `${url.hostname} is not an address that a browser can open; use the address that it opens`,
     );
   return accept(url.origin);
@@ -29,7 +27,7 @@ export function parsePublicUrl(text: string): Outcome<string> {
 export function parsePortalUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.hostname === "127.0.0.1" || url?.hostname === "[::1]")
-    return refuseUrl(
+    return refused(
       `${url.hostname} belongs to the payment pages; write ${url.origin.replace(url.hostname, "localhost")}`,
     );
   // The rules for any other host are the same.
@@ -49,6 +47,6 @@ export function portalOrigin(
   return portalUrl ?? (publicUrl === undefined ? `http://localhost:${port}` : undefined);
 }
 
-function refuseUrl(why: string): Outcome<never> {
+function refused(why: string): Outcome<never> {
   return refuse("invalid_parameter", why);
 }

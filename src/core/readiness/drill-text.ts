@@ -4,7 +4,7 @@ import {
   EXPECTED_RESULTS,
   FAILURES,
   STEP_RESULTS,
-  lostAnswerText,
+  lostAnswer,
   LIMITATIONS,
   LIST_ITEMS,
   QUOTING_RESULTS,
@@ -14,11 +14,11 @@ import { RETURN_CAUSES } from "./drills/browser-return.ts";
 import { DUPLICATES_CAUSES } from "./drills/duplicates-causes.ts";
 import { adviceSentences } from "./drills/webhook-advice.ts";
 import {
-  BUSY_CAUSES,
-  CRASH_CAUSES,
-  LOSS_CAUSES,
+  AFTER_A_503,
+  AFTER_A_CRASH,
+  AFTER_A_LOSS,
   IDEMPOTENCY_CAUSES,
-  OWN_ORDER_ID_CAUSES,
+  OWN_ORDER_IDS,
 } from "./idempotency-causes.ts";
 
 /**
@@ -26,21 +26,21 @@ import {
  * a text that no version of this program wrote, such as the merchant's own, stays unchanged.
  */
 export function drillWords(text: string): Words {
-  return [text, translate(text, ALL_SENTENCES) ?? text];
+  return [text, told(text, WHOLE) ?? text];
 }
 
 /** A network message in both languages; a text of the operating system stays unchanged. */
 export function failureWords(message: string): Words {
-  return [message, translate(message, OF_FAILURES) ?? message];
+  return [message, told(message, OF_FAILURES) ?? message];
 }
 
 /** Translates a text by the first matching sentence; undefined if none matches. */
-function translate(text: string, { fixed, shapes }: Sentences): string | undefined {
+function told(text: string, { fixed, shapes }: Sentences): string | undefined {
   const known = fixed.get(text);
   if (known !== undefined) return known;
   for (const { pattern, tell, within } of shapes) {
     const values = pattern.exec(text)?.slice(1);
-    if (values !== undefined) return tell(...values.map((value) => translate(value, within()) ?? value))[1];
+    if (values !== undefined) return tell(...values.map((value) => told(value, within()) ?? value))[1];
   }
   return undefined;
 }
@@ -74,38 +74,35 @@ function patternOf(tell: (...values: string[]) => Words): RegExp {
 /** A placeholder for a value; no sentence contains this character. */
 const VALUE = "\u{0}";
 
-const NO_SENTENCES = sentences([], () => NO_SENTENCES);
-const OF_FAILURES = sentences(rowsOf(FAILURES), () => NO_SENTENCES);
+const NOTHING = sentences([], () => NOTHING);
+const OF_FAILURES = sentences(rowsOf(FAILURES), () => NOTHING);
 const OF_QUOTES = sentences(rowsOf(QUOTING_RESULTS), () => OF_FAILURES);
-const OF_LOST = sentences([lostAnswerText], () => OF_FAILURES);
-const OF_VIEWS = sentences(rowsOf(STEP_RESULTS), () => INNER_SENTENCES);
+const OF_LOST = sentences([lostAnswer], () => OF_FAILURES);
+const OF_VIEWS = sentences(rowsOf(STEP_RESULTS), () => INSIDE);
 /** Texts that can be part of another sentence. */
-const INNER_SENTENCES: Sentences = [
-  OF_VIEWS,
-  OF_QUOTES,
-  sentences(rowsOf(LIST_ITEMS), () => INNER_SENTENCES),
-  OF_LOST,
-].reduce(mergeSentences);
+const INSIDE: Sentences = [OF_VIEWS, OF_QUOTES, sentences(rowsOf(LIST_ITEMS), () => INSIDE), OF_LOST].reduce(
+  both,
+);
 
 const CAUSES = [
-  ...[LOSS_CAUSES, CRASH_CAUSES, BUSY_CAUSES, OWN_ORDER_ID_CAUSES, RETURN_CAUSES, DUPLICATES_CAUSES].flatMap(
+  ...[AFTER_A_LOSS, AFTER_A_CRASH, AFTER_A_503, OWN_ORDER_IDS, RETURN_CAUSES, DUPLICATES_CAUSES].flatMap(
     rowsOf,
   ),
   ...rowsOf(IDEMPOTENCY_CAUSES),
   ...Object.values(ERRORS).flatMap((row) => ("cause" in row ? [row.cause] : [])),
   ...adviceSentences(),
 ];
-const ALL_SENTENCES = [
-  sentences([...rowsOf(EXPECTED_RESULTS), ...CAUSES, ...rowsOf(LIMITATIONS)], () => INNER_SENTENCES),
+const WHOLE = [
+  sentences([...rowsOf(EXPECTED_RESULTS), ...CAUSES, ...rowsOf(LIMITATIONS)], () => INSIDE),
   OF_VIEWS,
   OF_QUOTES,
-].reduce(mergeSentences);
+].reduce(both);
 
 function rowsOf(rows: Readonly<Record<string, DrillSentence>>): readonly DrillSentence[] {
   return Object.values(rows);
 }
 
 /** The sentences of both; those of the first argument take precedence. */
-function mergeSentences(one: Sentences, other: Sentences): Sentences {
+function both(one: Sentences, other: Sentences): Sentences {
   return { fixed: new Map([...other.fixed, ...one.fixed]), shapes: [...one.shapes, ...other.shapes] };
 }

@@ -29,7 +29,7 @@ export function createKeyWriter(
       // Keys from before a first store belong to no store: the start that wrote them was never ready.
       write(isFirst ? { ready: false, stores: {} } : read(), { [id]: { name, api_key: apiKey } });
     },
-    keepKeySoon: batchWrites(world, (added) => write(read(), added)),
+    keepKeySoon: together(world, (added) => write(read(), added)),
     keepName: ({ id, name }) => {
       const before = read();
       const kept = before.stores[id];
@@ -42,10 +42,7 @@ export function createKeyWriter(
  * Writes all keys that arrive before the write begins at once: each write flushes a file, which takes longer than
  * creating a store.
  */
-function batchWrites(
-  { soon }: Pick<World, "soon">,
-  write: (added: Stores) => void,
-): StoreMaker["keepKeySoon"] {
+function together({ soon }: Pick<World, "soon">, write: (added: Stores) => void): StoreMaker["keepKeySoon"] {
   let next: { readonly added: Stores; readonly written: Promise<void> } | undefined;
   return ({ id, name, apiKey }) => {
     const entry = { [id]: { name, api_key: apiKey } };

@@ -1,13 +1,13 @@
 import { storeTime } from "../at-store.ts";
 import type { World } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
-import { createKey } from "../runtime/keys.ts";
+import { makeKey } from "../runtime/keys.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import type { IdempotencyWatch } from "./idempotency-watch.ts";
 import type { Lease, Leases } from "./leases.ts";
 import type { RetrieveWatch } from "./retrieve-watch.ts";
 
-/** The state that drill leases change. */
+/** The state that the leases of drills change. */
 export type LeaseContext = Pick<ServiceContext, "store" | "wakeDispatcher"> & {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
   readonly leases: Leases;
@@ -16,9 +16,9 @@ export type LeaseContext = Pick<ServiceContext, "store" | "wakeDispatcher"> & {
 };
 
 /**
- * Opens the lease of a drill for at most this long, with effects that last until the lease ends (decision 66). During
- * `browser_return` and `duplicates`, the store's webhooks are held and retrieves from v1 are watched. `idempotency`
- * creates a separate API key, which is returned.
+ * Opens the lease of a drill for at most this long, with the effects that last until the lease ends (decision 66).
+ * During `browser_return` and `duplicates`, the webhooks of the store are held back and retrieves from v1 are watched.
+ * `idempotency` gets an API key of its own, which is returned.
  */
 export async function openDrillLease(
   context: LeaseContext,
@@ -35,7 +35,7 @@ export async function openDrillLease(
     case "duplicates":
       open(() => {
         retrieveWatch.forget(lease);
-        // Send the held deliveries.
+        // Send the deliveries that were held back.
         store.endpoints.of(lease.storeId).forEach(({ id }) => wakeDispatcher(id));
       });
       retrieveWatch.begin(lease);
@@ -47,14 +47,14 @@ export async function openDrillLease(
   }
 }
 
-/** Creates a key only for the drill, so that other requests to the store are not mistaken for the merchant's client. */
+/** Creates a key for the drill alone, so that other requests of the store are not taken for the merchant's client. */
 async function openWatchedDatabase(
   { store, world, idempotencyWatch }: LeaseContext,
   lease: Omit<Lease, "since">,
   open: (undo: () => Promise<void>) => void,
 ): Promise<string> {
   const { storeId } = lease;
-  const made = await store.write(() => createKey({ store, world }, { storeId, forDrill: true }));
+  const made = await store.write(() => makeKey({ store, world }, { storeId, forDrill: true }));
   const { id: credentialId, lastFour, apiKey } = made;
   open(async () => {
     idempotencyWatch.forget(lease);

@@ -1,7 +1,7 @@
 import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts";
 import type { EndpointDrill } from "../../core/control/drills.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import { wasOutOfReach } from "../../core/readiness/drills/webhook-request.ts";
 import { drillSteps } from "../../core/readiness/drills/webhook-causes.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
@@ -20,17 +20,17 @@ export type DrillsContext = Pick<ServiceContext, "store"> &
   };
 
 type Subject = Omit<CasesSubject, "order"> & {
-  /** The events of an order that the endpoint has accepted; null if there are none, or if order events are not sent. */
+  /** The events of an order that the endpoint has accepted; null if there are none, or none are to be sent. */
   readonly order: AcceptedOrder | null;
 };
 
-/** The endpoints to drill, and whether to send events of orders too. */
+/** The endpoints to drill, and whether events of orders are sent too. */
 type DrillTarget = { readonly endpointId?: string | undefined; readonly orderEvents?: boolean | undefined };
 
 /**
  * Drills one endpoint, or all enabled endpoints with an address: valid requests must be accepted, invalid requests
  * refused. The requests are not deliveries: no event is written, and the steps are the audit. Sends events of orders
- * only with consent (decision 67). Refuses with `not_found`, also if the lease has ended, and with `state_conflict` if
+ * only with consent (decision 67). Refuses with `not_found`, also if its lease has ended, and with `state_conflict` if
  * there is no endpoint to drill.
  */
 export async function runWebhookDrill(
@@ -79,7 +79,7 @@ function subjectsOf(
 ): Promise<Outcome<readonly Subject[]>> {
   return atStore(context, storeId, (store, now) => {
     const drilled = receiversOf(context, storeId, endpointId);
-    return mapValue(drilled, (endpoints) =>
+    return mapped(drilled, (endpoints) =>
       endpoints.map((endpoint) => {
         const { inForce, retired } = endpointSecrets(context, endpoint, now);
         // Only the newest secret, so that the result also holds after the overlap of a rotation.

@@ -2,9 +2,9 @@ import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { drillRequest, paymentType } from "../../core/readiness/drills/webhook-request.ts";
 import { duplicatesSubject, type Drill } from "../../core/readiness/drills/drill.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
-import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
-import { matchesPatterns } from "../../core/webhook/event-types.ts";
+import { wants } from "../../core/webhook/event-types.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import { atStore } from "../at-store.ts";
@@ -13,16 +13,17 @@ import { deliveryErrorOf, post, type PostResult } from "../webhook/post.ts";
 import { endpointsToDrill, insertDrill, type DrillsContext } from "./drills.ts";
 
 /** The drills that send events themselves. */
-const SENDING_DRILLS: readonly DrillKind[] = ["duplicates", "browser_return"];
+const SENDING: readonly DrillKind[] = ["duplicates", "browser_return"];
 
 type DeliveredEvents = AnswerOf<"deliverForDrill">;
 type PreparedEvent = { readonly subject: string; readonly posts: readonly OutgoingPost[] };
 type OutgoingPost = Pick<Endpoint, "storeId" | "url"> & Pick<DeliveryRequest, "headers" | "body">;
 
 /**
- * Sends an event to each enabled endpoint that subscribes to its type, like a delivery. No delivery is written; the
- * steps of the drill are the audit (decision 73). Refuses with `not_found` without the lease of a drill that sends
- * events, or without such an event, and with `state_conflict` if no endpoint is enabled, or the endpoints have changed.
+ * Sends an event to each enabled endpoint that subscribes to its type, as a delivery would be sent. No delivery is
+ * written; the steps of the drill are the audit (decision 73). Refuses with `not_found` without the lease of a drill
+ * that sends events, or without such an event, and with `state_conflict` if no endpoint is enabled, or the endpoints
+ * changed.
  */
 export async function deliverForDrill(
   context: DrillsContext,
@@ -39,7 +40,7 @@ export async function deliverForDrill(
 }
 
 /**
- * Posts over a kept connection, as deliveries do, and again over a new connection if the receiver has closed the kept
+ * Posts over a kept connection, as deliveries do, and again over a new connection if the receiver had closed the kept
  * one.
  */
 async function postAsDelivery(context: DrillsContext, outgoing: OutgoingPost): Promise<PostResult> {
@@ -56,7 +57,7 @@ export function recordDuplicatesDrill(
   { leaseId, subject, steps }: RequestOf<"recordDuplicates">,
 ): Promise<Outcome<Drill>> {
   return atStore(context, storeId, (_store, now) =>
-    mapValue(currentSubject(context, { storeId, leaseId, subject }, ["duplicates"]), (current) =>
+    mapped(drilledNow(context, { storeId, leaseId, subject }, ["duplicates"]), (current) =>
       insertDrill(context, { storeId, kind: "duplicates", subject: current.subject, steps }, now),
     ),
   );
@@ -69,17 +70,17 @@ function prepare(
   { leaseId, eventId, subject, forged = false }: RequestOf<"deliverForDrill">,
 ): Promise<Outcome<PreparedEvent>> {
   return atStore(context, storeId, (store, now) => {
-    const current = currentSubject(context, { storeId, leaseId, subject }, SENDING_DRILLS);
+    const current = drilledNow(context, { storeId, leaseId, subject }, SENDING);
     if (!current.ok) return current;
     const event = store.events.find(eventId);
     if (event === undefined || event.storeId !== storeId)
       return refuse("not_found", `there is no event ${eventId}`);
     const type = forged ? paymentType(event) : event.type;
-    const request = forged ? forgePayment(context, event, now) : undefined;
+    const request = forged ? forgedPayment(context, event, now) : undefined;
     const posts = current.value.endpoints
-      .filter(({ eventTypes }) => matchesPatterns(eventTypes, type))
+      .filter(({ eventTypes }) => wants(eventTypes, type))
       .map((endpoint): OutgoingPost => {
-        const { headers, body } = request ?? signRequest(context, { endpoint, event, now });
+        const { headers, body } = request ?? genuine(context, { endpoint, event, now });
         return { storeId, url: endpoint.url, headers, body };
       });
     return accept({ subject: current.value.subject, posts });
@@ -87,7 +88,7 @@ function prepare(
 }
 
 /** The request of an event, signed now. */
-function signRequest(
+function genuine(
   context: DrillsContext,
   { endpoint, event, now }: { endpoint: Endpoint; event: StoredEvent; now: number },
 ): DeliveryRequest {
@@ -102,7 +103,7 @@ function signRequest(
 }
 
 /** The payment of an order as sent by a forger without a secret. */
-function forgePayment(
+function forgedPayment(
   { world }: DrillsContext,
   order: StoredEvent,
   createdAt: number,
@@ -113,10 +114,9 @@ function forgePayment(
 }
 
 /**
- * The endpoints and the subject of the drill under this lease. Refuses with `state_conflict` if the endpoints have
- * changed.
+ * The endpoints and the subject of the drill under this lease. Refuses with `state_conflict` if the endpoints changed.
  */
-function currentSubject(
+function drilledNow(
   context: DrillsContext,
   wanted: { readonly storeId: string; readonly leaseId: string; readonly subject?: string | undefined },
   drills: readonly DrillKind[],

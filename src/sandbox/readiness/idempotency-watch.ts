@@ -1,11 +1,11 @@
 import { parseCreateRequest } from "../../core/checkout/create-request.ts";
 import type { IdempotencyFacts, RunFact } from "../../core/readiness/drills/idempotency.ts";
-import { createOtherRequest } from "../../core/readiness/other-request.ts";
+import { otherRequest } from "../../core/readiness/other-request.ts";
 import type { ClientExit, Reuse, SeenCreate, WatchedRun } from "../../core/control/drills.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { ClientRun, Loss } from "../../core/readiness/names.ts";
 import { parseJson, parseStrictJson } from "../../core/json.ts";
-import { accept, mapValue, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { accept, mapped, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { checkoutResponse } from "../../core/checkout/wire.ts";
 import type { Store } from "../../store/store.ts";
 import { refusalResponse } from "../../web/answer.ts";
@@ -19,19 +19,19 @@ import type { LeaseRef } from "./leases.ts";
 type WatchedDrill = LeaseRef & {
   /** The drill's own API key: only requests with this key are from the merchant's client. */
   readonly credentialId: string;
-  /** The last four characters of the drill's API key. */
+  /** The last four characters of that key. */
   readonly lastFour: string;
 };
 
-/** Watches creates during an idempotency drill, and drops answers to the client. A store has at most one such drill. */
+/** Watches creates during an idempotency drill, and keeps answers from the client. A store has one drill at a time. */
 export type IdempotencyWatch = {
-  /** Starts watching the creates with a drill's key. A running drill of the store ends. */
+  /** Starts to watch the creates with a drill's key. A running drill of the store ends. */
   readonly begin: (drill: WatchedDrill) => void;
-  /** Assigns creates from now on to this run. Refuses with `not_found`. */
+  /** Counts creates from now on to this run. Refuses with `not_found`. */
   readonly beginRun: (drill: LeaseRef, run: WatchedRun) => Outcome<void>;
   /**
    * Waits until an answer of this run is held back or dropped, or the run has ended. Returns whether an answer was
-   * lost. Refuses with `not_found`.
+   * taken. Refuses with `not_found`.
    */
   readonly awaitLoss: (drill: LeaseRef) => Promise<Outcome<boolean>>;
   /** Ends the run; a held answer is dropped. Refuses with `not_found`. */
@@ -63,19 +63,17 @@ type Watch = WatchedDrill & {
   readonly hasOwnCommand: boolean;
   /** Whether a create arrived between two runs. */
   readonly hasLate: boolean;
-  /**
-   * The earliest time for the client's next request, by the monotonic clock; null if no answer told the client to wait.
-   */
+  /** The earliest time for the client's next request, by the monotonic clock; null if no answer told it to wait. */
   readonly waitsUntil: number | null;
   /** Null until an answer is dropped. */
   readonly reuse: Reuse | null;
-  /** Whether the merchant's client has exited. */
+  /** Whether the merchant's client has ended. */
   readonly isClosed: boolean;
   readonly refusedRequestId: string | null;
   readonly moments: Moments;
 };
 
-/** Moments of a run: when an answer is dropped (or the run ends without that), and when the run ends. */
+/** Moments of a run: an answer is taken (or the run ends without), and the end of the run. */
 type Moments = {
   readonly loss: Promise<void>;
   readonly lost: () => void;
@@ -84,12 +82,13 @@ type Moments = {
 };
 
 /**
- * Maximum number of kept creates with the same result in a run, so that a client in a loop does not fill the memory.
+ * Maximum number of creates with the same result that are kept of a run, so that a client in a loop does not fill the
+ * memory.
  */
 const MAX_SEEN = 100;
 
 /**
- * Creates a watch without a drill. It is kept in memory for as long as the drill's lease; only its result is stored.
+ * Creates a watch without a drill. It is in memory, and lasts as long as the drill's lease; only its result is stored.
  */
 export function createIdempotencyWatch(
   store: Pick<Store, "credentials" | "checkouts">,
@@ -100,26 +99,26 @@ export function createIdempotencyWatch(
 
   const watchOf = (drill: LeaseRef): Outcome<Watch> => {
     const watch = watches.get(drill.storeId);
-    return watch?.id === drill.id ? accept(watch) : refuseUnknownDrill(drill);
+    return watch?.id === drill.id ? accept(watch) : unknown(drill);
   };
 
   return {
     begin: (drill) => {
       watches.get(drill.storeId)?.moments.ended();
-      keep({ ...drill, ...NO_CREATES, moments: momentsOfRun() });
+      keep({ ...drill, ...NOTHING_SEEN, moments: momentsOfRun() });
     },
-    beginRun: (drill, run) => mapValue(watchOf(drill), (watch) => keep(startRun(watch, run))),
+    beginRun: (drill, run) => mapped(watchOf(drill), (watch) => keep(withRun(watch, run))),
     awaitLoss: async (drill) => {
       const known = watchOf(drill);
       if (!known.ok) return known;
       await known.value.moments.loss;
-      return mapValue(watchOf(drill), (watch) => findLostCreate(watch) !== undefined);
+      return mapped(watchOf(drill), (watch) => lostIn(watch) !== undefined);
     },
     endRun: (drill, end) =>
-      mapValue(watchOf(drill), (watch) => {
-        keep(endRun(watch, end));
+      mapped(watchOf(drill), (watch) => {
+        keep(withExit(watch, end));
         watch.moments.ended();
-        return resultOfRun(watch);
+        return comeOf(watch);
       }),
     look: (request, answered) => {
       if (watches.size === 0) return answered.outcome;
@@ -128,19 +127,19 @@ export function createIdempotencyWatch(
       const concerned = caller === undefined ? [...watches.values()] : (watches.get(caller.storeId) ?? []);
       const sights = [concerned]
         .flat()
-        .map((watch) => watchCreate(watch, { request, ...answered, caller, at: now() }));
+        .map((watch) => sightOf(watch, { request, ...answered, caller, at: now() }));
       for (const { watch } of sights) keep(watch);
       return sights[0]?.answer ?? answered.outcome;
     },
     seen: (drill) => seenIn(watchOf(drill)),
     close: (drill) =>
-      mapValue(watchOf(drill), (watch) => {
+      mapped(watchOf(drill), (watch) => {
         keep({ ...watch, isClosed: true });
         return watch.reuse;
       }),
     conclude: (drill) => {
       const known = watchOf(drill);
-      if (!known.ok || !known.value.isClosed) return refuseUnknownDrill(drill);
+      if (!known.ok || !known.value.isClosed) return unknown(drill);
       const facts = factsOf(known.value, store);
       watches.delete(drill.storeId);
       return accept(facts);
@@ -154,22 +153,22 @@ export function createIdempotencyWatch(
   };
 }
 
-function startRun(watch: Watch, run: WatchedRun): Watch {
+function withRun(watch: Watch, run: WatchedRun): Watch {
   const before = watch.runs.filter((one) => one.orderId === run.orderId && one.run === run.run);
   const current = { ...run, start: before.length + 1, answered: false };
   return { ...watch, moments: momentsOfRun(), waitsUntil: null, current };
 }
 
-function endRun(watch: Watch, end: ClientExit): Watch {
+function withExit(watch: Watch, end: ClientExit): Watch {
   if (watch.current === undefined) return watch;
   const { start: _start, ...run } = watch.current;
   return { ...watch, current: undefined, runs: [...watch.runs, { ...run, ...end }] };
 }
 
-/** The result of a run that is ending. */
-function resultOfRun(watch: Watch): AnswerOf<"endClientRun"> {
+/** The result of a run that ends. */
+function comeOf(watch: Watch): AnswerOf<"endClientRun"> {
   const came = watch.seen.length + watch.otherKeys.length > 0 || watch.hasOwnCommand;
-  return { came, lost: findLostCreate(watch) !== undefined, answered: watch.current?.answered ?? false };
+  return { came, lost: lostIn(watch) !== undefined, answered: watch.current?.answered ?? false };
 }
 
 /** A create that is committed but not answered yet, and the owner of its key. */
@@ -184,7 +183,7 @@ type CommittedCreate = {
 /** The watch after a create, and the answer of the create. */
 type WatchResult = { readonly watch: Watch; readonly answer: Outcome<Answer> | Promise<Outcome<Answer>> };
 
-function watchCreate(watch: Watch, answered: CommittedCreate): WatchResult {
+function sightOf(watch: Watch, answered: CommittedCreate): WatchResult {
   const { request, requestId, outcome, caller } = answered;
   const { current, credentialId } = watch;
   const isClient = caller?.id === credentialId;
@@ -227,10 +226,10 @@ const RUN_LOSSES = {
 const SILENCE_MS = 3000;
 /** The `Retry-After` of a client that is told to wait, in seconds. */
 const RETRY_AFTER_SECONDS = 1;
-/** Maximum number of early requests: after that, a client that never waits is answered, so that it exits. */
+/** Maximum number of early requests: after that, a client that never waits is answered, so that it ends. */
 const MAX_EARLY = 20;
 
-/** The loss of the next answer, and whether the client came earlier than it was told to. */
+/** The loss of the next answer, and whether the client came earlier than it was told. */
 type NextLoss = { readonly loss: Loss; readonly early: boolean };
 
 function nextLoss({ current, seen, waitsUntil }: Watch, at: number): NextLoss | undefined {
@@ -243,7 +242,7 @@ function nextLoss({ current, seen, waitsUntil }: Watch, at: number): NextLoss | 
   return next === undefined ? undefined : { loss: next, early: false };
 }
 
-/** A create whose answer is dropped. */
+/** A create whose answer is taken. */
 type LostAnswer = {
   readonly answered: CommittedCreate;
   readonly answer: Answer;
@@ -272,21 +271,21 @@ function loseAnswer(
     // The drill continues when the client of the second purchase has been killed.
     kill: () => watch.moments.end.then(() => accept(dropped)),
     // An answer of the drill, so it records no assumption.
-    unavailable: () => refusing({ code: "storage_unavailable", message: DROPPED_ANSWER }),
+    unavailable: () => refusing({ code: "storage_unavailable", message: TAKEN }),
     rate_limited: () =>
-      refusing({ code: "rate_limited", message: DROPPED_ANSWER, retryAfterSeconds: RETRY_AFTER_SECONDS }),
+      refusing({ code: "rate_limited", message: TAKEN, retryAfterSeconds: RETRY_AFTER_SECONDS }),
   };
   return { watch, answer: taken[loss]() };
 }
 
-const DROPPED_ANSWER =
+const TAKEN =
   "this answer was put in the place of another one by a drill of idempotency; try again with the same key";
 
 function seenIn(known: Outcome<Watch>): readonly SeenCreate[] {
   return known.ok ? known.value.seen : [];
 }
 
-const NO_CREATES = {
+const NOTHING_SEEN = {
   current: undefined,
   runs: [],
   seen: [],
@@ -309,8 +308,8 @@ function momentsOfRun(): Moments {
   return { loss: loss.promise, lost: loss.resolve, end: end.promise, ended };
 }
 
-/** The create of the current run whose answer was dropped. */
-function findLostCreate({ current, seen }: Watch): SeenCreate | undefined {
+/** The create of the current run whose answer was taken. */
+function lostIn({ current, seen }: Watch): SeenCreate | undefined {
   return seen.find(({ run, lost }) => lost && run === current?.run);
 }
 
@@ -335,8 +334,8 @@ function remember(watch: Watch, create: SeenCreate): Watch {
 }
 
 /**
- * The creates seen, and the number of checkouts of each purchase in the database: those that the client was seen to
- * create, and all whose order_id has the purchase's prefix.
+ * The creates seen, and the number of checkouts of each purchase in the database: checkouts that the client was seen to
+ * create, and all checkouts with the purchase's prefix in their order_id.
  */
 function factsOf(watch: Watch, { checkouts }: Pick<Store, "checkouts">): IdempotencyFacts {
   const { storeId, seen, runs, otherKeys, lastFour, hasOwnCommand, hasLate, refusedRequestId } = watch;
@@ -377,16 +376,16 @@ function orderIdOf(body: unknown): string | null {
   return isObject && typeof body.order_id === "string" ? body.order_id : null;
 }
 
-/** A request with the key and path of a successful create, but with a different body. */
+/** The key and path of a successful create, with a different body. */
 function reuseOf(request: HttpRequest): Reuse {
   const [idempotencyKey] = headerLines(request, "idempotency-key");
   const body = parseStrictJson(request.body);
   const parsed = body.ok ? parseCreateRequest(body.value) : body;
   if (!parsed.ok || idempotencyKey === undefined) throw new Error("a create that succeeded can be read");
-  return { path: splitTarget(request.target).path, idempotencyKey, body: createOtherRequest(parsed.value) };
+  return { path: splitTarget(request.target).path, idempotencyKey, body: otherRequest(parsed.value) };
 }
 
-function refuseUnknownDrill({ id }: LeaseRef): Outcome<never> {
+function unknown({ id }: LeaseRef): Outcome<never> {
   return refuse(
     "not_found",
     `no drill ${id} is under way: another one took its place, its command lost the connection, or the sandbox was started anew`,

@@ -10,8 +10,8 @@ export type LeaseRef = { readonly storeId: string; readonly id: string };
 export type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: LeaseKind };
 
 /**
- * The leases of drills (decision 66). A lease exists only in memory, as long as the connection that opened it. So no
- * effect of a drill outlives its command or the sandbox.
+ * The leases of drills (decision 66). A lease is only in memory, and lasts as long as the connection that opened it. So
+ * no effect of a drill outlives its command or the sandbox.
  */
 export type Leases = {
   /** Opens a lease for at most this long. `undo` runs once, when the lease ends for any reason. */
@@ -20,17 +20,17 @@ export type Leases = {
     options: { readonly timeoutMs: number; readonly undo: () => void | Promise<void> },
   ) => void;
   /**
-   * The response body that holds a lease: the text, then nothing until the lease ends. The lease ends when the client
-   * disconnects.
+   * The response body that holds a lease: the text, then nothing until the lease ends. The lease ends when its reader
+   * leaves.
    */
   readonly hold: (id: string, text: string) => AsyncIterable<Uint8Array>;
   /** Refuses with `not_found` if a lease has ended, belongs to another store, or belongs to none of these drills. */
   readonly check: (ref: LeaseRef, drills?: readonly DrillKind[]) => Outcome<void>;
   /** The leases of a store, oldest first. */
   readonly of: (storeId: string) => readonly Lease[];
-  /** The name of the drill that holds the webhooks of a store; undefined if none does. */
+  /** The name of the drill that holds back the webhooks of a store; undefined if none does. */
   readonly webhooksHeldBy: (storeId: string) => string | undefined;
-  /** Ends a lease, and returns after its effects are undone. Refuses as `check` does. */
+  /** Ends a lease, and returns when its effects are undone. Refuses as `check` does. */
   readonly end: (ref: LeaseRef) => Promise<Outcome<void>>;
   /** Ends every lease and its open response, for which a stopping server would otherwise wait. */
   readonly endAll: () => Promise<void>;
@@ -77,7 +77,7 @@ export function createLeases(
     const lease = held.get(id)?.lease;
     const isIt =
       lease?.storeId === storeId && (drills === undefined || drills.some((drill) => drill === lease.drill));
-    return isIt ? accept(undefined) : refuseEnded(id);
+    return isIt ? accept(undefined) : ended(id);
   };
   const of = (storeId: string): Lease[] =>
     [...held.values()].map(({ lease }) => lease).filter((lease) => lease.storeId === storeId);
@@ -91,7 +91,7 @@ export function createLeases(
       // For a command that is connected but hangs, such as one that was stopped in its shell.
       world.after(timeoutMs, () => void finish(lease.id));
     },
-    hold: (id, text) => createHeldBody(text, { over: () => held.get(id)?.over, finish: () => finish(id) }),
+    hold: (id, text) => heldBody(text, { over: () => held.get(id)?.over, finish: () => finish(id) }),
     check,
     of,
     webhooksHeldBy: (storeId) => {
@@ -109,8 +109,8 @@ export function createLeases(
   };
 }
 
-/** Yields the text, then nothing until the lease has ended; the lease ends when the client disconnects. */
-function createHeldBody(
+/** Yields the text, then nothing until the lease has ended; the lease ends when the reader leaves. */
+function heldBody(
   text: string,
   lease: { readonly over: () => Promise<void> | undefined; readonly finish: () => Promise<void> },
 ): AsyncIterable<Uint8Array> {
@@ -133,7 +133,7 @@ function createHeldBody(
   };
 }
 
-function refuseEnded(id: string): Outcome<never> {
+function ended(id: string): Outcome<never> {
   return refuse(
     "not_found",
     `no lease ${id} is held: its command lost the connection or took too long, or the sandbox was started anew`,

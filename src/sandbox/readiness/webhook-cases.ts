@@ -36,7 +36,7 @@ export type Subject = {
   /** Older secrets, newest first, and whether one of them is no longer active. */
   readonly olderSecrets: readonly string[];
   readonly retiredSecret: string | undefined;
-  /** Order events that the endpoint has accepted; null if there are none, or if order events are not sent. */
+  /** Order events that the endpoint has accepted; null if there are none, or none are to be sent. */
   readonly order: (Pick<CheckoutEvent, "id" | "body"> & Pick<AcceptedOrder, "others">) | null;
   readonly now: number;
 };
@@ -49,13 +49,15 @@ export type CasesContext = PostContext & {
 
 /** Maximum number of requests in flight to an endpoint. */
 const MAX_IN_FLIGHT = 4;
-/** Response time from which a receiver gets one request at a time, in milliseconds. */
+/** A receiver whose answers take longer than this, in milliseconds, gets one request at a time. */
 const SLOW_MS = 2000;
 /** Maximum number of attempts of a request to a receiver that answers 429. */
 const MAX_ATTEMPTS = 6;
-/** The first pause after a 429 without `Retry-After`, in milliseconds; it doubles each time. */
+/**
+ * The first pause after a 429 without `Retry-After`, which doubles each time, and the longest pause, in milliseconds.
+ */
 const FIRST_PAUSE_MS = 1000;
-const MAX_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 30_000;
 /** Maximum total time of a drill's pauses, in milliseconds. */
 const ALL_PAUSES_MS = 60_000;
 
@@ -83,22 +85,22 @@ export async function sendCases(
   const lanes = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
   const probed = refusesGood(results) && isWanted() ? await probe(send, subject, lanes) : undefined;
   const middle = names.filter((one) => !FIRST_CASES.has(one) && !last.includes(one));
-  await runInLanes(middle, lanes, run);
+  await side(middle, lanes, run);
   const repeated: CaseResult[] = [];
-  await runInLanes(toRepeat(results), lanes, async (name) => {
+  await side(toRepeat(results), lanes, async (name) => {
     if (isWanted()) repeated.push(await send.case(name));
   });
   for (const name of last) await run(name);
   const usedRetired = subject.retiredSecret !== undefined;
-  return { results: sortByNames(results, names), repeated, names, usedRetired, probed };
+  return { results: inOrder(results, names), repeated, names, usedRetired, probed };
 }
 
-function sortByNames(results: readonly CaseResult[], names: readonly CaseName[]): CaseResult[] {
+function inOrder(results: readonly CaseResult[], names: readonly CaseName[]): CaseResult[] {
   return results.toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name));
 }
 
 /** Runs `act` for each item, with as many in parallel as there are lanes. */
-async function runInLanes<One>(
+async function side<One>(
   all: readonly One[],
   lanes: number,
   act: (one: One) => Promise<void>,
@@ -148,13 +150,13 @@ function createSender(context: CasesContext, subject: Subject) {
   return { case: sendCase, event, posted };
 }
 
-/** Finds the signing mistake with which the receiver accepts a signature. */
+/** Finds the mistake with which a signature is accepted. */
 async function probe(send: Sender, subject: Subject, lanes: number): Promise<DrillCause | undefined> {
   const { endpoint, secret, olderSecrets } = subject;
   const own = send.event();
   const event = eventOf("good_event", { own, first: own, order: null });
   let found: DrillCause | undefined;
-  await runInLanes(probes(event, { secret, olderSecrets, realNow: own.sentAt }), lanes, async (one) => {
+  await side(probes(event, { secret, olderSecrets, realNow: own.sentAt }), lanes, async (one) => {
     if (found !== undefined) return;
     const sent = await send.posted({
       method: "POST",
@@ -179,10 +181,7 @@ async function postOnce(
   return isStale ? post(context, { ...request, connection: "fresh" }) : posted;
 }
 
-/**
- * Creates a pace that resends a request after a 429. All requests share the pause, and the drill has a maximum time for
- * pauses.
- */
+/** Sends a request again after a 429. All requests share the pause, and the drill has a maximum time for pauses. */
 function createPace(world: Pick<World, "now" | "sleep">) {
   let paused = 0;
   let until = 0;
@@ -205,7 +204,7 @@ function createPace(world: Pick<World, "now" | "sleep">) {
       if (!isLimited || tries === MAX_ATTEMPTS) return { ...posted, limited: !isLimited && tries > 1 };
       const named = parseRetryAfter(result.headers["retry-after"], world.now()) ?? 0;
       const wanted = Math.max(named, FIRST_PAUSE_MS * 2 ** (tries - 1));
-      if (!pause(Math.min(wanted, MAX_PAUSE_MS))) return { ...posted, limited: false };
+      if (!pause(Math.min(wanted, LONGEST_PAUSE_MS))) return { ...posted, limited: false };
     }
   };
 }

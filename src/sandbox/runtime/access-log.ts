@@ -5,7 +5,7 @@ import { cut, jsonLine, printable, redactSecrets } from "../../core/text.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { World } from "../../world.ts";
 
-/** An answered request, without its credential, and with only the order_id of its body. */
+/** One answered request, with only the order_id of its body, and without its credential. */
 export type AccessEntry = {
   readonly at: number;
   readonly method: string;
@@ -17,13 +17,13 @@ export type AccessEntry = {
   readonly note: string;
 };
 
-/** An attempt of a delivery to an endpoint. */
+/** One attempt of a delivery to an endpoint. */
 export type DeliveryAttemptEntry = {
   readonly at: number;
   readonly url: string;
   /** The status of the receiver's answer; null if there was none. */
   readonly status: number | null;
-  /** Why there was no answer. */
+  /** The reason why there was no answer. */
   readonly error: DeliveryError | null;
   readonly eventId: string;
   readonly type: string;
@@ -35,7 +35,7 @@ export type DeliveryAttemptEntry = {
 /** The format of the lines. */
 export type LogFormat = "text" | "json";
 
-/** Writes log text, such as stderr or a file. */
+/** The stream of a log. */
 export type LogStream = Pick<World["stderr"], "writableNeedDrain"> & {
   readonly write: (text: string) => unknown;
 };
@@ -47,16 +47,14 @@ export type AccessLog = {
   readonly flush: () => void;
 };
 
-/**
- * Delay after which lines are written in a batch, in milliseconds: a write for each request can halve the throughput.
- */
+/** Lines are written in batches: a write for each request can halve the throughput. */
 const FLUSH_AFTER_MS = 50;
 const FLUSH_AT_LINES = 500;
 const MAX_TARGET_CODE_POINTS = 200;
 
 /**
- * Creates a log that writes one line for each request and each delivery attempt, with a short delay; `flush` writes the
- * rest. If the stream is blocked, lines are dropped and counted, so that the log does not fill the memory.
+ * Writes one line for each request and each attempt of a delivery, with a short delay; `flush` writes the rest. If the
+ * stream is blocked, lines are dropped and counted, so that the log does not fill the memory.
  */
 export function createAccessLog(
   world: Pick<World, "after">,
@@ -111,7 +109,7 @@ export const SILENT_LOG: AccessLog = {
 
 function toTextLine({ at, status, method, target, milliseconds, note, requestId }: AccessEntry): string {
   const time = iso(at).slice(11);
-  const request = `${method} ${displayTarget(target)}`;
+  const request = `${method} ${shownTarget(target)}`;
   return `${time}  ${status}  ${printable(request)}  ${milliseconds.toFixed(1)} ms  ${printable(redactSecrets(note))}  ${requestId}\n`;
 }
 
@@ -120,7 +118,7 @@ function toJsonLine({ at, status, method, target, milliseconds, note, requestId 
     time: iso(at),
     status,
     method,
-    target: displayTarget(target),
+    target: shownTarget(target),
     ms: Number(milliseconds.toFixed(1)),
     note: redactSecrets(note),
     request_id: requestId,
@@ -131,7 +129,7 @@ function toJsonLine({ at, status, method, target, milliseconds, note, requestId 
 function deliveryText(entry: DeliveryAttemptEntry): string {
   const { at, url, status, error, type, milliseconds, attempt, cause } = entry;
   const { pathname, search } = new URL(url);
-  const sent = `POST ${displayTarget(pathname + search)} ${status ?? error} ${type}`;
+  const sent = `POST ${shownTarget(pathname + search)} ${status ?? error} ${type}`;
   return `${iso(at).slice(11)}  → ${printable(sent)} ${milliseconds} ms, attempt ${attempt}${cause === "event" ? "" : `, ${cause}`}\n`;
 }
 
@@ -150,7 +148,7 @@ function deliveryJson({
     time: iso(at),
     delivery: type,
     event_id: eventId,
-    url: displayTarget(url),
+    url: shownTarget(url),
     status,
     error,
     ms: milliseconds,
@@ -160,6 +158,6 @@ function deliveryJson({
   return `${jsonLine(line)}\n`;
 }
 
-function displayTarget(target: string): string {
+function shownTarget(target: string): string {
   return cut(redactStored(target), MAX_TARGET_CODE_POINTS);
 }

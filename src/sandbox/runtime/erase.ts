@@ -6,17 +6,17 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { Erasure } from "../../store/erasures.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
-import { refuseUnknownStore } from "../at-store.ts";
+import { noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoreGate } from "./store-gate.ts";
 
-/** The context of an erasure: the tables, and everything else that keeps a store's data. */
+/** The context of an erasure: the tables, and everything else that keeps data of a store. */
 export type ErasureContext = {
   readonly store: Pick<Store, "write" | "erasures" | "stores" | "clocks" | "instance">;
   readonly world: Pick<World, "freshId" | "monotonic">;
   readonly storeGate: Pick<StoreGate, "alone">;
   readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
-  /** Deletes a store's data in other files; runs again at the next start if it was interrupted. */
+  /** Deletes the data of a store in other files; runs again at the next start if it was interrupted. */
   readonly forgetStore: (erasure: Erasure) => void;
   /** Called after each commit that gives the sandbox a new instance id (decision 96). */
   readonly instanceChanged: () => void;
@@ -25,9 +25,9 @@ export type ErasureContext = {
 };
 
 /**
- * Deletes the history of a store, named by its id or its name, or of all stores; their settings are kept. Requests to
- * these stores wait meanwhile. Refuses with `not_found`, and with `state_conflict` if several stores have the name, or
- * if requests to a store stay open.
+ * Deletes the history of a store, named by its id or its name, or of all stores; their settings stay. Requests of these
+ * stores wait meanwhile. Refuses with `not_found`, and with `state_conflict` if several stores have the name, or if
+ * requests of a store stay open.
  */
 export async function resetStores(
   context: ErasureContext,
@@ -50,14 +50,14 @@ export async function resetStores(
     await finishErasures(context, erasures);
     // A store whose interrupted deletion was completed no longer exists.
     const left = chosen.value.filter(({ storeId }) => store.stores.names(storeId) !== undefined);
-    return left.length === 0 && wanted !== undefined ? refuseUnknownStore(wanted) : accept(left);
+    return left.length === 0 && wanted !== undefined ? noStore(wanted) : accept(left);
   });
 }
 
 /**
- * Deletes a store with all of its data, and its merchant if the merchant has no other store. Requests to the store wait
+ * Deletes a store with all of its data, and its merchant if the merchant has no other store. Requests of the store wait
  * meanwhile, and are then refused because there is no such store. Refuses with `not_found`, and with `state_conflict`
- * for the first store, or if requests to the store stay open.
+ * for the first store, or if requests of the store stay open.
  */
 export function deleteStore(context: ErasureContext, storeId: string): Promise<Outcome<ErasedStore>> {
   const { store, storeGate } = context;
@@ -71,7 +71,7 @@ export function deleteStore(context: ErasureContext, storeId: string): Promise<O
 
 function beginDeletion({ store }: ErasureContext, storeId: string): Outcome<ErasedStore> {
   const found = store.stores.names(storeId);
-  if (found === undefined) return refuseUnknownStore(storeId);
+  if (found === undefined) return noStore(storeId);
   if (store.stores.first()?.id === storeId) {
     return refuse("state_conflict", [
       "the first store of a sandbox is never deleted; checkout sandbox reset empties it",
@@ -113,7 +113,7 @@ export async function finishErasures(
   }
 }
 
-/** Maximum duration of a transaction that deletes rows, in milliseconds: requests to other stores wait for it. */
+/** Maximum time that one transaction deletes rows, in milliseconds: requests of other stores wait for it. */
 const MAX_TRANSACTION_MS = 15;
 
 function choose({ store }: ErasureContext, wanted: string | undefined): Outcome<readonly ErasedStore[]> {
@@ -127,5 +127,5 @@ function choose({ store }: ErasureContext, wanted: string | undefined): Outcome<
       `several stores have the name ${wanted}: ${ids.join(", ")}`,
       `有多个商店名为 ${wanted}：${ids.join(", ")}`,
     ]);
-  return ids.length === 0 ? refuseUnknownStore(wanted) : accept(found);
+  return ids.length === 0 ? noStore(wanted) : accept(found);
 }

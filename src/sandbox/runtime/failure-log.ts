@@ -25,14 +25,14 @@ type Failure = {
   readonly kind: string;
   readonly code: string;
   readonly message: string;
-  /** The position in the program; undefined for a disk failure, which is not a bug. */
+  /** The place in the program; undefined for a failure of the disk, which is no bug. */
   readonly stack: string | undefined;
 };
 
 /** A recent kind: its first failure, and the number of failures since its last line. */
 type Streak = { readonly id: string; readonly failure: Failure; since: number; count: number };
 
-/** Creates the log. A disk that stays full causes one line per interval, however many requests fail. */
+/** Makes the log. A disk that stays full causes one line for each interval, however many requests fail. */
 export function createFailureLog(
   world: Pick<World, "now" | "after">,
   options: { readonly format: LogFormat; readonly stream: LogStream },
@@ -86,7 +86,7 @@ function failureOf(error: unknown): Failure {
     return { kind: code, code, message: known.message, stack: undefined };
   }
   const code = "internal_error";
-  // A sentence of our own identifies its kind and is not a bug.
+  // A sentence of ours, which identifies its kind, is no bug.
   if (!isError(error)) {
     const message = String(error);
     return { kind: message, code, message, stack: undefined };

@@ -2,7 +2,7 @@ import {
   cutBody,
   redactHeaders,
   orderIdIn,
-  redactBody,
+  withoutSecrets,
   type FoundRequest,
   type LoggedRequest,
   type RequestFilter,
@@ -19,7 +19,7 @@ import type { Answer, LogFields } from "../answer.ts";
 import type { AccessEntry } from "./access-log.ts";
 import { createArrivals, type Arrivals } from "./arrivals.ts";
 
-/** When a request was answered, by the real clock, and its duration. */
+/** When a request was answered, by the real clock, and how long it took. */
 type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
   /** Secrets without a recognisable form: tokens from the environment. Default: none. */
   readonly secrets?: readonly string[];
@@ -28,7 +28,7 @@ type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
 /** A request, as far as it could be read. */
 type ReceivedRequest = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
 
-/** A request until its batch is written. For a request that was not refused, only its row is kept. */
+/** A request until its batch is written. Of a request that was not refused, only its row is held. */
 type PendingLogEntry = { readonly owner: Owner | undefined; readonly cameAt: number } & (
   | { readonly facts: Facts }
   | { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times }
@@ -39,7 +39,7 @@ type Facts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
 
 /** The log of v1 requests and their answers, with the newest requests of each store (decision 86). */
 export type RequestLog = {
-  /** Records a v1 request after its answer; other requests are not logged. Only appends to a list. */
+  /** Notes a v1 request after its answer; other requests are not logged. Costs only an entry of a list. */
   readonly note: (request: ReceivedRequest, answer: Answer, times: Times) => void;
   /** All answered requests, newest first. After a position: the first requests that follow it. */
   readonly list: (storeId: string, filter: RequestFilter) => readonly LoggedRequest[];
@@ -55,7 +55,7 @@ export type RequestLog = {
   readonly failure: () => string | undefined;
   /** The position of a store's newest request; 0 if it has none. */
   readonly last: (storeId: string) => number;
-  /** Resolves when a request to a store was logged, the store's requests were deleted, or time is up. */
+  /** Resolves when a request of a store was logged, its requests were forgotten, or time is up. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
   /**
    * Calls back with the logged requests of a store, or with an empty list after they were deleted, until the returned
@@ -64,7 +64,7 @@ export type RequestLog = {
   readonly follow: Arrivals<readonly LoggedRequest[]>["follow"];
   /** Deletes all requests of a store so far. Positions continue to grow. */
   readonly forget: (storeId: string) => void;
-  /** Writes the recorded requests, and closes the log. */
+  /** Writes the noted requests, and closes the log. */
   readonly close: () => void;
 };
 
@@ -73,26 +73,23 @@ type Owner = Pick<LogFields, "storeId"> & { readonly clock?: StoreClock | undefi
 
 type RequestLogOptions = {
   readonly open: () => Outcome<RequestFile, { readonly message: string; readonly remedy: string }>;
-  /** The owner of a refused request whose answer names no store: the store of its key, otherwise the first store. */
+  /** The owner of a refused request whose answer names no store: the store of its key, or else the first store. */
   readonly ownerOf: (request: ReceivedRequest) => Owner;
-  /** Maximum number of requests kept for a store. If 0, new requests are not logged, and logged ones stay. */
+  /** Maximum number of requests kept for a store. With 0, new requests are not logged, and logged ones stay. */
   readonly kept: number;
   /**
-   * The clock of new stores. If it is frozen, the times in the log are too; default: requests are logged by the real
-   * clock.
+   * The clock that new stores have. Where it stands still, so do the times of the log; default: requests are logged by
+   * the real clock.
    */
   readonly startClock?: StoreClock | undefined;
-  /** Called with an error, or with a sentence if the problem is not a bug. */
+  /** Gets an error, or a sentence if the problem is not a bug. */
   readonly report: (problem: unknown) => void;
 };
 
-/**
- * Delay before a batch of requests is written, in milliseconds: a write for each request would slow a create by a
- * tenth.
- */
+/** Requests are written in batches: a write for each request would slow a create by a tenth. */
 const WRITE_AFTER_MS = 100;
 const WRITE_AT = 500;
-/** Maximum number of files with which work is attempted: a damaged file, and the new one. */
+/** With how many files work is tried: a damaged one, and the new one. */
 const MAX_FILES = 2;
 /** The limits of a search for refused requests: requests searched, requests parsed, and results. */
 const [MAX_LOOK, MAX_PARSED, MAX_REFUSED] = [20_000, 1000, 200];
@@ -101,7 +98,7 @@ const V1 = "/v1/";
 
 /**
  * A request log that opens its file with the first request, so that a start does not wait for it. Errors are reported
- * and lose the requests of that moment; an unusable file is not opened again. Errors of the log never fail an answer.
+ * and lose the requests of that moment; an unusable file is not tried again. No answer fails because of the log.
  */
 export function createRequestLog(
   world: Pick<World, "after" | "sleep">,
@@ -137,21 +134,20 @@ export function createRequestLog(
   return {
     note: (request, answer, times) => {
       if (options.kept === 0 || file.isUnusable() || !request.target.startsWith(V1)) return;
-      noted.push(createLogEntry(request, answer, times));
+      noted.push(notedOf(request, answer, times));
       if (noted.length >= WRITE_AT) write();
       else if (noted.length === 1) world.after(WRITE_AFTER_MS, write);
     },
     list: (storeId, filter) =>
-      reading((log) => log.list(storeId, filter, lastForgotten(log, storeId, options))) ?? [],
+      reading((log) => log.list(storeId, filter, forgottenTo(log, storeId, options))) ?? [],
     before: (storeId, before = Number.MAX_SAFE_INTEGER, limit) =>
-      reading((log) =>
-        log.between({ storeId, after: lastForgotten(log, storeId, options), before }, limit),
-      ) ?? [],
+      reading((log) => log.between({ storeId, after: forgottenTo(log, storeId, options), before }, limit)) ??
+      [],
     find: (storeId, requestId) => reading((log) => log.find(storeId, requestId)),
     refusedOf: (storeId, text) =>
       reading((log) =>
         log.refusedOf(storeId, text, {
-          after: Math.max(lastForgotten(log, storeId, options), log.last(storeId) - MAX_LOOK),
+          after: Math.max(forgottenTo(log, storeId, options), log.last(storeId) - MAX_LOOK),
           limit: MAX_REFUSED,
           most: MAX_PARSED,
         }),
@@ -193,7 +189,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     file = next;
     reporting(options, () => last !== undefined && last !== "unusable" && last.close());
   };
-  /** Whether the file was damaged, so that a new one is created. */
+  /** Whether the file was damaged, so that a new one is begun. */
   const leaveAfter = (error: unknown): boolean => {
     const last = file;
     file = undefined;
@@ -206,7 +202,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
   };
   /**
    * The result of work on the file; undefined if there is no file, or if the work fails, which is reported. If the file
-   * is damaged, the work is repeated with a new file.
+   * is damaged, the work is done with a new file.
    */
   const using = <Value>(work: (requests: RequestFile) => Value): Value | undefined => {
     for (let files = 0; files < MAX_FILES; files += 1) {
@@ -239,7 +235,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
  * The last position that a store no longer keeps. A batch is kept whole as long as its newest request is kept. A log
  * that keeps no requests still shows older ones.
  */
-function lastForgotten(
+function forgottenTo(
   requests: RequestFile,
   storeId: string,
   { kept }: Pick<RequestLogOptions, "kept">,
@@ -248,11 +244,11 @@ function lastForgotten(
 }
 
 /**
- * The positions of each store's requests. They only grow, even if the file has forgotten the requests, or was replaced.
+ * The positions of each store's requests. They only grow, also where the file has forgotten them, or is another one.
  */
 function createPositions() {
   const highest = new Map<string, number>();
-  /** The position of the last written request, possibly by another process. */
+  /** The position of the last written request, also of another process. */
   const last = (requests: RequestFile | undefined, storeId: string): number =>
     Math.max(highest.get(storeId) ?? 0, requests?.last(storeId) ?? 0);
   return {
@@ -292,8 +288,8 @@ function batchesOf(
   });
 }
 
-/** The log entry of a request. In a successful create or retrieve, only the order_id can contain a secret. */
-function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times): PendingLogEntry {
+/** The log entry of a request. Of a successful create or retrieve, only its order_id can contain a secret. */
+function notedOf(request: ReceivedRequest, answer: Answer, times: Times): PendingLogEntry {
   const { logged, status } = answer;
   const { storeId, clock } = logged ?? {};
   const owner = storeId === undefined ? undefined : { storeId, ...(clock === undefined ? {} : { clock }) };
@@ -333,7 +329,7 @@ function reporting({ report }: Pick<RequestLogOptions, "report">, work: () => un
   }
 }
 
-/** The stored details of a request that did not simply succeed, cut to their maximum lengths and without secrets. */
+/** The stored details of a request that did not simply succeed, cut and without its secrets. */
 function factsOf({
   request,
   answer,
@@ -368,7 +364,7 @@ function factsOf({
     refused: {
       message: redact(refusal.message),
       headers: redactHeaders(rawHeaders, redact),
-      body: cutBody(redactBody(sent, redact)),
+      body: cutBody(withoutSecrets(sent, redact)),
       met: refusal.met,
     },
   };

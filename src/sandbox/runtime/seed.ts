@@ -12,9 +12,9 @@ import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.t
 import type { Store } from "../../store/store.ts";
 import type { StoreIdentity } from "../../store/stores.ts";
 import type { World } from "../../world.ts";
-import { createKey, newApiKey } from "./keys.ts";
+import { makeKey, newApiKey } from "./keys.ts";
 
-/** The name of a store that was created without a name. */
+/** The name of a store that is given none. */
 const DEFAULT_NAME = "Sandbox Store";
 
 /** The currencies of a new store. */
@@ -32,8 +32,8 @@ const SEEDED_PRICES: readonly Price[] = [
 ];
 
 /**
- * A store for display, with its secrets. `apiKey` is null unless the store is new or the key was given, because only
- * the hash is stored.
+ * The store that the sandbox shows, with its secrets. `apiKey` is null unless the store is new or the key was given:
+ * only its hash is stored.
  */
 export type SeededStore = StoreIdentity & {
   readonly name: string;
@@ -41,16 +41,16 @@ export type SeededStore = StoreIdentity & {
   readonly signingSecret: string;
 };
 
-/** Given secrets of a store; an undefined secret is generated. */
+/** Secrets of a store from outside; an undefined secret is generated. */
 type GivenSecrets = {
   readonly apiKey: string | undefined;
   readonly signingSecret: string | undefined;
 };
 
-/** Why the first store is refused: a secret cannot be decrypted, or differs from the given one. */
+/** Why the first store is not shown: a secret cannot be read, or is another one than was given. */
 export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret";
 
-/** A new store, with its API key. */
+/** A new store, with its key. */
 export type NewStore = SeededStore & { readonly apiKey: string };
 
 /** The given values of a new store; other values are generated or defaults. */
@@ -70,16 +70,13 @@ type GivenStore = {
 export type StoreMaker = {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
-  /** Given secrets of the first store; an undefined secret is generated. */
+  /** Secrets of the first store from outside; an undefined secret is generated. */
   readonly given?: GivenSecrets;
-  /** Called with a new key before its hash is committed; `isFirst`: the sandbox has no other store. */
+  /** Gets a new key before its hash is committed; `isFirst`: the sandbox has no other store. */
   readonly keepKey: (made: NewStore, isFirst: boolean) => void;
-  /**
-   * Called with a key before its store is created; resolves when the key is stored, together with other keys of the
-   * same moment.
-   */
+  /** Gets a key before its store is made; resolves when it is kept, together with others of the same moment. */
   readonly keepKeySoon: (made: Pick<NewStore, "id" | "name" | "apiKey">) => Promise<void>;
-  /** Called with the new name of a store before it is committed. */
+  /** Gets the new name of a store before it is committed. */
   readonly keepName: (renamed: { readonly id: string; readonly name: string }) => void;
   /** The clock of a new or reset store. Default: real time. */
   readonly startClock?: StoreClock | undefined;
@@ -90,9 +87,9 @@ export type BeforeSeed = () => Outcome<readonly NewStore[]>;
 
 /**
  * Creates the first merchant and store in an empty file, in one transaction; reads them from any other file. `keepKey`
- * is called with the new key before its hash is committed: a crash in between leaves a key without a store, never a
- * store without its key. Given secrets become the secrets of a new first store, and must equal those of an existing one
- * (decision 78); otherwise nothing is written.
+ * gets the new key before its hash is committed: a crash in between leaves a key without a store, never a store without
+ * its key. Given secrets become the secrets of a new first store, and must equal those of an existing one (decision
+ * 78); otherwise nothing is written.
  */
 export async function seed(
   store: Store,
@@ -108,7 +105,7 @@ export async function seed(
     const made = before();
     if (!made.ok) return made;
     const now = store.stores.first();
-    if (now === undefined) return accept(insertStore(store, maker));
+    if (now === undefined) return accept(makeStore(store, maker));
     const name = store.stores.details(now.id)?.store ?? "";
     if (shown !== undefined) return accept({ ...shown.value, name });
     const fresh = made.value.find(({ id }) => id === now.id);
@@ -118,7 +115,7 @@ export async function seed(
 }
 
 /**
- * The refusal of a file whose first store has secrets other than the given ones; undefined if there is none. Writes
+ * The refusal of a file whose first store has other secrets than the given ones; undefined if there is none. Writes
  * nothing.
  */
 export function refusalOfFirst(
@@ -147,9 +144,9 @@ function showStore(
 }
 
 /**
- * Creates a store for an existing merchant (by default the first store's) or for a new one. Its key is stored before
- * the transaction, so that stores created at the same time share one write of the file. Refuses with `not_found` if
- * there is no such merchant.
+ * Creates a store of an existing merchant (the first store's by default) or of a new one. Its key is kept before the
+ * transaction, so that stores created at the same time share one write of the file. Refuses with `not_found` if there
+ * is no such merchant.
  */
 export async function createStore(
   { store, ...maker }: StoreMaker & { readonly store: Store },
@@ -168,12 +165,12 @@ export async function createStore(
   await maker.keepKeySoon(given);
   const kept = { ...maker, keepKey: () => undefined };
   return store.write(() =>
-    isThere() ? accept(insertStore(store, kept, { ...given, merchant })) : noMerchant(),
+    isThere() ? accept(makeStore(store, kept, { ...given, merchant })) : noMerchant(),
   );
 }
 
-/** Creates a store within a transaction: with its API key and signing secret, its capabilities and its prices. */
-export function insertStore(
+/** Makes a store within a transaction: with its API key and signing secret, its capabilities and its prices. */
+export function makeStore(
   store: Store,
   { world, masterKey, keepKey, given: outside = NOT_GIVEN, startClock = REAL_CLOCK }: StoreMaker,
   given: GivenStore = {},
@@ -199,7 +196,7 @@ export function insertStore(
   for (const method of paymentMethods)
     store.capabilities.insert(id, { kind: "payment_method", name: method });
   for (const currency of currencies) store.capabilities.insert(id, { kind: "currency", name: currency });
-  createKey({ store, world }, { storeId: id, apiKey });
+  makeKey({ store, world }, { storeId: id, apiKey });
   store.signingSecrets.insert(sealSecret(signingSecret, place, masterKey), {
     createdAt,
     endpointId: null,

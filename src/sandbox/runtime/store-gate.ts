@@ -4,15 +4,15 @@ import type { World } from "../../world.ts";
 
 /** An open request. Its store is looked up only when a store is erased, which is rare. */
 export type Visit = {
-  /** Undefined if the request is not about a store, or is about an unknown store. */
+  /** Undefined if the request is about no store, or about an unknown store. */
   readonly storeOf: () => string | undefined;
 };
 
-/** Prevents requests to a store from running during its erasure (decision 91). */
+/** Keeps requests of a store from running during its erasure (decision 91). */
 export type StoreGate = {
   /**
-   * Lets a request in: immediately, or with a promise if its store is closed. Refuses with `storage_unavailable` if the
-   * store does not reopen in time.
+   * Lets a request in: at once, or with a promise if its store is closed. Refuses with `storage_unavailable` if the
+   * store does not open in time.
    */
   readonly enter: (visit: Visit) => Promise<Outcome<void>> | undefined;
   readonly leave: (visit: Visit) => void;
@@ -28,7 +28,7 @@ export type StoreGate = {
   ) => Promise<Outcome<Value>>;
 };
 
-/** Maximum time that a request waits for its store, and an erasure for requests to the store, in milliseconds. */
+/** Maximum time that a request waits for its store, and an erasure for the store's requests, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
 /** The refusal of a request whose store is being erased. */
@@ -37,16 +37,13 @@ export function refuseErased(): Outcome<never> {
   return refuse("storage_unavailable", message, { retryAfterSeconds: 1 });
 }
 
-/**
- * Creates a gate with all stores open. `closes` is called with each store that is closed, to wake the waits of that
- * store.
- */
+/** Makes a gate with all stores open. `closes` is called with each store that is closed, to wake the store's waits. */
 export function createStoreGate(
   world: Pick<World, "after" | "monotonic">,
   closes: (storeId: string) => void,
 ): StoreGate {
   const open = new Set<Visit>();
-  /** The closed stores, each with a promise that resolves when it reopens. */
+  /** The closed stores, each with the promise that it opens. */
   const closed = new Map<string, Promise<void>>();
   const watchers = new Set<(visit: Visit) => void>();
 
@@ -100,7 +97,7 @@ export function createStoreGate(
       for (const storeId of storeIds) closed.set(storeId, promise);
       storeIds.forEach(closes);
       try {
-        return (await emptied(new Set(storeIds))) ? await work() : refuseBusy();
+        return (await emptied(new Set(storeIds))) ? await work() : stillOpen();
       } finally {
         for (const storeId of storeIds) closed.delete(storeId);
         resolve();
@@ -126,7 +123,7 @@ export function resolvesWithin(
   return Promise.race([event.then(() => true), timeIsUp]);
 }
 
-function refuseBusy(): Outcome<never> {
+function stillOpen(): Outcome<never> {
   const seconds = MAX_WAIT_MS / 1000;
   const words: Words = [
     `requests of the store are still open after ${seconds} s; nothing was deleted`,

@@ -5,8 +5,8 @@ import { COLUMN_RULES } from "../../core/snapshot/columns.ts";
 import { ROW_LIMITS, ROW_RULES, type RuleContext } from "./row-rules.ts";
 import { judgeDeliveries, judgeStories, type RowReader } from "./stories.ts";
 
-/** The tables that are read together with the checkouts or deliveries they belong to. */
-const STORY_TABLES: ReadonlySet<string> = new Set([
+/** The tables that are read together with their checkouts or deliveries. */
+const OF_STORIES: ReadonlySet<string> = new Set([
   "checkouts",
   "attempts",
   "events",
@@ -19,20 +19,20 @@ const STORY_TABLES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Validates every row of a snapshot before any row is copied, with the rules of the functions that write such rows
- * (decision 95). Returns table, row and rule of the first violation; undefined if there is none.
+ * Validates every row of a snapshot before any row is copied, by the rules of the acts that write such rows (decision
+ * 95). Returns table, row and rule of the first violation; undefined if there is none.
  */
 export function judgeRows(image: SnapshotImage, context: Omit<RuleContext, "key">): string | undefined {
   const tables = new Map(image.tables().map((table) => [table.name, table]));
   const rules = { ...context, key: image.key };
   const reading: Generator<NamedRow>[] = [];
   const read: RowReader = (name) => {
-    const rows = judgeRowsOf(image, tableOf(tables, name), rules);
+    const rows = judgedRows(image, tableOf(tables, name), rules);
     reading.push(rows);
     return rows;
   };
   try {
-    for (const name of tables.keys()) if (!STORY_TABLES.has(name)) readAll(read(name));
+    for (const name of tables.keys()) if (!OF_STORIES.has(name)) readAll(read(name));
     const stray = image.strayDelivery();
     if (stray !== undefined) return `deliveries: ${stray} is not of the checkout of its event`;
     const secrets = tableOf(tables, "signing_secrets");
@@ -50,13 +50,13 @@ function readAll(rows: Iterator<NamedRow>): void {
   while (rows.next().done !== true) continue;
 }
 
-/** Thrown for a row that breaks a rule: no later row is read. */
+/** Thrown at a row that breaks a rule: no later row is read. */
 class BrokenRule extends Error {
   override readonly name = "BrokenRule";
 }
 
-/** Reads the rows of a table, and throws at the first row that breaks a rule of its table. */
-function* judgeRowsOf(image: SnapshotImage, table: CopiedTable, rules: RuleContext): Generator<NamedRow> {
+/** Reads the rows of a table, and throws at the first row that breaks a rule of its own. */
+function* judgedRows(image: SnapshotImage, table: CopiedTable, rules: RuleContext): Generator<NamedRow> {
   const columns = columnRulesOf(table);
   const rowRule = ROW_RULES[table.name];
   const limits = ROW_LIMITS[table.name] ?? [];

@@ -2,7 +2,7 @@ import type { NamedSnapshot, RestoreSummary, TakenSnapshot } from "../../core/co
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";
-import { refuseUnknownStore } from "../at-store.ts";
+import { noStore } from "../at-store.ts";
 import type { SnapshotShelf } from "./shelf.ts";
 import { restoreSnapshot, takeSnapshot, writeSnapshot, type SnapshotContext } from "../runtime/snapshots.ts";
 
@@ -12,8 +12,8 @@ export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotShelf: 
 const TOO_LARGE = "it is larger than 2 GiB, which no snapshot is";
 
 /**
- * Takes a named snapshot, replacing an existing one of the same name. Refuses with `not_found`, and while a store is
- * being deleted.
+ * Takes a named snapshot, replacing an existing one of this name. Refuses with `not_found`, and while a store is being
+ * deleted.
  */
 export async function createSnapshot(
   context: NamedSnapshotsContext,
@@ -21,8 +21,7 @@ export async function createSnapshot(
   scope: SnapshotScope,
 ): Promise<Outcome<TakenSnapshot>> {
   const { store, snapshotShelf: shelf } = context;
-  if (scope !== "all" && store.stores.names(scope.storeId) === undefined)
-    return refuseUnknownStore(scope.storeId);
+  if (scope !== "all" && store.stores.names(scope.storeId) === undefined) return noStore(scope.storeId);
   if (store.erasures.pending().length > 0)
     return refuse(
       "storage_unavailable",
@@ -33,7 +32,7 @@ export async function createSnapshot(
     );
   const replaced = shelf.size(name) !== undefined;
   const facts = await takeInto(context, name, scope);
-  return accept({ snapshot: describeSnapshot(name, shelf.size(name) ?? 0, facts), replaced });
+  return accept({ snapshot: named(name, shelf.size(name) ?? 0, facts), replaced });
 }
 
 async function takeInto(
@@ -58,13 +57,13 @@ export function listSnapshots(
     .toSorted()
     .flatMap((name) => {
       const size = shelf.size(name);
-      if (size !== undefined && size > MAX_SNAPSHOT_BYTES) return [describeUnreadable(name, size, TOO_LARGE)];
+      if (size !== undefined && size > MAX_SNAPSHOT_BYTES) return [unreadable(name, size, TOO_LARGE)];
       const bytes = shelf.read(name);
       if (bytes === undefined) return [];
       const opened = store.snapshots.open(bytes);
-      if (!opened.ok) return [describeUnreadable(name, bytes.length, opened.refusal.message)];
+      if (!opened.ok) return [unreadable(name, bytes.length, opened.refusal.message)];
       opened.value.connection.close();
-      return [describeSnapshot(name, bytes.length, opened.value)];
+      return [named(name, bytes.length, opened.value)];
     });
 }
 
@@ -80,27 +79,25 @@ export async function restoreNamed(
       "快照过大，无法恢复",
     ]);
   const bytes = context.snapshotShelf.read(name);
-  return bytes === undefined
-    ? refuseUnknownSnapshot(name)
-    : restoreSnapshot(context, scope, bytes, { adopt });
+  return bytes === undefined ? noSnapshot(name) : restoreSnapshot(context, scope, bytes, { adopt });
 }
 
 /** Removes a named snapshot. Refuses with `not_found`. */
 export function removeSnapshot(shelf: SnapshotShelf, name: string): Outcome<{ readonly name: string }> {
-  if (shelf.size(name) === undefined) return refuseUnknownSnapshot(name);
+  if (shelf.size(name) === undefined) return noSnapshot(name);
   shelf.remove(name);
   return accept({ name });
 }
 
-function describeSnapshot(name: string, bytes: number, facts: SnapshotFacts): NamedSnapshot {
+function named(name: string, bytes: number, facts: SnapshotFacts): NamedSnapshot {
   const { storeId, takenAt, format } = facts;
   return { name, storeId, takenAt, format, bytes, problem: null };
 }
 
-function describeUnreadable(name: string, bytes: number, problem: string): NamedSnapshot {
+function unreadable(name: string, bytes: number, problem: string): NamedSnapshot {
   return { name, storeId: null, takenAt: null, format: null, bytes, problem };
 }
 
-function refuseUnknownSnapshot(name: string): Outcome<never> {
+function noSnapshot(name: string): Outcome<never> {
   return refuse("not_found", [`there is no snapshot ${name}`, `没有快照 ${name}`]);
 }

@@ -14,16 +14,13 @@ import { MAX_RETURN_ORIGINS } from "../checkout/return-origins.ts";
 import { MAX_FAULTS } from "../fault/faults.ts";
 import { MAX_ENDPOINTS } from "../webhook/endpoints.ts";
 
-/** The context in which rows are validated. */
+/** The values that rows are validated against. */
 export type RuleContext = {
   /** Real time, in milliseconds. */
   readonly now: number;
-  /** The addresses to which this sandbox may send. */
+  /** The addresses that this sandbox may send to. */
   readonly targets: TargetPolicy;
-  /**
-   * Whether an administrator restores the snapshot. Only an administrator may approve production or open its gate
-   * (decision 20).
-   */
+  /** Whether an administrator restores. Only an administrator may approve production or open its gate (decision 20). */
   readonly isAdministrator: boolean;
   /** The encryption key of the snapshot's secrets. */
   readonly key: Uint8Array;
@@ -32,17 +29,14 @@ export type RuleContext = {
 /** The rule that a row breaks although each of its columns is valid; undefined if it breaks none. */
 type RowRule = (row: NamedRow, context: RuleContext) => string | undefined;
 
-/** Rules for whole rows, checked with the functions that validate those rows when they are written. */
+/** The rules of whole rows. They call the functions of the acts that write such rows. */
 export const ROW_RULES: Readonly<Record<string, RowRule>> = {
   stores: ({ clock_offset: offset }, { now }) =>
     isMoment(storeNow({ offsetMs: Number(offset), frozenAt: null }, now))
       ? undefined
       : "clock_offset: the clock is beyond the years 0 to 9999",
   capabilities: ({ kind, name }) =>
-    messageOf(
-      "name",
-      (kind === "currency" ? price.shape.currency : price.shape.paymentMethod).safeParse(name),
-    ),
+    said("name", (kind === "currency" ? price.shape.currency : price.shape.paymentMethod).safeParse(name)),
   endpoints: (row, { targets }) => {
     const [state, reason] = [row["state"] as EndpointState, row["reason"] as string | null];
     if (!isReasonOf(state, reason)) return `reason: none of those that an endpoint is ${state} for`;
@@ -69,12 +63,12 @@ export const ROW_RULES: Readonly<Record<string, RowRule>> = {
       return "action: only an administrator of this sandbox approves production or opens its gate";
     const noted = text === null ? {} : { note: text };
     if (action !== "request_production")
-      return messageOf(
+      return said(
         "act",
         actionRequest.safeParse({ action, ...noted, ...(subject === null ? {} : { subject }) }),
       );
     if (subject !== null) return "subject: a request for production has none";
-    return text === null ? undefined : messageOf("note", note.safeParse(text));
+    return text === null ? undefined : said("note", note.safeParse(text));
   },
   drills: ({ passed, steps }) => {
     const each = JSON.parse(String(steps)) as readonly { readonly passed: boolean }[];
@@ -89,7 +83,7 @@ const OPENS_PRODUCTION: ReadonlySet<unknown> = new Set<AdministratorAction>([
   "open_gate",
 ]);
 
-/** The rows of a store that are counted together, and the maximum number of them. */
+/** The rows of a store that are counted together, and their maximum number. */
 type RowLimit = { readonly most: number; readonly of: (row: NamedRow) => string | undefined };
 
 /** The maximum number of rows of a store. */
@@ -125,10 +119,10 @@ function faultRule(row: NamedRow): string | undefined {
   const ends = until === null ? null : iso(Number(until));
   const asked = faultRequest.safeParse({
     action,
-    match: nonNullFields(match),
-    ...nonNullFields({ status, latencyMs, retryAfterS, times, until: ends, seed }),
+    match: given(match),
+    ...given({ status, latencyMs, retryAfterS, times, until: ends, seed }),
   });
-  if (!asked.success) return messageOf("fault", asked);
+  if (!asked.success) return said("fault", asked);
   const terms = termsOf(asked.data);
   if (!terms.ok) return terms.refusal.message;
   const [made] = terms.value;
@@ -139,7 +133,7 @@ function faultRule(row: NamedRow): string | undefined {
 }
 
 /** The fields that are not null. */
-function nonNullFields(fields: NamedRow): NamedRow {
+function given(fields: NamedRow): NamedRow {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
@@ -149,7 +143,7 @@ type ParseResult = {
   };
 };
 
-function messageOf(what: string, { error }: ParseResult): string | undefined {
+function said(what: string, { error }: ParseResult): string | undefined {
   const [issue] = error?.issues ?? [];
   return issue && `${[what, ...issue.path].map(String).join(".")}: ${issue.message}`;
 }

@@ -1,7 +1,7 @@
-import { ALL_EVENTS, parseEventTypes, matchesPatterns } from "../../core/webhook/event-types.ts";
-import { MANUAL_REASONS, reasonWords, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { ALL_EVENTS, parseEventTypes, wants } from "../../core/webhook/event-types.ts";
+import { DISABLED_BY_HAND, reasonWords, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { createTestEvent } from "../../core/checkout/event.ts";
-import { accept, addField, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, inField, mapped, refuse, type Outcome } from "../../core/outcome.ts";
 import {
   formatSigningSecret,
   NONCE_BYTES,
@@ -31,12 +31,12 @@ type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
 /** Maximum number of endpoints of a store. */
 export const MAX_ENDPOINTS = 20;
 
-/** Maximum number of events whose redelivery a listener can request. */
+/** Maximum number of events that a listener can ask for again. */
 const MAX_REPLAYED = 100_000;
 
 /**
- * Adds an endpoint for a store's events. Refuses with `invalid_parameter` a forbidden address and patterns that match
- * no event type, and with `state_conflict` an address that already exists.
+ * Adds an endpoint for a store's events. Refuses with `invalid_parameter` a forbidden address and patterns that no
+ * event type matches, with `state_conflict` an address that exists.
  */
 export function addEndpoint(
   context: EndpointsContext,
@@ -70,8 +70,8 @@ export function addEndpoint(
 }
 
 /**
- * Registers the address of a store's listener. The endpoint and its secret stay the same. It first receives again the
- * events that `since` requests, then those that waited. Refuses with `invalid_parameter` or `not_found`.
+ * Registers the address of a store's listener. It is always the same endpoint, with the same secret. It first gets
+ * again the events that `since` asks for, then those that waited. Refuses with `invalid_parameter` or `not_found`.
  */
 export function registerListener(
   context: EndpointsContext,
@@ -79,7 +79,7 @@ export function registerListener(
   wanted: {
     readonly url: string;
     readonly eventTypes?: readonly string[] | undefined;
-    /** An event after which, or a time from which, all events are redelivered. */
+    /** An event after which all events are delivered again, or a time from which on. */
     readonly since?: { readonly eventId: string } | { readonly at: number } | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets & { readonly replayed: number }>> {
@@ -101,25 +101,25 @@ export function registerListener(
   });
 }
 
-/** Enables, disables or pauses an endpoint; deliveries to a paused endpoint wait. Refuses with `not_found`. */
+/** Enables, disables or pauses an endpoint; deliveries to a paused one wait. Refuses with `not_found`. */
 export function setEndpointState(
   context: EndpointsContext,
   ref: EndpointRef,
   state: Endpoint["state"],
 ): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint) => {
-    const reason = state === "disabled" ? MANUAL_REASONS.off : null;
+    const reason = state === "disabled" ? DISABLED_BY_HAND.off : null;
     context.store.endpoints.setState(endpoint.id, state, reason);
     context.wakeDispatcher(endpoint.id);
     return accept({ ...endpoint, state, reason, failingSince: null });
   });
 }
 
-/** Removes an endpoint; its deliveries are given up, but their audit is kept. Refuses with `not_found`. */
+/** Removes an endpoint; its deliveries are given up, their audit stays. Refuses with `not_found`. */
 export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint, now) => {
     dropEndpoint(context.store, endpoint.id, now);
-    return accept({ ...endpoint, state: "disabled", reason: MANUAL_REASONS.removed });
+    return accept({ ...endpoint, state: "disabled", reason: DISABLED_BY_HAND.removed });
   });
 }
 
@@ -129,8 +129,8 @@ export function showSecrets(context: EndpointsContext, ref: EndpointRef): Promis
 }
 
 /**
- * Gives an endpoint a new signing secret (decision 12). During the overlap the old secret also signs, so that the
- * receiver can be updated. Refuses with `not_found`.
+ * Gives an endpoint a new signing secret (decision 12). During the overlap the old one signs too, so that a
+ * receiver has time to change. Refuses with `not_found`.
  */
 export function rotateSecret(
   context: EndpointsContext,
@@ -153,8 +153,8 @@ export function rotateSecret(
 }
 
 /**
- * Delivers a `webhook.test` event to one endpoint. Refuses with `not_found`, and with `state_conflict` if the endpoint
- * is disabled.
+ * Delivers a `webhook.test` event to one endpoint. Refuses with `not_found`, and with `state_conflict` if it is
+ * disabled.
  */
 export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<string>> {
   const { store, world } = context;
@@ -169,8 +169,8 @@ export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promi
 }
 
 /**
- * Redelivers an event with the same event_id and bytes (interface 32), to one endpoint or to all enabled endpoints that
- * receive its type. Changes no status. Refuses with `not_found`, and with `state_conflict` if no endpoint can receive
+ * Delivers an event again with the same event_id and bytes (interface 32), to one endpoint or to all enabled endpoints
+ * that receive its type. Changes no status. Refuses with `not_found`, and with `state_conflict` if no endpoint can get
  * it.
  */
 export function replayEvent(
@@ -188,9 +188,7 @@ export function replayEvent(
     if (named?.state === "disabled") return isOff(named);
     const endpoints =
       named === undefined
-        ? known.filter(
-            ({ state, eventTypes }) => state !== "disabled" && matchesPatterns(eventTypes, event.value.type),
-          )
+        ? known.filter(({ state, eventTypes }) => state !== "disabled" && wants(eventTypes, event.value.type))
         : [named];
     if (endpoints.length === 0) {
       return refuse("state_conflict", [
@@ -208,7 +206,7 @@ export function replayEvent(
 }
 
 /**
- * Replays failed deliveries since a moment, oldest first: each event whose last delivery to an endpoint failed is
+ * Repeats failed deliveries since a moment, oldest first: each event whose last delivery to an endpoint failed is
  * delivered to that endpoint, unless it is disabled. Refuses with `not_found`, and with `state_conflict` if the named
  * endpoint is disabled.
  */
@@ -238,7 +236,7 @@ export function replayFailed(
   });
 }
 
-/** The events whose redelivery a listener requests: after an event, or from a time; none by default. */
+/** The events that a listener asks for again: after an event, or from a time on; none by default. */
 function eventsSince(
   { store }: EndpointsContext,
   storeId: string,
@@ -264,7 +262,7 @@ function eventsSince(
   ]);
 }
 
-/** Redelivers events in their order, before new ones. Events that are already waiting are not sent twice. */
+/** Delivers events again in their order, before new ones. Events that wait anyway are not sent twice. */
 function replayAll(
   context: EndpointsContext,
   { endpoint, events }: { readonly endpoint: Endpoint; readonly events: readonly StoredEvent[] },
@@ -272,7 +270,7 @@ function replayAll(
 ): number {
   const { deliveries } = context.store;
   const wanted = events.filter(
-    ({ id, type }) => matchesPatterns(endpoint.eventTypes, type) && !deliveries.waits(endpoint.id, id),
+    ({ id, type }) => wants(endpoint.eventTypes, type) && !deliveries.waits(endpoint.id, id),
   );
   for (const event of wanted)
     enqueue(context, { event, endpoint, cause: "replay", dueAt: event.createdAt }, now);
@@ -334,18 +332,15 @@ function checkForm(
   { targets }: EndpointsContext,
   wanted: { readonly url: string; readonly eventTypes?: readonly string[] | undefined },
 ): Outcome<Pick<Endpoint, "url" | "eventTypes">> {
-  const target = addField("url", parseTarget(wanted.url, targets));
+  const target = inField("url", parseTarget(wanted.url, targets));
   if (!target.ok) return target;
-  return mapValue(
-    addField("event_types", parseEventTypes(wanted.eventTypes ?? [ALL_EVENTS])),
-    (eventTypes) => ({
-      url: target.value.url,
-      eventTypes: eventTypes,
-    }),
-  );
+  return mapped(inField("event_types", parseEventTypes(wanted.eventTypes ?? [ALL_EVENTS])), (eventTypes) => ({
+    url: target.value.url,
+    eventTypes: eventTypes,
+  }));
 }
 
-/** An event of a store. Refuses with `not_found`, also for another store's event. */
+/** An event of a store. Refuses with `not_found`, for another store's event too. */
 export function eventOf(
   store: Pick<Store, "events">,
   storeId: string,
@@ -358,7 +353,7 @@ export function eventOf(
 }
 
 function isOff({ id, reason }: Endpoint): Outcome<never> {
-  const [why, chinese] = reasonWords(reason ?? MANUAL_REASONS.off);
+  const [why, chinese] = reasonWords(reason ?? DISABLED_BY_HAND.off);
   return refuse("state_conflict", [
     `endpoint ${id} is disabled: ${why}; enable it first`,
     `接收端 ${id} 已停用：${chinese}；请先启用`,

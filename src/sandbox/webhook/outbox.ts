@@ -1,12 +1,12 @@
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { matchesPatterns } from "../../core/webhook/event-types.ts";
+import { wants } from "../../core/webhook/event-types.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
 
 /**
  * Writes an event, and a delivery for each endpoint of its store that receives its type; runs inside a write. A
- * disabled endpoint misses the event, a paused endpoint receives it later.
+ * disabled endpoint misses the event, a paused endpoint gets it later.
  */
 export function emit(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
   const { store } = context;
@@ -14,18 +14,18 @@ export function emit(context: ServiceContext, event: Omit<StoredEvent, "position
   context.eventArrivals.tell(event.storeId, event);
   const endpoints = store.endpoints
     .of(event.storeId)
-    .filter(({ state, eventTypes }) => state !== "disabled" && matchesPatterns(eventTypes, event.type));
+    .filter(({ state, eventTypes }) => state !== "disabled" && wants(eventTypes, event.type));
   for (const endpoint of endpoints) enqueue(context, { event, endpoint, cause: "event" }, event.createdAt);
 }
 
-/** Writes the delivery of one event to one endpoint; runs inside a write. `now` is the store's time. */
+/** Writes the delivery of one event to one endpoint; runs inside a write. `now` is the store's. */
 export function enqueue(
   { store, world, wakeDispatcher }: ServiceContext,
   wanted: {
     readonly event: Omit<StoredEvent, "position">;
     readonly endpoint: Pick<Endpoint, "id">;
     readonly cause: DeliveryEntry["cause"];
-    /** The time at which the delivery is due. Default: now. */
+    /** When the delivery is due. Default: now. */
     readonly dueAt?: number;
   },
   now: number,

@@ -35,7 +35,7 @@ export type StartedAttempt = {
   readonly route: Route;
 };
 
-/** Maximum number of searches for due deliveries in one write; each search holds or drops at most one. */
+/** Maximum number of searches for due deliveries in one write: each search holds back or drops at most one. */
 const MAX_LOOKS = 100;
 
 /** The values shared by all deliveries that are taken together: one reading of the clock, and the decrypted secrets. */
@@ -55,8 +55,8 @@ export type StartedAttempts = { readonly started: readonly StartedAttempt[]; rea
 export const NO_DELIVERIES: StartedAttempts = { started: [], isFull: false };
 
 /**
- * Takes as many due deliveries of an endpoint as it may have in flight in addition to the current ones, and writes
- * their attempts; runs inside a write.
+ * Takes as many due deliveries of an endpoint as it may have in flight beside the present ones, and writes their
+ * attempts; runs inside a write.
  */
 export function takeDue(
   context: TakeContext,
@@ -68,7 +68,7 @@ export function takeDue(
   if (endpoint?.state !== "enabled") return NO_DELIVERIES;
   const clock = store.clocks.of(endpoint.storeId);
   if (clock === undefined) return NO_DELIVERIES;
-  // Held deliveries stay due, without an attempt.
+  // Deliveries that are held back stay due, without an attempt.
   if (context.heldBack(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   // The end of the drill wakes the dispatcher.
   if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NO_DELIVERIES;
@@ -91,8 +91,8 @@ export function takeDue(
 }
 
 /**
- * Takes the next due deliveries, each of a different checkout, up to the given number. `shouldContinue`: another search
- * may find more, because a delivery was held.
+ * Takes the next due deliveries, each of another checkout, up to the given number. `shouldContinue`: another search may find
+ * more, because a delivery was held back.
  */
 function takeSome(
   context: TakeContext,
@@ -119,7 +119,7 @@ function takeSome(
   return { taken, shouldContinue: false };
 }
 
-/** Applies a fault that prevents a delivery from being sent now; false for other faults. */
+/** Applies a fault that keeps a delivery from being sent now; false for other faults. */
 function holdBack(
   { store }: TakeContext,
   { delivery, fault }: { readonly delivery: Delivery; readonly fault: DeliveryFault },

@@ -28,15 +28,15 @@ export type SearchResult = {
 /** A position after all checkouts. */
 export const AFTER_ALL: CheckoutPosition = Number.MAX_SAFE_INTEGER;
 
-/** The number of newest checkouts that are searched for the end of an id. */
+/** The number of newest checkouts among which the end of an id is searched. */
 const NEWEST_IDS = 1000;
 /** Maximum number of checkouts that one search reads. */
 const MAX_LOOK = 20_000;
 /**
- * If the range, counting all stores, has at most this many times the requested rows, it is read sequentially, in half
- * the time.
+ * If the range, counting all stores, has at most this many times the wanted rows, it is read sequentially, in half the
+ * time.
  */
-const MAX_DENSITY = 3;
+const DENSE = 3;
 
 const OBJECTS = ["order", "checkout_session"] as const;
 
@@ -48,13 +48,10 @@ export function checkoutLists(connection: Connection) {
     /** The position of a checkout; undefined if the store does not have the id. */
     placeOf: (storeId: string, id: string): CheckoutPosition | undefined => sql.placeOf.get({ storeId, id }),
 
-    /**
-     * The checkouts at these positions, newest first. One statement for all takes half as long as one statement for
-     * each.
-     */
+    /** The checkouts at these positions, newest first. One statement for all takes half the time of one for each. */
     at: (places: readonly CheckoutPosition[]): Checkout[] => sql.at.all(JSON.stringify(places)),
 
-    /** The newest checkouts that pass a filter, from an unordered list of positions. */
+    /** The positions, of an unordered list, of the newest checkouts that pass a filter. */
     pick: (places: readonly CheckoutPosition[], filter: CheckoutFilter, span: Span): CheckoutPosition[] =>
       sql.pick.all({ ...filter, ...span, places: JSON.stringify(places) }),
 
@@ -71,14 +68,13 @@ export function checkoutLists(connection: Connection) {
     ofOrder: (storeId: string, orderId: string, limit: number): CheckoutPosition[] =>
       sql.ofOrder.all({ storeId, orderId, limit }),
 
-    /** The positions of the newest checkouts whose id ends with a text. */
+    /** The positions, among the newest checkouts, of those whose id ends with a text. */
     endingIn: (storeId: string, ending: string): CheckoutPosition[] =>
       sql.endingIn.all({ storeId, ending, among: NEWEST_IDS }),
 
     /**
-     * Searches the newest checkouts before a position for a text in their order_id or description, ignoring the case of
-     * ASCII letters. Null finds all. `last` is the oldest checkout examined; `isWhole` means that there is no older
-     * one.
+     * Searches the newest checkouts before a position for a text in their order_id or description (ASCII letters
+     * without case). Null finds all. `last` is the oldest checkout examined, `isWhole` whether none is older.
      */
     look: (filter: CheckoutFilter, text: string | null, { before, limit }: Span): SearchResult => {
       const { storeId } = filter;
@@ -88,12 +84,12 @@ export function checkoutLists(connection: Connection) {
       if (newest === undefined || last === undefined) return { places: [], last, isWhole: true };
       const like = text === null ? null : `%${text.replaceAll("%", "_")}%`;
       const wanted = { ...filter, newest, last, text, like, limit };
-      const isDense = newest - last < MAX_DENSITY * MAX_LOOK;
+      const isDense = newest - last < DENSE * MAX_LOOK;
       const places = (isDense ? sql.lookThroughAll : sql.look).all(wanted);
       return { places, last, isWhole: beyond === undefined };
     },
 
-    /** The number of checkouts of the store from one position to before another. */
+    /** The number of checkouts of the store from a position on, before another. */
     count: (storeId: string, from: CheckoutPosition, before: CheckoutPosition): number =>
       sql.count.get({ storeId, from, before }) ?? 0,
   };
@@ -119,7 +115,7 @@ function kindsOf({ status, object, paymentMethod }: CheckoutFilter): Kind[] {
 type StoreKey = Pick<Checkout, "storeId">;
 
 /** The condition of a filter. */
-const FILTER_CONDITION = `(@status IS NULL OR status = @status) AND (@object IS NULL OR object = @object)
+const MEANT = `(@status IS NULL OR status = @status) AND (@object IS NULL OR object = @object)
   AND (@paymentMethod IS NULL OR payment_method = @paymentMethod) AND (@orderId IS NULL OR order_id = @orderId)`;
 
 function prepare(connection: Connection) {
@@ -136,7 +132,7 @@ function prepare(connection: Connection) {
     pick: connection
       .prepare<CheckoutFilter & Span & { readonly places: string }, CheckoutPosition>(
         `SELECT rowid FROM checkouts
-         WHERE rowid IN (SELECT value FROM json_each(@places)) AND store_id = @storeId AND rowid < @before AND ${FILTER_CONDITION}
+         WHERE rowid IN (SELECT value FROM json_each(@places)) AND store_id = @storeId AND rowid < @before AND ${MEANT}
          ORDER BY rowid DESC LIMIT @limit`,
       )
       .pluck(),
@@ -177,7 +173,7 @@ type SearchQuery = CheckoutFilter & {
   readonly newest: CheckoutPosition;
   readonly last: CheckoutPosition;
   readonly text: string | null;
-  /** A pattern that matches every text containing `text`, and few others. */
+  /** A pattern of every text that contains `text`, and of few others. */
   readonly like: string | null;
   readonly limit: number;
 };
@@ -188,7 +184,7 @@ type SearchQuery = CheckoutFilter & {
  */
 function prepareLook(connection: Connection) {
   const found = `store_id = @storeId AND rowid BETWEEN @last AND @newest
-    AND ${FILTER_CONDITION}
+    AND ${MEANT}
     AND (@like IS NULL OR (order_id LIKE @like AND instr(lower(order_id), lower(@text)))
       OR (description LIKE @like AND instr(lower(description), lower(@text))))
     ORDER BY rowid DESC LIMIT @limit`;

@@ -35,7 +35,7 @@ const SYNCHRONOUS_FULL = 2;
 const [VERSIONS_OFFSET, WITH_LOG] = [18, 2];
 
 /**
- * Opens a database file, creating it if it does not exist and migrating it if it is older (decision 54). Refuses a file
+ * Opens a database file, making it if it does not exist and migrating it if it is older (decision 54). Refuses a file
  * that is empty, foreign, damaged, newer or of a development version, without writing to it, and names the disk failure
  * that makes it unusable. A failed operation leaves nothing behind.
  */
@@ -58,9 +58,9 @@ function openWhole(path: string, options: OpenOptions): Connection {
 }
 
 /**
- * Creates the file in a temporary folder, and gives it its name when it is complete and on disk, unless another process
+ * Creates the file in a temporary folder, and gives it its name once it is complete and on disk, unless another process
  * was faster. So neither a crash nor a failing disk leaves a partial file, and two processes that create it at once end
- * up with one file. Refuses a file that the disk did not store correctly.
+ * with one file. Refuses a file that the disk did not store correctly.
  */
 function createWhole(path: string, options: OpenOptions): FileRefusal | undefined {
   return inFolderBeside(path, options, (unfinished) => {
@@ -78,7 +78,7 @@ function createWhole(path: string, options: OpenOptions): FileRefusal | undefine
   });
 }
 
-/** Runs work with a path in a new folder next to a file, and removes the folder at the end. */
+/** Runs work with a path in a new folder beside a file, and removes that folder at the end. */
 function inFolderBeside<Value>(
   path: string,
   { pid = 0 }: Pick<OpenOptions, "pid">,
@@ -97,7 +97,7 @@ function inFolderBeside<Value>(
 
 /**
  * Removes files that are no longer needed; false if that fails. Such a failure must not hide another one; a later
- * command removes the folder, whose name contains its owner.
+ * command removes the folder, whose name has its owner.
  */
 function discard(folder: string): boolean {
   try {
@@ -122,12 +122,12 @@ function nameOnce(unfinished: string, path: string): void {
 /**
  * A new database of each kind. Its tables take longer to create than to copy, and a test suite starts many sandboxes.
  */
-const NEW_DATABASES = new WeakMap<FileKind, Buffer>();
+const NEW_ONES = new WeakMap<FileKind, Buffer>();
 
 /** The bytes of a new database, with all tables and no rows. */
 function newDatabase(options: OpenOptions): Buffer {
   const { kind } = options;
-  const made = NEW_DATABASES.get(kind);
+  const made = NEW_ONES.get(kind);
   if (made !== undefined) return made;
   const connection = openConnection(IN_MEMORY, options, (fresh) => {
     withoutFiles(fresh);
@@ -136,7 +136,7 @@ function newDatabase(options: OpenOptions): Buffer {
   });
   const bytes = connection.serialize();
   connection.close();
-  NEW_DATABASES.set(kind, bytes);
+  NEW_ONES.set(kind, bytes);
   return bytes;
 }
 
@@ -154,7 +154,7 @@ function openInMemory(options: OpenOptions): Connection {
   return openConnection(newDatabase(options), options, withoutFiles);
 }
 
-/** Disables flushing, for a file that no other process knows yet or that is deleted with the process. */
+/** Disables flushing, for a file that no other process knows yet or that ends with the process. */
 function withoutFiles(connection: Connection): void {
   connection.pragma("journal_mode = MEMORY");
   connection.pragma("synchronous = OFF");
@@ -176,14 +176,14 @@ function flushFolder(folder: string): void {
     file = openSync(folder, "r");
     fsyncSync(file);
   } catch (error) {
-    const refused = isError(error) && "code" in error && REFUSED_FLUSH_CODES.has(error.code);
+    const refused = isError(error) && "code" in error && REFUSED_FLUSH.has(error.code);
     if (!refused) throw error;
   } finally {
     if (file !== undefined) closeSync(file);
   }
 }
 
-const REFUSED_FLUSH_CODES: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
+const REFUSED_FLUSH: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
 
 function migrate(connection: Connection, path: string, options: OpenOptions): void {
   const format = schemaVersion(connection);
@@ -198,7 +198,7 @@ class CorruptCopy extends Error {
   readonly code = "EIO";
 }
 
-/** Writes a backup that gets its name when it is complete and on disk; an older backup is kept until then. */
+/** Writes a backup that gets its name once it is complete and on disk; an older backup is kept until then. */
 function backUp(
   connection: Connection,
   path: string,
@@ -231,7 +231,7 @@ export function applyMigrations(connection: Connection, kind: FileKind): void {
   }
 }
 
-/** Makes every commit wait for the disk. Otherwise WAL mode falls back to NORMAL at the first write. */
+/** Makes every commit wait for the disk. Otherwise WAL mode falls back to NORMAL with the first write. */
 function makeDurable(connection: Connection): void {
   connection.pragma("synchronous = FULL");
   const level = connection.pragma("synchronous", { simple: true });

@@ -2,11 +2,11 @@ import type { Scheduler } from "./group-commit.ts";
 
 /** A read whose result is cached for a moment. */
 type CachedRead<Value> = ((key: string) => Value) & {
-  /** Empties the cache; must be called after every change of the cached rows. */
+  /** Empties the cache; to be called after every change of the cached rows. */
   readonly forget: () => void;
 };
 
-/** How long another process's change can go unnoticed, in milliseconds; our own changes are visible immediately. */
+/** How long another process's change can go unnoticed; our own changes are visible at once. */
 const REMEMBER_MS = 50;
 
 /**
@@ -14,7 +14,7 @@ const REMEMBER_MS = 50;
  * of the time of a create. Only credentials, stores with their endpoints and faults, and signing secrets are cached;
  * keys, orders and states are read in the transaction that changes them.
  */
-export function cacheBriefly<Value>(
+export function remembered<Value>(
   scheduler: Pick<Scheduler, "after">,
   read: (key: string) => Value,
 ): CachedRead<Value> {

@@ -40,33 +40,27 @@ export function openWatchedDatabase(
     return accept({ connection, watch: NO_FILES, findingCause: (work) => work(), close, leave: close });
   }
   // Named while it is open, because the limit of open files is only exceeded then.
-  const outcome = withFileRefusal(path, options, () => accept(watchConnection(connection, path, options)));
+  const outcome = withFileRefusal(path, options, () => accept(watched(connection, path, options)));
   if (!outcome.ok) connection.close();
   return outcome;
 }
 
 /**
- * Watches a connection. SQLite writes the log into the database when the last connection is closed, and better-sqlite3
- * does not expose the setting for that. A read-only connection cannot do it, so the connection that is closed last
- * decides.
+ * SQLite writes the log into the database when its last connection is closed, and better-sqlite3 does not expose the
+ * setting for that. A read-only connection cannot do it, so the connection that is closed last decides.
  */
-function watchConnection(
+function watched(
   connection: Connection,
   path: string,
   { nativeBinding, kind }: OpenOptions,
 ): WatchedDatabase {
   const reader = new Database(path, { readonly: true, nativeBinding });
-  const watch = closeIfFailed(reader, () => {
+  const watch = closedIfFailed(reader, () => {
     // It holds its lock on the database from the first read on.
     reader.pragma("user_version");
     return watchFiles(path, isMarked(kind));
   });
-  const files: DatabaseFiles = {
-    path,
-    readAll: watch.readAll,
-    isOpen: true,
-    isSound: createSoundnessCheck(reader),
-  };
+  const files: DatabaseFiles = { path, readAll: watch.readAll, isOpen: true, isSound: confirmedForm(reader) };
   findCauses(connection, files);
   const closeWith = (last: Connection): void => {
     for (const one of [connection, reader]) if (one !== last) one.close();
@@ -79,7 +73,7 @@ function watchConnection(
 }
 
 /** Whether SQLite finds every page intact. A damaged database is not read again for each of its errors. */
-function createSoundnessCheck(reader: Connection): () => boolean {
+function confirmedForm(reader: Connection): () => boolean {
   let isDamaged = false;
   return () => {
     isDamaged ||= !isSound(reader);
@@ -133,7 +127,7 @@ function findingCause<Value>(files: DatabaseFiles, work: () => Value): Value {
   }
 }
 
-function closeIfFailed<Value>(connection: Connection, work: () => Value): Value {
+function closedIfFailed<Value>(connection: Connection, work: () => Value): Value {
   try {
     return work();
   } catch (error) {
@@ -142,10 +136,7 @@ function closeIfFailed<Value>(connection: Connection, work: () => Value): Value 
   }
 }
 
-/**
- * Whether the files still contain our content. An unknown state counts as changed: the next start uses a log that was
- * left.
- */
+/** An unknown state counts as changed: the next start uses a log that was left. */
 function holdsOwn(watch: FileWatch): boolean {
   try {
     return watch.holdsOwn();
@@ -160,7 +151,7 @@ function holdsOwn(watch: FileWatch): boolean {
  */
 type Transact = <Value>(work: () => Value) => Value;
 
-/** Creates such transactions, each with its mark at the end. */
+/** Makes such transactions, each with its mark at the end. */
 export function transactor({ connection, watch, findingCause: finding }: WatchedDatabase): Transact {
   const mark = createMarker(connection);
   return <Value>(work: () => Value): Value => {

@@ -1,5 +1,5 @@
 import type { Journal } from "../../core/checkout/journal.ts";
-import { mapValue, type Outcome } from "../../core/outcome.ts";
+import { mapped, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import type { FileKind, FileRefusal, OpenOptions } from "../connection/database.ts";
 import { LOG_MARK_DDL } from "../connection/log-mark.ts";
@@ -13,9 +13,9 @@ import {
 } from "./seen-events.ts";
 
 /**
- * The kind of `journal.db`: "ckJL" in its header. A migration is never edited: a schema change is a new migration at
- * the end, written next to its table, with its test. Every earlier schema version can be opened, because the stored
- * keys prevent double creates (decision 60).
+ * The kind of `journal.db`: "ckJL" in its header. A migration is never edited: a change of the schema is a new
+ * migration at the end, written beside its table, with its test. Every earlier schema version can be opened, because
+ * the stored keys prevent double creates (decision 60).
  */
 export const JOURNAL_FILE: FileKind = {
   name: "checkout journal",
@@ -30,12 +30,12 @@ export const JOURNAL_FILE: FileKind = {
   aside: "the file",
 };
 
-/** Opens the client's journal, creating it if it does not exist. Every change is on disk when its call returns. */
+/** Opens the client's journal, making it if it does not exist. Every change is on disk when its call returns. */
 export function openJournal(
   path: string,
   options: Omit<OpenOptions, "kind"> = {},
 ): Outcome<Journal, FileRefusal> {
-  return mapValue(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
+  return mapped(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
     entriesTable(opened),
   );
 }
@@ -48,7 +48,7 @@ export function openSeenEvents(
   path: string,
   { now, ...options }: Omit<OpenOptions, "kind"> & { readonly now: number },
 ): Outcome<SeenEvents, FileRefusal> {
-  return mapValue(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
+  return mapped(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
     seenEventsTable(opened, now),
   );
 }

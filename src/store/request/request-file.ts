@@ -28,42 +28,38 @@ export const REQUESTS_FILE: FileKind = {
 
 /** An open request log. */
 export type RequestFile = ReturnType<typeof requestsTable> & {
-  /** Whether the file still has its name; writes to a deleted file are lost. */
+  /** Whether the file still has its name: writes to a deleted file are lost. */
   readonly isThere: () => boolean;
   /**
    * Closes the file after an error. True if the error means that the file is damaged or was replaced; it was then set
-   * aside, and the next open starts a new one.
+   * aside, and the next opening starts a new one.
    */
   readonly closeAfter: (error: unknown) => boolean;
   readonly close: () => void;
 };
 
-/**
- * Options for opening a request log. `report` is called with a sentence if the file was set aside, or if lines were
- * skipped.
- */
+/** Options of opening a request log. `report` gets a sentence if the file was set aside, or if lines were skipped. */
 type RequestFileOptions = Omit<OpenOptions, "kind"> & {
   readonly report?: (sentence: string) => void;
 };
 
 /**
- * Reasons to set a file aside. After any other refusal it may be usable again, by another version or once the disk
- * works.
+ * Reasons to set a file aside. After any other refusal it can be used again, by another version or once the disk works.
  */
-const USELESS_REASONS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"]>([
+const USELESS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"]>([
   "zero_bytes",
   "foreign",
   "damaged",
   "database_damaged",
 ]);
 
-/** Whether a request log refused for this reason is set aside at its next use. */
+/** Whether a request log that was refused for this reason is set aside by its next use. */
 export function isToBeSetAside({ reason }: Pick<FileRefusal, "reason">): boolean {
-  return USELESS_REASONS.has(reason);
+  return USELESS.has(reason);
 }
 
 /**
- * Opens the request log, creating it if it does not exist; files left behind by a deleted log are deleted. A file that
+ * Opens the request log, making it if it does not exist; files that a deleted log left behind are deleted. A file that
  * is damaged or not a log is set aside, replacing an older one, and a new log is started (decision 86). A power failure
  * may lose its last requests.
  */
@@ -116,7 +112,7 @@ function requestFile(path: string, connection: Connection, options: RequestFileO
       table.forget(storeId);
       // The stores of its requests are unknown.
       if (path !== IN_MEMORY)
-        for (const ending of ["", "-wal"]) rmSync(`${path}${ASIDE_SUFFIX}${ending}`, { force: true });
+        for (const ending of ["", "-wal"]) rmSync(`${path}${ASIDE}${ending}`, { force: true });
     },
     isThere,
     closeAfter: (error) => {
@@ -129,19 +125,19 @@ function requestFile(path: string, connection: Connection, options: RequestFileO
   };
 }
 
-/** The suffix of a damaged log that was set aside; only one is kept, for inspection. */
-const ASIDE_SUFFIX = ".damaged";
+/** The ending of a damaged log that was set aside; only one is kept, for inspection. */
+const ASIDE = ".damaged";
 
 function setAside(path: string, { report }: RequestFileOptions, why: string): void {
   for (const ending of ["", "-wal"]) {
-    rmSync(`${path}${ASIDE_SUFFIX}${ending}`, { force: true });
-    if (existsSync(path + ending)) renameSync(path + ending, `${path}${ASIDE_SUFFIX}${ending}`);
+    rmSync(`${path}${ASIDE}${ending}`, { force: true });
+    if (existsSync(path + ending)) renameSync(path + ending, `${path}${ASIDE}${ending}`);
   }
   rmSync(`${path}-shm`, { force: true });
-  report?.(`the log of requests was set aside as ${path}${ASIDE_SUFFIX}, and a new one begun: ${why}`);
+  report?.(`the log of requests was set aside as ${path}${ASIDE}, and a new one begun: ${why}`);
 }
 
-/** Whether an error means that a log is damaged, truncated or has other tables; disk failures cause none of these. */
+/** Whether an error means that a log is damaged, truncated or has other tables, which no disk failure causes. */
 function isUseless(path: string, options: RequestFileOptions, error: unknown): error is Error {
   if (!isSqliteError(error) || path === IN_MEMORY) return false;
   // Another process has written a row of the same position.

@@ -11,8 +11,8 @@ import { createOrderIndex } from "./order-index.ts";
 
 /**
  * The DDL of requests: a row for each batch of a store, with a line of JSON for each request in the order of positions;
- * the row has the position of its last request. A row for each request made a create a tenth slower. A search parses
- * only lines that contain the text.
+ * the row has the position of its last request. A row for each request cost a create a tenth of its time. A search
+ * parses only lines that contain the wanted text.
  */
 export const REQUESTS_DDL = `
 CREATE TABLE request_batches (
@@ -29,7 +29,7 @@ const HOLDING = `SELECT requests FROM request_batches
 /** The part of a line that shows that the request was not refused. */
 const SUCCEEDED = '"code":null';
 
-/** A range of positions of a store's requests, excluding both ends. */
+/** A range of positions of a store's requests, without both ends. */
 type PositionRange = { readonly storeId: string; readonly after: number; readonly before: number };
 
 /** Requests of one store that are written together, in the order of their positions. */
@@ -43,25 +43,25 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
   const append = connection.transaction((batches: readonly RequestBatch[], kept: number) => {
     for (const { storeId, requests } of batches) {
       const newest = requests.at(-1)?.position ?? 0;
-      insert.run(storeId, newest, formatLines(requests.slice(-kept)));
+      insert.run(storeId, newest, asLines(requests.slice(-kept)));
       trim.run(storeId, newest - kept);
     }
   });
 
   /** The requests of a store, newest first; with a text, only requests that contain it as a JSON string. */
   function* newestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
-    for (const batch of newestHolding.iterate({ storeId, after, holds: searchTextOf(text) }))
+    for (const batch of newestHolding.iterate({ storeId, after, holds: asHeld(text) }))
       yield* parsed(batch, text).toReversed();
   }
 
-  /** The requests of a store, oldest first; with a text, only requests that contain it as a JSON string. */
+  /** The same, oldest first. */
   function* oldestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
-    for (const batch of oldestHolding.iterate({ storeId, after, holds: searchTextOf(text) }))
+    for (const batch of oldestHolding.iterate({ storeId, after, holds: asHeld(text) }))
       yield* parsed(batch, text);
   }
 
   return {
-    /** Writes batches, and deletes batches of the same stores that contain none of the newest `kept` requests. */
+    /** Writes batches, and deletes batches of their stores that hold none of the newest `kept` requests. */
     append: (batches: readonly RequestBatch[], kept: number): void => append.immediate(batches, kept),
 
     /** Deletes the requests of a store. */
@@ -100,15 +100,12 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
   };
 }
 
-/**
- * The limits of a search for refused requests: the position after which it starts, the number of results, and the
- * number of lines read.
- */
+/** How far a look for refused requests goes: after a position, to so many that are found or read. */
 type RefusedQuery = { readonly after: number; readonly limit: number; readonly most: number };
 
 /**
- * The newest refused requests whose order_id contains a text, ignoring case, newest first. Parses at most `most` lines;
- * `isWhole` says whether these were all.
+ * The newest refused requests whose order_id has a text in it, in any case of its letters, newest first. Parses no more
+ * than `most` lines: `isWhole` says whether these were all.
  */
 function readRefused(
   newestHolding: ReturnType<typeof statements>["newestHolding"],
@@ -136,19 +133,19 @@ function readRefused(
   };
 }
 
-function searchTextOf(text: string | null): string | null {
+function asHeld(text: string | null): string | null {
   return text === null ? null : JSON.stringify(text);
 }
 
 /** A line of JSON for each request; JSON has no line breaks inside. */
-function formatLines(requests: readonly LoggedRequest[]): string {
+function asLines(requests: readonly LoggedRequest[]): string {
   return requests.map((request) => JSON.stringify(request)).join("\n");
 }
 
 /** Parses the requests of a batch; with a text, only requests that contain it as a JSON string. Skips invalid lines. */
 function batchReader(noteUnreadable: () => void) {
   return (batch: string, text: string | null = null): LoggedRequest[] => {
-    const [lines, held] = [batch.split("\n"), searchTextOf(text)];
+    const [lines, held] = [batch.split("\n"), asHeld(text)];
     return (held === null ? lines : lines.filter((line) => line.includes(held))).flatMap((line) => {
       const request = readRequest(line);
       if (request === undefined) noteUnreadable();
@@ -186,8 +183,8 @@ function statements(connection: Connection) {
 }
 
 /**
- * Reads the requests between two positions. A batch contains the positions up to its last one, so the first batch that
- * reaches the end of the range is the last one needed.
+ * A batch has the positions up to its last one, so the first batch that reaches the end of the range is the last one
+ * needed.
  */
 function readBetween(
   connection: Connection,

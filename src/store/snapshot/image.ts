@@ -53,12 +53,12 @@ export type SnapshotRefusal = {
 /** A checked snapshot with the schema version of this program: a database in memory. */
 export type SnapshotImage = SnapshotFacts & {
   readonly connection: Connection;
-  /** The key that encrypts the snapshot's signing secrets. */
+  /** The key that seals its signing secrets. */
   readonly key: Uint8Array;
   readonly storeIds: readonly string[];
   /** The tables whose rows are copied. */
   readonly tables: () => readonly CopiedTable[];
-  /** The rows of a table, in the order of `readRows`. */
+  /** The rows of such a table, in the order of `readRows`. */
   readonly rows: (table: CopiedTable) => Iterable<NamedRow>;
   /** The id of a delivery that does not match its event; undefined if there is none. */
   readonly strayDelivery: () => string | undefined;
@@ -82,9 +82,7 @@ type Template = { readonly bytes: Buffer; readonly schema: string };
 /** Empty snapshots by kind and schema version: opening a copy takes a fraction of the time of the migrations. */
 const templates = new WeakMap<FileKind, Map<number, Template>>();
 
-/**
- * Creates an empty snapshot in memory, to be filled; it contains nothing random, so that equal rows give equal bytes.
- */
+/** An empty snapshot in memory, to be filled; it has nothing random, so that equal rows give equal bytes. */
 export function newImage(options: ImageOptions): Connection {
   const connection = openBytes(templateOf(options, currentFormat(options.kind)).bytes, options);
   connection.pragma("journal_mode = OFF");
@@ -92,7 +90,7 @@ export function newImage(options: ImageOptions): Connection {
   return connection;
 }
 
-/** Creates an empty snapshot as a file, replacing the file at this path. `sealFile` completes it. */
+/** The same as a file, which replaces the file at this path. `sealFile` completes it. */
 export function newImageFile(path: string, options: ImageOptions): Connection {
   writeFileSync(path, templateOf(options, currentFormat(options.kind)).bytes);
   const connection = new Database(path, { nativeBinding: options.nativeBinding });
@@ -101,8 +99,8 @@ export function newImageFile(path: string, options: ImageOptions): Connection {
 }
 
 /**
- * Pragmas for a file that counts only when it is sealed and flushed. SQLite's cache is written at the end in one step,
- * so it is small: 8 MB.
+ * The file counts only once it is sealed and flushed. SQLite's cache is written at the end in one step, so it is small:
+ * 8 MB.
  */
 const FILE_PRAGMAS = [
   "journal_mode = OFF",
@@ -114,8 +112,8 @@ const FILE_PRAGMAS = [
 ];
 
 /**
- * Creates an empty snapshot in an attached database, for a caller who fills it in one step: `tables` runs before that
- * and `rest` afterwards, because building an index from all rows takes a fraction of the time.
+ * Makes an empty snapshot in an attached database, for a caller who fills it in one step: `tables` runs before that,
+ * `rest` afterwards, because building an index from all rows takes a fraction of the time.
  */
 export function createAttachedImage(
   options: ImageOptions,
@@ -143,12 +141,12 @@ export function createAttachedImage(
   };
 }
 
-/** Writes proof and checksum into the file of a snapshot, reading one part at a time so that other work can run. */
+/** Puts proof and checksum into the file of a snapshot, reading one part at a time so that other work can run. */
 export async function sealFile(path: string, origin: SnapshotOrigin): Promise<void> {
   const file = await promises.open(path, "r+");
   try {
     const proof = beginProof(origin);
-    await readParts(file, (part, isFirst) => (isFirst ? partsToProve(part) : [part]).forEach(proof.add));
+    await readParts(file, (part, isFirst) => (isFirst ? provenParts(part) : [part]).forEach(proof.add));
     await file.write(proof.end(), 0, ORIGIN_PROOF_BYTES, ORIGIN_OFFSET);
     let checksum = 0;
     await readParts(file, (part, isFirst) => {
@@ -162,7 +160,7 @@ export async function sealFile(path: string, origin: SnapshotOrigin): Promise<vo
   }
 }
 
-/** The number of bytes read at a time. */
+/** The number of bytes read at once. */
 const PART_BYTES = 1024 * 1024;
 
 async function readParts(
@@ -178,26 +176,24 @@ async function readParts(
   }
 }
 
-/** Writes the proof of origin into the bytes of a snapshot, which still need their checksum. */
-export function writeOrigin(bytes: Buffer, origin: SnapshotOrigin): Buffer {
-  originProof(origin, partsToProve(bytes)).copy(bytes, ORIGIN_OFFSET);
+/** Puts the proof of origin into the bytes of a snapshot, which still need their checksum. */
+export function withOrigin(bytes: Buffer, origin: SnapshotOrigin): Buffer {
+  originProof(origin, provenParts(bytes)).copy(bytes, ORIGIN_OFFSET);
   return bytes;
 }
 
 /** Whether this sandbox took the snapshot, and no bit has changed since (decision 95). */
 export function hasOrigin(bytes: Uint8Array, origin: SnapshotOrigin): boolean {
-  return isOriginProof(origin, partsToProve(bytes), bytes.subarray(ORIGIN_OFFSET, ORIGIN_END));
+  return isOriginProof(origin, provenParts(bytes), bytes.subarray(ORIGIN_OFFSET, ORIGIN_END));
 }
 
 /** All bytes except the checksum and the proof. */
-function partsToProve(bytes: Uint8Array): readonly Uint8Array[] {
+function provenParts(bytes: Uint8Array): readonly Uint8Array[] {
   return [bytes.subarray(0, CHECKSUM_OFFSET), bytes.subarray(ORIGIN_END)];
 }
 
-/**
- * The bytes of a snapshot with their checksum: without it, a changed digit would be restored, because SQLite has none.
- */
-export function writeChecksum(bytes: Buffer): Buffer {
+/** The bytes of a snapshot with their checksum: SQLite has none, so a changed digit would be restored. */
+export function withChecksum(bytes: Buffer): Buffer {
   bytes.writeUInt32BE(checksumOf(bytes), CHECKSUM_OFFSET);
   return bytes;
 }
@@ -208,8 +204,8 @@ function checksumOf(bytes: Buffer): number {
 }
 
 /**
- * Opens a snapshot in memory and checks its kind, bytes, schema, pages, indexes and references. A snapshot with an
- * older schema version is migrated in memory; its bytes stay unchanged.
+ * Opens a snapshot in memory and checks its kind, bytes, schema, pages, indexes and references. A snapshot of an older
+ * schema version is migrated in memory; its bytes stay unchanged.
  */
 export function openImage(
   bytes: Uint8Array,
@@ -218,11 +214,11 @@ export function openImage(
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const header = whole.subarray(0, HEADER_BYTES);
   if (header.length < HEADER_BYTES || header.toString("latin1", 0, 16) !== SQLITE_MAGIC)
-    return refuseSnapshot("foreign", "it is no snapshot of checkout");
+    return refused("foreign", "it is no snapshot of checkout");
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== options.kind.applicationId)
-    return refuseSnapshot("foreign", "it is a database of another kind, and no snapshot of checkout");
+    return refused("foreign", "it is a database of another kind, and no snapshot of checkout");
   if (header.readUInt16BE(WRITE_VERSION_OFFSET) !== 0x0101)
-    return refuseDamaged("it was changed by another program");
+    return damaged("it was changed by another program");
   let connection: Connection | undefined;
   try {
     connection = openBytes(whole, options);
@@ -233,7 +229,7 @@ export function openImage(
     connection?.close();
     // The bytes must be at fault: they are in memory, so no disk can have failed.
     if (!isMalformed(error)) throw error;
-    return refuseDamaged(isError(error) ? error.message : String(error));
+    return damaged(isError(error) ? error.message : String(error));
   }
 }
 
@@ -246,25 +242,25 @@ function checkImage(
   const format = schemaVersion(connection);
   const newest = currentFormat(kind);
   if (format > newest)
-    return refuseSnapshot(
+    return refused(
       "newer",
       `it was made by a newer version of checkout (format ${format}; this one knows up to ${newest}); update checkout`,
     );
   if (format < kind.firstFormat)
-    return refuseSnapshot(
+    return refused(
       "development_version",
       `it was made by a development version of checkout (format ${format}; released versions start at ${kind.firstFormat}); take a new one`,
     );
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
-    return refuseDamaged("its bytes are not those that were written");
+    return damaged("its bytes are not those that were written");
   // First of all: a check, a migration or a query would run the expressions and triggers of a foreign schema.
   if (schemaOf(connection) !== templateOf(options, format).schema)
-    return refuseDamaged("its tables are not those of a snapshot");
+    return damaged("its tables are not those of a snapshot");
   // An index that leads to other rows would hide a row from one query and show it to another. A proven snapshot has no
   // such index.
   const check = options.isOwn === true ? "quick_check(1)" : "integrity_check(1)";
   const verdict = String(connection.pragma(check, { simple: true }));
-  if (verdict !== "ok") return refuseDamaged(verdict);
+  if (verdict !== "ok") return damaged(verdict);
   if (format < newest) applyMigrations(connection, kind);
   const stray = connection.pragma("foreign_key_check") as readonly unknown[];
   const about = connection
@@ -275,10 +271,10 @@ function checkImage(
   const storeIds = connection.prepare<[], string>("SELECT id FROM stores ORDER BY rowid").pluck().all();
   const isWhole = about?.storeId === null || (storeIds.length === 1 && storeIds[0] === about?.storeId);
   if (stray.length > 0 || about === undefined || !isWhole || storeIds.length === 0)
-    return refuseDamaged("rows of it are missing");
+    return damaged("rows of it are missing");
   // With a single store, no row can refer to another store.
   if (storeIds.length > 1 && crossesStores(connection))
-    return refuseDamaged("rows of one store refer to those of another");
+    return damaged("rows of one store refer to those of another");
   return accept({
     ...about,
     format,
@@ -323,10 +319,10 @@ function schemaOf(connection: Connection): string {
   return JSON.stringify(parts.raw().all());
 }
 
-function refuseDamaged(why: string): Outcome<never, SnapshotRefusal> {
-  return refuseSnapshot("damaged", `it is damaged: ${why}`);
+function damaged(why: string): Outcome<never, SnapshotRefusal> {
+  return refused("damaged", `it is damaged: ${why}`);
 }
 
-function refuseSnapshot(reason: SnapshotRefusal["reason"], message: string): Outcome<never, SnapshotRefusal> {
+function refused(reason: SnapshotRefusal["reason"], message: string): Outcome<never, SnapshotRefusal> {
   return { ok: false, refusal: { reason, message } };
 }

@@ -8,22 +8,22 @@ export type CopiedTable = {
   readonly columns: readonly string[];
   /** The columns of its primary key. */
   readonly key: readonly string[];
-  /** Whether the order of creation of its rows matters. */
+  /** Whether the order of creation matters for its rows. */
   readonly isOrdered: boolean;
   /** The index of the column that numbers the rows of all stores; undefined if there is none. */
   readonly position: number | undefined;
 };
 
-/** Encrypts a secret with another key. */
+/** Seals a secret with another key. */
 export type Reseal = (sealed: SealedSecret) => SealedSecret;
 
-/** The stores whose rows are selected: one, or all. */
+/** The stores whose rows are meant: one, or all. */
 export type RowSelection = { readonly storeId: string } | "all";
 
 type Row = unknown[];
 
 /** Tables without rows of stores. All other tables, including future ones, belong to stores. */
-const STORELESS_TABLES: ReadonlySet<string> = new Set([
+const OF_NO_STORE: ReadonlySet<string> = new Set([
   "home",
   "log_mark",
   "resets",
@@ -34,8 +34,10 @@ const STORELESS_TABLES: ReadonlySet<string> = new Set([
   "snapshot",
 ]);
 
-/** Tables whose rows belong to a row of another table that names the store, with the column that refers to that row. */
-const OWNED_TABLES: ReadonlyMap<string, { readonly owner: string; readonly by: string }> = new Map(
+/**
+ * Tables whose rows belong to a row of another table, which names the store; with the column that refers to that row.
+ */
+const OWNED: ReadonlyMap<string, { readonly owner: string; readonly by: string }> = new Map(
   Object.entries({
     attempts: { owner: "checkouts", by: "checkout_id" },
     page_views: { owner: "checkouts", by: "checkout_id" },
@@ -45,20 +47,20 @@ const OWNED_TABLES: ReadonlyMap<string, { readonly owner: string; readonly by: s
 );
 
 /** Conditions for the rows of a store in tables without a column `store_id`. */
-const STORE_CONDITIONS: ReadonlyMap<string, string> = new Map(
+const OF_STORE: ReadonlyMap<string, string> = new Map(
   Object.entries({
     merchants: "id = (SELECT merchant_id FROM stores WHERE id = ?)",
     stores: "id = ?",
   }),
 );
 
-/** The number of rows that are read, and written to a snapshot, before other work can run. */
+/** The number of rows that are read at once, and written to a snapshot, before other work can run. */
 const ROWS_AT_ONCE = 200;
-/** The number of row positions that are read before other work can run; they are read from an index. */
+/** The same for row positions, which are read from an index. */
 const PLACES_AT_ONCE = 5000;
 
-/** Conditions that exclude temporary rows: keys that are revoked with their drill, and attempts in flight. */
-const KEPT_CONDITIONS: ReadonlyMap<string, string> = new Map(
+/** Conditions that exclude temporary rows: keys that end with their drill, and attempts in flight. */
+const KEPT: ReadonlyMap<string, string> = new Map(
   Object.entries({
     credentials: "for_drill = 0",
     delivery_attempts: "finished_at IS NOT NULL",
@@ -76,7 +78,7 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
   >("SELECT name, type, pk FROM pragma_table_info(?)");
   return selectTables
     .all()
-    .filter(({ name }) => !STORELESS_TABLES.has(name))
+    .filter(({ name }) => !OF_NO_STORE.has(name))
     .map(({ name, wr }) => {
       const columns = selectColumns.all(name);
       const numbered = columns.findIndex(({ type, pk }) => pk === 1 && type === "INTEGER");
@@ -117,7 +119,7 @@ export function crossesStores(connection: Connection): boolean {
   );
 }
 
-/** Reads rows in order. */
+/** Reads rows in their order. */
 export function selectRows(
   connection: Connection,
   table: CopiedTable,
@@ -127,7 +129,7 @@ export function selectRows(
   return select.raw().iterate(...parametersOf(of));
 }
 
-/** Copies rows, in order, into the same table of an attached database. */
+/** Copies rows, in their order, into the same table of an attached database. */
 export function copyRows(
   connection: Connection,
   table: CopiedTable,
@@ -139,7 +141,7 @@ export function copyRows(
 }
 
 function selectSql({ name, columns, isOrdered }: CopiedTable, of: RowSelection): string {
-  const where = whereOf(KEPT_CONDITIONS.get(name), of === "all" ? undefined : storeCondition(name));
+  const where = whereOf(KEPT.get(name), of === "all" ? undefined : storeCondition(name));
   return `SELECT ${columns.join(", ")} FROM main.${name} ${where} ${isOrdered ? "ORDER BY rowid" : ""}`;
 }
 
@@ -153,14 +155,14 @@ function whereOf(...conditions: readonly (string | undefined)[]): string {
 }
 
 function storeCondition(name: string): string {
-  const owned = OWNED_TABLES.get(name);
-  if (owned === undefined) return STORE_CONDITIONS.get(name) ?? "store_id = ?";
+  const owned = OWNED.get(name);
+  if (owned === undefined) return OF_STORE.get(name) ?? "store_id = ?";
   return `${owned.by} IN (SELECT id FROM ${owned.owner} WHERE store_id = ?)`;
 }
 
 /**
  * Reads rows a few at a time, so that other work can run in between; a slice may be empty. Rows of a store are looked
- * up one by one, because SQLite would sort all of them before returning the first.
+ * up one by one, because SQLite would sort all of them before it returned the first.
  */
 export function* sliceRows(
   connection: Connection,
@@ -168,7 +170,7 @@ export function* sliceRows(
   of: RowSelection,
 ): Generator<readonly Row[]> {
   const { name, columns, key, isOrdered } = table;
-  const owned = OWNED_TABLES.get(name);
+  const owned = OWNED.get(name);
   if (of === "all" || (owned === undefined && !isOrdered)) {
     yield* slicesOf(selectRows(connection, table, of), ROWS_AT_ONCE);
     return;
@@ -184,13 +186,13 @@ export function* sliceRows(
   }
   const isOfPlace =
     owned === undefined ? "rowid = ?" : `${owned.by} = (SELECT id FROM ${keeper} WHERE rowid = ?)`;
-  const sql = `SELECT ${columns.join(", ")} FROM ${name} ${whereOf(isOfPlace, KEPT_CONDITIONS.get(name))} ORDER BY ${key.join(", ")}`;
+  const sql = `SELECT ${columns.join(", ")} FROM ${name} ${whereOf(isOfPlace, KEPT.get(name))} ORDER BY ${key.join(", ")}`;
   const select = connection.prepare<[number], Row>(sql).raw();
   for (const some of slicesOf(Float64Array.from(found).toSorted(), ROWS_AT_ONCE))
     yield some.flatMap((place) => select.all(place));
 }
 
-/** Splits values into small arrays. */
+/** Values in small arrays. */
 function* slicesOf<Value>(values: Iterable<Value>, atOnce: number): Generator<readonly Value[]> {
   let slice: Value[] = [];
   for (const value of values) {
@@ -202,21 +204,21 @@ function* slicesOf<Value>(values: Iterable<Value>, atOnce: number): Generator<re
 }
 
 /** The order in which rows are read, if it is not the order of their key: rows of one checkout come together. */
-const READ_ORDERS: ReadonlyMap<string, string> = new Map(
+const READ_BY: ReadonlyMap<string, string> = new Map(
   Object.entries({ events: "checkout_id, sequence", idempotency_keys: "checkout_id, key" }),
 );
 
 /** A row as an object. */
 export type NamedRow = Readonly<Record<string, unknown>>;
 
-/** Reads the rows that a snapshot copies from a table, of all stores, by key or by checkout. */
+/** Reads the rows of a table that a snapshot copies, of all stores, by key or by checkout. */
 export function readRows(
   connection: Connection,
   { name, columns, key }: Pick<CopiedTable, "name" | "columns" | "key">,
 ): IterableIterator<NamedRow> {
-  const kept = KEPT_CONDITIONS.get(name);
+  const kept = KEPT.get(name);
   const where = kept === undefined ? "" : `WHERE ${kept}`;
-  const order = READ_ORDERS.get(name) ?? key.join(", ");
+  const order = READ_BY.get(name) ?? key.join(", ");
   return connection
     .prepare<[], NamedRow>(`SELECT ${columns.join(", ")} FROM ${name} ${where} ORDER BY ${order}`)
     .iterate();
@@ -245,7 +247,7 @@ export function insertRows(
   for (const row of rows) statementOf(connection, sql).run(...row);
 }
 
-/** The statements of a connection, prepared once: preparing them would be half of the work for a small store. */
+/** The statements of a connection, prepared once: preparing would be half of the work for a small store. */
 const prepared = new WeakMap<Connection, Map<string, Statement>>();
 type Statement = Database.Statement<unknown[], Row>;
 
@@ -257,8 +259,8 @@ function statementOf(connection: Connection, sql: string): Statement {
   return statement;
 }
 
-/** Rows of signing secrets, each encrypted with another key. */
-export function* resealRows({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Reseal): Generator<Row> {
+/** Rows of signing secrets, each sealed with another key. */
+export function* resealed({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Reseal): Generator<Row> {
   const at = (name: string): number => columns.indexOf(name);
   const [id, storeId, nonce, sealed] = [at("id"), at("store_id"), at("nonce"), at("sealed")];
   for (const row of rows) {

@@ -9,14 +9,14 @@ import { SECRETS, snapshotTaker, type SnapshotSource } from "./take.ts";
 import {
   tablesToCopy,
   insertRows,
-  resealRows,
+  resealed,
   selectRows,
   type CopiedTable,
   type Reseal,
   type RowSelection,
 } from "./rows.ts";
 
-/** The stores that a snapshot replaces. `gone`: existing stores that the snapshot does not contain. */
+/** The stores that a snapshot replaces. `gone`: existing stores that the snapshot does not have. */
 type Replacement = {
   readonly rows: RowSelection;
   readonly storeIds: readonly string[];
@@ -24,17 +24,17 @@ type Replacement = {
   readonly reseal: Reseal;
 };
 
-/** Thrown if another store of the sandbox has an id or a key from the snapshot. */
+/** Thrown if another store of the sandbox has an id or a key of the snapshot. */
 export class SnapshotConflict extends Error {
   override readonly name = "SnapshotConflict";
 }
 
-/** Thrown if no sandbox can have written the rows: another program created or changed the snapshot. */
+/** Thrown if no sandbox can have written the rows: another program made or changed the snapshot. */
 export class SnapshotDamage extends Error {
   override readonly name = "SnapshotDamage";
 }
 
-/** Options for copying rows. `clearing` deletes all rows of a store; `changed` is called after each change. */
+/** Options of copying rows. `clearing` deletes all rows of a store; `changed` is called after each change. */
 type Options = Omit<SnapshotSource, "connection"> & {
   readonly clearing: Clearing;
   readonly changed: () => void;
@@ -61,8 +61,8 @@ export function snapshotsTable(connection: Connection, options: Options) {
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),
 
     /**
-     * Replaces some or all stores with those of a snapshot, within a write. Throws `SnapshotConflict` if another store
-     * has one of the ids or keys, and `SnapshotDamage` if the rows cannot come from a sandbox.
+     * Replaces some or all stores by those of a snapshot, within a write. Throws `SnapshotConflict` if another store
+     * has one of its ids or keys, and `SnapshotDamage` if its rows cannot come from a sandbox.
      */
     restore: (image: SnapshotImage, replacement: Replacement): void => restore(copying, image, replacement),
 
@@ -85,13 +85,13 @@ function restore(
   try {
     for (const table of tables()) {
       const rows = selectRows(image, table, of);
-      insertRows(connection, table, prepareRows(connection, table, { rows, reseal }));
+      insertRows(connection, table, prepared(connection, table, { rows, reseal }));
     }
     clearing.putBack(drillKeys);
     for (const id of storeIds) chooseHeads(connection, id);
   } catch (error) {
     if (!isSqliteError(error) || storageFailureOf(error) !== undefined) throw error;
-    const Reason = DUPLICATE_ERRORS.has(error.code) ? SnapshotConflict : SnapshotDamage;
+    const Reason = TAKEN.has(error.code) ? SnapshotConflict : SnapshotDamage;
     throw new Reason(error.message, { cause: error });
   }
   for (const [id, place] of places) if (place !== undefined) putAt(connection, id, place);
@@ -99,31 +99,29 @@ function restore(
 }
 
 /** SQLite's errors for an id or a key that already exists. */
-const DUPLICATE_ERRORS: ReadonlySet<string> = new Set([
+const TAKEN: ReadonlySet<string> = new Set([
   "SQLITE_CONSTRAINT_PRIMARYKEY",
   "SQLITE_CONSTRAINT_ROWID",
   "SQLITE_CONSTRAINT_UNIQUE",
 ]);
 
-function prepareRows(
+function prepared(
   connection: Connection,
   table: CopiedTable,
   { rows, reseal }: { readonly rows: Iterable<unknown[]>; readonly reseal: Reseal },
 ): Iterable<unknown[]> {
-  if (table.name === SECRETS) return resealRows(table, rows, reseal);
-  return table.position === undefined ? rows : renumberRows(connection, table, [...rows]);
+  if (table.name === SECRETS) return resealed(table, rows, reseal);
+  return table.position === undefined ? rows : placed(connection, table, [...rows]);
 }
 
-/**
- * Far more than a sandbox can count to, but far below the limit of numbers, so that there is room for later positions.
- */
+/** Far more than a sandbox can count to, but far below the limit of numbers, so that later positions fit above it. */
 const MAX_POSITION = 2 ** 52;
 
 /**
- * Renumbers rows that are numbered across all stores: each keeps its number; or, if a number is taken, all get numbers
- * above every number ever used, in the same order.
+ * Rows that are numbered across all stores: each keeps its number; or, if one number is taken, all get numbers above
+ * every number ever given, in the same order.
  */
-function renumberRows(
+function placed(
   connection: Connection,
   { name, columns, position = 0 }: CopiedTable,
   rows: unknown[][],
@@ -144,7 +142,7 @@ function renumberRows(
   return rows.map((row) => row.with(position, Number(row[position]) + behind));
 }
 
-/** The position of a store among the stores, so that the first store stays the first. */
+/** The position of a store among the stores, so that the first one stays the first. */
 function placeOf(connection: Connection, storeId: string): number | undefined {
   return connection.prepare<[string], number>("SELECT rowid FROM stores WHERE id = ?").pluck().get(storeId);
 }

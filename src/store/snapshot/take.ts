@@ -8,14 +8,14 @@ import {
   newImageFile,
   sealFile,
   SNAPSHOT_FILE,
-  writeChecksum,
-  writeOrigin,
+  withChecksum,
+  withOrigin,
 } from "./image.ts";
 import {
   tablesToCopy,
   copyRows,
   insertRows,
-  resealRows,
+  resealed,
   selectRows,
   sliceRows,
   type CopiedTable,
@@ -23,27 +23,27 @@ import {
   type RowSelection,
 } from "./rows.ts";
 
-/** The table whose rows are encrypted with another key in each copy. */
+/** The table whose rows are sealed with another key in each copy. */
 export const SECRETS = "signing_secrets";
 
-/** The facts about a snapshot to be taken, and the encryption of its secrets. */
+/** The facts of a snapshot to be taken, and the sealing of its secrets. */
 type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
   readonly key: Uint8Array;
   readonly reseal: Reseal;
   readonly origin: SnapshotOrigin;
 };
 
-/** The database from which a snapshot is taken. */
+/** The database of which a snapshot is taken. */
 export type SnapshotSource = {
   readonly connection: Connection;
   readonly nativeBinding: string | undefined;
-  /** Whether the files are still the opened ones. */
+  /** Whether its files are still the opened ones. */
   readonly isIntact: () => boolean;
-  /** Resolves when the requests that have arrived are read. */
+  /** Resolves once the requests that have arrived are read. */
   readonly pause: () => Promise<void>;
 };
 
-/** Takes snapshots; `end` aborts snapshots in progress. */
+/** Takes snapshots; `end` aborts those in progress. */
 export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: SnapshotSource) {
   const options = { kind: SNAPSHOT_FILE, nativeBinding };
   const underWay = new Set<Generator<void, boolean>>();
@@ -58,7 +58,7 @@ export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: Sn
         connection.exec(rest);
         return connection.serialize({ attached: IMAGE });
       });
-      return writeChecksum(writeOrigin(bytes, plan.origin));
+      return withChecksum(withOrigin(bytes, plan.origin));
     },
 
     /**
@@ -89,7 +89,9 @@ export function snapshotTaker({ connection, nativeBinding, isIntact, pause }: Sn
 
 type Options = SnapshotPlan & Parameters<typeof newImageFile>[1];
 
-/** Copies rows into the file of a snapshot, on a separate connection whose transaction sees the state at one moment. */
+/**
+ * Copies rows into the file of a snapshot, by a connection of its own whose transaction sees one moment of the state.
+ */
 function* writeRows(state: string, path: string, options: Options): Generator<void, boolean> {
   const { reseal, nativeBinding } = options;
   const view = new Database(state, { readonly: true, timeout: 0, nativeBinding });
@@ -101,7 +103,7 @@ function* writeRows(state: string, path: string, options: Options): Generator<vo
     image.exec("BEGIN");
     for (const table of tables)
       for (const rows of sliceRows(view, table, rowsOf(options))) {
-        insertRows(image, table, table.name === SECRETS ? resealRows(table, rows, reseal) : rows);
+        insertRows(image, table, table.name === SECRETS ? resealed(table, rows, reseal) : rows);
         yield;
       }
     noteFacts(image, "main", options);
@@ -138,10 +140,10 @@ function fillAtOnce(connection: Connection, plan: SnapshotPlan): void {
   noteFacts(connection, IMAGE, plan);
 }
 
-/** Copies the secrets, which are few, and which this program encrypts with another key. */
+/** Secrets are few, and are resealed by this program. */
 function copySecrets(connection: Connection, table: CopiedTable, plan: SnapshotPlan): void {
   const rows = [...selectRows(connection, table, rowsOf(plan))];
-  insertRows(connection, { ...table, name: `${IMAGE}.${table.name}` }, resealRows(table, rows, plan.reseal));
+  insertRows(connection, { ...table, name: `${IMAGE}.${table.name}` }, resealed(table, rows, plan.reseal));
 }
 
 function noteFacts(connection: Connection, database: string, { storeId, takenAt, key }: SnapshotPlan): void {

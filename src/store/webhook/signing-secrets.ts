@@ -2,14 +2,14 @@ import type { SealedSecret } from "../../core/sealed-secret.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/database.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
-import { cacheBriefly } from "../connection/remembered.ts";
+import { remembered } from "../connection/remembered.ts";
 
 /** The owner of a secret, and its times in milliseconds by the store's clock. */
 type SecretOwner = {
   readonly createdAt: number;
   /** Null for the secret of the store itself. */
   readonly endpointId: string | null;
-  /** The time at which the secret expires; null if no end is set. */
+  /** When the secret expires; null if no end is set. */
   readonly retiredAt: number | null;
 };
 
@@ -34,7 +34,7 @@ CREATE INDEX signing_secrets_of_store ON signing_secrets (store_id);
 
 const SECRET = columnsOf<OwnedSecret>("signing_secrets", SIGNING_SECRETS_DDL);
 
-/** Signing secrets, encrypted with the master key (decision 16); cached briefly, because every delivery needs them. */
+/** Signing secrets, sealed with the master key (decision 16); cached briefly, because every delivery needs them. */
 export function signingSecretsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<OwnedSecret>(`INSERT INTO signing_secrets ${SECRET.values}`);
   const retire = connection.prepare<{ readonly endpointId: string; readonly at: number }>(
@@ -49,8 +49,8 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
      WHERE store_id = ? AND endpoint_id IS NULL AND retired_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1`,
   );
 
-  const ofEndpoint = cacheBriefly(scheduler, (id): readonly OwnedSecret[] => selectOfEndpoint.all(id));
-  const current = cacheBriefly(scheduler, (id): SealedSecret | undefined => selectCurrent.get(id));
+  const ofEndpoint = remembered(scheduler, (id): readonly OwnedSecret[] => selectOfEndpoint.all(id));
+  const current = remembered(scheduler, (id): SealedSecret | undefined => selectCurrent.get(id));
   const forget = (): void => [ofEndpoint, current].forEach((one) => one.forget());
 
   return {
@@ -63,13 +63,13 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
     /** The newest active secret of a store. */
     current,
 
-    /** All secrets of an endpoint, newest first; none if it signs with its store's secret. */
+    /** All secrets of an endpoint, newest first; none if it signs with its store's. */
     ofEndpoint,
 
-    /** Empties the cache after the rows were changed elsewhere. */
+    /** Empties the cache, after the rows were changed elsewhere. */
     forget,
 
-    /** Retires all secrets of an endpoint at a moment, except those that retire earlier. */
+    /** Retires all secrets of an endpoint at a moment, except secrets that retire earlier. */
     retire: (endpointId: string, at: number): void => {
       forget();
       retire.run({ endpointId, at });

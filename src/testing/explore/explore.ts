@@ -7,7 +7,7 @@ import type { Sandbox } from "../types.ts";
 import { stagesOf } from "./stage.ts";
 import type { Exploration, ExploreFault, ExploreOptions } from "./types.ts";
 
-/** Maximum number of schedules that run in parallel: applications mostly wait. */
+/** Schedules that run side by side: applications mostly wait. */
 const SIDE_BY_SIDE = 12;
 
 /** Explores an application in stores of a sandbox. Throws if the application does not work without faults. */
@@ -42,13 +42,13 @@ export async function exploreIn(
   if ("why" in found) throw new Error(found.why, found.cause === undefined ? {} : { cause: found.cause });
   return {
     ...found,
-    broken: found.broken.map(({ faults, ...rest }) => Object.assign(rest, { faults: removeKills(faults) })),
-    advice: found.advice.map(({ faults, text }) => ({ faults: removeKills(faults), text })),
+    broken: found.broken.map(({ faults, ...rest }) => Object.assign(rest, { faults: withoutKills(faults) })),
+    advice: found.advice.map(({ faults, text }) => ({ faults: withoutKills(faults), text })),
   };
 }
 
-/** Removes kills, because the kit has no process to kill. */
-function removeKills(faults: readonly ScheduledFault[]): readonly ExploreFault[] {
+/** The kit has no process to kill. */
+function withoutKills(faults: readonly ScheduledFault[]): readonly ExploreFault[] {
   return faults.filter((fault): fault is ExploreFault & ScheduledFault => !isKill(fault.action));
 }
 

@@ -1,9 +1,9 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import type { Calls } from "../calls.ts";
 import { momentOf } from "../options.ts";
-import type { AddedFault, Fault, Faults } from "../types.ts";
+import type { AddedFault, Fault, Faults } from "../fault-types.ts";
 
-/** The faults of a store, through the operations of the control API. */
+/** The faults of a store, by the operations of the control API. */
 export function faultsOf(calls: Calls, storeId: string): Faults {
   return {
     add: async (wanted) => {

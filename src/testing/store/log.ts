@@ -1,11 +1,15 @@
 import type { GuestWorld } from "../../world.ts";
-import { checkFilter, checkOptions, type Fields } from "../call-options.ts";
+import { checkFilter, checkMatchText, checkOptions, type Fields } from "../call-options.ts";
 import { WaitError } from "../errors.ts";
 import type { Filter, Log } from "../types.ts";
 import { createLogUpdates, type LogUpdates, type LogUpdateSource } from "./news.ts";
 
 /** The source of a log, and how its items are matched and shown. */
 export type LogSource<Item> = LogUpdateSource<Item> & {
+  /** The default timeout of `waitFor`, in milliseconds. */
+  readonly waitTimeoutMs: number;
+  /** All types that items can have, if these are the only texts beside ids that match. Default: any text can match. */
+  readonly types?: readonly string[];
   readonly world: Pick<GuestWorld, "sleep">;
   /** The word for an item, in the singular. */
   readonly noun: string;
@@ -13,23 +17,25 @@ export type LogSource<Item> = LogUpdateSource<Item> & {
   readonly isClosed: () => boolean;
   /** The strings by which `waitFor` matches an item. */
   readonly names: (item: Item) => readonly (string | null)[];
-  /** Formats an item as a line of an error message. */
+  /** An item as a line of an error. */
   readonly line: (item: Item) => string;
 };
 
-const DEFAULT_TIMEOUT_MS = 5000;
-/** Maximum number of items that an error lists: the newest. */
+/** An error lists this many of the newest items. */
 const MAX_LINES = 20;
 
-/** A log that is read on demand. `waitFor` rereads it only after something was written. */
+/** A log that is read on demand. `waitFor` reads it again only after something was written. */
 export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   const { world, open, noun, isClosed, names, line } = source;
   const news = createLogUpdates(source);
   const matcher = (match: Parameters<Log<Item>["waitFor"]>[0]): ((item: Item) => boolean) => {
-    if (typeof match === "string") return (item) => names(item).includes(match);
+    if (typeof match === "string") {
+      checkMatchText(match, source);
+      return (item) => names(item).includes(match);
+    }
     if (typeof match === "function") return match as (item: Item) => boolean;
     checkFilter("waitFor", match, source);
-    return (item) => matchesFilter(item, match);
+    return (item) => fits(item, match);
   };
   const instead = (came: readonly Item[]): string => {
     const what = came.length === 0 ? "none came" : `${came.length} came:`;
@@ -41,11 +47,11 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   return {
     list: async (filter) => {
       if (filter !== undefined) checkFilter("list", filter, source);
-      return (await open()()).filter((item) => filter === undefined || matchesFilter(item, filter));
+      return (await open()()).filter((item) => filter === undefined || fits(item, filter));
     },
     waitFor: async (match, options = {}) => {
       checkOptions("waitFor", options);
-      const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+      const { timeoutMs = source.waitTimeoutMs } = options;
       const matches = matcher(match);
       const over = new AbortController();
       const timeUp = world.sleep(timeoutMs, over.signal).then(() => undefined);
@@ -78,13 +84,11 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
 }
 
 /** Whether a value has the fields of a filter, and of its nested filters. */
-function matchesFilter<Value>(value: Value, filter: Filter<Value>): boolean {
+function fits<Value>(value: Value, filter: Filter<Value>): boolean {
   if (filter instanceof Date) return value instanceof Date && value.getTime() === filter.getTime();
   if (!isObject(filter)) return Object.is(value, filter);
   if (!isObject(value)) return false;
-  return Object.entries(filter).every(
-    ([name, wanted]) => wanted === undefined || matchesFilter(value[name], wanted),
-  );
+  return Object.entries(filter).every(([name, wanted]) => wanted === undefined || fits(value[name], wanted));
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

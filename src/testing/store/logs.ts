@@ -1,6 +1,7 @@
-import type { Delivery, LoggedRequest, Event, Log } from "../types.ts";
+import type { Delivery, Event, EventType, Log, LoggedRequest } from "../types.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
+import { EVENT_TYPES } from "../../core/webhook/event-types.ts";
 import { CHECKS } from "../../core/webhook/webhook.ts";
 import { printable, printableLiteral, displayText } from "../../core/text.ts";
 import type { Calls } from "../calls.ts";
@@ -15,9 +16,9 @@ type StoreLogContext = { readonly calls: Calls; readonly storeId: string };
 
 /** The fields of events. A filter by any other field would match nothing, and is refused. */
 export const EVENT_FIELDS = {
-  ...fieldNames(CHECKS.envelope),
-  ...fieldNames(CHECKS.change),
-  data: fieldNames(CHECKS.checkout),
+  ...named(CHECKS.envelope),
+  ...named(CHECKS.change),
+  data: named(CHECKS.checkout),
 } satisfies Fields<Event>;
 const DELIVERY_FIELDS = {
   id: true,
@@ -48,15 +49,16 @@ const REQUEST_FIELDS = {
   decisions: true,
 } satisfies Fields<LoggedRequest>;
 
-function fieldNames<Shape extends object>(shape: Shape): { readonly [Field in keyof Shape]: true } {
+function named<Shape extends object>(shape: Shape): { readonly [Field in keyof Shape]: true } {
   const fields = Object.keys(shape).map((field) => [field, true] as const);
   return Object.fromEntries(fields) as { readonly [Field in keyof Shape]: true };
 }
 
 /** The events of a store. */
-export function eventLog(running: Running, { calls, storeId }: StoreLogContext): Log<Event> {
+export function eventLog(running: Running, { calls, storeId }: StoreLogContext): Log<Event, EventType> {
   return createLog<Event>({
-    ...createWaiter(running, storeId),
+    ...waiting(running, storeId),
+    types: EVENT_TYPES,
     noun: "event",
     fields: EVENT_FIELDS,
     open: () => {
@@ -80,10 +82,11 @@ export function eventLog(running: Running, { calls, storeId }: StoreLogContext):
   });
 }
 
-/** The deliveries of a store. A string matches only a successful delivery. */
-export function deliveryLog(running: Running, { calls, storeId }: StoreLogContext): Log<Delivery> {
+/** The deliveries of a store. A string matches only a delivery that has succeeded. */
+export function deliveryLog(running: Running, { calls, storeId }: StoreLogContext): Log<Delivery, EventType> {
   return createLog<Delivery>({
-    ...createWaiter(running, storeId),
+    ...waiting(running, storeId),
+    types: EVENT_TYPES,
     noun: "delivery",
     fields: DELIVERY_FIELDS,
     open: () => async () => {
@@ -104,7 +107,7 @@ export function deliveryLog(running: Running, { calls, storeId }: StoreLogContex
 /** The v1 requests of a store. */
 export function requestLog(running: Running, { calls, storeId }: StoreLogContext): Log<LoggedRequest> {
   return createLog<LoggedRequest>({
-    ...createWaiter(running, storeId),
+    ...waiting(running, storeId),
     noun: "request",
     fields: REQUEST_FIELDS,
     // Wakes when the log writes its collected requests, at most a tenth of a second after a request.
@@ -113,21 +116,28 @@ export function requestLog(running: Running, { calls, storeId }: StoreLogContext
       const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE } });
       return requests.map(requestOf);
     },
-    names: ({ requestId, method, path, orderId }) => [`${method} ${path}`, path, requestId, orderId],
+    names: ({ requestId, method, path, orderId }) => {
+      // `CHECKOUT_BASE_URL` has the prefix, so an application names its paths without it.
+      const short = path.replace(/^\/v1(?=\/)/, "");
+      return [`${method} ${path}`, path, `${method} ${short}`, short, requestId, orderId];
+    },
     line: requestLine,
   });
 }
 
-function createWaiter(
-  { world, context, isClosed }: Running,
+function waiting(
+  { world, context, isClosed, waitTimeoutMs }: Running,
   storeId: string,
-): Pick<LogSource<unknown>, "world" | "follow" | "isClosed"> {
-  return { world, isClosed, follow: (hear) => context.eventArrivals.follow(storeId, hear) };
+): Pick<LogSource<unknown>, "world" | "follow" | "isClosed" | "waitTimeoutMs"> {
+  const follow = (hear: () => void): (() => void) => context.eventArrivals.follow(storeId, hear);
+  return { world, isClosed, waitTimeoutMs, follow };
 }
 
 function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
   return {
     ...entry,
+    // The sandbox made it, so it is one of the types.
+    type: entry.type as EventType,
     nextAt: dateOrNull(entry.nextAt),
     createdAt: new Date(entry.createdAt),
     attempts: entry.attempts.map((one) => ({

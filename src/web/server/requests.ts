@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { HttpRequest, ServerLimits, UnreadableRequest } from "../../world.ts";
-import { toOriginForm } from "../http.ts";
+import { inOriginForm } from "../http.ts";
 import { isFromOutside } from "./connections.ts";
 import { LIMITS, OWN_LIMITS } from "./limits.ts";
 
@@ -20,7 +20,7 @@ export function requestOf(
   { method = "", url: target = "", rawHeaders, socket }: IncomingMessage,
   body: Uint8Array,
 ): HttpRequest {
-  return toOriginForm({ method, target, rawHeaders, body, fromOutside: isFromOutside(socket) });
+  return inOriginForm({ method, target, rawHeaders, body, fromOutside: isFromOutside(socket) });
 }
 
 /** The whole body; the fault if the request is invalid; undefined if the client disconnected. */
@@ -51,7 +51,7 @@ function faultOf(
   return declared !== undefined && Number(declared) > bodyBytes ? tooLarge(bodyBytes) : undefined;
 }
 
-/** The fault of a head above its path's limit; Node's parser accepts larger heads. */
+/** The fault of a head over the limit of its path; Node's parser accepts more. */
 function headFaultOf(
   { method = "", url = "", rawHeaders }: IncomingMessage,
   { largerHeads }: ServerLimits,
@@ -77,12 +77,12 @@ function bytesOf(rawHeaders: readonly string[]): number {
 /** The empty body. */
 export const NO_BODY = new Uint8Array();
 
-/** The fault of a body above its limit. */
+/** The fault of a body over its limit. */
 export function tooLarge(bodyBytes: number): Fault {
   return { code: "body_too_large", message: `a body may have ${bodyBytes} bytes` };
 }
 
-/** The whole body; a fault if it is above the limit; undefined if the client disconnected. */
+/** The whole body; a fault if it is over the limit; undefined if the client disconnected. */
 function readBody(
   incoming: IncomingMessage,
   bodyBytes: number,

@@ -30,13 +30,11 @@ export function probes(
   const timestamp = headers[HEADERS.timestamp] ?? "";
   const right: readonly (string | Uint8Array)[] = [timestamp, ".", rawBody];
   const signed = [
-    ...withOneFault(keyVariants([secret], known)).map(([code, key]) => [code, key, right] as const),
-    ...withOneFault(signedContentVariants([timestamp], event.id)).map(
+    ...single(keyVariants([secret], known)).map(([code, key]) => [code, key, right] as const),
+    ...single(signedContentVariants([timestamp], event.id)).map(
       ([code, form]) => [code, secret, form(rawBody)] as const,
     ),
-    ...withOneFault(bodyVariants(rawBody)).map(
-      ([code, bytes]) => [code, secret, [timestamp, ".", bytes]] as const,
-    ),
+    ...single(bodyVariants(rawBody)).map(([code, bytes]) => [code, secret, [timestamp, ".", bytes]] as const),
   ];
   const probe = (cause: DrillCause, signature: string): Probe => ({
     cause,
@@ -73,7 +71,7 @@ function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): 
 }
 
 /** The variants with exactly one fault. */
-function withOneFault<Value>(variants: readonly Variant<Value>[]): (readonly [Finding["code"], Value])[] {
+function single<Value>(variants: readonly Variant<Value>[]): (readonly [Finding["code"], Value])[] {
   return variants.flatMap(({ findings, value }) => {
     const [only, ...more] = findings;
     return only === undefined || more.length > 0 ? [] : [[only.code, value] as const];

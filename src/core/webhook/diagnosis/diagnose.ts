@@ -64,14 +64,13 @@ export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, re
   yield options.rawBody instanceof Uint8Array ? options.rawBody.length : BYTES_PER_ATTEMPT;
   const verdict = verifySignature(options);
   if (verdict.ok) return [];
-  if (verdict.code === "secret_missing") return provenDiagnoses([{ code: "secret_missing" }]);
+  if (verdict.code === "secret_missing") return proven([{ code: "secret_missing" }]);
   const rawBody = bytesOf(options.rawBody);
-  if (rawBody === undefined) return provenDiagnoses([{ code: "body_not_raw", detail: PARSED }]);
+  if (rawBody === undefined) return proven([{ code: "body_not_raw", detail: PARSED }]);
   const absent = missingHeaders(options.headers, namesOf(options));
-  if (absent.length > 0) return provenDiagnoses(absent);
+  if (absent.length > 0) return proven(absent);
   const age = ageFindings(options, namesOf(options).timestamp);
-  if (verdict.code === "timestamp_too_old" || verdict.code === "timestamp_too_new")
-    return provenDiagnoses(age);
+  if (verdict.code === "timestamp_too_old" || verdict.code === "timestamp_too_new") return proven(age);
   return yield* searchCauses(options, { rawBody, age });
 }
 
@@ -89,9 +88,9 @@ function* searchCauses(
   const proof = yield* prove(options, { rawBody, candidates, timestampText });
   if (proof !== undefined) {
     const undone = proof.filter(({ code }) => visible.every((finding) => finding.code !== code));
-    return provenDiagnoses([...visible, ...undone, ...age]);
+    return proven([...visible, ...undone, ...age]);
   }
-  const certain = provenDiagnoses([...visible, ...findings, ...age]);
+  const certain = proven([...visible, ...findings, ...age]);
   // Without a valid secret no signature can be checked.
   if (ofSecrets.some(({ code }) => code !== "secret_whitespace")) return certain;
   return [
@@ -100,7 +99,7 @@ function* searchCauses(
   ];
 }
 
-function provenDiagnoses(findings: readonly Finding[]): Diagnosis[] {
+function proven(findings: readonly Finding[]): Diagnosis[] {
   return findings.map((finding) => explain(finding, true));
 }
 
@@ -185,13 +184,13 @@ function* otherTimestamps(
   { rawBody, timestampText }: Request,
 ): Generator<{ readonly seconds: number; readonly finding: Finding }> {
   const [claimed] = secondsIn(timestampText);
-  const bases = [claimed, Math.floor(options.now / 1000), creationSeconds(rawBody)].filter(
+  const bases = [claimed, Math.floor(options.now / 1000), createdSeconds(rawBody)].filter(
     (base) => base !== undefined,
   );
   for (let distance = 0; distance <= NEAR_SECONDS; distance += 1) {
     for (const base of bases) {
       for (const seconds of [base - distance, base + distance]) {
-        yield { seconds, finding: { code: "other_timestamp", detail: distanceText(seconds, claimed) } };
+        yield { seconds, finding: { code: "other_timestamp", detail: apart(seconds, claimed) } };
       }
     }
   }
@@ -214,12 +213,12 @@ function namesOf({ headerNames = HEADERS }: VerifyOptions): HeaderNames {
 }
 
 /** The creation time in the event's body, in Unix seconds. */
-function creationSeconds(rawBody: Uint8Array): number | undefined {
+function createdSeconds(rawBody: Uint8Array): number | undefined {
   const created = Date.parse(String(fieldOf(bodyOf(rawBody), "created_at")));
   return Number.isNaN(created) ? undefined : Math.floor(created / 1000);
 }
 
-function distanceText(seconds: number, claimed: number | undefined): string {
+function apart(seconds: number, claimed: number | undefined): string {
   if (claimed === undefined || claimed === seconds) return String(seconds);
   return `${seconds} (${span(Math.abs(seconds - claimed))} ${seconds < claimed ? "earlier" : "later"})`;
 }

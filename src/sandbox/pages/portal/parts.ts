@@ -1,7 +1,7 @@
 import type { Status } from "../../../core/checkout/checkout.ts";
 import { iso } from "../../../core/clock.ts";
 import { ageText } from "../../../core/explain/last.ts";
-import { inBothLanguages } from "../../../core/language.ts";
+import { inBoth } from "../../../core/language.ts";
 import { formatPrice } from "../../../core/money.ts";
 import { displayText } from "../../../core/text.ts";
 import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
@@ -9,15 +9,14 @@ import { tagOf } from "../../../web/language.ts";
 import { WORDS } from "./texts.ts";
 
 /**
- * A moment: hours, minutes, seconds and milliseconds in UTC, with the full time on hover. The script shows it in the
- * browser's time zone.
+ * A moment: hours, minutes, seconds and milliseconds in UTC, whole on hover. The script shows it in the browser's time zone.
  */
 export function moment(time: number): Html {
   const whole = iso(time);
   return html`<time datetime="${whole}" title="${whole}">${timeIn(whole)}</time>`;
 }
 
-/** A moment with its date. */
+/** A moment of another day: with its date. */
 export function momentWithDate(time: number): Html {
   const whole = iso(time);
   return html`<time datetime="${whole}" title="${whole}" data-dated>${dayAndTimeIn(whole)}</time>`;
@@ -29,7 +28,7 @@ export function inWords(text: string, shown: (at: number) => Html = momentWithDa
   return html`${parts.map((part, index) => (index % 2 === 1 ? shown(Date.parse(part)) : html`${part}`))}`;
 }
 
-/** Matches a moment in a text, as `iso` writes it; the group keeps the moment when the text is split. */
+/** A moment in a text, as `iso` writes it; the group keeps it when the text is split. */
 const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/;
 
 function timeIn(whole: string): string {
@@ -40,7 +39,7 @@ function dayAndTimeIn(whole: string): string {
   return `${whole.slice(0, 10)} ${whole.slice(11, 19)}`;
 }
 
-/** An amount with the currency's own decimals, in the viewer's language. */
+/** An amount by the currency's own decimals, in the viewer's language. */
 export function amount({
   amountMinor,
   currency,
@@ -65,12 +64,12 @@ export function answerBadge(status: number | null): Html {
   return html`<span class="badge ${kind}">${text}</span>`;
 }
 
-/** A badge for one of two states, the first of which is good. */
+/** A badge of one of two states, the first of which is the good one. */
 export function either(is: boolean, yes: Text, no: Text): Html {
   return is ? html`<span class="badge good">${yes}</span>` : html`<span class="badge">${no}</span>`;
 }
 
-/** A badge for one of two states, the second of which is bad. */
+/** A badge of one of two states, the second of which is a bad one. */
 export function goodOrBad(is: boolean, good: Text, bad: Text): Html {
   return html`<span class="badge ${is ? "good" : "bad"}">${is ? good : bad}</span>`;
 }
@@ -84,11 +83,11 @@ export function copyable(text: string): Html {
 type Cell = readonly [column: Text, value: Text | readonly Html[], ...as: readonly CellKind[]];
 
 type CellKind =
-  /** The cell identifies its row. */
+  /** The cell names its row. */
   | "head"
-  /** The cell needs the name of its column, which is shown before the value if a narrow screen stacks the columns. */
+  /** The cell needs the name of its column, which is shown before it if a narrow screen stacks the columns. */
   | "named"
-  /** The cell contains English text in every language. */
+  /** The cell is in English in every language. */
   | "english"
   | "number"
   | "whole";
@@ -96,7 +95,9 @@ type CellKind =
 /** A row of a table. */
 export type Row = readonly Cell[];
 
-/** A table with the column names of the first row's cells. On a narrow screen, the cells of a row are stacked. */
+/**
+ * A table whose columns have the names of its first row's cells. On a narrow screen, the cells of a row are stacked.
+ */
 export function table<Item>(
   caption: Text,
   items: readonly Item[],
@@ -165,7 +166,9 @@ export function nextPart(address: string, label: Text): Html {
   return html`<a href="${address}" rel="next">${label}</a>`;
 }
 
-/** The content of an empty list: a description, the command that adds the first item, and a button if there is one. */
+/**
+ * The content of an empty list: a description, the command that adds the first item, and its button if there is one.
+ */
 export function empty(words: Text, command: string, button?: Html): Html {
   return html`<div class="empty">
     <p>${words}</p>
@@ -174,7 +177,7 @@ export function empty(words: Text, command: string, button?: Html): Html {
   </div>`;
 }
 
-/** Facts with their names; null and undefined facts are omitted. */
+/** Facts with their names; null and undefined ones are left out. */
 export type Facts = readonly (readonly [name: Text, value: Text] | null | undefined)[];
 
 /** Facts as a list. */
@@ -192,29 +195,29 @@ export function facts(all: Facts): Html {
   </dl>`;
 }
 
-/** Bytes with escaped control characters, followed by formatted JSON. */
+/** Bytes with escaped control characters, and formatted JSON beside them. */
 export function bytes(label: Text, text: string): Html {
   const pretty = prettyJson(text);
   if (pretty === undefined || pretty === text)
     return html`<figure class="bytes">
       <figcaption>${label}</figcaption>
-      ${copyButton(text)}
+      ${copied(text)}
     </figure>`;
   return html`<figure class="bytes beside">
     <figcaption>${label}</figcaption>
     <div>
       <small>${WORDS.pretty}</small>
-      ${copyButton(pretty)}
+      ${copied(pretty)}
     </div>
     <div>
       <small>${WORDS.asSent}</small>
-      ${copyButton(text)}
+      ${copied(text)}
     </div>
   </figure>`;
 }
 
-function copyButton(text: string): Html {
-  return html`<pre class="sent" tabindex="0"><code class="copy">${keepLineBreaks(text)}</code></pre>`;
+function copied(text: string): Html {
+  return html`<pre class="sent" tabindex="0"><code class="copy">${lines(text)}</code></pre>`;
 }
 
 /** A labelled command line to copy, with a hint. */
@@ -226,22 +229,19 @@ export function commandLine(label: Text, line: string, hint?: Text): Html {
   </figure>`;
 }
 
-/** Keeps line breaks, also when the text is copied. */
-function keepLineBreaks(text: string): Html {
+/** Keeps line breaks, also in copied text. */
+function lines(text: string): Html {
   return html`${text.split("\n").map((line, index) => (index === 0 ? html`${line}` : html`${LINE_BREAK}${line}`))}`;
 }
 
-/** A line break in markup; text from outside contains none. */
+/** Text that comes from elsewhere has none. */
 const LINE_BREAK = trustMarkup("\n");
 
-/**
- * Maximum depth of formatted JSON: each level indents everything within it, so 4 KiB of brackets would become a page of
- * 8 MB.
- */
+/** Each level indents all that is within: 4 KiB of nothing but brackets would make a page of 8 MB. */
 const MAX_PRETTY_DEPTH = 32;
 
 function prettyJson(text: string): string | undefined {
-  // An error for every text that is not JSON would take a tenth of the time of a page with many such texts.
+  // An error for every text that is no JSON would cost a page with many of them a tenth of its time.
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
@@ -257,10 +257,7 @@ function depthOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
-/**
- * A moment as lists show it: without the date if that is today's in UTC; in the browser's time zone today may be
- * another day.
- */
+/** A moment as lists show it: without its date, if that is today's; in the browser's zone today may be another day. */
 export function timeOf(time: number, now: number): Html {
   const [whole, today] = [iso(time), iso(now)];
   const shown = whole.slice(0, 10) === today.slice(0, 10) ? timeIn(whole) : dayAndTimeIn(whole);
@@ -270,7 +267,5 @@ export function timeOf(time: number, now: number): Html {
 /** The age of a time, in its largest unit, with the exact time on hover. Both times are by the same clock. */
 export function ago(at: number, now: number): Html {
   // Not a time element: the script would show the moment in its place.
-  return html`<span class="ago" title="${iso(at)}"
-    >${inBothLanguages((say) => ageText(now - at, say))}</span
-  >`;
+  return html`<span class="ago" title="${iso(at)}">${inBoth((say) => ageText(now - at, say))}</span>`;
 }

@@ -1,5 +1,5 @@
 // To add a page or an action: its row (`page`, `pageOf`, `actionRoute`) in routes.ts of its room, its file, texts and style
-// next to it; an action names its operation (decision 99). Who may: the `role` of the row. Shared: parts.ts, forms.ts,
+// beside it; an act names its operation (decision 99). Who may: the `role` of the row. Shared: parts.ts, forms.ts,
 // fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
@@ -42,19 +42,19 @@ const TABLE: readonly PortalRoute[] = [
   toFirstStore("/portal/{anything}"),
 ];
 
-/** The routes; each answers only the role that it names. */
+/** Every row answers only the role that it names, whoever wrote it. */
 const ROUTES = TABLE.map(guarded);
 
 /** The names directly below `/portal`, which are never searched as ids. */
-const RESERVED_NAMES = new Set(TABLE.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
+const NAMES = new Set(TABLE.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
 
 const find = createRouter(ROUTES, {
   owner: ["the portal", "门户"],
-  segments: { store_id: UUID, id: UUID, anything: `(?!(?:${[...RESERVED_NAMES].join("|")})$)[^/]+` },
+  segments: { store_id: UUID, id: UUID, anything: `(?!(?:${[...NAMES].join("|")})$)[^/]+` },
 });
 
 /**
- * The pages below the portal's path. Checks the requesting page, the session, and the route. Refusals are also pages.
+ * The pages below the portal's path. Checks the requesting page, the session, and the route. A refusal is a page too.
  */
 export const PORTAL: Area<PortalContext, Viewer> = {
   routes: ROUTES,
@@ -101,8 +101,8 @@ function guarded(route: PortalRoute): PortalRoute {
 
 /**
  * Requires a Host that only the portal uses: the payment pages use the other names of this machine, so that no page of
- * one can act on the other (decision 1). A proxy may replace each Host with `localhost` and forward the browser's Host
- * in another header: then that name counts too.
+ * one can act on the other (decision 1). A proxy may replace each Host by `localhost` and forward the browser's Host in
+ * another header: then that name counts too.
  */
 function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");

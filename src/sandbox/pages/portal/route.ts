@@ -14,7 +14,7 @@ import { requireOwnPage } from "../../../web/guard.ts";
 import { pageResponse, readForm, redirect } from "../../../web/page.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, Call } from "../../area.ts";
-import { refuseUnknownStore } from "../../at-store.ts";
+import { noStore } from "../../at-store.ts";
 import { resolvesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
 import { REFUSED_MARK } from "./fields.ts";
@@ -34,9 +34,9 @@ import {
 
 /** A route of the portal. */
 export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
-  /** Whether the route waits while its store is being erased, as its operation does (decision 91). */
+  /** Whether it waits while its store is being erased, as the operation does that it runs (decision 91). */
   readonly entersStore: boolean;
-  /** Whether a link on another site must not lead here: to a stream, or a file of our pages. Default: it may. */
+  /** Whether a link on a page of another site cannot lead here: a stream, a file of our pages. Default: it can. */
   readonly onlyOwnPages?: true;
 };
 
@@ -54,7 +54,7 @@ export function page(path: string, show: Show): PortalRoute {
   };
 }
 
-/** An answer that contains a page. */
+/** The answer with a page. */
 export async function answerWithPage(
   context: PortalContext,
   call: Call<Viewer>,
@@ -63,7 +63,7 @@ export async function answerWithPage(
   const view = viewOf(context, call);
   const known = requireStore(context, view);
   if (!known.ok) return known;
-  const short = removeEmptyFields(view);
+  const short = withoutEmpty(view);
   if (short !== undefined) return accept(redirectAfterForm(call, short));
   const { storeId } = view;
   // Before the page is read, so that later writes are reported to it.
@@ -77,8 +77,8 @@ export async function answerWithPage(
   });
 }
 
-/** The address of a page without its empty fields; undefined if no field is empty. */
-function removeEmptyFields({ call, query }: View): string | undefined {
+/** The address of a page without its empty fields; undefined if it has none. */
+function withoutEmpty({ call, query }: View): string | undefined {
   const filled = [...query].filter(([, value]) => value !== "");
   if (filled.length === query.size) return undefined;
   return filled.length === 0 ? call.path : `${call.path}?${new URLSearchParams(filled).toString()}`;
@@ -93,7 +93,7 @@ export function pageOf<Name extends OperationName>(
   return page(path, showing(operation, show));
 }
 
-/** The content of a page that shows an operation's answer. */
+/** The content of such a page. */
 export function showing<Name extends OperationName>(
   operation: Name,
   show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => Content,
@@ -130,57 +130,55 @@ export function openPage(path: string, show: (view: View) => Content): PortalRou
   };
 }
 
-/** An action of the portal. */
+/** An act of the portal. */
 type Action<Name extends OperationName> = {
-  /** The operation of the control API that the action runs, with the operation's role and refusals. */
+  /** The operation of the control API that it runs, with that one's role and refusals. */
   readonly operation: Name;
   /** Converts the form's fields to the operation's fields, with their wire names. Default: no fields. */
   readonly read?: (fields: Fields) => unknown;
-  /** Converts fields that the user types in another form, such as `1h`, and that can be refused. */
+  /** The same for fields that a person types in other words, such as `1h`, and that can be refused for them. */
   readonly parse?: (
     fields: Fields,
     at: { readonly context: PortalContext; readonly view: View },
   ) => Outcome<unknown>;
-  /** The address to show afterwards: a path of the portal. Default: the page above the action's path. */
+  /** The address that is shown then: a path of the portal. Default: the page that the path of the act is below. */
   readonly leadsTo?: (view: View, done: AnswerOf<Name>, context: PortalContext) => string;
   /**
-   * The address to show after 2 s, while the action continues without its browser. Default: the browser waits until the
-   * action is done.
+   * The address that is shown after 2 s, while the act continues without its browser. Default: the browser waits until
+   * the act is done.
    */
   readonly meanwhile?: (view: View, context: PortalContext) => string;
   /** A secret that the next page may show once, as `view.shownOnce`. Default: none. */
   readonly reveals?: (done: AnswerOf<Name>) => string;
   /** The notice at the top of the next page. Default: none. */
   readonly says?: (done: AnswerOf<Name>, at: ActionContext) => Notice | Promise<Notice>;
-  /** The page with the form, which is shown again if the form is refused. Default: a page with only the refusal. */
+  /** The page that has its form, and is shown again where the form is refused. Default: a page with the refusal alone. */
   readonly form?: RefusedPage;
 };
 
-/** Maximum time for which a browser waits for an action that continues without it, in milliseconds. */
+/** Maximum time that a browser waits for an act that continues without it, in milliseconds. */
 const PATIENCE_MS = 2000;
 
-/** The context and the view of an action. */
+/** The context and the view of an act. */
 export type ActionContext = { readonly context: PortalContext; readonly view: View };
 
 type Fields = ReadonlyMap<string, string>;
 
-/** The page of a form: its address, and the store and the object that it is about. */
+/** The page of a form: its address, and the store and the thing that it is about. */
 type PageOfForm = Pick<View, "storeId" | "id"> & { readonly path: string };
 
 /** The page that shows a refused form again. */
 type RefusedPage = {
   readonly page: Show;
-  /** The page of the form. Default: the page above the action's path, in the action's store, without an id. */
+  /** The page of the form. Default: the page above the path of the act, in the act's store, without an id. */
   readonly at?: (view: View, fields: Fields) => PageOfForm;
-  /** The field to blame for a refusal that names no field of the form. Default: the form as a whole. */
+  /** The field of a refusal that names none of the form. Default: the form as a whole. */
   readonly field?: string;
-  /** The form's names for the operation's fields, by their wire names. Default: the same names. */
+  /** The form's names of the operation's fields, by their wire names. Default: the same names. */
   readonly names?: Readonly<Record<string, string>>;
 };
 
-/**
- * An action: a form on our own page runs an operation of the control API, and the browser is redirected (decision 99).
- */
+/** An act: a form of our own page runs an operation of the control API, and the browser is sent on (decision 99). */
 export function actionRoute<Name extends OperationName>(
   path: string,
   { operation, read, parse, leadsTo, meanwhile, reveals, says, form }: Action<Name>,
@@ -193,7 +191,7 @@ export function actionRoute<Name extends OperationName>(
     role: role === "administrator" ? "portal administrator" : "portal merchant",
     entersStore,
     answer: async (context, call) => {
-      const fields = requireOwnForm(context, call);
+      const fields = ownForm(context, call);
       if (!fields.ok) return fields;
       const view = viewOf(context, call);
       const known = requireStore(context, view);
@@ -212,13 +210,13 @@ export function actionRoute<Name extends OperationName>(
         const address = leadsTo?.(view, done.value, context) ?? storePath(view, `/${room}`);
         const said = await says?.(done.value, { context, view });
         return accept(
-          addTickets(context, call, address, {
+          withTickets(context, call, address, {
             shown: reveals?.(done.value),
             said: said && JSON.stringify(said),
           }),
         );
       };
-      const led = await runOnce(context, call, fields.value, run);
+      const led = await onlyOnce(context, call, fields.value, run);
       if (led.ok) return accept(redirectAfterForm(call, led.value));
       if (form === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[led.refusal.code].status)) return led;
       const usual = { path: storePath(view, `/${room}`), storeId: view.storeId, id: "" };
@@ -226,14 +224,14 @@ export function actionRoute<Name extends OperationName>(
       const refused = { form, at, fields: fields.value, refusal: led.refusal };
       return at.storeId === view.storeId
         ? refusedPage(context, view, refused)
-        : readInStore(context, at.storeId, () => refusedPage(context, view, refused));
+        : inStore(context, at.storeId, () => refusedPage(context, view, refused));
     },
   };
 }
 
 /**
- * Whether an action is not done in time. It then continues without its browser. The browser's request leaves the store,
- * and the action stays in it: an erasure waits for the action, which is awaited here (decision 91).
+ * Whether an act is not done in time. It then goes on without its browser, which is let out of the store,
+ * and stays in it itself: a store that is being erased waits for it, and is waited for here (decision 91).
  */
 async function shouldContinue(
   { storeGate, world, report }: PortalContext,
@@ -258,8 +256,8 @@ async function shouldContinue(
 const CONFLICT = 409;
 const FORM_REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, CONFLICT]);
 
-/** An address with tickets for values that the page shows once. */
-function addTickets(
+/** An address with the tickets of values that its page shows once. */
+function withTickets(
   { portal }: PortalContext,
   { caller }: Call<Viewer>,
   address: string,
@@ -276,8 +274,8 @@ function addTickets(
   return `${path}${path.includes("?") ? "&" : "?"}${query}${anchor === undefined ? "" : `#${anchor}`}`;
 }
 
-/** Reads in a store that the request has not entered, because its action is not about a single store (decision 91). */
-async function readInStore<Value>(
+/** Reads in a store that the request has not entered, because its act is of no single store (decision 91). */
+async function inStore<Value>(
   { storeGate }: PortalContext,
   storeId: string,
   read: () => Promise<Outcome<Value>>,
@@ -293,8 +291,8 @@ async function readInStore<Value>(
 }
 
 /**
- * Shows the page of a form again, filled in as before, with the reason for the refusal at its field. The page does not
- * update. A page that no longer contains the form, because the state has changed, shows the reason at its top.
+ * The page of a form once more, filled as it was, with why it was refused at its field. It follows nothing. A page that
+ * does not have the form any more, because things have gone on, says it at its top.
  */
 async function refusedPage(
   context: PortalContext,
@@ -320,7 +318,7 @@ async function refusedPage(
       action: call.path,
       fields,
       field: fieldOf(refusal, form, fields),
-      words: removeFieldName(wordsOf(refusal)),
+      words: atField(wordsOf(refusal)),
     },
   };
   if (storeId === "" || !requireStore(context, again).ok) return { ok: false, refusal };
@@ -339,7 +337,7 @@ async function refusedPage(
   });
 }
 
-/** The form's field that a refusal is about; empty if it is not about a field. */
+/** The form's field that a refusal is about; empty if it is about no field. */
 function fieldOf(
   { field, message }: Refusal,
   { field: usual = "", names = {} }: RefusedPage,
@@ -351,13 +349,13 @@ function fieldOf(
   return name !== "" && (fields.has(name) || wire in names) ? name : usual;
 }
 
-/** A sentence without the name of the field next to which it is shown. */
-function removeFieldName([english, chinese]: Words): Words {
+/** A sentence without the name of its field, beside which it stands. */
+function atField([english, chinese]: Words): Words {
   return [english.replace(/^[\w.]+: /, ""), chinese.replace(/^[\w.]+：/, "")];
 }
 
-/** Runs a form once for each page number. A form without a page number was sent by a program, and always runs. */
-function runOnce(
+/** Runs a form once for each page number. A form without a page number comes from a program, and runs each time. */
+function onlyOnce(
   { portal }: PortalContext,
   { caller, path }: Call<Viewer>,
   fields: Fields,
@@ -368,7 +366,7 @@ function runOnce(
   return portal.actOnce(caller, JSON.stringify([path, ...fields]), run);
 }
 
-/** Runs an operation of the control API in this process, and returns its answer. */
+/** Runs an operation of the control API in this process, and answers as it does. */
 export function ask<Name extends OperationName>(
   context: PortalContext,
   operation: Name,
@@ -377,8 +375,8 @@ export function ask<Name extends OperationName>(
   return runOperation(context, operation, { storeId, id, requestId: call.requestId, body });
 }
 
-/** The fields of a form sent by this viewer's own page. Refuses all others with `origin_not_allowed`. */
-export function requireOwnForm(context: PortalContext, call: Call<Viewer>): Outcome<Fields> {
+/** The fields of a form that this viewer's own page has sent. Refuses with `origin_not_allowed` any other. */
+export function ownForm(context: PortalContext, call: Call<Viewer>): Outcome<Fields> {
   const own = requireOwnPage(call.request, context.portal.origin);
   if (!own.ok) return own;
   const fields = readForm(call.request);
@@ -391,14 +389,12 @@ export function requireOwnForm(context: PortalContext, call: Call<Viewer>): Outc
   ]);
 }
 
-/** Redirects a browser to a page, after a form. */
+/** Sends a browser on to a page, after a form. */
 export function redirectAfterForm(call: Call<Viewer>, location: string): Answer {
   return redirect(303, location, call.requestId);
 }
 
 /** Requires that the store in the path exists, if there is one. Refuses with `not_found`. */
 function requireStore({ store }: PortalContext, { storeId }: View): Outcome<void> {
-  return storeId === "" || store.stores.names(storeId) !== undefined
-    ? accept(undefined)
-    : refuseUnknownStore(storeId);
+  return storeId === "" || store.stores.names(storeId) !== undefined ? accept(undefined) : noStore(storeId);
 }

@@ -34,7 +34,7 @@ export function plainBar(): Html {
   </header>`;
 }
 
-/** The pages of a store, with a number for waiting items, and a mark for failures. */
+/** The pages of a store, with a number where something waits, and a mark where something fails. */
 export function menu(context: PortalContext, view: View): Html {
   if (view.storeId === "") return html``;
   const { open, failing, launch } = menuCounts(context, view.storeId);
@@ -43,7 +43,7 @@ export function menu(context: PortalContext, view: View): Html {
     webhooks:
       failing === 0
         ? html``
-        : html`<span class="count alarm">${String(failing)}!${hiddenText(FRAME_TEXTS.failing)}</span>`,
+        : html`<span class="count alarm">${String(failing)}!${unseen(FRAME_TEXTS.failing)}</span>`,
     launch: count(launch, FRAME_TEXTS.passed),
   };
   return html`<nav class="menu" id="menu" aria-label="${FRAME_TEXTS.menu}">
@@ -51,7 +51,7 @@ export function menu(context: PortalContext, view: View): Html {
       ${placesOf(isConnected(context, view.storeId)).map(([name, words]) => {
         const at = storePath(view, `/${name}`);
         const isHere = view.call.path === at || view.call.path.startsWith(`${at}/`);
-        const isApart = GROUP_STARTS.has(name) ? html` class="apart"` : html``;
+        const isApart = APART.has(name) ? html` class="apart"` : html``;
         return html`<li${isApart}><a href="${at}"${isHere ? html` aria-current="page"` : ""}><span>${words}</span>${counts[name] ?? ""}</a></li>`;
       })}
     </ul>
@@ -60,7 +60,7 @@ export function menu(context: PortalContext, view: View): Html {
 
 type MenuPage = (typeof MENU_PAGES)[number];
 
-/** The pages of a store, by their paths. */
+/** The pages of a store, each named as its path. */
 const MENU_PAGES = [
   "overview",
   "connect",
@@ -76,7 +76,7 @@ const MENU_PAGES = [
   "stores",
 ] as const;
 
-/** The entries of the menu; the page about connecting the store comes first until all its steps are done. */
+/** The entries of the menu: the page of how a store is connected is its first one until all of that was done. */
 function placesOf(isDone: boolean): readonly (readonly [place: MenuPage, words: Words])[] {
   const rest = MENU_PAGES.filter((name) => name !== "overview" && name !== "connect").map(
     (name) => [name, FRAME_TEXTS[name]] as const,
@@ -91,25 +91,25 @@ function placesOf(isDone: boolean): readonly (readonly [place: MenuPage, words: 
   ];
 }
 
-/** The entries that begin a new group. */
-const GROUP_STARTS: ReadonlySet<string> = new Set(["catalog", "launch"]);
+/** The entries that begin another group. */
+const APART: ReadonlySet<string> = new Set(["catalog", "launch"]);
 
 function count(text: string, meaning: Words): Html {
-  return html`<span class="count">${text}${hiddenText(meaning)}</span>`;
+  return html`<span class="count">${text}${unseen(meaning)}</span>`;
 }
 
 /** The meaning of a number, for screen readers. */
-function hiddenText(words: Words): Html {
+function unseen(words: Words): Html {
   return html`<span class="visually-hidden"> ${words}</span>`;
 }
 
-/** The store of the page, followed by the others. */
+/** The store that the page is about, and the others behind it. */
 function stores({ store }: PortalContext, view: View): Html {
   if (view.storeId === "") return html`<strong><a href="/portal">${FRAME_TEXTS.portal}</a></strong>`;
   const name = store.stores.names(view.storeId)?.store ?? "";
   const all = store.stores.all().slice(0, MAX_STORES);
   return html`<details class="drop">
-    <summary>${displayStoreName(name)}${hiddenText(FRAME_TEXTS.chooseStore)}</summary>
+    <summary>${displayStoreName(name)}${unseen(FRAME_TEXTS.chooseStore)}</summary>
     <ul>
       ${all.map(
         ({ id, store: other }) =>
@@ -124,10 +124,10 @@ function stores({ store }: PortalContext, view: View): Html {
   </details>`;
 }
 
-/** Maximum number of stores in the menu; the others are on a separate page. */
+/** The others are on their own page. */
 const MAX_STORES = 20;
 
-/** The store's time; with the day, if it is not real time. */
+/** The store's time, with its day if it is not real time. */
 function clock({ store, world }: PortalContext, view: View): Html {
   const found = store.clocks.of(view.storeId);
   const at = found === undefined ? world.now() : storeNow(found, world.now());
@@ -137,7 +137,7 @@ function clock({ store, world }: PortalContext, view: View): Html {
   const day = isMoved ? `${whole.slice(0, 10)} ` : "";
   const runs = isFrozen ? html`` : html` data-runs`;
   return html`<a class="clock" id="clock" href="${storePath(view, "/clock")}"
-    >${hiddenText(FRAME_TEXTS.storeTime)}<time
+    >${unseen(FRAME_TEXTS.storeTime)}<time
       datetime="${whole}"
       title="${whole}"
       data-clock="${isMoved ? "day" : "time"}"
@@ -172,7 +172,7 @@ const OTHER_LANGUAGE: Readonly<Record<Language, readonly [tag: Language, name: s
 function languageSwitch(view: View, role: PortalRole): Html {
   const [other, name] = OTHER_LANGUAGE[view.language];
   return html`<form method="post" action="${homeOf(role)}/preferences">
-    ${originFields(view)}
+    ${chosenHere(view)}
     <button class="link" name="language" value="${other}" lang="${tagOf(other)}">${name}</button>
   </form>`;
 }
@@ -184,7 +184,7 @@ function session(view: View, role: PortalRole): Html {
     <summary><span class="word">${FRAME_TEXTS.session}</span></summary>
     <div>
       <form method="post" action="${homeOf(role)}/preferences">
-        ${originFields(view)}
+        ${chosenHere(view)}
         <p class="hint">${hasKeys ? FRAME_TEXTS.keysAreOn : FRAME_TEXTS.keysAreOff}</p>
         <button name="keys" value="${hasKeys ? "off" : "on"}">
           ${hasKeys ? FRAME_TEXTS.keysOff : FRAME_TEXTS.keysOn}
@@ -205,8 +205,8 @@ function signOutEverywhere(view: View): Html {
   );
 }
 
-/** The token, and the page on which the choice was made. */
-function originFields({ call, query, formToken }: View): Html {
+/** The token, and the page that the choice was made on. */
+function chosenHere({ call, query, formToken }: View): Html {
   const rest = new URLSearchParams(query);
   // A value that is shown once has no second address.
   rest.delete("shown");

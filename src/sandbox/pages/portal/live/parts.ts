@@ -9,21 +9,21 @@ import { sinceOf } from "./watched.ts";
 /** Maximum number of reconnections of a lost stream: few, because its sandbox was probably stopped. */
 const CONFIG = JSON.stringify({ sse: { reconnectMaxAttempts: 5 } });
 
-/** The scripts of a live page, loaded after htmx. */
+/** The scripts of a live page, behind htmx. */
 export function liveScripts(live: LiveTopic | undefined): readonly Asset[] {
   return live === undefined ? [] : [SSE_SCRIPT, LIVE_SCRIPT];
 }
 
-/** The updates that a page follows, if any. */
+/** A page that follows something, or nothing. */
 export type LiveContent = Pick<Content, "live" | "news">;
 
-/** The parts of the frame that update together with a page: the numbers, and the store's clock. */
+/** The parts of the frame that update with a page: its numbers, and the store's clock. */
 const FRAME_PARTS = "#menu:outerMorph,#clock:outerMorph";
 /** The link of a list to its new rows. */
 const NEW_ROWS = "new-rows";
 
 /** The query parameter with the newest row that a list has shown. */
-const SEEN_PARAMETER = "seen";
+const SEEN = "seen";
 
 /** Attributes of `main#page`: a page without a list updates in place. */
 export function liveAttributes({ live, news }: LiveContent, view: View): Html {
@@ -37,8 +37,8 @@ function askAgain({ path, query }: Pick<View["call"], "path" | "query">): Html {
 }
 
 /**
- * The mark in the bar that shows whether the page is live. It contains the stream, outside the updated parts. A list
- * does not move while it is read: a link next to it shows the number of new rows.
+ * The mark in the bar that shows whether the page is live. It holds the stream, outside the updated parts. A list does
+ * not move while it is read: a link beside it shows the number of new rows.
  */
 export function liveMark({ live, news }: LiveContent, view: View): Html {
   const { position } = view;
@@ -60,7 +60,7 @@ export function liveMark({ live, news }: LiveContent, view: View): Html {
     ${news === undefined ? "" : newRows(view, news)}`;
 }
 
-/** Bars over the page, one of which is shown when the page is out of date. */
+/** Bars over the page, of which one is shown once the page is of the past. */
 function endings({ call }: View): readonly Html[] {
   const address = `${call.path}${call.query === "" ? "" : `?${call.query}`}`;
   return Object.entries(TEXTS.endings).map(
@@ -72,12 +72,12 @@ function endings({ call }: View): readonly Html[] {
 }
 
 /**
- * The link with the number of newer rows. It requests the list again, and takes from it the number and the current
+ * The link with the number of newer rows. It requests the list again, and takes from it this number and the current
  * version of each shown row: no row is added, removed or moved.
  */
 function newRows({ call, query }: View, { newest, count, rows }: ListUpdates): Html {
   const again = new URLSearchParams(query);
-  if (!again.has(SEEN_PARAMETER)) again.set(SEEN_PARAMETER, String(newest));
+  if (!again.has(SEEN)) again.set(SEEN, String(newest));
   const asking = askAgain({ path: call.path, query: again.toString() });
   const text = count === 0 ? "" : TEXTS.newRows(count);
   return html`<span
@@ -96,7 +96,7 @@ export function listUpdatesOf<Item>(
   shown: readonly Item[],
   { placeOf, rows = [] }: { readonly placeOf: (item: Item) => number; readonly rows?: readonly string[] },
 ): ListUpdates {
-  const seen = query.get(SEEN_PARAMETER);
+  const seen = query.get(SEEN);
   const [newest] = shown;
   // Only a page that asks again gets the number, which needs a look-up of each position.
   const count = seen === null ? 0 : shown.filter((item) => placeOf(item) > Number(seen)).length;

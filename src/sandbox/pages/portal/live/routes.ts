@@ -2,7 +2,7 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { headerLines } from "../../../../web/http.ts";
 import { PAGE_SECURITY_HEADERS } from "../../../../web/page.ts";
 import type { HttpResponse } from "../../../../world.ts";
-import { refuseUnknownStore } from "../../../at-store.ts";
+import { noStore } from "../../../at-store.ts";
 import type { PortalRoute } from "../route.ts";
 import { viewOf, type LiveTopic, type View } from "../view.ts";
 import { hubOf } from "./hub.ts";
@@ -10,7 +10,7 @@ import { streamOf } from "./stream.ts";
 import { requireTopic } from "./topic.ts";
 import { sinceOf } from "./watched.ts";
 
-/** The stream of open pages. It does not enter the store, because an erasure sends it a message (decision 91). */
+/** The stream of open pages. It holds no store, because an erasure sends it a message (decision 91). */
 export const LIVE_ROUTES: readonly PortalRoute[] = [
   {
     methods: ["GET"],
@@ -22,7 +22,7 @@ export const LIVE_ROUTES: readonly PortalRoute[] = [
       const { caller: session, request, requestId } = call;
       const view = viewOf(context, call);
       const { storeId, language, query } = view;
-      if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
+      if (context.store.stores.names(storeId) === undefined) return noStore(storeId);
       const topic = topicOf(view);
       if (!topic.ok) return topic;
       const known = requireTopic(context, storeId, topic.value);
@@ -58,7 +58,7 @@ function topicOf({ query }: View): Outcome<LiveTopic> {
   }
 }
 
-/** Headers that prevent proxies from storing or delaying the stream. */
+/** No proxy may keep it, or hold it back. */
 function streamHead(requestId: string): Pick<HttpResponse, "status" | "headers"> {
   const headers = {
     ...PAGE_SECURITY_HEADERS,

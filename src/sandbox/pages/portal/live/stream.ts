@@ -1,5 +1,5 @@
 import type { Language } from "../../../../core/language.ts";
-import { textInLanguage } from "../../../../web/language.ts";
+import { inLanguage } from "../../../../web/language.ts";
 import { TEXTS } from "./texts.ts";
 import type { Follower, PageMessage } from "./topic.ts";
 
@@ -10,11 +10,11 @@ import type { Follower, PageMessage } from "./topic.ts";
 const RETRY_MS = 250;
 const CROWDED_RETRY_MS = 10_000;
 
-/** The name of the last message of a stream, after which its page requests no other stream. */
+/** The name of the last message of a stream, behind which its page asks for no other. */
 export const END_EVENT = "end";
 
 /**
- * A stream of server-sent events. Each message is sent when the reader has read the earlier ones; unread messages are
+ * A stream of server-sent events. Each message is sent when its reader has read the earlier ones; unread messages are
  * merged. `begin` is called with the functions that receive messages when the stream is read, and returns a function
  * that ends them.
  */
@@ -73,14 +73,14 @@ function createMailbox(language: Language) {
 
   return {
     hear: (told: PageMessage): void => {
-      news = mergeMessages(news, told);
+      news = together(news, told);
       wake();
     },
     beat: (): void => {
       isQuiet = true;
       wake();
     },
-    /** The next message, when there is one; undefined after the last. */
+    /** The next message, once there is one; undefined behind the last. */
     take,
     close: (): void => {
       isOver = true;
@@ -99,8 +99,8 @@ function isFinal({ kind }: PageMessage): boolean {
   return kind !== "changed";
 }
 
-/** Merges two messages; a final message is kept. */
-function mergeMessages(before: PageMessage | undefined, next: PageMessage): PageMessage {
+/** Merges two messages; a final message stays. */
+function together(before: PageMessage | undefined, next: PageMessage): PageMessage {
   if (before === undefined || next.kind === "end") return next;
   if (isFinal(before)) return before;
   if (before.kind !== "changed" || next.kind !== "changed") return next;
@@ -110,7 +110,7 @@ function mergeMessages(before: PageMessage | undefined, next: PageMessage): Page
 function encode(language: Language, news: PageMessage): string {
   switch (news.kind) {
     case "changed":
-      return `id: ${news.since}\nevent: changed\ndata: ${textInLanguage(language, TEXTS.changes(news.count))}\n\n`;
+      return `id: ${news.since}\nevent: changed\ndata: ${inLanguage(language, TEXTS.changes(news.count))}\n\n`;
     case "crowded":
       return `retry: ${CROWDED_RETRY_MS}\nevent: crowded\ndata: \n\n`;
     case "reload":

@@ -11,14 +11,14 @@ import { WORDS } from "../texts.ts";
 import { TEXTS } from "./texts.ts";
 
 /**
- * The bytes of a request and its answer, and the command that repeats it. The log stores headers and body only of
+ * The bytes of a request and its answer, and the command that repeats it. The log keeps headers and body only of
  * refused requests; for a request that created `checkout`, the values of the checkout and its stored response are
  * shown.
  */
 export function requestDetails(request: StoryRequest, checkout?: Checkout): Html {
   const { method, path, refused } = request;
   const line = `${method} ${path}`;
-  const repeated = partsOfRepetition(request, checkout);
+  const repeated = repeatedParts(request, checkout);
   const sent =
     refused === null
       ? html`${bytes(WORDS.request, line)}
@@ -50,22 +50,19 @@ function headerText(headers: readonly string[]): string {
 type Parts = {
   readonly headers: readonly string[];
   readonly body?: string;
-  /** Whether the part contains redacted text. */
+  /** Whether a part of it is redacted. */
   readonly isRedacted?: boolean;
 };
 
-/**
- * The parts of a repeated request; for an accepted request, with a reconstructed body. Undefined if the body is
- * unknown.
- */
-function partsOfRepetition(
+/** The parts of a repeated request; for an accepted one, its reconstructed body. Undefined if its body is unknown. */
+function repeatedParts(
   { method, key, answer, fingerprint, refused }: StoryRequest,
   checkout?: Checkout,
 ): Parts | undefined {
   const credential = ["Authorization", ""];
   if (refused !== null) return { ...refused, isRedacted: refused.body.includes("…") };
   if (method !== "POST") return { headers: credential };
-  // The answer is stored with the key: then this is the checkout that the request created.
+  // Its key keeps the answer: then this is the checkout that it made.
   if (key === null || answer === null || checkout === undefined) return undefined;
   const headers = [...credential, "Content-Type", "application/json", "Idempotency-Key", key];
   const body = JSON.stringify(firstBody({ ...checkout, fingerprint }));
@@ -80,7 +77,7 @@ function curlPart({ method, path, refused }: StoryRequest, repeated: Parts): Htm
   return commandLine(TEXTS.curl, line, html`${TEXTS.curlHint} ${isChanged ? TEXTS.notExact : ""}`);
 }
 
-/** The answer: as stored with its key, or reconstructed. */
+/** The answer: as its key keeps it, or made again. */
 function answerPart({ requestId, status, code, refused, answer }: StoryRequest): Html {
   if (status === 0) return html`<p class="hint">${TEXTS.notAnswered}</p>`;
   const body =

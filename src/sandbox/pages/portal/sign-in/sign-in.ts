@@ -1,11 +1,11 @@
 import { accept, type Refusal } from "../../../../core/outcome.ts";
-import { removeKey } from "../../../../core/portal/path.ts";
+import { withoutKey } from "../../../../core/portal/path.ts";
 import { requireOwnPage } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { readForm } from "../../../../web/page.ts";
 import type { PortalAccess, PortalRole } from "../../../runtime/portal-access.ts";
 import { copyable } from "../parts.ts";
-import { actionRoute, openPage, requireOwnForm, redirectAfterForm, type PortalRoute } from "../route.ts";
+import { actionRoute, openPage, ownForm, redirectAfterForm, type PortalRoute } from "../route.ts";
 import { beginCookie, endCookie, homeOf, sessionOf, SIGN_OUT_EVERYWHERE } from "./session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { Content } from "../view.ts";
@@ -33,7 +33,7 @@ export function signInPage(
     to,
     refusal,
   }: {
-    /** The page to show after the sign-in. */
+    /** The page that is shown then. */
     readonly to: string | null;
     readonly refusal?: Refusal | undefined;
   },
@@ -100,7 +100,7 @@ function signIn(role: PortalRole): PortalRoute {
   };
 }
 
-/** The code that was typed, or the code in the link that was pasted. */
+/** The code that was typed, or that stands in the link that was pasted. */
 function codeIn(text: string): string {
   return text.trim().replace(/^.*#t=/, "");
 }
@@ -112,7 +112,7 @@ function signOut(role: PortalRole): PortalRoute {
     role: `portal ${role}`,
     entersStore: true,
     answer: (context, call) => {
-      const fields = requireOwnForm(context, call);
+      const fields = ownForm(context, call);
       if (!fields.ok) return fields;
       if (call.caller !== undefined) context.portal.signOut(call.caller);
       const answer = redirectAfterForm(call, `${homeOf(role)}/sign-in`);
@@ -131,7 +131,7 @@ function preferences(role: PortalRole): PortalRoute {
     role: `portal ${role}`,
     entersStore: true,
     answer: (context, call) => {
-      const fields = requireOwnForm(context, call);
+      const fields = ownForm(context, call);
       if (!fields.ok) return fields;
       const [language, keys] = [fields.value.get("language"), fields.value.get("keys")];
       if (call.caller !== undefined) {
@@ -147,19 +147,18 @@ function preferences(role: PortalRole): PortalRoute {
   };
 }
 
-const PLACEHOLDER_ORIGIN = "http://portal.invalid";
+const NOWHERE = "http://portal.invalid";
 
 /**
- * A path of the portal with its query, without the secret key; undefined for other paths, to which users are not
- * redirected.
+ * A path of the portal with its query, without its key; undefined for any other path, to which no user is redirected.
  */
 export function pathWithin(
   { path }: Pick<PortalAccess, "path">,
   text: string | null | undefined,
 ): string | undefined {
-  if (text === null || text === undefined || !URL.canParse(text, PLACEHOLDER_ORIGIN)) return undefined;
-  const { origin, pathname, search, hash } = new URL(text, PLACEHOLDER_ORIGIN);
-  if (origin !== PLACEHOLDER_ORIGIN || !/^\/portal(\/|$)/.test(pathname)) return undefined;
+  if (text === null || text === undefined || !URL.canParse(text, NOWHERE)) return undefined;
+  const { origin, pathname, search, hash } = new URL(text, NOWHERE);
+  if (origin !== NOWHERE || !/^\/portal(\/|$)/.test(pathname)) return undefined;
   const address = pathname + search + hash;
-  return removeKey(path, address) ?? address;
+  return withoutKey(path, address) ?? address;
 }

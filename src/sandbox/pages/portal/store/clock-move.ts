@@ -19,21 +19,19 @@ export function movePath({ storeId }: View, _done: unknown, { clockMoves }: Port
 /** The parameter that names a move. */
 const MOVE = "move";
 
-/** Whether the clock of a store is moving. */
+/** Whether the clock of a store is being moved. */
 export function isMoving({ clockMoves }: PortalContext, { storeId }: View): boolean {
   return clockMoves.last(storeId)?.isOver === false;
 }
 
-/** The progress of a move, or afterwards its result: changes, then deliveries, then deliveries in progress. */
+/**
+ * The progress of a move, or its result on the page after it: changes, then deliveries, then deliveries in progress.
+ */
 export function movePart(context: PortalContext, view: View, now: number): Html {
   const move = context.clockMoves.last(view.storeId);
   if (move === undefined || (move.isOver && view.query.get(MOVE) !== String(move.number))) return html``;
   const underWay = countDue(context, view.storeId, now);
-  const parts = [
-    ...changesPart(view, move),
-    ...deliveriesPart(context, view, move),
-    ...pendingPart(view, underWay),
-  ];
+  const parts = [...changed(view, move), ...delivered(context, view, move), ...waiting(view, underWay)];
   const isNothing = parts.length === 0 && move.isOver;
   return html`<section class="notice ${move.isOver ? "good" : ""} move" role="status">
     ${move.isOver ? "" : progress(move, now)}
@@ -54,7 +52,7 @@ function progress({ from, to }: ClockMove, now: number): Html {
     <progress max="${String(whole)}" value="${String(done)}"></progress>`;
 }
 
-function changesPart(view: View, { changes }: ClockMove): readonly Html[] {
+function changed(view: View, { changes }: ClockMove): readonly Html[] {
   return [...changes].map(([status, { count, first }]) => {
     const list = first.map(
       ({ at, checkoutId, orderId, from }) =>
@@ -80,7 +78,7 @@ function addressOf(view: View, status: Status): string {
 }
 
 /** The results of the deliveries to each endpoint. */
-function deliveriesPart({ store }: PortalContext, view: View, { attempts }: ClockMove): readonly Html[] {
+function delivered({ store }: PortalContext, view: View, { attempts }: ClockMove): readonly Html[] {
   return [...attempts].map(([endpointId, results]) => {
     const endpoint = store.endpoints.find(endpointId);
     const name = endpoint === undefined ? `…${endpointId.slice(-8)}` : displayText(endpoint.url);
@@ -90,8 +88,8 @@ function deliveriesPart({ store }: PortalContext, view: View, { attempts }: Cloc
   });
 }
 
-/** Due deliveries without an answer. */
-function pendingPart(view: View, count: number): readonly Html[] {
+/** Deliveries that are due and have no answer yet. */
+function waiting(view: View, count: number): readonly Html[] {
   if (count === 0) return [];
   const address = listAddress(view, "/webhooks", { state: "due" });
   return [html`<li><a href="${address}">${TEXTS.underWay(count)}</a></li>`];

@@ -1,9 +1,9 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import type { Words } from "../../../../core/language.ts";
-import { accept, mapValue, type Outcome } from "../../../../core/outcome.ts";
+import { accept, mapped, type Outcome } from "../../../../core/outcome.ts";
 import { displayText } from "../../../../core/text.ts";
-import { refuseUnknownStore } from "../../../at-store.ts";
+import { noStore } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
 import { actionRoute, page, pageOf, redirectAfterForm, showing, type PortalRoute } from "../route.ts";
 import { viewOf, type PortalContext, type Notice, type View } from "../view.ts";
@@ -24,7 +24,7 @@ const CATALOG = showing("storeSummary", catalogPage);
 const KEYS = showing("listKeys", keysPage);
 const SETTINGS = showing("storeSummary", settingsPage);
 const FAULTS = showing("listFaults", faultsPage);
-/** The page of the stores, which contains forms that are sent to other addresses. */
+/** The page of the stores, which has forms that are sent to other addresses. */
 const STORES = {
   page: storesPage,
   at: (view: View, fields: Fields) => {
@@ -34,7 +34,7 @@ const STORES = {
 };
 const SAYS = NOTICE_TEXTS;
 
-/** The pages of a store: its first page, catalog, keys, settings, clock, faults, and the list of stores. */
+/** The pages of a store itself: its first one, catalog, keys, settings, clock, faults, stores. */
 export const STORE_ROUTES: readonly PortalRoute[] = [
   toFirstPage("/portal/{store_id}/start"),
   pageOf("/portal/{store_id}/connect", "storeSummary", connectPage),
@@ -130,7 +130,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   actionRoute("/portal/{store_id}/delete", {
     operation: "deleteStore",
     parse: (fields, { context, view }) =>
-      mapValue(readNamed(fields, { context, storeId: view.storeId }), () => ({})),
+      mapped(readNamed(fields, { context, storeId: view.storeId }), () => ({})),
     leadsTo: (_view, _done, { store }) =>
       storesOf(store.stores.all().map(({ id: storeId }) => ({ storeId }))),
     says: ({ name }) => good(SAYS.storeDeleted(displayStoreName(name))),
@@ -168,7 +168,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   }),
 ];
 
-/** The first page of a store: how to connect it, until that is done; then its overview. */
+/** The first page of a store: how it is connected, until that was done; then its overview. */
 function toFirstPage(path: string): PortalRoute {
   return {
     methods: ["GET"],
@@ -177,7 +177,7 @@ function toFirstPage(path: string): PortalRoute {
     entersStore: true,
     answer: (context, call) => {
       const { storeId } = viewOf(context, call);
-      if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
+      if (context.store.stores.names(storeId) === undefined) return noStore(storeId);
       const first = isConnected(context, storeId) ? "/overview" : "/connect";
       return accept(redirectAfterForm(call, storePath({ storeId }, first)));
     },
@@ -207,12 +207,12 @@ function nameIn(fields: Fields): unknown {
 }
 
 function resetNamed(fields: Fields, { context }: { readonly context: PortalContext }): Outcome<unknown> {
-  return mapValue(readNamed(fields, { context, storeId: fields.get("store") ?? "" }), (named) => ({
+  return mapped(readNamed(fields, { context, storeId: fields.get("store") ?? "" }), (named) => ({
     store: named,
   }));
 }
 
-/** The page of the stores, in the first of these stores. */
+/** The page of the stores, seen from the first one of a few. */
 function storesOf(stores: readonly { readonly storeId: string }[]): string {
   const [first] = stores;
   return first === undefined ? "/portal" : storePath(first, "/stores");

@@ -45,7 +45,7 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
   return accept({ title: FRAME_TEXTS.stores, main, live: { kind: "store" } });
 }
 
-/** The store that a form names, if the user typed its exact name. Refuses with `invalid_parameter` otherwise. */
+/** The store that a form names, if its name was typed as it is. Refuses with `invalid_parameter` otherwise. */
 export function readNamed(
   fields: ReadonlyMap<string, string>,
   { context, storeId }: { readonly context: PortalContext; readonly storeId: string },
@@ -106,7 +106,7 @@ function deleteForm(view: View, store: StoreEntry): Html {
   });
 }
 
-/** A destructive action on a store, confirmed by typing the store's name. */
+/** A destructive act on a store, confirmed by typing the store's name. */
 function namedForm(
   view: View,
   name: string,
@@ -124,12 +124,12 @@ function namedForm(
   return formWithConfirmation(
     view,
     { label, question },
-    { action, label: button, fields: { ...fields, ...pageField(view) }, content, style: "danger" },
+    { action, label: button, fields: { ...fields, ...shownAt(view) }, content, style: "danger" },
   );
 }
 
 /** The store of the page with a form that is sent to another address: a refused form is shown there again. */
-function pageField({ storeId }: View): Readonly<Record<string, string>> {
+function shownAt({ storeId }: View): Readonly<Record<string, string>> {
   return { [PAGE_OF]: storeId };
 }
 
@@ -200,7 +200,7 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Row
     {
       action: "/portal/snapshots/restore",
       label: TEXTS.restoreNow,
-      fields: { ...fields, ...pageField(view) },
+      fields: { ...fields, ...shownAt(view) },
       style: "danger",
     },
   );

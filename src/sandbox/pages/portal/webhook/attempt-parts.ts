@@ -35,8 +35,8 @@ export function attemptDetails(
 }
 
 /**
- * The signing secret of an attempt, and the signature that the receiver should have expected, in words. The secret
- * itself is not shown.
+ * The signing secret of an attempt, and the signature that the receiver had to expect, in words. The secret itself is
+ * not shown.
  */
 function signingWords(signing: Signing): Html {
   if (!signing.known) return html`${TEXTS.signingUnknown[signing.why]}`;
@@ -62,17 +62,17 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
     [WORDS.answer, result],
     fault && [WORDS.fault, fault],
     cause && [TEXTS.cause, html`${cause.cause}`],
-    cause && [WORDS.help, copyable(fillInIds(cause.next, delivery))],
+    cause && [WORDS.help, copyable(withIds(cause.next, delivery))],
     finishedAt === null || (nextAt === null && ended === "") ? null : [TEXTS.next, next],
   ];
 }
 
 /** A command with the ids of its subject. */
-function fillInIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpointId" | "eventId">): string {
+function withIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpointId" | "eventId">): string {
   return line.replace("<endpoint_id>", endpointId).replace("<event_id>", eventId);
 }
 
-/** The command that checks the signature in a terminal, at the time when it was sent. */
+/** The line that checks the signature in a terminal, as at the moment when it was sent. */
 function checkLine({ eventId }: AttemptedDelivery, { headers, signing }: SentAttempt): Html {
   // The event has the signed bytes; this fault sent other bytes.
   if (!signing.known || signing.fault === "changed_body") return html``;

@@ -20,7 +20,7 @@ type DeliveryChoice = {
   readonly endpointId: string | null;
   readonly state: DeliveryState | null;
   readonly type: string | null;
-  /** The delivery after which this part of the list begins. */
+  /** The delivery behind which the part begins. */
   readonly before: string | undefined;
 };
 
@@ -41,21 +41,21 @@ export function readChoice(
   if (!state.ok) return state;
   const type = oneOf(query, "type", EVENT_TYPES);
   if (!type.ok) return type;
-  const before = fieldInAddress(query, "before");
+  const before = given(query, "before");
   if (before !== null && store.deliveries.find(before)?.storeId !== storeId)
     return refuse("not_found", [
       `there is no delivery ${printableLiteral(before)} to go on from`,
       `没有可接着显示的推送 ${printableLiteral(before)}`,
     ]);
   return accept({
-    endpointId: fieldInAddress(query, "endpoint"),
+    endpointId: given(query, "endpoint"),
     state: state.value,
     type: type.value,
     before: before ?? undefined,
   });
 }
 
-/** The filters as fields of a form that changes only the address. */
+/** The filters as fields of a form that changes nothing but the address. */
 export function filterForm(
   { store }: Pick<PortalContext, "store">,
   view: View,
@@ -100,7 +100,7 @@ export function deliveryList(context: ListContext, view: View, choice: DeliveryC
   return html`${rows} ${older}`;
 }
 
-/** Deliveries as rows, each with its last attempt. */
+/** Deliveries as rows, each with its last try. */
 export function deliveryTable(
   context: ListContext,
   view: View,
@@ -109,7 +109,7 @@ export function deliveryTable(
     isOfOne,
   }: {
     readonly deliveries: readonly Delivery[];
-    /** Whether all deliveries go to one endpoint, which the page shows elsewhere. */
+    /** Whether all are to one endpoint, which then stands elsewhere on the page. */
     readonly isOfOne: boolean;
   },
 ): Html {
@@ -193,7 +193,7 @@ function oneOf<const Value extends string>(
   name: string,
   values: readonly Value[],
 ): Outcome<Value | null> {
-  const text = fieldInAddress(query, name);
+  const text = given(query, name);
   if (text === null) return accept(null);
   const known = values.find((value) => value === text);
   if (known !== undefined) return accept(known);
@@ -203,8 +203,8 @@ function oneOf<const Value extends string>(
   ]);
 }
 
-/** A field in the address; an empty field counts as missing. */
-function fieldInAddress(query: URLSearchParams, name: string): string | null {
+/** A field of the address; an empty field counts as missing. */
+function given(query: URLSearchParams, name: string): string | null {
   const text = query.get(name);
   return text === "" ? null : text;
 }

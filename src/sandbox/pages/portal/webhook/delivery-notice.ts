@@ -1,27 +1,24 @@
 import { iso } from "../../../../core/clock.ts";
 import { causeText, isSuccess } from "../../../../core/explain/delivery.ts";
-import { inBothLanguages, type Words } from "../../../../core/language.ts";
+import { inBoth, type Words } from "../../../../core/language.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { storeTime } from "../../../at-store.ts";
 import type { ActionContext } from "../route.ts";
 import type { PortalContext, Notice } from "../view.ts";
 import { TEXTS } from "./texts.ts";
 
-/**
- * Maximum time for which an action waits for receivers' answers, in real milliseconds; the page itself shows later
- * answers.
- */
+/** Maximum wait of an act for receivers' answers, in real milliseconds; later answers are on the page itself. */
 const MAX_WAIT_MS = 2000;
 /** Maximum pause between two reads, in milliseconds. */
 const LOOK_MS = 50;
 
-/** A delivery that an action has created. */
+/** A delivery that an act has made. */
 type MadeDelivery = { readonly id: string; readonly endpointId: string };
 
-/** The name of an action on deliveries in its notice. */
+/** The name of an act on deliveries in its notice. */
 type EndpointAction = "replayed" | "tested" | "added";
 
-/** The notice after an action that delivers: the receivers' answers, if they arrive within two seconds. */
+/** The notice after an act that delivers: the receivers' answers, if they arrive within two seconds. */
 export async function deliveryNotice(
   { context, view }: ActionContext,
   act: EndpointAction,
@@ -31,7 +28,7 @@ export async function deliveryNotice(
   const sent = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
   if (sent.length === 0 || context.heldBack(view.storeId) !== undefined)
     return { words: TEXTS.cameOf.waits[act](at), tone: "warn" };
-  const ended = await awaitAttempts(context, view.storeId, sent);
+  const ended = await endedAttempts(context, view.storeId, sent);
   return { words: cameOf(act, at, ended), tone: toneOf(ended) };
 }
 
@@ -39,11 +36,8 @@ function isSentTo({ store }: PortalContext, endpointId: string): boolean {
   return store.endpoints.find(endpointId)?.state === "enabled";
 }
 
-/**
- * The first attempt of each delivery, as soon as all have ended or the time is up; undefined for an attempt that has
- * not ended.
- */
-async function awaitAttempts(
+/** The first attempt of each delivery, as soon as all have ended or the time is up; undefined while one has not. */
+async function endedAttempts(
   { store, world, eventArrivals }: PortalContext,
   storeId: string,
   deliveries: readonly MadeDelivery[],
@@ -61,9 +55,9 @@ async function awaitAttempts(
 
 function cameOf(act: EndpointAction, at: string, ended: readonly (DeliveryAttempt | undefined)[]): Words {
   const [only, ...others] = ended;
-  const results = others.length === 0 ? inBothLanguages((say) => say(resultOf(only))) : countsOf(ended);
+  const results = others.length === 0 ? inBoth((say) => say(resultOf(only))) : countsOf(ended);
   const cause = only === undefined || others.length > 0 ? undefined : only;
-  return inBothLanguages((say) => {
+  return inBoth((say) => {
     const why = cause && causeText(cause, say);
     const told = `${say(TEXTS.cameOf.done[act](at))}${say(results)}`;
     return why === undefined ? told : `${told}${say([` (${why})`, `（${why}）`])}`;
@@ -76,9 +70,9 @@ function resultOf(attempt: DeliveryAttempt | undefined): Words {
   return status === null ? [error ?? "", error ?? ""] : [String(status), String(status)];
 }
 
-/** The different results, each with its number of deliveries. */
+/** The results of several, each with how many had it. */
 function countsOf(ended: readonly (DeliveryAttempt | undefined)[]): Words {
-  return inBothLanguages((say) => {
+  return inBoth((say) => {
     const groups = Map.groupBy(ended, (one) => say(resultOf(one)));
     return [...groups].map(([result, { length }]) => `${length} × ${result}`).join(", ");
   });

@@ -14,7 +14,7 @@ const SAMPLE_TERMS = termsOf(
 );
 
 /** The usual previous status of each status, and the sequence number of its event. */
-const PREVIOUS_STATUSES: Readonly<Record<Status, readonly [previous: Status | null, sequence: number]>> = {
+const BEFORE: Readonly<Record<Status, readonly [previous: Status | null, sequence: number]>> = {
   created: [null, 1],
   pending: ["created", 2],
   succeeded: ["pending", 3],
@@ -23,9 +23,7 @@ const PREVIOUS_STATUSES: Readonly<Record<Status, readonly [previous: Status | nu
   expired: ["created", 2],
 };
 
-/**
- * The bytes of an event of a type, created by the function that creates real events, for an order that does not exist.
- */
+/** The bytes that an event of a type carries, made by the function that makes real ones, of an order that does not exist. */
 export function sampleBody(
   context: Pick<PortalContext, "store" | "world" | "checkoutOrigin">,
   storeId: string,
@@ -34,7 +32,7 @@ export function sampleBody(
   const now = storeTime(context, storeId);
   const status = STATUSES.find((one) => type.endsWith(`.${one}`));
   if (status === undefined) return createTestEvent({ id: EVENT_ID, storeId }, now).body;
-  const [previousStatus, sequence] = PREVIOUS_STATUSES[status];
+  const [previousStatus, sequence] = BEFORE[status];
   const checkout: Checkout = {
     id: SAMPLE_ID,
     storeId,

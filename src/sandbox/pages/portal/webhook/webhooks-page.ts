@@ -13,7 +13,7 @@ import { TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The page of webhooks: endpoints, their recent results, and the newest deliveries. */
+/** The page of webhooks: where events are delivered, how that goes, and the newest deliveries. */
 export async function webhooksPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const choice = readChoice(context, view);
   if (!choice.ok) return choice;
@@ -42,13 +42,13 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
         <h2>${TEXTS.deliveries}</h2>
         ${endpoints.length === 0 ? "" : replayFailedForm(context, view)}
       </div>
-      ${replayNotice(view)} ${filterForm(context, view, choice.value)}
+      ${replayedNotice(view)} ${filterForm(context, view, choice.value)}
       ${deliveryList(context, view, choice.value)}
     </section>`;
   return accept({ title: FRAME_TEXTS.webhooks, main, live: { kind: "webhooks" } });
 }
 
-/** The two pages about webhooks, as links. */
+/** The two pages of the room, as links. */
 export function webhookTabs(view: View, current: "deliveries" | "events"): Html {
   const tabs = [
     ["deliveries", "/webhooks", TEXTS.tabDeliveries],
@@ -87,7 +87,7 @@ function replayFailedForm(context: PortalContext, view: View): Html {
   );
 }
 
-function replayNotice({ shownOnce }: View): Html {
+function replayedNotice({ shownOnce }: View): Html {
   if (shownOnce === undefined) return html``;
   const said = shownOnce === "0" ? TEXTS.nothingFailed : TEXTS.replayedCount(shownOnce);
   return html`<p class="notice" role="status">${said}</p>`;

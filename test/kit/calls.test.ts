@@ -1,0 +1,101 @@
+import { expect, onTestFinished, test } from "vitest";
+import { createSuite } from "../../src/testing/fixtures/suite.ts";
+import { storyOf } from "../../src/testing/fixtures/story.ts";
+import { startSandbox, type EventType, type SandboxOptions, type Store } from "../../src/testing/testing.ts";
+
+const ORDER = {
+  order_id: "order-1001",
+  amount_minor: 1999,
+  currency: "EUR",
+  payment_method: "alipay_plus",
+} as const;
+
+async function newStore(options: SandboxOptions = {}): Promise<Store> {
+  const sandbox = await startSandbox({ seed: "s", ...options });
+  onTestFinished(() => sandbox.close());
+  return sandbox.createStore();
+}
+
+test("a type that no event has is refused at once, with the list of types", async () => {
+  const store = await newStore();
+  const receiver = await store.receiver();
+  const wrong = "order.suceeded";
+  const message = /: no event has the type "order.suceeded"; the types are order.created, .*, webhook.test$/;
+  for (const refused of [
+    () => store.events.waitFor(wrong),
+    () => store.deliveries.waitFor(wrong),
+    () => receiver.waitFor(wrong),
+    () => store.events.waitFor({ type: wrong as EventType }),
+    () => store.deliveries.list({ type: wrong as EventType }),
+  ])
+    await expect(refused()).rejects.toThrow(message);
+  const id = "019bc1f0-3d10-7aaa-8000-000000000005";
+  await expect(store.events.waitFor(id, { timeoutMs: 0 })).rejects.toThrow("none came");
+});
+
+test("a wait for a delivery that times out names the endpoint, and ends after the sandbox's default", async () => {
+  const store = await newStore({ waitTimeoutMs: 0 });
+  const { url } = await store.receiver({ answer: () => 500 });
+  await store.orders.create(ORDER);
+  await store.deliveries.waitFor({ type: "order.created", tries: 1 }, { timeoutMs: 4000 });
+  await expect(store.deliveries.waitFor("order.created")).rejects.toThrow(
+    `within 0 ms; 1 came:\n  order.created → ${url} is due after 1 attempt, the last: 500`,
+  );
+  const wrong = startSandbox({ waitTimeoutMs: -1 });
+  await expect(wrong).rejects.toThrow("startSandbox: waitTimeoutMs must be milliseconds from 0 to");
+});
+
+test("an order is paid and read by its order_id, the newest of several", async () => {
+  const store = await newStore();
+  const first = await store.orders.create(ORDER);
+  expect(await store.orders.get("order-1001")).toEqual(first);
+  expect((await store.pay("order-1001", "cancelled")).id).toBe(first.id);
+  const second = await store.orders.create(ORDER);
+  expect((await store.pay("order-1001")).id).toBe(second.id);
+  const none = {
+    status: 404,
+    code: "not_found",
+    message: expect.stringContaining(`order_id "order-1002"`) as string,
+  };
+  await expect(store.pay("order-1002")).rejects.toMatchObject(none);
+  await expect(store.pay("order-1001")).rejects.toThrow(`checkout ${second.id} is already paid`);
+});
+
+test("a payment that stays open, and a decline without an event of its own", async () => {
+  const store = await newStore();
+  const { id } = await store.orders.create(ORDER);
+  expect((await store.pay(id, "pending")).status).toBe("pending");
+  expect((await store.pay(id, "declined")).status).toBe("pending");
+  expect((await store.pay(id)).status).toBe("succeeded");
+  const types = (await store.events.list()).map(({ type }) => type);
+  expect(types).toEqual(["order.created", "order.pending", "order.succeeded"]);
+});
+
+test("a paused endpoint gets its deliveries when it is enabled", async () => {
+  const store = await newStore();
+  const { endpointId, received } = await store.receiver();
+  expect(await store.endpoints.pause(endpointId)).toMatchObject({ id: endpointId, state: "paused" });
+  await store.orders.create(ORDER);
+  await store.pay("order-1001");
+  expect(received).toEqual([]);
+  expect((await store.endpoints.enable(endpointId)).state).toBe("enabled");
+  await store.deliveries.waitFor("order.succeeded");
+  expect(received.map(({ type }) => type)).toEqual(["order.created", "order.pending", "order.succeeded"]);
+});
+
+test("a request is found by its path with and without the version", async () => {
+  const store = await newStore();
+  await store.orders.create(ORDER);
+  const found = await store.requests.waitFor("POST /v1/orders");
+  expect(await store.requests.waitFor("POST /orders")).toEqual(found);
+  expect(await store.requests.waitFor("/orders")).toEqual(found);
+});
+
+test("the story of a failed test says that a sandbox with a seed has no port", async () => {
+  const hint = "an application that sends requests itself needs port: 0 beside the seed";
+  expect(await storyOf(await newStore())).toContain(hint);
+  const withPort = createSuite({ seed: "s", port: 0 });
+  onTestFinished(withPort.close);
+  const { store } = await withPort.sandbox();
+  expect(await storyOf(store)).toBe("checkout: nothing happened in the store of this test");
+});
